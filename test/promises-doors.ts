@@ -75,7 +75,7 @@ export const doorPromises: readonly KeptPromise[] = [
     file: 'src/storage/kept-copy.ts',
     find: '  syncDirectoryNow(dirname(copy))\n',
     replace: '',
-    test: { file: 'test/content/system-calls.test.ts', name: 'that migrates keeps what was there' },
+    test: { file: 'test/content/system-calls.test.ts', name: 'keep the old database on the disk before a migration' },
   },
   {
     promise: 'what a lost key had sealed is given up only when that is asked for',
@@ -117,7 +117,7 @@ export const doorPromises: readonly KeptPromise[] = [
     file: 'src/content/open-directory.ts',
     find: '    if (this.#handle === null) await checkPath(this.#path, this.#seen)\n',
     replace: '',
-    test: { file: serverDirectory, name: 'a link in the place of a directory gives nothing away' },
+    test: { file: serverDirectory, name: 'replaced by a link during a read exposes nothing' },
   },
   {
     promise: 'a peer is not dialled inside because it says that it is there',

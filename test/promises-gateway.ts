@@ -122,7 +122,7 @@ export const gatewayPromises: readonly KeptPromise[] = [
     file: 'src/content/live-content.ts',
     find: 'if (this.#leases.isShared && !this.#held.isLive(rootId, this.#clock.now())) {',
     replace: 'if (rootId < 0) {',
-    test: { file: 'test/content/leases.test.ts', name: 'a root that is dropped between a look and its lease' },
+    test: { file: 'test/content/leases.test.ts', name: 'a root dropped just before its lease is not read' },
   },
   {
     promise: 'the collector sees the leases of all threads',
@@ -143,14 +143,14 @@ export const gatewayPromises: readonly KeptPromise[] = [
     file: 'src/ledger/block-table.ts',
     find: '`${held} AND rb.way = 0 AND r.barred = 0 LIMIT 1`',
     replace: '`${held} AND rb.way = 0 LIMIT 1`',
-    test: { file: withheld, name: 'a block is open exactly if a live root leads to it past all takedowns' },
+    test: { file: withheld, name: 'a block is open exactly if a root reaches it past takedowns' },
   },
   {
     promise: 'what lies below a taken down CID inside a root is refused by its own CID',
     file: 'src/ledger/block-table.ts',
     find: '`${held} AND rb.way = 0 AND r.barred = 0 LIMIT 1`',
     replace: '`${held} AND r.barred = 0 LIMIT 1`',
-    test: { file: withheld, name: 'a block is open exactly if a live root leads to it past all takedowns' },
+    test: { file: withheld, name: 'a block is open exactly if a root reaches it past takedowns' },
   },
   {
     promise: 'a root vouches for nothing below it until its walk has ended',
@@ -159,7 +159,7 @@ export const gatewayPromises: readonly KeptPromise[] = [
     replace: 'if (status === 410) this.#raiseBarred.run(id)',
     test: {
       file: 'test/content/withholding.test.ts',
-      name: 'a takedown tells every root that needs the block before it is acknowledged',
+      name: 'a takedown bars every root of its block before it is',
     },
   },
   {
@@ -167,42 +167,45 @@ export const gatewayPromises: readonly KeptPromise[] = [
     file: 'src/storage/schema-withheld.ts',
     find: 'UPDATE roots SET barred = MAX(barred, 1) WHERE id = NEW.root_id;',
     replace: 'UPDATE roots SET barred = MAX(barred, 0) WHERE id = NEW.root_id;',
-    test: { file: withheld, name: 'a block is open exactly if a live root leads to it past all takedowns' },
+    test: { file: withheld, name: 'a block is open exactly if a root reaches it past takedowns' },
   },
   {
     promise: 'a takedown of an identity CID is told to the roots of the blocks it links to',
     file: 'src/ledger/withheld.ts',
     find: '[multihash, ...carried].flatMap(',
     replace: '[multihash].flatMap(',
-    test: { file: withheld, name: 'a block is open exactly if a live root leads to it past all takedowns' },
+    test: { file: withheld, name: 'a block is open exactly if a root reaches it past takedowns' },
   },
   {
     promise: 'a root that comes to need a block below a taken down identity CID is walked, too',
     file: 'src/storage/schema-withheld.ts',
     find: 'OR EXISTS (SELECT 1 FROM withheld_links l WHERE l.multihash = b.multihash)',
     replace: 'OR EXISTS (SELECT 1 FROM withheld_links l WHERE 0)',
-    test: { file: withheld, name: 'a block is open exactly if a live root leads to it past all takedowns' },
+    test: { file: withheld, name: 'a block is open exactly if a root reaches it past takedowns' },
   },
   {
     promise: 'a takedown of an identity CID holds below the identity CIDs in it',
     file: 'src/content/dag/carried-links.ts',
     find: '      else if (hasLinks(link)) stack.push(link)\n',
     replace: '',
-    test: { file: withheld, name: 'a block is open exactly if a live root leads to it past all takedowns' },
+    test: { file: withheld, name: 'a block is open exactly if a root reaches it past takedowns' },
   },
   {
     promise: 'the links of an identity CID are forgotten with its takedown',
     file: 'src/ledger/withheld.ts',
     find: '(status === null ? this.#unwatch : this.#watch)',
     replace: 'this.#watch',
-    test: { file: 'test/content/withholding.test.ts', name: 'is noted until all of their takedowns are lifted' },
+    test: {
+      file: 'test/content/withholding.test.ts',
+      name: 'a block stays watched until its last identity CID is lifted',
+    },
   },
   {
     promise: 'what another live root leads to stays served',
     file: 'src/ledger/reach-walks.ts',
     find: 'ORDER BY p.way, p.block_id LIMIT ?`)',
     replace: 'ORDER BY p.way DESC, p.block_id LIMIT ?`)',
-    test: { file: withheld, name: 'a block is open exactly if a live root leads to it past all takedowns' },
+    test: { file: withheld, name: 'a block is open exactly if a root reaches it past takedowns' },
   },
   {
     promise: 'a takedown that was cut short is finished at the next start',
@@ -211,7 +214,7 @@ export const gatewayPromises: readonly KeptPromise[] = [
     replace: 'if (row?.status !== status) yield { multihash, status }',
     test: {
       file: 'test/content/withholding.test.ts',
-      name: 'a takedown of which not all roots were told is applied again',
+      name: 'an incomplete takedown is applied again',
     },
   },
   {
@@ -238,7 +241,7 @@ export const gatewayPromises: readonly KeptPromise[] = [
     replace: '|| (!this.#budget.take(bytes) && bytes < 0)) throw spent()',
     test: {
       file: 'test/content/dag/sent-blocks.test.ts',
-      name: 'memory is charged, ends with the budget, and is given back',
+      name: 'memory counts against the budget, ends with it, and is released',
     },
   },
   {
@@ -248,7 +251,7 @@ export const gatewayPromises: readonly KeptPromise[] = [
     replace: '',
     test: {
       file: 'test/content/dag/sent-blocks.test.ts',
-      name: 'memory is charged, ends with the budget, and is given back',
+      name: 'memory counts against the budget, ends with it, and is released',
     },
   },
   {

@@ -603,7 +603,10 @@ const promises: readonly KeptPromise[] = [
     file: 'src/content/unixfs/staged-files.ts',
     find: '    return store.get(cid, { verify: true })\n',
     replace: '    return store.get(cid)\n',
-    test: { file: 'test/content/unixfs/staged-files.test.ts', name: 'read back as it came' },
+    test: {
+      file: 'test/content/unixfs/staged-files.test.ts',
+      name: 'staged files and blocks read back as stored, without damaged',
+    },
   },
   {
     promise: 'an empty field that is repeated says nothing, wherever it is read',

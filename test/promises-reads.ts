@@ -38,14 +38,14 @@ export const readPromises: readonly KeptPromise[] = [
     file: 'src/content/stored-blocks.ts',
     find: 'return matchesHere(cid.multihash.bytes, bytes) ? bytes',
     replace: 'return (await matches(cid.multihash.bytes, bytes)) ? bytes',
-    test: { file: blockReads, name: 'what is read for others is hashed where it lies' },
+    test: { file: blockReads, name: 'reads for others hash blocks in place, without a copy' },
   },
   {
     promise: 'every block that is read for others is checked',
     file: 'src/content/stored-blocks.ts',
     find: 'return matchesHere(cid.multihash.bytes, bytes) ? bytes',
     replace: 'return bytes.length > 0 ? bytes',
-    test: { file: blockReads, name: 'a block of other bytes is damage' },
+    test: { file: blockReads, name: 'a block with other bytes is damaged' },
   },
   {
     promise: 'blocks that are read for others are hashed in turns',

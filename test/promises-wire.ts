@@ -105,6 +105,6 @@ export const wirePromises: readonly KeptPromise[] = [
     file: 'src/content/dag/fetch.ts',
     find: '  forgetLone(block)\n',
     replace: '',
-    test: { file: shared, name: 'none of them can free it' },
+    test: { file: shared, name: 'a block for several fetches is requested once, and never freed' },
   },
 ]

@@ -38,7 +38,7 @@ export class Backups {
   }
 
   /**
-   * Like {@link run}, for a directory named in an HTTP request.
+   * Runs a backup like {@link run}, for a directory named in an HTTP request.
    *
    * @throws HoldfastError `NOT_OFFERED` unless it is below a directory of `backupRoots`
    */

@@ -106,7 +106,7 @@ export class BlockFiles {
     return () => undefined
   }
 
-  /** Like {@link read}, for this disk only. */
+  /** Reads like {@link read}, from this disk only. */
   async stored(multihash: Uint8Array, size: number): Promise<Uint8Array | null> {
     try {
       return await this.fileSystem.read(this.pathOf(multihash), size)
@@ -121,7 +121,7 @@ export class BlockFiles {
     return this.storedSize(multihash)
   }
 
-  /** Like {@link size}, for this disk only. */
+  /** Returns the {@link size} of a file on this disk only. */
   async storedSize(multihash: Uint8Array): Promise<number | null> {
     try {
       return await this.fileSystem.size(this.pathOf(multihash))

@@ -38,7 +38,7 @@ export class Quarantine {
     await this.#files.syncDirectory(dirname(path))
   }
 
-  /** Like {@link takeFile}, for bytes without a file. */
+  /** Writes damaged bytes without a file to quarantine, unless it is full. */
   async takeBytes(bytes: Uint8Array): Promise<void> {
     if (await this.#isFull()) return
     const file = await this.#files.create(join(this.#dir, randomUUID()))

@@ -51,7 +51,7 @@ export class StoredBlocks implements BlockSource {
     return bytes
   }
 
-  /** See {@link BlockSource.read}. */
+  /** Reads a block, see {@link BlockSource.read}. */
   async read(cid: CID): Promise<Uint8Array> {
     const bytes = await this.get(cid)
     if (turnSpent()) await nextTurn()

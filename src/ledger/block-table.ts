@@ -112,7 +112,7 @@ export class BlockTable implements Blocks {
     return this.#onBackends(multihash, last, backendId => this.#findLive.get(multihash, backendId, now))
   }
 
-  /** Like {@link findLive}, restricted to roots that vouch for the block to strangers. */
+  /** Finds like {@link findLive}, restricted to roots that vouch for the block to strangers. */
   findOpen(multihash: Uint8Array, now: number, last: ReadonlySet<number>): HeldBlock | undefined {
     return this.#onBackends(multihash, last, backendId => this.#findOpen.get(multihash, backendId, now))
   }

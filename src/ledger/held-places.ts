@@ -39,7 +39,7 @@ export class HeldPlaces {
   }
 
   /**
-   * Like {@link locate}, for strangers: returns a location only if a live root vouches for the block. Otherwise returns
+   * Locates like {@link locate}, for strangers: returns a location only if a live root vouches for the block. Otherwise returns
    * the status of the refusal: 410 or 451 by the takedown, or 503 until the walk has ended. Null if no live root needs
    * the block.
    */
@@ -68,7 +68,7 @@ function placeOf({ backendId, rootId, liveUntil }: LiveRoot, isLocal: boolean): 
   return { backendId, rootId, liveUntil, isLocal }
 }
 
-/** Until its walk has ended, a root answers 503, whatever an earlier walk has stored. */
+/** Returns 503 until the walk of the root has ended, whatever an earlier walk has stored. */
 function refusalOf(found: { way: number; barred: number } | undefined): RefusalStatus | null {
   if (found === undefined) return null
   if (found.barred === 1) return 503

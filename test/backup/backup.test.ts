@@ -10,7 +10,7 @@ import { type TestEngine, withEngine } from '../support/test-engine.ts'
 import { withClusters } from '../support/two-clusters.ts'
 import { expectStored, fill } from './support.ts'
 
-/** Runs with an engine on what is restored. */
+/** Runs with an engine on a restored data directory. */
 async function withRestored(
   options: Parameters<typeof restoreBackup>[0],
   use: (engine: Engine) => Promise<void>,
@@ -24,7 +24,7 @@ async function withRestored(
   }
 }
 
-/** Runs with an engine, and directories beside its data for backups and what comes of them. */
+/** Runs with an engine, and directories for backups and restores. */
 function withBackups(use: (test: TestEngine, backup: string, dir: string) => Promise<void>): Promise<void> {
   return withTempDir(dir => withEngine(test => use(test, join(dir, 'backup'), dir)))
 }
@@ -179,7 +179,7 @@ describe('a restored data directory', () => {
       const stored = await fill(test, 'damaged')
       await test.engine.backup(backup)
       const [first = '', second = ''] = await filesIn(join(backup, 'stores'))
-      // The copy alone: a link shares its bytes with the store.
+      // Damages only the copy: a link shares its bytes with the store.
       for (const name of [first, second]) await rm(join(backup, 'stores', name))
       await writeFile(join(backup, 'stores', first), 'other bytes')
       const dataDir = join(dir, 'restored')
@@ -190,7 +190,7 @@ describe('a restored data directory', () => {
       const engine = await createEngine({ dataDir })
       try {
         expect((await engine.verify()).damaged.length).toBe(2)
-        // The same content again puts it right.
+        // An upload of the same content repairs it.
         const { items } = await engine.pins.list({ account: test.account })
         for (const content of stored.values()) await engine.pins.upload(content, { account: items[0]?.accountId ?? '' })
         await expectStored(engine, stored)

@@ -8,7 +8,7 @@ import { withTempDir } from '../support/temp-dir.ts'
 import { withEngine } from '../support/test-engine.ts'
 import { expectRestores, filesBelow, fill, flipBit, OTHER_DISK } from './support.ts'
 
-/** `ROUNDS=50 TEST_SEED=1` for a longer run. */
+/** Set `ROUNDS=50 TEST_SEED=1` for a longer run. */
 const ROUNDS = Number(process.env.ROUNDS ?? 8)
 const SEED = Number(process.env.TEST_SEED ?? 22)
 const SIZES = [100, 20_000, 40_000, 50_000, 1_500_000]
@@ -40,11 +40,11 @@ test('a check names flipped bits, and a backup without problems restores exactly
               seen.named++
               const dataDir = join(linked, `restored-${round}`)
               const restored = await restoreBackup({ backup, dataDir, sameNode: true }).catch(() => null)
-              // Only the mark of a key directory is not needed.
+              // Only the owner file of a key directory is not needed.
               expect([file, checked.problems, restored]).toEqual([file, checked.problems, null])
               await rm(dataDir, { recursive: true, force: true })
             }
-            // The store heals by its content, then the backup by the store.
+            // An upload heals the store, and the store then heals the backup.
             await test.engine.reconcile({})
             await fill(test, 'bits', { sizes: SIZES })
             await test.engine.backup(backup, { force: true })

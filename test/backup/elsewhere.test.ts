@@ -31,7 +31,7 @@ async function leavesThisDisk(nodes: TwoNodes): Promise<void> {
   })
 }
 
-/** Restores a backup beside the node, which is stopped, and runs with an engine on it. */
+/** Restores a backup beside the stopped node, and runs with an engine on it. */
 async function withRestored(nodes: TwoNodes, use: (restored: Engine) => Promise<void>): Promise<void> {
   await nodes.here.stop()
   const [backup, dataDir] = [join(nodes.dir, 'backup'), join(nodes.dir, 'restored')]
@@ -106,7 +106,7 @@ describe('a backup of a node with a cluster on another node', () => {
       await own.open()
       const source: BackupSource = {
         dataDir: join(dir, 'here'),
-        // The copy says of all that it has still to get there, which it then does.
+        // In the copy, all content is still to be sent, so the restored node sends it.
         copyDatabase: async file => {
           await copyFile(join(dir, 'here', 'holdfast.db'), file)
           isThere = true

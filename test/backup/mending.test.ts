@@ -17,7 +17,7 @@ function withCopies(use: (test: TestEngine, backup: string) => Promise<void>): P
   return withTempDir(dir => withEngine(test => use(test, join(dir, 'backup'))), OTHER_DISK)
 }
 
-/** As {@link withCopies}, on the same file system, where blocks are links. */
+/** Runs like {@link withCopies}, on the same file system, so that blocks are links. */
 function withLinks(use: (test: TestEngine, backup: string) => Promise<void>): Promise<void> {
   return withTempDir(dir => withEngine(test => use(test, join(dir, 'backup'))))
 }
@@ -27,7 +27,7 @@ function blocksIn(directory: string): [string, ...string[]] {
   return [first, ...others]
 }
 
-/** Where the store has a block of the backup. */
+/** Returns the path of a backup's block in the store. */
 function inStore({ dataDir }: Pick<TestEngine, 'dataDir'>, file: string): string {
   return join(dataDir, file.slice(file.indexOf('/blocks/')))
 }

@@ -11,7 +11,7 @@ import { expectRestores, expectStored, fill } from './support.ts'
 
 const SUPPORT = join(import.meta.dirname, '..', 'support')
 
-/** Runs with a process that has said something, and ends it afterwards. */
+/** Runs with a process after its first output, and ends it afterwards. */
 async function withChild(
   script: string,
   args: readonly string[],
@@ -116,7 +116,7 @@ describe('a good backup', () => {
       await cp(backup, join(dir, 'before'), { recursive: true })
       await writeFile(secrets, 'second')
       await test.engine.backup(backup)
-      // The state in which a run is killed before it writes the manifest.
+      // State after a run that was killed before it wrote the manifest.
       for (const name of ['manifest.json', 'database-2.db']) await cp(join(dir, 'before', name), join(backup, name))
       const dataDir = join(dir, 'restored')
       await restoreBackup({ backup, dataDir, sameNode: true })

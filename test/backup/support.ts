@@ -10,7 +10,7 @@ import type { TestEngine } from '../support/test-engine.ts'
 /** A file system other than that of the data directories, so that blocks are copied. */
 export const OTHER_DISK = '/dev/shm'
 
-/** Uploads contents of a name and some sizes: rows, chunks and nodes. Returns them by CID. */
+/** Uploads contents of several sizes: rows, chunks and nodes. Returns them by CID. */
 export async function fill(
   { engine, account }: Pick<TestEngine, 'engine' | 'account'>,
   name: string,
@@ -32,7 +32,7 @@ export async function expectStored(engine: Engine, stored: ReadonlyMap<string, B
   }
 }
 
-/** Restores a backup into a directory of its own and checks that all contents are in it. */
+/** Restores a backup into a new directory and checks that it has all contents. */
 export async function expectRestores(
   backup: string,
   stored: ReadonlyMap<string, Buffer>,
@@ -50,7 +50,7 @@ export async function expectRestores(
   })
 }
 
-/** Turns one bit of a file as a disk does: size and times stay. */
+/** Flips one bit of a file as a disk does: size and times stay. */
 export function flipBit(file: string, bit = 4_321): void {
   const { atime, mtime } = statSync(file)
   const bytes = readFileSync(file)
@@ -60,7 +60,7 @@ export function flipBit(file: string, bit = 4_321): void {
   utimesSync(file, atime, mtime)
 }
 
-/** The files below a directory whose names end in some way, whole paths. */
+/** Returns the paths of files below a directory whose names have a suffix. */
 export function filesBelow(dir: string, ending = ''): string[] {
   const entries = readdirSync(dir, { recursive: true, withFileTypes: true })
   const files = entries.filter(entry => entry.isFile() && entry.name.endsWith(ending))

@@ -22,7 +22,7 @@ async function stored(parts: ContentParts, count: number): Promise<CID[]> {
   return cids
 }
 
-test('what is read for others is hashed where it lies: nothing is copied for the pool', () =>
+test('reads for others hash blocks in place, without a copy', () =>
   withContentParts(async parts => {
     const [cid] = await stored(parts, 1)
     const copied = vi.spyOn(webcrypto.subtle, 'digest')
@@ -34,7 +34,7 @@ test('what is read for others is hashed where it lies: nothing is copied for the
     }
   }))
 
-test('a block of other bytes is damage', () =>
+test('a block with other bytes is damaged', () =>
   withContentParts(async parts => {
     const [cid] = await stored(parts, 1)
     if (cid === undefined) throw new Error('nothing is stored')

@@ -40,7 +40,7 @@ async function putAgain(parts: ContentParts, { cid, bytes }: { cid: CID; bytes: 
   return staged
 }
 
-/** Whether a promise is still open after the event loop has gone round a good many times. */
+/** Returns true if a promise is still open after many turns of the event loop. */
 async function isWaiting(promise: Promise<unknown>): Promise<boolean> {
   let isOver = false
   const over = (): void => {
@@ -52,7 +52,7 @@ async function isWaiting(promise: Promise<unknown>): Promise<boolean> {
 }
 
 describe('block store', () => {
-  test('puts of one block at the same time write it once, and all wait until it is durable', async () => {
+  test('concurrent puts of one block write it once and share its durability', async () => {
     await withContentParts(async parts => {
       const { cid, bytes } = await block('shared')
       const writing = gate()
@@ -72,7 +72,7 @@ describe('block store', () => {
     })
   })
 
-  test('bytes are given back only once nobody needs them', async () => {
+  test('bytes are released only after their last use', async () => {
     await withContentParts(async parts => {
       const { cid, bytes } = await block('given back')
       const writing = gate()
@@ -90,7 +90,7 @@ describe('block store', () => {
     })
   })
 
-  test('a follower of a write that fails writes the block itself', async () => {
+  test('a put that waited for a failed write writes the block itself', async () => {
     await withContentParts(async parts => {
       const { cid, bytes } = await block('failing leader')
       const writing = gate()
@@ -115,7 +115,7 @@ describe('block store', () => {
     })
   })
 
-  test('a put that meets a deletion waits for it and writes anew', async () => {
+  test('a put during a deletion waits, and writes the block again', async () => {
     await withContentParts(async parts => {
       const old = await stored(parts, 'deleted')
       await parts.drop(old.staged)
@@ -137,7 +137,7 @@ describe('block store', () => {
     })
   })
 
-  test('a block whose deletion failed can be stored again', async () => {
+  test('a block can be stored after its deletion failed', async () => {
     await withContentParts(async parts => {
       const old = await stored(parts, 'undeletable')
       await parts.drop(old.staged)
@@ -154,7 +154,7 @@ describe('block store', () => {
     })
   })
 
-  test('a deletion that failed is made up for by the next collection', async () => {
+  test('the next collection repeats a failed deletion', async () => {
     await withContentParts(async parts => {
       for (const seed of ['one', 'two', 'three']) await parts.drop((await stored(parts, seed)).staged)
       let failures = 2
@@ -168,7 +168,7 @@ describe('block store', () => {
     })
   })
 
-  test('what is garbage but needed again is not deleted', async () => {
+  test('garbage that a root needs again is not deleted', async () => {
     await withContentParts(async parts => {
       const old = await stored(parts, 'needed again')
       await parts.drop(old.staged)
@@ -183,7 +183,7 @@ describe('block store', () => {
     })
   })
 
-  test('a root that has been given up is not completed', async () => {
+  test('an abandoned root cannot be completed', async () => {
     await withContentParts(async parts => {
       const { cid, bytes } = await block('given up')
       const staged = await parts.stage()
@@ -194,7 +194,7 @@ describe('block store', () => {
     })
   })
 
-  test('what is being read is not collected until that is over', async () => {
+  test('a leased root is not collected until its release', async () => {
     await withContentParts(async parts => {
       const old = await stored(parts, 'leased')
       const release = parts.leases.hold(old.staged.rootId)
@@ -206,7 +206,7 @@ describe('block store', () => {
     })
   })
 
-  test('garbage is kept for the grace period', async () => {
+  test('garbage stays for the grace period', async () => {
     await withContentParts(async parts => {
       await parts.drop((await stored(parts, 'graceful')).staged)
       expect(await parts.collector.collect()).toEqual({ roots: 1, blocks: 0, bytes: 0 })
@@ -223,7 +223,7 @@ describe('block store', () => {
     ['emptied', file => truncate(file, 0), `has 0 of ${BIG} bytes`],
     ['missing', file => rm(file), 'is missing'],
     ['flipped', (file, bytes) => writeFile(file, flipped(bytes)), 'has the wrong hash'],
-  ])('a block that is %s is reported when read, and healed by the same bytes', async (_, damage, reason) => {
+  ])('a block that is %s is reported; the same bytes heal it', async (_, damage, reason) => {
     await withContentParts(async parts => {
       const old = await stored(parts, 'damaged')
       await damage(old.file, old.bytes)
@@ -254,7 +254,7 @@ describe('block store', () => {
     },
   )
 
-  test('a whole block is not written again and not called healed', async () => {
+  test('a sound block is not written again nor reported as healed', async () => {
     await withContentParts(async parts => {
       const big = await stored(parts, 'whole')
       const small = await stored(parts, 'whole', 10)
@@ -265,7 +265,7 @@ describe('block store', () => {
     })
   })
 
-  test('a staged DAG that is given up takes nothing more', async () => {
+  test('an abandoned staged DAG accepts no more blocks', async () => {
     await withContentParts(async parts => {
       const { cid, bytes } = await block('late')
       const staged = await parts.stage()
@@ -279,7 +279,7 @@ describe('block store', () => {
     })
   })
 
-  test('a full disk surfaces and leaves nothing', async () => {
+  test('a full disk fails an upload, which leaves nothing', async () => {
     await withContentParts(async parts => {
       parts.files.beforeWrite = () => {
         if (parts.files.writes > 3) throw fault('ENOSPC')
@@ -299,7 +299,7 @@ describe('block store', () => {
     })
   })
 
-  test('overlapping DAGs with writes that fail at random keep what they settled, and nothing else', async () => {
+  test('overlapping DAGs with random write failures keep exactly their settled blocks', async () => {
     const alphabet = await Promise.all([...'abcdef'].map(seed => block(`random ${seed}`, seed < 'c' ? 200 : 20_000)))
     const dag = fc.record({
       blocks: fc.uniqueArray(fc.nat(alphabet.length - 1), { minLength: 1, maxLength: 5 }),

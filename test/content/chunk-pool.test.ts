@@ -32,7 +32,7 @@ function writesDirectly(): boolean {
 const bytesOf = (value: number): Buffer => Buffer.alloc(10, value)
 
 describe('a pool of chunks', () => {
-  test('makes no more than it may, and hands out again what came back', async () => {
+  test('allocates no more than its capacity, and reuses released chunks', async () => {
     const pool = new ChunkPool(4)
     for (let round = 0; round < 20; round++) {
       const taken = await Promise.all([1, 2, 3, 4].map(value => pool.move(bytesOf(value))))
@@ -44,7 +44,7 @@ describe('a pool of chunks', () => {
     expect([pool.made, pool.outstanding]).toEqual([4, 0])
   })
 
-  test('makes chunks that a disk takes without a copy', needsDirectWrites, async () => {
+  test('allocates chunks that a disk takes without a copy', needsDirectWrites, async () => {
     await withTempDir(async dir => {
       const pool = new ChunkPool(8)
       for (let index = 0; index < 8; index++) {
@@ -55,7 +55,7 @@ describe('a pool of chunks', () => {
     })
   })
 
-  test('serves those who wait in the order of asking', async () => {
+  test('serves waiting callers in order', async () => {
     const pool = new ChunkPool(1)
     let held = await pool.move(bytesOf(0))
     const served: number[] = []
@@ -73,7 +73,7 @@ describe('a pool of chunks', () => {
     expect(pool.made).toBe(1)
   })
 
-  test('leaves half of itself to those who have whole chunks', async () => {
+  test('keeps half of its chunks for whole blocks', async () => {
     const pool = new ChunkPool(4)
     const slow = [pool.spare(), pool.spare()]
     expect(slow.every(chunk => chunk !== null)).toBe(true)
@@ -85,7 +85,7 @@ describe('a pool of chunks', () => {
     expect(fast.map(chunk => chunk[0])).toEqual([1, 2])
   })
 
-  test('takes a chunk back once, and nothing that is not its own', async () => {
+  test('accepts each chunk once, and no foreign memory', async () => {
     const pool = new ChunkPool(4)
     const first = await pool.move(bytesOf(1))
     pool.release(first)
@@ -98,7 +98,7 @@ describe('a pool of chunks', () => {
     expect((await pool.move(bytesOf(3))).buffer).not.toBe(second.buffer)
   })
 
-  test('lets go of whoever is aborted while waiting', async () => {
+  test('drops an aborted caller from the queue', async () => {
     const pool = new ChunkPool(1)
     const held = await pool.move(bytesOf(0))
     const controller = new AbortController()
@@ -112,7 +112,7 @@ describe('a pool of chunks', () => {
     expect([pool.waiting, pool.outstanding]).toEqual([0, 1])
   })
 
-  test('has everything back from a file that ended early', async () => {
+  test('has all chunks back after a file ends early', async () => {
     const pool = new ChunkPool(4)
     const broken = function* (): Generator<Uint8Array> {
       yield pseudoRandom(CHUNK_BYTES, 'broken')
@@ -132,7 +132,7 @@ describe('a pool of chunks', () => {
     expect(pool.outstanding).toBe(0)
   })
 
-  test('that is exhausted makes files wait, and all of them come through whole', async () => {
+  test('makes files wait when it is exhausted, and all of them finish', async () => {
     const pool = new ChunkPool(2)
     const files = Array.from({ length: 5 }, (_, i) => pseudoRandom(3 * CHUNK_BYTES, i))
     const read = async (file: Buffer) => {
@@ -151,7 +151,7 @@ describe('a pool of chunks', () => {
   })
 })
 
-test('threads that end in the middle leave the memory to its owner', async () => {
+test('keeps memory with its owner when threads end midway', async () => {
   await withTempDir(async dir => {
     await mkdir(join(dir, 'blocks'))
     const pool = new ChunkPool(8)
@@ -174,7 +174,7 @@ test('threads that end in the middle leave the memory to its owner', async () =>
 })
 
 describe('the pool of the process', () => {
-  test('has as many chunks after many uploads as after a few, and all of them back', async () => {
+  test('has all chunks back, as few after many uploads as before', async () => {
     await withEngine(async ({ engine, account }) => {
       const upload = (name: string) => engine.pins.upload([pseudoRandom(3 * MiB + 5, name)], { account })
       for (let i = 0; i < 8; i++) await upload(`warm ${i}`)
@@ -188,7 +188,7 @@ describe('the pool of the process', () => {
     })
   })
 
-  test('has them back from uploads that are aborted, break, or are cut off by the end of the engine', async () => {
+  test('has chunks back from uploads that abort, break or are stopped', async () => {
     await withEngine(async test => {
       const { engine, account } = test
       const source = async function* (end: () => Promise<void>): AsyncGenerator<Uint8Array> {
@@ -218,7 +218,7 @@ describe('the pool of the process', () => {
     })
   })
 
-  test('has them back from a CAR, whole, cut short, or with a wrong block among many', async () => {
+  test('has chunks back from a CAR, whole, truncated or with wrong blocks', async () => {
     await withEngine(async ({ engine, account }) => {
       const file = randomFile(6, 300_000, 'pooled')
       const car = await carOf([file.root], file.blocks)

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { pseudoRandom } from '../support/bytes.ts'
 import { rawCid, turns, withContentParts } from '../support/content-parts.ts'
 
-test('nothing is deleted while somebody holds the collector, and all of it afterwards', async () => {
+test('a held collector deletes nothing, and everything after its release', async () => {
   await withContentParts(async parts => {
     const { collector, blocks } = parts
     const staged = await parts.stage()
@@ -27,7 +27,7 @@ test('nothing is deleted while somebody holds the collector, and all of it after
   })
 })
 
-test('who stops a held collector is not kept waiting', async () => {
+test('stopping a held collector does not wait', async () => {
   await withContentParts(async ({ collector }) => {
     await collector.hold()
     const collected = collector.collect(0)

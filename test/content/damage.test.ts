@@ -13,7 +13,7 @@ import { type TestEngine, withEngine } from '../support/test-engine.ts'
 const SIZE = 300_000
 const CONTENT = pseudoRandom(SIZE, 'content')
 
-/** Uploads content of one block, damages the block, and tells what the engine tells. */
+/** Uploads content of one block, damages the block, and records the events of the engine. */
 async function withDamage(
   damage: (file: string) => Promise<unknown>,
   run: (test: TestEngine & { cid: string; told: string[] }) => Promise<void>,
@@ -29,7 +29,7 @@ async function withDamage(
 }
 
 describe('damage', () => {
-  test.each(['EIO', 'EACCES'])('a block whose file fails with %s is told of and healed by an upload', async code => {
+  test.each(['EIO', 'EACCES'])('a block whose file fails with %s is reported, healed by upload', async code => {
     const files = new RecordingFiles()
     const run = async ({ engine, account }: TestEngine): Promise<void> => {
       const { cid } = (await engine.pins.upload(CONTENT, { account })).record
@@ -48,7 +48,7 @@ describe('damage', () => {
     await withEngine(run, { fileSystem: files })
   })
 
-  test('a process that has too many files open is no damage', async () => {
+  test('too many open files do not count as damage', async () => {
     const files = new RecordingFiles()
     const run = async ({ engine, account }: TestEngine): Promise<void> => {
       const { cid } = (await engine.pins.upload(CONTENT, { account })).record
@@ -66,7 +66,7 @@ describe('damage', () => {
     ['missing', file => rm(file), 'is missing'],
     ['a directory', file => directoryInPlaceOf(file), 'cannot be read: EISDIR'],
     ['changed', file => writeFile(file, pseudoRandom(SIZE, 'other')), 'has the wrong hash'],
-  ])('a block that is %s is told of, never served as whole, and healed by an upload', async (_, damage, reason) => {
+  ])('a block that is %s is reported, never served, healed by upload', async (_, damage, reason) => {
     await withDamage(damage, async ({ engine, account, cid, told }) => {
       await expect(readBlock(engine, CID.parse(cid))).rejects.toMatchObject({ code: 'BLOCK_DAMAGED' })
       expect(told).toEqual([`damaged ${cid} ${reason}`])
@@ -81,7 +81,7 @@ describe('damage', () => {
     })
   })
 
-  test('a response that cannot be whole does not end as if it were', async () => {
+  test('a response that cannot be whole ends with an error', async () => {
     await withDamage(
       file => rm(file),
       async ({ engine, cid }) => {
@@ -92,7 +92,7 @@ describe('damage', () => {
     )
   })
 
-  test('a damaged small block is told of and healed', async () => {
+  test('a damaged small block is reported and healed', async () => {
     await withEngine(async ({ engine, account, dataDir }) => {
       const small = pseudoRandom(2_000, 'small')
       const { cid } = (await engine.pins.upload(small, { account })).record
@@ -103,7 +103,7 @@ describe('damage', () => {
     })
   })
 
-  test('of very much damage the first is told, and how much there is', async () => {
+  test('much damage is reported by its first blocks and total', async () => {
     await withEngine(async ({ engine, account, dataDir }) => {
       const content = Array.from({ length: 1_005 }, (_, at) => fileOf(`${at}.txt`, `${at}`))
       await engine.pins.uploadDirectory(entriesOf(content), { account })
@@ -121,7 +121,7 @@ describe('damage', () => {
     })
   })
 
-  test('collecting content whose file has gone missing is no error', async () => {
+  test('a collection accepts missing files of garbage', async () => {
     await withDamage(
       file => rm(file),
       async ({ engine, account, cid }) => {

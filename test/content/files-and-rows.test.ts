@@ -9,7 +9,7 @@ import { RecordingFiles } from '../support/recording-files.ts'
 import { EMPTY, storeSizes, strayBlocks, withDatabase } from '../support/store-inspection.ts'
 import { type TestEngine, withEngine } from '../support/test-engine.ts'
 
-/** Collections until every directory has been looked through. */
+/** Number of collections that search every directory. */
 const WHOLE_SCAN = 16
 
 async function removed({ engine, account }: TestEngine, seed: string): Promise<string> {
@@ -27,7 +27,7 @@ async function strayFile(dataDir: string, seed: string): Promise<string> {
 }
 
 describe('files and rows', () => {
-  test.each(['EPERM', 'EIO', 'EBUSY'])('a file that cannot be removed (%s) keeps nothing else', async code => {
+  test.each(['EPERM', 'EIO', 'EBUSY'])('a file that cannot be removed (%s) delays nothing else', async code => {
     const files = new RecordingFiles()
     const run = async (test: TestEngine): Promise<void> => {
       const stuck = join(test.dataDir, 'blocks', await removed(test, 'stuck'))
@@ -46,7 +46,7 @@ describe('files and rows', () => {
     await withEngine(run, { fileSystem: files })
   })
 
-  test('a row is not forgotten while the removal of its file may come undone', async () => {
+  test('a row stays while the removal of its file may be undone', async () => {
     const files = new RecordingFiles()
     const run = async (test: TestEngine): Promise<void> => {
       await removed(test, 'unsynced')
@@ -60,7 +60,7 @@ describe('files and rows', () => {
     await withEngine(run, { fileSystem: files })
   })
 
-  test('files without a row are found and removed, a few directories at a time; others are left alone', async () => {
+  test('stray files are removed, a few directories at a time, others stay', async () => {
     const files = new RecordingFiles()
     let listed = 0
     const { list } = files
@@ -86,7 +86,7 @@ describe('files and rows', () => {
     await withEngine(run, { fileSystem: files })
   })
 
-  test('content whose file lies there without a row can be uploaded while it is looked for', async () => {
+  test('content with a stray file can be uploaded during the search', async () => {
     await withEngine(async ({ engine, account, dataDir }) => {
       const seeds = Array.from({ length: 12 }, (_, i) => `both ${i}`)
       for (const seed of seeds) await strayFile(dataDir, seed)
@@ -100,7 +100,7 @@ describe('files and rows', () => {
     })
   })
 
-  test('garbage of a clock that was ahead goes', async () => {
+  test('garbage with a time in the future is deleted', async () => {
     await withEngine(async test => {
       const { engine, dataDir, clock } = test
       await removed(test, 'ahead')
@@ -112,7 +112,7 @@ describe('files and rows', () => {
     })
   })
 
-  test('of what is in tmp only what was being written is removed', async () => {
+  test('only temporary block files are removed from tmp', async () => {
     await withEngine(async test => {
       const tmp = join(test.dataDir, 'tmp')
       await mkdir(join(tmp, 'lost+found'))

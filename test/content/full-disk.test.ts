@@ -52,7 +52,7 @@ describe('a disk with less than the reserve free', () => {
     await withEngine(run, { fileSystem: files, disk: reserveBytes === undefined ? {} : { reserveBytes } })
   })
 
-  test('refuses new content, deletes and collects, says so, and takes content again by itself', async () => {
+  test('refuses new content, deletes, reports itself, and recovers by itself', async () => {
     await withRoom(async ({ engine, account, clock, files, dataDir }) => {
       const { cid } = (await engine.pins.upload(pseudoRandom(50_000, 'old'), { account })).record
       files.room = { ...ROOMY, freeBytes: 63 * MIB }
@@ -76,7 +76,7 @@ describe('a disk with less than the reserve free', () => {
     })
   })
 
-  test('is looked at again only when something has changed or time has passed', async () => {
+  test('is read again only after a change or a time', async () => {
     await withRoom(async ({ engine, account, files }) => {
       let looks = 0
       const { space } = files
@@ -91,7 +91,7 @@ describe('a disk with less than the reserve free', () => {
 })
 
 describe('the ballast', () => {
-  test('is written when there is room, given up for a deletion that finds none, and written again', async () => {
+  test('is written with enough room, deleted for a deletion, and written again', async () => {
     await withRoom(async ({ engine, account, clock, files, dataDir }) => {
       const size = (): Promise<number> =>
         stat(join(dataDir, 'ballast')).then(
@@ -106,7 +106,7 @@ describe('the ballast', () => {
       files.room = { ...ROOMY, freeBytes: 0 }
       const full = Object.assign(new Error('database or disk is full'), { code: 'SQLITE_FULL' })
       const { transaction } = Database.prototype
-      // As long as the ballast is there, no commit finds room.
+      // While the ballast exists, no commit finds room.
       Database.prototype.transaction = function <T>(this: Database, work: () => T): T {
         const hasRoom = this.inTransaction || files.log.includes('unlink ballast done')
         return transaction.call(this, () => {
@@ -130,20 +130,20 @@ describe('the ballast', () => {
   })
 })
 
-/** Whether this machine lets a test mount a small disk. */
+/** True if this machine lets a test mount a small disk. */
 const canMount = await withMount('1m', async () => undefined).then(
   () => true,
   () => false,
 )
 
-describe('a real disk that is full', needs(canMount, 'this user may not mount a small disk'), () => {
-  test('by uploads, then by others: deletes, collects and starts, and goes on when there is room', {
+describe('a real full disk', needs(canMount, 'this user may not mount a small disk'), () => {
+  test('deletes, collects, starts and recovers, filled by uploads or by others', {
     timeout: 60_000,
   }, async () => {
     await withMount('24m', async disk => {
       const dataDir = join(disk, 'data')
       const files = new RecordingFiles()
-      // Without the ballast, which is written once the node has started, there would be nothing to give up.
+      // The node writes the ballast after its start; without it, the disk would stay full.
       const written = files.seen('close ballast done')
       let engine = await createEngine({ dataDir, fileSystem: files })
       try {
@@ -172,7 +172,7 @@ describe('a real disk that is full', needs(canMount, 'this user may not mount a 
     })
   })
 
-  test('filled by others while the node is stopped: it starts, at the price of the ballast', async () => {
+  test('filled by others during a stop costs only the ballast', async () => {
     await withMount('24m', async disk => {
       const dataDir = join(disk, 'data')
       const ballast = (): Promise<boolean> =>
@@ -211,7 +211,7 @@ async function freeOn(disk: string): Promise<number> {
   return bavail * bsize
 }
 
-/** Runs with a disk of its own, in memory, which is unmounted afterwards. */
+/** Runs with a disk in memory, and unmounts it afterwards. */
 function withMount(size: string, run: (disk: string) => Promise<void>): Promise<void> {
   return withTempDir(async disk => {
     execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${size}`, 'holdfast-test', disk], { stdio: 'ignore' })

@@ -8,7 +8,7 @@ import { type TestEngine, withEngine } from '../support/test-engine.ts'
 const MiB = 1024 ** 2
 const never = new Promise<never>(() => undefined)
 
-/** A source that gives `chunks` MiB, says so, and then does what `then` does. */
+/** Yields `chunks` MiB, reports it, and then runs `then`. */
 async function* source(chunks: number, then: () => Promise<void>, given?: () => void): AsyncGenerator<Uint8Array> {
   for (let i = 0; i < chunks; i++) yield pseudoRandom(MiB, `${chunks} ${i}`)
   given?.()
@@ -29,7 +29,7 @@ async function expectNothing(test: TestEngine): Promise<void> {
   expect(await storeSizes(test.dataDir)).toEqual(EMPTY)
 }
 
-/** The ways in which an upload can hang, each telling when it does. */
+/** Kinds of upload that can hang; each reports when it does. */
 const HANGING: Array<
   [string, (test: TestEngine, signal: AbortSignal | undefined, given: () => void) => Promise<unknown>]
 > = [
@@ -74,8 +74,8 @@ const HANGING: Array<
   ],
 ]
 
-describe('an upload that is interrupted', () => {
-  test('leaves nothing when its source throws, even while collections run', async () => {
+describe('an interrupted upload', () => {
+  test('leaves nothing when its source throws, even during collections', async () => {
     await withEngine(async test => {
       for (let chunks = 0; chunks < 8; chunks++) {
         const broken = source(chunks, () => Promise.reject(new Error('broken pipe')))
@@ -87,7 +87,7 @@ describe('an upload that is interrupted', () => {
     })
   })
 
-  test('leaves nothing when the entries of a directory throw, or one of its files does', async () => {
+  test("leaves nothing when a directory's entries or one file throw", async () => {
     await withEngine(async test => {
       const { pins } = test.engine
       const fail = (): Promise<never> => Promise.reject(new Error('broken pipe'))
@@ -126,7 +126,7 @@ describe('an upload that is interrupted', () => {
     })
   })
 
-  test.each(HANGING)('%s ends when the engine stops, and the next start has nothing of it', async (_, start) => {
+  test.each(HANGING)('%s ends with the engine, and the next start has nothing', async (_, start) => {
     await withEngine(async test => {
       const hanging = gate()
       const refused = expect(start(test, undefined, hanging.open)).rejects.toMatchObject({ code: 'ABORTED' })
@@ -137,7 +137,7 @@ describe('an upload that is interrupted', () => {
     })
   })
 
-  test('a signal that is aborted beforehand refuses without reading', async () => {
+  test('with an aborted signal is refused without a read', async () => {
     await withEngine(async test => {
       const read: string[] = []
       const unread = (async function* (): AsyncGenerator<Uint8Array> {
@@ -151,7 +151,7 @@ describe('an upload that is interrupted', () => {
     })
   })
 
-  test('after the engine has stopped, everything is refused by name', async () => {
+  test('is refused by name after the engine has stopped', async () => {
     await withEngine(async test => {
       const { engine, account } = test
       await engine.stop()

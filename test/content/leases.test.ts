@@ -23,7 +23,7 @@ afterEach(async () => {
   await world.close()
 })
 
-/** Content as another thread reads it. `crossing` comes between its look and its lease. */
+/** Reads content as another thread does. `crossing` runs between its check and its lease. */
 function contentOf(crossing: (rootId: number) => void): LiveContent {
   const leases = new SharedLeases(world.leases.share().memory)
   const hold = leases.hold.bind(leases)
@@ -35,7 +35,7 @@ function contentOf(crossing: (rootId: number) => void): LiveContent {
   return new LiveContent(places, { readerOf: () => world }, leases, world.clock)
 }
 
-test('a lease of another thread is seen by the collector until it ends', async () => {
+test('the collector sees a lease of another thread until its release', async () => {
   const cid = await world.addFile('leased')
   const leased = contentOf(() => undefined).lease(cid)
   expect(world.leases.held().size).toBe(1)
@@ -44,14 +44,14 @@ test('a lease of another thread is seen by the collector until it ends', async (
   expect([leased === null, world.leases.held().size]).toEqual([false, 0])
 })
 
-test('a root that is dropped between a look and its lease is not read', async () => {
+test('a root dropped just before its lease is not read', async () => {
   const cid = await world.addFile('dropped')
   const content = contentOf(rootId => new RootTable(writing).drop(rootId))
   expect(content.lease(cid)).toBe(null)
   expect(world.leases.held().size).toBe(0)
 })
 
-test('of one that is dropped so, another that has the same is read', async () => {
+test('another root with the same content is read instead', async () => {
   await world.addDirectory({ a: 'shared', b: 'first' })
   await world.addDirectory({ a: 'shared', c: 'second' })
   const cid = await world.addFile('shared')

@@ -8,7 +8,7 @@ import { EMPTY, storeSizes, strayBlocks, withDatabase } from '../support/store-i
 import { type TestEngine, withEngine } from '../support/test-engine.ts'
 
 const CHUNK = 1024 ** 2
-/** Contents are words over this alphabet, so that DAGs share chunks; each word ends in a shorter chunk. */
+/** Contents are words over this alphabet, so that DAGs share chunks; each word ends with a shorter chunk. */
 const LETTERS = [...'abc'].map(letter => pseudoRandom(CHUNK, `letter ${letter}`))
 const TAILS = [Buffer.alloc(0), pseudoRandom(100, 'short tail'), pseudoRandom(40_000, 'long tail')]
 
@@ -60,19 +60,19 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 2, arbitrary: fc.record({ do: fc.constant('pass' as const), seconds: fc.integer({ min: 1, max: 60 }) }) },
   { weight: 3, arbitrary: fc.record({ do: fc.constant('collect' as const) }) },
 )
-/** What is in one group starts at the same time. */
+/** The steps of one group start at the same time. */
 const plan = fc.array(fc.array(step, { minLength: 1, maxLength: 4 }), { minLength: 1, maxLength: 6 })
 
 function bytesOf({ letters, tail }: Word): Buffer {
   return Buffer.concat([...letters.map(letter => LETTERS[letter] ?? Buffer.alloc(0)), TAILS[tail] ?? Buffer.alloc(0)])
 }
 
-/** What the engine has told us that it keeps: records by id, with what they must read back as. */
+/** Content that the engine has acknowledged: records by id, with their expected bytes. */
 class Model {
   readonly records = new Map<string, { record: PinRecord; hashes: Record<string, string> }>()
   readonly #removed = new Set<string>()
 
-  /** A repeat may tell of a record that was removed at the same time. */
+  /** Accepts a repeated request that returns a record removed at the same time. */
   add(record: PinRecord, hashes: Record<string, string>): void {
     if (!this.#removed.has(record.uploadId)) this.records.set(record.uploadId, { record, hashes })
   }
@@ -105,14 +105,14 @@ class Run {
     await this.check()
   }
 
-  /** Once what has expired by now is removed, which is charged until then. */
+  /** Waits until expired records are removed, which count until then. */
   async #swept(): Promise<void> {
     const { clock, dataDir } = this.#test
     const expired = `SELECT COUNT(*) AS count FROM records WHERE expires_at <= ${clock.now()}`
     const left = (): number => withDatabase(dataDir, db => db.prepare<[], { count: number }>(expired).get()?.count ?? 0)
     for (let looks = 0; left() > 0; looks++) {
       expect(looks).toBeLessThan(1_000)
-      // What expired while it was being stored is due at once.
+      // A record that expired during its upload is due at once.
       clock.advance(0)
       await turns(1)
     }
@@ -128,7 +128,7 @@ class Run {
     } else if (step.do === 'remove') {
       await this.#remove(step)
     } else {
-      // Time may pass the expiry before the upload has come to its end.
+      // The clock may pass the expiry before the upload ends.
       await this.#store(step).catch((error: unknown) => {
         expect(error).toMatchObject({ code: 'INVALID_TIMELOCK' })
         expect(step.expires).not.toBeNull()
@@ -172,7 +172,7 @@ class Run {
     for (const record of removed) this.#model.remove(record.uploadId)
   }
 
-  /** What must hold between any two groups. */
+  /** Checks the invariants between two groups. */
   async check(): Promise<void> {
     const { engine, clock } = this.#test
     for (const account of this.#accounts) {
@@ -202,7 +202,7 @@ class Run {
     }
   }
 
-  /** Lets go of everything; nothing may stay. */
+  /** Removes everything and checks that nothing stays. */
   async end(): Promise<void> {
     const { engine, clock, dataDir } = this.#test
     await engine.collect({ graceSeconds: 0 })
@@ -223,7 +223,7 @@ class Run {
 }
 
 describe('the ledger', () => {
-  test('keeps exactly what live records need, whatever happens at the same time', async () => {
+  test('keeps exactly the content of live records under concurrent operations', async () => {
     await withEngine(async test => {
       const accounts = [test.account, await test.newAccount()]
       await fc.assert(

@@ -10,7 +10,7 @@ import { Database } from '../../src/storage/database.ts'
 import { type ContentParts, rawCid, withContentParts } from '../support/content-parts.ts'
 import { turnsDuring } from '../support/turns-during.ts'
 
-/** Many entries that are one block. */
+/** Returns many entries of the same block. */
 async function entriesOf(staged: StagedDag, names: Iterable<string>): Promise<Map<string, StoredEntry>> {
   const bytes = Buffer.from('content')
   const cid = await staged.put(await rawCid(bytes), bytes)
@@ -35,7 +35,7 @@ async function storeSmall({ stage, complete }: ContentParts, count: number, from
 describe('the verifier, over many small blocks,', () => {
   const verifierOf = ({ blocks, store }: ContentParts) => new Verifier(blocks, new Map([[0, store]]), new Activity())
 
-  test('gives the loop back, and ends where its signal aborts', async () => {
+  test('gives the loop back, and ends with its signal', async () => {
     await withContentParts(async parts => {
       await storeSmall(parts, 6_000)
       const { result, turns } = await turnsDuring(() => verifierOf(parts).verify())
@@ -50,7 +50,7 @@ describe('the verifier, over many small blocks,', () => {
   })
 })
 
-test('a collection frees a hundred blocks or so in a transaction', async () => {
+test('a collection frees about a hundred blocks in a transaction', async () => {
   await withContentParts(async parts => {
     const { ledger, clock, drop } = parts
     const staged = await storeSmall(parts, 1_000)
@@ -75,7 +75,7 @@ describe('many small roots', () => {
     )
   }
 
-  /** How many transactions it takes to collect all of it. */
+  /** Returns the number of transactions that a whole collection takes. */
   async function transactionsOf(parts: ContentParts, turnMs: number): Promise<{ release: number; take: number }> {
     const { ledger, clock } = parts
     const rootIds = await dropped(parts)
@@ -102,13 +102,13 @@ describe('many small roots', () => {
     }
   }
 
-  test('share a transaction, a hundred blocks or so at a time', async () => {
+  test('share a transaction, about a hundred blocks at a time', async () => {
     await withContentParts(async parts => {
       expect(await transactionsOf(parts, 0)).toEqual({ release: 3, take: 2 })
     })
   })
 
-  test('do not when the turn of the loop is spent', async () => {
+  test('get another transaction when the turn is spent', async () => {
     await withContentParts(async parts => {
       const { release, take } = await transactionsOf(parts, 10)
       expect(release).toBeGreaterThan(SMALL / 4)
@@ -117,7 +117,7 @@ describe('many small roots', () => {
   })
 })
 
-test('a collection of what is in the database waits for no disk', async () => {
+test('a collection of inline blocks waits for no sync', async () => {
   await withContentParts(async parts => {
     const staged = await storeSmall(parts, 500)
     await parts.drop(staged)
@@ -132,8 +132,8 @@ test('a collection of what is in the database waits for no disk', async () => {
   })
 })
 
-describe('a directory of many names', () => {
-  test('is sharded in turns, and as the importer does', async () => {
+describe('a directory with many names', () => {
+  test('is sharded in turns, and as by the reference importer', async () => {
     await withContentParts(async parts => {
       const staged = await parts.stage()
       const names = numbered(12_000)
@@ -149,7 +149,7 @@ describe('a directory of many names', () => {
     })
   })
 
-  test('is not sharded further once its signal aborts', async () => {
+  test('is not sharded further after its signal aborts', async () => {
     await withContentParts(async parts => {
       const staged = await parts.stage()
       const entries = await entriesOf(staged, numbered(12_000))
@@ -161,7 +161,7 @@ describe('a directory of many names', () => {
     })
   })
 
-  test('of which two have the same hash is refused, and ends', async () => {
+  test('is refused if two of its names have the same hash', async () => {
     await withContentParts(async parts => {
       const staged = await parts.stage()
       const alike = ['35dd07c54882a46db69fe6840d12ca7e', '51a99d8fedfa2911^;t0Lc,;Sf{JZ~[8']

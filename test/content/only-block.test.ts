@@ -4,7 +4,7 @@ import { StagedDag } from '../../src/content/dag/staged-dag.ts'
 import { pseudoRandom } from '../support/bytes.ts'
 import { type ContentParts, SMALL_BLOCK_BYTES, withContentParts } from '../support/content-parts.ts'
 
-/** A staged DAG that is begun late, and how often it was. */
+/** Returns a staged DAG with a late root, and a count of the roots that it created. */
 function lateDag({ ledger, store, clock }: ContentParts): { staged: StagedDag; begun: () => number } {
   let begun = 0
   const begin = (): Promise<number> => {
@@ -19,7 +19,7 @@ async function blockOf({ store }: ContentParts, size: number, seed: string): Pro
   return { cid: CID.createV1(0x55, await store.hash(bytes)), bytes }
 }
 
-test('one small block waits for the commit: nothing is begun, and nothing is left of it', () =>
+test('one small block waits for the commit, and leaves nothing', () =>
   withContentParts(async parts => {
     const { staged, begun } = lateDag(parts)
     const { cid, bytes } = await blockOf(parts, SMALL_BLOCK_BYTES, 'only')
@@ -36,7 +36,7 @@ test('one small block waits for the commit: nothing is begun, and nothing is lef
     expect(parts.ledger.lastRoot()).toBe(0)
   }))
 
-test('with another block, however they come, it is stored as all others are', () =>
+test('a second block stores both like all others', () =>
   withContentParts(async parts => {
     const { staged, begun } = lateDag(parts)
     const blocks = await Promise.all(['a', 'b', 'a', 'c'].map(seed => blockOf(parts, 100, seed)))
@@ -48,7 +48,7 @@ test('with another block, however they come, it is stored as all others are', ()
     for (const { cid, bytes } of blocks) expect(Buffer.compare(await parts.store.read(cid), bytes)).toBe(0)
   }))
 
-test('a block that is a file, or would be, is stored before the commit', () =>
+test('a block in a file is stored before the commit', () =>
   withContentParts(async parts => {
     const { staged, begun } = lateDag(parts)
     const { cid, bytes } = await blockOf(parts, SMALL_BLOCK_BYTES + 1, 'large')
@@ -59,7 +59,7 @@ test('a block that is a file, or would be, is stored before the commit', () =>
     })
   }))
 
-test('a block that comes after its DAG was given up begins nothing', () =>
+test('a block after the end of its DAG begins nothing', () =>
   withContentParts(async parts => {
     const { staged, begun } = lateDag(parts)
     await staged.abandon()
@@ -69,7 +69,7 @@ test('a block that comes after its DAG was given up begins nothing', () =>
     expect({ begun: begun(), released, block: staged.onlyBlock }).toEqual({ begun: 0, released: 1, block: null })
   }))
 
-test('a commit does not store a block that is in a file, and says so', () =>
+test('a commit refuses to store a block that has a file', () =>
   withContentParts(async parts => {
     const staged = await parts.stage()
     const { cid, bytes } = await blockOf(parts, SMALL_BLOCK_BYTES + 1, 'filed')

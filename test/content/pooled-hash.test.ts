@@ -11,10 +11,10 @@ function threads(): BlockThreads {
   return started
 }
 
-test('blocks of any size and hash have the digest that they have anywhere else', async () => {
+test('blocks of any size and hash have the usual digest', async () => {
   const hash = pooledHash(threads())
   for (const size of [0, 1, 200_000, CHUNK_BYTES, CHUNK_BYTES + 1]) {
-    // Not at the start of its memory, as blocks lie in messages.
+    // At an offset in its memory, like blocks in messages.
     const bytes = randomBytes(size + 7).subarray(7)
     for (const code of [HASH.sha2_256, HASH.sha2_512]) {
       expect(Buffer.compare(await hash(code, bytes), await digestOf(code, bytes))).toBe(0)
@@ -23,7 +23,7 @@ test('blocks of any size and hash have the digest that they have anywhere else',
   expect(chunkPool.outstanding).toBe(0)
 })
 
-test('a thread that has ended costs no block its digest, and no chunk', async () => {
+test('the end of a thread loses no digest and no chunk', async () => {
   const stopped = threads()
   const hash = pooledHash(stopped)
   await stopped.stop()
@@ -32,7 +32,7 @@ test('a thread that has ended costs no block its digest, and no chunk', async ()
   expect(chunkPool.outstanding).toBe(0)
 })
 
-test('many more blocks than there are chunks take turns', async () => {
+test('more blocks than chunks take turns', async () => {
   const hash = pooledHash(threads())
   const bytes = randomBytes(CHUNK_BYTES)
   const expected = await digestOf(HASH.sha2_256, bytes)

@@ -33,7 +33,7 @@ const LINKS: Record<string, string> = {
   loop: 'loop',
 }
 
-/** Where uploads by server path read from. */
+/** Returns the import root of the uploads by server path. */
 function rootOf({ engine }: TestEngine): string {
   return engine.importRoots[0] ?? ''
 }
@@ -66,10 +66,10 @@ async function refusalOf(work: Promise<unknown>): Promise<{ code?: string; messa
   throw new Error('was not refused')
 }
 
-/** Both ways of reaching entries: by open directories, where the system has them, and by their paths. */
+/** Both ways to reach entries: by open directories, if the system has them, and by path. */
 const WAYS = existsSync('/proc/self/fd') ? [true, false] : [false]
 
-/** Walks a directory, stopping at each entry, and reads the files. Returns their content by path. */
+/** Walks a directory, stops at each entry, and reads the files. Returns their content by path. */
 async function walk(
   dir: string,
   at: (entry: ServerEntry) => Promise<void> | void,
@@ -83,14 +83,14 @@ async function walk(
   return files
 }
 
-/** Puts a link to `outside` in the place of a directory, which goes on beside it. */
+/** Replaces a directory, which stays beside it, by a link to `outside`. */
 async function swap(directory: string, outside: string): Promise<void> {
   await rename(directory, `${directory}-before`)
   await symlink(outside, directory)
 }
 
 describe('a directory on the server', () => {
-  test('is stored whole: hidden files, empty directories, links; with the CID of an upload', async () => {
+  test('is stored whole, with the CID of an upload', async () => {
     await withEngine(async test => {
       await makeTree(join(rootOf(test), 'tree'))
       const { record, files, totalFiles } = await importFrom(test, 'tree')
@@ -111,7 +111,7 @@ describe('a directory on the server', () => {
     })
   })
 
-  test('a link is stored and never followed', async () => {
+  test('stores links without following them', async () => {
     await withEngine(async test => {
       await withTempDir(async outside => {
         await writeFile(join(outside, 'secret'), 'a secret of the server')
@@ -129,7 +129,7 @@ describe('a directory on the server', () => {
     })
   })
 
-  test('outside, absent and not a directory are the same refusal', async () => {
+  test('outside, missing or not a directory is the same refusal', async () => {
     await withEngine(async test => {
       await withTempDir(async outside => {
         const root = rootOf(test)
@@ -162,7 +162,7 @@ describe('a directory on the server', () => {
     })
   })
 
-  test('can be named relative to the first root, absolute below any, by a link that stays inside', async () => {
+  test('can be relative, absolute, or a link within a root', async () => {
     await withTempDir(async dir => {
       const roots = [join(dir, 'one'), join(dir, 'two')]
       for (const root of roots) await makeTree(join(root, 'tree'))
@@ -183,7 +183,7 @@ describe('a directory on the server', () => {
     })
   })
 
-  test('names are kept byte for byte', async () => {
+  test('keeps names byte for byte', async () => {
     await withEngine(async test => {
       const names = [
         'back\\slash',
@@ -208,7 +208,7 @@ describe('a directory on the server', () => {
     })
   })
 
-  test('a name that is not UTF-8 is refused', async () => {
+  test('with a name that is not UTF-8 is refused', async () => {
     await withEngine(async test => {
       await mkdir(join(rootOf(test), 'tree'))
       await writeFile(Buffer.concat([Buffer.from(join(rootOf(test), 'tree', 'x')), Buffer.from([0xff])]), 'x')
@@ -219,7 +219,7 @@ describe('a directory on the server', () => {
     })
   })
 
-  test('a pipe and a socket are refused by name, and nothing stays of what was before them', async () => {
+  test('with a pipe or a socket is refused, and leaves nothing', async () => {
     await withEngine(async test => {
       const dir = join(rootOf(test), 'tree')
       await mkdir(join(dir, 'sub'), { recursive: true })
@@ -246,7 +246,7 @@ describe('a directory on the server', () => {
     ['grows', file => appendFile(file, 'more')],
     ['shrinks', file => truncate(file, 2 * MiB)],
     ['is written to', file => writeFile(file, pseudoRandom(3 * MiB, 'other'), { flag: 'r+' })],
-  ])('a file that %s while it is read is refused', async (_, change) => {
+  ])('with a file that %s during its read is refused', async (_, change) => {
     await withTempDir(async dir => {
       const file = join(dir, 'file')
       await writeFile(file, pseudoRandom(3 * MiB, 'file'))
@@ -270,7 +270,7 @@ describe('a directory on the server', () => {
     ['another file', async (dir, outside) => rename(join(outside, 'secret'), join(dir, 'entry'))],
     ['a pipe', async dir => execFileSync('mkfifo', [join(dir, 'entry')])],
     ['nothing', async () => undefined],
-  ])('a file in whose place there is %s when it is opened is refused', async (_, replace) => {
+  ])('with %s in the place of a file is refused', async (_, replace) => {
     await withTempDir(dir =>
       withTempDir(async outside => {
         await writeFile(join(outside, 'secret'), 'a secret')
@@ -287,7 +287,7 @@ describe('a directory on the server', () => {
     )
   })
 
-  test('a directory that has become a link is not walked into', async () => {
+  test('replaced by a link is not walked', async () => {
     await withTempDir(dir =>
       withTempDir(async outside => {
         await writeFile(join(outside, 'secret'), 'a secret')
@@ -304,43 +304,41 @@ describe('a directory on the server', () => {
     )
   })
 
-  test.each(WAYS)(
-    'a link in the place of a directory gives nothing away while a file in it is read (by handle: %s)',
-    byHandle =>
-      withTempDir(dir =>
-        withTempDir(async outside => {
-          const names = Array.from({ length: 40 }, (_, i) => `file ${i}`)
-          await mkdir(join(dir, 'sub', 'deep'), { recursive: true })
-          for (const name of names) {
-            await writeFile(join(dir, 'sub', name), 'harmless')
-            await writeFile(join(outside, name), 'a secret')
-          }
-          await mkdir(join(outside, 'deep'))
-          await writeFile(join(outside, 'deep', 'file'), 'a secret')
-          const read: string[] = []
-          let swapped = false
-          const reading = walk(
-            dir,
-            async entry => {
-              if (entry.kind !== 'file') return
-              const pieces = entry.content[Symbol.asyncIterator]()
-              const first = await pieces.next()
-              // The next file of the walk is in what is a link by now.
-              if (!swapped) await swap(join(dir, 'sub'), outside)
-              swapped = true
-              if (first.done !== true) read.push(Buffer.from(first.value).toString())
-              for (let piece = await pieces.next(); piece.done !== true; piece = await pieces.next()) {}
-            },
-            byHandle,
-          )
-          if (byHandle) expect(Object.keys(await reading)).toHaveLength(names.length)
-          else await expect(reading).rejects.toMatchObject({ code: 'INVALID_PATH' })
-          expect(new Set(read)).toEqual(new Set(['harmless']))
-        }),
-      ),
+  test.each(WAYS)('replaced by a link during a read exposes nothing (by handle: %s)', byHandle =>
+    withTempDir(dir =>
+      withTempDir(async outside => {
+        const names = Array.from({ length: 40 }, (_, i) => `file ${i}`)
+        await mkdir(join(dir, 'sub', 'deep'), { recursive: true })
+        for (const name of names) {
+          await writeFile(join(dir, 'sub', name), 'harmless')
+          await writeFile(join(outside, name), 'a secret')
+        }
+        await mkdir(join(outside, 'deep'))
+        await writeFile(join(outside, 'deep', 'file'), 'a secret')
+        const read: string[] = []
+        let swapped = false
+        const reading = walk(
+          dir,
+          async entry => {
+            if (entry.kind !== 'file') return
+            const pieces = entry.content[Symbol.asyncIterator]()
+            const first = await pieces.next()
+            // The next file of the walk is in a directory that is a link by now.
+            if (!swapped) await swap(join(dir, 'sub'), outside)
+            swapped = true
+            if (first.done !== true) read.push(Buffer.from(first.value).toString())
+            for (let piece = await pieces.next(); piece.done !== true; piece = await pieces.next()) {}
+          },
+          byHandle,
+        )
+        if (byHandle) expect(Object.keys(await reading)).toHaveLength(names.length)
+        else await expect(reading).rejects.toMatchObject({ code: 'INVALID_PATH' })
+        expect(new Set(read)).toEqual(new Set(['harmless']))
+      }),
+    ),
   )
 
-  test.each(WAYS)('a link on the way from the import root is not followed (by handle: %s)', byHandle =>
+  test.each(WAYS)('behind a link from the import root is refused (by handle: %s)', byHandle =>
     withTempDir(dir =>
       withTempDir(async outside => {
         await mkdir(join(dir, 'one', 'two'), { recursive: true })
@@ -354,7 +352,7 @@ describe('a directory on the server', () => {
     ),
   )
 
-  test('leaves no file open, whether it ends, fails or is left', () =>
+  test('leaves no file open after an end, a failure or an abort', () =>
     withTempDir(async dir => {
       await mkdir(join(dir, ...Array.from({ length: 20 }, () => 'deeper')), { recursive: true })
       await writeFile(join(dir, 'deeper', 'file'), 'x')
@@ -366,7 +364,7 @@ describe('a directory on the server', () => {
       expect(open()).toBe(before)
     }))
 
-  test('of 257 directories one in the other is refused', () =>
+  test('with 257 nested directories is refused', () =>
     withTempDir(async dir => {
       const names = Array.from({ length: 257 }, () => 'd')
       await mkdir(join(dir, ...names.slice(1)), { recursive: true })
@@ -385,7 +383,7 @@ describe('a directory on the server', () => {
     ['with sign-up onto a plan that imports', { signup: { enabled: true } }, 1],
     ['with sign-up onto one that does not', { signup: { enabled: true, plan: 'remote' } }, 0],
     ['with sign-up and no import roots', { signup: { enabled: true }, importRoots: [] }, 0],
-  ])('whom the import roots are open to is told at the start, %s', async (_, config, count) => {
+  ])('logs at the start who may read the import roots, %s', async (_, config, count) => {
     const told: Array<[object, string]> = []
     const ignore = (): void => undefined
     const logger = { debug: ignore, info: ignore, warn: (...line: [object, string]) => told.push(line), error: ignore }
@@ -394,7 +392,7 @@ describe('a directory on the server', () => {
     expect(told.filter(([, text]) => text.includes('anybody may sign up'))).toHaveLength(count)
   })
 
-  test('the limits of the plan hold', async () => {
+  test('is limited by the plan', async () => {
     await withEngine(
       async test => {
         const account = await test.newAccount('small')

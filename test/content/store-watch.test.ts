@@ -18,7 +18,7 @@ async function stateOf(engine: Engine, path: string): Promise<unknown> {
   return [status, json]
 }
 
-/** Has the regular look at the disk take place. */
+/** Runs the regular check of the disk. */
 async function looked({ engine, clock }: TestEngine, isReady: boolean): Promise<void> {
   await expect
     .poll(async () => {
@@ -34,7 +34,7 @@ const AWAY: Record<string, { away: (blocks: string) => Promise<unknown>; reason:
     away: async blocks => {
       await rename(blocks, `${blocks}-aside`)
       await mkdir(blocks)
-      // What lies in a wrong directory is not removed.
+      // Files in a wrong directory are not removed.
       await mkdir(join(blocks, 'AA'))
       await writeFile(join(blocks, 'AA', 'CIQFOREIGN.data'), 'foreign')
     },
@@ -51,7 +51,7 @@ describe('the directory of blocks of a running node', () => {
       await looked(test, true)
       await away(blocks)
       await looked(test, false)
-      // A look may have met the directory between two steps of the change.
+      // A check may have met the directory between two steps of the change.
       await expect
         .poll(() => {
           clock.advance(10_000)
@@ -74,7 +74,7 @@ describe('the directory of blocks of a running node', () => {
     })
   })
 
-  test('that becomes read-only makes the node unready, and is named by its cluster', async () => {
+  test("that becomes read-only makes the node unready, by its cluster's name", async () => {
     let isReadOnly = false
     const fileSystem: FileSystem = {
       ...nodeFileSystem,
@@ -108,7 +108,7 @@ describe('the directory of blocks of a running node', () => {
     })
   })
 
-  test('leaves no file of a look behind', async () => {
+  test('keeps no file of a check', async () => {
     await withEngine(async test => {
       for (let i = 0; i < 5; i++) await looked(test, true)
       await test.engine.stop()
@@ -146,7 +146,7 @@ describe('a start', () => {
     })
   })
 
-  test("is refused with another node's blocks", async () => {
+  test('is refused with the blocks of another node', async () => {
     await withTempDir(async dir => {
       for (const name of ['one', 'other']) {
         const engine = await createEngine({ dataDir: join(dir, name) })

@@ -13,8 +13,8 @@ const CALLS = 'write,fsync,fdatasync,rename,renameat,renameat2,unlink,unlinkat'
 const canTrace = spawnSync('strace', ['-f', '-e', 'trace=fsync', 'true']).status === 0
 
 /**
- * System calls in the order in which they ended: `sync <path>` (of data or all), `rename <from> <to>`, `write <what>` to
- * the output. Without those of the ballast, which is written beside all else whenever there is time.
+ * Returns system calls in the order of their ends: `sync <path>` (of data or all), `rename <from> <to>`, `write <what>` to the
+ * output. Leaves out those of the ballast, which is written beside all else.
  */
 async function callsOf(dir: string, dataDir: string): Promise<string[]> {
   const output = join(dir, 'calls')
@@ -32,7 +32,7 @@ async function callsOf(dir: string, dataDir: string): Promise<string[]> {
   return calls.filter(call => !/ ballast$/.test(call))
 }
 
-/** A call with the paths in it relative to the data directory, and without the rest. */
+/** Returns a call with its paths relative to the data directory. */
 function told(call: string, dataDir: string): string {
   const name =
     /^\w+/
@@ -46,7 +46,7 @@ function told(call: string, dataDir: string): string {
   return [name, ...words.map(word => word.replace(`${dataDir}/`, '').replace('\\n', ''))].join(' ')
 }
 
-describe('the system calls of a write', needs(canTrace, 'there is no strace, or it may not trace'), () => {
+describe('system calls of a write', needs(canTrace, 'there is no strace, or it may not trace'), () => {
   test('are in the order that survives a power cut', { timeout: 60_000 }, async () => {
     await withTempDir(async dir => {
       const dataDir = join(dir, 'data')
@@ -65,17 +65,17 @@ describe('the system calls of a write', needs(canTrace, 'there is no strace, or 
       const [, shard] = /^unlink (blocks\/..)/.exec(collecting[unlinked] ?? '') ?? []
       expect(collecting.slice(0, unlinked)).toContain('sync holdfast.db-wal')
       expect(collecting.indexOf(`sync ${shard}`)).toBeGreaterThan(unlinked)
-      // The names of the data directory and of `blocks` in it.
+      // The entries of the data directory and of its `blocks`.
       expect(calls).toContain(`sync ${dir}`)
       const start = calls.slice(0, calls.indexOf('write begin small'))
       expect(start).toContain(`sync ${dataDir}`)
       expectReplaced(start, 'data.key', dataDir)
-      // The key is on the disk before the database knows its name.
+      // The key is on the disk before the database has its id.
       expect(start.lastIndexOf('sync holdfast.db-wal')).toBeGreaterThan(start.indexOf('rename data.key.new data.key'))
     })
   })
 
-  test('that migrates keeps what was there on the disk first', { timeout: 60_000 }, async () => {
+  test('keep the old database on the disk before a migration', { timeout: 60_000 }, async () => {
     await withTempDir(async dir => {
       const dataDir = join(dir, 'data')
       await mkdir(dataDir)
@@ -92,7 +92,7 @@ describe('the system calls of a write', needs(canTrace, 'there is no strace, or 
   })
 })
 
-/** Checks that a file was whole on the disk before it got its name, and that the name is there, too. */
+/** Checks that a file was synced before its rename, and its directory after it. */
 function expectReplaced(calls: readonly string[], name: string, dataDir: string, suffix = 'new'): void {
   const written = calls.indexOf(`sync ${name}.${suffix}`)
   const renamed = calls.indexOf(`rename ${name}.${suffix} ${name}`)
@@ -101,7 +101,7 @@ function expectReplaced(calls: readonly string[], name: string, dataDir: string,
   expect(calls.slice(renamed + 1).find(call => call.startsWith('sync '))).toBe(`sync ${dataDir}`)
 }
 
-/** Checks each block that was given its name. Returns how many there were. */
+/** Checks each renamed block. Returns their number. */
 function expectWritten(calls: readonly string[]): number {
   const renames = calls.filter(call => /^rename tmp\/\S+ blocks\//.test(call))
   const committed = calls.lastIndexOf('sync holdfast.db-wal')

@@ -30,7 +30,7 @@ const SIZE = 10
 const pick = fc.nat(SIZE - 1)
 const status = fc.constantFrom(410 as const, 451 as const)
 const shape = fc.array(fc.array(pick, { maxLength: 4 }), { minLength: SIZE, maxLength: SIZE })
-/** Nodes that have their bytes in their CIDs. */
+/** Nodes within identity CIDs. */
 const inline = fc.uniqueArray(pick, { maxLength: 3 })
 const one = (what: Change['do']): fc.Arbitrary<Step> => fc.record({ do: fc.constant(what), pick, status })
 const steps: fc.Arbitrary<Step[]> = fc.array(
@@ -86,7 +86,7 @@ class World {
     await this.#withholding.change(before, this.#list())
   }
 
-  /** Does so many steps of the walks that are due. */
+  /** Runs a number of steps of the due walks. */
   async walk(most: number): Promise<void> {
     for (let done = 0; done < most; done++) {
       const walk = this.#parts.reach.next(this.#parts.clock.now())
@@ -95,7 +95,7 @@ class World {
     }
   }
 
-  /** At no moment is anything open that should not be; once all walks have ended everything is as it should be. */
+  /** Checks that nothing is open that must not be. After all walks, checks that everything is as expected. */
   check(isSettled: boolean): void {
     for (const [index, { cid }] of this.#pool.entries()) {
       if (cid.multihash.code === identity.code || this.#taken.has(index)) continue
@@ -109,14 +109,14 @@ class World {
   #expected(index: number): 'open' | RefusalStatus | null {
     const ways = [...this.#roots.keys()].flatMap(root => this.#waysFrom(root).get(index) ?? [])
     if (ways.includes(0)) return 'open'
-    // Of several roots the first that is found says how.
+    // Among several roots, the first one found decides.
     const found = this.#parts.held.open(this.#cid(index).multihash.bytes, this.#parts.clock.now())
     const statuses = ways.filter(way => way === 410 || way === 451)
     if (statuses.length === 0) return null
     return statuses.some(one => one === found) ? (found as RefusalStatus) : (statuses[0] ?? null)
   }
 
-  /** By a plain walk, what each block below a root is reached by. */
+  /** Returns the way to each block below a root, by a plain walk. */
   #waysFrom(root: number): Map<number, number[]> {
     const ways = new Map<number, number[]>()
     const visit = (index: number, way: number): void => {
@@ -158,7 +158,7 @@ class World {
     )
   }
 
-  /** Its own walks are those of the test, which asks for each step. */
+  /** Leaves the walks to the test, which requests each step. */
   #begin(): Withholding {
     const { withheld: table, reach: walks, clock } = this.#parts
     const withholding = new Withholding({ table, walks, walker: this.#walker, clock, logger: silentLogger })
@@ -167,7 +167,7 @@ class World {
   }
 }
 
-/** Two ways lead to node 3, of which one is taken down. */
+/** Two ways lead to node 3, and one is taken down. */
 const SHARED_CHILD: [number[][], number[], Step[]] = [
   [[1, 2], [3], [3], ...Array.from({ length: SIZE - 3 }, () => [])],
   [],
@@ -177,7 +177,7 @@ const SHARED_CHILD: [number[][], number[], Step[]] = [
   ],
 ]
 
-/** Node 0 leads to node 3 by nodes 1 and 2, which have their bytes in their CIDs; node 4 leads there by node 2. */
+/** Node 0 leads to node 3 by nodes 1 and 2, which are identity CIDs; node 4 leads to it by node 2. */
 const CARRIED: [number[][], number[]] = [
   [[1], [2], [3], [5], [2], ...Array.from({ length: SIZE - 5 }, () => [])],
   [1, 2],
@@ -200,7 +200,7 @@ const CARRIED_CHILD: [number[][], number[], Step[]][] = [
   [...CARRIED, [...STORED, ...TAKEN, ...ALL_WALKS, ...LIFTED, { do: 'restart' }]],
 ]
 
-test('a block is open exactly if a live root leads to it past all takedowns', { timeout: 120_000 }, async () => {
+test('a block is open exactly if a root reaches it past takedowns', { timeout: 120_000 }, async () => {
   await fc.assert(
     fc.asyncProperty(shape, inline, steps, async (shapes, inlined, all) => {
       const pool = await poolOf(shapes, inlined)

@@ -9,7 +9,7 @@ import { silentLogger } from '../../src/domain/logger.ts'
 import { Denylist } from '../../src/gateway/policy/denylist.ts'
 import { type ContentParts, rawCid, withContentParts } from '../support/content-parts.ts'
 
-/** More than one transaction tells. */
+/** More roots than one transaction updates. */
 const ROOTS = 250
 
 function withholdingOf({ withheld: table, reach: walks, clock, store }: ContentParts): Withholding {
@@ -17,7 +17,7 @@ function withholdingOf({ withheld: table, reach: walks, clock, store }: ContentP
   return new Withholding({ table, walks, walker, clock, logger: silentLogger })
 }
 
-/** Roots that all link to one block. */
+/** Stages roots that all link to one block. */
 async function shareOne(parts: ContentParts) {
   const shared = Buffer.from('shared')
   const cid = await rawCid(shared)
@@ -35,7 +35,7 @@ async function shareOne(parts: ContentParts) {
 const barred = ({ database }: ContentParts): number =>
   database.prepare<[], { count: number }>('SELECT COUNT(*) AS count FROM roots WHERE barred = 1').get()?.count ?? 0
 
-test('a takedown tells every root that needs the block before it is acknowledged', async () => {
+test('a takedown bars every root of its block before it is acknowledged', async () => {
   await withContentParts(async parts => {
     const { list } = await shareOne(parts)
     const withholding = withholdingOf(parts)
@@ -45,7 +45,7 @@ test('a takedown tells every root that needs the block before it is acknowledged
   })
 })
 
-test('a takedown of which not all roots were told is applied again', async () => {
+test('an incomplete takedown is applied again', async () => {
   await withContentParts(async parts => {
     const { list } = await shareOne(parts)
     await withholdingOf(parts).begin(list)
@@ -54,13 +54,13 @@ test('a takedown of which not all roots were told is applied again', async () =>
     database.prepare('UPDATE roots SET barred = 0 WHERE id > 100').run()
     await withholdingOf(parts).begin(list)
     expect(barred(parts)).toBe(ROOTS)
-    // One that was lifted while the node was away.
+    // A takedown that was lifted while the node was stopped.
     await withholdingOf(parts).begin(new Denylist(''))
     expect(database.prepare('SELECT 1 FROM withheld').get()).toBeUndefined()
   })
 })
 
-test('a walk that cannot read a block is tried again, and the root vouches for nothing until then', async () => {
+test('a walk that cannot read is repeated; its root vouches for nothing', async () => {
   await withContentParts(async parts => {
     const { cid, list } = await shareOne(parts)
     const walker = new ReachWalker(parts.reach, () => null)
@@ -80,7 +80,7 @@ test('a walk that cannot read a block is tried again, and the root vouches for n
   })
 })
 
-test('a block to which several identity CIDs link is noted until all of their takedowns are lifted', async () => {
+test('a block stays watched until its last identity CID is lifted', async () => {
   await withContentParts(async parts => {
     const link = await rawCid(Buffer.from('shared'))
     const taken = [0, 1].map(index => {

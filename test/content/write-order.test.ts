@@ -21,7 +21,7 @@ const { run } = LogSync.prototype
 
 afterEach(() => vi.restoreAllMocks())
 
-/** Writes into the log when a transaction that is not inside another, and a sync, begins and has ended. */
+/** Logs the begin and the end of each outermost transaction and each sync. */
 function recordCommits(log: string[]): void {
   vi.spyOn(Database.prototype, 'transaction').mockImplementation(function (this: Database, work: () => unknown) {
     if (this.inTransaction) return transaction.call(this, work)
@@ -33,13 +33,13 @@ function recordCommits(log: string[]): void {
   vi.spyOn(LogSync.prototype, 'run').mockImplementation(async function (this: LogSync) {
     log.push('sync')
     await run.call(this)
-    // Whoever does not wait for it is seen to go ahead.
+    // Leaves time for code that does not wait for the sync, so that the log shows it.
     await turns(2)
     log.push('sync done')
   })
 }
 
-/** Files that the ledger calls durable, relative to `blocks/`. */
+/** Returns the durable files of the ledger, relative to `blocks/`. */
 function durableFiles(dataDir: string): string[] {
   const rows = withDatabase(dataDir, db =>
     db
@@ -51,7 +51,7 @@ function durableFiles(dataDir: string): string[] {
 
 interface Recorded extends TestEngine {
   files: RecordingFiles
-  /** Runs one write and returns what was done until it answered. */
+  /** Runs one write and returns the calls until its answer. */
   record(write: () => Promise<unknown>): Promise<string[]>
 }
 
@@ -87,7 +87,7 @@ function withRecording(run: (test: Recorded) => Promise<void>): Promise<void> {
   )
 }
 
-/** What must hold of every write by the time it is answered. Returns how many files it wrote. */
+/** Checks the order of every write until its answer. Returns the number of files. */
 function expectOrder(log: readonly string[]): number {
   const at = (line: string, from = 0): number => {
     const index = log.indexOf(line, from)
@@ -118,7 +118,7 @@ async function* tree(): AsyncGenerator<DirectoryEntry> {
   for (let i = 0; i < 10; i++) yield { kind: 'file', path: `many/${i}`, content: pseudoRandom(200, i) }
 }
 
-describe('data sync, rename, directory sync, durable, durable commit, answer: in this order', () => {
+describe('write order: data sync, rename, directory sync, durable, durable commit, answer', () => {
   test.each<[string, number, number]>([
     ['a small block', 100, 0],
     ['a block in a file', 50_000, 1],
@@ -130,7 +130,7 @@ describe('data sync, rename, directory sync, durable, durable commit, answer: in
     })
   })
 
-  test('a file of one small block is one commit and one sync, whether it is new or not', async () => {
+  test('a file of one small block is one commit and one sync', async () => {
     await withRecording(async ({ engine, account, record }) => {
       for (const created of [true, false]) {
         const log = await record(async () => {
@@ -160,7 +160,7 @@ describe('data sync, rename, directory sync, durable, durable commit, answer: in
     })
   })
 
-  test('a pin of what is here, a rename and a deletion are committed durably before the answer', async () => {
+  test('pins, renames and deletions of content commit durably before their answer', async () => {
     await withRecording(async ({ engine, account, newAccount, record }) => {
       const { cid, uploadId } = (await engine.pins.upload(pseudoRandom(50_000, 'pinned'), { account })).record
       const other = await newAccount()
@@ -174,7 +174,7 @@ describe('data sync, rename, directory sync, durable, durable commit, answer: in
     })
   })
 
-  test('a collection: deleting durably, unlink, directory sync, forgotten', async () => {
+  test('a collection: deleting durably, unlink, directory sync, row deleted', async () => {
     await withRecording(async ({ engine, account, record }) => {
       const { cid } = (await engine.pins.upload(pseudoRandom(50_000, 'collected'), { account })).record
       await engine.pins.remove({ account, cid })
@@ -191,7 +191,7 @@ describe('data sync, rename, directory sync, durable, durable commit, answer: in
     })
   })
 
-  describe('a chunk that a thread writes', () => {
+  describe('a chunk written by a thread', () => {
     const written = (
       bytes: Uint8Array,
       fail: (call: string, flags: unknown) => string | undefined = () => undefined,
@@ -222,16 +222,16 @@ describe('data sync, rename, directory sync, durable, durable commit, answer: in
     }
     const pages = ['write from 0', 'write from 4096', 'datasync', 'close']
 
-    test('is synced before it has its name', () => {
+    test('is synced before it is renamed', () => {
       const whole = ['write from 0', 'write from 4096', 'write from 8192', 'datasync', 'close', 'rename temp path']
       expect(written(new Uint8Array(8_193))).toEqual(['open temp w', ...whole])
     })
 
-    test('goes past the page cache in whole pages', needsLinux, () => {
+    test('bypasses the page cache in whole pages', needsLinux, () => {
       expect(written(new Uint8Array(8_192))).toEqual(['open temp direct', ...pages, 'rename temp path'])
     })
 
-    test('goes through it where the file system can do no other', needsLinux, () => {
+    test('uses the page cache if the file system requires it', needsLinux, () => {
       const bytes = new Uint8Array(8_192)
       const refusing = (refused: string) => (call: string, flags: unknown) =>
         call === refused && flags === DIRECT ? 'EINVAL' : undefined
@@ -251,7 +251,7 @@ describe('data sync, rename, directory sync, durable, durable commit, answer: in
     })
   })
 
-  test('directories: blocks, tmp and the shards are entered in a directory that is synced', async () => {
+  test('directories: blocks, tmp and the shards have synced entries', async () => {
     const files = new RecordingFiles()
     await withEngine(
       async ({ dataDir }) => {

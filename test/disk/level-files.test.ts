@@ -12,7 +12,7 @@ const KEPT = Buffer.from('of the node')
 
 async function withStore(run: (dataDir: string, datastore: string) => Promise<void>): Promise<void> {
   await withTempDir(async dataDir => {
-    // Twice, so that the key lies in a table that only the list names, and not in the log.
+    // Twice, so that the key is in a table that only the list names, not in the log.
     for (const key of [IDENTITY, new Key('/later')]) {
       const owned = await ownDataDirectory(dataDir, silentLogger)
       await owned.datastore.put(key, KEPT)

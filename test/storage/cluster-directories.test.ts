@@ -32,7 +32,7 @@ async function fill(options: EngineOptions): Promise<string> {
   }
 }
 
-/** Starts and reads the content where the first cluster has it. */
+/** Starts, and reads the content from the first cluster. */
 async function expectWhole(options: EngineOptions, cid: string): Promise<void> {
   const engine = await createEngine(options)
   try {

@@ -53,7 +53,7 @@ async function startAndStop(options: EngineOptions): Promise<void> {
 }
 
 describe('a data directory', () => {
-  // Both wait until a start gives up.
+  // Both wait until a start fails.
   test.concurrent('is refused while another process owns it, and stays unchanged', async () => {
     await withTempDir(async dataDir => {
       await withOwner(dataDir, async owner => {
@@ -120,7 +120,7 @@ describe('a data directory', () => {
   test('without write permission is refused', async () => {
     await withTempDir(async dir => {
       await chmod(dir, 0o500)
-      // The root user may write everywhere but where the kernel itself says no.
+      // Root may write everywhere except where the kernel refuses.
       const dataDir = process.getuid?.() === 0 ? '/proc/holdfast' : dir
       await expect(createEngine({ dataDir })).rejects.toMatchObject({ code: 'DATA_DIR_UNUSABLE' })
       await chmod(dir, 0o700)

@@ -8,7 +8,7 @@ import { withTempDir } from '../support/temp-dir.ts'
 
 const SECRET = Buffer.from('a secret')
 
-/** Opens the key of a directory on a connection of its own, as each process does. */
+/** Opens the key of a directory on a new connection, as each process does. */
 function withKey<T>(dataDir: string, run: (sealing: ReturnType<typeof openDataKey>) => T): T {
   const database = new Database(join(dataDir, 'holdfast.db'))
   try {

@@ -9,7 +9,7 @@ import { withEngine } from '../support/test-engine.ts'
 
 const INDEX = pathToFileURL(join(import.meta.dirname, '..', '..', 'src', 'index.ts')).href
 
-/** Runs a script in a process that nothing else keeps alive. Returns what it printed and how it ended. */
+/** Runs a script in a process of its own. Returns its output and how it ended. */
 async function runScript(dataDir: string, body: string): Promise<{ output: string; code: number | null }> {
   const script = `
     import { createEngine } from ${JSON.stringify(INDEX)}

@@ -21,7 +21,7 @@ function writeOldDatabase(file: string, email: string, version = 1): void {
   addAccount(file, email)
 }
 
-/** Does what an older version does that runs again: it writes an account. */
+/** Writes an account, as a restarted older version does. */
 function addAccount(file: string, email: string): void {
   const sqlite = new SqliteDatabase(file)
   sqlite.pragma('journal_mode = WAL')
@@ -69,7 +69,7 @@ test('the copy has later writes of an older version, after a kill', async () => 
       if (child.signal === null) break
       expect(child.signal).toBe('SIGKILL')
       const isOld = look(file).version === OLD
-      // A copy that is there is whole, whatever the step.
+      // An existing copy is whole at every step.
       const copy = keptCopyOf(file, OLD)
       if (existsSync(copy)) expect(look(copy)).toEqual({ emails: ['a@example.org'], version: OLD })
       if (isOld) addAccount(file, 'b@example.org')

@@ -15,14 +15,14 @@ const ARCHIVE = join(import.meta.dirname, 'fixtures', 'data-0.1.0.tar.gz')
 type OldRecord = (typeof old.records)[number]
 const files = old.records.filter(record => record.type === 'file')
 
-/** What the stored files were made of. */
+/** Seeds of the stored files. */
 function contentOf(seed: string, length: number): Buffer {
   let text = ''
   for (let line = 0; text.length < length; line++) text += `${seed} ${line}\n`
   return Buffer.from(text.slice(0, length))
 }
 
-/** Runs with an engine of this version on a data directory that 0.1.0 has left. */
+/** Runs with an engine of this version on a data directory of 0.1.0. */
 function withOldDirectory(run: (engine: Engine, restart: () => Promise<Engine>) => Promise<void>): Promise<void> {
   return withTempDir(async dir => {
     await unpack(ARCHIVE, dir)
@@ -143,7 +143,7 @@ describe('a data directory of 0.1.0', () => {
       await createEngine({ dataDir }).then(engine => engine.stop())
       expect(kindOf()).toBe(0)
       const { before, after } = await compactDatabase(dataDir)
-      // The map of pages takes one, and rows that no longer fit beside others another.
+      // The page map takes one page, and rows that no longer share a page take another.
       expect(after).toBeLessThanOrEqual(before + 2 * 4_096)
       expect(kindOf()).toBe(2)
       const engine = await createEngine({ dataDir })

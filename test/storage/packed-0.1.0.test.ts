@@ -11,7 +11,7 @@ import { runHoldfast, ServerProcess } from '../support/server-process.ts'
 import { withTempDir } from '../support/temp-dir.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
-/** What 0.1.0 was packed from. */
+/** Source commit of 0.1.0. */
 const SOURCE = '2b0e3a9d6cb649c442e7320c41858464afae3e35'
 const PASSWORD = 'a password to remember'
 const EMAIL = 'ada@example.org'
@@ -29,7 +29,7 @@ function hasSource(): boolean {
   }
 }
 
-/** Builds 0.1.0 as its package is built, on the dependencies that are installed. Returns its command line. */
+/** Builds 0.1.0 as its package is built, with the installed dependencies. Returns its command line. */
 async function build(dir: string): Promise<string> {
   await mkdir(dir)
   const archive = execFileSync('git', ['archive', SOURCE], { cwd: ROOT, maxBuffer: 2 ** 28 })

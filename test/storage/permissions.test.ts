@@ -8,7 +8,7 @@ import { needsPosix } from '../support/needs.ts'
 import { withTempDir } from '../support/temp-dir.ts'
 
 const CLUSTER = { label: '', region: '', country: null, gateways: [] }
-/** What is kept in a data directory once everything has been used. */
+/** Contents of a data directory after every store has been used. */
 const ENTRIES = ['blocks', 'data.key', 'datastore', 'holdfast.db', 'import', 'secrets', 'tmp']
 
 /** Runs with another umask of the process. */
@@ -25,20 +25,20 @@ async function modeOf(path: string): Promise<string> {
   return ((await stat(path)).mode & 0o777).toString(8)
 }
 
-/** The mode of each thing in a directory, or below it. */
+/** Returns the mode of each file and directory below a directory. */
 async function modesIn(dir: string, recursive = false): Promise<Record<string, string>> {
   const names = (await readdir(dir, { recursive })).sort()
   return Object.fromEntries(await Promise.all(names.map(async name => [name, await modeOf(join(dir, name))])))
 }
 
-/** Puts something into every store, and looks at the directories while they are open. */
+/** Writes to every store, and reads the modes while they are open. */
 async function use(options: EngineOptions, look: () => Promise<void>): Promise<void> {
   const config = { passwordCost: 1_024, signup: { enabled: true }, network: { enabled: true } }
   const engine = await createEngine({ ...config, ...options })
   try {
     const { id: account } = await engine.accounts.create({ email: 'a@example.org', plan: 'unlimited' })
     for (const cluster of ['near', 'far']) {
-      // A chunk of an upload is written by a thread, one that is small for a cluster of its own as well; nodes are not.
+      // Threads write chunks, also small ones of a cluster with its own directory; this thread writes nodes.
       for (const size of [100_000, 3_000_000])
         await engine.pins.upload(pseudoRandom(size, cluster), { account, cluster })
     }
@@ -53,7 +53,7 @@ async function use(options: EngineOptions, look: () => Promise<void>): Promise<v
   }
 }
 
-/** A logger that keeps what it is warned of. */
+/** Returns a logger that records warnings. */
 function warnings() {
   const told: string[] = []
   const ignore = (): void => undefined
@@ -89,7 +89,7 @@ describe('permissions', needsPosix, () => {
         expect(await modesIn(far)).toMatchObject({ blocks: '700', datastore: '700', tmp: '700' })
       }
       await withUmask(Number.parseInt(umask, 8), () => use({ dataDir, clusters, defaultCluster: 'near', logger }, look))
-      // Of what the directory is open to, nothing; that strangers may sign up is another matter.
+      // No warning about the directory; the one about sign-up does not matter.
       expect(told.filter(line => !line.includes('sign up'))).toEqual([])
     }),
   )

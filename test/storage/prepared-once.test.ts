@@ -4,8 +4,8 @@ import { Database, type SqlValue } from '../../src/storage/database.ts'
 import { withTempDir } from '../support/temp-dir.ts'
 
 /**
- * How often statements are prepared while `work` runs, as far as they return rows: for each time their rows are made by
- * a new function, which better-sqlite3 compiles.
+ * Counts how often statements that return rows are prepared during `work`: each preparation creates a new row function,
+ * which better-sqlite3 compiles.
  */
 function prepared(work: () => void): number {
   const compile = vi.spyOn(globalThis, 'Function')

@@ -5,7 +5,7 @@ import { Database } from '../../src/storage/database.ts'
 import { needsLinux } from '../support/needs.ts'
 import { withTempDir } from '../support/temp-dir.ts'
 
-/** Files that this process has open and that have no name. */
+/** Returns the open files of this process that have no name. */
 function namelessFiles(): string[] {
   return readdirSync('/proc/self/fd').flatMap(fd => {
     try {

@@ -28,15 +28,15 @@ import { WriteQueue } from '../../src/storage/write-queue.ts'
 import { withTempDir } from '../support/temp-dir.ts'
 
 /**
- * The plan of each statement, what it may visit and why that is enough. A row that is missing or not as it was fails
- * the test; `UPDATE_PLANS=1` writes the plans anew, with the bounds and reasons that are there, to be looked at.
+ * The plan of each statement, its bound and the reason for it. A missing or changed row fails the test.
+ * `UPDATE_PLANS=1` writes the plans again with the existing bounds and reasons, for review.
  */
 const FILE = join(import.meta.dirname, 'statement-plans.json')
 
 interface Row {
   sql: string
   plan: string[]
-  /** What it visits at most: `one row`, `a page` or `a batch` (its LIMIT), `the waiting`, … */
+  /** Limit of visited rows: `one row`, `a page` or `a batch` (its LIMIT), `the waiting`, … */
   bound: string
   why: string
 }
@@ -71,7 +71,7 @@ function withStatements(run: (plans: Map<string, string[]>) => void): Promise<vo
       new ReachWalks(db, new WriteQueue(db))
       sqliteContent(db, new WriteQueue(db), { roots, holds: new Holds(db, roots), blocks, claims })
       sqliteAccess(db, new WriteQueue(db))
-      // Those of the rules are prepared when they are first asked for.
+      // Statements of the rules are prepared at their first use.
       for (const { sqlite } of knownStatements()) if (sqlite.text !== '') db.prepare(sqlite.text)
       useBackends(db)
       run(new Map([...db.heard].map(sql => [sql, db.planOf(sql)])))
@@ -81,7 +81,7 @@ function withStatements(run: (plans: Map<string, string[]>) => void): Promise<vo
   })
 }
 
-/** What the backends' table is asked, which prepares as it goes. */
+/** Runs the statements on the table of backends, which are prepared at each call. */
 function useBackends(db: Database): void {
   const id = insertBackend(db, '/far', 'identity')
   updateBackend(db, { id, dataDir: '/farther', identity: 'identity' })
@@ -118,7 +118,7 @@ describe('statements of ledger and catalogue', () => {
           plan.filter(step => step.includes('TEMP B-TREE') && !sql.includes('DISTINCT')),
           sql,
         ).toEqual([])
-        // An index that SQLite makes for one statement is a scan, too.
+        // An index that SQLite builds for one statement is a scan, too.
         expect(plan.join('\n'), sql).not.toContain('AUTOMATIC')
         const scans = plan.filter(
           step =>
@@ -127,8 +127,8 @@ describe('statements of ledger and catalogue', () => {
               step,
             ),
         )
-        // A partial index that holds only what is looked for may be read from its beginning.
-        // So may the index of words at a number, or between two.
+        // A partial index of matching rows may be read from its start. The index of words may be read at a number, or
+        // between two.
         const bounded = /USING (COVERING )?INDEX|^SCAN record_search VIRTUAL TABLE INDEX \d+:(M1><|=)$/
         const unbounded = scans.filter(step => !bounded.test(step))
         expect(unbounded, sql).toEqual([])

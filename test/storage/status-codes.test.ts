@@ -6,7 +6,7 @@ import { Database } from '../../src/storage/database.ts'
 import { migrations } from '../../src/storage/migrations.ts'
 import { withTempDir } from '../support/temp-dir.ts'
 
-/** Reasons as versions before wrote them, by the code that each is to have. */
+/** Reasons in the words of earlier versions, by the expected code. */
 const REASONS: ReadonlyArray<[reason: string | null, code: string | null]> = [
   ['QUOTA_EXCEEDED: the content does not fit into the storage of the plan', 'QUOTA_EXCEEDED'],
   ['CID_NOT_FOUND: nobody has it (peer: failed)', 'CID_NOT_FOUND'],

@@ -14,7 +14,7 @@ afterEach(() => {
   vi.restoreAllMocks()
 })
 
-/** Every sync of the log fails from here on. */
+/** Makes every later sync of the log fail. */
 function failSyncs(code: string): void {
   vi.spyOn(LogSync.prototype, 'run').mockRejectedValue(fault(code))
 }
@@ -22,7 +22,7 @@ function failSyncs(code: string): void {
 /** An engine with content of one account, and another account. */
 type Written = TestEngine & { other: string; cid: string }
 
-/** The code that a client is told. */
+/** Returns the error code for a client. */
 async function toldOf(write: Promise<unknown>): Promise<string> {
   return write.then(
     () => 'done',

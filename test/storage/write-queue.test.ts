@@ -9,12 +9,12 @@ import { WriteQueue } from '../../src/storage/write-queue.ts'
 import { turns } from '../support/content-parts.ts'
 import { withTempDir } from '../support/temp-dir.ts'
 
-/** Counts the transactions that are not inside another, and may make one of them fail as a full disk does. */
+/** Counts the outermost transactions, and may make one of them fail as a full disk does. */
 class CountingDatabase extends Database {
   commits = 0
   savepoints = 0
   failures = 0
-  /** What the next commit fails with. */
+  /** Error of the next commit. */
   failure: Error = new Error('database or disk is full')
   readonly durable: boolean[] = []
 
@@ -40,7 +40,7 @@ class CountingDatabase extends Database {
   }
 }
 
-/** No batch ends for want of time, however busy the machine is. */
+/** A clock by which no batch ends early, however busy the machine is. */
 const still = (): number => 0
 
 async function withQueue(run: (queue: WriteQueue, db: CountingDatabase) => Promise<void>): Promise<void> {
@@ -125,7 +125,7 @@ describe('write queue', () => {
       const write = (id: number, { isLong = false, fails = false } = {}) => {
         const work = (): number => {
           calls.push(id)
-          // Longer than a batch may take, but only once it is done again.
+          // Longer than the limit of a batch, but only in the second attempt.
           if (isLong && calls.filter(call => call === id).length === 2) now += 5
           if (fails) throw new Error(`write of ${id} fails`)
           return keep(db, id)
@@ -228,7 +228,7 @@ describe('write queue', () => {
     await withQueue(async (queue, db) => {
       const failure = Object.assign(new Error('disk I/O error'), { code: 'SQLITE_IOERR_READ' })
       const work = (): never => {
-        // As SQLite does where it cannot go on.
+        // As SQLite does after a fatal error.
         db.prepare('ROLLBACK').run()
         throw failure
       }
@@ -282,7 +282,7 @@ describe('write queue', () => {
     })
   })
 
-  /** A queue whose syncs end when they are let, and what happens. */
+  /** Returns a queue whose syncs end on request, and a log of events. */
   function held(db: CountingDatabase) {
     const log: string[] = []
     const syncs: Array<PromiseWithResolvers<void>> = []
@@ -303,7 +303,7 @@ describe('write queue', () => {
     return { log, syncs, queue, write }
   }
 
-  test('patient writes let others go first once, then come next', async () => {
+  test('patient writes give way to others once, then come next', async () => {
     await withQueue(async (_, db) => {
       const { log, syncs, queue, write } = held(db)
       const writes = [write(1, true)]
@@ -315,14 +315,14 @@ describe('write queue', () => {
       await turns(2)
       syncs[1]?.resolve()
       await turns(2)
-      // A second one would go first as well, but waits: two syncs at a time are enough.
+      // A second one would also go first, but waits: two concurrent syncs are enough.
       expect(log.slice(2)).toEqual(['3 is answered'])
       syncs[0]?.resolve()
       await turns(2)
       expect(log.slice(3)).toEqual(['1 is answered', 'sync of 1,2,3,4,5'])
       writes.push(write(6, false))
       await turns(2)
-      // This sync has others than patient ones.
+      // This sync also has writes that are not patient.
       expect(log.length).toBe(5)
       syncs[2]?.resolve()
       await turns(2)
@@ -357,7 +357,7 @@ describe('write queue', () => {
       await turns(2)
       writes.push(write(2, false), write(3, true))
       await turns(2)
-      // What is committed is in doubt, what waits is not.
+      // Committed writes are in doubt, waiting ones are not.
       syncs[0]?.reject(Object.assign(new Error('i/o error'), { code: 'EIO' }))
       await turns(2)
       syncs[1]?.resolve()
@@ -381,7 +381,7 @@ describe('write queue', () => {
       await turns(1)
       const later = await Promise.allSettled([queue.run(() => keep(db, 3), { durable: false })])
       const unknown = { status: 'rejected', reason: { code: 'OUTCOME_UNKNOWN', cause: failure } }
-      // The last one threw, so nothing of it is in the log.
+      // The last one threw, so the log has nothing of it.
       expect(await outcomes).toMatchObject([unknown, unknown, { status: 'rejected', reason: { code: 'UNAVAILABLE' } }])
       expect(later).toMatchObject([{ status: 'rejected', reason: { code: 'UNAVAILABLE' } }])
       await queue.settled()
@@ -452,7 +452,7 @@ describe('write queue', () => {
           written++
         }
         for (let turn = 0; turn < 50; turn++) await write()
-        // Nobody has moved anything yet, commits neither.
+        // Nothing has been moved yet, not by commits either.
         expect(db.logPages()).toEqual({ pages: expect.any(Number), moved: 0 })
         expect(db.logPages().pages).toBeGreaterThan(4_000)
         const rest = Promise.all(Array.from({ length: 100 }, write))
@@ -464,7 +464,7 @@ describe('write queue', () => {
         await rest
         await queue.settled()
         expect(runs).toBeGreaterThan(1)
-        // The log began anew.
+        // SQLite has restarted the log.
         expect(db.logPages().pages).toBeLessThan(10_000)
       } finally {
         held.resolve()

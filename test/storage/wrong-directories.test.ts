@@ -58,7 +58,7 @@ class Node {
     return answers.map(({ status }) => status)
   }
 
-  /** Everything that may let go of content, with the right directory. */
+  /** Runs every operation that may release content, with the right directory. */
   async expectWhole(...clusters: Cluster[]): Promise<void> {
     await this.running(clusters, async engine => {
       expect((await engine.reconcile({ force: true })).found).toEqual({})
@@ -69,7 +69,7 @@ class Node {
   }
 }
 
-/** Declares the cluster absent, and does everything that may let go of its content. */
+/** Declares the cluster absent, and runs every operation that may release its content. */
 async function runAbsent(node: Node, ...clusters: Cluster[]): Promise<void> {
   await node.running(clusters, async engine => {
     expect((await engine.reconcile({ force: true })).found).toEqual({})
@@ -133,7 +133,7 @@ describe('a wrong directory of a cluster', () => {
       const right = { id: 'far', dataDir: node.path('far') }
       const wrong = { id: 'far', dataDir: node.path('other') }
       await node.fill(10, right)
-      // As an earlier version would, which started with the wrong directory.
+      // As an earlier version would, started with the wrong directory.
       withDatabase(node.path('data'), db => db.prepare(`UPDATE backends SET cluster_ids = 'ghost'`).run())
       await node.fill(5, wrong, { id: 'ghost', absent: true })
       await expectRefused(node, 'CONFIG_INVALID', right)
@@ -148,7 +148,7 @@ describe('a wrong directory of a cluster', () => {
         { id: 1, count: 15 },
         { id: 2, count: 5 },
       ])
-      // Once nothing is in it, it need not be named.
+      // An empty directory need not be named.
       await node.running([both], async engine => {
         for (const cid of node.cids.splice(10, 5)) await engine.pins.remove({ account: node.account, cid })
         await engine.collect({ graceSeconds: 0 })

@@ -19,10 +19,10 @@ const HOUR_MS = 3_600_000
 const IDLE_MS = 250
 const CLUSTERS = ['near', 'far'].map(id => ({ id, label: '', region: '', country: null, gateways: [] }))
 
-/** A node with a cluster in memory that forgets nothing by itself; `pass` lets time go by in steps. */
+/** A node with a cluster in memory that keeps everything; `pass` advances the clock in steps. */
 interface World {
   cluster: MemoryCluster
-  /** The CID of a new upload that is pinned. */
+  /** Returns the CID of a new upload after it is pinned. */
   upload(): Promise<string>
   statusOf(cid: string): Promise<string>
   pass(ms: number): Promise<void>
@@ -60,7 +60,7 @@ function withWorld(everyHours: number, run: (world: World) => Promise<void>): Pr
             clock.advance(Math.min(left, 30_000))
             await wait(1)
           }
-          // A check that began goes on over the disk: it is over once the cluster is asked nothing more.
+          // A check waits for the disk: it ends after its last request to the cluster.
           for (let before = -1; before !== asked; ) {
             before = asked
             await wait(IDLE_MS)

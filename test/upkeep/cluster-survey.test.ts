@@ -32,7 +32,7 @@ class World {
     return `${progress?.record.status} ${progress?.reason}`
   }
 
-  /** Returns what is there once all of it is pinned. */
+  /** Uploads contents. Returns them after all are pinned. */
   async upload(count: number): Promise<string[]> {
     const cids: string[] = []
     for (let i = 0; i < count; i++) {
@@ -50,17 +50,17 @@ class World {
     })
   }
 
-  /** What the cluster keeps, by CID. */
+  /** Pins of the cluster by CID. */
   get kept(): string[] {
     return [...this.cluster.held.values()].map(({ dag }) => cidOf(dag).toString())
   }
 
-  /** The cluster forgets a content, as nothing should. */
+  /** Deletes a content from the cluster, as a fault would. */
   lose(cid: string): void {
     for (const [key, { dag }] of this.cluster.held) if (cidOf(dag).toString() === cid) this.cluster.held.delete(key)
   }
 
-  /** The cluster keeps something that this node knows nothing of. */
+  /** Adds a pin that this node does not know. */
   add(hold: string): string {
     const dag = identityOf(CID.parse('bafkreigh2akiscaildcqabsyg3dfr6chu3fgpregiymsck7e7aqa4s52zy'))
     this.cluster.held.set(`${hold} ${Buffer.from(dag.multihash).toString('hex')}`, { hold, dag, blocks: new Map() })
@@ -199,7 +199,7 @@ test('an unwanted pin among few is released only with force', async () => {
     expect((await world.engine.reconcile({ force: true })).found).toEqual({ 'pin-unwanted': 1 })
     await until('it is let go of', () => !world.kept.includes(stranger))
     expect(world.kept.toSorted()).toEqual(cids.toSorted())
-    // What carries another hold is not of this node's making.
+    // A pin with another hold does not come from this node.
     world.add('somebody')
     expect((await world.engine.reconcile({ force: true })).found).toEqual({})
     expect(world.kept).toContain(stranger)

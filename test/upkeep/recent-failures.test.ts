@@ -4,7 +4,7 @@ import type { Logger } from '../../src/domain/logger.ts'
 import { RecentFailures } from '../../src/upkeep/recent-failures.ts'
 import { ManualClock } from '../support/manual-clock.ts'
 
-/** A logger that writes down what it is given. */
+/** Returns a logger that records its lines. */
 function recorded(lines: string[]): Logger {
   const write = (level: string) => (_: object, message: string) => void lines.push(`${level} ${message}`)
   return { debug: write('debug'), info: write('info'), warn: write('warn'), error: write('error') }

@@ -34,7 +34,7 @@ function change(dataDir: string, sql: string): void {
   withDatabase(dataDir, db => db.prepare(sql).run())
 }
 
-/** Looks first, then mends, then looks again. Returns what was found each time. */
+/** Runs a dry run, a repair and another dry run. Returns the findings of each. */
 async function mended({ engine }: Pick<TestEngine, 'engine'>, force = false): Promise<Reconciled['found'][]> {
   const looked = await engine.reconcile({ dryRun: true })
   const { found } = await engine.reconcile({ force })
@@ -132,7 +132,7 @@ describe('a reconciliation', () => {
       expect(now.reason).toContain(reason)
       expect((await engine.verify()).damaged.map(({ roots }) => roots)).toEqual([[cid]])
       expect((await engine.pins.usage(account)).storedBytes).toBe(0)
-      // Of another account, so that the record waits until it is looked at.
+      // Record of another account, so that it waits until the next check.
       await engine.pins.upload(pseudoRandom(LARGE, 'damaged'), { account: await test.newAccount() })
       expect(await mended(test)).toEqual([{ 'record-whole': 1 }, { 'record-whole': 1, 'fetch-unwanted': 1 }, {}])
       expect(await statusOf(test, cid)).toMatchObject({ status: 'pinned' })

@@ -20,7 +20,7 @@ interface Advancing {
   advance(ms: number): void
 }
 
-/** Moves the clock on until a round that is due has ended. Returns how often it moved. */
+/** Advances the clock until a due round has ended. Returns the number of steps. */
 async function round({ clock, dataDir, engine }: Pick<TestEngine, 'dataDir' | 'engine'> & { clock: Advancing }) {
   clock.advance(31 * DAY)
   const { endedAt: before } = (await engine.stats()).verification
@@ -68,9 +68,9 @@ describe('scheduled verification', () => {
         await new Promise(resolve => setImmediate(resolve))
         clock.advance(60_000)
         await expect.poll(() => state(dataDir)?.blocks).toBe(8)
-        // Eight of them count 32 KiB, which takes 32 seconds.
+        // Eight blocks count 32 KiB, which take 32 seconds.
         clock.advance(31_000)
-        // Long enough for a step that had begun.
+        // Long enough for a running step.
         await engine.verify()
         await engine.collect()
         expect(state(dataDir)?.blocks).toBe(8)
@@ -150,7 +150,7 @@ describe('scheduled verification', () => {
       await round(node)
       const statusNow = async () => {
         const status = (await engine.pins.status({ account, cid }))[0]?.record.status
-        // The clock that was moved on may have ended the first attempt.
+        // The advanced clock may have ended the first attempt.
         if (status === 'failed') node.clock.advance(61_000)
         return status
       }

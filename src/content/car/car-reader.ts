@@ -43,7 +43,7 @@ export function readCar(source: AsyncIterable<Uint8Array>): Promise<Car> {
 }
 
 /**
- * Like {@link readCar}.
+ * Reads a CAR like {@link readCar}.
  *
  * @param memory allocates each block; the consumer of a block releases it
  */

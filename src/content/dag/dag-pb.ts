@@ -145,7 +145,7 @@ export class NodeLinks {
   }
 }
 
-/** Like {@link readPbNode}. @throws HoldfastError `INVALID_CID` if it is not DAG-PB. */
+/** Reads a block like {@link readPbNode}. @throws HoldfastError `INVALID_CID` if it is not DAG-PB. */
 export function parsePbNode(cid: CID, bytes: Uint8Array): PbNode {
   try {
     return readPbNode(bytes)

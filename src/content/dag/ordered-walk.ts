@@ -17,7 +17,7 @@ export interface Step<T> {
 export interface Walk<T, B> {
   /** Starts to read the block of an item; null if it needs none. */
   read(item: T): Promise<B> | null
-  /** `block` is null if nothing was read. */
+  /** Visits an item; `block` is null if nothing was read. */
   visit(item: T, block: B | null): Step<T>
 }
 
@@ -177,7 +177,7 @@ export class WalkBudget {
     return this.turn()
   }
 
-  /** Like {@link step}, for work that the size of the input already limits. */
+  /** Gives turns like {@link step}, for work that the size of the input already limits. */
   turn(): Promise<void> | null {
     return turnSpent() ? nextTurn(this.#signal) : null
   }

@@ -21,7 +21,7 @@ function hashed(code: number, name: string, bytes: Uint8Array): Block {
 }
 
 describe('hashes', () => {
-  test('of SHA-512 are checked, and others refused, whatever needs them', async () => {
+  test('with SHA-512 are checked, and unknown ones refused', async () => {
     await withEngine(async test => {
       const { engine, account } = test
       const long = hashed(HASH.sha2_512, 'sha512', pseudoRandom(50_000, 'long'))
@@ -39,7 +39,7 @@ describe('hashes', () => {
     })
   })
 
-  test('that are cut short are refused', async () => {
+  test('that are truncated are refused', async () => {
     await withEngine(async test => {
       const whole = leaf(Buffer.from('content'))
       const short = CID.createV1(CODEC.raw, Digest.create(HASH.sha2_256, whole.root.multihash.digest.subarray(0, 4)))
@@ -50,7 +50,7 @@ describe('hashes', () => {
     })
   })
 
-  test('in place of content stand for themselves, and what they link to has to be there', async () => {
+  test('that are identities need no block, but their links do', async () => {
     await withEngine(async test => {
       const child = leaf(Buffer.from('linked to by an identity'))
       const inline = CID.createV1(CODEC.dagCbor, Digest.create(HASH.identity, dagCbor.encode([child.root])))
@@ -66,7 +66,7 @@ describe('hashes', () => {
   })
 })
 
-test('a block that is not what its codec says is refused', async () => {
+test('a block that does not match its codec is refused', async () => {
   await withEngine(async test => {
     const node = blockOf(CODEC.dagPb, Buffer.from('not dag-pb at all'))
     const refused = test.engine.pins.importCar(streamOf(await carOf([node.cid], [node])), { account: test.account })
@@ -78,13 +78,13 @@ test('a block that is not what its codec says is refused', async () => {
   })
 })
 
-describe('what the plan allows', () => {
+describe('limits of the plan', () => {
   const plans = {
     tight: planOf({ maxStorageBytes: 300_000, maxPins: 2, maxDirectoryBytes: 10 * MiB }),
     small: planOf({ maxDirectoryBytes: 100_000 }),
   }
 
-  test('in storage ends the import as soon as it is over, and uploads side by side are counted together', async () => {
+  test('end an import over the storage, and count concurrent ones together', async () => {
     await withEngine(
       async test => {
         const account = await test.newAccount('tight')
@@ -114,7 +114,7 @@ describe('what the plan allows', () => {
     )
   })
 
-  test('in pins counts every root, and refuses all of them', async () => {
+  test('count every root as a pin, and refuse all of them', async () => {
     await withEngine(
       async test => {
         const account = await test.newAccount('tight')
@@ -131,7 +131,7 @@ describe('what the plan allows', () => {
     )
   })
 
-  test('in size holds for the CAR, blocks that nothing needs included, and before the storage', async () => {
+  test('apply to the size of the whole CAR, before the storage', async () => {
     await withEngine(
       async test => {
         const account = await test.newAccount('small')
@@ -153,7 +153,7 @@ describe('what the plan allows', () => {
   })
 })
 
-test('a CAR with a hundred and one roots is refused, and one with a hundred is not', async () => {
+test('a CAR may have a hundred roots, and no more', async () => {
   await withEngine(async test => {
     const dags = leaves(101, 10, 'roots')
     const blocks = dags.flatMap(dag => dag.blocks)
@@ -167,8 +167,8 @@ test('a CAR with a hundred and one roots is refused, and one with a hundred is n
   })
 })
 
-describe('an import that is interrupted', () => {
-  test('by its signal ends at once, and leaves nothing', async () => {
+describe('an interrupted import', () => {
+  test('ends at once with its signal, and leaves nothing', async () => {
     await withEngine(async test => {
       const file = randomFile(4, 300_000, 'interrupted')
       const car = await carOf([file.root], file.blocks)
@@ -188,7 +188,7 @@ describe('an import that is interrupted', () => {
     })
   })
 
-  test('by a source that breaks, by what comes late, or by a collection at any time, leaves nothing', async () => {
+  test('leaves nothing after a broken source or a collection at any time', async () => {
     await withEngine(async test => {
       const { engine, account } = test
       const file = randomFile(4, 300_000, 'broken')
@@ -210,7 +210,7 @@ describe('an import that is interrupted', () => {
     })
   })
 
-  test('by the end of the engine leaves nothing for the next', async () => {
+  test('leaves nothing for the next start when the engine stops', async () => {
     await withEngine(async test => {
       const file = randomFile(4, 300_000, 'stopped')
       const car = await carOf([file.root], file.blocks)
@@ -230,10 +230,10 @@ describe('an import that is interrupted', () => {
   })
 })
 
-test('memory stays flat, however large the CAR is', async () => {
+test('memory stays constant for a CAR of any size', async () => {
   await withEngine(async ({ engine, account }) => {
     const count = 256
-    // The same bytes but for a number, so that the test itself costs little.
+    // The same bytes except for a number, so that the test itself costs little.
     const bytesOf = (index: number): Uint8Array => {
       const bytes = Buffer.alloc(MiB)
       bytes.writeUInt32LE(index)

@@ -45,7 +45,7 @@ describe('holdfast import', () => {
     expect(await served.text()).toBe('words from a CAR')
   })
 
-  test('tells what is wrong in one line, with exit code 1', async () => {
+  test('reports an error in one line, with exit code 1', async () => {
     const dag = randomFile(3, 100_000, 'damaged')
     const car = await carOf([dag.root], dag.blocks)
     const cut = await run(write('cut.car', car.subarray(0, -5)))
@@ -61,7 +61,7 @@ describe('holdfast import', () => {
     }
   })
 
-  test('has to be used rightly', async () => {
+  test('refuses wrong arguments', async () => {
     const help = await run('--help')
     expect(help).toMatchObject({ code: 0, stdout: expect.stringMatching(/^Usage: holdfast import FILE\.car/) })
     for (const args of [[], ['a.car', 'b.car'], ['a.car', '--cluster']]) {
@@ -72,7 +72,7 @@ describe('holdfast import', () => {
   })
 })
 
-test('a CAR is taken as the body of a request, as curl sends it', async () => {
+test('a request body can be a CAR, as curl sends it', async () => {
   const dag = randomFile(3, 150_000, 'curl')
   const body = await carOf([dag.root], dag.blocks)
   const response = await fetch(`${server.api}/files/car`, {

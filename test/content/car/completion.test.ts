@@ -4,7 +4,7 @@ import { withNet } from '../../pins/fetches/support/net.ts'
 import { readFile } from '../../support/read-back.ts'
 import { carOf, streamOf } from './support/cars.ts'
 
-test('what a CAR lacked is fetched from the network, and nothing else', () => {
+test('only the blocks missing from a CAR are fetched from the network', () => {
   const dag = randomFile(20, 40_000, 'completion')
   const lacking = dag.blocks.slice(5, 8)
   return withNet(async net => {

@@ -16,7 +16,7 @@ function sourceOf(engine: Engine) {
   return engine.clusters.backendOf()
 }
 
-/** A tree with everything that a directory can have in it. */
+/** Yields a tree with every kind of entry. */
 async function* tree(): AsyncGenerator<DirectoryEntry> {
   yield { kind: 'file', path: 'large.bin', content: pseudoRandom(5_000_000, 'large') }
   yield { kind: 'file', path: 'empty', content: new Uint8Array(0) }
@@ -33,8 +33,8 @@ async function expectNothing(test: TestEngine): Promise<void> {
   expect(await storeSizes(test.dataDir)).toEqual(EMPTY)
 }
 
-describe('a CAR that is whole', () => {
-  test('of a directory goes from one engine to another as it is, files listed', async () => {
+describe('a whole CAR', () => {
+  test('carries a directory from one engine to another, files listed', async () => {
     await withEngine(async from => {
       const made = await from.engine.pins.uploadDirectory(tree(), { account: from.account })
       const car = await exported(from.engine, made.record.cid)
@@ -67,7 +67,7 @@ describe('a CAR that is whole', () => {
     })
   })
 
-  test('by the reference writer, with blocks that no root needs, keeps what is needed', async () => {
+  test('from the reference writer keeps only the blocks that a root needs', async () => {
     await withEngine(async test => {
       const file = randomFile(3, 100_000, 'needed')
       const others = leaves(5, 50_000, 'not needed')
@@ -81,7 +81,7 @@ describe('a CAR that is whole', () => {
     })
   })
 
-  test('of version 2 is read like the one inside', async () => {
+  test('in version 2 is read like the version 1 within', async () => {
     await withEngine(async test => {
       const file = randomFile(2, 40_000, 'v2')
       const car = version2(await carOf([file.root], file.blocks))
@@ -89,7 +89,7 @@ describe('a CAR that is whole', () => {
     })
   })
 
-  test('with several roots makes a record of each, in one go', async () => {
+  test('with several roots creates a record of each, in one commit', async () => {
     await withEngine(async test => {
       const [first, second] = [randomFile(2, 40_000, 'one'), leaf(pseudoRandom(9, 'two'))]
       const both = directoryOf({ first, second })
@@ -104,7 +104,7 @@ describe('a CAR that is whole', () => {
     })
   })
 
-  test('lands in the backend of its cluster, which may be another', async () => {
+  test('goes to the backend of its cluster', async () => {
     await withEngine(async test => {
       const { withTempDir } = await import('../../support/temp-dir.ts')
       await withTempDir(async dataDir => {
@@ -124,7 +124,7 @@ describe('a CAR that is whole', () => {
     })
   })
 
-  test('may lack what a live record has, and then holds it by itself', async () => {
+  test('may lack blocks of a live record, and then holds them itself', async () => {
     await withEngine(async test => {
       const parts = leaves(3, 90_000, 'gap')
       const file = fileOf(parts)
@@ -143,7 +143,7 @@ describe('a CAR that is whole', () => {
     })
   })
 
-  test('gives a record that has waited for it what it waited for', async () => {
+  test('completes a record that waits for its content', async () => {
     await withEngine(async test => {
       const file = randomFile(2, 50_000, 'waited')
       const blocks = file.blocks.slice(0, -1)
@@ -163,8 +163,8 @@ describe('a CAR that is whole', () => {
   })
 })
 
-describe('a CAR that is not whole', () => {
-  test.each([0, 1, 3])('is refused, naming the block %i that it lacks, and leaves nothing', async index => {
+describe('an incomplete CAR', () => {
+  test.each([0, 1, 3])('is refused with the missing block %i, and leaves nothing', async index => {
     await withEngine(async test => {
       const file = randomFile(4, 50_000, 'lacking')
       const gone = file.blocks[index]?.cid.toString()
@@ -175,7 +175,7 @@ describe('a CAR that is not whole', () => {
     })
   })
 
-  test('is not made whole by garbage, nor by what is being uploaded', async () => {
+  test('is not completed by garbage, nor by a running upload', async () => {
     await withEngine(async test => {
       const parts = leaves(2, 90_000, 'garbage')
       const file = fileOf(parts)
@@ -188,7 +188,7 @@ describe('a CAR that is not whole', () => {
     })
   })
 
-  test('refuses all roots with one of them', async () => {
+  test('is refused with all of its roots', async () => {
     await withEngine(async test => {
       const [one, two] = [randomFile(2, 50_000, 'one'), randomFile(2, 50_000, 'two')]
       const car = await carOf([one.root, two.root], [...one.blocks, ...two.blocks.slice(1)])
@@ -198,8 +198,8 @@ describe('a CAR that is not whole', () => {
   })
 })
 
-describe('a CAR that is kept in part', () => {
-  test('is a failed record that tells what it lacks, is served by nobody, and goes with its record', async () => {
+describe('a partial CAR', () => {
+  test('is a failed record that names its gaps and is not served', async () => {
     await withEngine(async test => {
       const file = randomFile(4, 50_000, 'partial')
       const first = file.blocks[1]?.cid.toString()
@@ -221,7 +221,7 @@ describe('a CAR that is kept in part', () => {
     })
   })
 
-  test('is not offered where storage is counted', async () => {
+  test('is refused under a storage quota', async () => {
     await withEngine(
       async test => {
         const account = await test.newAccount('counted')

@@ -26,7 +26,7 @@ function nodeOf(data: Uint8Array, entries: Entries): Block {
   return blockOf(CODEC.dagPb, dagPb.encode({ Data: data, Links: links }))
 }
 
-/** Levels of nodes above something, the root last. */
+/** Returns levels of nodes above a CID, the root last. */
 function levels(count: number, bottom: CID, nodeAbove: (cid: CID) => Block): Block[] {
   const blocks: Block[] = []
   for (let cid = bottom; blocks.length < count; ) {
@@ -43,7 +43,7 @@ function rootOf(blocks: readonly Block[]): CID {
   return last.cid
 }
 
-/** Lists what is in memory, and counts how often a block is read. */
+/** Lists blocks in memory, and counts the reads. */
 async function listed(blocks: readonly Block[], maxRepeats = 1_000) {
   const byCid = new Map(blocks.map(({ cid, bytes }) => [cid.toString(), bytes]))
   const files: UnixfsFile[] = []
@@ -73,10 +73,10 @@ const twice =
       names.map(name => [name, cid]),
     )
 
-describe('a directory of sixty levels, each linked twice by the one above', () => {
+describe('a directory of sixty levels, each linked twice from above', () => {
   const doubled = twice(DIRECTORY, ['a', 'b'])
 
-  test('without any file costs no more than its blocks', async () => {
+  test('without files costs no more than its blocks', async () => {
     const empty = nodeOf(DIRECTORY, [])
     const { totals, reads, files } = await listed([empty, ...levels(60, empty.cid, doubled)])
     expect(totals).toEqual({ bytes: 0, files: 0 })
@@ -84,7 +84,7 @@ describe('a directory of sixty levels, each linked twice by the one above', () =
     expect(reads).toBeLessThan(200)
   })
 
-  test('with a file is told of as far as there are repeats, and counted whole', async () => {
+  test('with a file lists limited repeats, and counts all of them', async () => {
     const { totals, reads, files } = await listed([file, ...levels(60, file.cid, doubled)])
     expect(totals).toEqual({ bytes: Number.MAX_SAFE_INTEGER, files: Number.MAX_SAFE_INTEGER })
     expect(files.length).toBeGreaterThan(100)
@@ -105,17 +105,17 @@ describe('a directory of sixty levels, each linked twice by the one above', () =
 test.each([
   ['directories', DIRECTORY, 'd'],
   ['shards', SHARD, '00'],
-])('twenty thousand %s, each in the one before, are gone through', async (_, data, name) => {
+])('twenty thousand nested %s are listed', async (_, data, name) => {
   const bottom = nodeOf(data, [[`${data === SHARD ? '00' : ''}file`, file.cid]])
   const blocks = [file, bottom, ...levels(20_000, bottom.cid, cid => nodeOf(data, [[name, cid]]))]
   const { result, turns } = await turnsDuring(() => listed(blocks))
   expect(result.totals).toEqual({ bytes: 6, files: 1 })
-  // A path of 40,000 characters is not told.
+  // A path of 40,000 characters is not reported.
   expect(result.files.map(({ path }) => path)).toEqual([data === SHARD ? 'file' : null])
   expect(turns).toBeGreaterThan(3)
 })
 
-test('pin.maxDepth holds for CARs too', async () => {
+test('pin.maxDepth applies to CARs', async () => {
   await withEngine(
     async test => {
       const { engine, account } = test
@@ -135,7 +135,7 @@ test('pin.maxDepth holds for CARs too', async () => {
   )
 }, 60_000)
 
-test('pin.maxBlocks holds for CARs too, and below identity CIDs', async () => {
+test('pin.maxBlocks applies to CARs, and below identity CIDs', async () => {
   await withEngine(
     async test => {
       const { engine, account } = test
@@ -154,7 +154,7 @@ test('pin.maxBlocks holds for CARs too, and below identity CIDs', async () => {
       const refused = { code: 'VALIDATION', message: expect.stringContaining('pin.maxBlocks') }
       const many = folder(50, 'many')
       await expect(importOf(many)).rejects.toMatchObject(refused)
-      // Blocks that are missing are known as well.
+      // Missing blocks count, too.
       await expect(importOf(many.slice(-1), { allowPartial: true })).rejects.toMatchObject(refused)
       await expectNothing(test)
       const [one, other] = [folder(49, 'one'), folder(49, 'other')]
@@ -166,7 +166,7 @@ test('pin.maxBlocks holds for CARs too, and below identity CIDs', async () => {
   )
 })
 
-test('a hundred thousand links in one block are imported', async () => {
+test('a block with a hundred thousand links is imported', async () => {
   await withEngine(async ({ engine, account }) => {
     const links = Array.from({ length: 100_000 }, (_, index) => {
       const number = Buffer.alloc(4)
@@ -184,7 +184,7 @@ test('a hundred thousand links in one block are imported', async () => {
 test.each([
   ['in a row of the ledger', blockOf(CODEC.raw, Buffer.from('x'))],
   ['in their own CIDs', identityBlock(CODEC.raw, Buffer.from('x'))],
-])('blocks of one byte, %s, leave the loop to others', async (_, block) => {
+])('blocks of one byte, %s, leave turns to others', async (_, block) => {
   await withEngine(async ({ engine, account }) => {
     const root = leaf(Buffer.from('root'))
     const car = await carOf([root.root], [...root.blocks, ...Array<Block>(30_000).fill(block)])

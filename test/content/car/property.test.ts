@@ -25,7 +25,7 @@ interface NodePlan {
 interface Plan {
   nodes: NodePlan[]
   roots: number[]
-  /** In which order blocks are written: any number of times, or not at all. */
+  /** Order of the blocks: each any number of times, or never. */
   order: number[]
   pieceLength: number
 }
@@ -71,7 +71,7 @@ function build({ nodes }: Plan): Block[] {
   return blocks
 }
 
-/** The multihashes below some roots, as far as the blocks go; null if they do not go far enough. */
+/** Returns the multihashes below some roots; null if a block is missing. */
 function needed(roots: readonly CID[], there: readonly Block[]): Set<string> | null {
   const keyOf = ({ multihash }: CID): string => Buffer.from(multihash.bytes).toString('hex')
   const bytes = new Map(there.map(block => [keyOf(block.cid), block.bytes]))
@@ -90,7 +90,7 @@ function needed(roots: readonly CID[], there: readonly Block[]): Set<string> | n
   return found
 }
 
-test('a CAR is pinned exactly if it is whole, whatever its DAGs, their order and repeats; nothing else stays', async () => {
+test('any CAR is pinned exactly if it is whole; nothing else stays', async () => {
   const seen = { whole: 0, refused: 0 }
   await withEngine(async ({ engine, account, dataDir }) => {
     const check = fc.asyncProperty(plans, async plan => {
@@ -121,7 +121,7 @@ test('a CAR is pinned exactly if it is whole, whatever its DAGs, their order and
     })
     await fc.assert(check, { numRuns: 120 })
   })
-  // Both happen, or little has been tested.
+  // Both outcomes have to occur, or the test shows little.
   expect(seen.whole).toBeGreaterThan(5)
   expect(seen.refused).toBeGreaterThan(5)
 }, 240_000)

@@ -7,7 +7,7 @@ import { blockOf, identityBlock, leaves, randomFile } from '../../pins/fetches/s
 import { pieces } from '../../support/bytes.ts'
 import { type Block, carOf, headerOf, sectionOf, streamOf, version2 } from './support/cars.ts'
 
-/** Everything in a CAR, as text. */
+/** Returns everything in a CAR, as text. */
 async function contentOf(source: AsyncIterable<Uint8Array>): Promise<{ roots: string[]; blocks: string[] }> {
   const { roots, blocks } = await readCar(source)
   const read: string[] = []
@@ -40,7 +40,7 @@ describe('a CAR', () => {
     expect(await contentOf(streamOf(version2(car), length))).toEqual(expected(roots, some))
   })
 
-  test('is read with empty pieces in between, and from memory that is used again', async () => {
+  test('is read with empty pieces between, and from reused memory', async () => {
     const car = await carOf(roots, some)
     const memory = Buffer.alloc(10)
     const reusing = async function* (): AsyncGenerator<Uint8Array> {
@@ -54,14 +54,14 @@ describe('a CAR', () => {
     expect(await contentOf(reusing())).toEqual(expected(roots, some))
   })
 
-  test('of version 2 may have its payload at once, or far behind, and no index', async () => {
+  test('may have any payload offset in version 2, and no index', async () => {
     const car = await carOf(roots, some)
     for (const options of [{ padding: 0 }, { padding: 5_000 }, { index: new Uint8Array(0) }]) {
       expect(await contentOf(streamOf(version2(car, options)))).toEqual(expected(roots, some))
     }
   })
 
-  test('that is cut anywhere is either refused or ends with a block', async () => {
+  test('that is cut anywhere is refused or ends with a block', async () => {
     const blocks = file.blocks
     const car = await carOf([file.root], blocks)
     const ends = new Set<number>()
@@ -84,7 +84,7 @@ describe('a CAR', () => {
     }
   })
 
-  test('that is followed by other bytes is refused', async () => {
+  test('with trailing bytes is refused', async () => {
     const car = await carOf([file.root], file.blocks)
     for (const tail of [Buffer.alloc(1), Buffer.alloc(500), Buffer.from([0xff]), Buffer.alloc(9, 0xff)]) {
       const read = contentOf(streamOf(Buffer.concat([car, tail])))
@@ -94,7 +94,7 @@ describe('a CAR', () => {
 })
 
 describe('sizes', () => {
-  test('a block of the most bytes is read, and one of a byte more is refused', async () => {
+  test('that reach the limit of a block are read, larger ones refused', async () => {
     const most = blockOf(CODEC.raw, new Uint8Array(LARGEST_CAR_BLOCK))
     const car = await carOf([most.cid], [most])
     expect((await contentOf(streamOf(car, 1_000_000))).blocks).toHaveLength(1)
@@ -106,7 +106,7 @@ describe('sizes', () => {
   test.each([
     ['a block of 4 GiB', 2 ** 32],
     ['a block of 8 PiB', 2 ** 53],
-  ])('%s is refused before it is read', async (_, length) => {
+  ])('that are too large, %s, are refused before a read', async (_, length) => {
     let asked = 0
     const source = async function* (): AsyncGenerator<Uint8Array> {
       yield headerOf({ version: 1, roots: [file.root] })
@@ -123,12 +123,12 @@ describe('sizes', () => {
     expect(asked).toBe(0)
   })
 
-  test('a header of gigabytes is refused before it is read', async () => {
+  test('in gigabytes for a header are refused before a read', async () => {
     const source = streamOf(Buffer.concat([Buffer.from([0x80, 0x80, 0x80, 0x80, 0x04]), Buffer.alloc(100)]))
     await expect(contentOf(source)).rejects.toMatchObject({ code: 'VALIDATION' })
   })
 
-  test('what version 2 says of its payload has to be possible', async () => {
+  test('in a header of version 2 have to be possible', async () => {
     const car = await carOf([file.root], file.blocks)
     const good = version2(car)
     const start = 11 + 16

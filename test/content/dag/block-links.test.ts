@@ -26,7 +26,7 @@ const documents = fc.letrec(tie => ({
   ),
 })).value
 
-/** Those of a decoded value, in no order. */
+/** Returns the links in a decoded value, in no order. */
 function linksIn(value: unknown): string[] {
   const cid = CID.asCID(value)
   if (cid !== null) return [cid.toString()]
@@ -44,7 +44,7 @@ describe('the links of a block', () => {
   test.each([
     ['DAG-CBOR', CODEC.dagCbor, dagCbor.encode],
     ['DAG-JSON', CODEC.dagJson, dagJson.encode],
-  ])('of %s are those of its value', (_, codec, encode) => {
+  ])('in %s are those of its decoded value', (_, codec, encode) => {
     fc.assert(
       fc.property(documents, value => {
         expect(found(codec, encode(value))).toEqual(linksIn(value).sort())
@@ -53,7 +53,7 @@ describe('the links of a block', () => {
     )
   })
 
-  test('are found however deep, and however much there is beside them', () => {
+  test('are found at any depth, among any amount of other data', () => {
     const { root } = leaf(Buffer.from('deep'))
     const link = dagCbor.encode(root)
     const deep = Buffer.concat([Buffer.alloc(90_000, 0x81), link])
@@ -67,7 +67,7 @@ describe('the links of a block', () => {
     expect(found(CODEC.dagJson, json)).toEqual([root.toString()])
   })
 
-  test('end a walk at the one that is too many', async () => {
+  test('end a walk at the first one over the limit', async () => {
     const links = Array.from({ length: 100 }, (_, index) => leaf(Buffer.from(`link ${index}`)).root)
     const { cid, bytes } = blockOf(CODEC.dagCbor, dagCbor.encode(links))
     const seen = new Set([dagKey(cid)])
@@ -77,7 +77,7 @@ describe('the links of a block', () => {
     expect(await newLinks(cid, bytes, { seen, maxBlocks: 100 })).toHaveLength(91)
   })
 
-  test('are looked for in turns, whatever else is in the block', async () => {
+  test('are searched in turns, in any kind of block', async () => {
     const { root } = leaf(Buffer.from('last'))
     const bytes = dagCbor.encode([...Array<null>(300_000).fill(null), root])
     const look = () => newLinks(blockOf(CODEC.dagCbor, bytes).cid, bytes, { seen: new Set(), maxBlocks: ADMITTED })

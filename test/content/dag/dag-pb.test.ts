@@ -21,8 +21,8 @@ const node = fc
   .map(({ Data, Links }) => dagPb.encode(dagPb.prepare(Data === undefined ? { Links } : { Data, Links })))
 
 /**
- * What the reference implementation makes of a block; null if it refuses. It takes a version of 0 before any
- * multihash, where a CID of version 0 is a bare SHA-256 multihash of 34 bytes.
+ * Returns the node as the reference implementation decodes it; null if it refuses. It accepts version 0 before any
+ * multihash, although a CID of version 0 is a SHA-256 multihash of 34 bytes.
  */
 function reference(bytes: Uint8Array): dagPb.PBNode | null {
   try {
@@ -47,7 +47,7 @@ function ours(bytes: Uint8Array): dagPb.PBNode | null {
   }
 }
 
-/** Absent names and sizes count as empty. */
+/** Replaces absent names and sizes by empty ones. */
 function plain(found: dagPb.PBNode | null): unknown {
   return (
     found && {
@@ -57,7 +57,7 @@ function plain(found: dagPb.PBNode | null): unknown {
   )
 }
 
-test('blocks are read as the reference implementation reads them, and refused where it refuses them', () => {
+test('blocks are read, or refused, as by the reference implementation', () => {
   const changed = fc.tuple(node, fc.array(fc.tuple(fc.nat(), fc.nat({ max: 255 })), { maxLength: 3 }))
   fc.assert(
     fc.property(changed, fc.nat(), ([bytes, changes], cut) => {
@@ -71,7 +71,7 @@ test('blocks are read as the reference implementation reads them, and refused wh
   )
 })
 
-test('UnixFS data is read as the reference implementation reads it', () => {
+test('UnixFS data is read as by the reference implementation', () => {
   const kinds = ['raw', 'directory', 'file', 'symlink', 'hamt-sharded-directory'] as const
   const data = fc.record({
     type: fc.constantFrom(...kinds),
@@ -97,7 +97,7 @@ test('UnixFS data is read as the reference implementation reads it', () => {
   expect(readUnixfs(Uint8Array.from([18, 200]), 0)).toBe(null)
 })
 
-test('of sizes no more are kept than there can be links', () => {
+test('sizes beyond the number of links are dropped', () => {
   const bytes = new UnixFS({ type: 'file', blockSizes: Array.from({ length: 1000 }, () => 1n) }).marshal()
   expect(readUnixfs(bytes, 3)?.sizes.length).toBe(4)
 })

@@ -13,7 +13,7 @@ function cids(count: number, codec = 0x55): CID[] {
   })
 }
 
-test('every block that was added is found, and no other', () => {
+test('every added block is found, and no other', () => {
   const sent = new SentBlocks(new ByteBudget(MIB))
   const [added, others] = [cids(5_000), cids(5_000, 0x70)]
   for (const [index, cid] of added.entries()) {
@@ -26,7 +26,7 @@ test('every block that was added is found, and no other', () => {
   expect(added.every(cid => sent.has(cid) === 'whole')).toBe(true)
 })
 
-test('memory is charged, ends with the budget, and is given back', () => {
+test('memory counts against the budget, ends with it, and is released', () => {
   const budget = new ByteBudget(MIB)
   const sent = new SentBlocks(budget)
   let added = 0
@@ -37,7 +37,7 @@ test('memory is charged, ends with the budget, and is given back', () => {
     }
   }
   expect(fill).toThrow(expect.objectContaining({ code: 'UNAVAILABLE' }))
-  // One answer has half of it at most, and what it has is used.
+  // One answer has half of it at most, and its memory is used.
   expect(budget.left).toBeGreaterThanOrEqual(MIB / 2)
   expect((MIB - budget.left) / added).toBeLessThan(60)
   const others = [new SentBlocks(budget)]

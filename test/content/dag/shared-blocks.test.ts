@@ -9,7 +9,7 @@ const block = Buffer.alloc(100_000, 1)
 const cid = CID.createV1(0x55, await sha256(block))
 const { signal } = new AbortController()
 
-/** Each block has memory of its own that nothing else is kept in. */
+/** Returns a block in memory that it shares with no other. */
 function session(): FetchSession & { asked: number } {
   return {
     asked: 0,
@@ -24,14 +24,14 @@ function session(): FetchSession & { asked: number } {
   }
 }
 
-test('a block that one fetch wants is its own to free', async () => {
+test('a block for one fetch may be freed by it', async () => {
   const shared = new SharedBlocks()
   const bytes = await shared.get(session(), cid, signal)
   freeLone(bytes)
   expect(bytes.length).toBe(0)
 })
 
-test('a block that several fetches want is asked for once, and none of them can free it', async () => {
+test('a block for several fetches is requested once, and never freed', async () => {
   const shared = new SharedBlocks()
   const first = session()
   const got = [first, session(), session()].map(async each => {

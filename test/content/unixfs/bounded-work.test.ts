@@ -8,7 +8,7 @@ import { withEngine } from '../../support/test-engine.ts'
 
 const MiB = 1024 ** 2
 
-/** Goes on until nothing has changed for a good many turns of the event loop. */
+/** Waits until nothing has changed for many turns of the event loop. */
 async function quiet(measure: () => number): Promise<number> {
   for (let seen = -1; ; ) {
     if (measure() === seen) return seen
@@ -17,8 +17,8 @@ async function quiet(measure: () => number): Promise<number> {
   }
 }
 
-describe('work in bounds', () => {
-  test('a source is not read on while the disk stands still', async () => {
+describe('bounded work', () => {
+  test('stops reading a source while the disk stands still', async () => {
     await withContentParts(async parts => {
       const disk = gate()
       parts.files.beforeWrite = () => disk.opened
@@ -41,7 +41,7 @@ describe('work in bounds', () => {
     })
   })
 
-  test('a collection lets other writes through, however much it frees', async () => {
+  test('lets other writes through during a collection of any size', async () => {
     await withContentParts(async parts => {
       const staged = await parts.stage()
       const made = Array.from({ length: 2_000 }, (_, i) => Buffer.from(`small block ${i}`))
@@ -65,7 +65,7 @@ describe('work in bounds', () => {
     })
   })
 
-  test('uploads go on while a collection runs, and keep the blocks they share with what is freed', async () => {
+  test('keeps blocks that uploads share with a running collection', async () => {
     await withEngine(async ({ engine, account, dataDir }) => {
       const shared = pseudoRandom(MiB, 'shared')
       for (let round = 0; round < 6; round++) {
@@ -84,7 +84,7 @@ describe('work in bounds', () => {
     })
   })
 
-  test('starting on a directory in which a crash left much unfinished does no more than note it', async () => {
+  test('only marks unfinished roots of a crash at the start', async () => {
     await withEngine(async test => {
       await test.engine.stop()
       withDatabase(test.dataDir, db =>

@@ -10,9 +10,9 @@ async function chunksOf(source: Iterable<Uint8Array> | AsyncIterable<Uint8Array>
   return chunks
 }
 
-/** What the profile asks for: whole chunks, then the rest. */
+/** Chunks of the profile: whole chunks, then the rest. */
 function expected(bytes: Uint8Array): Uint8Array[] {
-  // A file of no bytes is one chunk of none.
+  // An empty file is one empty chunk.
   const chunks: Uint8Array[] = bytes.length === 0 ? [bytes] : []
   for (let start = 0; start < bytes.length; start += CHUNK_BYTES) {
     chunks.push(bytes.subarray(start, start + CHUNK_BYTES))
@@ -69,7 +69,7 @@ describe('chunker', () => {
     expect(Buffer.compare(Buffer.concat(chunks.slice(1)), content.subarray(CHUNK_BYTES))).toBe(0)
   })
 
-  test('a chunk that was given back is filled again, and only then', async () => {
+  test('a released chunk is filled again, and not before its release', async () => {
     const chunker = new Chunker(undefined, new ChunkPool(8))
     const seen: string[] = []
     const buffers = new Set<ArrayBufferLike>()

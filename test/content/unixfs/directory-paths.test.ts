@@ -12,7 +12,7 @@ function upload({ engine, account }: TestEngine, entries: AsyncIterable<Director
   return engine.pins.uploadDirectory(entries, { account })
 }
 
-describe('the paths of a directory that is uploaded', () => {
+describe('paths of an uploaded directory', () => {
   test.each([
     ['the same path twice', ['a', 'b', 'a']],
     ['the same path written differently', ['a/b', 'a//./b']],
@@ -21,7 +21,7 @@ describe('the paths of a directory that is uploaded', () => {
     ['a path out of it', ['a', '../b']],
     ['an absolute path', ['/a']],
     ['an empty path', ['']],
-  ])('%s is refused and leaves nothing', async (_, paths) => {
+  ])('that are %s are refused, and leave nothing', async (_, paths) => {
     await withEngine(async test => {
       await expect(upload(test, filesAt(...paths))).rejects.toMatchObject({ code: 'INVALID_PATH' })
       await test.engine.collect({ graceSeconds: 0 })
@@ -29,13 +29,13 @@ describe('the paths of a directory that is uploaded', () => {
     })
   })
 
-  test('no entries at all are refused', async () => {
+  test('that are missing are refused', async () => {
     await withEngine(async test => {
       await expect(upload(test, filesAt())).rejects.toMatchObject({ code: 'VALIDATION' })
     })
   })
 
-  test('a path that is known only after the content is checked then', async () => {
+  test('that arrive after the content are checked then', async () => {
     await withEngine(async test => {
       const read: string[] = []
       const late = (path: string): AsyncGenerator<DirectoryEntry> =>
@@ -59,7 +59,7 @@ describe('the paths of a directory that is uploaded', () => {
     })
   })
 
-  test('a path may have very many names, but not any number', async () => {
+  test('may have many names, up to a limit', async () => {
     await withEngine(async test => {
       const deepest = `${'d/'.repeat(255)}f`
       const { record } = await upload(test, filesAt(deepest))

@@ -18,7 +18,7 @@ const name = fc
   .filter(text => !/^[A-Za-z]:$/.test(text))
 
 describe('entry paths', () => {
-  test('names come back as they went in, whatever the slashes between them', () => {
+  test('names survive any slashes between them', () => {
     const separator = fc.constantFrom('/', '//', '/./', '\\', '\\/', '/.//')
     fc.assert(
       fc.property(fc.array(fc.tuple(name, separator), { minLength: 1, maxLength: 6 }), segments => {
@@ -29,7 +29,7 @@ describe('entry paths', () => {
     )
   })
 
-  test('any text is either refused or gives clean names', () => {
+  test('any text is refused or gives clean names', () => {
     const text = fc.string({
       unit: fc.constantFrom('a', '.', '..', '/', '\\', '\0', '\n', 'C:', 'é', ' '),
       maxLength: 12,
@@ -67,14 +67,14 @@ describe('entry paths', () => {
     expect(outcome(path)).toContain(reason)
   })
 
-  test('a name of 255 bytes passes, and names are not normalised', () => {
+  test('a name may have 255 bytes, and is not normalised', () => {
     expect(splitEntryPath('x'.repeat(255))).toEqual(['x'.repeat(255)])
     expect(splitEntryPath('e\u0301/\u00e9')).toEqual(['e\u0301', '\u00e9'])
     expect(splitEntryPath('...')).toEqual(['...'])
     expect(splitEntryPath(' ')).toEqual([' '])
   })
 
-  test('a message stays short and shows no control characters', () => {
+  test('a message is short and has no control characters', () => {
     const message = outcome(`${'a'.repeat(5_000)}\n`)
     expect(message).toEqual(expect.any(String))
     expect(String(message).length).toBeLessThan(250)

@@ -7,7 +7,7 @@ import { MapReader } from '../../gateway/map-reader.ts'
 import { fileNode, pbBlock, rawBlock } from '../../gateway/world.ts'
 import { pseudoRandom } from '../../support/bytes.ts'
 
-/** A leaf by its length, or a node with bytes of its own and children. */
+/** A leaf by its length, or a node with its own bytes and children. */
 type Shape = number | { inline: number; children: Shape[] }
 
 const { shape } = fc.letrec<{ shape: Shape }>(tie => ({
@@ -23,7 +23,7 @@ interface Built {
   bytes: Buffer
 }
 
-/** Blocks of a file of that shape; equal parts of it are equal blocks. */
+/** Blocks of a file of that shape; equal parts are equal blocks. */
 async function build(of: Shape, blocks: Map<string, Uint8Array>): Promise<Built> {
   if (typeof of === 'number') {
     const [cid, bytes] = await rawBlock(pseudoRandom(of, of % 3))
@@ -39,7 +39,7 @@ async function build(of: Shape, blocks: Map<string, Uint8Array>): Promise<Built>
   return { cid, bytes: Buffer.concat([inline, ...children.map(({ bytes }) => bytes)]) }
 }
 
-test('any range of a file of any shape is its bytes, read from no other blocks than it takes', () =>
+test('any range of any file is its bytes, from the necessary blocks', () =>
   fc.assert(
     fc.asyncProperty(shape, fc.nat(), fc.nat(), async (of, one, other) => {
       const blocks = new Map<string, Uint8Array>()
@@ -55,12 +55,12 @@ test('any range of a file of any shape is its bytes, read from no other blocks t
       expect(Buffer.concat(chunks).equals(bytes.subarray(start, end))).toBe(true)
       expect(chunks.every(chunk => chunk.length > 0)).toBe(true)
       if (start === end) expect(reader.reads).toBe(0)
-      // What was read ahead has been given back.
+      // All reads ahead have been released.
       expect([1, 2, 3, 4].map(() => reader.spareReads.take())).toEqual([true, true, true, false])
     }),
   ))
 
-test('a stream that is ended early gives back what it had read ahead', async () => {
+test('a stream that ends early releases its reads ahead', async () => {
   const blocks = new Map<string, Uint8Array>()
   const { cid } = await build({ inline: 0, children: [10, 20, 30, 31, 32] }, blocks)
   const root = decodeNode(cid, blocks.get(cid.toString()) ?? new Uint8Array())
@@ -72,7 +72,7 @@ test('a stream that is ended early gives back what it had read ahead', async () 
   const stream = streamFile(reader, root, { start: 0, end: root.size })
   for (let taken = 0; taken < 3; taken++) {
     const next = stream.next()
-    // The stream has started all that it wants before the first of it comes.
+    // The stream has started all its reads before the first of them ends.
     await new Promise(resolve => setImmediate(resolve))
     pending.splice(0, 1)[0]?.()
     await next

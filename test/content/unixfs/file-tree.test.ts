@@ -11,7 +11,7 @@ import { blockOf, leaf } from '../../pins/fetches/support/dags.ts'
 
 const GiB = 1024 ** 3
 
-/** A tree whose blocks are kept here. */
+/** Returns a tree with its blocks in memory. */
 function tree() {
   const blocks = new Map<string, Uint8Array>()
   const staged = {
@@ -52,7 +52,7 @@ test.each([1, 2, 1_024, 1_025, 2_049])('%i chunks make the tree of the reference
   expect(root.tsize).toBe(Number(reference.size))
 })
 
-test.each([1, 3 * GiB, 2 * GiB, 4 * GiB - 1, 4 * GiB, 2 ** 45])('sizes of %i bytes are read back as written', size => {
+test.each([1, 3 * GiB, 2 * GiB, 4 * GiB - 1, 4 * GiB, 2 ** 45])('sizes of %i bytes survive encoding', size => {
   const data = fileData([size, 5])
   expect(readUnixfs(data, 2)).toMatchObject({ type: 'file', sizes: [size, 5] })
   expect(UnixFS.unmarshal(data)).toMatchObject({ type: 'file', blockSizes: [BigInt(size), 5n] })

@@ -11,12 +11,12 @@ import { withContentParts } from '../../support/content-parts.ts'
 
 const nobody = new AbortController().signal
 
-/** A piece is good until the next one is asked for. */
+/** Copies each piece, which is valid only until the next request. */
 async function* copied(source: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   for await (const piece of source) yield Buffer.from(piece)
 }
 
-test('what was staged is read back as it came, every file and every block, and nothing that is damaged', () =>
+test('staged files and blocks read back as stored, without damaged ones', () =>
   withContentParts(async ({ stage, dataDir }) => {
     const staged = await stage()
     const files = Array.from({ length: 250 }, (_, i) => ({ path: `${i % 2}/${i}`, content: pseudoRandom(i, `${i}`) }))
@@ -41,7 +41,7 @@ test('what was staged is read back as it came, every file and every block, and n
     expect([...staged.multihashes()].length).toBe(staged.blockCount)
     const whole = await collect(stagedCar(staged, [last], nobody))
     expect(whole.length).toBeGreaterThan(staged.dagSize)
-    // Each is named by a hash of 34 bytes, behind a length of at most 3, and the header has the root.
+    // Each block has a multihash of 34 bytes after a length of at most 3, and the header has the root.
     expect(whole.length).toBeLessThanOrEqual(staged.dagSize + staged.blockCount * 37 + 100)
     const leaf = CID.createV1(0x55, await staged.store.hash(large.content.subarray(0, 1024 ** 2)))
     await writeFile(join(dataDir, 'blocks', blockFileOf(leaf)), pseudoRandom(1024 ** 2, 'other'))

@@ -13,10 +13,10 @@ import { filesIn } from '../../support/temp-dir.ts'
 import { type TestEngine, withEngine } from '../../support/test-engine.ts'
 
 const MiB = 1024 ** 2
-/** A directory's block may have this many bytes; above it becomes a HAMT. */
+/** Limit of a directory block in bytes; above it the directory becomes a HAMT. */
 const HAMT_THRESHOLD = 256 * 1024
 
-/** The CID that the importer itself gives under the profile. */
+/** Returns the CID of the reference importer under the profile. */
 async function referenceCid(candidates: Iterable<ImportCandidate>, wrapWithDirectory: boolean): Promise<string> {
   let root = ''
   const options = { profile: 'unixfs-v1-2025', wrapWithDirectory } as const
@@ -45,7 +45,7 @@ async function rootKind(test: TestEngine, cid: string): Promise<string> {
   return UnixFS.unmarshal(Data ?? new Uint8Array()).type
 }
 
-/** Names of 11 characters: a link to one byte under such a name takes 55 bytes of its directory's block. */
+/** Names of 11 characters: a link to one byte under such a name takes 55 bytes of the directory block. */
 function names(count: number): string[] {
   return Array.from({ length: count }, (_, i) => `name-${String(i).padStart(6, '0')}`)
 }
@@ -58,7 +58,7 @@ describe('UnixFS', () => {
     ['one chunk', MiB],
     ['one chunk and a byte', MiB + 1],
     ['three chunks', 3 * MiB],
-  ])('a file of %s has the CID of the profile and reads back', async (_, size) => {
+  ])("a file of %s has the profile's CID and reads back", async (_, size) => {
     await withEngine(async ({ engine, account }) => {
       const content = pseudoRandom(size, size)
       const { record } = await engine.pins.upload([content.subarray(0, 7), content.subarray(7)], { account })
@@ -70,7 +70,7 @@ describe('UnixFS', () => {
     })
   })
 
-  test('a file of no bytes is the well-known empty block', async () => {
+  test('an empty file is the well-known empty block', async () => {
     await withEngine(async ({ engine, account }) => {
       for (const source of [new Uint8Array(), [], [new Uint8Array(), new Uint8Array()]]) {
         const { record } = await engine.pins.upload(source, { account })
@@ -80,7 +80,7 @@ describe('UnixFS', () => {
     })
   })
 
-  test('a file of more chunks than a node has links gets a second level', async () => {
+  test("a file with more chunks than a node's links gets another level", async () => {
     await withEngine(async ({ engine, account }) => {
       const chunk = Buffer.alloc(MiB)
       const zeros = function* (): Generator<Uint8Array> {
@@ -109,7 +109,7 @@ describe('UnixFS', () => {
     })
   })
 
-  test('nested directories have the CID of the profile, in any order of entries', async () => {
+  test('nested directories have the CID of the profile, in any entry order', async () => {
     await withEngine(async test => {
       const files = {
         'readme.txt': pseudoRandom(100, 1),
@@ -151,9 +151,9 @@ describe('UnixFS', () => {
     })
   })
 
-  test('links to sub-directories count with their sizes when a directory is split', async () => {
+  test('the Tsize of sub-directories counts when a directory is split', async () => {
     await withEngine(async test => {
-      // 20,000 bytes below each sub-directory make its Tsize take three bytes instead of one.
+      // 20,000 bytes below each sub-directory make its Tsize three bytes long instead of one.
       const content = pseudoRandom(20_000, 'sub')
       const flatBytes = (count: number, cid: CID, Tsize: number): number => {
         const Links = names(count).map(Name => ({ Name, Hash: cid, Tsize }))
@@ -193,7 +193,7 @@ describe('UnixFS', () => {
       expect(found.size).toBe((await filesIn(join(dataDir, 'blocks'))).length)
       expect([...found.values()].map(bytes => bytes.length).sort((a, b) => a - b)).toEqual([70_000, MiB, MiB, MiB])
       for (const [multihash, bytes] of found) expect(multihash).toBe(`1220${sha256Hex(bytes)}`)
-      // What is not a file there is small: the root node.
+      // The only other block is small: the root node.
       expect((await dagBytes(await engine.clusters.backendOf(), record.cid)).blocks.size).toBe(found.size + 1)
     })
   })

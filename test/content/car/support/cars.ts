@@ -10,7 +10,7 @@ export interface Block {
   bytes: Uint8Array
 }
 
-/** A CAR, version 1, by the reference writer. */
+/** Returns a CAR of version 1 from the reference writer. */
 export async function carOf(roots: readonly CID[], blocks: Iterable<Block>): Promise<Buffer> {
   const { writer, out } = CarWriter.create([...roots])
   const written = collect(out)
@@ -19,7 +19,7 @@ export async function carOf(roots: readonly CID[], blocks: Iterable<Block>): Pro
   return written
 }
 
-/** A CAR, version 2, around one of version 1: with padding before it, and something like an index behind it. */
+/** Wraps a CAR of version 1 in version 2, with padding before it and a fake index after it. */
 export function version2(inner: Uint8Array, options: { padding?: number; index?: Uint8Array } = {}): Buffer {
   const { padding = 7, index = Buffer.from('an index of some kind') } = options
   const pragma = sectionOf(dagCbor.encode({ version: 2 }))
@@ -31,23 +31,23 @@ export function version2(inner: Uint8Array, options: { padding?: number; index?:
   return Buffer.concat([pragma, header, Buffer.alloc(padding), inner, index])
 }
 
-/** Any header at all, as a CAR begins with one. */
+/** Returns any header, encoded as the start of a CAR. */
 export function headerOf(value: unknown): Buffer {
   return sectionOf(dagCbor.encode(value))
 }
 
-/** Bytes behind their length. */
+/** Returns bytes after their length. */
 export function sectionOf(...parts: readonly Uint8Array[]): Buffer {
   const length = parts.reduce((sum, part) => sum + part.length, 0)
   return Buffer.concat([varint.encodeTo(length, new Uint8Array(varint.encodingLength(length))), ...parts])
 }
 
-/** The bytes as a stream, in pieces of one length. */
+/** Yields bytes in pieces of one length. */
 export async function* streamOf(bytes: Uint8Array, pieceLength = 16_384): AsyncGenerator<Uint8Array> {
   yield* pieces(bytes, Array(Math.ceil(bytes.length / pieceLength)).fill(pieceLength))
 }
 
-/** The CAR of a content, from the engine's own gateway. */
+/** Returns the CAR of a content, from the engine's gateway. */
 export async function exported(engine: Engine, cid: string, query = 'format=car'): Promise<Buffer> {
   const { status, body } = await engine.gateway({
     method: 'GET',
