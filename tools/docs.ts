@@ -15,16 +15,11 @@ import { configRows, configTypes, definitionType } from './config-text.ts'
 
 const ROOT = join(import.meta.dirname, '..')
 
-/** What the README has; all of it is in `docs/reference/http-api.md`. */
-const MOST_USED = ['Files', 'Pin status', 'Lists', 'API keys']
-
 const FIELD_HEAD = ['Field', 'Default', 'Meaning']
 const CONFIG_TYPES = 'src/config/engine-options.ts'
 
 /** By the name in the mark. */
 const PARTS: Readonly<Record<string, () => string>> = {
-  'most used routes': () =>
-    routeTable(contractRoutes.filter(({ tag, isAlias }) => MOST_USED.includes(tag) && isAlias !== true)),
   routes: () => byTag(contractRoutes),
   'routes of the owner': () => {
     const { routes } = routeGroups.find(({ base }) => base === ADMIN_PATH) ?? { routes: [] }

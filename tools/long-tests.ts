@@ -24,7 +24,9 @@ export const LONG_TESTS: Readonly<Record<string, readonly string[]>> = {
   ],
   'packages, documents and old versions as others run them': [
     'test/docs/embedding.test.ts',
+    'test/docs/guides.test.ts',
     'test/docs/snippets.test.ts',
+    'test/docs/types.test.ts',
     'test/package/bundle.test.ts',
     'test/package/npm-start.test.ts',
     'test/storage/host-process.test.ts',

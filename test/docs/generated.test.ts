@@ -3,7 +3,7 @@ import { clusterAdapters } from '../../adapters/cli/cluster-adapters.ts'
 import { clusterSchema } from '../../src/config/cluster-schema.ts'
 import { configSchema } from '../../src/config/config-schema.ts'
 import { planSchema } from '../../src/config/plan-schema.ts'
-import { ADMIN_PATH, BASE_PATH, contractRoutes, routeGroups } from '../../src/contract/routes.ts'
+import { ADMIN_PATH, contractRoutes, routeGroups } from '../../src/contract/routes.ts'
 import { ERROR_TABLE } from '../../src/http/error-codes.ts'
 import { configRows } from '../../tools/config-text.ts'
 import { generatedDocuments } from '../../tools/docs.ts'
@@ -29,7 +29,6 @@ describe('what is made of the sources', () => {
       expect(textOf('docs/reference/command-line.md')).toContain(`| \`${method} ${ADMIN_PATH}${shown(path)}\` |`)
     }
     for (const code of Object.keys(ERROR_TABLE)) expect(textOf('docs/reference/errors.md')).toContain(`| \`${code}\` |`)
-    expect(textOf('README.md')).toContain(`below \`${BASE_PATH}\``)
   })
 
   test('every field of the configuration says what it means and what holds without it', () => {

@@ -33,7 +33,7 @@ beforeAll(async () => {
   key = (await accounts.keys.create(id, { name: 'all' })).secret
   accounts.close()
   const config = join(directory.path, 'config.json')
-  writeFileSync(config, JSON.stringify(configOf(read('../../docs/production.md'))))
+  writeFileSync(config, JSON.stringify(configOf(read('../../docs/guides/install-on-a-server.md'))))
   const gatewayPort = await freePort()
   gatewayUrl = `http://127.0.0.1:${gatewayPort}`
   const args = ['--config', config, '--gateway-port', `${gatewayPort}`]
@@ -46,7 +46,7 @@ afterAll(async () => {
 
 /** The configuration to begin with, as the document has it. */
 function configOf(document: string): object {
-  return JSON.parse(/^```json\n([^`]*)```/m.exec(document)?.[1] ?? '') as object
+  return JSON.parse(/^```json \S+\n([^`]*)```/m.exec(document)?.[1] ?? '') as object
 }
 
 async function freePort(): Promise<number> {
