@@ -154,7 +154,10 @@ export class BlockStore extends StoredBlocks {
     return adopted
   }
 
-  /** Claims like {@link adopt}, for a block that stays on the external backend. Returns null if the caller has to fetch it. */
+  /**
+   * Claims like {@link adopt}, for a block that stays on the external backend. Returns null if the caller has to fetch
+   * it.
+   */
   note(rootId: number, cid: CID, size: number): Promise<{ size: number; added: boolean } | null> {
     return this.#ledger.claims.note(rootId, this.backendId, cid.multihash.bytes, size)
   }

@@ -14,7 +14,8 @@ const BATCH = 256
 const SAMPLE = 16
 
 /**
- * Refuses a directory without the blocks of the ledger: an empty one, as under a missing mount, or one without any of sixteen blocks. Call it before anything is created in the directory.
+ * Refuses a directory without the blocks of the ledger: an empty one, as under a missing mount, or one without any of
+ * sixteen blocks. Call it before anything is created in the directory.
  *
  * @throws HoldfastError `DATA_DIR_UNUSABLE`
  */

@@ -11,7 +11,9 @@ const HAS_OPEN_FILES = existsSync(OPEN_FILES)
 export class ChangedError extends Error {}
 
 /**
- * An open directory, whose entries are reached through its handle, whatever its path leads to later. If the system does not offer that, the path is checked again after each use. Only a change that is undone within that moment goes unnoticed. Never follows symbolic links. The caller closes it.
+ * An open directory, whose entries are reached through its handle, whatever its path leads to later. If the system does
+ * not offer that, the path is checked again after each use. Only a change that is undone within that moment goes
+ * unnoticed. Never follows symbolic links. The caller closes it.
  */
 export class OpenDirectory {
   /** Real path at the time of opening. */

@@ -75,7 +75,8 @@ interface Level {
  * between the import root and the directory. The caller reads a file's content before it requests the next entry.
  *
  * @param byHandle see {@link OpenDirectory.open}
- * @throws HoldfastError `INVALID_PATH` with the name of the entry: not a file, directory or link; a name that is not UTF-8; more than 256 directories deep; changed during the read.
+ * @throws HoldfastError `INVALID_PATH` with the name of the entry: not a file, directory or link; a name that is not
+ * UTF-8; more than 256 directories deep; changed during the read.
  */
 export async function* walkServerDirectory(
   { root, names: way }: ServerDirectory,

@@ -32,7 +32,8 @@ const RETRY_MS = 60_000
 const AT_ONCE = 50
 
 /**
- * Applies the denylist to the ledger, and walks the affected roots. Until its walk has ended, a root vouches for nothing below it. A block is then refused by its own CID unless another root vouches for it.
+ * Applies the denylist to the ledger, and walks the affected roots. Until its walk has ended, a root vouches for
+ * nothing below it. A block is then refused by its own CID unless another root vouches for it.
  */
 export class Withholding {
   readonly #parts: WithholdingParts

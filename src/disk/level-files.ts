@@ -31,8 +31,9 @@ export class LevelFiles {
   }
 
   /**
-   * Opens the datastore; the caller closes it. @throws the error of LevelDB, {@link isLocked} while another owner has
-   * it
+   * Opens the datastore; the caller closes it.
+   *
+   * @throws the error of LevelDB, {@link isLocked} while another owner has it
    */
   async open(): Promise<LevelDatastore> {
     const datastore = new LevelDatastore(this.#path)

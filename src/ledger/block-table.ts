@@ -205,7 +205,7 @@ export class BlockTable implements Blocks {
     return this.#durableAfter.all(id, limit)
   }
 
-  /** Returns true if a complete root lacks a lost block. */
+  /** Returns true if one of the blocks of the root is lost. */
   isLostFrom(rootId: number): boolean {
     return this.#isLostFrom.get(rootId) !== undefined
   }

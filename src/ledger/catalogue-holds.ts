@@ -120,7 +120,7 @@ export class CatalogueHolds {
     return this.#holds.isHeld(rootId)
   }
 
-  /** Returns true if the root lacks a lost block. */
+  /** Returns true if one of the blocks of the root is lost. */
   isLostFrom(rootId: number): boolean {
     return this.#blocks.isLostFrom(rootId)
   }

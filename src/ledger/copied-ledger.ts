@@ -105,8 +105,9 @@ export class CopiedLedger {
   }
 
   /**
-   * Returns the sealing by the key in a data directory. @throws HoldfastError `DATA_DIR_UNUSABLE` if it is not the key
-   * of the copy
+   * Returns the sealing by the key in a data directory.
+   *
+   * @throws HoldfastError `DATA_DIR_UNUSABLE` if it is not the key of the copy
    */
   openDataKey(dataDir: string): Sealing {
     return openDataKey(this.#database, dataDir)

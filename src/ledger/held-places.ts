@@ -29,7 +29,8 @@ export class HeldPlaces {
   }
 
   /**
-   * Returns the location of a block that is held at `now`; null if there is none. For an external backend, the ledger may know only the root.
+   * Returns the location of a block that is held at `now`; null if there is none. For an external backend, the ledger
+   * may know only the root.
    */
   locate(multihash: Uint8Array, now: number): HeldPlace | null {
     const block = this.#blocks.findLive(multihash, now, this.#external)
@@ -39,9 +40,9 @@ export class HeldPlaces {
   }
 
   /**
-   * Locates like {@link locate}, for strangers: returns a location only if a live root vouches for the block. Otherwise returns
-   * the status of the refusal: 410 or 451 by the takedown, or 503 until the walk has ended. Null if no live root needs
-   * the block.
+   * Locates like {@link locate}, for strangers: returns a location only if a live root vouches for the block. Otherwise
+   * returns the status of the refusal: 410 or 451 by the takedown, or 503 until the walk has ended. Null if no live
+   * root needs the block.
    */
   open(multihash: Uint8Array, now: number): HeldPlace | RefusalStatus | null {
     const block = this.#blocks.findOpen(multihash, now, this.#external)
@@ -68,7 +69,7 @@ function placeOf({ backendId, rootId, liveUntil }: LiveRoot, isLocal: boolean): 
   return { backendId, rootId, liveUntil, isLocal }
 }
 
-/** Returns 503 until the walk of the root has ended, whatever an earlier walk has stored. */
+/** Returns the status of a refusal: 503 until the walk of the root has ended. Null if nothing is taken down. */
 function refusalOf(found: { way: number; barred: number } | undefined): RefusalStatus | null {
   if (found === undefined) return null
   if (found.barred === 1) return 503

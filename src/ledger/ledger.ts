@@ -69,7 +69,8 @@ export class Ledger {
   }
 
   /**
-   * Stores the time since which the external backend has a whole staged root, so that it needs no local copy. Null if it has not.
+   * Stores the time since which the external backend has a whole staged root, so that it needs no local copy. Null if
+   * it has not.
    */
   setPlaced(rootId: number, at: number | null): Promise<void> {
     return this.#parts.queue.run(() => this.#parts.roots.setPlaced(rootId, at), { durable: true })

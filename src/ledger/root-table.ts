@@ -136,7 +136,9 @@ export class RootTable {
   }
 
   /**
-   * Completes a staged root. @throws HoldfastError `INTERNAL_ERROR` if it is not staged, since its blocks may be gone
+   * Completes a staged root.
+   *
+   * @throws HoldfastError `INTERNAL_ERROR` if it is not staged, since its blocks may be gone
    */
   complete(rootId: number, dag: WholeDag): void {
     const { codec, multihash, contentSize, dagSize, fileCount, blocks, charge } = dag

@@ -9,7 +9,8 @@ export function keptCopyOf(file: string, version: number): string {
 }
 
 /**
- * Copies a database to a file beside it, and syncs the copy. Replaces an earlier copy of the same schema by one rename. A killed migration left it, and the older version may have written since.
+ * Copies a database to a file beside it, and syncs the copy. Replaces an earlier copy of the same schema by one rename.
+ * A killed migration left it, and the older version may have written since.
  *
  * @throws the error of SQLite or of the file system, as on a full disk; the earlier copy then stays
  */

@@ -1,5 +1,6 @@
 /**
- * Schema of the search index. Each account's list has a number. Its records are numbered in the order of their creation. `search_id` is the list's number times 2^32 plus the record's. The index stores no text, only the words
+ * Schema of the search index. Each account's list has a number. Its records are numbered in the order of their
+ * creation. `search_id` is the list's number times 2^32 plus the record's. The index stores no text, only the words
  * that `search_words` derives from a record. Triggers note the records whose words change.
  */
 export const searchSchema = `

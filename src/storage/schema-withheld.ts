@@ -1,5 +1,6 @@
 /**
- * Schema of takedowns. A root vouches for a block only through a path without a withheld block. Each pair of root and block records if there is one.
+ * Schema of takedowns. A root vouches for a block only through a path without a withheld block. Each pair of root and
+ * block records if there is one.
  */
 export const withheldSchema = `
   -- Blocks that are taken down. status: the answer to requests, 410 or 451; 0 while the takedown is being lifted.

@@ -43,7 +43,7 @@ export interface WriteQueueOptions {
   now?: () => number
 }
 
-/** Limit of one batch, so that no transaction blocks the event loop. */
+/** Time limit of one batch, so that no transaction blocks the event loop. */
 const BATCH_MS = 3
 /** Log pages that start a checkpoint, and log pages at which writes wait for it, so that the log stays bounded. */
 const CHECKPOINT_PAGES = 1_000
@@ -83,7 +83,8 @@ export class WriteQueue {
    * Resolves with the result of `work` after its commit, and with `durable` after its sync.
    *
    * @param work may run again after a rollback, so it changes only the database, and returns the data for other effects
-   * @param options `committed` gets the result before any reader can see the write. With `patient`, other writes go first: they are committed even during its sync
+   * @param options `committed` gets the result before any reader can see the write. With `patient`, other writes go
+   * first: they are committed even during its sync
    * @throws HoldfastError `OUTCOME_UNKNOWN` if the disk fails the commit or its sync; `UNAVAILABLE` if it has failed
    * before
    */

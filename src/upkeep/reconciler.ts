@@ -50,7 +50,10 @@ export class Reconciler {
   }
 
   /**
-   * Runs a reconciliation. @throws HoldfastError `CONFLICT` while another one runs, and before it releases so much that the database may be the wrong one
+   * Runs a reconciliation.
+   *
+   * @throws HoldfastError `CONFLICT` while another one runs, and before it releases so much that the database may be
+   * the wrong one
    */
   async run(options: ReconcileOptions = {}): Promise<Reconciled> {
     if (this.#running) throw new HoldfastError('CONFLICT', 'a reconciliation is running already')

@@ -13,8 +13,8 @@ const CALLS = 'write,fsync,fdatasync,rename,renameat,renameat2,unlink,unlinkat'
 const canTrace = spawnSync('strace', ['-f', '-e', 'trace=fsync', 'true']).status === 0
 
 /**
- * Returns system calls in the order of their ends: `sync <path>` (of data or all), `rename <from> <to>`, `write <what>` to the
- * output. Leaves out those of the ballast, which is written beside all else.
+ * Returns system calls in the order of their ends: `sync <path>` (of data or all), `rename <from> <to>`, `write <what>`
+ * to the output. Leaves out those of the ballast, which is written beside all else.
  */
 async function callsOf(dir: string, dataDir: string): Promise<string[]> {
   const output = join(dir, 'calls')

@@ -35,8 +35,9 @@ export function* linksOf(cid: CID, bytes: Uint8Array): Generator<CID, void, unde
 }
 
 /**
- * Yields steps: a block can have hundreds of thousands of links, and millions of other parts. @throws as {@link
- * linksOf}
+ * Yields steps: a block can have hundreds of thousands of links, and millions of other parts.
+ *
+ * @throws as {@link linksOf}
  */
 function* stepsThrough(cid: CID, bytes: Uint8Array): Generator<CID | null, void, undefined> {
   const steps = STEPS.get(cid.code)

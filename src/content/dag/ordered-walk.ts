@@ -228,9 +228,9 @@ const WORTH_BYTES = 64 * 1024
 const owned = new WeakSet<ArrayBufferLike>()
 
 /**
- * Marks the memory of a block as owned by the consumer of the answer: nothing else refers to it, so {@link free} may
- * free it. Freeing by hand halves the work on a stream of large blocks, since each megabyte allocated makes the garbage
- * collector scan all memory.
+ * Marks the memory of a block as owned by the consumer of the answer, since nothing else refers to it; {@link
+ * freeMemory} may then free it. The garbage collector runs once per some megabytes allocated and scans all memory.
+ * Freeing by hand saves that, which is half of the work on a stream of large blocks.
  */
 export function giveAway(block: Uint8Array): Uint8Array {
   if (block.length >= WORTH_BYTES && block.length === block.buffer.byteLength) owned.add(block.buffer)

@@ -9,7 +9,8 @@ export interface WalkOptions {
   /** Limit of levels. */
   maxDepth?: number | undefined
   /**
-   * Limit of distinct blocks found, visited or not: the walk remembers each, and a block of 2 MiB links to 50,000. Set to {@link ADMITTED} for a DAG limited on its way in.
+   * Limit of distinct blocks found, visited or not: the walk remembers each, and a block of 2 MiB links to 50,000. Set
+   * to {@link ADMITTED} for a DAG limited on its way in.
    */
   maxBlocks: number
   signal?: AbortSignal | undefined

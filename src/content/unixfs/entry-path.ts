@@ -11,7 +11,8 @@ const DRIVE = /^[A-Za-z]:$/
  * Splits the path of a directory entry into its names. Treats `\` as `/`, drops `.` segments and repeated slashes, and
  * keeps everything else byte for byte.
  *
- * @throws HoldfastError `INVALID_PATH` with the path: empty; absolute; with a `..` segment; with NUL, CR or LF; with a name of over 255 bytes; with over 256 names.
+ * @throws HoldfastError `INVALID_PATH` with the path: empty; absolute; with a `..` segment; with NUL, CR or LF; with a
+ * name of over 255 bytes; with over 256 names.
  */
 export function splitEntryPath(path: string): string[] {
   const slashed = path.replaceAll('\\', '/')

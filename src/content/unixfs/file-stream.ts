@@ -48,8 +48,9 @@ export function streamFile(
 }
 
 /**
- * Returns the node as a part of its file. @throws HoldfastError `INVALID_CID` if it is not the part that its parent
- * claims.
+ * Returns the node as a part of its file.
+ *
+ * @throws HoldfastError `INVALID_CID` if it is not the part that its parent claims.
  */
 export function partOf(part: LinkedPart, node: UnixfsNode): FileNode {
   if (node.kind !== 'file' || node.size !== part.size) throw notThePart(part)

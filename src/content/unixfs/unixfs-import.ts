@@ -178,7 +178,7 @@ export class Chunker {
       }
       yield chunk
     } finally {
-      // After a failed source, or if the consumer stopped. The consumer owns yielded chunks.
+      // Left over after a failed source, or if the consumer stopped. The consumer owns yielded chunks.
       if (filled > 0) this.#pool.release(chunk)
     }
   }
