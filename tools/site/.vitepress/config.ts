@@ -1,0 +1,28 @@
+// The site: one page for each document, with search. `tools/site/build.ts` writes `content/` and `site.json` first.
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+const { sidebar, versions, base } = JSON.parse(readFileSync(join(import.meta.dirname, '../content/site.json'), 'utf8'))
+
+export default {
+  title: 'Holdfast',
+  description: 'An IPFS pinning service that you run yourself',
+  srcDir: 'content',
+  outDir: process.env.HOLDFAST_SITE_OUT,
+  base,
+  lastUpdated: false,
+  // The documents have no HTML, but names such as <cid>.
+  markdown: { html: false },
+  themeConfig: {
+    sidebar,
+    nav: [
+      { text: 'Start', link: '/start/five-minutes' },
+      { text: 'Guides', link: '/index#guides' },
+      { text: 'Reference', link: '/reference/http-api' },
+      ...(versions.length > 1 ? [{ text: 'Versions', items: versions }] : []),
+    ],
+    search: { provider: 'local' },
+    outline: [2, 3],
+    footer: { message: 'MIT' },
+  },
+}

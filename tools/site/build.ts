@@ -1,0 +1,50 @@
+// Makes the site from the documents: `npm run docs:site` writes `site-pages/`, and from the second tag on a directory for
+// each tagged version. The pages work below any path, so a gateway can serve them at `/ipfs/<cid>/`.
+import { execFileSync } from 'node:child_process'
+import { cpSync, existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { writeContent } from './content.ts'
+import { makeRelative } from './relative-base.ts'
+
+const HERE = import.meta.dirname
+const ROOT = join(HERE, '../..')
+const OUT = join(ROOT, 'site-pages')
+const INDEX = 'docs/README.md'
+
+const tags = execFileSync('git', ['tag', '--list', 'v*', '--sort=-v:refname'], { cwd: ROOT, encoding: 'utf8' })
+  .split('\n')
+  .filter(tag => tag !== '' && hasIndex(tag))
+
+rmSync(OUT, { recursive: true, force: true })
+build(ROOT, '')
+if (tags.length > 1) for (const tag of tags) buildTag(tag)
+
+/** Builds the documents of one source tree into a directory of the site. */
+function build(source: string, directory: string): void {
+  const out = join(OUT, directory)
+  writeContent(source, join(HERE, 'content'), tags, directory)
+  const env = { ...process.env, HOLDFAST_SITE_OUT: out }
+  execFileSync(process.execPath, [join(HERE, 'node_modules/vitepress/bin/vitepress.js'), 'build', HERE], {
+    env,
+    stdio: 'inherit',
+  })
+  makeRelative(out)
+  cpSync(join(HERE, 'content/llms.txt'), join(out, 'llms.txt'))
+}
+
+function buildTag(tag: string): void {
+  const source = mkdtempSync(join(tmpdir(), 'holdfast-site-'))
+  const archive = execFileSync('git', ['archive', tag], { cwd: ROOT, maxBuffer: 1_000_000_000 })
+  execFileSync('tar', ['-x', '-C', source], { input: archive })
+  build(source, tag)
+  rmSync(source, { recursive: true })
+}
+
+/** Older versions have documents without an index, which make no site. */
+function hasIndex(tag: string): boolean {
+  const names = execFileSync('git', ['ls-tree', '-r', '--name-only', tag, INDEX], { cwd: ROOT, encoding: 'utf8' })
+  return names.trim() === INDEX
+}
+
+if (!existsSync(join(OUT, 'index.html'))) throw new Error('the site has no first page')

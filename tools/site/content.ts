@@ -1,0 +1,81 @@
+// Copies the documents to where VitePress reads them, and writes the sidebar and `llms.txt` from their index.
+import { copyFileSync, cpSync, globSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { dirname, join, normalize, relative } from 'node:path'
+import { PLACEHOLDER } from './relative-base.ts'
+
+/** Pages beside the directory of the documents. */
+const BESIDE = ['CONTRIBUTING.md', 'SECURITY.md', 'CHANGELOG.md']
+
+interface Entry {
+  text: string
+  link: string
+}
+
+/** Writes the pages of a source tree. `tags` are the versions to offer; `directory` is that of this version. */
+export function writeContent(source: string, content: string, tags: readonly string[], directory: string): void {
+  rmSync(content, { recursive: true, force: true })
+  cpSync(join(source, 'docs'), content, { recursive: true })
+  const pages = globSync('**/*.md', { cwd: content })
+  for (const page of pages) writePage(source, content, join('docs', page))
+  for (const page of BESIDE) writePage(source, content, page)
+  const groups = groupsOf(readFileSync(join(source, 'docs/README.md'), 'utf8'))
+  const sidebar = groups.map(({ text, items }) => ({ text, items, collapsed: false }))
+  const up = directory === '' ? '' : '../'
+  const versions = tags.map(tag => ({ text: tag, link: `${up}${tag}/index.html` }))
+  writeFileSync(join(content, 'site.json'), JSON.stringify({ sidebar, versions, base: PLACEHOLDER }))
+  writeFileSync(join(content, 'llms.txt'), llmsText(groups))
+}
+
+function writePage(source: string, content: string, page: string): void {
+  const text = readFileSync(join(source, page), 'utf8')
+  const target = join(content, placeOf(page))
+  const written = text
+    .replaceAll(/\[([^\]]*)\]\((?!https?:|mailto:|#)([^)\s]+)\)/g, (link, label: string, to: string) => {
+      const [path = '', anchor] = to.split('#')
+      const linked = normalize(join(dirname(page), path))
+      const suffix = anchor === undefined ? '' : `#${anchor}`
+      if (linked.endsWith('.md')) {
+        return `[${label}](${relative(dirname(placeOf(page)) || '.', placeOf(linked)) || '.'}${suffix})`
+      }
+      if (linked.startsWith('docs/')) return link
+      if (!statSync(join(source, linked)).isFile()) return label
+      const copy = join('source', `${linked}.txt`)
+      mkdirSync(dirname(join(content, 'public', copy)), { recursive: true })
+      copyFileSync(join(source, linked), join(content, 'public', copy))
+      return `[${label}](/${copy})`
+    })
+    .replaceAll(/<!--.*?-->\n?/g, '')
+    // A block for a file has the file's name above it.
+    .replaceAll(/^```(\w+) (\S+\.\w+)$/gm, (_, language: string, name: string) => `\`\`\`${language} [${name}]`)
+  if (placeOf(page) !== relative('docs', page)) rmSync(join(content, relative('docs', page)), { force: true })
+  writeFileSync(target, written)
+}
+
+/** Returns where a page of the repository is in the site: the page of a directory is its index. */
+function placeOf(page: string): string {
+  const below = page.startsWith('docs/') ? page.slice('docs/'.length) : page.toLowerCase()
+  return below.replace(/(^|\/)README\.md$/, '$1index.md')
+}
+
+/** Returns the links of the index by heading. */
+function groupsOf(index: string): Array<{ text: string; items: Entry[] }> {
+  return index
+    .split(/^## /m)
+    .slice(1)
+    .map(section => {
+      const [heading = ''] = section.split('\n')
+      const items = [...section.matchAll(/\[([^\]]+)\]\(([^)#]+\.md)\)/g)].map(([, text = '', to = '']) => ({
+        text: text[0]?.toUpperCase() + text.slice(1),
+        link: `/${placeOf(normalize(join('docs', to))).replace(/\.md$/, '')}`,
+      }))
+      return { text: heading, items }
+    })
+}
+
+function llmsText(groups: ReturnType<typeof groupsOf>): string {
+  const sections = groups.map(({ text, items }) => {
+    const lines = items.map(item => `- [${item.text}](${item.link.slice(1)}.html)`)
+    return `## ${text}\n\n${lines.join('\n')}\n`
+  })
+  return `# Holdfast\n\n> An IPFS pinning service that you run yourself.\n\n${sections.join('\n')}`
+}
