@@ -32,7 +32,7 @@ export const borderPromises: readonly KeptPromise[] = [
     file: 'src/http/multipart.ts',
     find: '    this.#bytes = Buffer.from(this.#bytes)\n',
     replace: '',
-    test: { file: multipart, name: 'come back byte for byte, with names and order, however the body is cut' },
+    test: { file: multipart, name: 'have the same parts after parsing at' },
   },
   {
     promise: 'a place that becomes free goes to the owner who has fewest',
@@ -55,7 +55,7 @@ export const borderPromises: readonly KeptPromise[] = [
     replace: '  write(0)\n',
     test: {
       file: 'test/http/access-log.test.ts',
-      name: 'archives are told of once they have gone out, with what went out of them',
+      name: 'the log line of an archive follows its',
     },
   },
   {
@@ -63,28 +63,28 @@ export const borderPromises: readonly KeptPromise[] = [
     file: 'src/concurrency/slots.ts',
     find: '    if (perOwner !== null && owner.running.size >= perOwner) return false\n',
     replace: '',
-    test: { file: 'test/http/upload-slots.test.ts', name: 'uploads beyond the share of an account wait' },
+    test: { file: 'test/http/upload-slots.test.ts', name: 'excess uploads of one account wait, then' },
   },
   {
     promise: 'a name that rebinds to this machine reads no metrics',
     file: 'adapters/node-http/metrics-endpoint.ts',
     find: ' &&\n    isOwnHost(headers.host)\n',
     replace: '\n',
-    test: { file: proxies, name: 'are for who is on this machine, asks for it by its own name' },
+    test: { file: proxies, name: 'are for local clients with a local name' },
   },
   {
     promise: 'no metrics behind proxies that are trusted',
     file: 'adapters/node-http/metrics-endpoint.ts',
     find: '    engine.trustedProxies === 0 &&\n',
     replace: '',
-    test: { file: proxies, name: 'are for nobody on this machine once proxies are trusted' },
+    test: { file: proxies, name: 'are not for local clients if proxies are' },
   },
   {
     promise: 'no metrics on a host name of content',
     file: 'adapters/node-http/metrics-endpoint.ts',
     find: 'engine.isContentHost(header)) return false',
     replace: 'path === "") return false',
-    test: { file: proxies, name: 'are never on a host name of content, whoever asks' },
+    test: { file: proxies, name: 'are never on a host name of content' },
   },
   {
     promise: 'X-Forwarded-Host counts for who configures proxies, and for nobody else',
@@ -143,7 +143,7 @@ export const borderPromises: readonly KeptPromise[] = [
     file: 'src/http/counted-body.ts',
     find: '    this.#take(body, declared)\n',
     replace: '',
-    test: { file: 'test/http/pipeline.test.ts', name: 'a body that is here whole is counted and checked as any other' },
+    test: { file: 'test/http/pipeline.test.ts', name: 'a buffered body is counted and checked' },
   },
   {
     promise: 'a body that comes later than its headers is read from its first byte',

@@ -14,21 +14,21 @@ export const inputPromises: readonly KeptPromise[] = [
     file: 'src/http/json-body.ts',
     find: '      if (count > MAX_KEYS) throw tooMuch(`${MAX_KEYS} keys in one object`)\n',
     replace: '',
-    test: { file: body, name: 'with more keys is refused, and the field is named' },
+    test: { file: body, name: 'with more keys is refused with the field' },
   },
   {
     promise: 'levels of JSON are counted before it is parsed',
     file: 'src/http/json-body.ts',
     find: 'if (keys.push(0) > MAX_LEVELS) throw',
     replace: 'if (keys.push(0) < 0) throw',
-    test: { file: body, name: 'with more levels is refused, and the field is named' },
+    test: { file: body, name: 'with more levels is refused with the field' },
   },
   {
     promise: 'values of JSON are counted before it is parsed',
     file: 'src/http/json-body.ts',
     find: '    if (values > MAX_VALUES) throw tooMuch(`${MAX_VALUES} values`)\n',
     replace: '',
-    test: { file: body, name: 'with more empty arrays is refused, and the field is named' },
+    test: { file: body, name: 'with more empty arrays is refused with the field' },
   },
   {
     promise: 'a JSON body has 16 KiB at most where no credential is needed',
@@ -42,7 +42,7 @@ export const inputPromises: readonly KeptPromise[] = [
     file: 'src/http/pipeline.ts',
     find: "  'VALIDATION',\n",
     replace: '',
-    test: { file: 'test/http/pipeline.test.ts', name: 'malformed requests count against an address, good ones pass' },
+    test: { file: 'test/http/pipeline.test.ts', name: 'malformed requests count against an' },
   },
   {
     promise: 'a catalogue neither stores nor looks for a text it cannot keep',
@@ -130,14 +130,14 @@ export const inputPromises: readonly KeptPromise[] = [
     find: "  const code = error instanceof Error && 'code' in error",
     replace:
       "  if (error instanceof PrivateAddressError) return 'is private'\n  const code = error instanceof Error && 'code' in error",
-    test: { file: sender, name: 'a name that leads to 10.0.0.1 is not told anything' },
+    test: { file: sender, name: 'a name with address 10.0.0.1 receives no' },
   },
   {
     promise: 'a pin does not tell which names lead into a private network',
     file: 'src/outgoing/gateway-client.ts',
     find: "return { kind: 'failed', reason: UNREACHED, final: true }",
     replace: "return { kind: 'failed', reason: String(error), final: true }",
-    test: { file: 'test/outgoing/gateway-client.test.ts', name: 'is refused, by number and by name' },
+    test: { file: 'test/outgoing/gateway-client.test.ts', name: 'is refused as a number or name, without' },
   },
   {
     promise: 'two Host headers are refused',

@@ -11,7 +11,7 @@ export const networkPromises: readonly KeptPromise[] = [
     file: 'src/outgoing/gateway-client.ts',
     find: '      this.#onPrivate(base)\n',
     replace: '',
-    test: { file: 'test/outgoing/gateway-client.test.ts', name: 'is refused, by number and by name' },
+    test: { file: 'test/outgoing/gateway-client.test.ts', name: 'is refused as a number or name, without' },
   },
   {
     promise: 'a node with another identity, or on another network, announces all roots again',

@@ -9,7 +9,7 @@ export const webhookPromises: readonly KeptPromise[] = [
     file: 'src/outgoing/public-lookup.ts',
     find: 'addresses.some(({ address }) => isPrivateAddress(address))',
     replace: 'addresses.length === 0',
-    test: { file: 'test/outgoing/webhook-sender.test.ts', name: 'a name that leads to 127.0.0.1' },
+    test: { file: 'test/outgoing/webhook-sender.test.ts', name: 'a name with address 127.0.0.1 receives no' },
   },
   {
     promise: 'a webhook that hangs holds up no other account',

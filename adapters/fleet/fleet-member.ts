@@ -9,7 +9,7 @@ import { nodeReader } from './node-reader.ts'
 import { NodeSender } from './node-sender.ts'
 import { type ContentElsewhere, OtherContent } from './other-content.ts'
 import { ForwardingNodes } from './other-nodes.ts'
-import { takingPassedOn } from './passed-on.ts'
+import { receivingPassedOn } from './passed-on.ts'
 
 /** The modules behind {@link FleetSystem}. */
 export const fleetSystem: FleetSystem = { join: memberOf }
@@ -28,7 +28,7 @@ function memberOf(parts: FleetParts): FleetMember {
     forwarding: newSlots => new ForwardingNodes({ clusters, sender, slots: newSlots(), handOvers: newSlots() }),
     taking: (api, otherwise) => {
       const answer: ApiHandler = request => (request.path.startsWith(NODE_BLOCKS_PATH) ? blocks(request) : api(request))
-      return takingPassedOn({ self, run, secret, now: () => clock.now() }, answer, otherwise)
+      return receivingPassedOn({ self, run, secret, now: () => clock.now() }, answer, otherwise)
     },
     start: look => nodes.start(look),
     leave: () => nodes.leave(),

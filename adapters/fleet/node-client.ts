@@ -2,41 +2,41 @@ import { HoldfastError } from '../../src/domain/errors.ts'
 import { copied } from '../../src/domain/sources.ts'
 import { httpAgent, watchedBody } from '../../src/outgoing/http-agent.ts'
 
-/** A request that another node is to answer. */
+/** A request to forward to another node. */
 export interface NodeRequest {
   method: string
   url: string
   headers: Readonly<Record<string, string>>
-  /** Bytes if all of it is known, else a stream; null without one. */
+  /** Bytes if all of it is known, else a stream; null without a body. */
   body: Uint8Array | AsyncIterable<Uint8Array> | null
   signal: AbortSignal
 }
 
-/** How another node has answered. Whoever asked reads the body, or closes it. */
+/** Another node's answer. The caller reads or closes the body. */
 export interface NodeAnswer {
   status: number
-  /** Lower-case names; those of the connection left out. */
+  /** Headers by lower-case name, without those of the connection. */
   headers: Record<string, string>
   body: AsyncIterable<Uint8Array>
 }
 
-/** Asks the other nodes of a fleet. The caller closes it. */
+/** Sends requests to the other nodes of a fleet. The caller closes it. */
 export interface NodeClient {
   /**
-   * Streams both ways. Redirects are not followed.
+   * Sends a request. Streams in both directions and does not follow redirects.
    *
-   * @throws HoldfastError `UNAVAILABLE` where nothing was sent; `OUTCOME_UNKNOWN` where the answer was lost; what the
-   * signal was aborted with
+   * @throws HoldfastError `UNAVAILABLE` if the request was not sent; `OUTCOME_UNKNOWN` if the answer was lost; the
+   * signal's reason if it aborts
    */
   send(request: NodeRequest): Promise<NodeAnswer>
   close(): Promise<void>
 }
 
 const CONNECTIONS = 256
-/** How long an answer may be waited for once all is sent: longer than a pin may be looked for. And between two parts. */
+/** Timeout for the headers and between two chunks, in ms. It is longer than the longest search for a pin. */
 const ANSWER_TIMEOUT_MS = 600_000
-/** They are of one connection, and not of what is answered. */
-const OF_THE_CONNECTION = new Set([
+/** Headers of one connection, which must not be forwarded. */
+const CONNECTION_HEADERS = new Set([
   'connection',
   'date',
   'keep-alive',
@@ -46,7 +46,7 @@ const OF_THE_CONNECTION = new Set([
   'transfer-encoding',
   'upgrade',
 ])
-/** By which a connection fails before it is one. */
+/** Errors of a connection that was never established. */
 const UNREACHED = new Set([
   'ECONNREFUSED',
   'EHOSTUNREACH',
@@ -69,16 +69,16 @@ export function openNodeClient(): NodeClient {
     try {
       const answer = await agent.request(url, { ...rest, body: source })
       const headers = Object.entries(answer.headers).flatMap(([name, value]) =>
-        value === undefined || OF_THE_CONNECTION.has(name) ? [] : [[name, [value].flat().join(', ')]],
+        value === undefined || CONNECTION_HEADERS.has(name) ? [] : [[name, [value].flat().join(', ')]],
       )
       return { status: answer.statusCode, headers: Object.fromEntries(headers), body: answer.body }
     } catch (cause) {
       rest.signal.throwIfAborted()
       if (failure !== null) throw (failure as { error: unknown }).error
       if (UNREACHED.has(codeOf(cause))) {
-        throw new HoldfastError('UNAVAILABLE', 'the node that keeps this cannot be reached now', { cause })
+        throw new HoldfastError('UNAVAILABLE', 'the responsible node cannot be reached', { cause })
       }
-      throw new HoldfastError('OUTCOME_UNKNOWN', 'the node that keeps this has not answered: it may have done it', {
+      throw new HoldfastError('OUTCOME_UNKNOWN', 'the responsible node has not answered: it may have made the change', {
         cause,
       })
     }

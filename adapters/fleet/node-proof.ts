@@ -1,6 +1,6 @@
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
 
-/** The largest body, in bytes, that a proof covers. A larger one is streamed. */
+/** Largest body that a proof covers, in bytes. A larger one is streamed. */
 export const MOST_COVERED_BYTES = 1024 * 1024
 /** The longest proof, in characters. */
 const LONGEST = 4_096
@@ -17,7 +17,11 @@ export interface Covered {
 
 type Header = (name: string) => string | undefined
 
-/** Returns what a proof covers of a message. @param line the start line, such as method and target */
+/**
+ * Returns the digests that a proof of a message contains.
+ *
+ * @param line the start line, such as method and target
+ */
 export function covered(line: string, names: readonly string[], header: Header, body: Uint8Array | null): Covered {
   return { names, head: headDigest(line, names, header), body: body === null ? null : digest(body) }
 }
@@ -42,7 +46,7 @@ export function sealStatement(secret: Uint8Array, purpose: string, statement: ob
   return `${text}.${macOf(secret, `holdfast 2 ${purpose}\n${text}`)}`
 }
 
-/** Returns the statement in a header; null if no node of the fleet has sealed it for this purpose. */
+/** Returns the statement in a header; null if no node of the fleet sealed it for this purpose. */
 export function openStatement<T>(secret: Uint8Array, purpose: string, header: string): T | null {
   const [text = '', mac = ''] = header.length > LONGEST ? [] : header.split('.')
   if (!isSame(mac, macOf(secret, `holdfast 2 ${purpose}\n${text}`))) return null
@@ -50,8 +54,8 @@ export function openStatement<T>(secret: Uint8Array, purpose: string, header: st
 }
 
 /**
- * Returns who has sealed a request as version 0.2.0 does; null if nobody has. That version covers neither credential nor
- * body, and its proofs can be used again, so such a request is only ever refused.
+ * Returns the sender of a request that version 0.2.0 sealed; null if no node sealed it. That version covers neither
+ * credential nor body, and its proofs can be replayed, so such a request is always refused.
  */
 export function senderOfVersion1(secret: Uint8Array, line: string, header: string): string | null {
   const [text = '', mac = ''] = header.length > LONGEST ? [] : header.split('.')
@@ -64,7 +68,7 @@ export function answerOfVersion1(secret: Uint8Array, sealed: string, status: num
   return macOf(secret, `\n${status}\n${sealed}`)
 }
 
-/** An empty header is the same as none: proxies drop empty ones. */
+/** Counts an empty header as absent, because proxies drop empty headers. */
 function headDigest(line: string, names: readonly string[], header: Header): string {
   return digest(Buffer.from(JSON.stringify([line, ...names.map(name => [name, header(name) || null])])))
 }

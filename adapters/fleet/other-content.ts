@@ -4,31 +4,31 @@ import type { BlockSource } from '../../src/content/block-source.ts'
 import type { ContentOrigin, HeldContent } from '../../src/gateway/source/request-blocks.ts'
 import { isInline } from '../../src/ipld/cid.ts'
 
-/** Content that another node has, read through it. */
-export interface ContentElsewhere {
-  /** Each block checked. */
+/** Content of another node. */
+export interface NodeContent {
+  /** Returns verified blocks. */
   source: BlockSource
-  /** Until when somebody needs it, in milliseconds since the epoch; null for no end. */
+  /** End of its life, in ms since the epoch; null for no end. */
   liveUntil: number | null
 }
 
 /**
- * Where content is that this node does not have; null if it is nowhere.
+ * Finds content on the fleet's other nodes; null if none has it.
  *
- * @throws HoldfastError `GONE` or `LEGAL_REASONS` if every node that has it refuses it to strangers
+ * @throws HoldfastError `GONE` or `LEGAL_REASONS` if every node that has it refuses to serve it
  */
-export type FindElsewhere = (cid: CID) => Promise<ContentElsewhere | null>
+export type FindNodeContent = (cid: CID) => Promise<NodeContent | null>
 
-/** Blocks being read from other nodes, over all answers. */
+/** Concurrent block reads from other nodes, for all answers. */
 const READS_AT_ONCE = 64
 
-/** What other nodes of the fleet keep. */
+/** Content of the fleet's other nodes. */
 export class OtherContent implements ContentOrigin {
   readonly isForRecords = true
-  readonly #find: FindElsewhere
+  readonly #find: FindNodeContent
   readonly #reads = new Semaphore(READS_AT_ONCE)
 
-  constructor(find: FindElsewhere) {
+  constructor(find: FindNodeContent) {
     this.#find = find
   }
 

@@ -15,28 +15,28 @@ import {
 } from './node-proof.ts'
 import { UsedNonces } from './used-nonces.ts'
 
-/** Request header: the proof of the node that passes the request on. */
+/** Request header: the proof of the forwarding node. */
 export const PASSED_ON_HEADER = 'holdfast-passed-on'
-/** Response header: the proof of the node that answers. */
+/** Response header: the proof of the answering node. */
 export const ANSWERED_HEADER = 'holdfast-answered'
-/** How old a proof may be, and how far ahead of this node's clock, in milliseconds. */
+/** Largest age of a proof, and largest lead over this node's clock, in ms. */
 const GOOD_FOR_MS = 60_000
 const REQUEST = 'request'
 
-/** A request that is to be passed on, as its proof covers it. */
+/** A request to forward, for its proof. */
 interface Asked {
   method: string
   /** Path and query. */
   target: string
-  /** All headers that are sent and matter, by lower-case name. */
+  /** Headers to send and to prove, by lower-case name. */
   headers: Readonly<Record<string, string>>
-  /** The whole body, null for one that is streamed. Empty if there is none. */
+  /** The whole body; null for a streamed one; empty if there is none. */
   body: Uint8Array | null
-  /** When it is asked, in milliseconds since the epoch. */
+  /** Time of the request, in ms since the epoch. */
   now: number
-  /** Random, for this request alone. */
+  /** Random and unique to this request. */
   nonce: string
-  /** The run of the node that is asked. */
+  /** Id of the receiving node's current run. */
   run: string
 }
 
@@ -44,7 +44,11 @@ interface Statement extends PassedOn, Covered, Pick<Asked, 'nonce' | 'run'> {
   at: number
 }
 
-/** Returns the {@link PASSED_ON_HEADER} of a request. @param secret of the fleet */
+/**
+ * Returns the {@link PASSED_ON_HEADER} of a request.
+ *
+ * @param secret the fleet's secret
+ */
 export function sealPassedOn(secret: Uint8Array, passed: PassedOn, asked: Asked): string {
   const { method, target, headers, body, now, nonce, run } = asked
   const parts = covered(lineOf(method, target), Object.keys(headers), name => headers[name], body)
@@ -56,7 +60,7 @@ export function targetOf({ path, query }: Pick<ApiRequest, 'path' | 'query'>): s
   return query === '' ? path : `${path}?${query}`
 }
 
-/** An answer as it came. */
+/** An unverified answer. */
 interface Answered {
   status: number
   headers: Readonly<Record<string, string>>
@@ -64,10 +68,10 @@ interface Answered {
 }
 
 /**
- * Returns an answer with the headers that its node has proved. A small body is read and compared first.
+ * Verifies an answer. Returns it with only the proved headers. A small body is read and compared first.
  *
  * @param sealed the {@link PASSED_ON_HEADER} of its request
- * @returns null if another than the asked node has answered, or if the answer was changed on its way
+ * @returns null if another node answered, or if the answer was altered in transit
  */
 export async function openAnswer<T extends Answered>(
   secret: Uint8Array,
@@ -85,23 +89,23 @@ export async function openAnswer<T extends Answered>(
   return hasBody(parts, body) ? { ...answer, headers: proved, body: only(body ?? new Uint8Array()) } : null
 }
 
-/** A node of a fleet, as the receiver of what others pass on. */
+/** A node of a fleet that receives forwarded requests. */
 export interface Receiver {
   /** Its id. */
   self: string
-  /** Random, made anew with each start: a proof for an earlier run is refused. */
+  /** Random, new at each start. A proof for an earlier run is refused. */
   run: string
-  /** Of the fleet. */
+  /** Secret of the fleet. */
   secret: Uint8Array
   /** Milliseconds since the epoch. */
   now: () => number
 }
 
 /**
- * Returns a handler that gives `handler` the requests that other nodes pass on, as their clients sent them, and `otherwise`
- * all others. A request whose proof does not fit it, or was used before, is answered 503: it is not a client's.
+ * Returns a handler that verifies forwarded requests and gives them to `handler` as their clients sent them. All others
+ * go to `otherwise`. A request with an invalid or reused proof is answered 503.
  */
-export function takingPassedOn(receiver: Receiver, handler: ApiHandler, otherwise: ApiHandler): ApiHandler {
+export function receivingPassedOn(receiver: Receiver, handler: ApiHandler, otherwise: ApiHandler): ApiHandler {
   const { secret } = receiver
   const nonces = new UsedNonces(GOOD_FOR_MS)
   return async request => {
@@ -116,33 +120,34 @@ export function takingPassedOn(receiver: Receiver, handler: ApiHandler, otherwis
   }
 }
 
-/** Returns why a request is refused; null if it is to be done. Takes its nonce. */
+/** Returns the reason to refuse a request; null to accept it. Uses up its nonce. */
 function problemOf({ self, run, now }: Receiver, nonces: UsedNonces, said: Statement, request: ApiRequest) {
   const { node, to, at, nonce } = said
   if (to !== self)
-    return `what the node ${node} asks the node ${to} comes to the node ${self}: look at the url of ${to}`
-  if (said.run !== run) return `the node ${self} has started anew since the node ${node} last looked: ask again`
+    return `the node ${self} received a request from the node ${node} for the node ${to}: check the url of ${to}`
+  if (said.run !== run) return `the node ${self} has restarted since the last check by the node ${node}: try again`
   if (Math.abs(now() - at) > GOOD_FOR_MS) return `the clocks of the nodes ${node} and ${self} are too far apart`
   if (!hasHead(said, lineOf(request.method, targetOf(request)), name => request.header(name))) {
-    return `what the node ${node} asks came changed: look at what is between it and the node ${self}`
+    return `a request from the node ${node} was altered: check the proxies between it and the node ${self}`
   }
-  if (!nonces.take(nonce, at, now())) return `what the node ${node} asks came twice, or too late`
+  if (!nonces.take(nonce, at, now())) return `a request from the node ${node} arrived twice or too late`
   return null
 }
 
-/** Returns a request of which the body was compared, if its proof covers that; or the answer that refuses it. */
+/** Returns the request, after comparing its body if the proof covers it; or the answer that refuses it. */
 async function withBody(request: ApiRequest, said: Statement): Promise<ApiRequest | ApiResponse> {
   if (said.body === null) return asPassedOn(request, said, { body: request.body })
   try {
     const body = (await request.arrived?.()) ?? (await wholeUpTo(copied(request.body), MOST_COVERED_BYTES))
-    if (body === null || !hasBody(said, body)) return refused(`what the node ${said.node} asks came with another body`)
+    if (body === null || !hasBody(said, body))
+      return refused(`a request from the node ${said.node} has an altered body`)
     return asPassedOn(request, said, { body: only(body), arrived: async () => body })
   } catch (error) {
     return errorResponse(error, said.requestId)
   }
 }
 
-/** Written out, because a spread would lose what an adapter keeps behind getters and methods of a class. */
+/** Copies field by field, because a spread would drop getters and methods of an adapter's class. */
 function asPassedOn(
   request: ApiRequest,
   { names, head: _head, body: _body, at: _at, nonce: _nonce, run: _run, ...passedOn }: Statement,
@@ -163,7 +168,7 @@ function asPassedOn(
   }
 }
 
-/** Returns the refusal of a request that a node of version 0.2.0 has passed on, as that one understands it. */
+/** Returns the refusal for a request that a node of version 0.2.0 forwarded, in a form that version understands. */
 function ofVersion1({ secret, self }: Receiver, header: string, request: ApiRequest): ApiResponse | null {
   const node = senderOfVersion1(secret, lineOf(request.method, targetOf(request)), header)
   if (node === null) return null
@@ -193,7 +198,7 @@ function coverableBody(body: ApiResponse['body']): Uint8Array | null {
   return bytes instanceof Uint8Array && bytes.length <= MOST_COVERED_BYTES ? bytes : null
 }
 
-/** A sealed request is unlike any other, so the proof of its answer is none of another's. */
+/** The purpose contains the sealed request, which is unique, so the proof fits no other answer. */
 function answerPurpose(sealed: string): string {
   return `answer ${sealed}`
 }

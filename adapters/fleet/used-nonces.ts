@@ -1,34 +1,34 @@
-/** Nonces that are remembered at a time: at most about 10 MB. */
+/** Most nonces in memory: about 10 MB. */
 const MOST = 100_000
 
 /**
- * The nonces of accepted proofs, each accepted once. Memory is bounded: whole seconds of proofs are forgotten together, and
- * every proof of a forgotten second is refused from then on. So a full store shortens the age that a proof may have, and
- * never accepts one twice. The same holds for a clock that is set back.
+ * The nonces of accepted proofs. Each is accepted once. To limit memory, it forgets the oldest seconds as a whole and
+ * refuses every proof from them. A full store therefore shortens the valid age of a proof, but never accepts a proof
+ * twice. The same holds if the clock is set back.
  */
 export class UsedNonces {
   readonly #goodForMs: number
   readonly #most: number
   readonly #bySecond = new Map<number, Set<string>>()
   #count = 0
-  /** The last second whose proofs are refused. */
+  /** The last forgotten second. Its proofs, and older ones, are refused. */
   #forgotten = Number.NEGATIVE_INFINITY
 
-  /** @param goodForMs how old a proof may be, in milliseconds */
+  /** @param goodForMs largest age of a proof, in ms */
   constructor(goodForMs: number, most: number = MOST) {
     this.#goodForMs = goodForMs
     this.#most = most
   }
 
-  /** Nonces that are remembered. */
+  /** Number of nonces in memory. */
   get count(): number {
     return this.#count
   }
 
   /**
-   * Takes a nonce. Returns false if it was taken before, or if nobody can tell.
+   * Uses up a nonce. Returns false if it was used before or may have been.
    *
-   * @param at when its proof was made, in milliseconds since the epoch
+   * @param at time of its proof, in ms since the epoch
    */
   take(nonce: string, at: number, now: number): boolean {
     const outdated = secondOf(now - this.#goodForMs) - 1

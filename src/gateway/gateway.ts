@@ -9,7 +9,7 @@ import type { Clock } from '../domain/clock.ts'
 import { HoldfastError } from '../domain/errors.ts'
 import type { Logger } from '../domain/logger.ts'
 import { type Metrics, silentMetrics } from '../domain/metrics.ts'
-import { tellOf } from '../http/access-log.ts'
+import { logAnswer } from '../http/access-log.ts'
 import type { ApiHandler, ApiRequest, ApiResponse } from '../http/api-messages.ts'
 import { shareOf } from '../http/client-address.ts'
 import { CLIENT_GONE } from '../http/error-codes.ts'
@@ -35,36 +35,35 @@ export interface GatewayDependencies {
   metrics?: Pick<Metrics, 'request' | 'answered'>
   options: CompleteConfig['gateway']
   arrivalOf?: ArrivalOf
-  /** For the mode `open`. */
+  /** Required in the mode `open`, unless `network` is given. */
   fetcher?: BlockFetcher | null
-  /** For the mode `open`, in place of a fetcher. */
+  /** Replaces the fetcher in the mode `open`. */
   network?: ContentOrigin
-  /** What other nodes of the fleet keep. */
+  /** Content of the fleet's other nodes. */
   others?: ContentOrigin | null
   takedowns?: TakenDown
-  /** What one answer may cost, where it is not the usual. */
+  /** Limits on the work of one answer. Default: the usual ones. */
   limits?: WalkLimits
-  /** Default: one of its own, of all the others. */
+  /** Default: a new opener from the other dependencies. */
   opener?: RootOpener
-  /** The places of answers under way. Default: of its own, by the options. */
+  /** Concurrency limit for answers. Default: a new one from the options. */
   slots?: SharedSlots
 }
 
 const NONE: TakenDown = { denylist: null }
-/** As the table of routes would write it. */
+/** The route's label in logs and metrics. */
 const ROUTE = '/ipfs/*path'
 const METHODS = 'GET, HEAD, OPTIONS'
 const PREFLIGHT_SECONDS = '86400'
-/** How long a request may wait until an answer that is under way has ended. */
+/** Longest wait of a request for a free slot. */
 const WAIT_MS = 15_000
 
 /**
- * Serves pinned content at `/ipfs/<cid>/<path>`, and on host names of their own if the configuration has one. Every
- * answer that is not an error is made of blocks whose hashes have been checked; a body that cannot be finished rightly
- * throws.
+ * Creates the handler that serves pinned content at `/ipfs/<cid>/<path>`, and on content host names if configured.
+ * Every successful answer consists of verified blocks. A body that fails midway throws.
  *
- * @throws HoldfastError `INVALID_CID` for an allowed CID that is none, `CONFIG_INVALID` for the mode `open` without
- * a network.
+ * @throws HoldfastError `INVALID_CID` for an invalid allowed CID, `CONFIG_INVALID` for the mode `open` without a
+ * network
  */
 export function createGateway(dependencies: GatewayDependencies): ApiHandler {
   const { clock, logger, metrics = silentMetrics, options, opener = openerOf(dependencies) } = dependencies
@@ -84,7 +83,7 @@ export function createGateway(dependencies: GatewayDependencies): ApiHandler {
       failure = error
       response = request.signal.aborted ? NOBODY : failureResponse(request, error, requestId)
     }
-    return tellOf(accessLog, {
+    return logAnswer(accessLog, {
       surface: 'gateway',
       request,
       response: finished(request, response),
@@ -102,7 +101,7 @@ export function createGateway(dependencies: GatewayDependencies): ApiHandler {
   async function answer(request: ApiRequest): Promise<ApiResponse> {
     if (request.method === 'OPTIONS') return PREFLIGHT
     if (request.method !== 'GET' && request.method !== 'HEAD') {
-      throw new HoldfastError('METHOD_NOT_ALLOWED', `content answers ${METHODS}`, { details: { allow: METHODS } })
+      throw new HoldfastError('METHOD_NOT_ALLOWED', `content supports only ${METHODS}`, { details: { allow: METHODS } })
     }
     const query = new URLSearchParams(request.query)
     const choice = chooseFormat(query, request.header('accept'))
@@ -148,9 +147,9 @@ export function createGateway(dependencies: GatewayDependencies): ApiHandler {
 }
 
 /**
- * The places of answers under way, which all faces of a gateway share.
+ * Creates the slots that limit concurrent answers, shared by all handlers of a gateway.
  *
- * @param table of another thread, to share its places
+ * @param table slot table of another thread, to share its slots
  */
 export function gatewaySlots(
   { maxConcurrentRequests: capacity }: CompleteConfig['gateway'],
@@ -162,7 +161,9 @@ export function gatewaySlots(
 }
 
 /**
- * What opens content by the gateway's rules. Throws what {@link createGateway} throws.
+ * Creates the opener that applies the gateway's rules.
+ *
+ * @throws the errors of {@link createGateway}
  */
 export function openerOf(dependencies: Omit<GatewayDependencies, 'opener'>): RootOpener {
   const { clock, logger, options, arrivalOf = () => null, fetcher = null, takedowns = NONE } = dependencies

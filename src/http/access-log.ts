@@ -6,34 +6,34 @@ import { CLIENT_GONE } from './error-codes.ts'
 import { publicError } from './error-response.ts'
 import { StreamBody } from './stream-body.ts'
 
-/** A request that has been answered. */
+/** A request and its answer, for the log. */
 export interface Answered extends Pick<RequestObservation, 'surface' | 'route' | 'source' | 'bytesIn' | 'ms'> {
   request: ApiRequest
   response: ApiResponse
   requestId: string
-  /** What became an answer: thrown by whoever handled the request. */
+  /** The error that became an answer. */
   failure?: unknown
-  /** Who has asked, as far as that was found out. */
+  /** The caller's account; null if not authenticated. */
   account: string | null
   credential: Credential | null
-  /** What content it was about; undefined where that is not said. */
+  /** CID of the request's content; undefined if not known. */
   cid?: string | undefined
 }
 
-/** Where requests are told of. */
+/** Receivers of the log line and the counts. */
 export interface AccessLog {
   logger: Logger
   metrics: Pick<Metrics, 'request' | 'answered'>
 }
 
 /**
- * Has a request counted, and writes its one line in the log once the answer is over: a body that is made while it is
- * sent tells then what went out of it, whole or not. Of what the client has sent the line has method and path, never
- * query, headers or body, where secrets may be.
+ * Counts a request, and writes its log line when the answer has ended. The line of a streamed answer has the bytes
+ * sent, complete or not. It has the request's method and path, but never query, headers or body, because those may
+ * contain secrets.
  *
- * @returns the answer that is to be sent
+ * @returns the answer to send
  */
-export function tellOf({ logger, metrics }: AccessLog, answered: Answered): ApiResponse {
+export function logAnswer({ logger, metrics }: AccessLog, answered: Answered): ApiResponse {
   const { surface, request, response, failure, credential, route, source, bytesIn, ms } = answered
   const { method, path } = request
   const { status, body } = response

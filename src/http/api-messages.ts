@@ -1,71 +1,72 @@
 /**
- * The border between the core and whatever serves HTTP. Adapters translate their host's request and response to
- * these two shapes and do nothing else.
+ * A request, as the core sees it. Adapters translate their host's requests and responses to these two types and do
+ * nothing else.
  */
 export interface ApiRequest {
   /** Upper case. */
   readonly method: string
-  /** The path as it came, percent-encoding kept, without query and without the mount prefix. */
+  /** The raw path: percent-encoded, without query and mount prefix. */
   readonly path: string
   /** The raw query string without `?`; empty if there is none. */
   readonly query: string
-  /** A header by lower-case name; repeated headers are joined with `, `. */
+  /** Returns a header by lower-case name. Repeated headers are joined with `, `. */
   header(name: string): string | undefined
   /**
-   * The body's bytes, each piece good until the next one is asked for. Nothing is read from the socket, and no
-   * `100 Continue` is sent, before the first pull. Iterated at most once; iteration throws if the client goes away.
+   * The body. Each piece is valid until the next is requested. Before the first request, nothing is read from the
+   * socket and no `100 Continue` is sent. Iterate at most once. The iteration throws if the client disconnects.
    */
   readonly body: AsyncIterable<Uint8Array>
   /**
-   * The whole body, if it is small and comes together with its headers, as most small ones do; it is read then, and needs
-   * none of what it takes to stream. Null otherwise: nothing of it has been read.
+   * Returns the whole body if it is small and arrived together with the headers, which avoids the cost of a stream.
+   * Returns null otherwise, without reading.
    */
   arrived?(): Promise<Uint8Array | null>
-  /** Aborted when the client goes away before it is answered whole. */
+  /** Aborts if the client disconnects before the answer is complete. */
   readonly signal: AbortSignal
-  /** What the client came by; not there if that is not known, as behind a proxy that does not tell. */
+  /** The client's scheme; undefined if unknown, for example behind a proxy that does not state it. */
   readonly scheme?: 'http' | 'https' | undefined
-  /** The address at the other end of the socket; for a handler, the client's, beyond proxies that are trusted. */
+  /** The address at the other end of the socket. Handlers see the client's address instead, behind trusted proxies. */
   readonly remoteAddress: string | undefined
-  /** What another node of the fleet says of a request that it passes on; not there for all others. */
+  /** Facts from the node that forwarded this request; undefined for other requests. */
   readonly passedOn?: PassedOn | undefined
 }
 
-/** What a node says of a request that it passes on to another. */
+/** Facts that a node states about a request that it forwards. */
 export interface PassedOn {
-  /** The id of the node that it came to. */
+  /** Id of the forwarding node. */
   readonly node: string
-  /** The id of the node that is to answer it. */
+  /** Id of the node that must answer. */
   readonly to: string
-  /** As that one's log calls it. */
+  /** Request id in the forwarding node's log. */
   readonly requestId: string
-  /** The client's address; null if it is not known. */
+  /** The client's address; null if unknown. */
   readonly client: string | null
   readonly scheme: 'http' | 'https' | null
-  /** What the client asked for as the host. */
+  /** The requested host. */
   readonly host: string | null
-  /** That node has read it to its end and knows the cluster that it is for: it goes no further. */
+  /** True if the forwarding node has chosen the responsible node. The receiver must not forward again. */
   readonly isDecided?: true
 }
 
-/** An answer, for whatever serves HTTP to send. */
+/** An answer, for the adapter to send. */
 export interface ApiResponse {
-  /** Of HTTP. */
+  /** HTTP status. */
   readonly status: number
-  /** Lower-case names. */
+  /** Headers by lower-case name. */
   readonly headers: Readonly<Record<string, string>>
-  /** Text is sent as UTF-8. An iterable is pulled with backpressure and closed (`return()`) if the client goes. */
+  /**
+   * A string is sent as UTF-8. A stream is read with backpressure, and closed (`return()`) if the client disconnects.
+   */
   readonly body: string | Uint8Array | BodyStream | null
 }
 
-/** A body that is made while it is sent. */
+/** A streamed body. */
 export interface BodyStream extends AsyncIterable<Uint8Array> {
   /**
-   * Tells that a chunk has been sent and that nobody looks at it any more, so that its memory is free at once and
-   * not when the garbage collector comes round. Worth calling, and optional.
+   * Frees a chunk that has been sent and has no other reader, ahead of the garbage collector. Calling it is optional.
    */
   discard?(chunk: Uint8Array): void
 }
 
-/** Answers a request; what goes wrong becomes an answer, too. */
+/** Answers a request. Errors become answers, too. */
 export type ApiHandler = (request: ApiRequest) => Promise<ApiResponse>

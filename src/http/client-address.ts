@@ -1,12 +1,12 @@
 import { isIP } from 'node:net'
 
 /**
- * Who sent a request that came through `trustedProxies` proxies. Each of them adds the address that it was reached
- * from at the right of `X-Forwarded-For`; what stands further left may be anything that the client likes.
+ * Returns the address of the client behind `trustedProxies` proxies. Each proxy appends the address of its own client
+ * to `X-Forwarded-For`. Entries further left may be forged.
  *
  * @param remoteAddress the other end of the socket
  * @param forwardedFor the whole header, repeated ones joined with commas
- * @returns undefined if the entry that counts is no address
+ * @returns undefined if the deciding entry is not an address
  */
 export function clientAddress(
   remoteAddress: string | undefined,
@@ -15,11 +15,11 @@ export function clientAddress(
 ): string | undefined {
   if (trustedProxies === 0 || forwardedFor === undefined || forwardedFor.trim() === '') return remoteAddress
   const entries = forwardedFor.split(',')
-  // Fewer entries than proxies: it came in further down, and all of them were added by proxies.
+  // With fewer entries than proxies, the client has bypassed some of them, but every entry comes from a proxy.
   return addressOf(entries[Math.max(0, entries.length - trustedProxies)] ?? '')
 }
 
-/** Some proxies add the port, and IPv6 addresses come in brackets then. */
+/** Parses an entry. Some proxies append the port, with IPv6 addresses in brackets. */
 function addressOf(entry: string): string | undefined {
   const text = entry.trim()
   if (isIP(text) !== 0) return text
@@ -27,11 +27,11 @@ function addressOf(entry: string): string | undefined {
   return address !== undefined && isIP(address) !== 0 ? address : undefined
 }
 
-/** Groups of an IPv6 address by which networks are told apart: what one customer is usually given. */
+/** Leading groups of an IPv6 address that form a network: 64 bits, the usual size for one customer. */
 const NETWORK_GROUPS = 4
 const MAPPED = '::ffff:'
 
-/** Who a client counts as where something is shared by address: an IPv4 address, or an IPv6 network of 64 bits. */
+/** Returns the key by which clients share a limit: an IPv4 address, or an IPv6 network of 64 bits. */
 export function shareOf(address: string | undefined): string {
   if (address === undefined) return 'unknown'
   const version = isIP(address)

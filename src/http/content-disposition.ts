@@ -1,9 +1,9 @@
 import { readParameters } from './header-parameters.ts'
 
-/** What a form part says about itself. */
+/** The parsed `Content-Disposition` of a form part. */
 export interface Disposition {
   name: string
-  /** As sent: paths are kept and nothing is normalised. Undefined for a part that is no file. */
+  /** Unmodified, with its path. Undefined for a part that is not a file. */
   filename: string | undefined
 }
 
@@ -11,12 +11,12 @@ const KIND = 'form-data'
 const EXTENDED = "utf-8'"
 
 /**
- * Reads a `Content-Disposition: form-data` value given as raw bytes, one per character, and decodes names as UTF-8.
- * Clients write a quote in a name as `%22` or `\"`; only these two are decoded, since none of them escapes `%` or a
- * lone backslash. `filename*` (RFC 8187) is percent-encoded throughout, and wins.
+ * Parses a `Content-Disposition: form-data` header of raw bytes, one per character. Decodes names as UTF-8. Clients
+ * write a quote in a name as `%22` or `\"`. Only these two are decoded, because no client escapes `%` or a lone
+ * backslash. `filename*` (RFC 8187) is percent-encoded and has priority.
  *
- * Null for anything that is not form data with a name, and for what cannot be read: it might have been the file name,
- * and without it the file would be taken for a field.
+ * Returns null for other headers, for a missing name, and for a malformed value. Such a value might hold the file name,
+ * and a file without one would count as a field.
  */
 export function parseDisposition(raw: string): Disposition | null {
   const text = raw.trim()
@@ -39,7 +39,7 @@ function decodeName(raw: string): string {
     .replaceAll(/%22|\\"/g, '"')
 }
 
-/** A value such as `UTF-8'en'%e2%82%ac.txt`; the language means nothing here. */
+/** Decodes a value such as `UTF-8'en'%e2%82%ac.txt`. Ignores the language. */
 function decodeExtended(value: string): string | null {
   if (value.slice(0, EXTENDED.length).toLowerCase() !== EXTENDED) return null
   const language = value.indexOf("'", EXTENDED.length)

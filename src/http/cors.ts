@@ -5,13 +5,13 @@ const ALLOWED_HEADERS = 'Authorization, X-API-Key, X-Request-Source, X-Cluster, 
 const ALLOWED_METHODS = 'GET, HEAD, POST, PUT, DELETE, OPTIONS'
 const PREFLIGHT_SECONDS = 86_400
 
-/** On every answer. Credentials travel in headers and never in cookies, so any origin may read. */
+/** Headers of every answer. Any origin may read it, because credentials are in headers and never in cookies. */
 export const apiCorsHeaders: Readonly<Record<string, string>> = {
   'access-control-allow-origin': '*',
   'access-control-expose-headers': EXPOSED,
 }
 
-/** The answer to OPTIONS, which browsers send before a request with a credential header. */
+/** Answers OPTIONS. Browsers send it before a request with a credential header. */
 export function preflightResponse(request: ApiRequest): ApiResponse {
   return {
     status: 204,

@@ -2,8 +2,8 @@ import { HoldfastError } from '../domain/errors.ts'
 import type { ApiRequest } from './api-messages.ts'
 
 /**
- * A request body that counts what is read of it, and tells when it is not as long as `Content-Length` says. One that
- * is encoded is refused: taken as it comes, it would be stored under the CID of what nobody meant.
+ * A request body that counts its bytes and checks them against `Content-Length`. It refuses a body with a
+ * Content-Encoding, because the encoded bytes would be stored under an unintended CID.
  */
 export class CountedBody implements AsyncIterable<Uint8Array> {
   readonly #request: ApiRequest
@@ -18,7 +18,7 @@ export class CountedBody implements AsyncIterable<Uint8Array> {
     return this.#bytes
   }
 
-  /** As {@link ApiRequest.arrived}. Throws as the iteration does. */
+  /** See {@link ApiRequest.arrived}. Throws the same errors as the iteration. */
   async arrived(): Promise<Uint8Array | null> {
     const body = (await this.#request.arrived?.()) ?? null
     if (body === null) return null
@@ -50,14 +50,18 @@ export class CountedBody implements AsyncIterable<Uint8Array> {
 
 function requirePlain(encoding: string | undefined): void {
   if (encoding === undefined || encoding.trim() === '' || encoding.trim().toLowerCase() === 'identity') return
-  throw new HoldfastError('UNSUPPORTED_MEDIA_TYPE', 'a body with a Content-Encoding is not understood: send it plain')
+  throw new HoldfastError('UNSUPPORTED_MEDIA_TYPE', 'Content-Encoding is not supported: send the body without it')
 }
 
 function mismatch(how: 'longer' | 'shorter', declared: number): HoldfastError {
   return new HoldfastError('VALIDATION', `the body is ${how} than its Content-Length of ${declared}`)
 }
 
-/** The length that the client announced, or undefined if it announced none. Throws `VALIDATION` if it is no number. */
+/**
+ * Returns the length from `Content-Length`; undefined without one.
+ *
+ * @throws HoldfastError `VALIDATION` if it is not a number
+ */
 export function contentLength(request: ApiRequest): number | undefined {
   const header = request.header('content-length')
   if (header === undefined) return undefined

@@ -1,33 +1,35 @@
 import type { ErrorCode } from '../domain/errors.ts'
 
-/** The status of an exchange whose client went away: it exists in logs, never on the wire. */
+/** The status of an exchange whose client has disconnected. It is only in logs. */
 export const CLIENT_GONE = 499
 
-/** What an error code is to those who meet it. */
+/** Documentation of an error code. */
 export interface ErrorRow {
   readonly status: number
   readonly meaning: string
   readonly remedy: string
-  /** About the node itself: clients are told `INTERNAL_ERROR`, since the message may name paths or a disk's trouble. */
+  /**
+   * True for errors of the node itself. Clients receive `INTERNAL_ERROR` instead, because the message may name paths.
+   */
   readonly isInternal?: true
 }
 
-/** The one table of error codes. `docs/reference/errors.md` is made from it. */
+/** The table of error codes. `docs/reference/errors.md` is generated from it. */
 export const ERROR_TABLE: Readonly<Record<ErrorCode, ErrorRow>> = {
   INVALID_API_KEY: {
     status: 401,
-    meaning: 'No credential, or one that is wrong, expired or revoked; signing in with a wrong email or password.',
+    meaning: 'The credential is missing, wrong, expired or revoked, or the email or password of a sign-in is wrong.',
     remedy: 'Send a live key as `Authorization: Bearer <key>` or `X-API-Key: <key>`, or sign in again.',
   },
   missing_scope: {
     status: 403,
-    meaning: 'The key is good and lacks the scope that `required` names.',
-    remedy: 'Use a key with that scope. A key can give others only scopes that it has.',
+    meaning: 'The key is valid but lacks the scope in `required`.',
+    remedy: 'Use a key with that scope. A key can create keys only with its own scopes.',
   },
   SESSION_REQUIRED: {
     status: 403,
-    meaning: 'Only somebody who is signed in may do this; a key may not.',
-    remedy: 'Sign in by `POST /auth/login` and send the session.',
+    meaning: 'The request needs a session. A key is not enough.',
+    remedy: 'Sign in with `POST /auth/login` and send the session token.',
   },
   OWNER_REQUIRED: {
     status: 403,
@@ -37,219 +39,220 @@ export const ERROR_TABLE: Readonly<Record<ErrorCode, ErrorRow>> = {
   account_disabled: {
     status: 403,
     meaning: 'The owner of the node has disabled the account. Its content stays.',
-    remedy: 'Ask the owner; they enable it by `holdfast account enable`.',
+    remedy: 'Ask the owner to enable it with `holdfast account enable`.',
   },
   IP_NOT_ALLOWED: {
     status: 403,
     meaning: 'The key may not be used from this address.',
-    remedy: 'Use it from an address of its list. Behind a proxy the node needs `trustedProxies` to see addresses.',
+    remedy:
+      'Use it from an address in its list. Behind a proxy, the node needs `trustedProxies` to see client addresses.',
   },
   RATE_LIMIT: {
     status: 429,
     meaning:
-      'Too many requests of the key or the account, malformed ones of the address, or wrong codes and passwords.',
-    remedy: 'Wait as many seconds as `Retry-After` says.',
+      'Too many requests by the key or account, malformed requests from the address, or wrong codes and passwords.',
+    remedy: 'Wait for the seconds in `Retry-After`.',
   },
   '2fa_required': {
     status: 400,
-    meaning: 'The account has a second factor, and no code came along.',
-    remedy: 'Send a code of the authenticator app, or a recovery code.',
+    meaning: 'The account has a second factor, and the request has no code.',
+    remedy: 'Send a code from the authenticator app, or a recovery code.',
   },
   '2fa_invalid': {
     status: 400,
-    meaning: 'The code of the second factor is wrong, too old, or was used before.',
-    remedy: 'Wait for the next code; look at the clock of the device.',
+    meaning: 'The code of the second factor is wrong, expired or already used.',
+    remedy: "Wait for the next code. Check the device's clock.",
   },
 
   TIMELOCK_NOT_ALLOWED: {
     status: 403,
-    meaning: 'The plan has no pins that expire.',
-    remedy: 'Leave `timelock` out, or have another plan.',
+    meaning: 'The plan does not allow pins that expire.',
+    remedy: 'Remove `timelock` or change the plan.',
   },
   CLUSTER_NOT_ALLOWED: {
     status: 403,
-    meaning: 'There is no such cluster, or the plan does not allow it.',
+    meaning: 'The cluster does not exist, or the plan does not allow it.',
     remedy: 'Choose one of `GET /users/me/clusters`.',
   },
   QUOTA_EXCEEDED: {
     status: 403,
-    meaning: 'The plan has no room for this: storage, records, pins that wait, or keys.',
-    remedy: 'Remove something, wait for waiting pins, or have another plan. Usage is at `GET /users/me`.',
+    meaning: 'The plan has reached its limit of storage, records, waiting pins or keys.',
+    remedy: 'Delete content, wait for pending pins, or change the plan. `GET /users/me` shows the usage.',
   },
   NOT_OFFERED: {
     status: 403,
     meaning: 'The node, or the plan, does not offer this.',
-    remedy: 'The message says what its operator would have to turn on.',
+    remedy: 'The message names the setting that the operator must enable.',
   },
   FILE_TOO_LARGE: {
     status: 413,
-    meaning: 'A file is larger than `maxFileBytes` of the plan.',
-    remedy: 'Send less, or have another plan.',
+    meaning: "A file is larger than the plan's `maxFileBytes`.",
+    remedy: 'Send a smaller file or change the plan.',
   },
   DIRECTORY_TOO_LARGE: {
     status: 413,
-    meaning: 'A directory or a CAR is larger, or has more files, than the plan allows.',
-    remedy: 'Send it in parts, or have another plan.',
+    meaning: 'A directory or CAR is larger or has more files than the plan allows.',
+    remedy: 'Send it in parts or change the plan.',
   },
 
   INVALID_CID: {
     status: 400,
-    meaning: 'Not a CID, or one with a hash or codec that the node cannot walk.',
-    remedy: 'Send the bare CID, without a path or URL. The message says which hash or codec it is.',
+    meaning: 'The value is not a CID, or its hash or codec is not supported.',
+    remedy: 'Send the CID alone, without a path or URL. The message names the unsupported hash or codec.',
   },
   INVALID_PATH: {
     status: 400,
-    meaning: 'A path that is empty, absolute, leaves its root, or is there twice; of an import, one that is not found.',
-    remedy: 'Send relative paths with `/` between segments; imports lie below an import root.',
+    meaning: 'The path is empty, absolute, outside its root or duplicate. For an import, it does not exist.',
+    remedy: 'Send relative paths with `/` between segments. Import paths must be below an import root.',
   },
   INVALID_TIMELOCK: {
     status: 400,
-    meaning: 'Not an instant, one that has passed, or one over a hundred years away.',
+    meaning: 'The timelock is not a date-time, is in the past, or is more than a hundred years ahead.',
     remedy: 'Send an RFC 3339 date-time such as `2030-01-31T12:00:00Z`.',
   },
   VALIDATION: {
     status: 400,
-    meaning: 'Something of the request is malformed, missing or of a wrong type.',
+    meaning: 'A field of the request is malformed, missing or of the wrong type.',
     remedy: 'The message names the field.',
   },
   UNSUPPORTED_MEDIA_TYPE: {
     status: 415,
-    meaning: 'The body has a type, or an encoding, that the request does not take.',
-    remedy: 'Send the type that the message names, without `Content-Encoding`.',
+    meaning: 'The route does not accept the type or encoding of the body.',
+    remedy: 'Send the type in the message, without `Content-Encoding`.',
   },
   METHOD_NOT_ALLOWED: {
     status: 405,
-    meaning: 'The path is there and does not answer this method.',
+    meaning: 'The path exists but does not support this method.',
     remedy: 'Use one of the methods in `Allow`.',
   },
   REQUEST_TOO_LARGE: {
     status: 413,
-    meaning: 'A JSON body is larger than 1 MiB, or than 16 KiB where no credential is needed.',
-    remedy: 'Send less. Content goes in by an upload.',
+    meaning: 'A JSON body is larger than 1 MiB, or than 16 KiB on a route without a credential.',
+    remedy: 'Send a smaller body. Use an upload for content.',
   },
   RANGE_NOT_SATISFIABLE: {
     status: 416,
-    meaning: 'The range begins behind the end of the file.',
-    remedy: 'Ask for a range within the size that `Content-Range` tells.',
+    meaning: 'The range starts after the end of the file.',
+    remedy: 'Request a range within the size in `Content-Range`.',
   },
   NOT_ACCEPTABLE: {
     status: 406,
-    meaning: 'The content cannot be had in the format that is asked for.',
-    remedy: 'Ask for another; `format=raw` and `format=car` are always there.',
+    meaning: 'The content is not available in the requested format.',
+    remedy: 'Request another format. `format=raw` and `format=car` are always available.',
   },
   NOT_IMPLEMENTED: {
     status: 501,
     meaning:
-      'The path ends inside a DAG-CBOR or DAG-JSON block, whose parts have no address of their own; or the pinning service ' +
-      'API was asked of a node that no other can reach.',
-    remedy: 'Ask for the block itself, or go on to a link in it; switch networking on, with an address to listen at.',
+      'The path ends inside a DAG-CBOR or DAG-JSON block, whose parts have no CID. For the pinning service API: no other ' +
+      'node can reach this node.',
+    remedy: 'Request the block, or a link in it. For the pinning service API: enable networking with a listen address.',
   },
   PRECONDITION_FAILED: {
     status: 412,
-    meaning: 'Only what is cached was asked for, and the node does not have it.',
-    remedy: 'Ask without `Cache-Control: only-if-cached`, or another node.',
+    meaning: 'The request accepts only cached content, and the node does not have it.',
+    remedy: 'Remove `Cache-Control: only-if-cached`, or ask another node.',
   },
 
   CID_NOT_FOUND: {
     status: 404,
-    meaning: 'Nobody who could be asked has this content. Nothing was recorded.',
-    remedy: 'Name who has it in `origins`, or send `Prefer: respond-async` to have it looked for again and again.',
+    meaning: 'No provider has this content. The request created no record.',
+    remedy: 'Name a provider in `origins`, or send `Prefer: respond-async` so that the node keeps searching.',
   },
   PIN_NOT_FOUND: {
     status: 404,
     meaning: 'The account has no pin of this content.',
-    remedy: 'Look at `GET /users/me/uploads`. What has expired is gone.',
+    remedy: 'List the pins with `GET /users/me/uploads`. Expired pins are deleted.',
   },
   NOT_FOUND: {
     status: 404,
-    meaning: 'There is nothing at this path, or no such thing of the account.',
-    remedy: 'Look at the path; the requests are at `/api/v3/docs`.',
+    meaning: 'The path does not exist, or the account has no such object.',
+    remedy: 'Check the path. `/api/v3/docs` lists all routes.',
   },
   CONFLICT: {
     status: 409,
-    meaning: 'Something is in the way: a name that is taken, a state that does not fit, work that runs already.',
+    meaning: 'The request conflicts with the current state: a name in use, a wrong state, or work in progress.',
     remedy: 'The message says what.',
   },
   GONE: {
     status: 410,
-    meaning: 'An older version of the API, or content that the owner of the node has taken down.',
+    meaning: 'The path belongs to an older API version, or the owner of the node has taken the content down.',
     remedy: 'Use `/api/v3`.',
   },
   LEGAL_REASONS: {
     status: 451,
     meaning: 'The content is not served, for legal reasons.',
-    remedy: 'None here.',
+    remedy: 'This node will not serve it.',
   },
 
   ABORTED: {
     status: CLIENT_GONE,
-    meaning: 'Whoever wanted it went away, or its signal ended it. Over HTTP it stands in logs only.',
-    remedy: 'Begin again if it is still wanted.',
+    meaning: 'The caller disconnected or aborted. Over HTTP, only the log has this code.',
+    remedy: 'Repeat the request if you still need it.',
   },
   BLOCK_DAMAGED: {
     status: 500,
     meaning: 'A block is missing or fails its hash.',
-    remedy: 'Upload the content again, which mends it, or run `holdfast verify`; see [backups](backup.md).',
+    remedy: 'Upload the content again to repair it, or run `holdfast verify`; see [backups](backup.md).',
     isInternal: true,
   },
   REDIRECTS_INVALID: {
     status: 500,
-    meaning: 'The `_redirects` file of a site cannot be used; the message names the line.',
-    remedy: 'Mend the file and upload the site again.',
+    meaning: 'The `_redirects` file of a site is invalid. The message names the line.',
+    remedy: 'Correct the file and upload the site again.',
   },
   DATA_DIR_IN_USE: {
     status: 500,
-    meaning: 'Another process has the data directory.',
+    meaning: 'Another process uses the data directory.',
     remedy: 'Stop it, or use another directory.',
     isInternal: true,
   },
   BACKUP_UNUSABLE: {
     status: 500,
-    meaning: 'A backup lacks something, or was made by a newer version.',
-    remedy: 'The message names what; see [backups](backup.md).',
+    meaning: 'A backup is incomplete, or a newer version created it.',
+    remedy: 'The message names the problem; see [backups](backup.md).',
     isInternal: true,
   },
   DATA_DIR_UNUSABLE: {
     status: 500,
-    meaning: 'The data directory, or something in it, cannot be read, written or created.',
+    meaning: 'The data directory, or a file in it, cannot be read, written or created.',
     remedy: 'The message names the path and the reason.',
     isInternal: true,
   },
   DATA_DIR_NEWER: {
     status: 500,
     meaning: 'A newer version has used the data directory.',
-    remedy: 'Run that version, or restore a backup from before.',
+    remedy: 'Run that version, or restore an older backup.',
     isInternal: true,
   },
   CONFIG_INVALID: {
     status: 500,
-    meaning: 'The configuration is not valid; the message names the field.',
+    meaning: 'The configuration is invalid. The message names the field.',
     remedy: 'See [configuration](configuration.md); `holdfast serve --check-config` checks without starting.',
     isInternal: true,
   },
   UNAVAILABLE: {
     status: 503,
-    meaning: 'The node is stopping, busy, short of something, or may not write until it is restarted.',
-    remedy: 'Try again after the seconds of `Retry-After`. `GET /health` says if the disk has failed.',
+    meaning: 'The node is stopping, busy or out of a resource, or must restart before it can write.',
+    remedy: 'Retry after the seconds in `Retry-After`. `GET /health` shows a failed disk.',
   },
   OUTCOME_UNKNOWN: {
     status: 503,
     meaning:
-      'The disk failed while the change was written, the connection to the catalogue was lost while it committed, or the ' +
-      'node that does it was lost before it answered. What was asked for has happened, or has not.',
+      'The disk failed during the write, the catalogue connection failed during the commit, or the responsible node ' +
+      'failed before its answer. The change may or may not have happened.',
     remedy:
-      'Look whether it is there, or ask for the same again: an identical upload or pin is the same record. After a failed disk ' +
-      'the node has to be restarted first.',
+      'Check whether the change happened, or repeat the request: an identical upload or pin gets the same record. After a ' +
+      'disk failure, restart the node first.',
   },
   STORAGE_FULL: {
     status: 507,
-    meaning: 'The disk has no room for new content. Reading and deleting go on.',
-    remedy: 'Delete something, or give the node a larger disk.',
+    meaning: 'The disk has no space for new content. Reads and deletions still work.',
+    remedy: 'Delete content, or give the node a larger disk.',
   },
   INTERNAL_ERROR: {
     status: 500,
-    meaning: 'Something went wrong inside the node.',
-    remedy: 'Look for the `requestId` in the log of the node.',
+    meaning: 'An internal error of the node.',
+    remedy: "Search the node's log for the `requestId`.",
     isInternal: true,
   },
 }

@@ -28,7 +28,7 @@ export const REASON_PHRASES: Readonly<Record<number, string>> = {
 
 const DEFAULT_RETRY_SECONDS = 5
 
-/** What a client is told of each trouble of the disk. */
+/** Public error of each kind of disk trouble. */
 const TROUBLES: Readonly<Record<DiskTrouble, [ErrorCode, string]>> = {
   full: ['STORAGE_FULL', 'the node has no space left for new content'],
   short: ['UNAVAILABLE', 'the node has too many files and connections open'],
@@ -36,21 +36,21 @@ const TROUBLES: Readonly<Record<DiskTrouble, [ErrorCode, string]>> = {
 }
 
 /**
- * What a client may know of an error: trouble of the disk becomes `STORAGE_FULL` or `UNAVAILABLE`, any other unknown
- * error `INTERNAL_ERROR`.
+ * Returns the error that a client may see. Disk trouble becomes `STORAGE_FULL` or `UNAVAILABLE`. Any other unknown or
+ * internal error becomes `INTERNAL_ERROR`.
  */
 export function publicError(error: unknown): HoldfastError {
   const trouble = diskTrouble(error)
-  // An error that has a code for clients already says more, but for a full disk and a shortage.
-  const isTold = isHoldfastError(error) && ERROR_TABLE[error.code].isInternal !== true
+  // A public error is more precise, except in case of a full disk or a shortage.
+  const isPublic = isHoldfastError(error) && ERROR_TABLE[error.code].isInternal !== true
   if (trouble !== null && !(trouble === 'failed' && isHoldfastError(error))) {
     return new HoldfastError(...TROUBLES[trouble], { cause: error })
   }
-  if (isTold) return error
+  if (isPublic) return error
   return new HoldfastError('INTERNAL_ERROR', 'the request failed inside the node', { cause: error })
 }
 
-/** The JSON answer for an error: the contract's body, the error's details, and the headers that belong to its code. */
+/** Returns the JSON answer for an error: the contract's body, the error's details, and the headers of its code. */
 export function errorResponse(thrown: unknown, requestId: string): ApiResponse {
   const error = publicError(thrown)
   const status = ERROR_TABLE[error.code].status
@@ -87,7 +87,7 @@ function headersOf(error: HoldfastError): Record<string, string> {
   }
 }
 
-/** Milliseconds since the epoch as the whole second that has begun by then. */
+/** Converts milliseconds since the epoch to seconds, rounded up. */
 export function unixSeconds(ms: number): string {
   return String(Math.ceil(ms / 1000))
 }

@@ -2,19 +2,19 @@ import { HoldfastError } from '../domain/errors.ts'
 import { parseDisposition } from './content-disposition.ts'
 import { readParameters } from './header-parameters.ts'
 
-/** What a part of a form says of itself. */
+/** The parsed headers of a form part. */
 export interface PartHeaders {
   readonly name: string
-  /** As sent, with its directories; undefined if the part has none. */
+  /** Unmodified, with its directories; undefined without one. */
   readonly filename: string | undefined
-  /** Whether the client marked the part as a file, by a file name or as plain octets. */
+  /** True if the client sent a file name, or `application/octet-stream`. */
   readonly isFile: boolean
 }
 
 export interface FormLimits {
   /** Parts of one form, of any kind. */
   maxParts: number
-  /** Bytes of the headers of one part. */
+  /** Bytes of one part's headers. */
   maxHeaderBytes: number
   /** Bytes before the first part and after the last one. */
   maxPaddingBytes: number
@@ -26,14 +26,13 @@ export const defaultFormLimits: FormLimits = {
   maxPaddingBytes: 1024 * 1024,
 }
 
-/** The encodings that change nothing. */
+/** Encodings that do not change the content. */
 const PLAIN_ENCODINGS: ReadonlySet<string> = new Set(['7bit', '8bit', 'binary'])
 const FORM_TYPE = 'multipart/form-data'
 const LONGEST_BOUNDARY = 200
 
-/** What clients have to write that put names in without looking at them. */
-const READABLE =
-  'it has to be form-data with a name, a quote in a name written as %22, and filename* percent-encoded UTF-8'
+/** Hint for clients that do not escape names. */
+const READABLE = 'use form-data with a name, write a quote in a name as %22, and percent-encode filename* as UTF-8'
 
 export function readHeaders(block: string, index: number): PartHeaders {
   const [padding, ...lines] = block.replaceAll(/\r\n[ \t]+/g, ' ').split('\r\n')
@@ -51,7 +50,7 @@ export function readHeaders(block: string, index: number): PartHeaders {
     throw malformedForm(`part ${index} of the form has no readable Content-Disposition: ${READABLE}`)
   const encoding = headers.get('content-transfer-encoding')?.toLowerCase()
   if (encoding !== undefined && !PLAIN_ENCODINGS.has(encoding)) {
-    throw malformedForm(`part ${index} of the form has a Content-Transfer-Encoding, which forms must not have`)
+    throw malformedForm(`part ${index} of the form must not have a Content-Transfer-Encoding`)
   }
   const octets = /^application\/octet-stream\b/i.test(headers.get('content-type') ?? '')
   return { ...disposition, isFile: disposition.filename !== undefined || octets }
@@ -61,7 +60,7 @@ export function malformedForm(message: string): HoldfastError {
   return new HoldfastError('VALIDATION', message)
 }
 
-/** The boundary that the media type of a form names. */
+/** Returns the boundary from the media type of a form. */
 export function boundaryOf(contentType: string | undefined): string {
   const mark = contentType?.indexOf(';') ?? -1
   const type = mark === -1 ? contentType : contentType?.slice(0, mark)
@@ -69,12 +68,12 @@ export function boundaryOf(contentType: string | undefined): string {
     throw new HoldfastError('UNSUPPORTED_MEDIA_TYPE', `Content-Type must be ${FORM_TYPE}`)
   }
   const boundary = (mark === -1 ? null : readParameters(contentType, mark))?.get('boundary') ?? ''
-  if (boundary.length === 0) throw malformedForm('Content-Type names no multipart boundary')
+  if (boundary.length === 0) throw malformedForm('Content-Type has no multipart boundary')
   if (boundary.length > LONGEST_BOUNDARY) throw malformedForm('the multipart boundary in Content-Type is too long')
   return boundary
 }
 
-/** A name that the client chose, made short and harmless for a message. */
+/** Shortens and quotes a client's name for use in a message. */
 export function quoted(name: string): string {
   return JSON.stringify(name.length > 100 ? `${name.slice(0, 100)}…` : name)
 }

@@ -1,13 +1,12 @@
 const SPACE = new Set([' ', '\t', '\r', '\n'])
 
 /**
- * Reads the parameters of a header value, `; key=value; key="quoted value"`, from `start` on, in one pass: the time
- * that it takes grows with the length of the text and with nothing else.
+ * Parses header parameters, `; key=value; key="quoted value"`, from `start` on. One pass, in time linear to the length.
  *
- * In a quoted value a backslash escapes a quote or a backslash and is kept, like them, for the caller to decode. Since
- * many clients escape nothing, a value whose only closing quote follows a backslash ends there.
+ * In a quoted value, a backslash escapes a quote or a backslash. Escapes are kept for the caller to decode. Many
+ * clients escape nothing, so a value whose only closing quote follows a backslash ends at that quote.
  *
- * @returns by lower-case key, of a repeated one the first; null if anything cannot be read
+ * @returns values by lower-case key, the first of repeated ones; null if malformed
  */
 export function readParameters(text: string, start: number): Map<string, string> | null {
   const parameters = new Map<string, string>()
@@ -15,7 +14,7 @@ export function readParameters(text: string, start: number): Map<string, string>
   while (at < text.length) {
     if (text[at] !== ';') return null
     at = skipSpace(text, at + 1)
-    // A semicolon at the end means nothing.
+    // A trailing semicolon has no meaning.
     if (at === text.length) break
     const keyEnd = endOfToken(text, at, ';"=')
     const key = text.slice(at, keyEnd).toLowerCase()
@@ -43,7 +42,7 @@ function endOfToken(text: string, start: number, stops: string): number {
   return at
 }
 
-/** Where a quoted value ends; -1 if it does not. */
+/** Returns the index of the closing quote; -1 if there is none. */
 function closingQuote(text: string, start: number): number {
   let escaped = -1
   for (let at = start; at < text.length; at++) {

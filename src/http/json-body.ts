@@ -2,15 +2,15 @@ import { HoldfastError } from '../domain/errors.ts'
 import type { ApiRequest } from './api-messages.ts'
 import { quoted } from './form-headers.ts'
 
-/** The longest JSON body of a request with a credential, in bytes. */
+/** Longest JSON body of a request with a credential, in bytes. */
 export const MAX_JSON_BYTES = 1024 * 1024
-/** The longest JSON body of a request without one. */
+/** Longest JSON body of a request without one, in bytes. */
 export const MAX_PUBLIC_JSON_BYTES = 16 * 1024
-/** Keys of one object. */
+/** Keys per object. */
 const MAX_KEYS = 1_000
-/** Objects and arrays inside one another. */
+/** Nesting depth of objects and arrays. */
 const MAX_LEVELS = 32
-/** Values of all objects and arrays: a parser takes a microsecond and more for each. */
+/** Values of all objects and arrays. A parser needs over a microsecond for each. */
 const MAX_VALUES = 10_000
 
 const QUOTE = 0x22
@@ -21,11 +21,11 @@ const OPENING: ReadonlySet<number> = new Set([0x5b, 0x7b])
 const CLOSING: ReadonlySet<number> = new Set([0x5d, 0x7d])
 
 /**
- * The body as JSON; undefined if it is empty, whatever its type says, and for what some clients send in place of
- * nothing: `null` and an empty array.
+ * Reads the body as JSON. Returns undefined for an empty body of any type, and for `null` and an empty array, which
+ * some clients send instead.
  *
- * @throws HoldfastError `UNSUPPORTED_MEDIA_TYPE` for a body of another type, `REQUEST_TOO_LARGE`, `VALIDATION` if it
- * is malformed or has too many values.
+ * @throws HoldfastError `UNSUPPORTED_MEDIA_TYPE` for a body of another type, `REQUEST_TOO_LARGE`, `VALIDATION` if it is
+ * malformed or has too many values.
  */
 export async function readJsonBody(request: ApiRequest, maxBytes: number = MAX_JSON_BYTES): Promise<unknown> {
   const declared = Number(request.header('content-length') ?? 0)
@@ -44,10 +44,9 @@ export async function readJsonBody(request: ApiRequest, maxBytes: number = MAX_J
 }
 
 /**
- * Parses JSON that a client has sent. One pass over its bytes bounds keys, levels and values before anything is made of
- * them.
+ * Parses a client's JSON, after one pass over its bytes checks the limits of keys, levels and values.
  *
- * @param field the name of what is parsed, for errors
+ * @param field name of the input, for errors
  * @throws HoldfastError `VALIDATION`
  */
 export function parseJson(bytes: Uint8Array, field: string): unknown {
@@ -60,14 +59,14 @@ export function parseJson(bytes: Uint8Array, field: string): unknown {
 }
 
 function checkShape(bytes: Uint8Array, field: string): void {
-  /** The keys so far of each object that is open; 0 for arrays. */
+  /** Number of keys of each open object; 0 for arrays. */
   const keys: number[] = []
   let values = 0
   let isText = false
-  /** Where the last text begins and ends. */
+  /** Position of the last string. */
   let textAt = 0
   let textEnd = 0
-  /** Where the last key of the outermost object is. */
+  /** Position of the last key of the outermost object. */
   let keyAt: [from: number, to: number] | null = null
   const tooMuch = (what: string): HoldfastError => {
     const name = keyAt === null ? field : `field ${quoted(Buffer.from(bytes.subarray(...keyAt)).toString())}`

@@ -9,18 +9,18 @@ import {
   readHeaders,
 } from './form-headers.ts'
 
-/** One part of a form. Its content can be read while it is the current part, and at most once. */
+/** A part of a streamed form. Its content is readable once, while it is the current part. */
 export interface FormPart extends PartHeaders {
-  /** The bytes, each piece good until the next one is asked for. What is not read is skipped. */
+  /** Each piece is valid until the next is requested. Unread content is skipped. */
   readonly content: AsyncIterable<Uint8Array>
 }
 
-/** One part of a form that was read whole. */
+/** A part of a form in memory. */
 export interface WholePart extends PartHeaders {
   readonly bytes: Buffer
 }
 
-/** What a form is read from. */
+/** The parts of a request that the form reader needs. */
 export type FormRequest = Pick<ApiRequest, 'body' | 'header'>
 
 const CLOSING = Buffer.from('--')
@@ -28,13 +28,13 @@ const HEADER_END = Buffer.from('\r\n\r\n')
 const NOTHING = Buffer.alloc(0)
 
 /**
- * The parts of a `multipart/form-data` body in the order of the wire, one at a time: nothing is read ahead of what the
- * consumer asks for, so memory stays flat whatever the form holds. Ending the iteration early releases the body.
+ * Reads a `multipart/form-data` body and yields its parts in order. It reads only as far as the consumer asks, so
+ * memory stays constant. An early end of the iteration releases the body.
  *
- * A part that cannot be understood is an error and never skipped: skipping would lose a file behind a success.
+ * A malformed part is an error and never skipped, because a skipped file would be lost behind a success.
  *
- * @throws HoldfastError `UNSUPPORTED_MEDIA_TYPE` if the body is no form, `VALIDATION` if it is malformed, cut short
- * or over a limit; what the body itself throws passes through.
+ * @throws HoldfastError `UNSUPPORTED_MEDIA_TYPE` if the body is not a form; `VALIDATION` if it is malformed, truncated
+ * or over a limit; errors of the body pass through
  */
 export async function* readForm(
   request: FormRequest,
@@ -48,7 +48,7 @@ export async function* readForm(
     for (let step = steps.next(); step.done !== true; step = steps.next()) {
       if (step.value !== 'more') return step.value
       cutter.keep()
-      // What throws has closed itself.
+      // A source that throws has closed itself.
       isOpen = false
       const more = await source.next()
       isOpen = more.done !== true
@@ -74,7 +74,7 @@ export async function* readForm(
   }
 }
 
-/** As {@link readForm}, of a body that is here whole; the parts are views of it. */
+/** Reads a form in memory (see {@link readForm}). The parts are views of it. */
 export function* wholeForm(
   body: Uint8Array,
   contentType: string | undefined,
@@ -97,7 +97,11 @@ export function* wholeForm(
   }
 }
 
-/** The text of a part. Throws `VALIDATION`, naming the field, beyond `maxBytes` or if not UTF-8. */
+/**
+ * Decodes the text of a part.
+ *
+ * @throws HoldfastError `VALIDATION` naming the field if it exceeds `maxBytes` or is not UTF-8
+ */
 export function partText({ name, bytes }: Pick<WholePart, 'name' | 'bytes'>, maxBytes: number): string {
   if (bytes.length > maxBytes) throw malformedForm(`field ${quoted(name)} is longer than ${maxBytes} bytes`)
   try {
@@ -107,7 +111,11 @@ export function partText({ name, bytes }: Pick<WholePart, 'name' | 'bytes'>, max
   }
 }
 
-/** The whole content of a part as text. Throws `VALIDATION`, naming the field, beyond `maxBytes` or if not UTF-8. */
+/**
+ * Reads and decodes the text of a part.
+ *
+ * @throws HoldfastError `VALIDATION` naming the field if it exceeds `maxBytes` or is not UTF-8
+ */
 export async function readPartText(part: FormPart, maxBytes: number): Promise<string> {
   const chunks: Uint8Array[] = []
   let length = 0
@@ -123,10 +131,10 @@ async function* pieces(advance: () => Promise<Uint8Array | undefined>): AsyncGen
   for (let piece = await advance(); piece !== undefined; piece = await advance()) yield piece
 }
 
-/** What the reader of a form comes to next: the need of more bytes, a part, some of its content, or its end. */
+/** A step of the form reader: it needs more bytes, or has a part, a piece of content, or the end of the content. */
 type FormStep = 'more' | PartHeaders | Buffer | 'ended'
 
-/** Reads a form from what the cutter has, and asks for more where that does not do. */
+/** Parses a form from the cutter's bytes. Yields 'more' when they run out. */
 function* formSteps(cutter: ByteCutter, boundary: string, limits: FormLimits): Generator<FormStep, void, undefined> {
   const delimiter = Buffer.from(`\r\n--${boundary}`, 'latin1')
   yield* padding(cutter, delimiter, limits)
@@ -141,7 +149,7 @@ function* formSteps(cutter: ByteCutter, boundary: string, limits: FormLimits): G
   yield* padding(cutter, null, limits)
 }
 
-/** The next bytes before the delimiter; null once it is passed. */
+/** Returns the next bytes before the delimiter. Returns null once the delimiter is passed. */
 function* pieceOf(cutter: ByteCutter, delimiter: Buffer): Generator<'more', Buffer | null, undefined> {
   for (;;) {
     const piece = cutter.cut(delimiter)
@@ -151,7 +159,7 @@ function* pieceOf(cutter: ByteCutter, delimiter: Buffer): Generator<'more', Buff
   }
 }
 
-/** Reads past what stands before the first delimiter, or, without one, behind the last. */
+/** Skips the bytes before the first delimiter. Without a delimiter, skips those after the last one. */
 function* padding(
   cutter: ByteCutter,
   delimiter: Buffer | null,
@@ -177,7 +185,7 @@ function* startsWithClosing(cutter: ByteCutter): Generator<'more', boolean, unde
   return cutter.startsWith(CLOSING)
 }
 
-/** From behind a delimiter to the first byte of the content: the end of the delimiter's line, then header lines. */
+/** Reads from the delimiter to the content: the rest of the delimiter's line, then the headers. */
 function* headerBlock(cutter: ByteCutter, index: number, maxBytes: number): Generator<'more', string, undefined> {
   let block = ''
   for (let piece = yield* pieceOf(cutter, HEADER_END); piece !== null; piece = yield* pieceOf(cutter, HEADER_END)) {
@@ -188,21 +196,18 @@ function* headerBlock(cutter: ByteCutter, index: number, maxBytes: number): Gene
   return block
 }
 
-/**
- * Cuts bytes that come piece by piece at delimiters. What it returns are views of the pieces, which are good until the next
- * one is added.
- */
+/** Splits a stream of bytes at delimiters. Returns views that are valid until the next piece is added. */
 class ByteCutter {
-  // The first delimiter may open the body, without a line break before it.
+  // The first delimiter may open the body without a line break.
   #bytes: Buffer = Buffer.from('\r\n')
   #hasEnded = false
 
-  /** Bytes at hand. */
+  /** Bytes available. */
   get length(): number {
     return this.#bytes.length
   }
 
-  /** No more bytes come. */
+  /** True if no more bytes follow. */
   get hasEnded(): boolean {
     return this.#hasEnded
   }
@@ -211,7 +216,10 @@ class ByteCutter {
     return this.#bytes.subarray(0, bytes.length).equals(bytes)
   }
 
-  /** The next bytes before the delimiter; null once that is reached, which is then passed; undefined for want of bytes. */
+  /**
+   * Returns the next bytes before the delimiter. Returns null and skips the delimiter if it is next. Returns undefined
+   * if it needs more bytes.
+   */
   cut(delimiter: Buffer): Buffer | null | undefined {
     const at = this.#bytes.indexOf(delimiter)
     if (at > 0) return this.#take(at)
@@ -223,12 +231,12 @@ class ByteCutter {
     return safe > 0 ? this.#take(safe) : undefined
   }
 
-  /** All that is at hand. */
+  /** Returns all available bytes. */
   rest(): Buffer {
     return this.#take(this.#bytes.length)
   }
 
-  /** To be called before the piece that is at hand goes. Of it there is never more left than may begin a delimiter. */
+  /** Copies the available bytes, because their memory is about to be reused. They are fewer than a delimiter. */
   keep(): void {
     this.#bytes = Buffer.from(this.#bytes)
   }
@@ -249,7 +257,7 @@ class ByteCutter {
   }
 }
 
-/** How many bytes at the end of `bytes` may be the beginning of `delimiter`. */
+/** Returns how many bytes at the end of `bytes` may start the delimiter. */
 function overlap(bytes: Buffer, delimiter: Buffer): number {
   const first = delimiter[0] ?? 0
   const from = Math.max(0, bytes.length - delimiter.length + 1)

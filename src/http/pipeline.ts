@@ -7,7 +7,7 @@ import type { Clock } from '../domain/clock.ts'
 import { type ErrorCode, HoldfastError, isHoldfastError } from '../domain/errors.ts'
 import type { Logger } from '../domain/logger.ts'
 import { type Metrics, silentMetrics } from '../domain/metrics.ts'
-import { tellOf } from './access-log.ts'
+import { logAnswer } from './access-log.ts'
 import type { ApiHandler, ApiRequest, ApiResponse } from './api-messages.ts'
 import { apiCorsHeaders, preflightResponse } from './cors.ts'
 import { CountedBody } from './counted-body.ts'
@@ -22,12 +22,12 @@ export interface ApiDependencies {
   authentication: Pick<Authenticator, 'authenticate'>
   authorization: Pick<ScopePolicy, 'check' | 'checkSession' | 'checkOwner' | 'checkNoUploadToken'>
   limits: Pick<RequestLimits, 'take' | 'takeFailure'>
-  /** Null for a node that is alone. */
+  /** Null on a single node. */
   otherNodes?: OtherNodes | null
   logger: Logger
   metrics?: Pick<Metrics, 'request' | 'answered'>
   clock: Clock
-  /** Random, printable. */
+  /** Random and printable. */
   newRequestId?: () => string
 }
 
@@ -41,7 +41,7 @@ export interface OtherNodes {
   answer(context: AuthenticatedContext, goesTo: GoesTo): Promise<ApiResponse | AuthenticatedContext>
 }
 
-/** What becomes known of a request on its way, for its answer and its log line. */
+/** State of a request, for its answer and its log line. */
 interface Exchange {
   readonly id: string
   readonly body: CountedBody
@@ -52,8 +52,8 @@ interface Exchange {
 }
 
 /**
- * The way of every API request. The order of its checks is part of the contract: route, credential, rate limit,
- * scope, and then the handler's own (input, plan and quota, lookup).
+ * Creates the handler of all API requests. The contract fixes the order of checks: route, credential, rate limit,
+ * scope, then the handler's own (input, plan and quota, lookup).
  */
 export function createApi(dependencies: ApiDependencies): ApiHandler {
   const { logger, metrics = silentMetrics, clock, newRequestId = () => crypto.randomUUID() } = dependencies
@@ -78,7 +78,7 @@ export function createApi(dependencies: ApiDependencies): ApiHandler {
       failure = request.signal.aborted ? error : counted(error, request)
       response = request.signal.aborted ? nobody : errorResponse(failure, exchange.id)
     }
-    return tellOf(accessLog, {
+    return logAnswer(accessLog, {
       surface: 'api',
       request,
       response: finish(request, exchange, response),
@@ -104,7 +104,7 @@ export function createApi(dependencies: ApiDependencies): ApiHandler {
     const credentials = { header: (name: string) => request.header(name), remoteAddress }
     const principal = await dependencies.authentication.authenticate(credentials)
     exchange.principal = principal
-    // What is passed on was counted where it came from.
+    // The forwarding node has counted it.
     if (request.passedOn === undefined) exchange.rate = await dependencies.limits.take(principal)
     authorize(principal, match.route)
     return answer(match.route, { ...context, principal })
@@ -117,7 +117,7 @@ export function createApi(dependencies: ApiDependencies): ApiHandler {
     return 'status' in passed ? passed : route.handler(passed)
   }
 
-  /** Counts a request that is malformed, or has no good credential, against its address. Returns the error to tell. */
+  /** Counts a malformed or unauthenticated request against its address. Returns the error for the client. */
   function counted(error: unknown, { remoteAddress }: ApiRequest): unknown {
     if (!isHoldfastError(error) || !COUNTED.has(error.code)) return error
     try {
@@ -137,7 +137,7 @@ export function createApi(dependencies: ApiDependencies): ApiHandler {
   }
 }
 
-/** Errors of requests that count against the address of the client. */
+/** Errors that count against the client's address. */
 const COUNTED: ReadonlySet<ErrorCode> = new Set([
   'INVALID_API_KEY',
   'VALIDATION',
@@ -148,7 +148,7 @@ const COUNTED: ReadonlySet<ErrorCode> = new Set([
 const nobody: ApiResponse = { status: CLIENT_GONE, headers: {}, body: null }
 
 function contextOf(request: ApiRequest, exchange: Exchange, match: RouteMatch): RequestContext {
-  // Written out, because a spread would lose what an adapter keeps behind getters and methods of a class.
+  // Copied field by field, because a spread would drop getters and methods of an adapter's class.
   const counted: ApiRequest = {
     method: request.method,
     path: request.path,
@@ -176,7 +176,7 @@ function contextOf(request: ApiRequest, exchange: Exchange, match: RouteMatch): 
   }
 }
 
-/** How traffic is labelled. A label only: it is what the client says of itself. */
+/** Returns the traffic label. The client chooses it, so it grants nothing. */
 function sourceOf(request: ApiRequest, exchange: Exchange): 'WEB' | 'JWT' | 'API_KEY' | null {
   if (request.header('x-request-source')?.trim().toLowerCase() === 'web') return 'WEB'
   if (exchange.principal === null) return null

@@ -2,36 +2,39 @@ import type { Logger } from '../domain/logger.ts'
 import type { ApiHandler, ApiRequest } from './api-messages.ts'
 import { clientAddress } from './client-address.ts'
 
-/** Puts a handler behind proxies: it is given each request as its client sent it. */
-export type Behind = (handler: ApiHandler) => ApiHandler
+/** Wraps a handler so that it receives each request as the client sent it. */
+export type ProxyWrapper = (handler: ApiHandler) => ApiHandler
 
 /**
- * Handlers behind so many proxies are given each request as its client sent it to the outermost of them: with the client's
- * address, the scheme it came by and the host that it asked for.
+ * Returns a wrapper for handlers behind proxies. A handler receives each request with the client's address, scheme and
+ * host, as sent to the outermost trusted proxy.
  *
- * Proxies are trusted only as far as they are configured. Where none is, but a request carries what proxies add, the
- * log says so once: all clients may then look like one.
+ * If no proxy is trusted but a request has a proxy's headers, logs a warning once, because all clients may share one
+ * address.
  */
-export function behindProxies(trustedProxies: number, logger: Logger): Behind {
+export function behindProxies(trustedProxies: number, logger: Logger): ProxyWrapper {
   let told = trustedProxies > 0
   return handler => request => {
     if (!told && isProxied(request)) {
       told = true
-      const message = 'a request came through a proxy, and trustedProxies is 0: all its clients share one address'
+      const message = 'trustedProxies is 0, but a request came through a proxy: all its clients share one address'
       logger.warn({ remoteAddress: request.remoteAddress }, message)
     }
     return handler(asSentByClient(request, trustedProxies))
   }
 }
 
-/** A request as its client sent it to the outermost of so many proxies; what only untrusted ones know is left out. */
+/**
+ * Converts a request to the one that the outermost trusted proxy received. Drops facts that only untrusted proxies
+ * state.
+ */
 export function asSentByClient(request: ApiRequest, trustedProxies: number): ApiRequest {
   if (trustedProxies > 0) return beyond(request, trustedProxies)
   if (!isProxied(request)) return request
   return asSeen(request, { header: name => request.header(name), scheme: undefined })
 }
 
-/** Headers that show that a proxy stands in front. */
+/** Headers that reveal a proxy. */
 export const PROXY_HEADERS: readonly string[] = [
   'forwarded',
   'via',
@@ -43,7 +46,7 @@ export const PROXY_HEADERS: readonly string[] = [
   'x-real-ip',
 ]
 
-/** What was asked for as the host: of the trusted proxies the outermost tells it, if they tell it at all. */
+/** Returns the requested host: the outermost trusted proxy's `X-Forwarded-Host`, or else `Host`. */
 export function requestedHost(
   header: (name: string) => string | undefined,
   trustedProxies: number,
@@ -56,14 +59,14 @@ function isProxied(request: ApiRequest): boolean {
   return PROXY_HEADERS.some(name => request.header(name) !== undefined)
 }
 
-/** What the client came by, as the outermost of the trusted proxies tells it. Past all proxies it is as it seems. */
+/** Returns the client's scheme as the outermost trusted proxy states it. Without any proxy it is the connection's. */
 function requestedScheme(request: ApiRequest, trustedProxies: number): ApiRequest['scheme'] {
   const told = entryOf(request.header('x-forwarded-proto'), trustedProxies)?.toLowerCase()
   if (told === 'http' || told === 'https') return told
   return isProxied(request) ? undefined : request.scheme
 }
 
-/** Of a header that each proxy adds to on the right: what the outermost of those that are trusted says. */
+/** Returns the outermost trusted proxy's entry of a header to which each proxy appends. */
 function entryOf(header: string | undefined, trustedProxies: number): string | undefined {
   const entries = header?.split(',') ?? []
   return entries[Math.max(0, entries.length - trustedProxies)]?.trim()
@@ -79,7 +82,7 @@ function beyond(request: ApiRequest, trustedProxies: number): ApiRequest {
   })
 }
 
-/** Written out, because a spread would lose what an adapter keeps behind getters and methods of a class. */
+/** Copies field by field, because a spread would drop getters and methods of an adapter's class. */
 function asSeen(
   request: ApiRequest,
   seen: Pick<ApiRequest, 'header' | 'scheme'> & Partial<Pick<ApiRequest, 'remoteAddress'>>,

@@ -2,49 +2,46 @@ import type { Principal, Scope } from '../access/principal.ts'
 import type { FormBody } from '../domain/form-body.ts'
 import type { ApiRequest, ApiResponse } from './api-messages.ts'
 
-/**
- * Who may call a route: anybody, anybody with a valid credential, whoever is signed in, the owner of the node, or a
- * credential with this scope.
- */
+/** Credential that a route needs: none, any valid one, a session, one of the node's owner, or one with this scope. */
 export type Access = 'public' | 'authenticated' | 'session' | 'owner' | Scope
 
-/** What a handler is given. */
+/** Input of a handler. */
 export interface RequestContext {
   readonly request: ApiRequest
   readonly query: URLSearchParams
   readonly requestId: string
-  /** Notes what content the request is about, for its line in the log. */
+  /** Sets the CID of the request's content, for its log line. */
   concerns(cid: string): void
-  /** A parameter of the route's path, percent-decoded. */
+  /** Returns a percent-decoded parameter of the route's path. */
   param(name: string): string
 }
 
 export interface AuthenticatedContext extends RequestContext {
   readonly principal: Principal
-  /** Has another node answer this request by a form in place of its body. Not there where the node is the only one. */
+  /** Forwards this request to another node, with a parsed form in place of its body. Absent on a single node. */
   readonly handOver?: (form: HandedOver) => Promise<ApiResponse>
 }
 
-/** What another node is given once all of a form has been read, at whose end it was named. */
+/** A parsed form for another node. The field that names the node came last. */
 export interface HandedOver extends FormBody {
-  /** Its id. */
+  /** Id of the node. */
   readonly node: string
-  /** What the form named; undefined for the account's default cluster. */
+  /** The cluster that the form names; undefined for the account's default cluster. */
   readonly cluster: string | undefined
   readonly signal: AbortSignal
 }
 
-/** The node that keeps the cluster which a request names, or the one that requests go to which name none. */
+/** The responsible node: that of the named cluster, or that of the default cluster. */
 export type GoesTo = 'cluster' | 'default cluster'
 
 interface Row {
-  /** Upper case, or `*` for all. A route for GET answers HEAD too. */
+  /** Upper case, or `*` for all. A GET route also answers HEAD. */
   readonly method: string
-  /** `:name` takes one segment; `*name`, last, takes all that follow, slashes and nothing included. */
+  /** `:name` matches one segment. `*name`, at the end, matches the rest, including slashes and an empty rest. */
   readonly path: string
-  /** Whether upload tokens may, as far as their scope goes. Default false. */
+  /** True if upload tokens may call it, within their scope. Default false. */
   readonly takesUploadTokens?: boolean
-  /** Which of several nodes answers, where not any of them does. */
+  /** The responsible node, if not every node may answer. */
   readonly goesTo?: GoesTo | undefined
 }
 

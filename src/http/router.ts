@@ -2,7 +2,7 @@ import { HoldfastError } from '../domain/errors.ts'
 import { isText } from '../domain/text.ts'
 import type { Route } from './route.ts'
 
-/** A route and the parameters of a path that it matches, percent-decoded. */
+/** A route and the percent-decoded parameters of a matching path. */
 export interface RouteMatch {
   route: Route
   params: ReadonlyMap<string, string>
@@ -13,7 +13,7 @@ interface CompiledRoute {
   segments: readonly string[]
 }
 
-/** Finds the route of a request. The first row that matches wins; a trailing slash makes no difference. */
+/** Finds the route of a request. The first matching row wins. A trailing slash has no effect. */
 export class Router {
   readonly #routes: readonly CompiledRoute[]
 
@@ -22,6 +22,8 @@ export class Router {
   }
 
   /**
+   * Finds the route.
+   *
    * @param path percent-encoded, without query.
    * @throws HoldfastError `NOT_FOUND`; `METHOD_NOT_ALLOWED` with `details.allow`; `VALIDATION` for a parameter with
    * malformed percent-encoding.
@@ -36,9 +38,9 @@ export class Router {
       allowed.add(route.method)
       if (route.method === 'GET') allowed.add('HEAD')
     }
-    if (allowed.size === 0) throw new HoldfastError('NOT_FOUND', 'there is nothing at this path')
+    if (allowed.size === 0) throw new HoldfastError('NOT_FOUND', 'this path does not exist')
     const allow = [...allowed, 'OPTIONS'].join(', ')
-    throw new HoldfastError('METHOD_NOT_ALLOWED', `this path answers ${allow}`, { details: { allow } })
+    throw new HoldfastError('METHOD_NOT_ALLOWED', `this path supports only ${allow}`, { details: { allow } })
   }
 }
 
@@ -67,7 +69,7 @@ function decode(captured: readonly [string, string][]): Map<string, string> {
     captured.map(([name, raw]) => {
       try {
         const value = decodeURIComponent(raw)
-        // Parameters are ids, names of keys and CIDs, and none of these has a % in it: it is like any that is unknown.
+        // Parameters are ids, key names and CIDs. None contains a %, so the raw value is unknown to every lookup.
         return [name, isText(value) ? value : raw]
       } catch (cause) {
         throw new HoldfastError('VALIDATION', `${name} in the path is not valid percent-encoding`, { cause })

@@ -1,18 +1,18 @@
 import { freeMemory } from '../content/dag/ordered-walk.ts'
 import type { BodyStream } from './api-messages.ts'
 
-/** How much of a body is made before its answer begins: what breaks until then can still be answered as an error. */
+/** Bytes to produce before the answer starts. An error before that can still become an error answer. */
 const START_BYTES = 16 * 1024
 
 /**
- * A response body that tells once when it is over, and how much was taken of it: read to its end, closed early, or
- * broken. Unlike a generator's `finally` this holds even if it is closed before it was ever read.
+ * A response body that reports its end once, with the bytes sent: complete, closed early or failed. Unlike a
+ * generator's `finally`, this also works for a body that is closed before its first read.
  */
 export class StreamBody implements AsyncIterableIterator<Uint8Array>, BodyStream {
   readonly #source: AsyncIterator<Uint8Array, void, undefined>
   readonly #end: (failure?: unknown) => void
   readonly #handedOver: (bytes: number) => void
-  /** What has been read before the answer began. */
+  /** Results read before the answer starts. */
   readonly #start: IteratorResult<Uint8Array, void>[]
   #bytes = 0
   #ended = false
@@ -32,10 +32,10 @@ export class StreamBody implements AsyncIterableIterator<Uint8Array>, BodyStream
   }
 
   /**
-   * Reads the first 16 KiB, so that what is broken from the start can still be answered as an error.
+   * Reads the first 16 KiB, so that an early error can still become an error answer.
    *
-   * @param end called once when the body is over, with the error that broke it if that is how; not if this throws
-   * @param handedOver called with the bytes of each piece that is read
+   * @param end called once at the end, with the error if it failed; not called if this method throws
+   * @param handedOver called with the bytes of each piece
    */
   static async start(
     source: AsyncIterable<Uint8Array>,
@@ -53,13 +53,13 @@ export class StreamBody implements AsyncIterableIterator<Uint8Array>, BodyStream
     return new StreamBody(iterator, start, end, handedOver)
   }
 
-  /** A body of which nothing is read ahead. */
+  /** Creates a body without reading ahead. */
   static of(source: AsyncIterable<Uint8Array>): StreamBody {
     const nothing = (): void => undefined
     return new StreamBody(source[Symbol.asyncIterator](), [], nothing, nothing)
   }
 
-  /** Calls `listener` once the body is over, with the bytes that were taken of it; at once if it is over already. */
+  /** Calls `listener` at the end of the body with the bytes sent; at once if it has ended. */
   onEnd(listener: (bytes: number) => void): void {
     if (this.#ended) listener(this.#bytes)
     else this.#listener = listener
@@ -94,7 +94,7 @@ export class StreamBody implements AsyncIterableIterator<Uint8Array>, BodyStream
     freeMemory(chunk)
   }
 
-  /** Breaks the body off: whoever reads on gets `error`. */
+  /** Fails the body: the reader gets `error`. */
   fail(error: unknown): void {
     if (this.#ended) return
     this.#failure = { error }

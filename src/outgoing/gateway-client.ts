@@ -8,22 +8,22 @@ import { type HttpAgent, httpAgent } from './http-agent.ts'
 import { lookupPublic, namesPrivateHost, PrivateAddressError } from './public-lookup.ts'
 
 export interface GatewayClientOptions {
-  /** Gateways that were configured: they may be anywhere. Origins of URLs. */
+  /** Origins of the configured gateways, which may have any address. */
   trusted: ReadonlySet<string>
-  /** Others may be at private addresses as well. */
+  /** True if other gateways may have private addresses. */
   allowPrivate: boolean
-  /** How long a gateway may take for its first byte, and between two. */
+  /** Timeout for the first byte and between bytes, in ms. */
   timeoutMs?: number
-  /** Called when a gateway leads to a private address: the answer reads like that of one that cannot be reached. */
+  /** Called when a gateway has a private address. The gateway's answer is the same as for an unreachable one. */
   onPrivate?: (base: URL) => void
 }
 
 const ACCEPTED = { accept: 'application/vnd.ipld.raw' }
-/** A gateway that could not be asked or answered badly; `final` if it is not to be asked again. */
+/** An unreachable gateway or a bad answer. `final`: do not ask it again. */
 type Failed = { kind: 'failed'; reason: string; final: boolean }
-/** The answer to a question for a block. */
+/** A gateway's answer to a block request. */
 export type BlockAnswer = { kind: 'block'; bytes: Uint8Array } | { kind: 'missing' } | Failed
-/** How large a block is, in the words of who has it. */
+/** A gateway's answer to a size request. The size is not verified. */
 export type SizeAnswer = { kind: 'size'; bytes: number } | { kind: 'missing' } | Failed
 
 const LONGEST_BLOCK = 4 * 1024 * 1024
@@ -31,11 +31,11 @@ const MOST_REDIRECTS = 3
 const REQUESTS_PER_HOST = 16
 const TIMEOUT_MS = 10_000
 const UNREACHED = 'could not be reached'
-/** Statuses by which gateways say that they cannot find it. */
-const NOT_THERE = new Set([404, 410, 412])
-const NOT_NOW = new Set([408, 425, 429])
+/** Statuses that mean "not found". */
+const NOT_FOUND = new Set([404, 410, 412])
+const RETRYABLE = new Set([408, 425, 429])
 
-/** Gets single blocks from trustless HTTP gateways, and checks them. The caller closes it. */
+/** Fetches single blocks from trustless HTTP gateways and verifies them. The caller closes it. */
 export class GatewayClient {
   readonly #trusted: ReadonlySet<string>
   readonly #allowPrivate: boolean
@@ -51,28 +51,27 @@ export class GatewayClient {
     this.#publicOnly = httpAgent({ connections: REQUESTS_PER_HOST, timeoutMs, lookup: lookupPublic })
   }
 
-  /** Whether a URL may be asked, as far as can be told without looking up its name. */
+  /** Returns whether the client may request a URL, before any name lookup. */
   isAllowed(url: URL): boolean {
     if (!/^https?:$/.test(url.protocol) || url.username !== '' || url.password !== '') return false
     if (this.#isAnywhere(url)) return true
     return !namesPrivateHost(url)
   }
 
-  /**
-   * Asks the gateway at `base` for a block. Rejects only if `signal` aborts.
-   */
+  /** Requests a block from the gateway at `base`. Rejects only if `signal` aborts. */
   get(base: URL, cid: CID, signal: AbortSignal): Promise<BlockAnswer> {
     return this.#ask(base, cid, { method: 'GET', signal }, response => readBlock(response, cid))
   }
 
   /**
-   * Asks the gateway at `base` how large a block is; one that does not tell has to send it. Rejects only if `signal` aborts.
+   * Requests the size of a block. Fetches the block if the gateway does not state its length. Rejects only if `signal`
+   * aborts.
    */
   async size(base: URL, cid: CID, signal: AbortSignal): Promise<SizeAnswer> {
-    const told = await this.#ask<SizeAnswer>(base, cid, { method: 'HEAD', signal }, async response =>
+    const stated = await this.#ask<SizeAnswer>(base, cid, { method: 'HEAD', signal }, async response =>
       readSize(response),
     )
-    if (told.kind !== 'size' || told.bytes >= 0) return told
+    if (stated.kind !== 'size' || stated.bytes >= 0) return stated
     const answer = await this.get(base, cid, signal)
     return answer.kind === 'block' ? { kind: 'size', bytes: answer.bytes.length } : answer
   }
@@ -89,7 +88,7 @@ export class GatewayClient {
     } catch (error) {
       how.signal.throwIfAborted()
       if (!isPrivate(error)) return { kind: 'failed', ...reasonOf(error) }
-      // The reason reaches the account, which is not to learn which names the network has inside.
+      // The account sees the reason, and must not learn which internal names exist.
       this.#onPrivate(base)
       return { kind: 'failed', reason: UNREACHED, final: true }
     }
@@ -113,7 +112,8 @@ export class GatewayClient {
       if (response.statusCode < 300 || response.statusCode >= 400) return read(response)
       discard(response)
       if (redirects === MOST_REDIRECTS) return { kind: 'failed', reason: 'redirects too often', final: true }
-      if (typeof location !== 'string' || !URL.canParse(location, url.href)) return failed('redirects nowhere')
+      if (typeof location !== 'string' || !URL.canParse(location, url.href))
+        return failed('redirects without a valid location')
       url = new URL(location, url)
     }
   }
@@ -127,26 +127,26 @@ async function readBlock(response: Dispatcher.ResponseData, cid: CID): Promise<B
   const { statusCode: status, body } = response
   if (status !== 200) return refused(response)
   const bytes = await wholeUpTo(body, LONGEST_BLOCK)
-  if (bytes === null) return { kind: 'failed', reason: 'sent more than a block may have', final: true }
+  if (bytes === null) return { kind: 'failed', reason: 'sent more than the largest block', final: true }
   if (await matches(cid.multihash.bytes, bytes)) return { kind: 'block', bytes }
   return { kind: 'failed', reason: 'sent the bytes of another block', final: true }
 }
 
-/** -1 bytes where that is not told. */
+/** Returns the stated size; -1 bytes if it is missing. */
 function readSize(response: Dispatcher.ResponseData): SizeAnswer {
   if (response.statusCode !== 200) return refused(response)
   discard(response)
   const length = Number(response.headers['content-length'] ?? -1)
   if (!Number.isSafeInteger(length)) return { kind: 'size', bytes: -1 }
-  if (length > LONGEST_BLOCK) return { kind: 'failed', reason: 'has more than a block may have', final: true }
+  if (length > LONGEST_BLOCK) return { kind: 'failed', reason: 'states a size above the largest block', final: true }
   return { kind: 'size', bytes: length }
 }
 
 function refused(response: Dispatcher.ResponseData): { kind: 'missing' } | Failed {
   const { statusCode: status } = response
   discard(response)
-  if (NOT_THERE.has(status)) return { kind: 'missing' }
-  return { kind: 'failed', reason: `HTTP ${status}`, final: status < 500 && !NOT_NOW.has(status) }
+  if (NOT_FOUND.has(status)) return { kind: 'missing' }
+  return { kind: 'failed', reason: `HTTP ${status}`, final: status < 500 && !RETRYABLE.has(status) }
 }
 
 function discard({ body }: Dispatcher.ResponseData): void {

@@ -2,15 +2,15 @@ import type { LookupFunction } from 'node:net'
 import type { Dispatcher } from 'undici'
 
 export interface HttpAgentOptions {
-  /** To one origin at a time. */
+  /** Connections per origin. */
   connections: number
-  /** How long the head of an answer may take once all is sent, and how long go by between two parts of its body. */
+  /** Timeout for the headers after the request is sent, and between two chunks of the body, in ms. */
   timeoutMs: number
-  /** How names are looked up, in place of the system's way. */
+  /** Replaces the system's name lookup. */
   lookup?: LookupFunction | undefined
 }
 
-/** As undici takes them, whose types know fewer bodies than it does. */
+/** Request options of undici. Its own types allow fewer bodies than it accepts. */
 interface RequestOptions {
   method: string
   headers: Readonly<Record<string, string>>
@@ -18,18 +18,22 @@ interface RequestOptions {
   signal: AbortSignal
 }
 
-/** Requests over connections of its own, which are kept for a while. The caller closes it. */
+/** An HTTP client with its own connections, kept alive for a while. The caller closes it. */
 export interface HttpAgent {
-  /** Follows no redirect. The body of the answer has to be read, or destroyed. @throws what undici does */
+  /**
+   * Sends a request. Does not follow redirects. The caller must read or destroy the body of the answer.
+   *
+   * @throws errors of undici
+   */
   request(url: string | URL, options: RequestOptions): Promise<Dispatcher.ResponseData>
-  /** Ends what is under way. */
+  /** Aborts all open requests. */
   close(): Promise<void>
 }
 
 /**
- * A body that tells what it has thrown: why a request's body ended is more than that it did.
+ * Wraps a request body and reports the error that it throws, which undici does not pass on.
  *
- * @param onFailure called before whoever reads it is told
+ * @param onFailure called before the reader gets the error
  */
 export async function* watchedBody(
   body: AsyncIterable<Uint8Array>,
@@ -46,7 +50,7 @@ export async function* watchedBody(
 const CONNECT_TIMEOUT_MS = 5_000
 const KEEP_ALIVE_MS = 4_000
 
-/** Undici is loaded with the first request: most engines never send one. */
+/** Creates an agent. Undici is loaded at the first request, because most engines never send one. */
 export function httpAgent({ connections, timeoutMs, lookup }: HttpAgentOptions): HttpAgent {
   const load = async () => {
     const { Agent, request } = await import('undici')

@@ -1,6 +1,6 @@
 import { BlockList, isIP } from 'node:net'
 
-/** Networks that are not the public internet: this host, private and link-local ones, and those with a special use. */
+/** Networks outside the public internet: this host, private, link-local and special-use ones. */
 const RESERVED_IPV4: ReadonlyArray<[string, number]> = [
   ['0.0.0.0', 8],
   ['10.0.0.0', 8],
@@ -19,7 +19,7 @@ const RESERVED_IPV4: ReadonlyArray<[string, number]> = [
   ['240.0.0.0', 4],
 ]
 
-/** All of IPv6 that is not global unicast, and the parts of that which reach IPv4 hosts or nobody. */
+/** Global unicast addresses. Those below it that reach IPv4 hosts, or no host, are excluded again. */
 const PUBLIC_IPV6: readonly [string, number] = ['2000::', 3]
 const RESERVED_IPV6: ReadonlyArray<[string, number]> = [
   ['2001::', 23],
@@ -33,7 +33,7 @@ for (const [network, prefix] of RESERVED_IPV6) reserved.addSubnet(network, prefi
 const publicIpv6 = new BlockList()
 publicIpv6.addSubnet(...PUBLIC_IPV6, 'ipv6')
 
-/** Whether an IP address is anything but one of the public internet; true also for what is not an address. */
+/** Returns whether an IP address is outside the public internet. Returns true for text that is not an address. */
 export function isPrivateAddress(address: string): boolean {
   const version = isIP(address)
   if (version === 4) return reserved.check(address, 'ipv4')

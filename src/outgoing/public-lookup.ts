@@ -2,19 +2,22 @@ import { lookup as systemLookup } from 'node:dns'
 import { isIP, type LookupFunction } from 'node:net'
 import { isPrivateAddress } from './private-address.ts'
 
-/** Thrown where a host is at an address that it must not be at. */
+/** Thrown for a host with a forbidden address. */
 export class PrivateAddressError extends Error {
   override readonly message = 'the name leads to a private address'
 }
 
-/** Whether a URL names a host that is not on the public internet, as far as can be told without looking it up. */
+/** Returns whether a URL names a host outside the public internet, before any name lookup. */
 export function namesPrivateHost(url: URL): boolean {
   const host = url.hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '')
   if (host === 'localhost' || host.endsWith('.localhost')) return true
   return isIP(host) !== 0 && isPrivateAddress(host)
 }
 
-/** Checks every address at the moment of connecting, so that a name cannot point elsewhere a second later. */
+/**
+ * Looks up public addresses only. Checks them at the time of connecting, so that a name cannot change its address after
+ * the check.
+ */
 export const lookupPublic = publicLookup(systemLookup as LookupFunction)
 
 export function publicLookup(lookup: LookupFunction): LookupFunction {

@@ -3,7 +3,7 @@ import { HoldfastError } from '../domain/errors.ts'
 import { httpAgent } from './http-agent.ts'
 import { lookupPublic, namesPrivateHost, PrivateAddressError } from './public-lookup.ts'
 
-/** What is sent to an address that somebody has named. */
+/** A webhook request to an account's URL. */
 export interface WebhookRequest {
   url: string
   headers: Readonly<Record<string, string>>
@@ -11,13 +11,13 @@ export interface WebhookRequest {
   signal: AbortSignal
 }
 
-/** Posts to addresses that accounts have named. The caller closes it. */
+/** Sends webhook requests to the URLs of accounts. The caller closes it. */
 export interface WebhookSender {
   /**
-   * The status of the answer, which is not read any further.
+   * Sends a request. Returns the status of the answer and ignores its body. A private address gives the same error as
+   * an unreachable one, so that no account learns which internal names exist. The cause says which it was.
    *
-   * @throws HoldfastError `UNAVAILABLE` if nobody is there, or does not answer in time. A private address reads like nobody
-   * there, so that no account learns which names a network has inside; the cause says which it was.
+   * @throws HoldfastError `UNAVAILABLE` if the host is unreachable or does not answer in time
    */
   send(request: WebhookRequest): Promise<number>
   close(): Promise<void>
@@ -26,7 +26,7 @@ export interface WebhookSender {
 const CONNECTIONS_EACH = 2
 const TIMEOUT_MS = 10_000
 
-/** @param options.lookup how names are looked up, in place of the system's way and its check */
+/** @param options.lookup replaces the system's lookup and its check */
 export function openWebhookSender({
   allowPrivate,
   lookup = lookupPublic,

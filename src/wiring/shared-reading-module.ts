@@ -4,7 +4,7 @@ import { answerCalls } from '../concurrency/port-calls.ts'
 import { MOST_HOLDERS, type SlotTable } from '../concurrency/slot-rows.ts'
 import { DATABASE, TAKEDOWNS } from '../disk/file-names.ts'
 import { HoldfastError } from '../domain/errors.ts'
-import { alone, answersFrom } from '../gateway/source/asked-content.ts'
+import { ownMemory, answersFrom } from '../gateway/source/asked-content.ts'
 import { NetworkContent } from '../gateway/source/network-content.ts'
 import type { ReadingData, SharedReading } from '../gateway/source/shared-reading.ts'
 import { cidOfText } from '../ipld/cid.ts'
@@ -111,7 +111,7 @@ function answer(
     read: async ({ backend, cid }: { backend: number; cid: string }, signal: AbortSignal): Promise<Uint8Array> => {
       const reader = clusters.registry.readerOf(backend)
       if (reader === null) throw new HoldfastError('NOT_FOUND', `block ${cid} is not here`)
-      return alone(await reader.read(cidOfText(cid), { signal }))
+      return ownMemory(await reader.read(cidOfText(cid), { signal }))
     },
     arrival: (cid: string) => gateway.arrivalOf(cidOfText(cid)),
     damaged: ({ cid, reason }: { cid: string; reason: string }) => {

@@ -63,7 +63,7 @@ function form(content: string, name: string): FormData {
   return body
 }
 
-test('the log tells who uploaded what, from where and with which key', async () => {
+test('the log line of an upload has account, key, client and CID', async () => {
   const body = new FormData()
   body.append('file', new Blob(['x'.repeat(5_000)]))
   const answer = await ask('/api/v3/files', { method: 'POST', body, headers: { 'x-api-key': key.secret } })
@@ -79,7 +79,7 @@ test('the log tells who uploaded what, from where and with which key', async () 
   expect(JSON.stringify(lines)).not.toContain(key.secret)
 })
 
-test('reads are told of alike, pages with their bytes', async () => {
+test('the log line of a read has the bytes sent', async () => {
   const headers = { 'x-api-key': key.secret }
   const made = await ask('/api/v3/files/directory-dag', { method: 'POST', body: form('hello', 'd/a.txt'), headers })
   const { dagCid } = (await made.json()) as { dagCid: string }
@@ -96,7 +96,7 @@ test('reads are told of alike, pages with their bytes', async () => {
   expect(lines.findLast(line => line.method === 'HEAD')).toMatchObject({ status: 200, bytes: 0 })
 })
 
-test('archives are told of once they have gone out, with what went out of them', async () => {
+test('the log line of an archive follows its end, with bytes sent', async () => {
   const headers = { 'x-api-key': key.secret }
   const made = await ask('/api/v3/files/directory-dag', { method: 'POST', body: form('hello', 'd/a.txt'), headers })
   const { dagCid } = (await made.json()) as { dagCid: string }
@@ -109,7 +109,7 @@ test('archives are told of once they have gone out, with what went out of them',
   }
 })
 
-test('so is what the API makes while it is sent', async () => {
+test('the log line of a streamed API answer follows its end', async () => {
   const boss = await engine.accounts.create({ email: 'boss@example.org', plan: 'unlimited', role: 'owner' })
   const { secret } = await engine.keys.create(boss.id, { name: 'owner', scopes: SCOPES })
   const headers = { 'x-api-key': secret, accept: 'application/x-ndjson' }
@@ -119,7 +119,7 @@ test('so is what the API makes while it is sent', async () => {
   await vi.waitFor(() => expect(about('/admin/v1/verify')).toMatchObject({ status: 200, bytes: text.length }))
 })
 
-test('of an answer that its client leaves, on any host, what it took is told', async () => {
+test('the log line of an aborted answer has the bytes sent', async () => {
   const file = Buffer.alloc(3 * 1024 * 1024, 'x')
   const { record } = await engine.pins.upload(file, { account })
   const path = `/ipfs/${record.cid}`
@@ -137,7 +137,7 @@ test('of an answer that its client leaves, on any host, what it took is told', a
   expect(about(path)).toMatchObject({ status: 200, bytes: 0 })
 })
 
-test('refusals are told of and counted by their code, failed logins by themselves', async () => {
+test('refusals are logged and counted by code, and failed logins separately', async () => {
   await ask('/api/v3/users/me', { headers: { 'x-api-key': 'nobody’s'.slice(0, 6) } })
   expect(about('/api/v3/users/me')).toMatchObject({ status: 401, code: 'INVALID_API_KEY', account: null, key: null })
   await ask('/ipfs/bafkreifljrjcnysaahmfdv755prppgtnjbtfor7oukwigl6c3y4q4vmvcm')

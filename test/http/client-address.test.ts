@@ -23,7 +23,7 @@ test.each<[header: string | undefined, proxies: number, client: string | undefin
   expect(clientAddress(PEER, header, proxies)).toBe(client)
 })
 
-test('what the client puts in front changes nothing', () => {
+test('entries that the client adds have no effect', () => {
   const proxied = fc.array(fc.ipV4(), { minLength: 1, maxLength: 4 })
   fc.assert(
     fc.property(fc.string(), proxied, (forged, added) => {
@@ -41,6 +41,6 @@ test.each([
   ['::1', '0:0:0:0::/64'],
   ['fe80::1%eth0', 'fe80:0:0:0::/64'],
   [undefined, 'unknown'],
-])('%s shares as %s', (address, share) => {
+])('%s shares limits as %s', (address, share) => {
   expect(shareOf(address)).toBe(share)
 })

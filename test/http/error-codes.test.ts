@@ -13,7 +13,7 @@ const source = readFileSync(new URL('../../src/domain/errors.ts', import.meta.ur
 const codes = [...source.matchAll(/^ {2}\| '(\w+)'$/gm)].map(([, code]) => code as ErrorCode)
 
 describe('the error table', () => {
-  test('has a status and a reason phrase for every code, and no other codes', () => {
+  test('has a status and reason phrase for exactly the known codes', () => {
     expect(codes.length).toBeGreaterThan(25)
     expect(Object.keys(ERROR_TABLE).toSorted()).toEqual(codes.toSorted())
     for (const code of codes) {
@@ -37,7 +37,7 @@ describe('the error table', () => {
     })
   })
 
-  test('an unknown error says nothing of the inside, and names the request', () => {
+  test('an unknown error reveals nothing and names the request', () => {
     const answer = body(new Error('EACCES: /var/lib/secret', { cause: new Error('more') }))
     expect(answer).toMatchObject({ error: 'Internal Server Error', code: 'INTERNAL_ERROR', requestId: 'request-1' })
     expect(JSON.stringify(answer)).not.toContain('secret')
@@ -45,7 +45,7 @@ describe('the error table', () => {
     expect(JSON.stringify(body(new HoldfastError('DATA_DIR_UNUSABLE', '/var/lib/secret')))).not.toContain('secret')
   })
 
-  test.each(['ENOSPC', 'EDQUOT', 'SQLITE_FULL'])('%s anywhere below means that the storage is full', code => {
+  test.each(['ENOSPC', 'EDQUOT', 'SQLITE_FULL'])('%s in the causes means that the storage is full', code => {
     const full = Object.assign(new Error('no space'), { code })
     const wrapped = new HoldfastError('INTERNAL_ERROR', 'writing failed', {
       cause: new Error('write', { cause: full }),
@@ -54,7 +54,7 @@ describe('the error table', () => {
     expect(body(full).code).toBe('STORAGE_FULL')
   })
 
-  test('headers that belong to a code', () => {
+  test('codes have their headers', () => {
     const headers = (error: HoldfastError) => errorResponse(error, 'r').headers
     expect(headers(new HoldfastError('INVALID_API_KEY', 'x'))['www-authenticate']).toBe('Bearer')
     expect(headers(new HoldfastError('UNAVAILABLE', 'x'))['retry-after']).toMatch(/^\d+$/)

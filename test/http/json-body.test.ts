@@ -34,24 +34,24 @@ describe('a JSON body', () => {
     ['values', `{"origins" : [${'1,'.repeat(10_000)}1]}`, 'field "origins"'],
     ['empty arrays', `{"x":[${'[],'.repeat(10_000)}[]]}`, 'field "x"'],
     ['objects of one key', `[${Array.from({ length: 10_000 }, (_, i) => `{"${i}":1}`).join()}]`, ''],
-  ])('with more %s is refused, and the field is named', (_, text, field) => {
+  ])("with more %s is refused with the field's name", (_, text, field) => {
     expect(refusal(text)?.code).toBe('VALIDATION')
     expect(refusal(text)?.message).toMatch(new RegExp(`^${field}.* must not have more than`))
   })
 
-  test('counts what stands in texts for nothing', () => {
+  test('ignores punctuation in strings', () => {
     const text = JSON.stringify({ a: `\\"${'{[:,'.repeat(20_000)}`, b: '\\' })
     expect(parse(text)).toEqual(JSON.parse(text))
   })
 
-  test('that is malformed is refused', () => {
+  test('is refused if malformed', () => {
     for (const text of ['{', '}', ']]]]', '{"a":', '"', '\\', ':', '{"a":1,}', 'nul', '[1 2]', '"\ud800'.slice(0, 1)]) {
       expect(refusal(text)?.code, text).toBe('VALIDATION')
     }
     expect(() => parseJson(Buffer.from([0x22, 0xff, 0x22]), 'the body')).toThrow('not valid JSON')
   })
 
-  test('is read no further than it may be long', async () => {
+  test('is read only up to its limit', async () => {
     let given = 0
     async function* body(): AsyncGenerator<Uint8Array> {
       for (; given < 100; given++) yield Buffer.alloc(1_000, ' ')

@@ -11,7 +11,7 @@ interface ReadPart {
   content: Buffer
 }
 
-/** A chunk is good until the next one is asked for. */
+/** Each chunk is valid until the next is requested. */
 async function* chunksOf(bytes: Uint8Array, size: number): AsyncGenerator<Uint8Array> {
   for (let at = 0; at < bytes.length; at += size) {
     const chunk = Uint8Array.prototype.slice.call(bytes, at, at + size)
@@ -29,7 +29,7 @@ function form(bytes: Uint8Array | string, contentType: string, chunkSize = 64 * 
   }
 }
 
-/** Whether a form comes in pieces or is here whole, the same is read of it. */
+/** Reads a form both streamed and buffered, and checks that the results are equal. */
 async function readAll(request: ReturnType<typeof form>, limits: FormLimits = defaultFormLimits): Promise<ReadPart[]> {
   const streamed = await readStreamed(request, limits).catch((error: unknown) => ({ error }))
   expect(readWhole(request, limits)).toEqual(streamed)
@@ -72,12 +72,12 @@ async function refusal(request: ReturnType<typeof form>, limits?: FormLimits): P
   return 'accepted'
 }
 
-describe('forms that the platform itself writes', () => {
-  // A FormData of the platform sends names as browsers do; a lone CR or LF in a name would be normalised by it.
+describe('forms encoded by the platform', () => {
+  // The platform's FormData encodes names like a browser. It would normalise a lone CR or LF in a name.
   const name = fc.string({ unit: 'binary', minLength: 1, maxLength: 60 }).filter(text => !/[\r\n\0]|%22/.test(text))
   const wellFormed = name.map(text => text.toWellFormed())
 
-  test('come back byte for byte, with names and order, however the body is cut', async () => {
+  test('have the same parts after parsing at every split', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(fc.record({ name: wellFormed, filename: wellFormed, bytes: fc.uint8Array({ maxLength: 300 }) }), {
@@ -99,7 +99,7 @@ describe('forms that the platform itself writes', () => {
     )
   })
 
-  test('content that nearly is a delimiter stays content', async () => {
+  test('keep content that resembles a delimiter', async () => {
     const pieces = fc.array(fc.constantFrom('\r', '\n', '-', '\r\n', '\r\n-', '\r\n--', '\r\n--a', '--b', 'b', 'x'))
     await fc.assert(
       fc.asyncProperty(pieces, fc.integer({ min: 1, max: 20 }), async (words, chunkSize) => {
@@ -134,7 +134,7 @@ describe('names', () => {
     expect(parts).toEqual([{ name: 'file', filename, isFile: true, content: Buffer.from('x') }])
   })
 
-  test('a field has no file name, and octets are a file without one', async () => {
+  test('a field has no file name, and octets count as a file', async () => {
     const body = part('name="cl"', 'cl1-eu') + part('name="c"', 'x', 'Content-Type: application/octet-stream\r\n')
     const parts = await readAll(form(`${body}--b--`, TYPE))
     expect(parts.map(({ name, filename, isFile }) => ({ name, filename, isFile }))).toEqual([
@@ -144,10 +144,10 @@ describe('names', () => {
   })
 })
 
-describe('malformed forms are refused and never hang', () => {
+describe('malformed forms are refused', () => {
   const whole = `${part('name="file"; filename="f"', 'content')}--b--\r\n`
 
-  test('cut anywhere before the closing boundary', async () => {
+  test('truncated at any byte before the closing boundary', async () => {
     const end = whole.indexOf('--b--') + '--b--'.length
     for (let length = 0; length < end; length++) {
       expect(await refusal(form(whole.slice(0, length), TYPE)), `${length} bytes`).toMatch(/^VALIDATION: /)
@@ -157,8 +157,8 @@ describe('malformed forms are refused and never hang', () => {
 
   test.each([
     ['application/json', 'UNSUPPORTED_MEDIA_TYPE'],
-    ['multipart/form-data', 'VALIDATION: Content-Type names no multipart boundary'],
-    ['multipart/form-data; boundary=', 'VALIDATION: Content-Type names no multipart boundary'],
+    ['multipart/form-data', 'VALIDATION: Content-Type has no multipart boundary'],
+    ['multipart/form-data; boundary=', 'VALIDATION: Content-Type has no multipart boundary'],
     ['multipart/form-data; boundary=other', 'VALIDATION: the form ends before its closing boundary'],
     [`multipart/form-data; x=y; boundary=${'x'.repeat(201)}`, 'VALIDATION: the multipart boundary'],
   ])('Content-Type %.40s', async (contentType, expected) => {
@@ -187,14 +187,14 @@ describe('malformed forms are refused and never hang', () => {
     expect(await refusal(form(body, TYPE))).toMatch(/^VALIDATION: /)
   })
 
-  test('names with raw quotes, as some clients send them, are told how quotes are written', async () => {
+  test('raw quotes in a name give an error that explains escapes', async () => {
     const quoted = part('name="file"; filename="a "b" c.txt"', 'x')
-    expect(await refusal(form(`${quoted}--b--`, TYPE))).toContain('a quote in a name written as %22')
+    expect(await refusal(form(`${quoted}--b--`, TYPE))).toContain('write a quote in a name as %22')
     const written = part('name="file"; filename="a %22b%22 c.txt"', 'x')
     expect(await refusal(form(`${written}--b--`, TYPE))).toBe('accepted')
   })
 
-  test('limits on parts, headers and padding', async () => {
+  test('too many parts, or too long headers or padding', async () => {
     const limits = { maxParts: 2, maxHeaderBytes: 200, maxPaddingBytes: 100 }
     const field = part('name="a"', 'x')
     expect(await refusal(form(`${field.repeat(2)}--b--`, TYPE), limits)).toBe('accepted')
@@ -207,7 +207,7 @@ describe('malformed forms are refused and never hang', () => {
 })
 
 describe('reading one part at a time', () => {
-  test('nothing is read before it is asked for, and no further than that needs', async () => {
+  test('reads only the bytes that the consumer needs', async () => {
     let pulled = 0
     async function* body(): AsyncGenerator<Uint8Array> {
       for (const text of [part('name="a"; filename="a"', 'first'), part('name="b"; filename="b"', 'second'), '--b--']) {
@@ -224,7 +224,7 @@ describe('reading one part at a time', () => {
     await parts.return()
   })
 
-  test('content that is not read, or only in part, is skipped', async () => {
+  test('skips unread content', async () => {
     const body = `${part('name="a"; filename="a"', 'x'.repeat(1000))}${part('name="b"', 'second')}--b--`
     const seen: string[] = []
     for await (const one of readForm(form(body, TYPE, 7))) {
@@ -234,7 +234,7 @@ describe('reading one part at a time', () => {
     expect(seen).toEqual(['second'])
   })
 
-  test('stopping early releases the body', async () => {
+  test('releases the body if the consumer stops', async () => {
     let released = false
     async function* body(): AsyncGenerator<Uint8Array> {
       try {
@@ -248,7 +248,7 @@ describe('reading one part at a time', () => {
     expect(released).toBe(true)
   })
 
-  test('what the body throws comes out of the content', async () => {
+  test('passes errors of the body to the content', async () => {
     const gone = new Error('client gone')
     async function* body(): AsyncGenerator<Uint8Array> {
       yield Buffer.from('--b\r\nContent-Disposition: form-data; name="a"\r\n\r\nsome')
@@ -257,7 +257,7 @@ describe('reading one part at a time', () => {
     await expect(readStreamed({ body: body(), header: () => TYPE })).rejects.toBe(gone)
   })
 
-  test('text fields are capped and must be UTF-8', async () => {
+  test('limits text fields and requires UTF-8', async () => {
     const read = async (bytes: Buffer): Promise<string> => {
       const head = Buffer.from('--b\r\nContent-Disposition: form-data; name="cl"\r\n\r\n')
       for await (const one of readForm(form(Buffer.concat([head, bytes, Buffer.from('\r\n--b--')]), TYPE))) {
@@ -270,7 +270,7 @@ describe('reading one part at a time', () => {
     await expect(read(Buffer.from([0xff, 0xfe]))).rejects.toThrow('"cl" is not valid UTF-8')
   })
 
-  test('ten thousand files in one form', async () => {
+  test('reads ten thousand files in one form', async () => {
     const body = Buffer.from(`${part('name="files"; filename="d/f.txt"', 'content').repeat(10_000)}--b--`)
     let count = 0
     for await (const one of readForm(form(body, TYPE))) {

@@ -42,7 +42,7 @@ interface Line {
   fields: Record<string, unknown>
 }
 
-/** An API with a few routes of its own; `principal` is who everybody with a credential is. */
+/** An API with a few test routes. Every credential belongs to `principal`. */
 function apiOf(
   routes: readonly Route[],
   options: { kind?: Credential['kind']; requests?: number; failures?: number } = {},
@@ -91,7 +91,7 @@ function get(
   }
 }
 
-/** Each piece is good until the next one is asked for. */
+/** Each piece is valid until the next is requested. */
 async function* bytes(...texts: string[]): AsyncGenerator<Uint8Array> {
   for (const text of texts) {
     const piece = Buffer.from(text)
@@ -138,7 +138,7 @@ describe('the request log', () => {
     expect(JSON.stringify(lines)).not.toContain(SECRET)
   })
 
-  test('what is not authenticated has no source, what is not routed no route', async () => {
+  test('has no source without a credential, and no route without match', async () => {
     const { api, lines } = apiOf([fine])
     await api(get('/nowhere', { headers: {} }))
     await api(get('/fine/x', { headers: {} }))
@@ -148,14 +148,14 @@ describe('the request log', () => {
     ])
   })
 
-  test('bytes of the request are those that were read', async () => {
+  test('has the request bytes that were read', async () => {
     const { api, lines } = apiOf([body])
     await api(get('/body', { method: 'POST', body: bytes('{"a":', '"é"}') }))
     expect(lines[0]?.fields.bytesIn).toBe(10)
   })
 })
 
-test('the work of a request bears the name of its route', async () => {
+test('the work of a request has the name of its route', async () => {
   const handler = () => jsonResponse(200, { work: currentWork() })
   const { api } = apiOf([{ method: 'GET', path: '/named/:what', access: 'public', handler }])
   const answer = await underName('not known yet', () => api(get('/named/thing')))
@@ -163,7 +163,7 @@ test('the work of a request bears the name of its route', async () => {
 })
 
 describe('failures', () => {
-  test('an unknown error is a 500 that names the request, and is logged whole', async () => {
+  test('an unknown error is a 500 with the request id, logged completely', async () => {
     const failure = new Error('no such table: records')
     const handler = (): never => {
       throw failure
@@ -180,7 +180,7 @@ describe('failures', () => {
     expect(lines).toMatchObject([{ level: 'error', fields: { err: failure, status: 500 } }])
   })
 
-  test('when the client has gone nothing is answered', async () => {
+  test('a disconnected client gets no answer', async () => {
     const gone = new AbortController()
     const handler = async (): Promise<never> => {
       gone.abort()
@@ -203,7 +203,7 @@ describe('failures', () => {
     expect(String(answer.body)).toContain(how)
   })
 
-  test('a body that is here whole is counted and checked as any other', async () => {
+  test('a buffered body is counted and checked like a stream', async () => {
     const whole: Route = {
       ...{ method: 'POST', path: '/whole', access: 'authenticated' },
       handler: async ({ request }: RequestContext) => jsonResponse(200, { body: String(await request.arrived?.()) }),
@@ -230,7 +230,7 @@ describe('failures', () => {
     expect(lines[0]?.fields.bytesIn).toBe(5)
   })
 
-  test('a Content-Length that is no number is a 400', async () => {
+  test('a non-numeric Content-Length is a 400', async () => {
     const { api } = apiOf([body])
     const answer = await api(
       get('/body', { method: 'POST', headers: { authorization: SECRET, 'content-length': 'x' } }),
@@ -249,7 +249,7 @@ describe('the order of checks', () => {
     },
   }
 
-  test('route, credential, rate limit, scope, handler', async () => {
+  test('is route, credential, rate limit, scope, handler', async () => {
     const { api } = apiOf([needsWrite], { requests: 1 })
     const status = async (more: Parameters<typeof get>[1]) => (await api(get('/write', more))).status
     expect(await status({ method: 'PUT', headers: {} })).toBe(405)
@@ -258,7 +258,7 @@ describe('the order of checks', () => {
     expect(await status({ method: 'POST' })).toBe(429)
   })
 
-  test('malformed requests count against an address, good ones pass', async () => {
+  test('malformed requests count against an address, valid ones do not', async () => {
     const malformed: Route = {
       ...{ method: 'POST', path: '/malformed/:code', access: 'public' },
       handler: ({ param }: RequestContext) => {
@@ -277,7 +277,7 @@ describe('the order of checks', () => {
     expect((await api(get('/fine/x', { remoteAddress: '10.0.0.1' }))).status).toBe(200)
   })
 
-  test('of refused credentials only bad ones count against an address', async () => {
+  test('wrong credentials count against an address, other refused ones do not', async () => {
     const { api } = apiOf([fine])
     const status = async (headers: Record<string, string>, remoteAddress = '10.0.0.1') =>
       (await api(get('/fine/x', { headers, remoteAddress }))).status
@@ -291,7 +291,7 @@ describe('the order of checks', () => {
   })
 })
 
-test('a request that another node passes on is not counted again', async () => {
+test('a forwarded request is not counted again', async () => {
   const passedOn = { node: 'b', to: 'a', requestId: 'of b', client: '192.0.2.1', scheme: null, host: null }
   const { api } = apiOf([fine], { requests: 1 })
   const path = '/fine/:what'

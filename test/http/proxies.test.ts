@@ -25,7 +25,7 @@ interface Served {
   warnings: string[]
   /** Pins the text. Returns its CID. */
   upload(text: string): Promise<string>
-  /** The port of the metrics' own server. */
+  /** Port of the separate metrics server. */
   metricsPort: number
 }
 
@@ -72,7 +72,7 @@ async function get(port: number, path: string, headers: Record<string, string>) 
 }
 
 describe('the metrics', () => {
-  test('are for who is on this machine, asks for it by its own name, and comes without a proxy', async () => {
+  test('are for local clients with a local name and without proxy', async () => {
     const { get } = await serve({})
     for (const host of ['localhost', 'LOCALHOST:4100', '127.0.0.1:1', '127.1.2.3', '[::1]:4100', hostname()]) {
       expect((await get('/metrics', { host })).status, host).toBe(200)
@@ -85,12 +85,12 @@ describe('the metrics', () => {
     }
   })
 
-  test('are for nobody on this machine once proxies are trusted, nor where nobody is meant', async () => {
+  test('are not for local clients if proxies are trusted', async () => {
     expect((await (await serve({ trustedProxies: 1 })).get('/metrics')).status).toBe(404)
     expect((await (await serve({}, { metricsFor: 'nobody' })).get('/metrics')).status).toBe(404)
   })
 
-  test('are for who has the token, through whatever proxy', async () => {
+  test('are for clients with the token, also through proxies', async () => {
     const { get } = await serve({ trustedProxies: 1 }, { metricsFor: 'nobody', metricsToken: 'the-right-token-of-it' })
     const status = async (authorization: string) =>
       (await get('/metrics', { authorization, 'x-forwarded-for': '203.0.113.9', host: 'pins.example' })).status
@@ -100,7 +100,7 @@ describe('the metrics', () => {
     expect(await status('')).toBe(404)
   })
 
-  test('are never on a host name of content, whoever asks', async () => {
+  test('are never on a host name of content', async () => {
     const readers: MetricsReaders = { metricsFor: 'all', metricsToken: 'the-right-token-of-it' }
     const { get, upload } = await serve({ gateway: { host: 'sites.example' }, trustedProxies: 1 }, readers)
     const host = `${await upload('a page')}.ipfs.sites.example`
@@ -116,7 +116,7 @@ describe('the metrics', () => {
     }
   })
 
-  test('have a server of their own, with nothing else on it', async () => {
+  test('have their own server without other routes', async () => {
     const { metricsPort } = await serve({ trustedProxies: 1 }, { metricsFor: 'nobody' })
     const answer = await get(metricsPort, '/metrics', { host: 'scraped.example' })
     expect([answer.status, answer.body.includes('holdfast_accounts 1')]).toEqual([200, true])
@@ -124,7 +124,7 @@ describe('the metrics', () => {
   })
 })
 
-describe('the host that was asked for', () => {
+describe('the requested host', () => {
   test.each([
     ['inner', undefined, 1, 'inner'],
     ['inner', 'outer', 0, 'inner'],
@@ -151,7 +151,7 @@ describe('the host that was asked for', () => {
   })
 })
 
-test('a proxy that is not configured is told of once', async () => {
+test('a proxy that is not configured is logged once', async () => {
   const { get, warnings } = await serve({})
   await get('/health')
   expect(warnings).toEqual([])
@@ -163,7 +163,7 @@ test('a proxy that is not configured is told of once', async () => {
   expect(trusted.warnings).toEqual([])
 })
 
-test('the scheme is what the outermost trusted proxy tells, and unknown behind a proxy that does not', async () => {
+test('the scheme comes from the outermost trusted proxy', async () => {
   const quiet = (): void => undefined
   const logger: Logger = { debug: quiet, info: quiet, warn: quiet, error: quiet }
   const schemeOf = async (

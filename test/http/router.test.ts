@@ -60,11 +60,11 @@ describe('router', () => {
     ['/api/v3/tokens/revoke/'],
     ['/api/v3/tokens/revoke/a/b'],
     ['*'],
-  ])('nothing at %s', path => {
+  ])('finds no route at %s', path => {
     expect(refusal('GET', path).code).toBe('NOT_FOUND')
   })
 
-  test('a wrong method names the right ones', () => {
+  test('a wrong method gives an error with the supported ones', () => {
     expect(refusal('GET', '/api/v3/files')).toEqual({ code: 'METHOD_NOT_ALLOWED', allow: 'POST, OPTIONS' })
     expect(refusal('PUT', '/api/v3')).toEqual({ code: 'METHOD_NOT_ALLOWED', allow: 'GET, HEAD, OPTIONS' })
   })
@@ -73,7 +73,7 @@ describe('router', () => {
     expect(found('DELETE', '/api/v3/tokens/revoke/a%00')).toBe('/api/v3/tokens/revoke/:name name=a%00')
   })
 
-  test('malformed percent-encoding is named', () => {
+  test('malformed percent-encoding gives an error with the parameter', () => {
     expect(() => router.match('DELETE', '/api/v3/tokens/revoke/%E0%A4')).toThrow('name in the path')
     expect(refusal('POST', '/api/v3/files/pin/%zz').code).toBe('VALIDATION')
   })

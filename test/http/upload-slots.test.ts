@@ -4,7 +4,7 @@ import type { ApiRequest, ApiResponse, Engine } from '../../src/index.ts'
 import { fileForm } from '../contract/world.ts'
 import { withEngine } from '../support/test-engine.ts'
 
-/** An upload whose body comes only once it is let through; `invited` tells that it was asked for. */
+/** An upload that sends its body only after `open`. `invited` is true once the engine requests the body. */
 function heldUpload(engine: Engine, secret: string, path = '/api/v3/files') {
   const { headers, body } = fileForm('content')
   const { promise: through, resolve: open } = Promise.withResolvers<void>()
@@ -25,7 +25,7 @@ function heldUpload(engine: Engine, secret: string, path = '/api/v3/files') {
   return upload
 }
 
-/** Lets what is under way go on, until `done`. */
+/** Lets pending work continue until `done`. */
 async function until(done: () => boolean): Promise<void> {
   for (let turns = 0; !done(); turns++) {
     expect(turns).toBeLessThan(10_000)
@@ -33,7 +33,7 @@ async function until(done: () => boolean): Promise<void> {
   }
 }
 
-test('uploads beyond the share of an account wait, then are told to return; another account goes on', async () => {
+test('excess uploads of one account wait, then get 503', async () => {
   await withEngine(
     async ({ engine, account, newAccount, clock }) => {
       const keyOf = async (id: string) => (await engine.keys.create(id, { name: 'k', scopes: ['files:write'] })).secret
@@ -58,7 +58,7 @@ test('uploads beyond the share of an account wait, then are told to return; anot
   )
 })
 
-test('an upload that trickles loses its place to another account, and says so', async () => {
+test('a slow upload loses its slot to another account', async () => {
   await withEngine(
     async ({ engine, account, newAccount, clock }) => {
       const keyOf = async (id: string) => (await engine.keys.create(id, { name: 'k', scopes: ['files:write'] })).secret

@@ -34,7 +34,7 @@ const answering = (handler: Handler, options?: Partial<GatewayClientOptions>) =>
   withServer(handler, base => ask(base, options))
 
 describe('a gateway', () => {
-  test('is asked for a raw block, which is checked', async () => {
+  test('receives a request for a raw block, and the block is verified', async () => {
     const seen: unknown[] = []
     const answer = await answering((request, response) => {
       seen.push(request.url, request.headers.accept)
@@ -52,7 +52,7 @@ describe('a gateway', () => {
     expect(answer).toMatchObject({ kind: 'block' })
   })
 
-  test.each([404, 410, 412])('says by %i that it does not have it', async status => {
+  test.each([404, 410, 412])('lacks the block if it answers %i', async status => {
     expect(await answering((_, response) => response.writeHead(status).end('no'))).toEqual({ kind: 'missing' })
   })
 
@@ -62,19 +62,19 @@ describe('a gateway', () => {
     [429, false],
     [403, true],
     [206, true],
-  ])('fails with %i, for good: %s', async (status, final) => {
+  ])('fails with %i, finally: %s', async (status, final) => {
     const answer = await answering((_, response) => response.writeHead(status).end('oops'))
     expect(answer).toEqual({ kind: 'failed', reason: `HTTP ${status}`, final })
   })
 
-  test('fails for good with other bytes, with fewer and with more', async () => {
+  test('fails finally with wrong, missing or extra bytes', async () => {
     const wrong = { kind: 'failed', reason: 'sent the bytes of another block', final: true }
     expect(await answering((_, response) => response.end('other'))).toEqual(wrong)
     expect(await answering((_, response) => response.end(block.bytes.subarray(1)))).toEqual(wrong)
     expect(await answering((_, response) => response.end(Buffer.concat([block.bytes, Buffer.of(0)])))).toEqual(wrong)
   })
 
-  test('is cut off when its body does not end', async () => {
+  test('is disconnected if its body does not end', async () => {
     let written = 0
     const answer = await answering((_, response) => {
       const piece = Buffer.alloc(64 * 1024)
@@ -84,11 +84,11 @@ describe('a gateway', () => {
       response.on('drain', more)
       more()
     })
-    expect(answer).toEqual({ kind: 'failed', reason: 'sent more than a block may have', final: true })
+    expect(answer).toEqual({ kind: 'failed', reason: 'sent more than the largest block', final: true })
     expect(written).toBeLessThan(64 * 1024 * 1024)
   })
 
-  test('may redirect three times, but not in a circle, nor nowhere', async () => {
+  test('may redirect three times, but not in a circle or without location', async () => {
     const redirecting = (hops: number): Handler => {
       let left = hops
       return (_, response) => {
@@ -100,10 +100,10 @@ describe('a gateway', () => {
     const circle = await answering(redirecting(Number.POSITIVE_INFINITY))
     expect(circle).toEqual({ kind: 'failed', reason: 'redirects too often', final: true })
     const nowhere = await answering((_, response) => response.writeHead(302).end())
-    expect(nowhere).toEqual({ kind: 'failed', reason: 'redirects nowhere', final: false })
+    expect(nowhere).toEqual({ kind: 'failed', reason: 'redirects without a valid location', final: false })
   })
 
-  test('that does not answer, or stops in the middle, is given up after a while, or by the signal', async () => {
+  test('fails by timeout or signal if it stops answering', async () => {
     const late = { kind: 'failed', reason: 'did not answer in time', final: false }
     expect(await answering(() => undefined, { timeoutMs: 100 })).toEqual(late)
     const stopping: Handler = (_, response) => response.write(block.bytes.subarray(0, 10))
@@ -116,7 +116,7 @@ describe('a gateway', () => {
     await expect(aborted).rejects.toThrow('no longer wanted')
   })
 
-  test('that is not there cannot be reached', async () => {
+  test('is unreachable if no server listens', async () => {
     const gone = await withServer(
       () => undefined,
       async base => base,
@@ -129,7 +129,7 @@ describe('a private address', () => {
   const strict = { allowPrivate: false }
   const refused = { kind: 'failed', reason: 'could not be reached', final: true }
 
-  test('is refused, by number and by name, without a connection', async () => {
+  test('is refused as a number or name, without a connection', async () => {
     let requests = 0
     const told: string[] = []
     const strict = { allowPrivate: false, onPrivate: ({ hostname }: URL) => void told.push(hostname) }
@@ -149,7 +149,7 @@ describe('a private address', () => {
     )
   })
 
-  test('is allowed for a configured gateway, but not as the end of its redirect', () =>
+  test('is allowed for a configured gateway, but not for its redirects', () =>
     withServer(
       (_, response) => response.end(block.bytes),
       inner =>
@@ -166,7 +166,7 @@ describe('a private address', () => {
 })
 
 describe('a session with gateways', () => {
-  test('takes blocks from a configured gateway, and refuses private ones as origins', () =>
+  test('fetches from a configured gateway and refuses private ones as origins', () =>
     withServer(
       (request, response) =>
         request.url?.includes(String(block.cid)) ? response.end(block.bytes) : response.writeHead(404).end(),
@@ -196,7 +196,7 @@ describe('a session with gateways', () => {
         ),
     ))
 
-  test('gives up a gateway that keeps failing, and tells why', () => {
+  test('drops a gateway after repeated failures and gives the reason', () => {
     let requests = 0
     return withServer(
       (_, response) => {

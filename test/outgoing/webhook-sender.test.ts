@@ -4,7 +4,7 @@ import { publicLookup } from '../../src/outgoing/public-lookup.ts'
 import { openWebhookSender } from '../../src/outgoing/webhook-sender.ts'
 import { Receiver } from '../webhooks/receiver.ts'
 
-/** Names of a test, each with its addresses. */
+/** Test names and their addresses. */
 function namesOf(addresses: readonly string[]): LookupFunction {
   return (_name, _options, callback) =>
     callback(
@@ -18,7 +18,7 @@ function posted(url: string) {
 }
 
 test.each([['10.0.0.1'], ['127.0.0.1'], ['169.254.169.254'], ['::1'], ['fd00::1'], ['93.184.215.14', '127.0.0.1']])(
-  'a name that leads to %s is not told anything',
+  'a name with address %s receives no request',
   async (...addresses) => {
     await using receiver = await new Receiver().start()
     const sender = openWebhookSender({ allowPrivate: false, lookup: publicLookup(namesOf(addresses)) })
@@ -34,7 +34,7 @@ test.each([['10.0.0.1'], ['127.0.0.1'], ['169.254.169.254'], ['::1'], ['fd00::1'
   },
 )
 
-test('an answer is its status, however much follows; nobody there is told so', async () => {
+test('an answer is its status, and an unreachable address is an error', async () => {
   const receiver = await new Receiver().start()
   receiver.answer = response => {
     const flood = (): void => {

@@ -5,7 +5,7 @@ export interface AcceptedType {
   quality: number
 }
 
-/** The types of an `Accept` header, the most wanted first; of equal ones the order is kept. */
+/** Parses an `Accept` header. Returns the types by descending quality, otherwise in their order. */
 export function parseAccept(header: string | undefined): AcceptedType[] {
   if (header === undefined) return []
   return header
@@ -15,7 +15,7 @@ export function parseAccept(header: string | undefined): AcceptedType[] {
     .sort((a, b) => b.quality - a.quality)
 }
 
-/** Whether a browser asks: it names HTML itself. */
+/** Returns whether the client is a browser, which names HTML explicitly. */
 export function wantsHtml(header: string | undefined): boolean {
   return parseAccept(header).some(({ type }) => type === 'text/html')
 }

@@ -1,12 +1,12 @@
 import type { ByteRange } from '../../content/unixfs/file-stream.ts'
 
-/** More ranges than any player or reader asks for in one request. */
+/** More ranges than any player or reader requests at once. */
 const MOST_RANGES = 32
 
 /**
- * What a `Range` header asks of `size` bytes: the satisfiable ranges in the order asked, cut at the end; empty if
- * none is satisfiable; null if the header is to be ignored, because it is malformed, of another unit, or asks for
- * more than the whole.
+ * Parses a `Range` header for `size` bytes. Returns the satisfiable ranges in their order, clipped at the end; empty if
+ * none is satisfiable. Returns null to ignore a header that is malformed, has another unit, or requests more than the
+ * whole.
  */
 export function parseRanges(header: string | undefined, size: number): ByteRange[] | null {
   if (header === undefined) return null
@@ -25,7 +25,7 @@ export function parseRanges(header: string | undefined, size: number): ByteRange
   return ranges.length > 1 && total > size ? null : ranges
 }
 
-/** An empty range for one that cannot be satisfied, null for one that makes no sense. */
+/** Parses one range. Returns an empty range if it is not satisfiable, null if it is malformed. */
 function parseSpec(spec: string, size: number): ByteRange | null {
   const match = /^(\d*)\s*-\s*(\d*)$/.exec(spec)
   if (match === null) return null

@@ -2,27 +2,27 @@ import type { CID } from 'multiformats/cid'
 import { HoldfastError, isHoldfastError } from '../../domain/errors.ts'
 import { parseCid } from '../../ipld/cid.ts'
 
-/** What a request asks for, as a root and names below it. */
+/** A requested root and the names below it. */
 export interface ContentPath {
   cid: CID
-  /** As it was sent. */
+  /** As the client sent it. */
   root: string
-  /** Decoded, without empty ones. */
+  /** Decoded, without empty names. */
   names: readonly string[]
   hasTrailingSlash: boolean
-  /** Whether the root has an origin of its own, so that what it holds cannot touch other content in a browser. */
+  /** True if the root has its own origin, so that a browser isolates it from other content. */
   isIsolated: boolean
-  /** What to put before a CID for a link from this path to other content. */
+  /** Prefix of links from this path to another CID. */
   linkBase: string
 }
 
 const MOUNT = '/ipfs/'
 
 /**
- * Reads `/ipfs/<cid>/<names…>`.
+ * Parses `/ipfs/<cid>/<names…>`.
  *
  * @param path percent-encoded, without query
- * @throws HoldfastError `NOT_FOUND` outside `/ipfs/`, `INVALID_CID`, `INVALID_PATH` for malformed percent-encoding.
+ * @throws HoldfastError `NOT_FOUND` outside `/ipfs/`; `INVALID_CID`; `INVALID_PATH` for malformed percent-encoding
  */
 export function parseContentPath(path: string): ContentPath {
   if (!path.startsWith(MOUNT)) throw new HoldfastError('NOT_FOUND', 'content is served below /ipfs/')
@@ -35,29 +35,29 @@ export function parseContentPath(path: string): ContentPath {
     names: rest.filter(name => name !== ''),
     hasTrailingSlash,
     isIsolated: false,
-    // Relative, so that it holds wherever the gateway is mounted.
+    // Relative, because the gateway may be mounted below a prefix.
     linkBase: '../'.repeat(rest.length) || './',
   }
 }
 
-/** Characters of a root that is none that a message repeats. */
-const LONGEST_TOLD = 100
+/** Most characters of an invalid root that a message quotes. */
+const LONGEST_QUOTED = 100
 
 function rootOf(text: string): CID {
   try {
     return parseCid(text, 'its root')
   } catch (cause) {
     if (!isHoldfastError(cause)) throw cause
-    const path = formatContentPath(text.slice(0, LONGEST_TOLD).toWellFormed(), [])
+    const path = formatContentPath(text.slice(0, LONGEST_QUOTED).toWellFormed(), [])
     throw new HoldfastError('INVALID_CID', `invalid path "${path}": ${cause.message}`, { cause })
   }
 }
 
 /**
- * Reads a path below a root that is part of the host name.
+ * Parses a path on a content host name, where the host contains the root.
  *
  * @param base the gateway's own host, with port
- * @throws HoldfastError as {@link parseContentPath}
+ * @throws HoldfastError see {@link parseContentPath}
  */
 export function parseIsolatedPath(label: string, path: string, base: string): ContentPath {
   return {
@@ -78,7 +78,7 @@ export function namesIn(path: string): string[] {
     .map(decode)
 }
 
-/** The same path in its one canonical spelling, safe in a header. */
+/** Returns the canonical, percent-encoded path, which is safe in a header. */
 export function formatContentPath(root: string, names: readonly string[]): string {
   return MOUNT + [root, ...names].map(encodeURIComponent).join('/')
 }

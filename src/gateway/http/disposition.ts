@@ -1,12 +1,11 @@
-/** What is sent where the query does not say otherwise; `kind` null for no header at all. */
+/** The disposition unless the query sets one. `kind` null: no header. */
 export interface DefaultDisposition {
   kind: 'attachment' | 'inline' | null
   name: string
 }
 
 /**
- * The header by which a browser saves or shows content, and under which name. `?filename=` gives the name,
- * `?download=true` makes it an attachment.
+ * Returns the `Content-Disposition` header. `?filename=` sets the name, and `?download=true` makes it an attachment.
  */
 export function dispositionHeader(
   query: URLSearchParams,
@@ -17,7 +16,7 @@ export function dispositionHeader(
   return kind === null ? {} : { 'content-disposition': disposition(kind, given === '' ? standard.name : given) }
 }
 
-/** RFC 6266: the name in ASCII for old readers, and in full where that is another. */
+/** Formats the header by RFC 6266: an ASCII name for old clients, and the full name if that differs. */
 function disposition(kind: 'attachment' | 'inline', name: string): string {
   if (name === '') return kind
   const ascii = name.replace(/[^\x20-\x7e]|["\\%]/g, '_')

@@ -1,4 +1,4 @@
-/** Whether an `If-None-Match` names the representation; weak comparison, as the header asks. */
+/** Returns whether an `If-None-Match` header lists the tag, by weak comparison. */
 export function matchesAny(header: string | undefined, etag: string): boolean {
   if (header === undefined) return false
   if (header.trim() === '*') return true
@@ -6,7 +6,7 @@ export function matchesAny(header: string | undefined, etag: string): boolean {
   return tagsIn(header).some(tag => opaque(tag) === own)
 }
 
-/** Whether an `If-Range` holds: only for the very same bytes. A date never does, since content here has none. */
+/** Returns whether an `If-Range` header has exactly this tag. A date never matches, because content has none. */
 export function matchesStrongly(header: string | undefined, etag: string): boolean {
   return header === undefined || (header.trim() === etag && !etag.startsWith('W/'))
 }

@@ -1,18 +1,18 @@
 import { HoldfastError } from '../../domain/errors.ts'
 import { parseAccept } from './accept.ts'
 
-/** What a client asks for instead of what a browser would show. */
+/** A requested representation other than the browser's default. */
 export type Format = 'raw' | 'car' | 'tar' | 'dag-json' | 'dag-cbor' | 'json' | 'cbor' | 'ipns-record'
 
 export interface FormatChoice {
   format: Format
-  /** Of the media type that was asked for, such as CAR's `dups`. */
+  /** Parameters of the requested media type, such as CAR's `dups`. */
   parameters: ReadonlyMap<string, string>
-  /** Whether the URL itself says so, so that a cache can tell the representations apart. */
+  /** True if the URL contains the format, so that caches can distinguish it. */
   inUrl: boolean
 }
 
-/** Media types by format, as requests and answers name them. */
+/** Media type of each format, in requests and answers. */
 export const MEDIA_TYPE: Readonly<Record<Format, string>> = {
   raw: 'application/vnd.ipld.raw',
   car: 'application/vnd.ipld.car',
@@ -25,16 +25,16 @@ export const MEDIA_TYPE: Readonly<Record<Format, string>> = {
 }
 
 const FORMATS = new Map(Object.entries(MEDIA_TYPE).map(([format, type]) => [type, format as Format]))
-/** In the query they have `car-` before them. */
+/** CAR parameters. The query prefixes them with `car-`. */
 export const CAR_PARAMETERS = ['version', 'order', 'dups'] as const
 const NAMES = new Set<string>(Object.keys(MEDIA_TYPE))
 
 /**
- * The format that `?format=`, else `Accept`, asks for; null for none in particular. Types that say nothing here, such
- * as those of pictures, are passed over; a browser's wish for HTML is none in particular.
+ * Returns the format from `?format=`, or else from `Accept`; null for the default. Ignores unrelated types, such as
+ * images. Returns null for a browser, which asks for HTML.
  *
- * @throws HoldfastError `VALIDATION` for an unknown `?format=`, `NOT_ACCEPTABLE` if CAR is wanted only in ways that
- * there are not.
+ * @throws HoldfastError `VALIDATION` for an unknown `?format=`; `NOT_ACCEPTABLE` if no requested CAR variant is
+ * supported
  */
 export function chooseFormat(query: URLSearchParams, accept: string | undefined): FormatChoice | null {
   const named = query.get('format')
@@ -54,11 +54,11 @@ export function chooseFormat(query: URLSearchParams, accept: string | undefined)
     if (format !== 'car' || isKnownCar(parameters)) return { format, parameters, inUrl: false }
     refused = true
   }
-  if (refused) throw new HoldfastError('NOT_ACCEPTABLE', 'CAR comes in version 1, order dfs or unk, dups y or n')
+  if (refused) throw new HoldfastError('NOT_ACCEPTABLE', 'CAR is available only in version 1, with order dfs or unk and dups y or n')
   return null
 }
 
-/** Tells caches under which address a representation stands by itself, if the headers chose it. */
+/** Returns the `Content-Location` header with the format in the URL, if the headers selected the format. */
 export function contentLocation(query: string, choice: FormatChoice | null): { 'content-location'?: string } {
   if (choice === null || choice.inUrl) return {}
   const own = new URLSearchParams(query)
@@ -70,7 +70,7 @@ export function contentLocation(query: string, choice: FormatChoice | null): { '
   return { 'content-location': `?${own}` }
 }
 
-/** Whether CAR is there with these parameters; unknown ones are ignored. */
+/** Returns whether a CAR with these parameters is supported. Ignores unknown parameters. */
 export function isKnownCar(parameters: ReadonlyMap<string, string>): boolean {
   return (
     ['1', undefined].includes(parameters.get('version')) &&

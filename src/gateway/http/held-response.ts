@@ -8,17 +8,17 @@ import { StreamBody } from '../../http/stream-body.ts'
 export interface Holding {
   clock: Clock
   logger: Logger
-  /** How long a body may take. */
+  /** Time limit for a body, in ms. */
   maxDurationMs: number
-  /** The place that the answer takes: while others wait for one, a client that reads too slowly loses it. */
+  /** The slot of the answer. A slow client loses it while other requests wait for a slot. */
   slot: Pick<Slot, 'watch' | 'progress'>
-  /** Gives back what the answer needs; called once, when it is over. */
+  /** Releases the resources of the answer. Called once, at its end. */
   release: () => void
 }
 
 /**
- * Holds what an answer needs for as long as its body is being read: until its end, until the client goes or time is
- * up. If this throws, nothing has been released.
+ * Keeps an answer's resources until its body ends, the client disconnects or time is up. If this throws, it has
+ * released nothing.
  */
 export async function heldResponse(request: ApiRequest, response: ApiResponse, holding: Holding): Promise<ApiResponse> {
   const { body } = response
@@ -31,7 +31,7 @@ export async function heldResponse(request: ApiRequest, response: ApiResponse, h
     cancelDeadline()
     holding.release()
     if (failure !== undefined && !request.signal.aborted) {
-      holding.logger.error({ path: request.path, err: failure }, 'gateway response broken off')
+      holding.logger.error({ path: request.path, err: failure }, 'gateway response failed midway')
     }
   }
   const stream = await StreamBody.start(body, end, holding.slot.progress.bind(holding.slot))

@@ -1,6 +1,6 @@
 import type { ApiResponse } from '../../http/api-messages.ts'
 
-/** The answer to a client that has the representation already. */
+/** Returns the answer to a client that has the current representation. */
 export function notModified(headers: Readonly<Record<string, string>>): ApiResponse {
   return { status: 304, headers, body: null }
 }

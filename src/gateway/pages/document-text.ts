@@ -2,15 +2,15 @@ import { type Document, tokensOf } from '../../content/dag/document.ts'
 import { cidOfLink, type DocumentToken, type DocumentValue, type LinkToken } from '../../content/dag/document-token.ts'
 import type { WalkBudget } from '../../content/dag/ordered-walk.ts'
 
-/** Characters of a document that a page shows. */
+/** Most characters of a document on a page. */
 const LONGEST_TEXT = 256 * 1024
-/** What lies deeper is not moved further to the right. */
+/** Deeper levels get no more indentation. */
 const DEEPEST_INDENT = 32
 
 /**
- * A document as indented DAG-JSON, cut off where a page would become too long.
+ * Formats a document as indented DAG-JSON, truncated to the length of a page.
  *
- * @throws HoldfastError `INVALID_CID` if it is not what its codec says, as far as it is shown.
+ * @throws HoldfastError `INVALID_CID` if the formatted part does not match its codec
  */
 export async function documentText(
   document: Document,
@@ -28,7 +28,7 @@ class TextWriter {
   readonly #parts: string[] = []
   #left = LONGEST_TEXT
   #depth = 0
-  /** Whether nothing stands in the open container yet. */
+  /** True while the open container is empty. */
   #isEmpty = false
   #isAfterKey = false
 
@@ -67,7 +67,7 @@ class TextWriter {
     }
   }
 
-  /** What comes before a key or a value. */
+  /** Writes the separator before a key or value. */
   #begin(): void {
     if (!this.#isAfterKey && this.#depth > 0) {
       if (!this.#isEmpty) this.#put(',')
@@ -87,7 +87,7 @@ class TextWriter {
   }
 }
 
-/** In place of a link that is no CID stands null. */
+/** Formats a link. An invalid CID becomes null. */
 function linkText(link: LinkToken): string {
   try {
     return `"${cidOfLink(link)}"`
@@ -96,7 +96,11 @@ function linkText(link: LinkToken): string {
   }
 }
 
-/** @param most characters that are needed of it, at least */
+/**
+ * Formats a value.
+ *
+ * @param most number of characters that suffice
+ */
 function textOf(value: DocumentValue, most: number): string {
   if (typeof value === 'string') return JSON.stringify(value.slice(0, most))
   if (!(value instanceof Uint8Array)) return String(value)

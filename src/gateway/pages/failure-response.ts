@@ -3,7 +3,7 @@ import { errorResponse, publicError, REASON_PHRASES } from '../../http/error-res
 import { wantsHtml } from '../http/accept.ts'
 import { escapeHtml, htmlPage, PAGE_HEADERS } from './html.ts'
 
-/** The answer for an error: JSON, or a small page for a browser. */
+/** Returns the answer for an error: a small page for a browser, otherwise JSON. */
 export function failureResponse(request: ApiRequest, thrown: unknown, requestId: string): ApiResponse {
   const error = publicError(thrown)
   const json = errorResponse(error, requestId)

@@ -1,4 +1,4 @@
-/** Text that is safe between tags and inside quoted attributes. */
+/** Escapes text for use between tags and in quoted attributes. */
 export function escapeHtml(text: string): string {
   return text.replace(/[&<>"']/g, char => ENTITIES[char] ?? char)
 }
@@ -11,7 +11,9 @@ const ENTITIES: Readonly<Record<string, string>> = {
   "'": '&#39;',
 }
 
-/** A relative link to a name in the folder of the page; `:` in it would otherwise be read as a scheme. */
+/**
+ * Returns a relative link to a name in the page's directory. The `./` keeps a `:` in the name from marking a scheme.
+ */
 export function hrefOf(name: string): string {
   return `./${encodeURIComponent(name.toWellFormed())}`
 }
@@ -27,7 +29,7 @@ td,th{padding:.4rem .5rem;border-bottom:1px solid var(--line);vertical-align:bas
 td:first-child{overflow-wrap:anywhere}.icon{width:1em;height:1em;margin-right:.6em;vertical-align:-.1em;fill:none;stroke:var(--dim);stroke-linejoin:round}.size{text-align:right;white-space:nowrap;color:var(--dim);font-variant-numeric:tabular-nums}
 .cid,code{font:13px ui-monospace,monospace}.cid a{color:var(--dim)}nav{margin:1rem 0;display:flex;gap:1rem}`
 
-/** A whole page that loads nothing. `title` is text, `body` markup. */
+/** Returns a complete page that loads no resources. `title` is text, `body` is markup. */
 export function htmlPage(title: string, body: string): string {
   return `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">
@@ -36,7 +38,7 @@ export function htmlPage(title: string, body: string): string {
 `
 }
 
-/** Of such a page. Whatever names it shows, it cannot run or load anything. */
+/** Headers of such a page. They block scripts and all loading, even if a shown name contains markup. */
 export const PAGE_HEADERS = {
   'content-type': 'text/html; charset=utf-8',
   'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'",

@@ -2,7 +2,7 @@ import type { ContentPath } from '../http/content-path.ts'
 import type { Listing, ListingEntry } from '../source/directory-listing.ts'
 import { escapeHtml, hrefOf, htmlPage } from './html.ts'
 
-/** A directory as a page. Every link in it is relative, so that it works wherever the gateway is mounted. */
+/** Returns a directory's page. All links are relative, because the gateway may be mounted below a prefix. */
 export function listingPage(path: ContentPath, listing: Listing, after: string | null): string {
   const { names, root } = path
   const title = names.at(-1) ?? root
@@ -44,7 +44,7 @@ const SHAPES = {
   other: 'M8 1.5l6 3.5v6l-6 3.5-6-3.5v-6zM2 5l6 3.5 6-3.5M8 8.5v6',
 } as const
 
-/** Drawn in place, since fonts with pictures are not everywhere. */
+/** Returns an inline SVG icon, because emoji fonts are not on every system. */
 function icon(shape: keyof typeof SHAPES): string {
   return `<svg class="icon" viewBox="0 0 16 16" aria-hidden="true"><path d="${SHAPES[shape]}"/></svg>`
 }
@@ -56,7 +56,7 @@ function pager({ next }: Listing, after: string | null): string {
   return first === '' && more === '' ? '' : `<nav>${first}${more}</nav>`
 }
 
-/** The two ends of a CID, which is what people compare. */
+/** Shortens a CID to its two ends, which people compare. */
 function shorten(cid: string): string {
   return cid.length <= 16 ? cid : `${cid.slice(0, 6)}…${cid.slice(-6)}`
 }

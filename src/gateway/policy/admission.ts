@@ -6,38 +6,38 @@ import type { BlockedStatus, Denylist } from './denylist.ts'
 import type { DenylistFile } from './denylist-file.ts'
 
 export interface AdmissionOptions {
-  /** Only content asked for by one of these CIDs is served; null for all that is pinned. */
+  /** The CIDs that requests may name; null allows all pinned content. */
   allow: readonly string[] | null
   denylist: DenylistFile | null
   takedowns: TakenDown
 }
 
-/** What has been taken down here; it counts as soon as it is so, for answers under way, too. */
+/** The takedowns. A change applies at once, also to open answers. */
 export interface TakenDown {
   readonly denylist: Denylist | null
 }
 
-/** Decides what may be served of what is here. */
+/** Decides which available content may be served. */
 export class Admission {
   readonly #allowed: ReadonlySet<string> | null
   readonly #denylist: DenylistFile | null
   readonly #takedowns: TakenDown
 
-  /** @throws HoldfastError `INVALID_CID` for an allowed CID that is none. */
+  /** @throws HoldfastError `INVALID_CID` for an invalid CID in the list */
   constructor({ allow, denylist, takedowns }: AdmissionOptions) {
     this.#allowed = allow === null ? null : new Set(allow.map(text => keyOf(parseCid(text, 'gateway.allow'))))
     this.#denylist = denylist
     this.#takedowns = takedowns
   }
 
-  /** The rules for one request. */
+  /** Returns the rules for one request. */
   async rules(): Promise<AdmissionRules> {
     const denylist = this.#denylist === null ? null : await this.#denylist.current()
     return new AdmissionRules(this.#allowed, denylist, this.#takedowns)
   }
 }
 
-/** The rules as they are during one request. */
+/** The rules of one request. */
 export class AdmissionRules {
   readonly #allowed: ReadonlySet<string> | null
   readonly #denylist: Denylist | null
@@ -49,25 +49,28 @@ export class AdmissionRules {
     this.#takedowns = takedowns
   }
 
-  /** What is another object as soon as something has been taken down, or is served again. */
+  /** Changes its identity with every takedown and every lifted one. */
   get revision(): unknown {
     return this.#takedowns.denylist
   }
 
   /**
-   * Checks the CID of a request. The empty identity CID, by which clients find out a trustless gateway, is always allowed.
+   * Checks the CID of a request. Always allows the empty identity CID, with which clients probe for a trustless
+   * gateway.
    *
-   * @throws HoldfastError `CID_NOT_FOUND` unless content may be asked for by this CID.
+   * @throws HoldfastError `CID_NOT_FOUND` if the allow list lacks the CID
    */
   checkRoot(cid: CID): void {
     const isProbe = cid.multihash.code === HASH.identity && cid.multihash.size === 0
     if (isProbe || this.#allowed === null || this.#allowed.has(keyOf(cid))) return
-    throw new HoldfastError('CID_NOT_FOUND', `${cid} is not among what this gateway serves`)
+    throw new HoldfastError('CID_NOT_FOUND', `this gateway does not serve ${cid}`)
   }
 
   /**
-   * @param names below the CID, decoded; none for the block itself
-   * @throws HoldfastError `GONE` or `LEGAL_REASONS` if that is blocked.
+   * Checks the denylists.
+   *
+   * @param names decoded, below the CID; none for the block itself
+   * @throws HoldfastError `GONE` or `LEGAL_REASONS` if it is blocked
    */
   checkBlocked(cid: CID, names: readonly string[] = []): void {
     let status: BlockedStatus | null = null

@@ -4,10 +4,13 @@ import { HoldfastError } from '../../domain/errors.ts'
 import type { Logger } from '../../domain/logger.ts'
 import { Denylist } from './denylist.ts'
 
-/** How long a change of the file may go unnoticed. */
+/** Interval between checks for a change of the file. */
 const RECHECK_MS = 1_000
 
-/** A denylist in a file, read again when it changes. A change that cannot be read leaves the last list in force. */
+/**
+ * A denylist in a file. It reloads the file after a change. If the new version is unreadable, the previous one stays in
+ * force.
+ */
 export class DenylistFile {
   readonly #path: string
   readonly #clock: Clock
@@ -24,9 +27,9 @@ export class DenylistFile {
   }
 
   /**
-   * The list as it is now.
+   * Returns the current list.
    *
-   * @throws HoldfastError `UNAVAILABLE` as long as the file has never been readable: nothing is served unchecked.
+   * @throws HoldfastError `UNAVAILABLE` until the file has been readable once, because nothing may be served unchecked
    */
   async current(): Promise<Denylist> {
     if (this.#clock.now() - this.#checkedAt >= RECHECK_MS) {
@@ -34,9 +37,9 @@ export class DenylistFile {
         this.#checking = null
       })
     }
-    // Only who comes before the first list waits for it, and who noticed that it is time to look again.
+    // Only the first requests, and the one that starts a check, wait for it.
     if (this.#checking !== null) await this.#checking
-    if (this.#list === null) throw new HoldfastError('UNAVAILABLE', 'the list of blocked content cannot be read')
+    if (this.#list === null) throw new HoldfastError('UNAVAILABLE', 'the node cannot read its denylist')
     return this.#list
   }
 
@@ -54,7 +57,7 @@ export class DenylistFile {
         }
       }
     } catch (error) {
-      this.#logger.error({ path: this.#path, err: error }, 'denylist cannot be read')
+      this.#logger.error({ path: this.#path, err: error }, 'cannot read the denylist')
     } finally {
       this.#checkedAt = this.#clock.now()
     }

@@ -3,13 +3,13 @@ import type { CID } from 'multiformats/cid'
 import { HoldfastError } from '../../domain/errors.ts'
 import { base58OfMultihash, cidOf, HASH, identityOf, multihashOfBase58, parseCid } from '../../ipld/cid.ts'
 
-/** How a blocked request is answered. */
+/** HTTP status for blocked content. */
 export type BlockedStatus = 410 | 451
 
 interface Rule {
-  /** The line; of several that match the last one counts. */
+  /** Line number. The last matching line decides. */
   line: number
-  /** Null for an exception, which lets through. */
+  /** Null for an exception, which allows the content. */
   status: BlockedStatus | null
 }
 
@@ -27,17 +27,17 @@ const LONGEST_LINE = 2 * 1024 ** 2
 
 /**
  * A list in the compact denylist format: multihashes, paths, path prefixes and double hashes (SHA-256), with
- * exceptions. Names of IPNS are passed over, since none are served.
+ * exceptions. It ignores IPNS names, because the gateway serves none.
  */
 export class Denylist {
   readonly #blocks = new Map<string, Rule>()
   readonly #paths = new Map<string, PathRule[]>()
   readonly #doubleHashes = new Map<string, Rule>()
-  /** Lines that could not be understood, counted from 1. */
+  /** Numbers of the unreadable lines, from 1. */
   readonly rejected: number[] = []
   readonly isEmpty: boolean
 
-  /** @throws HoldfastError `CONFIG_INVALID` if the header is of another version. */
+  /** @throws HoldfastError `CONFIG_INVALID` if the header has another version */
   constructor(text: string) {
     const { hints, body, firstLine } = splitHeader(text)
     for (const [index, line] of body.split('\n').entries()) {
@@ -54,9 +54,9 @@ export class Denylist {
   }
 
   /**
-   * How a CID with a path below it is blocked; null if it is not. An empty path asks for the block itself.
+   * Returns the status of a blocked CID and path; null if it is not blocked. An empty path means the block itself.
    *
-   * @param names the path, decoded
+   * @param names the decoded path
    */
   statusOf(cid: CID, names: readonly string[] = []): BlockedStatus | null {
     const key = keyOf(cid)
@@ -73,12 +73,12 @@ export class Denylist {
     return last?.status ?? null
   }
 
-  /** How a block is blocked by its multihash alone; null if it is not. */
+  /** Returns the status of a block that its multihash blocks; null if it is not blocked. */
   statusOfBlock(multihash: Uint8Array): BlockedStatus | null {
     return this.#blocks.get(keyOfBytes(multihash))?.status ?? null
   }
 
-  /** The blocks that are blocked by their multihashes. */
+  /** Yields the blocks that their multihashes block. */
   *blocks(): Generator<{ multihash: Uint8Array; status: BlockedStatus }, void, undefined> {
     for (const [key, { status }] of this.#blocks) {
       if (status !== null) yield { multihash: Buffer.from(key, 'latin1'), status }
@@ -119,7 +119,7 @@ export class Denylist {
   }
 
   #addDoubleHash(text: string, rule: Rule): boolean {
-    // A word of 64 hexadecimal digits may be either form of hash, so it counts as both.
+    // 64 hexadecimal digits may be either form of hash, so they count as both.
     const isHex = /^[0-9a-f]{64}$/i.test(text)
     if (isHex) this.#doubleHashes.set(text.toLowerCase(), rule)
     try {
@@ -133,7 +133,7 @@ export class Denylist {
   }
 }
 
-/** A multihash that is too long for base58 has the older form alone. */
+/** Returns the hashes of both double-hash forms. A multihash too long for base58 has only the older form. */
 function hashedForms(cid: CID, path: string): string[] {
   const multihash = base58OfMultihash(cid.multihash)
   const legacy = `${cidOf(identityOf(cid))}/${path}`
@@ -141,7 +141,7 @@ function hashedForms(cid: CID, path: string): string[] {
   return forms.map(text => createHash('sha256').update(text).digest('hex'))
 }
 
-/** Of the header's YAML only the version and the flat map of hints mean anything here. */
+/** Parses the YAML header, of which only the version and the flat map of hints matter. */
 function splitHeader(text: string): { hints: Hints; body: string; firstLine: number } {
   const end = /^---[ \t]*\r?$/m.exec(text.slice(0, HEADER_BYTES))
   if (end === null) return { hints: { status: 410 }, body: text, firstLine: 1 }

@@ -5,8 +5,8 @@ import type { ServedBlocks } from '../../network/served-blocks.ts'
 import type { TakenDown } from './admission.ts'
 
 /**
- * What peers get: each block that a live root vouches for, unless its own CID is taken down. Peers name no paths, so a
- * takedown of a path does not bind them: that of the CID at its end does.
+ * The blocks for peers: those of live roots, except blocks whose own CID is taken down. Peers request no paths. A
+ * takedown of a path therefore does not affect them, but one of the CID at its end does.
  */
 export class PeerBlocks implements ServedBlocks {
   readonly #content: LiveContent

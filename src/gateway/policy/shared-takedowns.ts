@@ -4,19 +4,19 @@ import { fileErrorCode } from '../../domain/file-system.ts'
 import type { TakenDown } from './admission.ts'
 import { Denylist } from './denylist.ts'
 
-/** What has been taken down, as another thread than that of {@link Takedowns} has it: as soon as that says so. */
+/** The takedowns in another thread than {@link Takedowns}. It rereads the file whenever the shared revision changes. */
 export class SharedTakedowns implements TakenDown {
   readonly #path: string
   readonly #revision: Int32Array
   #known: { revision: number; denylist: Denylist } | null = null
 
-  /** @param revision of the {@link Takedowns} that are kept in the file */
+  /** @param revision that of the {@link Takedowns} that write the file */
   constructor(path: string, revision: Int32Array) {
     this.#path = path
     this.#revision = revision
   }
 
-  /** @throws HoldfastError `UNAVAILABLE` while the file cannot be read: nothing is served unchecked. */
+  /** @throws HoldfastError `UNAVAILABLE` while the file is unreadable, because nothing may be served unchecked */
   get denylist(): Denylist {
     const revision = Atomics.load(this.#revision, 0)
     if (this.#known?.revision !== revision) this.#known = { revision, denylist: new Denylist(this.#read()) }
@@ -28,7 +28,7 @@ export class SharedTakedowns implements TakenDown {
       return readFileSync(this.#path, 'utf8')
     } catch (cause) {
       if (fileErrorCode(cause) === 'ENOENT') return ''
-      throw new HoldfastError('UNAVAILABLE', 'what is taken down cannot be read', { cause })
+      throw new HoldfastError('UNAVAILABLE', 'the node cannot read its takedowns', { cause })
     }
   }
 }

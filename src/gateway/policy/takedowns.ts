@@ -13,10 +13,10 @@ import type { Logger } from '../../domain/logger.ts'
 import { parseCid } from '../../ipld/cid.ts'
 import { type BlockedStatus, Denylist } from './denylist.ts'
 
-/** Content that the owner has taken down: the gateway refuses it. */
+/** Content that the owner has taken down, so the gateway refuses it. */
 export interface Takedown {
   cid: string
-  /** Below the CID, decoded, without slashes around it; empty for the block itself and so for all below it. */
+  /** Decoded path below the CID, without outer slashes. Empty: the block itself, and everything below it. */
   path: string
   status: BlockedStatus
   reason: string
@@ -24,13 +24,13 @@ export interface Takedown {
   at: number
 }
 
-/** Content to be taken down. */
+/** Input of a takedown. */
 export interface TakedownRequest {
-  /** Of either version, in any multibase. */
+  /** Any CID version and multibase. */
   cid: string
-  /** Below the CID, percent-encoding resolved. Default: the block itself, and so all below it. */
+  /** Decoded path below the CID. Default: the block itself, and everything below it. */
   path?: string | undefined
-  /** What it is for, 1 to 1,000 printable characters. */
+  /** 1 to 1,000 printable characters. */
   reason: string
   /** Default 410. */
   status?: BlockedStatus | undefined
@@ -40,32 +40,34 @@ export interface TakedownMeans {
   fileSystem: FileSystem
   clock: Clock
   logger: Logger
-  /** What the ledger knows of them: by it the roots are opened. */
+  /** Applies takedowns to the roots in the ledger. */
   withholding: Pick<Withholding, 'begin' | 'change' | 'settled'>
-  /** The takedowns of all nodes, of which the file has what they were; null for a node that is alone. */
+  /** The takedowns of all nodes, of which the file is a copy; null for a single node. */
   shared?: TakedownRows | null
 }
 
 const LONGEST_PATH = 4096
 const LONGEST_REASON = 1000
-/** How long a takedown, or its end, waits for the walks of the roots that are concerned: until then they are refused. */
+/**
+ * Longest wait of a change for the walks of the affected roots. The gateway refuses these roots until their walk ends.
+ */
 const WAIT_MS = 2_000
 const HEADER = 'version: 1\nname: takedowns\n---\n'
 
 /**
- * What the owner has taken down, kept in a file in the compact denylist format. Where nodes share them the file follows
- * what all of them have, so that it holds without the others, too.
+ * The owner's takedowns, in a file in the compact denylist format. In a fleet, the file is a copy of the shared
+ * takedowns, so they apply even if the other nodes are down.
  */
 export class Takedowns {
   readonly #path: string
   readonly #means: TakedownMeans
   #entries: ReadonlyMap<string, Takedown>
-  /** The list as it is now: another object as soon as it has changed. */
+  /** The current list. Each change creates a new object. */
   denylist: Denylist
-  /** Counts the changes, in shared memory: by it other threads know that they have to read the file again. */
+  /** Number of changes, in shared memory. Other threads compare it to know when to reread the file. */
   readonly revision = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT))
   #changing: Promise<unknown> = Promise.resolve()
-  /** What has not begun to follow yet. */
+  /** The next follow, if it has not started yet. */
   #next: Promise<void> | null = null
 
   private constructor(path: string, means: TakedownMeans, text: string) {
@@ -81,10 +83,10 @@ export class Takedowns {
   }
 
   /**
-   * Reads the file; one that is not there is empty.
+   * Reads the file. A missing file is empty.
    *
-   * @param path beside a directory `tmp/` of the same file system
-   * @throws HoldfastError `DATA_DIR_UNUSABLE` if it cannot be read: nothing is served unchecked.
+   * @param path next to a directory `tmp/` on the same file system
+   * @throws HoldfastError `DATA_DIR_UNUSABLE` if it is unreadable, because nothing may be served unchecked
    */
   static open(path: string, means: TakedownMeans): Takedowns {
     try {
@@ -95,7 +97,7 @@ export class Takedowns {
     }
   }
 
-  /** The oldest first. */
+  /** Returns a page of takedowns, oldest first. */
   page({ after, limit }: PageRequest): Page<Takedown> {
     const entries = [...this.#entries.values()]
     const start = after === null ? 0 : entries.findIndex(entry => keyOf(entry) === after) + 1
@@ -105,11 +107,11 @@ export class Takedowns {
   }
 
   /**
-   * Takes content down. When this resolves the gateway refuses it, and goes on doing so after a power cut. What has
-   * been taken down before gets the new reason and status.
+   * Takes content down. When this resolves, the gateway refuses it, and still does after a power cut. A repeated
+   * takedown replaces reason and status.
    *
-   * @throws HoldfastError `INVALID_CID`, `VALIDATION`; `UNAVAILABLE` where they are shared; `OUTCOME_UNKNOWN`, where the same
-   * may be asked for again
+   * @throws HoldfastError `INVALID_CID`, `VALIDATION`; in a fleet also `UNAVAILABLE`, and `OUTCOME_UNKNOWN`, after
+   * which the request may be repeated
    */
   async add({ cid, path = '', reason, status = 410 }: TakedownRequest): Promise<Takedown> {
     const words = reason.trim()
@@ -119,7 +121,7 @@ export class Takedowns {
     const at = this.#means.clock.now()
     const entry: Takedown = { cid: canonical(cid), path: readPath(path), status, reason: words, at }
     await this.#means.shared?.put(entry)
-    await this.#changeHere(async entries => entries.set(keyOf(entry), entry))
+    await this.#changeLocally(async entries => entries.set(keyOf(entry), entry))
     await this.#followIfPossible()
     await this.#settle()
     this.#means.logger.warn({ ...entry }, 'content taken down')
@@ -127,19 +129,19 @@ export class Takedowns {
   }
 
   /**
-   * Lets content be served again.
+   * Lifts a takedown.
    *
-   * @throws HoldfastError `INVALID_CID`, `VALIDATION`; `NOT_FOUND` if it is not taken down by that CID and path;
-   * `UNAVAILABLE` where they are shared; `OUTCOME_UNKNOWN` as of {@link add}
+   * @throws HoldfastError `INVALID_CID`, `VALIDATION`; `NOT_FOUND` if there is no takedown of that CID and path; in a
+   * fleet also `UNAVAILABLE`, and `OUTCOME_UNKNOWN` as in {@link add}
    */
   async remove(target: Pick<TakedownRequest, 'cid' | 'path'>): Promise<void> {
     const entry = { cid: canonical(target.cid), path: readPath(target.path ?? '') }
     const { shared, clock } = this.#means
     const isLifted = await shared?.lift(entry, clock.now())
-    await this.#changeHere(async entries => {
-      const wasHere = entries.delete(keyOf(entry))
-      if (isLifted ?? wasHere) return
-      throw new HoldfastError('NOT_FOUND', `${keyOf(entry)} has not been taken down here`)
+    await this.#changeLocally(async entries => {
+      const wasLocal = entries.delete(keyOf(entry))
+      if (isLifted ?? wasLocal) return
+      throw new HoldfastError('NOT_FOUND', `there is no takedown of ${keyOf(entry)}`)
     })
     await this.#followIfPossible()
     await this.#settle()
@@ -147,8 +149,8 @@ export class Takedowns {
   }
 
   /**
-   * Has here what all nodes have, and all nodes what was taken down here before they shared it, or is lost there. When
-   * this resolves it holds here as after {@link add}.
+   * Synchronises with the shared takedowns: copies them to this node, and adds to them those that only this node has.
+   * Afterwards they apply as after {@link add}.
    *
    * @throws HoldfastError `UNAVAILABLE`
    */
@@ -156,14 +158,14 @@ export class Takedowns {
     const { shared } = this.#means
     if (!shared) return Promise.resolve()
     this.#next ??= this.#change(async entries => {
-      // Whoever calls from here on may know of more than is read.
+      // Later callers may need a newer state than this read returns.
       this.#next = null
       let all = await shared.all()
       const known = new Set(all.map(keyOf))
       const unknown = [...entries.values()].filter(entry => !known.has(keyOf(entry)))
       if (unknown.length > 0) {
         await shared.adopt(unknown)
-        this.#means.logger.warn({ count: unknown.length }, 'what only this node had taken down is taken down on all')
+        this.#means.logger.warn({ count: unknown.length }, 'takedowns of only this node now apply to all nodes')
         all = await shared.all()
       }
       entries.clear()
@@ -172,13 +174,13 @@ export class Takedowns {
     return this.#next
   }
 
-  /** Another node may have changed the same just now. */
+  /** Synchronises, because another node may have changed the same takedown. Ignores errors. */
   async #followIfPossible(): Promise<void> {
     await this.follow().catch(() => undefined)
   }
 
-  /** A change of the file; one that all nodes share holds on the others whatever becomes of the file. */
-  async #changeHere(change: (entries: Map<string, Takedown>) => Promise<unknown>): Promise<void> {
+  /** Changes the file. In a fleet the shared change stands even if the file fails, so the outcome is unknown. */
+  async #changeLocally(change: (entries: Map<string, Takedown>) => Promise<unknown>): Promise<void> {
     try {
       await this.#change(change)
     } catch (cause) {
@@ -187,7 +189,7 @@ export class Takedowns {
     }
   }
 
-  /** One change after the other: the file first, then what is looked at. */
+  /** Makes one change at a time: first the file, then the ledger, then the list in memory. */
   #change(change: (entries: Map<string, Takedown>) => Promise<unknown>): Promise<void> {
     const changed = this.#changing.then(async () => {
       const entries = new Map(this.#entries)
@@ -200,10 +202,10 @@ export class Takedowns {
       try {
         await this.#means.withholding.change(this.denylist, denylist)
       } catch (cause) {
-        // The file has it by now.
+        // The file contains the change.
         throw outcomeUnknown(cause)
       } finally {
-        // Answers under way look again at each revision, and have to find what the ledger knows by then.
+        // An open answer rechecks its rules at each revision, and must find the new state of the ledger.
         this.#entries = entries
         this.denylist = denylist
         Atomics.add(this.revision, 0, 1)
@@ -213,12 +215,12 @@ export class Takedowns {
     return changed
   }
 
-  /** Brings the ledger to what is taken down. Nothing may be served before. */
+  /** Applies the takedowns to the ledger. Must finish before the node serves content. */
   start(): Promise<void> {
     return this.#means.withholding.begin(this.denylist)
   }
 
-  /** Small walks end at once; large ones go on behind the answer. */
+  /** Waits for the walks of the affected roots. Long walks continue in the background. */
   async #settle(): Promise<void> {
     const { clock, withholding } = this.#means
     const late = Promise.withResolvers<void>()
@@ -230,7 +232,7 @@ export class Takedowns {
 
 function outcomeUnknown(cause: unknown): unknown {
   if (isHoldfastError(cause, 'OUTCOME_UNKNOWN')) return cause
-  const message = 'the change is recorded, and the disk of this node failed: ask for it again'
+  const message = 'the change is recorded, but the disk of this node failed: repeat the request'
   return new HoldfastError('OUTCOME_UNKNOWN', message, { cause })
 }
 
@@ -259,14 +261,14 @@ function textOf(entries: ReadonlyMap<string, Takedown>): string {
   return HEADER + [...entries.values()].map(linesOf).join('')
 }
 
-/** The rule, and for a path another one for all below it. */
+/** Formats the rule. A path gets a second rule for everything below it. */
 function linesOf({ cid, path, status, reason, at }: Takedown): string {
   const target = `/ipfs/${[cid, ...path.split('/').filter(name => name !== '')].map(encodeURIComponent).join('/')}`
   const rule = `${target} gateway_status:${status} at:${new Date(at).toISOString()} reason:${encodeURIComponent(reason.toWellFormed())}\n`
   return path === '' ? rule : `${rule}${target}/* gateway_status:${status}\n`
 }
 
-/** Null for what says no reason: headers, and rules that belong to another. */
+/** Parses an entry; null for a header, or for the second rule of a path. */
 function readEntry(line: string): Takedown | null {
   const match = /^\/ipfs\/([^/\s]+)(?:\/(\S*))? gateway_status:(410|451) at:(\S+) reason:(\S+)$/.exec(line)
   if (match === null) return null

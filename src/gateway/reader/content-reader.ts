@@ -29,13 +29,13 @@ import { OpenStreams, type StreamSource } from './open-streams.ts'
 
 export interface ContentReaderParts {
   opener: RootOpener
-  /** Whether an account has that content. Throws HoldfastError `NOT_FOUND` for an unknown account. */
+  /** Returns whether an account has the content. Throws HoldfastError `NOT_FOUND` for an unknown account. */
   isOwned: (account: string, cid: CID, signal: AbortSignal) => Promise<boolean>
   activity: Activity
   clock: Clock
 }
 
-/** Reads content in the process, by the gateway's rules. `Content` of the public surface says what each method promises. */
+/** Reads content in the process, by the gateway's rules. `Content` in the public API documents the methods. */
 export class ContentReader implements Content {
   readonly #parts: ContentReaderParts
   readonly #streams: OpenStreams
@@ -67,10 +67,10 @@ export class ContentReader implements Content {
   async *entries(request: ContentAddress): AsyncGenerator<ContentEntry, void, undefined> {
     let after: string | null = null
     do {
-      // Nothing is held between two pages, which may be as far apart as the caller likes.
+      // No block is held between two pages, because the caller may take any time.
       const page: Listing = await this.#reading(request, true, async (blocks, { node }, path) => {
         if (node.kind === 'directory' || node.kind === 'shard') return listDirectory(blocks, node, after)
-        throw new HoldfastError('INVALID_PATH', `${nameOf(path)} is no directory`)
+        throw new HoldfastError('INVALID_PATH', `${nameOf(path)} is not a directory`)
       })
       for (const { cid, ...entry } of page.entries) yield { ...entry, cid: String(cid) }
       after = page.next
@@ -140,7 +140,7 @@ export class ContentReader implements Content {
     const { opener, isOwned } = this.#parts
     if (account === undefined) return opener.open({ signal, header: () => undefined }, path)
     if (await isOwned(account, path.cid, signal)) return opener.openPinned(path, signal)
-    throw new HoldfastError('CID_NOT_FOUND', `${path.root} is not among what the account has`)
+    throw new HoldfastError('CID_NOT_FOUND', `the account has not pinned ${path.root}`)
   }
 }
 
@@ -159,7 +159,11 @@ const CODEC_TYPES = new Map<number, string>([
   [CODEC.cbor, MEDIA_TYPE.cbor],
 ])
 
-/** @throws HoldfastError `INVALID_CID`, `VALIDATION` */
+/**
+ * Validates an address.
+ *
+ * @throws HoldfastError `INVALID_CID`, `VALIDATION`
+ */
 function pathOf({ cid: text, path = '', account }: ContentAddress): ContentRoot {
   for (const [field, value] of Object.entries({ cid: text, path, account: account === undefined ? '' : account })) {
     if (typeof value !== 'string') throw new HoldfastError('VALIDATION', `${field} must be text`)
@@ -171,12 +175,12 @@ function nameOf({ root, names }: ContentRoot): string {
   return formatContentPath(root, names)
 }
 
-/** The bytes that a path leads to. */
+/** Returns the file at the end of a path. Any non-UnixFS block counts as a file of its bytes. */
 function fileOf({ node, block }: Resolved, path: ContentRoot): FileNode {
   if (node.kind === 'file') return node
   if (node.kind === 'opaque') return fileInOneBlock(node.cid, block)
   if (node.kind !== 'symlink') throw new HoldfastError('INVALID_PATH', `${nameOf(path)} is a directory`)
-  throw new HoldfastError('NOT_FOUND', `${nameOf(path)} is a symbolic link without the directory that it is in`)
+  throw new HoldfastError('NOT_FOUND', `${nameOf(path)} is a symbolic link at the root, which cannot be followed`)
 }
 
 async function typeOf(blocks: RequestBlocks, { node, names }: Resolved, file: FileNode): Promise<string> {
@@ -197,7 +201,11 @@ async function sizeOf(blocks: RequestBlocks, node: UnixfsNode, block: Uint8Array
   return size
 }
 
-/** @throws HoldfastError `VALIDATION` naming what is no number of bytes */
+/**
+ * Validates a range.
+ *
+ * @throws HoldfastError `VALIDATION` naming the field that is not a number of bytes
+ */
 function checkedRange({ start = 0, end = Number.MAX_SAFE_INTEGER }: ContentRange = {}): ByteRange {
   for (const [field, value] of Object.entries({ start, end })) {
     if (Number.isSafeInteger(value) && value >= 0) continue
@@ -207,10 +215,14 @@ function checkedRange({ start = 0, end = Number.MAX_SAFE_INTEGER }: ContentRange
   return { start, end }
 }
 
-/** @throws HoldfastError `RANGE_NOT_SATISFIABLE` if it begins behind the end */
+/**
+ * Clips a range to the content.
+ *
+ * @throws HoldfastError `RANGE_NOT_SATISFIABLE` if it starts after the end
+ */
 function rangeWithin({ start, end }: ByteRange, size: number): ByteRange {
   if (start <= size) return { start, end: Math.min(end, size) }
-  throw new HoldfastError('RANGE_NOT_SATISFIABLE', `range begins behind the ${size} bytes of the content`, {
+  throw new HoldfastError('RANGE_NOT_SATISFIABLE', `range starts after the ${size} bytes of the content`, {
     details: { size },
   })
 }

@@ -1,18 +1,18 @@
-/** Content in the process: a root, and a path below it. */
+/** The address of content: a root and a path below it. */
 export interface ContentAddress {
-  /** Of either version, in any multibase. */
+  /** Any CID version and multibase. */
   cid: string
-  /** Names below the root, `/` between them, as they are: nothing is percent-encoded. Default: the root itself. */
+  /** Names below the root, separated by `/`, not percent-encoded. Default: the root itself. */
   path?: string | undefined
   /**
-   * Only what this account has pinned, roots and what is below them. Without: whatever the gateway shows to everybody.
+   * Restricts the content to DAGs that this account has pinned. Default: content that the gateway serves to everyone.
    */
   account?: string | undefined
-  /** Its abort ends the reading, a stream that is under way included, with `ABORTED`. */
+  /** Aborts the reading, including an open stream, with `ABORTED`. */
   signal?: AbortSignal | undefined
 }
 
-/** Bytes `start` up to and without `end`, as `slice` counts; what lies behind the end of the content is cut off. */
+/** Bytes from `start` up to but not including `end`, as in `slice`. Clipped at the end of the content. */
 export interface ContentRange {
   /** Default 0. */
   start?: number | undefined
@@ -20,35 +20,37 @@ export interface ContentRange {
   end?: number | undefined
 }
 
-/** What is to be read, and how much of it. */
+/** An address and the range to read. */
 export interface ReadRequest extends ContentAddress {
   range?: ContentRange | undefined
 }
 
 /**
- * Bytes, each block checked by its hash. A stream is read once; one that is not read to its end is closed, as
- * `for await` does, or by its signal. Whatever breaks it throws; the pieces that came before are right.
+ * Verified bytes. Read a stream once. Close it early by leaving `for await` or by its signal. An error throws; all
+ * earlier pieces are valid.
  */
 export type ContentStream = AsyncIterableIterator<Uint8Array>
 
-/** A file, or the bytes of another block. */
+/** A file, or the bytes of a non-UnixFS block. */
 export interface ReadContent {
-  /** What the path led to, in version 1 or as it is linked. */
+  /** CID at the end of the path, in version 1 or as linked. */
   cid: string
-  /** Bytes of the whole, whatever the range. */
+  /** Size of the whole content in bytes, regardless of the range. */
   size: number
-  /** Media type, by the name in the path, else by the first bytes. */
+  /** Media type, from the name in the path or else from the first bytes. */
   type: string
   stream: ContentStream
 }
 
-/** What a path leads to. A symbolic link is not followed if it is the last name. */
+/** Facts about the content at a path. A symbolic link in the last place is not followed. */
 export interface ContentStat {
-  /** In version 1 or as it is linked. */
+  /** In version 1 or as linked. */
   cid: string
   /** `other`: a block that is not UnixFS. */
   type: 'file' | 'directory' | 'symlink' | 'other'
-  /** Content bytes of a file, bytes of a link's target or another block; of a directory the bytes that its links claim. */
+  /**
+   * Bytes of a file's content, of a link's target or of another block. For a directory, the sum that its links claim.
+   */
   size: number
 }
 
@@ -58,30 +60,30 @@ export interface ContentEntry extends ContentStat {
 }
 
 /**
- * Content, read in the process by the rules of the gateway: with an `account` only what that account has pinned, without
- * one what the gateway shows to everybody. What is taken down is refused to both.
+ * Reads content in the process, by the gateway's rules. With an `account` only the account's own pins; without one, the
+ * content that the gateway serves to everyone. Both refuse content that is taken down.
  *
- * @throws HoldfastError of every method: `CID_NOT_FOUND` if the content is not here, not shown, or not the account's;
- * `NOT_FOUND` for a name below it, or an unknown account; `INVALID_CID` for a CID that is none and for content that is
- * not what it claims; `VALIDATION` naming a field; `GONE` or `LEGAL_REASONS` if it is taken down; `BLOCK_DAMAGED`;
- * `DIRECTORY_TOO_LARGE` for what has more parts than are followed; `ABORTED` if the signal ended it; `UNAVAILABLE` if
- * it is still being fetched, could not be read in time, or the engine stops.
+ * @throws HoldfastError of every method: `CID_NOT_FOUND` if the content is missing, not served, or not the account's;
+ * `NOT_FOUND` for a name below it, or an unknown account; `INVALID_CID` for an invalid CID or content that does not
+ * match it; `VALIDATION` naming a field; `GONE` or `LEGAL_REASONS` if it is taken down; `BLOCK_DAMAGED`;
+ * `DIRECTORY_TOO_LARGE` for a DAG with too many parts; `ABORTED` if the signal ended it; `UNAVAILABLE` if it is still
+ * being fetched, was not readable in time, or the engine stops
  */
 export interface Content {
   /**
-   * A file, or the bytes of a block of another codec. Resolves once its first bytes are there.
+   * Reads a file, or a block of another codec. Resolves with the first bytes.
    *
-   * @throws HoldfastError `INVALID_PATH` for a directory, `RANGE_NOT_SATISFIABLE` for a range that begins behind the end
+   * @throws HoldfastError `INVALID_PATH` for a directory; `RANGE_NOT_SATISFIABLE` for a range that starts after the end
    */
   read(request: ReadRequest): Promise<ReadContent>
-  /** What is there, without reading it. */
+  /** Returns type and size without reading the content. */
   stat(request: ContentAddress): Promise<ContentStat>
   /**
-   * The entries of a directory, however many: a plain one by name, a sharded one in the order of its shards.
+   * Yields all entries of a directory: a plain one by name, a sharded one in the order of its shards.
    *
-   * @throws HoldfastError `INVALID_PATH` for what is no directory
+   * @throws HoldfastError `INVALID_PATH` if it is not a directory
    */
   entries(request: ContentAddress): AsyncIterable<ContentEntry>
-  /** A CAR, version 1, of what is there and everything below it, each block once, depth first. */
+  /** Returns a CAR, version 1, of the content and everything below it. Depth first, each block once. */
   exportCar(request: ContentAddress): Promise<ContentStream>
 }

@@ -4,16 +4,16 @@ import { HoldfastError, isHoldfastError } from '../../domain/errors.ts'
 import { StreamBody } from '../../http/stream-body.ts'
 import type { ContentStream } from './content-request.ts'
 
-/** How long a stream may be left alone: what it reads cannot be collected meanwhile. */
+/** Longest pause of a reader. An open stream keeps its blocks from garbage collection. */
 const IDLE_MS = 10 * 60_000
 
-/** What a stream is made from; `release` gives back what it needs, and is safe to call more than once. */
+/** The source of a stream. `release` frees its resources, and may be called more than once. */
 export interface StreamSource {
   bytes: AsyncIterable<Uint8Array>
   release: () => void
 }
 
-/** Streams that are being read in the process. Those that nobody reads on are closed, and all of them at a stop. */
+/** Open streams of readers in the process. It closes abandoned ones, and all of them at a stop. */
 export class OpenStreams {
   readonly #activity: Activity
   readonly #clock: Clock
@@ -24,9 +24,9 @@ export class OpenStreams {
   }
 
   /**
-   * Runs what ends before it resolves.
+   * Runs work that ends before it resolves.
    *
-   * @throws HoldfastError `ABORTED` if the signal ends it, `UNAVAILABLE` once everything stops.
+   * @throws HoldfastError `ABORTED` if the signal ends it, `UNAVAILABLE` during a stop
    */
   async during<T>(signal: AbortSignal | undefined, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
     try {
@@ -37,9 +37,9 @@ export class OpenStreams {
   }
 
   /**
-   * Opens a stream, and resolves as soon as its first piece is there. Throws what {@link OpenStreams.during} throws.
+   * Opens a stream. Resolves with its first piece. Throws the errors of {@link OpenStreams.during}.
    *
-   * @param open releases by itself what it has taken if it throws
+   * @param open must free its resources itself if it throws
    */
   open<T>(
     signal: AbortSignal | undefined,
@@ -86,14 +86,14 @@ export class OpenStreams {
 }
 
 function left(): HoldfastError {
-  return new HoldfastError('ABORTED', `nobody has read on for ${IDLE_MS / 60_000} minutes`)
+  return new HoldfastError('ABORTED', `the stream was not read for ${IDLE_MS / 60_000} minutes`)
 }
 
-/** What an abort means to the caller: their own signal, or a stop. */
+/** Converts an abort to the caller's error: their own signal, or a stop. */
 function reasonOf(error: unknown, signal: AbortSignal | undefined): unknown {
   if (isHoldfastError(error, 'UNAVAILABLE')) return error
   if (signal?.aborted === true) {
-    return new HoldfastError('ABORTED', 'reading was ended by its signal', { cause: signal.reason })
+    return new HoldfastError('ABORTED', 'the signal ended the reading', { cause: signal.reason })
   }
   if (!isHoldfastError(error, 'ABORTED')) return error
   return new HoldfastError('UNAVAILABLE', 'the node is stopping', { cause: error })

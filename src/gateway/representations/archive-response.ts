@@ -11,9 +11,9 @@ import type { Lookup } from './lookup.ts'
 import { streamTar } from './tar-stream.ts'
 
 /**
- * The blocks that the path and what it leads to consist of.
+ * Answers with a CAR of the blocks on the path and below its end.
  *
- * @throws HoldfastError `VALIDATION` for a parameter of the query that makes no sense.
+ * @throws HoldfastError `VALIDATION` for an invalid query parameter
  */
 export function carResponse(lookup: Lookup, { parameters }: FormatChoice): ApiResponse {
   const { node, query, trail, blocks } = lookup
@@ -32,7 +32,11 @@ export function carResponse(lookup: Lookup, { parameters }: FormatChoice): ApiRe
   })
 }
 
-/** @throws HoldfastError `VALIDATION` if the path leads to what is neither file nor directory. */
+/**
+ * Answers with a TAR archive.
+ *
+ * @throws HoldfastError `VALIDATION` if the path leads to neither a file nor a directory
+ */
 export function tarResponse(lookup: Lookup): ApiResponse {
   const { node, block, blocks, names } = lookup
   if (node.kind === 'opaque') throw new HoldfastError('VALIDATION', `format tar needs UnixFS, which ${node.cid} is not`)
@@ -78,9 +82,9 @@ function scopeOf(query: URLSearchParams): DagScope {
 }
 
 /**
- * `from:to`, both inclusive, counted from the end if negative, `*` for the last byte. What lies outside is cut off.
+ * Parses `from:to`, both inclusive. Negative numbers count from the end, and `*` is the last byte. Clips the range.
  *
- * @throws HoldfastError `VALIDATION` if it is malformed or begins behind the end.
+ * @throws HoldfastError `VALIDATION` if it is malformed or starts after the end
  */
 function parseEntityBytes(text: string, size: number): ByteRange {
   const match = /^(-?\d{1,15}):(-?\d{1,15}|\*)$/.exec(text)
@@ -88,7 +92,7 @@ function parseEntityBytes(text: string, size: number): ByteRange {
   const [, from = '', to = ''] = match
   const start = offsetOf(from, size)
   const end = to === '*' ? size : offsetOf(to, size) + 1
-  if (size > 0 && start >= size) throw new HoldfastError('VALIDATION', `entity-bytes begins behind the ${size} bytes`)
+  if (size > 0 && start >= size) throw new HoldfastError('VALIDATION', `entity-bytes starts after the ${size} bytes`)
   return { start: Math.max(0, start), end: Math.min(size, Math.max(0, end)) }
 }
 

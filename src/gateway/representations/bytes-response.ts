@@ -10,18 +10,18 @@ import { contentHeaders } from './content-headers.ts'
 import type { Lookup } from './lookup.ts'
 
 export interface Representation {
-  /** The bytes. */
+  /** The content. */
   file: FileNode
-  /** Quoted, strong. */
+  /** Quoted and strong. */
   etag: string
-  /** Asked only if there is something to send. */
+  /** Called only if there are bytes to send. */
   contentType: () => string | Promise<string>
-  /** What a type brings with it. */
+  /** Returns the extra headers for a type. */
   headersOfType?: (type: string) => Readonly<Record<string, string>>
   headers?: Readonly<Record<string, string>>
 }
 
-/** The answer with bytes: not modified, whole, one range, or several. */
+/** Answers with bytes: not modified, complete, one range, or several ranges. */
 export async function bytesResponse(lookup: Lookup, representation: Representation): Promise<ApiResponse> {
   const { request } = lookup
   const { file, etag } = representation
@@ -45,7 +45,7 @@ export async function bytesResponse(lookup: Lookup, representation: Representati
   }
 }
 
-/** A file in one block is answered at once; its bytes are there already. */
+/** Returns the body. A file of one block is in memory already, so it needs no stream. */
 function bodyOf(lookup: Lookup, file: FileNode, range: ByteRange): ApiResponse['body'] {
   if (file.links.length === 0) return file.inline.subarray(range.start, range.end)
   return streamFile(lookup.blocks, file, range)
@@ -84,7 +84,7 @@ function contentRange({ start, end }: ByteRange, size: number): string {
 }
 
 function unsatisfiable(size: number): HoldfastError {
-  return new HoldfastError('RANGE_NOT_SATISFIABLE', `range lies outside of the content's ${size} bytes`, {
+  return new HoldfastError('RANGE_NOT_SATISFIABLE', `range is outside the content's ${size} bytes`, {
     details: { size },
   })
 }

@@ -9,35 +9,35 @@ import { decodeNode, type FileNode, type ShardNode, type UnixfsNode } from '../.
 import { prefixLength } from '../../content/unixfs/shard.ts'
 import { CODEC, HASH } from '../../ipld/cid.ts'
 
-/** How much of what is below the end of a path goes into a CAR. */
+/** The part of a DAG that a CAR contains below the end of the path. */
 export type DagScope = 'block' | 'entity' | 'all'
 
 export interface CarRequest {
-  /** The blocks that the path needed; the last is the root of what is asked for. */
+  /** The blocks of the path. The last one is the root of the requested DAG. */
   trail: readonly CID[]
   scope: DagScope
-  /** With scope `entity`, of a file: only the blocks that these bytes need. Null for all. */
+  /** Restricts a file with scope `entity` to the blocks of these bytes; null for all. */
   range: ByteRange | null
-  /** Whether a block is sent every time that the walk meets it. */
+  /** True to repeat a block each time the walk meets it. */
   duplicates: boolean
 }
 
-/** A block to send, and what to go on with below it. */
+/** A block to send, and its successors. */
 interface Item {
   cid: CID
-  /** Whether {@link follow} leads to all that this CAR can need below the block. */
+  /** True if {@link follow} leads to every block that this CAR can need below the block. */
   whole: boolean
   follow: (block: Uint8Array) => Iterable<Item>
 }
 
-/** Blocks up to this size are sent together with their frame. */
+/** Blocks up to this size share a chunk with their frame. */
 const SMALL_BLOCK_BYTES = 64 * 1024
 
 /**
- * A CAR, version 1: first the blocks of the path, then those below its end, depth first. Bytes of a CID that has them
- * in itself are not sent again.
+ * Streams a CAR, version 1: the blocks of the path, then those below its end, depth first. Identity CIDs contain their
+ * bytes, so they have no block.
  *
- * @throws HoldfastError `UNAVAILABLE` if the memory for what has been sent is spent: no block is ever sent twice
+ * @throws HoldfastError `UNAVAILABLE` if the set of sent blocks exceeds its memory limit, because no block may repeat
  */
 export async function* streamCar(
   blocks: BlockReader,
@@ -73,7 +73,7 @@ function* followAll(cid: CID, block: Uint8Array): Generator<Item, void, undefine
   for (const link of linksOf(cid, block)) yield { cid: link, whole: true, follow: inner => followAll(link, inner) }
 }
 
-/** What it takes to read a file, all or in a range, or to list a directory. */
+/** Follows only the blocks that are needed to read a file, fully or in a range, or to list a directory. */
 function followEntity(range: ByteRange | null): (cid: CID, block: Uint8Array) => Iterable<Item> {
   return (cid, block) => entityOf(decodeNode(cid, block), range)
 }
@@ -106,6 +106,6 @@ function* shardItems(shard: ShardNode): Generator<Item, void, undefined> {
 function frameOf(cid: CID, block: Uint8Array): Uint8Array[] {
   const head = carBlockHead(cid, block.length)
   if (block.length <= SMALL_BLOCK_BYTES) return [Buffer.concat([head, block])]
-  // The links of other blocks refer to their memory for as long as they are being followed.
+  // A block with links must stay in memory while its links are followed.
   return [head, cid.code === CODEC.raw ? giveAway(block) : block]
 }

@@ -17,10 +17,10 @@ import type { Lookup } from './lookup.ts'
 type OpaqueNode = Extract<UnixfsNode, { kind: 'opaque' }>
 type CodecFormat = Extract<Format, 'dag-json' | 'dag-cbor' | 'json' | 'cbor'>
 
-/** Raised when the page changes its looks, so that browsers fetch it anew. */
+/** Increment this after a change of the page's design, so that browsers reload it. */
 const PAGE_VERSION = 2
 
-/** The formats that a block of each codec is there in: its bytes are the same in all of them. */
+/** The formats of each codec. The bytes are identical in all of them. */
 const FORMATS_OF: ReadonlyMap<number, readonly CodecFormat[]> = new Map([
   [CODEC.dagJson, ['dag-json', 'json']],
   [CODEC.dagCbor, ['dag-cbor', 'cbor']],
@@ -28,44 +28,44 @@ const FORMATS_OF: ReadonlyMap<number, readonly CodecFormat[]> = new Map([
   [CODEC.cbor, ['cbor']],
 ])
 
-/** The block as it is, for a client that takes any block. */
+/** Answers with the raw block. */
 export function rawResponse(lookup: Lookup): Promise<ApiResponse> {
   return blockResponse(lookup, 'raw', 'attachment', 'bin')
 }
 
 /**
- * The block as the data that its codec says it is, never converted to another.
+ * Answers with the block as its codec's data, without conversion.
  *
- * @param asked null for whatever the codec is
- * @throws HoldfastError `NOT_ACCEPTABLE` if it is not there in that format.
+ * @param asked null for the codec's own format
+ * @throws HoldfastError `NOT_ACCEPTABLE` if the codec does not have that format
  */
 export async function codecResponse(lookup: Lookup, asked: CodecFormat | null): Promise<ApiResponse> {
   const { cid } = lookup.node
   const formats = FORMATS_OF.get(cid.code) ?? []
   const format = asked ?? formats[0]
   if (format === undefined || !formats.includes(format)) {
-    const reason = `${cid} has codec 0x${cid.code.toString(16)} and is not converted`
-    throw new HoldfastError('NOT_ACCEPTABLE', asked === null ? `${reason}; ask for format=raw` : reason)
+    const reason = `${cid} has codec 0x${cid.code.toString(16)}, which is not converted`
+    throw new HoldfastError('NOT_ACCEPTABLE', asked === null ? `${reason}: request format=raw` : reason)
   }
   if (lookup.node.kind === 'opaque') await checkDocument(lookup.node, lookup.blocks.budget)
   const isText = format === 'json' || format === 'dag-json'
   return blockResponse(lookup, format, isText ? 'inline' : 'attachment', isText ? 'json' : 'cbor')
 }
 
-/** A document as a page for people. */
+/** Answers with a document's HTML page. */
 export async function documentResponse(lookup: Lookup, node: OpaqueNode): Promise<ApiResponse> {
   const etag = `"DagIndex-${PAGE_VERSION}_CID-${headerName(node.cid)}"`
   const headers = listingHeaders(lookup, etag)
   if (matchesAny(lookup.request.header('if-none-match'), etag)) return notModified(headers)
   const { text, isWhole } = await documentText(node, lookup.blocks.budget)
-  const more = isWhole ? '' : '<p>The rest of this document is left out here.</p>'
+  const more = isWhole ? '' : '<p>This page omits the rest of the document.</p>'
   const formats = [...(FORMATS_OF.get(node.cid.code) ?? []), 'raw', 'car']
   const links = formats.map(format => `<a href="?format=${format}">${format}</a>`).join('')
   const body = `<h1><code>${node.cid}</code></h1><nav>${links}</nav><pre>${escapeHtml(text)}</pre>${more}`
   return { status: 200, headers: { ...headers, ...PAGE_HEADERS }, body: htmlPage(node.cid.toString(), body) }
 }
 
-/** @throws HoldfastError `INVALID_CID` if the block is not what its codec says. */
+/** @throws HoldfastError `INVALID_CID` if the block does not match its codec */
 async function checkDocument(node: OpaqueNode, budget: WalkBudget): Promise<void> {
   for await (const _ of tokensOf(node, budget));
 }

@@ -6,21 +6,25 @@ import type { Lookup } from './lookup.ts'
 
 const FOREVER_SECONDS = 29_030_400
 const LISTING_SECONDS = 604_800
-/** Characters; clients refuse answers whose headers are too long. */
+/** In characters. Clients refuse answers with longer headers. */
 const LONGEST_VALUE = 8192
 
-/** For browsers of any origin; on every answer. */
+/** CORS headers of every answer. */
 export const contentCorsHeaders: Readonly<Record<string, string>> = {
   'access-control-allow-origin': '*',
   'access-control-allow-methods': 'GET, HEAD, OPTIONS',
   'access-control-allow-headers':
     'Accept, Cache-Control, Content-Type, If-None-Match, If-Range, Range, X-Requested-With',
   'access-control-expose-headers':
-    // The specification names the last two as well, which no answer has.
+    // The specification also lists the last two, although no answer has them.
     'Content-Disposition, Content-Length, Content-Range, ETag, Location, Retry-After, X-Ipfs-Path, X-Ipfs-Roots, X-Chunked-Output, X-Stream-Output',
 }
 
-/** What identifies content and lets it be cached. `etag` is that of the representation, quoted. */
+/**
+ * Returns the headers that identify content and control caches.
+ *
+ * @param etag tag of the representation, quoted
+ */
 export function contentHeaders(lookup: Lookup, etag: string): Record<string, string> {
   const roots = lookup.roots.join(',')
   const path = formatContentPath(lookup.path.root, lookup.path.names) + (lookup.path.hasTrailingSlash ? '/' : '')
@@ -34,17 +38,19 @@ export function contentHeaders(lookup: Lookup, etag: string): Record<string, str
   }
 }
 
-/** What stands for a CID in an `ETag` and in the name of a download: its text, or a hash of one that is too long for a header. */
+/** Returns a CID's text for an `ETag` or file name, or a hash of it if the CID is too long for a header. */
 export function headerName(cid: CID): string {
   return isLongIdentity(cid) ? createHash('sha256').update(cid.bytes).digest('hex') : cid.toString()
 }
 
-/** As {@link contentHeaders}, for pages that another version may draw differently. */
+/**
+ * Returns {@link contentHeaders} with a shorter cache time, because another version may render the page differently.
+ */
 export function listingHeaders(lookup: Lookup, etag: string): Record<string, string> {
   return { ...contentHeaders(lookup, etag), 'cache-control': cacheControl(lookup, LISTING_SECONDS, '') }
 }
 
-/** Nothing may be kept for longer than it may be served. */
+/** Limits the cache time to the remaining life of the content. */
 function cacheControl({ blocks, now }: Lookup, seconds: number, suffix: string): string {
   const until = blocks.liveUntil
   if (until === null) return `public, max-age=${seconds}${suffix}`

@@ -3,18 +3,18 @@ import mime from 'mime'
 import { beginsAsJson } from './json-prefix.ts'
 
 const BINARY = 'application/octet-stream'
-/** How many first bytes {@link typeOfBytes} looks at. */
+/** First bytes that {@link typeOfBytes} needs. */
 export const SNIFFED_BYTES = 512
 
-/** The type that a name stands for; null if its ending says nothing. */
+/** Returns the type of a file name's extension; null if unknown. */
 export function typeOfName(name: string): string | null {
-  // The library takes a name without a dot for an ending.
+  // The library would treat a name without a dot as an extension.
   const type = extname(name) === '' ? null : mime.getType(name)
   if (type === null) return null
   return type.startsWith('text/') ? `${type}; charset=utf-8` : type
 }
 
-/** Whether a browser that opens content of that type runs scripts in it. */
+/** Returns whether a browser runs scripts in content of that type. */
 export function isActive(type: string): boolean {
   const [essence = ''] = type.split(';', 1)
   return ACTIVE.has(essence) || essence.endsWith('+xml')
@@ -23,9 +23,9 @@ export function isActive(type: string): boolean {
 const ACTIVE = new Set(['text/html', 'text/xml', 'application/xml', 'text/xsl'])
 
 /**
- * The type of unnamed bytes by their beginning. SVG is the only markup that is told: all other is plain text here.
+ * Returns the type of unnamed bytes from their start. SVG is the only markup it detects; other markup is plain text.
  *
- * @param start the first {@link SNIFFED_BYTES} bytes, or all if there are fewer
+ * @param start the first {@link SNIFFED_BYTES} bytes, or fewer if there are no more
  */
 export function typeOfBytes(start: Uint8Array): string {
   const text = Buffer.from(start.buffer, start.byteOffset, start.byteLength).toString('latin1')
@@ -39,7 +39,7 @@ export function typeOfBytes(start: Uint8Array): string {
   return beginsAsJson(readable, start.length < SNIFFED_BYTES) ? 'application/json' : 'text/plain; charset=utf-8'
 }
 
-/** What may stand before the root of an SVG, and how each of them ends. */
+/** Constructs that may precede an SVG's root, each with its end. */
 const PROLOGUE: ReadonlyArray<[begins: string, ends: string]> = [
   ['<?xml', '?>'],
   ['<!--', '-->'],
@@ -56,7 +56,7 @@ function isSvg(text: string): boolean {
   }
 }
 
-/** What stands at which offset, one character a byte. The first that fits wins. */
+/** Signatures, one character per byte. The first match decides. */
 const SIGNATURES: ReadonlyArray<[offset: number, bytes: string, type: string]> = [
   [0, '\x89PNG\r\n\x1a\n', 'image/png'],
   [0, '\xff\xd8\xff', 'image/jpeg'],
@@ -83,7 +83,7 @@ const CONTROL = new Set([...Array(32).keys()].filter(code => ![9, 10, 12, 13, 27
 
 function isText(start: Uint8Array): boolean {
   if (start.some(byte => CONTROL.has(byte))) return false
-  // A character may be cut at the end of what is looked at.
+  // The last character may be cut.
   for (let cut = 0; cut < Math.min(4, start.length || 1); cut++) {
     try {
       new TextDecoder('utf-8', { fatal: true }).decode(start.subarray(0, start.length - cut))

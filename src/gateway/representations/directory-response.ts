@@ -8,10 +8,10 @@ import { type DirectoryNode, type Listing, listDirectory } from '../source/direc
 import { headerName, listingHeaders } from './content-headers.ts'
 import type { Lookup } from './lookup.ts'
 
-/** Raised when a listing changes its looks, so that browsers fetch it anew. */
+/** Increment this after a change of the listing's design, so that browsers reload it. */
 const LISTING_VERSION = 1
 
-/** A generated listing, a page at a time. */
+/** Answers with one page of a generated listing. */
 export async function directoryResponse(
   lookup: Lookup,
   directory: DirectoryNode,
@@ -29,9 +29,12 @@ export async function directoryResponse(
   return { status: 200, headers: { ...headers, ...typeOf(form) }, body: listingPage(path, listing, after) }
 }
 
-/** To the same path with a slash. Except on a host of its own it is relative, whatever prefix the gateway is mounted under. */
+/**
+ * Redirects to the same path with a slash. The target is relative, because the gateway may be mounted below a prefix;
+ * on a content host it is absolute.
+ */
 export function slashRedirect({ request, path, blocks }: Lookup): ApiResponse {
-  // Two slashes at the beginning would name another host.
+  // Two slashes at the start would name another host.
   const isWhole = path.isIsolated && !request.path.startsWith('//')
   const target = isWhole ? request.path : `./${request.path.slice(request.path.lastIndexOf('/') + 1)}`
   const query = request.query === '' ? '' : `?${request.query}`

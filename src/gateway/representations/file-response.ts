@@ -11,22 +11,22 @@ import { isActive, SNIFFED_BYTES, typeOfBytes, typeOfName } from './content-type
 import type { Lookup } from './lookup.ts'
 
 /**
- * Makes a page an origin of its own, so that it cannot use what the origin it comes from keeps in a browser: tokens,
- * storage, service workers. Scripts, forms and the like go on working.
+ * Gives a page its own origin, so that it cannot access the gateway's tokens, storage and service workers. Scripts,
+ * forms, popups, downloads and dialogs still work.
  */
 const SANDBOX = {
   'content-security-policy': 'sandbox allow-scripts allow-forms allow-popups allow-downloads allow-modals',
 } as const
 
 /**
- * The answer with a file as a browser shows it.
+ * Answers with a file as a browser shows it.
  *
- * @param name what the file is called where the path leads; empty if nothing is known
- * @param cid what the path leads to: the file's own, or that of the directory that it is the index of
+ * @param name the file's name at the end of the path; empty if unknown
+ * @param cid the file's CID, or that of the directory whose index it is
  */
 export function fileResponse(lookup: Lookup, file: FileNode, name: string, cid: CID): Promise<ApiResponse> {
   const type = typeOfName(lookup.query.get('filename') || name)
-  // Anybody can write a page into an identity CID, without a pin that vouches for it.
+  // Anyone can put a page into an identity CID, without a pin.
   const isUnpinned = lookup.blocks.root.multihash.code === HASH.identity
   const policyOf = (known: string): Readonly<Record<string, string>> =>
     isActive(known) && (isUnpinned || !lookup.hasOwnOrigin) ? SANDBOX : {}
@@ -43,7 +43,7 @@ export function fileResponse(lookup: Lookup, file: FileNode, name: string, cid: 
   })
 }
 
-/** The type of a file by its beginning. */
+/** Detects a file's type from its first bytes. */
 export async function sniff(blocks: BlockReader, file: FileNode): Promise<string> {
   const range = { start: 0, end: Math.min(SNIFFED_BYTES, file.size) }
   const chunks: Uint8Array[] = []

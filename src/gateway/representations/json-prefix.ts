@@ -1,17 +1,17 @@
-/** A number, `true`, `false` or `null`, as far as its characters go. */
+/** A number, `true`, `false` or `null`, possibly truncated. */
 const WORD = /[-+.\w]+/y
 const WORDS = ['true', 'false', 'null']
 const CUT_NUMBER = /^-?[\d.eE+-]*$/
 
 /**
- * Whether text is a JSON document whose top is an object or array, or could be the beginning of one.
+ * Returns whether text is a JSON object or array, or could be the start of one.
  *
- * @param isWhole whether nothing follows the text
+ * @param isWhole true if no text follows
  */
 export function beginsAsJson(text: string, isWhole: boolean): boolean {
   const reader = new PrefixReader(text, isWhole)
   if (!['{', '['].includes(reader.peek())) return false
-  // What closes each open container.
+  // Closing bracket of each open container.
   const closers: string[] = []
   for (let isFirst = true; ; isFirst = false) {
     const closer = closers.at(-1)
@@ -35,7 +35,7 @@ class PrefixReader {
   readonly #text: string
   readonly #isWhole: boolean
   #at = 0
-  /** Whether a container has just been opened. */
+  /** True directly after an opening bracket. */
   afterOpen = false
 
   constructor(text: string, isWhole: boolean) {
@@ -43,7 +43,7 @@ class PrefixReader {
     this.#isWhole = isWhole
   }
 
-  /** The next character that is no white space; empty at the end. */
+  /** Skips white space. Returns the next character; empty at the end. */
   peek(): string {
     while (' \t\n\r'.includes(this.#text[this.#at] ?? '-')) this.#at++
     return this.#text[this.#at] ?? ''

@@ -11,7 +11,7 @@ import { directoryResponse, slashRedirect } from './directory-response.ts'
 import { fileResponse } from './file-response.ts'
 import type { Lookup } from './lookup.ts'
 
-/** Answers with what a path leads to, in the format asked for or as a browser shows it. */
+/** Answers with the content at the end of a path, in the requested format or as a browser shows it. */
 export async function respond(lookup: Lookup, choice: FormatChoice | null): Promise<ApiResponse> {
   const { node } = lookup
   switch (choice?.format) {
@@ -25,7 +25,7 @@ export async function respond(lookup: Lookup, choice: FormatChoice | null): Prom
     case 'dag-cbor':
       return codecResponse(lookup, choice.format)
     case 'ipns-record':
-      throw new HoldfastError('VALIDATION', 'format ipns-record is for names, not for content')
+      throw new HoldfastError('VALIDATION', 'format ipns-record applies to IPNS names, not to content')
     case 'json':
       if (node.kind === 'directory' || node.kind === 'shard') return directoryResponse(lookup, node, 'json')
       return node.kind === 'opaque' ? codecResponse(lookup, 'json') : respondPlainly(lookup)
@@ -48,7 +48,7 @@ async function respondPlainly(lookup: Lookup): Promise<ApiResponse> {
       if (isDocument(node) && wantsHtml(request.header('accept'))) return documentResponse(lookup, node)
       return codecResponse(lookup, null)
     default:
-      throw new HoldfastError('NOT_FOUND', `${node.cid} is a symbolic link without the directory that it is in`)
+      throw new HoldfastError('NOT_FOUND', `${node.cid} is a symbolic link at the root, which cannot be followed`)
   }
 }
 

@@ -1,10 +1,10 @@
 export interface TarEntry {
-  /** With `/` between names; that of a directory ends with one. */
+  /** Path with `/` between names. A directory's path ends with `/`. */
   name: string
   type: 'file' | 'directory' | 'symlink'
-  /** Bytes that follow; 0 unless it is a file. */
+  /** Bytes of content; 0 unless it is a file. */
   size: number
-  /** Where a symbolic link points. */
+  /** Target of a symbolic link. */
   target?: string
 }
 
@@ -16,8 +16,8 @@ const LONGEST_NAME = 100
 const LARGEST_SIZE = 8 ** 11 - 1
 
 /**
- * The POSIX header of an entry. What the old fields cannot hold (long names, names outside ASCII, sizes of 8 GiB and
- * more) goes before it into a header of the extended kind. All times are zero: content alone makes the archive.
+ * Returns the POSIX header of an entry. Long names, non-ASCII names and sizes from 8 GiB precede it in an extended
+ * header. All times are zero, so equal content gives equal archives.
  */
 export function tarHeader(entry: TarEntry): Uint8Array {
   const extended: [string, string][] = []
@@ -32,12 +32,12 @@ export function tarHeader(entry: TarEntry): Uint8Array {
   return Buffer.concat([before, records, tarPadding(records.length), header])
 }
 
-/** What fills up the last block of so many bytes. */
+/** Returns the padding after `size` bytes of content. */
 export function tarPadding(size: number): Uint8Array {
   return Buffer.alloc((TAR_BLOCK_BYTES - (size % TAR_BLOCK_BYTES)) % TAR_BLOCK_BYTES)
 }
 
-/** What an archive ends with. */
+/** Returns the end marker of an archive. */
 export function tarEnd(): Uint8Array {
   return Buffer.alloc(2 * TAR_BLOCK_BYTES)
 }
@@ -59,7 +59,7 @@ function plainHeader({ name, type, size, target = '' }: TarEntry, flag: string):
   return header
 }
 
-/** A record that begins with its own length, the digits of which count too. */
+/** Formats an extended record. Its length field counts its own digits. */
 function record(key: string, value: string): Uint8Array {
   const rest = ` ${key}=${value}\n`
   const length = Buffer.byteLength(rest)

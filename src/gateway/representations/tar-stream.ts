@@ -9,7 +9,7 @@ import { tarEnd, tarHeader, tarPadding } from './tar-header.ts'
 
 type Directory = Extract<UnixfsNode, { kind: 'directory' | 'shard' }>
 
-/** A directory that is being gone through. */
+/** A directory during the walk. */
 interface OpenDirectory {
   node: Directory
   /** Its path in the archive. */
@@ -18,14 +18,14 @@ interface OpenDirectory {
   bytes: number
 }
 
-/** Longer than any file system takes; each entry costs as much as its path is long. */
+/** Longer than any file system allows. The cost of an entry grows with its path. */
 const LONGEST_PATH = 64 * 1024
-/** Entries of an archive that may lie in a directory above their own: for each of them that directory is gone through. */
+/** Entries of an archive whose names start with `../`. Each of them costs a search of its directory. */
 const MOST_RELATIVE = 100
 
 /**
- * A file or directory, with everything below it, as a TAR archive whose one top entry is called `name`. Symbolic
- * links are stored as such. An entry that an archive cannot hold safely ends it with an error.
+ * Streams a file or directory with everything below it as a TAR archive, whose top entry is `name`. Stores symbolic
+ * links as links. Fails at an entry that cannot be unpacked safely.
  */
 export async function* streamTar(
   blocks: BlockReader,
@@ -33,7 +33,7 @@ export async function* streamTar(
   name: string,
 ): AsyncGenerator<Uint8Array, void, undefined> {
   const open: OpenDirectory[] = []
-  // Entries that lie in a directory above the one that links to them.
+  // Entries whose names start with `../`.
   let relative = 0
   yield* entry(root, name)
   for (let top = open.at(-1); top !== undefined; top = open.at(-1)) {
@@ -49,14 +49,14 @@ export async function* streamTar(
     const loaded = await blocks.load(link.cid)
     if (directory !== top) {
       if (++relative > MOST_RELATIVE)
-        throw malformedDagPb(top.node.cid, 'too many entries lie outside of their directory')
+        throw malformedDagPb(top.node.cid, 'too many entries have names that start with ../')
       await checkRelative(blocks, directory.node, loaded.node, name)
     }
     yield* entry(loaded, `${directory.name}/${name}`)
   }
   yield tarEnd()
 
-  /** What stands for one entry; a directory is opened. */
+  /** Writes one entry. Opens a directory for the walk. */
   async function* entry({ node, block }: Loaded, path: string): AsyncGenerator<Uint8Array, void, undefined> {
     if (path.length > LONGEST_PATH) throw malformedDagPb(node.cid, `its path has more than ${LONGEST_PATH} characters`)
     switch (node.kind) {
@@ -69,7 +69,7 @@ export async function* streamTar(
         yield tarHeader({ name: path, type: 'symlink', size: 0, target: node.target })
         break
       case 'opaque':
-        throw malformedDagPb(node.cid, 'it is neither file nor directory')
+        throw malformedDagPb(node.cid, 'it is neither a file nor a directory')
       default:
         yield tarHeader({ name: `${path}/`, type: 'directory', size: 0 })
         blocks.budget.enter(block.length)
@@ -83,8 +83,8 @@ function linksOf(blocks: BlockReader, node: Directory): OpenDirectory['links'] {
 }
 
 /**
- * Where an entry lies: in its directory, or in one above it if its name begins with `../`. A name that would lead
- * elsewhere when the archive is unpacked is nobody's mistake.
+ * Finds an entry's directory: the open one, or a parent if the name starts with `../`. Any other name with a path could
+ * escape the archive's directory, so it is an error.
  */
 function placeOf(
   open: readonly OpenDirectory[],
@@ -101,9 +101,9 @@ function placeOf(
   return { directory, name }
 }
 
-/** Nothing but a new file may come into a directory from below: it could lead what follows somewhere else. */
+/** Checks that a `../` entry is a file with a new name. Another entry could redirect later ones out of the archive. */
 async function checkRelative(blocks: BlockReader, directory: Directory, node: UnixfsNode, name: string): Promise<void> {
   if (node.kind !== 'file' || (await findEntry(blocks, directory, name)) !== null) {
-    throw malformedDagPb(directory.cid, 'an entry from below is no file, or is there already')
+    throw malformedDagPb(directory.cid, 'an entry whose name starts with ../ is not a new file')
   }
 }

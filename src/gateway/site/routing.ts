@@ -5,11 +5,11 @@ import type { FormatChoice } from '../http/format.ts'
 import { checkLabel, labelOf, parseHost } from './subdomain.ts'
 
 /**
- * What content a request is for, or where it should go instead.
+ * Returns the content path of a request, or a redirect.
  *
- * @param host the name below which every root has a host name of its own; null for none
- * @throws HoldfastError `NOT_FOUND`, `INVALID_CID`, `INVALID_PATH`; `VALIDATION` for a service worker that would
- * control more than its own content.
+ * @param host the parent of the content host names; null for none
+ * @throws HoldfastError `NOT_FOUND`, `INVALID_CID`, `INVALID_PATH`; `VALIDATION` for a service worker with a scope
+ * beyond its own content
  */
 export function siteRoute(
   request: ApiRequest,
@@ -25,13 +25,13 @@ export function siteRoute(
   const uri = query.get('uri')
   if (uri !== null && /^\/ipfs\/?$/.test(request.path)) return { response: openUri(request.path, uri, at !== null) }
   const path = parseContentPath(request.path)
-  // What no browser shows needs no origin of its own.
+  // Browsers do not render the other formats, so these need no own origin.
   if (at !== null && choice === null) return { response: isolate(request, path, at.base) }
   checkServiceWorker(request, path)
   return { path }
 }
 
-/** To the same content on a host name of its own, by the scheme that the client came by, known or not. */
+/** Redirects to the content's own host name, with the client's scheme if known. */
 function isolate(request: ApiRequest, { cid }: ContentPath, base: string): ApiResponse {
   const slash = request.path.indexOf('/', '/ipfs/'.length)
   const rest = slash === -1 ? '/' : request.path.slice(slash)
@@ -41,9 +41,9 @@ function isolate(request: ApiRequest, { cid }: ContentPath, base: string): ApiRe
 }
 
 /**
- * For programs that open `ipfs://` addresses by a gateway.
+ * Redirects a program that opens `ipfs://` addresses through the gateway.
  *
- * @param isTop whether the gateway is certain to be at the top of its host; elsewhere links are relative
+ * @param isTop true if the gateway is certainly at the root of its host; otherwise the redirect is relative
  */
 function openUri(path: string, uri: string, isTop: boolean): ApiResponse {
   const match = /^ipfs:\/\/([^/?#]+)([^?#]*)(\?[^#]*)?/.exec(uri)
@@ -58,7 +58,7 @@ function redirect(location: string): ApiResponse {
   return { status: 301, headers: { location, 'cache-control': 'no-cache' }, body: null }
 }
 
-/** A script at the top of the gateway could take over everything below it. */
+/** Refuses a service worker at the gateway's root, because it would control all content below. */
 function checkServiceWorker(request: ApiRequest, path: ContentPath): void {
   if (request.header('service-worker') === 'script' && path.names.length === 0) {
     throw new HoldfastError('VALIDATION', 'service-worker: a worker can only be registered below a content root')

@@ -8,16 +8,16 @@ import { respond } from '../representations/respond.ts'
 import { findEntry, type Resolved, resolve } from '../source/resolver.ts'
 import { LARGEST_REDIRECTS, type Redirect, type RedirectStatus, WebRedirects } from './web-redirects.ts'
 
-/** A request whose path has not led anywhere. */
+/** A request whose path was not found. */
 export type FailedLookup = Omit<Lookup, keyof Resolved>
 
 const FILE = '_redirects'
 
 /**
- * What the site's own `_redirects` file says of a path that is not there: a redirect, or another page in its place.
- * Null if it says nothing, or there is no such file.
+ * Applies the site's `_redirects` file to a missing path. Returns a redirect, or a substitute page; null without a
+ * matching rule.
  *
- * @throws HoldfastError `REDIRECTS_INVALID`; `NOT_FOUND` if the page in its place is not there either.
+ * @throws HoldfastError `REDIRECTS_INVALID`; `NOT_FOUND` if the substitute page is missing, too
  */
 export async function siteResponse(lookup: FailedLookup): Promise<ApiResponse | null> {
   const { blocks, path } = lookup
@@ -39,7 +39,7 @@ async function readRules({ blocks }: FailedLookup, root: Resolved): Promise<WebR
   const { node: file } = await blocks.load(cid)
   if (file.kind !== 'file') return null
   const chunks: Uint8Array[] = []
-  // One byte more than is allowed tells that there is more.
+  // One byte over the limit shows that the file is too long.
   const end = Math.min(file.size, LARGEST_REDIRECTS + 1)
   for await (const chunk of streamFile(blocks, file, { start: 0, end })) chunks.push(chunk)
   return new WebRedirects(Buffer.concat(chunks))
@@ -52,7 +52,7 @@ function redirectTo(lookup: Lookup, { to, status }: Redirect): ApiResponse {
   return { status, headers: { ...headers, location: to + query }, body: null }
 }
 
-/** The same request for all of a page, whatever part of the missing one was asked for. */
+/** Removes range and cache conditions, because they refer to the missing page. */
 function whole(request: ApiRequest): ApiRequest {
   const ignored = new Set(['range', 'if-range', 'if-none-match'])
   return {
@@ -72,7 +72,7 @@ function withStatus(response: ApiResponse, status: RedirectStatus): ApiResponse 
   return { ...response, status, headers }
 }
 
-/** Whether a path has led nowhere, in a place where the site may have a say in that. */
+/** Returns whether the site's own rules apply to an error: a missing path on a content host. */
 export function isSiteMatter(lookup: FailedLookup, error: unknown): boolean {
   return lookup.path.isIsolated && isHoldfastError(error, 'NOT_FOUND')
 }

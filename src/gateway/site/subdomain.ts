@@ -3,7 +3,7 @@ import { HoldfastError } from '../../domain/errors.ts'
 import type { ApiHandler } from '../../http/api-messages.ts'
 import { LONGEST_LABEL, labelOfCid } from '../../ipld/cid.ts'
 
-/** A host name as requests carry it, with the port if there is one. */
+/** A parsed `Host` header, with its port. */
 export interface GatewayHost {
   /** The label before `.ipfs.`, in lower case; null for the gateway's own name. */
   label: string | null
@@ -12,10 +12,10 @@ export interface GatewayHost {
 }
 
 /**
- * Tells whether a request is for the gateway of that name, or for content below it. Null for any other host.
+ * Parses a `Host` header. Returns null for a host that is neither the gateway nor content below it.
  *
  * @param header the `Host` header
- * @param name of the gateway, without port
+ * @param name the gateway's name, without port
  */
 export function parseHost(header: string | undefined, name: string): GatewayHost | null {
   const [, host = '', port = ''] = /^([^:]*)(:\d+)?$/.exec(header?.trim().toLowerCase() ?? '') ?? []
@@ -27,9 +27,9 @@ export function parseHost(header: string | undefined, name: string): GatewayHost
 }
 
 /**
- * How a CID stands in a host name: its version 1, in letters that have no case.
+ * Returns the label of a CID in a host name: version 1, in a case-insensitive base.
  *
- * @throws HoldfastError `INVALID_CID` if it is too long for a label.
+ * @throws HoldfastError `INVALID_CID` if it is too long for a label
  */
 export function labelOf(cid: CID): string {
   const label = labelOfCid(cid)
@@ -37,7 +37,7 @@ export function labelOf(cid: CID): string {
   throw tooLong('path')
 }
 
-/** @throws HoldfastError `INVALID_CID` for a label that no resolver would take. */
+/** @throws HoldfastError `INVALID_CID` if the label is too long for DNS */
 export function checkLabel(label: string): void {
   if (label.length > LONGEST_LABEL) throw tooLong('host')
 }
@@ -50,17 +50,16 @@ function tooLong(field: string): HoldfastError {
 }
 
 /**
- * The API's handler with the requests taken out that are for content on a host name of its own: whatever their path,
- * they are the gateway's.
+ * Returns a handler that sends requests for content hosts to the gateway and all others to the API.
  *
- * @param name of the gateway; null for none
+ * @param name the gateway's name; null for none
  */
 export function withContentHosts(api: ApiHandler, gateway: ApiHandler, name: string | null): ApiHandler {
   if (name === null) return api
   return request => (isContentHost(request.header('host'), name) ? gateway(request) : api(request))
 }
 
-/** Whether a host name is one that a root has of its own, below the gateway's name. */
+/** Returns whether a `Host` header is a content host, below the gateway's name. */
 export function isContentHost(header: string | undefined, name: string | null): boolean {
   const host = name === null ? null : parseHost(header, name)
   return host !== null && host.label !== null

@@ -1,8 +1,8 @@
 import { HoldfastError } from '../../domain/errors.ts'
 
-/** Where a path that is not there leads instead. */
+/** The replacement for a missing path. */
 export interface Redirect {
-  /** A path from the root with its query, or a whole URL; percent-encoded. */
+  /** A percent-encoded path from the root with its query, or a URL. */
   to: string
   status: RedirectStatus
 }
@@ -16,17 +16,17 @@ interface Rule {
 }
 
 const STATUSES = [200, 301, 302, 303, 307, 308, 404, 410, 451] as const
-/** Bytes that a `_redirects` file may have. */
+/** Largest `_redirects` file, in bytes. */
 export const LARGEST_REDIRECTS = 64 * 1024
 
-/** Characters of where a rule leads, filled in. */
+/** Longest expanded target, in characters. */
 const LONGEST_TARGET = 8192
 
 /** The rules of a site's `_redirects` file. */
 export class WebRedirects {
   readonly #rules: readonly Rule[]
 
-  /** @throws HoldfastError `REDIRECTS_INVALID` naming the line. */
+  /** @throws HoldfastError `REDIRECTS_INVALID` naming the line */
   constructor(bytes: Uint8Array) {
     if (bytes.length > LARGEST_REDIRECTS)
       throw invalid(`redirects file size cannot exceed ${LARGEST_REDIRECTS / 1024} KiB`)
@@ -40,9 +40,9 @@ export class WebRedirects {
   }
 
   /**
-   * The first rule that fits, filled in.
+   * Returns the expanded target of the first matching rule.
    *
-   * @param names the path, decoded
+   * @param names the decoded path
    */
   match(names: readonly string[]): Redirect | null {
     for (const { from, to, status } of this.#rules) {
@@ -59,9 +59,9 @@ function parseLine(line: string, number: number): Rule | null {
   const [from = '', to, status = '301', ...more] = content.split(/\s+/)
   const wrong = (reason: string): HoldfastError => invalid(`line ${number}: ${reason}`)
   if (!from.startsWith('/')) throw wrong('the path to redirect from must begin with a slash')
-  if (to === undefined) throw wrong('there is no path to redirect to')
+  if (to === undefined) throw wrong('the target is missing')
   if (to.length > LONGEST_TARGET) throw wrong(`the target has more than ${LONGEST_TARGET} characters`)
-  if (more.length > 0 && !more[0]?.startsWith('#')) throw wrong('there is more than from, to and status')
+  if (more.length > 0 && !more[0]?.startsWith('#')) throw wrong('a rule has only from, to and status')
   const code = STATUSES.find(known => String(known) === status)
   if (code === undefined) throw wrong(`status must be one of ${STATUSES.join(', ')}`)
   const isPath = to.startsWith('/') && !to.startsWith('//')
@@ -70,12 +70,12 @@ function parseLine(line: string, number: number): Rule | null {
   }
   const names = from.slice(1).split('/').map(decode)
   if (names.some((name, index) => name.includes('*') && (name !== '*' || index < names.length - 1))) {
-    throw wrong('an asterisk stands for the rest of a path, at its end')
+    throw wrong('an asterisk must be the last name of the path')
   }
   return { from: names.filter((name, index) => name !== '' || index < names.length - 1), to, status: code }
 }
 
-/** The values of the placeholders, encoded as they stand in a path; null if the pattern does not fit. */
+/** Returns the values of the placeholders, percent-encoded; null if the pattern does not match. */
 function capture(pattern: readonly string[], names: readonly string[]): Map<string, string> | null {
   const values = new Map<string, string>()
   for (const [index, expected] of pattern.entries()) {
@@ -91,13 +91,17 @@ function capture(pattern: readonly string[], names: readonly string[]): Map<stri
   return pattern.length === names.length ? values : null
 }
 
-/** @throws HoldfastError `REDIRECTS_INVALID` if what comes out is too long for a header. */
+/**
+ * Expands the placeholders.
+ *
+ * @throws HoldfastError `REDIRECTS_INVALID` if the result is too long for a header
+ */
 function fill(to: string, values: ReadonlyMap<string, string>): string {
   let length = to.length
   return to.replace(/:([A-Za-z]\w*)/g, (placeholder, name: string) => {
     const value = values.get(name) ?? placeholder
     length += value.length - placeholder.length
-    if (length > LONGEST_TARGET) throw invalid(`a rule leads to more than ${LONGEST_TARGET} characters`)
+    if (length > LONGEST_TARGET) throw invalid(`the target of a rule has more than ${LONGEST_TARGET} characters`)
     return value
   })
 }

@@ -4,23 +4,23 @@ import { HoldfastError } from '../../domain/errors.ts'
 import { cidOfText, HASH } from '../../ipld/cid.ts'
 import type { ContentOrigin, HeldContent } from './request-blocks.ts'
 
-/** The network, or other nodes of the fleet. */
+/** Kind of content that the main thread provides: the network, or other nodes of the fleet. */
 export type AskedKind = 'network' | 'nodes'
 
-/** What is open for one answer. */
+/** A session that the main thread holds for one answer. */
 interface Session {
   id: number
-  /** As {@link HeldContent} has it. */
+  /** See {@link HeldContent}. */
   liveUntil: number | null
 }
 
-/** What the thread with the network has, asked for by another: a session for each answer, a question for each block. */
+/** Content that a reader thread requests from the main thread: one session per answer, one call per block. */
 export class AskedContent implements ContentOrigin {
   readonly isForRecords: boolean
   readonly #calls: PortCalls
   readonly #name: (question: string) => string
 
-  /** @param kind as {@link answersFrom} has it */
+  /** @param kind the same as in {@link answersFrom} */
   constructor(calls: PortCalls, kind: AskedKind) {
     this.#calls = calls
     this.isForRecords = kind === 'nodes'
@@ -50,7 +50,7 @@ export class AskedContent implements ContentOrigin {
   }
 }
 
-/** Answers what {@link AskedContent} asks. `end` closes what is open. */
+/** Answers the calls of {@link AskedContent}. `end` closes all sessions. */
 export function answersFrom(origin: ContentOrigin, kind: AskedKind): { answers: PortAnswers; end: () => void } {
   const sessions = new Map<number, { held: HeldContent; over: AbortController }>()
   let last = 0
@@ -75,8 +75,8 @@ export function answersFrom(origin: ContentOrigin, kind: AskedKind): { answers: 
     },
     [`${kind} get`]: async ({ session, cid }: { session: number; cid: string }): Promise<Uint8Array> => {
       const held = sessions.get(session)?.held
-      if (held === undefined) throw new HoldfastError('ABORTED', 'the answer is over')
-      return alone(await held.get(cidOfText(cid)))
+      if (held === undefined) throw new HoldfastError('ABORTED', 'the answer has ended')
+      return ownMemory(await held.get(cidOfText(cid)))
     },
     [`${kind} close`]: close,
   }
@@ -88,7 +88,7 @@ export function answersFrom(origin: ContentOrigin, kind: AskedKind): { answers: 
   }
 }
 
-/** Bytes without what else lies in their memory: all of that would be copied with them. */
-export function alone(bytes: Uint8Array): Uint8Array {
+/** Copies bytes that share their memory, because a transfer copies the whole memory. */
+export function ownMemory(bytes: Uint8Array): Uint8Array {
   return bytes.byteLength === bytes.buffer.byteLength ? bytes : new Uint8Array(bytes)
 }

@@ -18,25 +18,25 @@ export interface ListingEntry {
 
 export interface Listing {
   entries: ListingEntry[]
-  /** The name to ask for the next page with; null at the end. */
+  /** The name with which to request the next page; null on the last page. */
   next: string | null
 }
 
 const PAGE_ENTRIES = 500
-/** Entries looked at together, so that a page waits for the disk a few times only. */
+/** Entries described in parallel, so that a page waits for few disk reads. */
 const BATCH = 32
-/** Characters that the names of a page may have together; one with longer names has fewer entries. */
+/** Most characters of all names on a page. A page with long names has fewer entries. */
 const PAGE_NAMES = 1024 ** 2
-/** Links of shards that are looked at for a page: far more than any that lead to entries take. */
+/** Most shard links to visit for a page: far more than its entries need. */
 const PAGE_SHARD_LINKS = 100_000
-/** Bytes of blocks that are read to tell what the entries of a page are; entries beyond that stay untold. */
+/** Bytes of blocks to read for the types of a page's entries. Further entries have type `other`. */
 const PAGE_BLOCK_BYTES = 128 * 1024 ** 2
 
 /**
- * A page of a directory: a plain one by name, a sharded one in the order of its shards, so that a page costs the
- * same wherever it is.
+ * Lists one page of a directory: a plain one by name, a sharded one in the order of its shards. Every page of a sharded
+ * directory costs about the same.
  *
- * @param after the last name of the page before; null for the first page
+ * @param after the last name of the previous page; null for the first
  */
 export async function listDirectory(
   blocks: RequestBlocks,
@@ -67,7 +67,7 @@ function shardReader(blocks: RequestBlocks): BlockReader {
   }
 }
 
-/** As many links as fit on a page, at least one. */
+/** Returns the links that fit on a page, at least one. */
 function pageOf(links: readonly DirectoryLink[]): DirectoryLink[] {
   let characters = 0
   const fits = ({ name }: DirectoryLink, index: number): boolean => {
@@ -78,7 +78,7 @@ function pageOf(links: readonly DirectoryLink[]): DirectoryLink[] {
   return links.slice(0, end === -1 ? links.length : end)
 }
 
-/** A page's links, and one more if there is one. */
+/** Returns a page's links, and one more if there is one. */
 async function firstOf(source: AsyncIterable<DirectoryLink>): Promise<DirectoryLink[]> {
   const links: DirectoryLink[] = []
   let characters = 0
@@ -91,8 +91,8 @@ async function firstOf(source: AsyncIterable<DirectoryLink>): Promise<DirectoryL
 }
 
 /**
- * The links that come first by name behind `after`, a page's and one more, out of any number and in any order. Of what
- * has been seen only so many are kept that sorting them costs little.
+ * Returns the first links by name after `after`: a page's and one more. Keeps at most about two pages of names in
+ * memory, so that sorting stays cheap.
  */
 async function firstByName(
   { budget }: RequestBlocks,
@@ -119,7 +119,7 @@ async function firstByName(
 
 type Description = Pick<ListingEntry, 'type' | 'size'>
 
-/** Tells what entries are, looking at each block once however many names it has. */
+/** Determines the type and size of entries. Loads each block once, regardless of how many names it has. */
 class Describer {
   readonly #blocks: RequestBlocks
   readonly #known = new Map<string, Promise<Description | null>>()
@@ -131,7 +131,7 @@ class Describer {
 
   async describe({ name, cid, dagSize }: DirectoryLink): Promise<ListingEntry> {
     if (cid.code === CODEC.raw) return { name, cid, type: 'file', size: this.#blocks.sizeOf(cid) ?? dagSize }
-    // Another block each, from the network, would take too long.
+    // Loading a block per entry from the network would take too long.
     if (cid.code !== CODEC.dagPb || !this.#blocks.isLocal) return { name, cid, type: 'other', size: dagSize }
     const key = dagKey(cid)
     const known = this.#known.get(key) ?? this.#look(cid)
@@ -140,7 +140,7 @@ class Describer {
     return { name, cid, type, size: type === 'directory' || type === 'other' ? dagSize : size }
   }
 
-  /** Null if it cannot be told: one entry that cannot be read must not hide all others. */
+  /** Loads a block and returns its type and size; null if that fails. One unreadable entry must not hide the others. */
   async #look(cid: CID): Promise<Description | null> {
     this.#bytesLeft -= this.#blocks.sizeOf(cid) ?? 0
     if (this.#bytesLeft < 0) return null

@@ -8,13 +8,13 @@ import { HASH } from '../../ipld/cid.ts'
 import type { BlockFetcher, FetchSession } from '../../network/block-fetcher.ts'
 import type { ContentOrigin, HeldContent } from './request-blocks.ts'
 
-/** Nodes with links are kept for a while: every path and range goes through them. Leaves only pass. */
+/** Nodes with links are cached, because every path and range passes through them. Leaves are not. */
 const CACHE_BYTES = 32 * 1024 ** 2
 
-/** Readers of the gateway take turns with those who pin. */
+/** Owner at the network's gate: gateway readers take turns with pins. */
 const OWNER = 'gateway'
 
-/** Whatever the network has, fetched for one answer and stored nowhere. */
+/** Content from the network, fetched for one answer and never stored. */
 export class NetworkContent implements ContentOrigin {
   readonly isForRecords = false
   readonly #fetcher: BlockFetcher
@@ -58,7 +58,7 @@ export class NetworkContent implements ContentOrigin {
 }
 
 function notInTime(cid: CID, ms: number): HoldfastError {
-  return new HoldfastError('UNAVAILABLE', `${cid} could not be fetched from the network within ${ms / 1000} s`, {
+  return new HoldfastError('UNAVAILABLE', `the network did not deliver ${cid} within ${ms / 1000} s`, {
     details: { retryAfter: 30 },
   })
 }

@@ -9,49 +9,49 @@ import { HoldfastError, isHoldfastError } from '../../domain/errors.ts'
 import { HASH } from '../../ipld/cid.ts'
 import type { AdmissionRules } from '../policy/admission.ts'
 
-/** Blocks that may be served until they are released. */
+/** Blocks that may be served until their release. */
 export interface HeldContent {
-  /** Whether reading is a matter of milliseconds. */
+  /** True if a read takes only milliseconds. */
   readonly isLocal: boolean
-  /** Until when they may be served, as far as is known, in milliseconds since the epoch; null for no end. */
+  /** Known end of their life, in ms since the epoch; null for no end. */
   readonly liveUntil: number | null
   /**
-   * The bytes of a block, their hash checked.
+   * Returns a verified block.
    *
    * @throws HoldfastError `NOT_FOUND`, `CID_NOT_FOUND`, `BLOCK_DAMAGED`, `UNAVAILABLE`
    */
   get(cid: CID): Promise<Uint8Array>
-  /** The length of a block if that is known without reading it. */
+  /** Returns the length of a block; null if it is not known without a read. */
   sizeOf(cid: CID): number | null
-  /** Safe to call more than once. */
+  /** Releases the blocks. May be called more than once. */
   release(): void
 }
 
-/** Where content comes from. */
+/** A source of content. */
 export interface ContentOrigin {
-  /** Whether it has what records need: only such a one may have what another refuses. */
+  /** True if it holds the content of records. Only such an origin is asked after another one has refused. */
   readonly isForRecords: boolean
   /**
-   * Null if the root is not to be had here. The caller releases what it gets.
+   * Opens content; null if this origin does not have the root. The caller releases it.
    *
-   * @throws HoldfastError `UNAVAILABLE` if that could not be found out in time; `GONE` or `LEGAL_REASONS` if every way to
+   * @throws HoldfastError `UNAVAILABLE` if the origin cannot tell in time; `GONE` or `LEGAL_REASONS` if every path to
    * it is taken down
    */
   open(root: CID, signal: AbortSignal): HeldContent | null | Promise<HeldContent | null>
 }
 
-/** Blocks being read and checked at a time, over all answers: about what the thread pool works on. */
+/** Concurrent reads and checks, for all answers: about the size of the thread pool. */
 const READS_AT_ONCE = 6
 
-/** Blocks being read from clusters that are kept elsewhere: these wait for others, and nobody here for them. */
-const READS_ELSEWHERE_AT_ONCE = 32
+/** Concurrent reads from remote clusters. They wait for the network, so they have a separate limit. */
+const REMOTE_READS_AT_ONCE = 32
 
-/** What live records need. */
+/** Content of live records. */
 export class PinnedContent implements ContentOrigin {
   readonly isForRecords = true
   readonly #content: LiveContent
   readonly #reads = new Semaphore(READS_AT_ONCE)
-  readonly #readsElsewhere = new Semaphore(READS_ELSEWHERE_AT_ONCE)
+  readonly #remoteReads = new Semaphore(REMOTE_READS_AT_ONCE)
 
   constructor(content: LiveContent) {
     this.#content = content
@@ -60,7 +60,7 @@ export class PinnedContent implements ContentOrigin {
   open(root: CID, signal: AbortSignal): HeldContent | null {
     const leased = this.#content.lease(root)
     if (leased === null) return null
-    return new LeasedBlocks(leased, leased.isLocal ? this.#reads : this.#readsElsewhere, signal)
+    return new LeasedBlocks(leased, leased.isLocal ? this.#reads : this.#remoteReads, signal)
   }
 }
 
@@ -93,7 +93,7 @@ class LeasedBlocks implements HeldContent {
 }
 
 export interface RequestBlockParts {
-  /** Asked in this order. */
+  /** Origins in the order of asking. */
   origins: readonly ContentOrigin[]
   clock: Clock
   rules: AdmissionRules
@@ -103,18 +103,18 @@ export interface RequestBlockParts {
   limits?: WalkLimits | undefined
 }
 
-/** The blocks below one root that are held for one request, from its first look until its body has ended. */
+/** The blocks below one root, held for one request until its body ends. */
 export class RequestBlocks implements BlockReader {
   readonly root: CID
   readonly budget: WalkBudget
   readonly #parts: RequestBlockParts
   #held: HeldContent
-  /** What leads to the content, as far as is known, and by which rules that was looked at last. */
+  /** The requested path, as far as it is resolved, and the revision of the rules that it was checked against. */
   #path: { roots: readonly CID[]; names: readonly string[] }
   #revision: unknown
-  /** Looking again whether the root may be opened, after a takedown. */
+  /** The pending recheck of the root after a takedown. */
   #deciding: Promise<void> | null = null
-  /** An inline root vouches for nothing below it, so each block there is asked for and held by itself. */
+  /** An identity root does not pin the blocks below it, so each of them is opened and held separately. */
   readonly #single = new Map<string, HeldContent>()
   #released = false
 
@@ -127,9 +127,9 @@ export class RequestBlocks implements BlockReader {
     this.#revision = revision
   }
 
-  /** Null if no origin has the root. The caller releases what it gets. */
+  /** Opens a root; null if no origin has it. The caller releases it. */
   static async open(root: CID, parts: RequestBlockParts): Promise<RequestBlocks | null> {
-    // Before the root is found: what is taken down from here on is looked at with the first block.
+    // Read before the root is opened, so that a takedown in between is checked with the first block.
     const { revision } = parts.rules
     const held = await openFirst(root, parts)
     return held === null ? null : new RequestBlocks(root, held, revision, parts)
@@ -143,7 +143,7 @@ export class RequestBlocks implements BlockReader {
     return this.#held.isLocal
   }
 
-  /** Until when the blocks may be served, as far as is known; null for no end. */
+  /** Returns the known end of the blocks' life; null for no end. */
   get liveUntil(): number | null {
     let until = this.#held.liveUntil
     for (const { liveUntil } of this.#single.values()) {
@@ -153,10 +153,10 @@ export class RequestBlocks implements BlockReader {
   }
 
   /**
-   * The bytes of a block, their hash checked.
+   * Returns a verified block.
    *
-   * @throws HoldfastError `NOT_FOUND` if it is not here, or not any more; `BLOCK_DAMAGED`; `GONE` or
-   * `LEGAL_REASONS` if it is blocked.
+   * @throws HoldfastError `NOT_FOUND` if it is missing or no longer pinned; `BLOCK_DAMAGED`; `GONE` or `LEGAL_REASONS`
+   * if it is blocked
    */
   async get(cid: CID): Promise<Uint8Array> {
     const held = await this.#heldFor(cid)
@@ -164,9 +164,9 @@ export class RequestBlocks implements BlockReader {
   }
 
   /**
-   * A block and what it is.
+   * Returns a block and its decoded node.
    *
-   * @throws HoldfastError as {@link get}; `INVALID_CID` if it is not what it claims.
+   * @throws HoldfastError see {@link get}; `INVALID_CID` if the block does not match its codec
    */
   async load(cid: CID): Promise<Loaded> {
     const held = await this.#heldFor(cid)
@@ -174,9 +174,9 @@ export class RequestBlocks implements BlockReader {
   }
 
   /**
-   * Checks the paths that begin below the root, once they are known: names from each of the CIDs on the way.
+   * Checks the resolved path: from each CID on it, the names below.
    *
-   * @throws HoldfastError `GONE` or `LEGAL_REASONS` if one is blocked.
+   * @throws HoldfastError `GONE` or `LEGAL_REASONS` if one is blocked
    */
   checkPath(roots: readonly CID[], names: readonly string[]): void {
     const { rules } = this.#parts
@@ -185,13 +185,13 @@ export class RequestBlocks implements BlockReader {
     for (const [depth, cid] of roots.entries()) rules.checkBlocked(cid, names.slice(depth))
   }
 
-  /** The length of a block if that is known without reading it. */
+  /** Returns the length of a block; null if it is not known without a read. */
   sizeOf(cid: CID): number | null {
     if (cid.multihash.code === HASH.identity) return cid.multihash.digest.length
     return this.#isSingle(cid) ? null : this.#held.sizeOf(cid)
   }
 
-  /** Gives everything back; safe to call more than once. */
+  /** Releases all blocks. May be called more than once. */
   release(): void {
     this.#released = true
     this.#held.release()
@@ -199,7 +199,7 @@ export class RequestBlocks implements BlockReader {
     this.#single.clear()
   }
 
-  /** What a block is read from, which may have changed since the last. */
+  /** Returns the holder of a block, after rechecking rules and life. */
   async #heldFor(cid: CID): Promise<HeldContent> {
     this.#parts.signal.throwIfAborted()
     if (this.#parts.rules.revision !== this.#revision) this.#deciding = this.#decide()
@@ -209,7 +209,7 @@ export class RequestBlocks implements BlockReader {
     return this.#isSingle(cid) ? this.#holdSingle(cid) : this.#held
   }
 
-  /** What is taken down ends what is under way, by its own CID and by what leads to it. */
+  /** Rechecks an open answer after a takedown: its path, and whether an origin may still serve the root. */
   async #decide(): Promise<void> {
     const { rules } = this.#parts
     this.#revision = rules.revision
@@ -221,7 +221,7 @@ export class RequestBlocks implements BlockReader {
     await this.#openAgain()
   }
 
-  /** A timelock ends what is under way, unless another record has taken over by then. */
+  /** Reopens the root when its life ends. Fails unless another record has it pinned. */
   async #renew(): Promise<void> {
     if (this.#released) throw gone(this.root)
     const { liveUntil } = this.#held
@@ -253,7 +253,7 @@ export class RequestBlocks implements BlockReader {
   }
 }
 
-/** How one origin refuses what another may still have. */
+/** Codes of an origin's refusal, after which another origin may still serve the content. */
 const REFUSALS: readonly string[] = ['GONE', 'LEGAL_REASONS', 'UNAVAILABLE']
 
 async function openFirst(root: CID, { origins, signal }: RequestBlockParts): Promise<HeldContent | null> {

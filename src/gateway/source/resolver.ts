@@ -7,16 +7,16 @@ import { HoldfastError } from '../../domain/errors.ts'
 import { formatContentPath } from '../http/content-path.ts'
 import type { RequestBlocks } from './request-blocks.ts'
 
-/** What a path leads to. */
+/** A resolved path. */
 export interface Resolved {
   node: UnixfsNode
   /** The node's block. */
   block: Uint8Array
-  /** The CIDs of the root and of each name on the way, the node's own last. */
+  /** CIDs of the root and of each name on the path. The node's own is last. */
   roots: readonly CID[]
-  /** Where it is once symbolic links are followed. */
+  /** The path after following symbolic links. */
   names: readonly string[]
-  /** Every block that was read to get there, in order, the node's own last. */
+  /** CIDs of all blocks read on the way, in order. The node's own is last. */
   trail: readonly CID[]
 }
 
@@ -24,21 +24,21 @@ interface Followed {
   node: UnixfsNode
   block: Uint8Array
   roots: CID[]
-  /** How many of the names were followed. */
+  /** Number of names followed. */
   depth: number
 }
 
-/** Symbolic links that one path may pass through. */
+/** Most symbolic links on one path. */
 const MOST_LINKS = 16
-/** Characters of where one of them leads, as on file systems. */
+/** Longest target of a link in characters, as in file systems. */
 const LONGEST_TARGET = 4096
 
 /**
- * Follows names from the root of `blocks`. Symbolic links are followed within that root; the last only if
+ * Resolves names from the root of `blocks`. Follows symbolic links within that root, and the last one only if
  * `followLast` is true.
  *
- * @param root how the request calls the root, for messages
- * @throws HoldfastError `NOT_FOUND` if a name is not there, or a link leads out of the root or in circles.
+ * @param root the root as requested, for messages
+ * @throws HoldfastError `NOT_FOUND` if a name is missing, or a link leaves the root or loops
  */
 export async function resolve(
   blocks: RequestBlocks,
@@ -66,13 +66,13 @@ export async function resolve(
     const isEnd = step.depth === wanted.length
     if (step.node.kind !== 'symlink' || (isEnd && !followLast)) return { ...step, names: wanted, trail }
     const target = linkTarget(wanted.slice(0, step.depth), step.node.target)
-    if (target === null) throw notFound(root, names, 'is a symbolic link that leads out of the content, or too far')
+    if (target === null) throw notFound(root, names, 'is a symbolic link with an invalid target, outside the content or too long')
     wanted = [...target, ...wanted.slice(step.depth)]
   }
   throw notFound(root, names, 'leads through too many symbolic links')
 }
 
-/** The entry of one name. Null if there is none, or `node` is no directory. */
+/** Finds an entry by name; null if it is missing or `node` is not a directory. */
 export async function findEntry(blocks: BlockReader, node: UnixfsNode, name: string): Promise<CID | null> {
   if (node.kind === 'shard') return findInShard(blocks, node, name)
   if (node.kind !== 'directory') return null
@@ -84,7 +84,7 @@ export async function findEntry(blocks: BlockReader, node: UnixfsNode, name: str
   return null
 }
 
-/** Goes as far as the first symbolic link. Null if a name is not there. */
+/** Follows names up to the first symbolic link. Returns null if a name is missing. */
 async function follow(root: CID, blocks: BlockReader, names: readonly string[]): Promise<Followed | null> {
   let { block, node } = await blocks.load(root)
   const roots = [root]
@@ -107,7 +107,7 @@ async function findOne(blocks: BlockReader, node: UnixfsNode, [name = '']: reado
   return cid === null ? null : { cid, taken: 1 }
 }
 
-/** Where a link at `path` points, as names from the root. Null outside of it. */
+/** Returns the target of a link at `path` as names from the root; null if it is outside. */
 function linkTarget(path: readonly string[], target: string): string[] | null {
   if (target.startsWith('/') || path.length === 0 || target.length > LONGEST_TARGET) return null
   const names = path.slice(0, -1)

@@ -14,7 +14,7 @@ import type { Admission, AdmissionRules } from '../policy/admission.ts'
 import { NetworkContent } from './network-content.ts'
 import { type ContentOrigin, PinnedContent, RequestBlocks } from './request-blocks.ts'
 
-/** How far content is that is on its way here to be pinned; null for all other. */
+/** Progress of content that is being fetched for a pin; null for other content. */
 type Arrival = { blocks: number; bytes: number } | null
 export type ArrivalOf = (cid: CID) => Arrival | Promise<Arrival>
 
@@ -26,35 +26,36 @@ export interface RootOpenerParts {
   arrivalOf: ArrivalOf
   fetcher: BlockFetcher | null
   network?: ContentOrigin | undefined
-  /** What other nodes of the fleet keep for records: as good as here. */
+  /** Content of the fleet's other nodes. Equivalent to local content. */
   others?: ContentOrigin | null | undefined
   limits?: WalkLimits | undefined
 }
 
-/** Where a path begins, and the names below. */
+/** The root of a path, and the names below it. */
 export type ContentRoot = Pick<ContentPath, 'cid' | 'root' | 'names'>
 
 const BLOCKS_AHEAD = 16
 const ARRIVAL_RETRY_SECONDS = 10
 
-/** Opens the content that a path begins at, if it is to be had and may be served. */
+/** Opens the root of a path, if it is available and may be served. */
 export class RootOpener {
   readonly #parts: RootOpenerParts
   readonly #origins: readonly ContentOrigin[]
   readonly #spareReads = new SpareReads(BLOCKS_AHEAD)
   readonly #nodes = new NodeCache()
 
-  /** @throws HoldfastError `CONFIG_INVALID` for the mode `open` without a network. */
+  /** @throws HoldfastError `CONFIG_INVALID` for the mode `open` without a network */
   constructor(parts: RootOpenerParts) {
     this.#parts = parts
     this.#origins = originsOf(parts)
   }
 
   /**
-   * The caller releases what it gets.
+   * Opens content. The caller releases it.
    *
-   * @throws HoldfastError `CID_NOT_FOUND`, or `INVALID_CID` if it can be nowhere; `PRECONDITION_FAILED` if only what is here was wanted; `UNAVAILABLE` for
-   * what is on its way or did not come in time; `GONE` or `LEGAL_REASONS` if it is blocked.
+   * @throws HoldfastError `CID_NOT_FOUND`, or `INVALID_CID` if no node can have it; `PRECONDITION_FAILED` if the
+   * request accepts only cached content; `UNAVAILABLE` if it is being fetched or did not arrive in time; `GONE` or
+   * `LEGAL_REASONS` if it is blocked
    */
   async open({ header, signal }: Pick<ApiRequest, 'header' | 'signal'>, path: ContentRoot): Promise<RequestBlocks> {
     const rules = await this.#parts.admission.rules()
@@ -69,9 +70,9 @@ export class RootOpener {
   }
 
   /**
-   * As {@link RootOpener.open}, for whoever has pinned it: what is pinned here, whatever the gateway shows to others.
+   * Opens content for an account that has pinned it, regardless of the gateway's mode.
    *
-   * @throws HoldfastError `CID_NOT_FOUND`, `INVALID_CID`; `UNAVAILABLE` for what is on its way; `GONE`, `LEGAL_REASONS`
+   * @throws HoldfastError `CID_NOT_FOUND`, `INVALID_CID`; `UNAVAILABLE` if it is being fetched; `GONE`, `LEGAL_REASONS`
    */
   async openPinned(path: ContentRoot, signal: AbortSignal): Promise<RequestBlocks> {
     const rules = await this.#parts.admission.rules()

@@ -2,31 +2,31 @@ import type { MessagePort } from 'node:worker_threads'
 import type { SlotTable } from '../../concurrency/slot-rows.ts'
 import type { CompleteConfig } from '../../config/config.ts'
 
-/** What another thread needs to read by the gateway's rules. All of it can be cloned; memory stays shared. */
+/** Input of another thread that reads by the gateway's rules. It can be cloned, and its shared memory stays shared. */
 export interface ReadingData {
-  /** File of the database. */
+  /** Path of the database file. */
   readonly database: string
-  /** Whether it says what is being fetched: a catalogue that is elsewhere is not read by threads. */
+  /** True if the database lists the content that is being fetched. Threads do not read a remote catalogue. */
   readonly hasFetches: boolean
-  /** Where the blocks of each backend are; null for those that are asked for. */
+  /** Data directory of each backend; null for a remote one. */
   readonly backends: ReadonlyArray<{ readonly id: number; readonly dataDir: string | null }>
-  /** Backends that are asked only for what no other has. */
+  /** Backends to ask only for content that no other has. */
   readonly elsewhere: readonly number[]
   readonly takedowns: { readonly path: string; readonly revision: Int32Array }
   readonly leases: SharedArrayBuffer
   readonly slots: SlotTable
   readonly gateway: CompleteConfig['gateway']
   readonly trustedProxies: number
-  /** Whether other nodes of a fleet may have what is not here. */
+  /** True if other nodes of a fleet may have missing content. */
   readonly hasNodes: boolean
 }
 
-/** Reading that is shared with one other thread. */
+/** Reading shared with one other thread. */
 export interface SharedReading {
-  /** Can be cloned, and is nobody's to change. */
+  /** Read-only data that can be cloned. */
   readonly data: object
-  /** To be transferred, and given to `openReading` with the data. */
+  /** Port to transfer, for `openReading` in the other thread. */
   readonly port: MessagePort
-  /** Takes back what the thread had: called once that has ended. */
+  /** Frees the thread's resources. Call it once the thread has ended. */
   end(): void
 }

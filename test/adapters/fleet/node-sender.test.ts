@@ -5,7 +5,7 @@ import { expect, test, vi } from 'vitest'
 import { openNodeClient } from '../../../adapters/fleet/node-client.ts'
 import { nodeReader } from '../../../adapters/fleet/node-reader.ts'
 import { NodeSender, OF_THE_NODE } from '../../../adapters/fleet/node-sender.ts'
-import { ANSWERED_HEADER, takingPassedOn } from '../../../adapters/fleet/passed-on.ts'
+import { ANSWERED_HEADER, receivingPassedOn } from '../../../adapters/fleet/passed-on.ts'
 import type { ApiRequest, ApiResponse } from '../../../src/http/api-messages.ts'
 import { rawBlock } from '../../gateway/world.ts'
 import { ManualClock } from '../../support/manual-clock.ts'
@@ -49,7 +49,7 @@ const asNode =
   async (request, response) => {
     const otherwise = async () => ({ status: 404, headers: {}, body: null })
     const receiver = (self: string) =>
-      takingPassedOn({ self, run: 'run', secret: SECRET, now: () => 0 }, async () => answer, otherwise)
+      receivingPassedOn({ self, run: 'run', secret: SECRET, now: () => 0 }, async () => answer, otherwise)
     const taken: ApiRequest = {
       method: request.method ?? '',
       path: request.url ?? '',

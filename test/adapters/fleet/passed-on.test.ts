@@ -7,7 +7,7 @@ import {
   PASSED_ON_HEADER,
   type Receiver,
   sealPassedOn,
-  takingPassedOn,
+  receivingPassedOn,
 } from '../../../adapters/fleet/passed-on.ts'
 import type { ApiRequest, ApiResponse } from '../../../src/http/api-messages.ts'
 import { collect } from '../../support/bytes.ts'
@@ -34,7 +34,7 @@ const ASKED = {
 }
 const OWN = ['10.0.0.2', undefined, 'content']
 const THEIRS = ['203.0.113.9', 'b', 'content']
-const CHANGED = [503, 'what the node b asks came changed: look at what is between it and the node a']
+const CHANGED = [503, 'a request from the node b was altered: check the proxies between it and the node a']
 
 let nonces = 0
 const seal = (asked: Partial<typeof ASKED & { nonce: string }> = {}, said: object = {}, secret = SECRET): string =>
@@ -45,14 +45,14 @@ interface Came extends Omit<Partial<ApiRequest>, 'body'> {
   body?: Uint8Array
 }
 
-/** A node: which client it takes a request for, which node for its sender, and the body; or how it refuses. */
+/** Creates a node. It returns the client, the sender and the body of each request, or its refusal. */
 function nodeA(receiver: Partial<Receiver> = {}) {
   const seen: ApiRequest[] = []
   const note = async (request: ApiRequest): Promise<ApiResponse> => {
     seen.push(request)
     return { status: 200, headers: { etag: '"x"' }, body: (await collect(request.body)).toString() }
   }
-  const handler = takingPassedOn(
+  const handler = receivingPassedOn(
     { self: 'a', run: 'this run', secret: SECRET, now: () => NOW, ...receiver },
     note,
     note,
@@ -75,7 +75,7 @@ function nodeA(receiver: Partial<Receiver> = {}) {
     const [one] = seen
     if (one === undefined) return [answer.status, JSON.parse(String(answer.body)).message]
     const shown = await openAnswer(SECRET, sealed ?? '', { ...answer, body: streamOf(answer.body) })
-    // The node proves its answer to another node, and to nobody else.
+    // The node proves its answer only to another node.
     expect(shown !== null).toBe(one.passedOn !== undefined)
     return [one.remoteAddress, one.passedOn?.node, String(answer.body)]
   }
@@ -85,8 +85,8 @@ async function* streamOf(body: ApiResponse['body']): AsyncGenerator<Uint8Array, 
   if (typeof body === 'string') yield Buffer.from(body)
 }
 
-describe('a request that another node passes on', () => {
-  test('is believed only with a proof of the fleet', async () => {
+describe('a forwarded request', () => {
+  test('is accepted only with a proof of the fleet', async () => {
     const a = nodeA()
     expect(await a(seal())).toEqual(THEIRS)
     expect(await a(undefined)).toEqual(OWN)
@@ -97,14 +97,14 @@ describe('a request that another node passes on', () => {
     for (const nonsense of ['', '.', 'x.y', said, long]) expect(await a(nonsense)).toEqual(OWN)
   })
 
-  test('is refused with another target, credential, cluster, length or body', async () => {
+  test('is refused if its target, credential, cluster, length or body changed', async () => {
     const a = nodeA()
     expect(await a(seal(), { method: 'DELETE' })).toEqual(CHANGED)
     expect(await a(seal(), { path: '/api/v3/files/car' })).toEqual(CHANGED)
     expect(await a(seal(), { query: 'cl=second' })).toEqual(CHANGED)
     expect(await a(seal(), { headers: { 'x-api-key': 'another key' } })).toEqual(CHANGED)
     expect(await a(seal({ body: null }), { headers: { 'content-length': '8' } })).toEqual(CHANGED)
-    const another = [503, 'what the node b asks came with another body']
+    const another = [503, 'a request from the node b has an altered body']
     for (const body of [Buffer.from('CONTENT'), Buffer.alloc(0), Buffer.alloc(2_000_000)]) {
       expect(await a(seal(), { body })).toEqual(another)
       expect(await a(seal(), { body, arrived: async () => body })).toEqual(another)
@@ -112,9 +112,9 @@ describe('a request that another node passes on', () => {
     expect(await a(seal(), { arrived: async () => BODY })).toEqual(THEIRS)
   })
 
-  test('shows its handler no header that the proof leaves out', async () => {
+  test('gives its handler only proved headers', async () => {
     const headers: unknown[] = []
-    const handler = takingPassedOn(
+    const handler = receivingPassedOn(
       { self: 'a', run: 'this run', secret: SECRET, now: () => NOW },
       async ({ header }) => {
         headers.push(...['x-cluster', 'authorization', 'x-api-key', 'host'].map(header))
@@ -136,33 +136,33 @@ describe('a request that another node passes on', () => {
     expect(headers).toEqual([undefined, undefined, 'a key', 'pins.example.org'])
   })
 
-  test('is refused the second time, wherever it comes from', async () => {
+  test('is refused if it is replayed', async () => {
     const a = nodeA()
     const sealed = seal()
     expect(await a(sealed)).toEqual(THEIRS)
-    const twice = [503, 'what the node b asks came twice, or too late']
+    const twice = [503, 'a request from the node b arrived twice or too late']
     expect(await a(sealed)).toEqual(twice)
     expect(await a(sealed, { remoteAddress: '10.0.0.3' })).toEqual(twice)
-    // Nor does a failed attempt leave a proof for another one.
+    // A failed attempt uses up its proof.
     const spent = seal()
     await a(spent, { body: Buffer.from('CONTENT') })
     expect(await a(spent)).toEqual(twice)
   })
 
-  test('is refused by another node, by another run, and after a minute', async () => {
+  test('is refused by another node, another run, or after a minute', async () => {
     const a = nodeA()
     for (const now of [NOW - 60_000, NOW + 60_000]) expect(await a(seal({ now }))).toEqual(THEIRS)
-    // None of it is a client's: two nodes that took each other for clients would send it round for ever.
+    // Never treated as a client's request, or two nodes could forward it to each other forever.
     for (const now of [NOW - 60_001, NOW + 60_001]) {
       expect(await a(seal({ now }))).toEqual([503, 'the clocks of the nodes b and a are too far apart'])
     }
-    const elsewhere = 'what the node b asks the node c comes to the node a: look at the url of c'
-    expect(await a(seal({}, { to: 'c' }))).toEqual([503, elsewhere])
-    const anew = [503, 'the node a has started anew since the node b last looked: ask again']
-    expect(await a(seal({ run: 'the run before' }))).toEqual(anew)
+    const misrouted = 'the node a received a request from the node b for the node c: check the url of c'
+    expect(await a(seal({}, { to: 'c' }))).toEqual([503, misrouted])
+    const restarted = [503, 'the node a has restarted since the last check by the node b: try again']
+    expect(await a(seal({ run: 'the run before' }))).toEqual(restarted)
   })
 
-  test('is refused from a node of version 0.2.0, which is told so', async () => {
+  test('from version 0.2.0 is refused with an answer it understands', async () => {
     const text = Buffer.from(JSON.stringify({ ...SAID, at: NOW })).toString('base64url')
     const proof = createHmac('sha256', SECRET).update(`POST /api/v3/files?cl=first\n${text}`).digest('base64url')
     const sealed = `${text}.${proof}`
@@ -170,9 +170,9 @@ describe('a request that another node passes on', () => {
     expect(answerOfVersion1(SECRET, sealed, 503)).toBe(
       createHmac('sha256', SECRET).update(`\n503\n${sealed}`).digest('base64url'),
     )
-    // As that version checks it.
+    // Checks the proof as that version does.
     const none = async (): Promise<ApiResponse> => ({ status: 200, headers: {}, body: null })
-    const a = takingPassedOn({ self: 'a', run: 'this run', secret: SECRET, now: () => NOW }, none, none)
+    const a = receivingPassedOn({ self: 'a', run: 'this run', secret: SECRET, now: () => NOW }, none, none)
     const { status, headers } = await a({
       method: 'POST',
       path: '/api/v3/files',
@@ -189,7 +189,7 @@ describe('a request that another node passes on', () => {
 describe('an answer to another node', () => {
   const answered = async (answer: ApiResponse, sealed: string) => {
     const handler = async () => answer
-    return takingPassedOn(
+    return receivingPassedOn(
       { self: 'a', run: 'this run', secret: SECRET, now: () => NOW },
       handler,
       handler,
@@ -204,7 +204,7 @@ describe('an answer to another node', () => {
     })
   }
 
-  test('is believed only for its request, status, headers and body', async () => {
+  test('is accepted only for its request, status, headers and body', async () => {
     const sealed = seal()
     const { headers } = await answered({ status: 201, headers: { etag: '"x"' }, body: 'kept' }, sealed)
     const open = async (given: object, { secret = SECRET, of = sealed } = {}) => {
@@ -212,7 +212,7 @@ describe('an answer to another node', () => {
       return opened && [opened.headers, (await collect(opened.body)).toString()]
     }
     expect(await open({})).toEqual([{ etag: '"x"', 'content-length': '4' }, 'kept'])
-    // A proxy may add headers, which are not believed.
+    // A proxy may add headers. They are ignored.
     const more = { ...headers, 'retry-after': '9' }
     expect(await open({ headers: more })).toEqual([{ etag: '"x"', 'content-length': '4' }, 'kept'])
     const wrong = [
@@ -229,7 +229,7 @@ describe('an answer to another node', () => {
     expect(await Promise.all(wrong)).toEqual(wrong.map(() => null))
   })
 
-  test('is streamed if it is large', async () => {
+  test('is streamed if large', async () => {
     const body = (async function* () {
       yield Buffer.from('a stream')
     })()

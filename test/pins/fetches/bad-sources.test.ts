@@ -160,7 +160,7 @@ describe('a gateway', () => {
         response.on('drain', more)
         more()
       },
-      'sent more than a block may have',
+      'sent more than the largest block',
     ],
     [
       'redirects to itself',
