@@ -11,7 +11,7 @@ const linear = 'test/linear-text.test.ts'
 const sandbox = 'test/gateway/sandbox.test.ts'
 const identities = 'test/contract/contract.test.ts'
 
-/** What the gateway promises of content that anybody may have made. */
+/** Promises of the gateway about content from untrusted people. */
 export const gatewayPromises: readonly KeptPromise[] = [
   {
     promise: 'the text of a CID is bounded before it is decoded',
@@ -101,21 +101,21 @@ export const gatewayPromises: readonly KeptPromise[] = [
     file: 'src/gateway/representations/file-response.ts',
     find: 'isActive(known) && (isUnpinned || !lookup.hasOwnOrigin)',
     replace: 'isActive(known) && !lookup.hasOwnOrigin',
-    test: { file: sandbox, name: 'pages of a requested identity CID are sandboxed on an origin of their own, too' },
+    test: { file: sandbox, name: 'pages of a requested identity CID are' },
   },
   {
     promise: 'pinned sites with files in their links are not sandboxed',
     file: 'src/gateway/representations/file-response.ts',
     find: 'const isUnpinned = lookup.blocks.root.multihash',
     replace: 'const isUnpinned = cid.multihash',
-    test: { file: sandbox, name: 'pages that a pinned site has in its links are not sandboxed' },
+    test: { file: sandbox, name: 'identity CIDs inside a pinned site are' },
   },
   {
     promise: 'the probe of trustless gateways is always answered',
     file: 'src/gateway/policy/admission.ts',
     find: 'if (isProbe || this.#allowed',
     replace: 'if (this.#allowed',
-    test: { file: sandbox, name: 'the probe of trustless gateways is answered where only listed content is' },
+    test: { file: sandbox, name: 'the trustless gateway probe is answered' },
   },
   {
     promise: 'what is dropped while another thread is about to read it is not read',
@@ -222,7 +222,7 @@ export const gatewayPromises: readonly KeptPromise[] = [
     file: 'src/gateway/source/request-blocks.ts',
     find: '    await this.#openAgain()\n  }\n\n  /** A timelock',
     replace: '  }\n\n  /** A timelock',
-    test: { file: 'test/gateway/policy/withheld.test.ts', name: 'an answer from below a directory ends' },
+    test: { file: 'test/gateway/policy/withheld.test.ts', name: 'a takedown of a directory ends open' },
   },
   {
     promise: 'another node refuses a file below a directory that is taken down',
@@ -301,7 +301,7 @@ export const gatewayPromises: readonly KeptPromise[] = [
     file: 'src/content/dag/ordered-walk.ts',
     find: turns,
     replace: '',
-    test: { file: bounds, name: 'walks of what is at hand give the loop back' },
+    test: { file: bounds, name: 'walks of blocks in memory yield to the' },
   },
   {
     promise: 'many walks take turns',
@@ -325,63 +325,63 @@ export const gatewayPromises: readonly KeptPromise[] = [
     file: 'src/content/dag/ordered-walk.ts',
     find: 'if (this.#steps-- <= 0)',
     replace: 'if (false)',
-    test: { file: bounds, name: 'shards without entries that double end at their bound' },
+    test: { file: bounds, name: 'doubling shards without entries end at' },
   },
   {
     promise: 'what one walk keeps in memory is bounded',
     file: 'src/content/dag/ordered-walk.ts',
     find: 'if (this.#openBytes < 0)',
     replace: 'if (false)',
-    test: { file: bounds, name: 'a walk keeps no more of large blocks than its bound' },
+    test: { file: bounds, name: 'a walk keeps large blocks only up to its' },
   },
   {
     promise: 'a listing looks at each block once, however many names it has',
     file: 'src/gateway/source/directory-listing.ts',
     find: '    this.#known.set(key, known)\n',
     replace: '',
-    test: { file: bounds, name: '500 names for one block have it read once' },
+    test: { file: bounds, name: 'a listing reads a block with 500 names' },
   },
   {
     promise: 'shards lie no deeper than hashes lead',
     file: 'src/content/unixfs/shard.ts',
     find: 'if (bits > HASH_BITS)',
     replace: 'if (false)',
-    test: { file: bounds, name: 'shards that lie deeper than any hash leads are refused' },
+    test: { file: bounds, name: 'shards deeper than their hash are' },
   },
   {
     promise: 'the page of a document is bounded',
     file: 'src/gateway/pages/document-text.ts',
     find: 'if (writer.isFull)',
     replace: 'if (false)',
-    test: { file: documents, name: 'the page of a large flat document is cut off' },
+    test: { file: documents, name: 'the page of a large document is' },
   },
   {
     promise: 'pages beside the API are sandboxed',
     file: 'src/gateway/representations/file-response.ts',
     find: '(isUnpinned || !lookup.hasOwnOrigin)',
     replace: 'isUnpinned',
-    test: { file: 'test/gateway/sandbox.test.ts', name: 'pages that share their origin' },
+    test: { file: 'test/gateway/sandbox.test.ts', name: 'pages on a shared origin are sandboxed' },
   },
   {
     promise: 'a takedown is on the disk before it is acknowledged',
     file: 'src/disk/replace-file.ts',
     find: '      await file.datasync()\n',
     replace: '',
-    test: { file: takedowns, name: 'is on the disk before anything is acknowledged' },
+    test: { file: takedowns, name: 'is on disk before the takedown is' },
   },
   {
     promise: 'a takedown has its name on the disk before it is acknowledged',
     file: 'src/disk/replace-file.ts',
     find: '    await files.syncDirectory(dirname(path))\n',
     replace: '',
-    test: { file: takedowns, name: 'is on the disk before anything is acknowledged' },
+    test: { file: takedowns, name: 'is on disk before the takedown is' },
   },
   {
     promise: 'a CID that has its bytes in itself is not served to peers once it is taken down',
     file: 'src/gateway/policy/peer-blocks.ts',
     find: ' && denylist.statusOf(cid) !== null',
     replace: ' && denylist.statusOf(cid) === 410.5',
-    test: { file: 'test/gateway/policy/peer-blocks.test.ts', name: 'a taken down CID that has its bytes in itself' },
+    test: { file: 'test/gateway/policy/peer-blocks.test.ts', name: 'peers do not get a taken-down identity' },
   },
   {
     promise: 'what is taken down is not announced',
@@ -395,20 +395,20 @@ export const gatewayPromises: readonly KeptPromise[] = [
     file: 'src/content/live-content.ts',
     find: 'this.#held.open(multihash.bytes, this.#clock.now())',
     replace: 'this.#held.locate(multihash.bytes, this.#clock.now()) as HeldPlace | RefusalStatus | null',
-    test: { file: 'test/gateway/policy/peer-blocks.test.ts', name: 'what is taken down is not served to peers' },
+    test: { file: 'test/gateway/policy/peer-blocks.test.ts', name: 'peers get neither a taken-down CID nor' },
   },
   {
     promise: 'a takedown ends answers that are under way',
     file: 'src/gateway/source/request-blocks.ts',
     find: 'if (this.#parts.rules.revision !== this.#revision) this.#deciding = this.#decide()\n',
     replace: '\n',
-    test: { file: takedowns, name: 'an answer that is under way is cut off' },
+    test: { file: takedowns, name: 'a takedown ends an open answer' },
   },
   {
     promise: 'an account reads its own content alone',
     file: 'src/gateway/reader/content-reader.ts',
     find: 'if (await isOwned(account, path.cid, signal)) return',
     replace: 'if ((await isOwned(account, path.cid, signal)) || true) return',
-    test: { file: 'test/gateway/reader/content-reader.test.ts', name: 'there is only what that account has' },
+    test: { file: 'test/gateway/reader/content-reader.test.ts', name: 'with an account, only its pins are' },
   },
 ]

@@ -512,7 +512,7 @@ const promises: readonly KeptPromise[] = [
     file: 'src/gateway/source/asked-content.ts',
     find: 'return { id, liveUntil: held.liveUntil }',
     replace: 'return { id, liveUntil: null }',
-    test: { file: 'test/gateway/source/asked-content.test.ts', name: 'what another thread can get' },
+    test: { file: 'test/gateway/source/asked-content.test.ts', name: 'each answer has its own session with the' },
   },
   {
     promise: 'a copy of a data directory is no second process of a node',

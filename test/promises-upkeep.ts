@@ -239,13 +239,13 @@ export const upkeepPromises: readonly KeptPromise[] = [
     file: 'src/gateway/policy/takedowns.ts',
     find: '      throw outcomeUnknown(cause)\n    }\n  }\n',
     replace: '      throw cause\n    }\n  }\n',
-    test: { file: takedownTest, name: 'cannot be written and the other nodes have the change' },
+    test: { file: takedownTest, name: 'fails with OUTCOME_UNKNOWN if only the' },
   },
   {
     promise: 'a takedown that the file has is not told as refused',
     file: 'src/gateway/policy/takedowns.ts',
     find: '        throw outcomeUnknown(cause)\n      } finally',
     replace: '        throw cause\n      } finally',
-    test: { file: takedownTest, name: 'when it is written and the ledger fails' },
+    test: { file: takedownTest, name: 'fails with OUTCOME_UNKNOWN if the ledger' },
   },
 ]

@@ -7,7 +7,7 @@ import { NODE_BLOCKS_PATH, nodeBlocks } from './node-blocks.ts'
 import { openNodeClient } from './node-client.ts'
 import { nodeReader } from './node-reader.ts'
 import { NodeSender } from './node-sender.ts'
-import { type ContentElsewhere, OtherContent } from './other-content.ts'
+import { type NodeContent, OtherContent } from './other-content.ts'
 import { ForwardingNodes } from './other-nodes.ts'
 import { receivingPassedOn } from './passed-on.ts'
 
@@ -52,7 +52,7 @@ async function placesOf({ places, nodes, self, clock }: FleetParts, cid: CID) {
 }
 
 /** Opens content for a stranger. Only the node of a file knows whether a path leads to it that is not taken down. */
-async function open(parts: FleetParts, sender: NodeSender, cid: CID): Promise<ContentElsewhere | null> {
+async function open(parts: FleetParts, sender: NodeSender, cid: CID): Promise<NodeContent | null> {
   const { clock } = parts
   let refused: unknown = null
   for (const { id, isRoot, liveUntil } of await placesOf(parts, cid)) {

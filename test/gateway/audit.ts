@@ -2,14 +2,14 @@ import assert from 'node:assert/strict'
 import type { GatewayAnswer, GatewayClient } from './client.ts'
 import type { GatewayWorld } from './world.ts'
 
-/** A gateway with nobody else on it, and the hands of its operator. */
+/** A gateway of its own for one audit, with functions to operate it. */
 export interface AuditContext extends GatewayClient {
   world: GatewayWorld
-  /** What the client comes by, if the gateway can know. */
+  /** The client's scheme, if the gateway can know it. */
   scheme?: 'http'
 }
 
-/** Something that a gateway has to do, with the section of the specification that says so. */
+/** A requirement on a gateway, with its section of the specification. */
 export interface GatewayAudit {
   id: string
   name: string
@@ -27,7 +27,7 @@ export async function get(
   return answer
 }
 
-/** An error in JSON that says what is wrong. */
+/** Checks a JSON error with a message. */
 export async function getError(
   context: AuditContext,
   path: string,
@@ -44,7 +44,7 @@ export async function getError(
   return answer
 }
 
-/** A HEAD says what GET says. */
+/** Checks that HEAD has the headers of GET. */
 export async function assertSameHead(
   context: AuditContext,
   path: string,

@@ -52,13 +52,13 @@ export const directoryAudits: readonly GatewayAudit[] = [
       assert.equal(answer.header('etag'), `"${dir}"`)
       assert.equal(answer.header('cache-control'), 'public, max-age=29030400, immutable')
       assert.equal((await get(context, `/ipfs/${dir}/`, 206, { range: 'bytes=1-2' })).text, 'h1')
-      // A directory of that name is none.
+      // A directory named index.html is not an index page.
       assert.match((await get(context, `/ipfs/${dir}/sub/`, 200)).text, /index\.html\//)
     },
   },
   {
     id: 'directory.listing',
-    name: 'MUST list a directory with links that lead to its entries, whatever their names (Response Payload)',
+    name: 'MUST list a directory with working links for any names (Response Payload)',
     async run(context) {
       const tree = Object.fromEntries(AWKWARD.map(name => [name, `content of ${name}`]))
       const dir = await context.world.addDirectory({ 'odd & <names>': { ...tree, folder: { x: '1' } } })
@@ -127,7 +127,7 @@ export const directoryAudits: readonly GatewayAudit[] = [
   },
   {
     id: 'directory.roots',
-    name: 'MUST tell the path and the CID of every name on it (path gateway, X-Ipfs-Path, X-Ipfs-Roots)',
+    name: 'MUST send the path and the CID of every name on it (path gateway, X-Ipfs-Path, X-Ipfs-Roots)',
     async run(context) {
       const { world } = context
       const leaf = await world.addFile('leaf')
@@ -167,11 +167,11 @@ export const directoryAudits: readonly GatewayAudit[] = [
   },
   {
     id: 'path.missing',
-    name: 'MUST answer 404 to names that are not there, and never to part of them (404 Not Found)',
+    name: 'MUST answer 404 to missing names, never a part of the path (404 Not Found)',
     async run(context) {
       const dir = await context.world.addDirectory({ a: { 'b.txt': 'x' } })
       for (const path of ['b', 'a/b', 'a/b.txt/c', 'a/B.TXT', 'a%2Fb.txt', '..', 'a/..%2fa', '%00']) {
-        // What a client normalises away does not arrive as it was written.
+        // Some clients normalise a path before they send it.
         const answer = await context.request('GET', `/ipfs/${dir}/${path}`)
         assert.ok([404, 301, 400].includes(answer.status), `${path}: ${answer.status}`)
         assert.notEqual(answer.status, 200, path)

@@ -9,7 +9,7 @@ import { directoryBlock, fileNode, pbBlock, rawBlock } from './world.ts'
 
 const MIB = 1024 ** 2
 
-/** Files: their bytes and types, for how long, and what happens if some are wrong. */
+/** Files: bytes, types, caching and damage. */
 export const fileAudits: readonly GatewayAudit[] = [
   {
     id: 'file.bytes',
@@ -132,7 +132,7 @@ export const fileAudits: readonly GatewayAudit[] = [
   },
   {
     id: 'file.types',
-    name: 'MUST tell the type by the name, then by the content, and never find HTML in content (Content-Type)',
+    name: 'MUST detect the type from name, then content, and never HTML from content (Content-Type)',
     async run(context) {
       const { world } = context
       const png = Buffer.concat([Buffer.from('89504e470d0a1a0a', 'hex'), pseudoRandom(40)])
@@ -225,7 +225,7 @@ export const fileAudits: readonly GatewayAudit[] = [
   },
   {
     id: 'timelock.instant',
-    name: 'MUST stop serving at the instant of a timelock, the node and what is below it',
+    name: 'MUST stop serving at the end of a timelock, the root and all below',
     async run(context) {
       const { world } = context
       const dir = await world.addDirectory({ 'a.txt': 'locked' }, world.clock.now() + 1000)
@@ -240,7 +240,7 @@ export const fileAudits: readonly GatewayAudit[] = [
   },
   {
     id: 'damage.broken-off',
-    name: 'MUST break off, and never complete with wrong bytes, where a block is damaged',
+    name: 'MUST abort the answer at a damaged block and never complete it',
     async run(context) {
       const { world } = context
       for (const how of ['other bytes', 'cut short'] as const) {
@@ -254,9 +254,9 @@ export const fileAudits: readonly GatewayAudit[] = [
         assert.ok(answer.isBroken)
         assert.ok(answer.body.equals(bytes.subarray(0, answer.body.length)))
         assert.ok(answer.body.length <= 2 * MIB)
-        // A thread tells it a moment later.
+        // A thread reports it a moment later.
         await vi.waitFor(() => {
-          const broken = world.logged.filter(({ message }) => message === 'gateway response broken off')
+          const broken = world.logged.filter(({ message }) => message === 'gateway response failed midway')
           assert.equal(broken.length, 1)
         })
         const { body } = await get(context, `/ipfs/${cid}`, 206, { range: `bytes=${3 * MIB}-` })
@@ -266,7 +266,7 @@ export const fileAudits: readonly GatewayAudit[] = [
   },
   {
     id: 'damage.small',
-    name: 'MUST answer an error where the first block is damaged',
+    name: 'MUST answer an error if the first block is damaged',
     async run(context) {
       const { world } = context
       const cid = await world.addFile(pseudoRandom(100_000, 'damaged'))

@@ -17,7 +17,7 @@ async function block(code: number, bytes: Uint8Array): Promise<[CID, Uint8Array]
   return [CID.createV1(code, await sha256.digest(bytes)), bytes]
 }
 
-/** The CIDs of a CAR in order, each block checked against its CID. */
+/** Returns the CIDs of a CAR in order, after verifying each block. */
 async function carOf(answer: GatewayAnswer): Promise<string[]> {
   assert.ok(!answer.isBroken)
   assert.match(answer.header('content-type') ?? '', /^application\/vnd\.ipld\.car; version=1; order=dfs; dups=[yn]$/)
@@ -39,7 +39,7 @@ async function getCar(context: AuditContext, path: string, accept?: string): Pro
 export const formatAudits: readonly GatewayAudit[] = [
   {
     id: 'raw.block',
-    name: 'MUST serve any block as it is (trustless gateway, Block Responses)',
+    name: 'MUST serve any block unmodified (trustless gateway, Block Responses)',
     async run(context) {
       const { world } = context
       const bytes = pseudoRandom(3 * MIB, 'raw')
@@ -107,7 +107,7 @@ export const formatAudits: readonly GatewayAudit[] = [
   },
   {
     id: 'car.scopes',
-    name: 'MUST limit a CAR to a block, or to what it takes to read or list the entity (dag-scope)',
+    name: 'MUST limit a CAR to a block, or to the blocks of the entity (dag-scope)',
     async run(context) {
       const { world } = context
       const names = Array.from({ length: 6000 }, (_, index) => `a longer name for number ${index}`)
@@ -159,7 +159,7 @@ export const formatAudits: readonly GatewayAudit[] = [
   },
   {
     id: 'car.variants',
-    name: 'MUST refuse kinds of CAR that there are not (CAR format signaling in Request)',
+    name: 'MUST refuse unsupported kinds of CAR (CAR format signaling in Request)',
     async run(context) {
       const cid = await context.world.addDirectory({ a: '1' })
       const path = `/ipfs/${cid}`
@@ -252,13 +252,13 @@ export const formatAudits: readonly GatewayAudit[] = [
       }
       assert.deepEqual(names, [`${dir}/`, `${dir}/sub/`, `${dir}/file`])
       const refused = [
-        // Out of the root, by one step or after some inside it.
+        // Outside the root, directly or after names inside it.
         [upOne],
         [
           await directoryOf([['sub', (await directoryOf([['../../x', file[0]]]))[0]]]),
           await directoryOf([['../../x', file[0]]]),
         ],
-        // What stands there already would be written through, or over.
+        // The entry's name exists already, so unpacking it would write through or over the existing one.
         [
           await directoryOf([
             ['file', link[0]],
@@ -283,7 +283,7 @@ export const formatAudits: readonly GatewayAudit[] = [
   },
   {
     id: 'document.codecs',
-    name: 'MUST serve documents as they are, in the format of their codec, and convert nothing (IPIP-0524)',
+    name: 'MUST serve documents unmodified, only in the format of their codec (IPIP-0524)',
     async run(context) {
       const { world } = context
       const value = { hello: 'world', list: [1, 2, 3] }

@@ -4,7 +4,7 @@ import { sha256 } from 'multiformats/hashes/sha2'
 import { type GatewayAudit, get, getError } from './audit.ts'
 import { fileNode, pbBlock } from './world.ts'
 
-/** What holds for every request. */
+/** Requirements for every request. */
 export const mannerAudits: readonly GatewayAudit[] = [
   {
     id: 'manners.probe',
@@ -16,7 +16,7 @@ export const mannerAudits: readonly GatewayAudit[] = [
   },
   {
     id: 'manners.bad-cid',
-    name: 'MUST answer 400 to what is no CID, or one that cannot be served (path gateway, 400 Bad Request)',
+    name: 'MUST answer 400 to an invalid or unsupported CID (path gateway, 400 Bad Request)',
     async run(context) {
       const blake = CID.createV1(0x55, {
         code: 0xb220,
@@ -41,7 +41,7 @@ export const mannerAudits: readonly GatewayAudit[] = [
   },
   {
     id: 'manners.not-here',
-    name: 'MUST answer 404 at once to content that is not here, 412 if only a cached answer is wanted (404, 412)',
+    name: 'MUST answer 404 at once to missing content, 412 if only a cached answer is wanted (404, 412)',
     async run(context) {
       const cid = CID.createV1(0x55, await sha256.digest(Buffer.from('nowhere')))
       const answer = await getError(context, `/ipfs/${cid}`, 404, 'CID_NOT_FOUND')
@@ -56,7 +56,7 @@ export const mannerAudits: readonly GatewayAudit[] = [
   },
   {
     id: 'manners.removed',
-    name: 'MUST answer 404 as soon as the last pin is gone, and still serve what another pin needs',
+    name: 'MUST answer 404 after the last pin is gone, and serve blocks of other pins',
     async run(context) {
       const { world } = context
       const one = await world.addDirectory({ 'shared.txt': 'shared', 'own.txt': 'own' })
@@ -94,7 +94,7 @@ export const mannerAudits: readonly GatewayAudit[] = [
   },
   {
     id: 'manners.methods',
-    name: 'MUST answer 405 with Allow to anything but GET, HEAD and OPTIONS',
+    name: 'MUST answer 405 with Allow to methods other than GET, HEAD and OPTIONS',
     async run({ request, world }) {
       const cid = await world.addFile('x')
       for (const method of ['POST', 'PUT', 'DELETE', 'PATCH']) {

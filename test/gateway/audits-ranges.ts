@@ -4,7 +4,7 @@ import { assertSameHead, type GatewayAudit, get, getError } from './audit.ts'
 
 const MIB = 1024 ** 2
 
-/** Parts of files. */
+/** Byte ranges. */
 export const rangeAudits: readonly GatewayAudit[] = [
   {
     id: 'range.single',
@@ -99,7 +99,7 @@ export const rangeAudits: readonly GatewayAudit[] = [
   },
   {
     id: 'range.if-range',
-    name: 'MUST serve the range only if If-Range names the very same bytes (RFC 9110, 13.1.5)',
+    name: 'MUST serve the range only if If-Range has the same strong tag (RFC 9110, 13.1.5)',
     async run(context) {
       const cid = await context.world.addFile('0123456789')
       const range = 'bytes=2-4'

@@ -30,7 +30,7 @@ const site = {
   sub: { 'index.html': 'sub' },
 }
 
-/** Asks for a path below a root that has a host name of its own. */
+/** Requests a path on the content host name of a root. */
 function onHost(cid: CID, port = ':8080'): Record<string, string> {
   return { host: `${cid}.ipfs.${AUDIT_HOST}${port}` }
 }
@@ -39,11 +39,11 @@ async function location(context: AuditContext, path: string, status: number, hea
   return (await get(context, path, status, headers)).header('location')
 }
 
-/** Content with an origin of its own. */
+/** Content with its own origin. */
 export const siteAudits: readonly GatewayAudit[] = [
   {
     id: 'subdomain.content',
-    name: 'MUST serve the content of a root at the host name that has its CID (subdomain gateway, Host)',
+    name: 'MUST serve a root at its content host name (subdomain gateway, Host)',
     async run(context) {
       const cid = await context.world.addDirectory(site)
       const own = onHost(cid)
@@ -65,7 +65,7 @@ export const siteAudits: readonly GatewayAudit[] = [
   },
   {
     id: 'subdomain.redirect',
-    name: 'MUST send a path on its own host name to the host name of the root (subdomain gateway, Location)',
+    name: 'MUST redirect a path to the host name of its root (subdomain gateway, Location)',
     async run(context) {
       const { world } = context
       const cid = await world.addDirectory(site)
@@ -75,7 +75,7 @@ export const siteAudits: readonly GatewayAudit[] = [
       assert.equal(await location(context, `/ipfs/${cid}`, 301, host), `${origin}/`)
       assert.equal(await location(context, `/ipfs/${cid}/a%20b?x=%20y`, 301, host), `${origin}/a%20b?x=%20y`)
       assert.equal(await location(context, `/ipfs/${cid.toV0()}/`, 301, host), `${origin}/`)
-      // Formats for programs need no origin of their own, and other hosts have none to give.
+      // Formats for programs need no origin, and other hosts provide none.
       await get(context, `/ipfs/${cid}?format=raw`, 200, host)
       await get(context, `/ipfs/${cid}/`, 200, { host: '127.0.0.1:8080' })
       await get(context, `/ipfs/${cid}/`, 200, { host: `${cid}.ipfs.elsewhere.test` })
@@ -95,7 +95,7 @@ export const siteAudits: readonly GatewayAudit[] = [
   },
   {
     id: 'subdomain.uri',
-    name: 'MUST send ipfs:// addresses to the content that they name (subdomain gateway, URI router)',
+    name: 'MUST redirect ipfs:// addresses to their content (subdomain gateway, URI router)',
     async run(context) {
       const uri = encodeURIComponent('ipfs://bafkqaaa/a b/ü%20?x=1')
       assert.equal(await location(context, `/ipfs/?uri=${uri}`, 301, {}), './bafkqaaa/a%20b/%C3%BC%20?x=1')
@@ -106,7 +106,7 @@ export const siteAudits: readonly GatewayAudit[] = [
   },
   {
     id: 'redirects.rules',
-    name: 'MUST redirect paths that are not there by the first rule that fits (web _redirects, Evaluation)',
+    name: 'MUST redirect missing paths by the first matching rule (web _redirects, Evaluation)',
     async run(context) {
       const own = onHost(await context.world.addDirectory(site))
       assert.equal(await location(context, '/redirect-one', 301, own), '/one.html')
@@ -135,7 +135,7 @@ export const siteAudits: readonly GatewayAudit[] = [
   },
   {
     id: 'redirects.not-forced',
-    name: 'MUST NOT apply rules to what is there, or without an origin of its own (web _redirects, No Forced Redirects)',
+    name: 'MUST NOT apply rules to existing paths, or without an own origin (web _redirects, No Forced Redirects)',
     async run(context) {
       const cid = await context.world.addDirectory({ ...site, _redirects: '/* /two.html 302' })
       assert.equal((await get(context, '/one.html', 200, onHost(cid))).text, 'one')

@@ -31,7 +31,7 @@ const hosts: readonly Host[] = [
         shareReading: async () => world.share(options, slots, ++holder),
       }
       const readers = await threadReaders(engine, { logger: world.logger })
-      // A connection each, so that both threads have their share of the audits.
+      // One connection per request, so that both threads serve audits.
       const request: GatewayClient['request'] = async (method, path, headers) => {
         const client = portClient(readers.port)
         return client.request(method, path, headers).finally(() => client.close())
@@ -41,7 +41,7 @@ const hosts: readonly Host[] = [
   },
 ]
 
-test('audits have names of their own', () => {
+test('audits have unique names', () => {
   expect(new Set(audits.map(({ id }) => id)).size).toBe(audits.length)
   expect(audits.filter(({ name }) => !/^MUST /.test(name))).toEqual([])
 })

@@ -6,7 +6,7 @@ import { mannerAudits } from './audits-manners.ts'
 import { rangeAudits } from './audits-ranges.ts'
 import { siteAudits } from './audits-sites.ts'
 
-/** The gateway as data: what every way of serving it has to do. */
+/** The gateway's requirements as data, checked on every adapter. */
 export const audits: readonly GatewayAudit[] = [
   ...fileAudits,
   ...rangeAudits,

@@ -10,7 +10,7 @@ const HOST = 'localhost'
 
 interface Served {
   page: Page
-  /** Of the gateway, with a slash at the end. */
+  /** The gateway's URL, with a trailing slash. */
   base: string
   port: number
   /** Uploads files by path. Returns the root's CID. */
@@ -48,7 +48,7 @@ describe('the gateway in a browser', inBrowser, () => {
   }
 
   test(
-    'walks from a listing into folders and files of awkward names, and back',
+    'opens folders and files with awkward names from a listing',
     () =>
       served(async ({ page, base, pin }) => {
         const awkward = ['100% sure?', '#1 & "more"', "it's <b>bold", 'ünïcödé 😀', 'a:b', '%20', 'javascript:alert(1)']
@@ -81,7 +81,7 @@ describe('the gateway in a browser', inBrowser, () => {
   )
 
   test(
-    'plays a video, and goes to the middle of a long recording without reading what is before it',
+    'plays a video and seeks in a recording without reading its start',
     () =>
       served(async ({ page, base, pin }) => {
         await page.goto('about:blank')
@@ -105,7 +105,7 @@ describe('the gateway in a browser', inBrowser, () => {
   )
 
   test(
-    'keeps pages on the origin of the API away from it: scripts run and read their own files, and have no origin',
+    "runs scripts of pages on the API's origin without an origin",
     () =>
       served(async ({ page, base, pin }) => {
         const script = `
@@ -132,7 +132,7 @@ describe('the gateway in a browser', inBrowser, () => {
   )
 
   test(
-    'shows a site on a host name of its own, with its rules',
+    'shows a site on its own host name, with its rules',
     () =>
       served(async ({ page, base, port, pin }) => {
         const script = `document.title = 'ran'; localStorage.setItem('k', location.hostname)`
@@ -170,7 +170,7 @@ async function upload(engine: Engine, account: string, files: Record<string, str
   return (await engine.pins.uploadDirectory(entries(), { account })).record.cid
 }
 
-/** Sound of a low rate, so that many seconds of it are many bytes and nothing is heard. */
+/** Inaudible sound of a low rate: many seconds in few bytes. */
 function silence(bytes: number): Buffer {
   const header = Buffer.alloc(44)
   header.write('RIFF', 0)
@@ -188,7 +188,7 @@ function silence(bytes: number): Buffer {
   return Buffer.concat([header, Buffer.alloc(bytes)])
 }
 
-/** Run in the page: a second of a changing picture, recorded; in Base64. */
+/** Runs in the page. Records one second of a changing picture and returns it in base64. */
 const recordVideo = `(async () => {
   const canvas = document.createElement('canvas')
   const context = canvas.getContext('2d')
@@ -208,7 +208,7 @@ const recordVideo = `(async () => {
   return btoa(Array.from(bytes, byte => String.fromCharCode(byte)).join(''))
 })()`
 
-/** Run in the page: plays on for a moment from that second. Resolves with the second that it has come to. */
+/** Runs in the page. Plays briefly from a second of the video. Resolves with the position reached. */
 function playFor({ url, from }: { url: string; from: number }): Promise<number> {
   // @ts-expect-error the page's own document, which this program does not know
   const media = document.createElement('video')

@@ -8,11 +8,11 @@ export interface GatewayAnswer {
   header(name: string): string | undefined
   body: Buffer
   text: string
-  /** Whether the body ended before its end. */
+  /** True if the body ended early. */
   isBroken: boolean
 }
 
-/** Anything that can ask a gateway. */
+/** A client of a gateway. */
 export interface GatewayClient {
   request(method: string, path: string, headers?: Record<string, string>): Promise<GatewayAnswer>
 }
@@ -35,7 +35,7 @@ export function apiRequest(
   }
 }
 
-/** All of a body, and whether it broke off. */
+/** Reads a whole body. Returns its bytes and whether it ended early. */
 export async function readBody({ body }: ApiResponse): Promise<{ bytes: Buffer; isBroken: boolean }> {
   const chunks: Uint8Array[] = []
   try {
@@ -47,7 +47,7 @@ export async function readBody({ body }: ApiResponse): Promise<{ bytes: Buffer; 
   return { bytes: Buffer.concat(chunks), isBroken: false }
 }
 
-/** Asks without a socket. */
+/** Sends requests without a socket. */
 export function directClient(gateway: ApiHandler): GatewayClient {
   return {
     async request(method, path, headers) {
@@ -58,7 +58,7 @@ export function directClient(gateway: ApiHandler): GatewayClient {
   }
 }
 
-/** Asks over node:http, by a server of its own. */
+/** Sends requests over node:http to its own server. */
 export async function socketClient(
   gateway: ApiHandler,
   api = gateway,
@@ -80,7 +80,7 @@ export async function socketClient(
   }
 }
 
-/** Asks whoever listens on a port of this machine. */
+/** Sends requests to a port of this machine. */
 export function portClient(port: number): GatewayClient & { close(): void } {
   const agent = new http.Agent({ keepAlive: true })
   return {

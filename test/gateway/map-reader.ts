@@ -3,7 +3,7 @@ import { SpareReads, WalkBudget, type WalkLimits } from '../../src/content/dag/o
 import type { BlockReader } from '../../src/content/unixfs/block-reader.ts'
 import { type Loaded, NodeCache } from '../../src/content/unixfs/node-cache.ts'
 
-/** Blocks in memory, and how often they were read. */
+/** Blocks in memory, with a count of reads. */
 export class MapReader implements BlockReader {
   readonly budget: WalkBudget
   readonly spareReads = new SpareReads(3)

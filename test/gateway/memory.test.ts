@@ -11,7 +11,7 @@ const MIB = 1024 ** 2
 const KEY = 'k'.repeat(40)
 const READERS = 20
 
-/** Of another process, in bytes. */
+/** Resident memory of another process, in bytes. */
 function residentBytes(pid: number): number {
   return Number(/^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) * 1024
 }

@@ -24,7 +24,7 @@ function bodyOf(response: { body: unknown }): AsyncIterator<Uint8Array> {
   return (response.body as AsyncIterable<Uint8Array>)[Symbol.asyncIterator]()
 }
 
-test('a stream holds its content against the collector, and its place, until it is over', async () => {
+test('a stream keeps its content and its slot until it ends', async () => {
   const cid = await world.addFile(pseudoRandom(4 * MIB))
   const gateway = world.gateway({ maxConcurrentRequests: 1 })
   for (const end of ['read', 'closed', 'closed unread', 'aborted'] as const) {
@@ -43,14 +43,14 @@ test('a stream holds its content against the collector, and its place, until it 
     else await body.return?.()
     expect(world.leases.held().size, end).toBe(0)
   }
-  // Whatever went wrong before the body gives its place back, too.
+  // An error before the body also frees the slot.
   for (let round = 0; round < 3; round++)
     expect((await gateway(apiRequest('GET', '/ipfs/bafkqaaa/x'))).status).toBe(404)
   expect((await gateway(apiRequest('HEAD', `/ipfs/${cid}`))).status).toBe(200)
   expect((await gateway(apiRequest('GET', `/ipfs/${cid}`))).status).toBe(200)
 })
 
-test('readers of one address that take nothing do not keep another out, and one that reads is left alone', async () => {
+test('idle readers of one address lose their slots to another address', async () => {
   const cid = await world.addFile(pseudoRandom(8 * MIB))
   const gateway = world.gateway({ maxConcurrentRequests: 3 })
   const from = (remoteAddress: string) => gateway({ ...apiRequest('GET', `/ipfs/${cid}`), remoteAddress })
@@ -62,13 +62,13 @@ test('readers of one address that take nothing do not keep another out, and one 
   expect((await from('203.0.113.1')).status).toBe(200)
   await expect(bodies[1]?.next()).rejects.toMatchObject({ code: 'ABORTED' })
   expect((await bodies[0]?.next())?.done).toBe(false)
-  // Of one against one, nobody has too much.
+  // With one answer each, no address exceeds its share.
   const third = from('203.0.113.1')
   world.clock.advance(15_000)
   expect((await third).status).toBe(503)
 })
 
-test('an answer that takes too long is broken off, and lets go of its content at that moment', async () => {
+test('an answer over its time limit fails and releases its content', async () => {
   const cid = await world.addFile(pseudoRandom(4 * MIB))
   const response = await world.gateway({ maxDurationSeconds: 60 })(apiRequest('GET', `/ipfs/${cid}`))
   const body = bodyOf(response)
@@ -78,11 +78,11 @@ test('an answer that takes too long is broken off, and lets go of its content at
   world.clock.advance(1)
   expect(world.leases.held().size).toBe(0)
   await expect(body.next()).rejects.toThrow(/longer than 60 s/)
-  expect(world.logged.some(({ message }) => message === 'gateway response broken off')).toBe(true)
+  expect(world.logged.some(({ message }) => message === 'gateway response failed midway')).toBe(true)
   expect(world.clock.waiting).toBe(0)
 })
 
-test('a timelock ends an answer that is under way', async () => {
+test('a timelock ends an open answer', async () => {
   const cid = await world.addFile(pseudoRandom(8 * MIB), world.clock.now() + 1000)
   const response = await world.gateway()(apiRequest('GET', `/ipfs/${cid}`))
   const body = bodyOf(response)
@@ -93,7 +93,7 @@ test('a timelock ends an answer that is under way', async () => {
   expect(bytes.length).toBeLessThan(7 * MIB)
 })
 
-test('a slow reader has no more than two blocks read for it', async () => {
+test('a slow reader causes at most two blocks to be read ahead', async () => {
   const cid = await world.addFile(pseudoRandom(8 * MIB))
   const reads: Promise<unknown>[] = []
   const lease = world.content.lease.bind(world.content)
@@ -112,16 +112,16 @@ test('a slow reader has no more than two blocks read for it', async () => {
   const body = bodyOf(response)
   for (let taken = 1; taken <= 8; taken++) {
     await body.next()
-    // Everything that was started has arrived by the time that a slow reader comes back.
+    // Lets all started reads finish before the slow reader continues.
     await Promise.all(reads)
-    // The root, what was taken, and what waits.
+    // The root, the sent block, and the waiting one.
     if (taken > 4) expect(reads.length).toBeLessThanOrEqual(1 + taken + 1)
   }
   expect((await body.next()).done).toBe(true)
   expect(reads.length).toBe(9)
 })
 
-test('chunks that have been sent are freed, and only those', async () => {
+test('only sent chunks are freed', async () => {
   const bytes = pseudoRandom(3 * MIB)
   const cid = await world.addFile(bytes)
   const { body } = await world.gateway()(apiRequest('GET', `/ipfs/${cid}`))
@@ -133,7 +133,7 @@ test('chunks that have been sent are freed, and only those', async () => {
     expect(chunk.length).toBe(0)
   }
   expect(Buffer.concat(kept).equals(bytes)).toBe(true)
-  // A block that is sent in several parts stays until the last.
+  // A block sent in several parts stays until the last part.
   const one = await world.addFile(bytes.subarray(0, MIB))
   const ranges = await world.gateway()(apiRequest('GET', `/ipfs/${one}`, { range: 'bytes=0-99999,200000-399999' }))
   const parts: Buffer[] = []
@@ -144,7 +144,7 @@ test('chunks that have been sent are freed, and only those', async () => {
   expect(Buffer.concat(parts).includes(bytes.subarray(200_000, 400_000))).toBe(true)
 })
 
-test('with an allow-list, only what is asked for by a listed CID', async () => {
+test('an allow-list admits only requests for a listed CID', async () => {
   const listed = await world.addDirectory({ a: 'in the list' })
   const other = await world.addFile('in no list')
   const { request } = directClient(world.gateway({ mode: 'allow-list', allow: [listed.toString()] }))
@@ -153,7 +153,7 @@ test('with an allow-list, only what is asked for by a listed CID', async () => {
   expect(() => world.gateway({ mode: 'allow-list', allow: ['x'] })).toThrow(/gateway.allow/)
 })
 
-test('blocked content is refused by any way that leads to it, as soon as the file says so', async () => {
+test('a change of the denylist file blocks content on every path', async () => {
   const file = join(dir, 'list.deny')
   await writeFile(file, '')
   const blocked = await world.addFile('blocked')
@@ -172,7 +172,7 @@ test('blocked content is refused by any way that leads to it, as soon as the fil
   const listing = await request('GET', `/ipfs/${tree}/sub/?format=json`)
   expect(listing.status).toBe(200)
   expect((await request('GET', `/ipfs/${tree}?format=car`)).status).toBe(451)
-  // A list that cannot be read any more stays in force.
+  // An unreadable list leaves the previous one in force.
   await rm(file)
   world.clock.advance(1000)
   expect((await request('GET', paths[0] ?? '')).status).toBe(451)
@@ -182,7 +182,7 @@ test('blocked content is refused by any way that leads to it, as soon as the fil
   expect((await request('GET', paths[0] ?? '')).status).toBe(200)
 })
 
-test('nothing is served unchecked while the list has never been readable', async () => {
+test('nothing is served until the denylist has been readable once', async () => {
   const cid = await world.addFile('x')
   const { request } = directClient(world.gateway({ denylist: join(dir, 'missing.deny') }))
   expect((await request('GET', `/ipfs/${cid}`)).status).toBe(503)

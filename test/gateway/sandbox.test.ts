@@ -16,7 +16,7 @@ beforeEach(async () => {
 
 afterEach(() => world.close())
 
-test('pages that share their origin with other things are sandboxed, in answers without a body, too', async () => {
+test('pages on a shared origin are sandboxed, also without a body', async () => {
   const markup = '<!doctype html><svg xmlns="http://www.w3.org/2000/svg"><script>1</script></svg>'
   const names = [...ACTIVE, ...PASSIVE]
   const root = await world.addDirectory({
@@ -46,7 +46,7 @@ test('pages that share their origin with other things are sandboxed, in answers 
   expect(await policyOf('missing', { accept: 'text/html' })).toMatch(/^default-src 'none'/)
 })
 
-test('pages with an origin of their own are not', async () => {
+test('pages with their own origin are not sandboxed', async () => {
   const root = await world.addDirectory({ 'index.html': '<p>' })
   const host = { host: `${root}.ipfs.${AUDIT_HOST}` }
   const isolated = await directClient(world.gateway({ host: AUDIT_HOST })).request('GET', '/', host)
@@ -57,7 +57,7 @@ test('pages with an origin of their own are not', async () => {
   expect(own.header('content-security-policy')).toBe(undefined)
 })
 
-test('pages of a requested identity CID are sandboxed on an origin of their own, too', async () => {
+test('pages of a requested identity CID are sandboxed on every origin', async () => {
   const { cid } = identityBlock(CODEC.raw, Buffer.from('<p>'))
   const isolated = directClient(world.gateway({ host: AUDIT_HOST }))
   const own = directClient(world.gateway({ ownOrigin: true }))
@@ -72,7 +72,7 @@ test('pages of a requested identity CID are sandboxed on an origin of their own,
   }
 })
 
-test('pages that a pinned site has in its links are not sandboxed', async () => {
+test('identity CIDs inside a pinned site are not sandboxed', async () => {
   const page = identityBlock(CODEC.raw, Buffer.from('<p>in the link'))
   const root = await world.addBlocks([await directoryBlock([['index.html', page.cid]])])
   const own = directClient(world.gateway({ ownOrigin: true }))
@@ -84,7 +84,7 @@ test('pages that a pinned site has in its links are not sandboxed', async () => 
   }
 })
 
-test('the probe of trustless gateways is answered where only listed content is', async () => {
+test('the trustless gateway probe is answered despite an allow list', async () => {
   const { request } = directClient(world.gateway({ mode: 'allow-list', allow: [] }))
   expect((await request('GET', '/ipfs/bafkqaaa?format=raw')).status).toBe(200)
   const { cid } = identityBlock(CODEC.raw, Buffer.from('not listed'))

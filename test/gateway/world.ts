@@ -37,18 +37,18 @@ import { WriteQueue } from '../../src/storage/write-queue.ts'
 import { blockFileOf } from '../support/block-place.ts'
 import { ManualClock } from '../support/manual-clock.ts'
 
-/** A directory by its entries; `{ link }` is a symbolic link. */
+/** Encodes a directory from its entries. `{ link }` is a symbolic link. */
 export interface Tree {
   [name: string]: string | Uint8Array | { link: string } | Tree
 }
 
-/** The host name of the gateway that audits look at. */
+/** The gateway's host name in audits. */
 export const AUDIT_HOST = 'gateway.test'
 
 /** Blocks larger than this are files, as in an engine. */
 const SMALL_BLOCK_BYTES = 32 * 1024
 
-/** A block store with its ledger, in a directory of its own, and any DAG put into it. */
+/** A block store with its ledger in a temporary directory. Tests can add any DAG. */
 export class GatewayWorld {
   readonly clock = new ManualClock()
   readonly leases = new Leases()
@@ -121,7 +121,7 @@ export class GatewayWorld {
     return createGateway({ content: this.content, clock: this.clock, logger: this.logger, options: gateway, ...more })
   }
 
-  /** What an engine would share with a thread, on the time of this world. */
+  /** Reading data for a thread, with the clock of this world. */
   share(options: GatewayConfig, slots: SharedSlots, holder: number): SharedReading {
     const { memory, end } = this.leases.share()
     const channel = new MessageChannel()
@@ -142,12 +142,12 @@ export class GatewayWorld {
     return { data, port: channel.port2, end }
   }
 
-  /** File of the database. */
+  /** Path of the database file. */
   get database(): string {
     return join(this.#dataDir, 'holdfast.db')
   }
 
-  /** Milliseconds since the epoch, for other threads. */
+  /** Time for other threads, in ms since the epoch. */
   get time(): BigInt64Array {
     const time = new BigInt64Array(new SharedArrayBuffer(8))
     const tell = (): bigint => Atomics.store(time, 0, BigInt(this.clock.now()))
@@ -160,7 +160,7 @@ export class GatewayWorld {
     return time
   }
 
-  /** Pins a file. `liveUntil` is the instant of its timelock. */
+  /** Pins a file. `liveUntil` is the end of its timelock. */
   addFile(bytes: string | Uint8Array, liveUntil: number | null = null): Promise<CID> {
     return this.#pinned(liveUntil, async staged => (await importFile(staged, Buffer.from(bytes))).cid)
   }
@@ -173,7 +173,7 @@ export class GatewayWorld {
     })
   }
 
-  /** Pins whatever blocks are given; the last is the root. */
+  /** Pins the given blocks. The last one is the root. */
   addBlocks(blocks: ReadonlyArray<readonly [CID, Uint8Array]>): Promise<CID> {
     return this.#pinned(null, async staged => {
       for (const [cid, bytes] of blocks) await staged.put(cid, bytes)
@@ -192,7 +192,7 @@ export class GatewayWorld {
     )
   }
 
-  /** Overwrites a block's file with other bytes, or cuts it short. */
+  /** Overwrites or truncates a block's file. */
   async damage(cid: CID, how: 'other bytes' | 'cut short'): Promise<void> {
     const path = join(this.#dataDir, 'blocks', blockFileOf(cid))
     if (how === 'cut short') await truncate(path, 100)
@@ -247,7 +247,7 @@ function isLink(entry: Tree | { link: string }): entry is { link: string } {
   return typeof entry.link === 'string'
 }
 
-/** A dag-pb block. */
+/** Encodes a dag-pb block. */
 export async function pbBlock(node: dagPb.PBNode): Promise<[CID, Uint8Array]> {
   const bytes = dagPb.encode(node)
   return [CID.createV1(CODEC.dagPb, await sha256.digest(bytes)), bytes]
@@ -257,7 +257,7 @@ export async function rawBlock(bytes: Uint8Array, hash: MultihashHasher = sha256
   return [CID.createV1(CODEC.raw, await hash.digest(bytes)), bytes]
 }
 
-/** A directory of the given links, as they are. `size` is what each of them claims. */
+/** Encodes a directory with the given links. Each claims `size`. */
 export function directoryBlock(
   links: ReadonlyArray<readonly [name: string, cid: CID]>,
   size = 1,
@@ -266,7 +266,7 @@ export function directoryBlock(
   return pbBlock({ Data: new UnixFS({ type: 'directory' }).marshal(), Links })
 }
 
-/** A file node with the given children, whose sizes are what it claims. */
+/** Encodes a file node with the given children and their claimed sizes. */
 export function fileNode(children: ReadonlyArray<{ cid: CID; size: number }>, data?: Uint8Array): dagPb.PBNode {
   const unixfs = new UnixFS({
     type: 'file',

@@ -54,7 +54,11 @@ export function chooseFormat(query: URLSearchParams, accept: string | undefined)
     if (format !== 'car' || isKnownCar(parameters)) return { format, parameters, inUrl: false }
     refused = true
   }
-  if (refused) throw new HoldfastError('NOT_ACCEPTABLE', 'CAR is available only in version 1, with order dfs or unk and dups y or n')
+  if (refused)
+    throw new HoldfastError(
+      'NOT_ACCEPTABLE',
+      'CAR is available only in version 1, with order dfs or unk and dups y or n',
+    )
   return null
 }
 

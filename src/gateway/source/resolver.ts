@@ -66,7 +66,8 @@ export async function resolve(
     const isEnd = step.depth === wanted.length
     if (step.node.kind !== 'symlink' || (isEnd && !followLast)) return { ...step, names: wanted, trail }
     const target = linkTarget(wanted.slice(0, step.depth), step.node.target)
-    if (target === null) throw notFound(root, names, 'is a symbolic link with an invalid target, outside the content or too long')
+    if (target === null)
+      throw notFound(root, names, 'is a symbolic link with an invalid target, outside the content or too long')
     wanted = [...target, ...wanted.slice(step.depth)]
   }
   throw notFound(root, names, 'leads through too many symbolic links')

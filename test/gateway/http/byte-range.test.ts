@@ -9,7 +9,7 @@ const spec = fc.oneof(
   offset.map(length => `-${length}`),
 )
 
-/** The positions that one range names, byte by byte. */
+/** Lists the byte positions of a range. */
 function positions(text: string, size: number): number[] {
   const all = Array.from({ length: size }, (_, index) => index)
   const [first = '', last = ''] = text.split('-')
@@ -17,7 +17,7 @@ function positions(text: string, size: number): number[] {
   return all.filter(index => index >= Number(first) && (last === '' || index <= Number(last)))
 }
 
-test('any ranges are the bytes that they name, in the order asked', () => {
+test('ranges select their bytes in the requested order', () => {
   fc.assert(
     fc.property(fc.array(spec, { minLength: 1, maxLength: 6 }), fc.nat({ max: 50 }), (specs, size) => {
       const wanted = specs.map(text => positions(text, size)).filter(found => found.length > 0)
@@ -32,7 +32,7 @@ test('any ranges are the bytes that they name, in the order asked', () => {
   )
 })
 
-test('whatever a header holds, a range stays inside of the content', () => {
+test('a range is always inside the content', () => {
   const part = fc.constantFrom('bytes', '=', '-', ',', ' ', '0', '9', '99999999999999999999', 'x', '+', '.')
   fc.assert(
     fc.property(
@@ -56,6 +56,6 @@ test.each(['', 'bytes', 'bytes=', 'bytes=-', 'bytes=1', 'bytes=2-1', 'bytes=a-b'
   },
 )
 
-test('units are named in any case', () => {
+test('units are case-insensitive', () => {
   expect(parseRanges('BYTES=0-0', 10)).toEqual([{ start: 0, end: 1 }])
 })

@@ -16,7 +16,7 @@ test.each([
   expect(matchesAny(header, 'W/"a"')).toBe(matches)
 })
 
-test('If-Range takes nothing but the very same strong tag', () => {
+test('If-Range matches only the same strong tag', () => {
   expect(matchesStrongly(undefined, '"a"')).toBe(true)
   expect(matchesStrongly('"a"', '"a"')).toBe(true)
   expect(matchesStrongly('W/"a"', 'W/"a"')).toBe(false)

@@ -47,7 +47,7 @@ async function documentOf(code: number, bytes: Uint8Array): Promise<Document> {
   return { cid: CID.createV1(code, await sha256.digest(bytes)), bytes }
 }
 
-/** The links in a value, in the order of the bytes. */
+/** Lists the links of a value in byte order. */
 function namesTo(found: unknown, path: string[] = []): Array<string[]> {
   if (CID.asCID(found) !== null) return path.length === 0 ? [] : [path]
   if (typeof found !== 'object' || found === null || found instanceof Uint8Array) return []
@@ -55,7 +55,7 @@ function namesTo(found: unknown, path: string[] = []): Array<string[]> {
 }
 
 describe.each(CODECS)('$name', ({ code, encode, decode }) => {
-  test('a document is shown as what it is, whatever is in it', () =>
+  test('any document is formatted as its value', () =>
     fc.assert(
       fc.asyncProperty(value, async content => {
         const bytes = encode(content)
@@ -66,7 +66,7 @@ describe.each(CODECS)('$name', ({ code, encode, decode }) => {
       { numRuns: 300 },
     ))
 
-  test('names lead to the links that they lead to', () =>
+  test('a path finds the link with its name', () =>
     fc.assert(
       fc.asyncProperty(value, async content => {
         const bytes = encode(content)
@@ -85,7 +85,7 @@ describe.each(CODECS)('$name', ({ code, encode, decode }) => {
       { numRuns: 300 },
     ))
 
-  test('what is no document is refused, and nothing else goes wrong', () =>
+  test('bytes that are not a document are refused with INVALID_CID', () =>
     fc.assert(
       fc.asyncProperty(
         value,
@@ -103,7 +103,7 @@ describe.each(CODECS)('$name', ({ code, encode, decode }) => {
           }
           if (failure !== null) expect(failure).toMatchObject({ code: 'INVALID_CID' })
           if (failure !== null) return
-          // What is let through is at least what the reference implementation reads as values.
+          // Every accepted document is also valid for the reference implementation.
           const { text } = await documentText(document, budget())
           expect(() => JSON.parse(text.replaceAll(/\b(NaN|-?Infinity)\b/g, '0'))).not.toThrow()
         },
@@ -126,7 +126,7 @@ describe('served', () => {
     return world.addBlocks([[cid, bytes]])
   }
 
-  test('documents of 50,000 levels: as a page, as they are, along a path and in a CAR', async () => {
+  test('documents of 50,000 levels are served in every format', async () => {
     const DEPTH = 50_000
     const json = Buffer.from(`${'{"a":'.repeat(DEPTH)}{"/":"${LINK}"}${'}'.repeat(DEPTH)}`)
     const link = dagCbor.encode(LINK)
@@ -141,12 +141,12 @@ describe('served', () => {
       expect(plain.status).toBe(200)
       expect(plain.isBroken).toBe(false)
       expect((await request('GET', `/ipfs/${root}/a/0/b`)).status).toBe(404)
-      // The link leads to what is not here, which shows that it has been found.
+      // The link's target is missing, so the error shows that the link was found.
       expect((await request('GET', `/ipfs/${root}?format=car`)).isBroken).toBe(true)
     }
   })
 
-  test('the page of a large flat document is cut off, that of a small one is whole', async () => {
+  test('the page of a large document is truncated', async () => {
     const { request } = directClient(world.gateway())
     const large = await add(
       CODEC.dagCbor,
@@ -164,7 +164,7 @@ describe('served', () => {
     expect(whole).not.toMatch(/left out/)
   })
 
-  test('a document that is deeper than documents may be is refused', async () => {
+  test('a document over the depth limit is refused', async () => {
     const root = await add(CODEC.dagCbor, Buffer.concat([Buffer.alloc(100_001, 0x81), Buffer.from([0])]))
     const { request } = directClient(world.gateway())
     expect((await request('GET', `/ipfs/${root}`)).status).toBe(400)

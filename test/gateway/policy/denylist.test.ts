@@ -12,14 +12,14 @@ const a = await cidOf('a', 0x70)
 const b = await cidOf('b', 0x70)
 const hash = (text: string): Buffer => createHash('sha256').update(text).digest()
 
-test('a CID is blocked in every version and codec, paths below it are not', () => {
+test('a CID is blocked in every version and codec, without its paths', () => {
   const list = new Denylist(`# comment\n\n/ipfs/${a.toV0()}\n`)
   for (const cid of [a, a.toV0(), CID.createV1(0x55, a.multihash)]) expect(list.statusOf(cid)).toBe(410)
   expect(list.statusOf(a, ['x'])).toBeNull()
   expect(list.statusOf(b)).toBeNull()
 })
 
-test('paths and prefixes, percent-encoded', () => {
+test('paths and prefixes are percent-decoded', () => {
   const list = new Denylist(`/ipfs/${a}/one/t%20wo\n/ipfs/${a}/three/\n/ipfs/${a}/pre*\n/ipfs/${b}/*`)
   expect(list.statusOf(a, ['one', 't wo'])).toBe(410)
   expect(list.statusOf(a, ['one'])).toBeNull()
@@ -31,7 +31,7 @@ test('paths and prefixes, percent-encoded', () => {
   expect(list.statusOf(b, ['any', 'thing'])).toBe(410)
 })
 
-test('the last rule that matches wins', () => {
+test('the last matching rule decides', () => {
   const list = new Denylist(
     [`/ipfs/${a}/blocked*`, `!/ipfs/${a}/blockednot`, `!/ipfs/${a}/blocked/ok*`, `!/ipfs/${b}`, `/ipfs/${b}`].join(
       '\n',
@@ -43,7 +43,7 @@ test('the last rule that matches wins', () => {
   expect(list.statusOf(b)).toBe(410)
 })
 
-test('double hashes of a multihash, with a path, and in the old form', () => {
+test('double hashes match multihashes, paths and the old form', () => {
   const multihash = base58btc.encode(a.multihash.bytes).slice(1)
   const modern = (text: string): string =>
     base58btc.encode(Digest.create(0x12, Uint8Array.from(hash(text))).bytes).slice(1)
@@ -57,7 +57,7 @@ test('double hashes of a multihash, with a path, and in the old form', () => {
   expect(list.statusOf(CID.createV1(0x55, b.multihash))).toBeNull()
 })
 
-test('hints of the list and of a rule say how the answer looks', () => {
+test('hints of the list and of a rule set the status', () => {
   const header = 'version: 1\nname: x\nhints:\n  other: 1\n  gateway_status: 451\n---\n'
   const list = new Denylist(`${header}/ipfs/${a}\n/ipfs/${b} why:because gateway_status:410`)
   expect(list.statusOf(a)).toBe(451)
@@ -65,12 +65,12 @@ test('hints of the list and of a rule say how the answer looks', () => {
   expect(new Denylist(`/ipfs/${a} gateway_status:451`).statusOf(a)).toBe(451)
 })
 
-test('lines that make no sense are told by number, and the others count', () => {
+test('unreadable lines are listed by number and the others apply', () => {
   const list = new Denylist(`version: 1\n---\nnonsense\n/ipfs/${a}\n/ipfs/xyz\n//zz\n/ipns/example.org\n/ipfs/${b}/%zz`)
   expect(list.rejected).toEqual([3, 5, 6, 8])
   expect(list.statusOf(a)).toBe(410)
 })
 
-test('a list of a later version is refused', () => {
+test('a list with a newer version is refused', () => {
   expect(() => new Denylist(`version: 2\n---\n/ipfs/${a}`)).toThrow(/version 2/)
 })

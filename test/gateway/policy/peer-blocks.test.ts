@@ -19,7 +19,10 @@ async function* tree(name: string) {
   yield { kind: 'file' as const, path: 'own', content: ownOf(name) }
 }
 
-/** Whether a node, which keeps nothing, gets the block from its only peer; else that has said that it does not have it. */
+/**
+ * Returns whether a node without blocks fetches the block from its only peer. Otherwise checks that the peer answered
+ * "don't have".
+ */
 async function isServed(to: NetworkNode, cid: string): Promise<boolean> {
   const { signal } = new AbortController()
   const session = await to.open(CID.parse(cid), { origins: [], signal })
@@ -28,7 +31,7 @@ async function isServed(to: NetworkNode, cid: string): Promise<boolean> {
     return true
   } catch (error) {
     expect(error).toMatchObject({ code: 'CID_NOT_FOUND' })
-    // A peer that could not be reached would prove nothing.
+    // An unreachable peer would prove nothing.
     expect(session.providers().map(provider => provider.error)).toEqual(['does not have it'])
     return false
   } finally {
@@ -36,7 +39,7 @@ async function isServed(to: NetworkNode, cid: string): Promise<boolean> {
   }
 }
 
-test('what is taken down is not served to peers: the CID, and what nothing else needs', async () => {
+test('peers get neither a taken-down CID nor blocks only it needs', async () => {
   await withStillNet(async net => {
     const { engine, account } = await net.node()
     const bad = (await engine.pins.uploadDirectory(tree('bad'), { account })).record.cid
@@ -44,7 +47,7 @@ test('what is taken down is not served to peers: the CID, and what nothing else 
     const shared = String(await rawCid(SHARED))
     const all = [bad, String(await rawCid(ownOf('bad'))), shared, good, String(await rawCid(ownOf('good')))]
     const peers = await engine.addresses()
-    // One peer asks for everything: of those that connect within one second from one host libp2p refuses the sixth.
+    // One peer makes all requests, because libp2p refuses the sixth connection from one host within a second.
     await withNodes([() => ({ config: { peers }, clock: new ManualClock() })], async peer => {
       const served = () => Promise.all(all.map(cid => isServed(peer, cid)))
       expect(await served()).toEqual([true, true, true, true, true])
@@ -58,7 +61,7 @@ test('what is taken down is not served to peers: the CID, and what nothing else 
   })
 })
 
-test('a taken down CID that has its bytes in itself is not served to peers', async () => {
+test('peers do not get a taken-down identity CID', async () => {
   await withContentParts(async ({ held, store, leases, clock }) => {
     const cid = CID.createV1(0x55, identity.digest(Buffer.from('inline')))
     const live = new LiveContent(held, { readerOf: () => store }, leases, clock)

@@ -36,7 +36,7 @@ async function* tree() {
 }
 
 describe.each(hosts.map(host => ({ host, name: host.name })))('the routes, $name', ({ host }) => {
-  test('the owner takes content down and lets it be served again, and nobody else does', async () => {
+  test('only the owner takes content down and lifts takedowns', async () => {
     const engine = await createEngine({ dataDir })
     const { client, close } = await host.serve(engine)
     try {
@@ -92,7 +92,7 @@ describe.each(hosts.map(host => ({ host, name: host.name })))('the routes, $name
   })
 })
 
-test('what is taken down is refused by any way that leads to it, and after a restart', async () => {
+test('taken-down content is refused on every path and after a restart', async () => {
   let engine = await createEngine({ dataDir })
   const { id } = await engine.accounts.create({ email: 'a@example.org', plan: 'unlimited' })
   const { record: root } = await engine.pins.uploadDirectory(tree(), { account: id })
@@ -126,13 +126,13 @@ test('what is taken down is refused by any way that leads to it, and after a res
     next: null,
   })
   await engine.stop()
-  // A list that cannot be read keeps the node from serving unchecked.
+  // A node with an unreadable list does not start.
   await rm(join(dataDir, 'takedowns.deny'))
   await mkdir(join(dataDir, 'takedowns.deny'))
   await expect(createEngine({ dataDir })).rejects.toMatchObject({ code: 'DATA_DIR_UNUSABLE' })
 })
 
-test('an answer that is under way is cut off', async () => {
+test('a takedown ends an open answer', async () => {
   const engine = await createEngine({ dataDir })
   try {
     const { id } = await engine.accounts.create({ email: 'a@example.org', plan: 'unlimited' })
@@ -162,7 +162,7 @@ describe('the file', () => {
 
   beforeEach(() => nodeFileSystem.makeDirectory(join(dataDir, 'tmp')))
 
-  test('is on the disk before anything is acknowledged', async () => {
+  test('is on disk before the takedown is acknowledged', async () => {
     const done: string[] = []
     const recording: FileSystem = {
       ...nodeFileSystem,
@@ -177,7 +177,7 @@ describe('the file', () => {
     expect(done).toEqual(['data', 'name', 'directory'])
   })
 
-  test('has an unknown outcome when it cannot be written and the other nodes have the change', async () => {
+  test('fails with OUTCOME_UNKNOWN if only the other nodes have the change', async () => {
     const shared = {
       all: async () => [],
       adopt: async () => undefined,
@@ -195,14 +195,14 @@ describe('the file', () => {
     await expect(open({ ...nodeFileSystem, create: full }).remove({ cid: CID })).rejects.toThrow('ENOSPC')
   })
 
-  test('has an unknown outcome when it is written and the ledger fails', async () => {
+  test('fails with OUTCOME_UNKNOWN if the ledger fails after the write', async () => {
     const broken = { ...noWithholding, change: () => Promise.reject(new HoldfastError('UNAVAILABLE', 'the disk')) }
     const takedowns = open(nodeFileSystem, { withholding: broken })
     await expect(takedowns.add({ cid: CID, reason: 'x' })).rejects.toMatchObject({ code: 'OUTCOME_UNKNOWN' })
     expect(takedowns.page({ after: null, limit: 2 }).rows).toMatchObject([{ cid: CID }])
   })
 
-  test('stays what it was when it cannot be written, and changes come one after the other', async () => {
+  test('is unchanged after a failed write, and changes are serial', async () => {
     let isFull = false
     const failing: FileSystem = {
       ...nodeFileSystem,
@@ -221,7 +221,7 @@ describe('the file', () => {
     expect(await readFile(join(dataDir, 'takedowns.deny'), 'utf8')).toContain(`/ipfs/${CID}/a gateway_status:410 `)
   })
 
-  test('keeps names and reasons of any kind', async () => {
+  test('keeps any names and reasons', async () => {
     const takedowns = open(nodeFileSystem)
     const path = 'a b/%41/ü/#?\n/!x'
     await takedowns.add({ cid: CID, path, reason: 'a  b % ü # !', status: 451 })
@@ -230,7 +230,7 @@ describe('the file', () => {
   })
 })
 
-test('by command, through the server and on the directory', { timeout: 60_000 }, async () => {
+test('commands take content down through the server and on the directory', { timeout: 60_000 }, async () => {
   await writeFile(join(dataDir, 'bad'), 'bad')
   const directory = join(dataDir, 'data')
   const served = await serveEngine(directory)

@@ -14,10 +14,10 @@ const MIB = 1024 ** 2
 const BIG = pseudoRandom(2 * MIB + 100, 'big')
 const SMALL = pseudoRandom(5_000, 'small')
 const SHARED = pseudoRandom(7_000, 'shared')
-/** What a walk may take on a machine that is busy. */
+/** Time limit of a walk on a busy machine. */
 const PATIENCE = { timeout: 20_000 }
 
-/** Everything that refers to what is taken down, and what another root needs. */
+/** A directory tree with a part to take down, and another root that shares blocks with it. */
 interface Content {
   bad: string
   sub: string
@@ -47,7 +47,7 @@ async function uploadAll(engine: Engine, account: string): Promise<Content> {
   }
 }
 
-/** The statuses of one path on the API's port, the gateway's own, and in a thread of its own: all the same. */
+/** Returns the status of a path on the API's port, the gateway's port and a thread. All must be equal. */
 async function statusOf(engine: Engine, target: string, headers: Record<string, string> = {}): Promise<number> {
   const reading = openReading(await engine.shareReading())
   try {
@@ -64,7 +64,7 @@ async function statusOf(engine: Engine, target: string, headers: Record<string, 
   }
 }
 
-/** What is asked for by each CID, in each form in which it comes. */
+/** Requests each CID in each of its formats. */
 async function statusesBelow(engine: Engine, { sub, big, chunk, small }: Content): Promise<number[]> {
   const targets = [
     `${sub}/`,
@@ -92,7 +92,7 @@ async function withContent(run: (engine: Engine, account: string, content: Conte
   })
 }
 
-test('what lies below a taken down root is refused by its own CIDs, until that is lifted', async () => {
+test('CIDs below a taken-down root are refused until it is lifted', async () => {
   await withContent(async (engine, _account, content) => {
     const { bad, other, shared } = content
     expect(await statusesBelow(engine, content)).toEqual([206, 200])
@@ -105,7 +105,7 @@ test('what lies below a taken down root is refused by its own CIDs, until that i
   })
 })
 
-test('what lies below a taken down CID inside a live root is refused by its own CIDs', async () => {
+test('CIDs below a taken-down CID in a live root are refused', async () => {
   await withContent(async (engine, _account, content) => {
     const { bad, sub, big, chunk, small, shared } = content
     await engine.takedowns.add({ cid: sub, reason: 'x' })
@@ -118,7 +118,7 @@ test('what lies below a taken down CID inside a live root is refused by its own 
   })
 })
 
-test('what was taken down before it is uploaded is refused, and what another root brings is served', async () => {
+test('an upload of taken-down content is refused, except blocks of other roots', async () => {
   await withContent(async (engine, account, content) => {
     const { bad, sub, big, chunk, small } = content
     await engine.takedowns.add({ cid: bad, reason: 'x' })
@@ -137,7 +137,7 @@ test('what was taken down before it is uploaded is refused, and what another roo
   })
 })
 
-test('an answer from below a directory ends when that is taken down', async () => {
+test('a takedown of a directory ends open answers from below it', async () => {
   await withContent(async (engine, _account, { bad, big }) => {
     const response = await engine.gateway(apiRequest('GET', `/ipfs/${big}?format=car`))
     const body = (response.body as AsyncIterable<Uint8Array>)[Symbol.asyncIterator]()
@@ -148,7 +148,7 @@ test('an answer from below a directory ends when that is taken down', async () =
   })
 })
 
-test('the walk of a large root goes on after a restart, and nothing below is served meanwhile', async () => {
+test('the walk of a large root continues after a restart', async () => {
   await withTempDir(async dataDir => {
     let engine = await createEngine({ dataDir })
     const { id } = await engine.accounts.create({ email: 'a@example.org', plan: 'unlimited' })
@@ -174,7 +174,7 @@ test('the walk of a large root goes on after a restart, and nothing below is ser
   })
 })
 
-/** Whether the only peer of a node that keeps nothing gives it the block, instead of saying that it does not have it. */
+/** Returns whether the only peer of an empty node serves the block. Otherwise the peer answers "don't have". */
 async function isServed(to: NetworkNode, cid: string): Promise<boolean> {
   const { signal } = new AbortController()
   const session = await to.open(CID.parse(cid), { origins: [], signal })
@@ -190,7 +190,7 @@ async function isServed(to: NetworkNode, cid: string): Promise<boolean> {
   }
 }
 
-test('peers are refused what lies below a taken down CID inside a live root', async () => {
+test('peers do not get blocks below a taken-down CID', async () => {
   await withStillNet(async net => {
     const { engine, account } = await net.node()
     const { bad, sub, big, chunk, small, shared, other } = await uploadAll(engine, account)

@@ -29,7 +29,7 @@ const SITE: DirectoryEntry[] = [
 ]
 
 describe('content in the process', () => {
-  test('a file is read whole and in ranges, with its size and type', async () => {
+  test('a file is read whole and in ranges, with size and type', async () => {
     await withEngine(async ({ engine, account }) => {
       const bytes = pseudoRandom(3 * MIB + 17, 'read in ranges')
       const { cid } = (await engine.pins.upload(bytes, { account })).record
@@ -50,7 +50,7 @@ describe('content in the process', () => {
     })
   })
 
-  test('paths are names as they are, and lead through symbolic links', async () => {
+  test('paths are not percent-decoded and follow symbolic links', async () => {
     await withEngine(async ({ engine, account }) => {
       const { cid } = (await engine.pins.uploadDirectory(SITE, { account })).record
       const read = async (path: string) => {
@@ -71,7 +71,7 @@ describe('content in the process', () => {
     })
   })
 
-  test('a directory tells its entries, plain and sharded, past any one page', async () => {
+  test('plain and sharded directories list all entries across pages', async () => {
     await withEngine(async ({ engine, account }) => {
       const content = Buffer.from('the same')
       const names = Array.from(
@@ -93,7 +93,7 @@ describe('content in the process', () => {
     })
   })
 
-  test('a CAR has everything below what was asked for, and can be taken in elsewhere', async () => {
+  test('a CAR has the whole DAG and another engine imports it', async () => {
     await withEngine(async ({ engine, account }) => {
       const { cid } = (await engine.pins.uploadDirectory(SITE, { account })).record
       const car = await collect(await engine.content.exportCar({ cid }))
@@ -111,7 +111,7 @@ describe('content in the process', () => {
     })
   })
 
-  test('with an account there is only what that account has, and what is below it', async () => {
+  test('with an account, only its pins are readable', async () => {
     await withEngine(async ({ engine, account, newAccount, clock }) => {
       const other = await newAccount()
       const { record, files } = await engine.pins.uploadDirectory(SITE, { account })
@@ -135,7 +135,7 @@ describe('content in the process', () => {
     })
   })
 
-  test('without an account the rules of the gateway hold: its list, and what is taken down', async () => {
+  test("without an account, the gateway's allow list and takedowns apply", async () => {
     await withEngine(
       async ({ engine, account }) => {
         const { cid } = (await engine.pins.upload('not shown', { account })).record
@@ -148,7 +148,7 @@ describe('content in the process', () => {
     )
   })
 
-  test('what makes no sense is refused by name', async () => {
+  test("malformed input is refused with the field's name", async () => {
     await withEngine(async ({ engine, account }) => {
       const { cid } = (await engine.pins.uploadDirectory(SITE, { account })).record
       const { content } = engine
@@ -172,7 +172,7 @@ describe('content in the process', () => {
 describe('a stream', () => {
   const bytes = pseudoRandom(9 * MIB, 'streams')
 
-  test('keeps its content from the collector until it is over, however it ends', async () => {
+  test('keeps its content from garbage collection until any end', async () => {
     await withEngine(async ({ engine, account, clock }) => {
       const open = async (signal?: AbortSignal) => {
         const { cid } = (await engine.pins.upload(bytes, { account })).record
@@ -199,7 +199,7 @@ describe('a stream', () => {
     })
   })
 
-  test('that is open when the engine stops is UNAVAILABLE, as everything is from then on', async () => {
+  test('fails with UNAVAILABLE if the engine stops', async () => {
     await withEngine(async ({ engine, account }) => {
       const { cid } = (await engine.pins.upload(bytes, { account })).record
       const { stream } = await engine.content.read({ cid })

@@ -21,13 +21,13 @@ beforeEach(async () => {
 
 afterEach(() => world.close())
 
-/** A shard with the given links, names with their prefixes. */
+/** Encodes a shard with the given links. Names have their prefixes. */
 function shard(links: ReadonlyArray<readonly [name: string, cid: CID]>, fanout = 8n): Promise<Block> {
   const Links = links.map(([name, cid]) => dagPb.createLink(name, 1, cid))
   return pbBlock({ Data: new UnixFS({ type: 'hamt-sharded-directory', fanout, hashType: 0x22n }).marshal(), Links })
 }
 
-/** Blocks of which each links twice to the one before. */
+/** Creates a chain of blocks, each with two links to the previous one. */
 async function doubling(
   levels: number,
   first: Block,
@@ -55,7 +55,7 @@ function mapOf(blocks: readonly Block[]): Map<string, Uint8Array> {
   return new Map(blocks.map(([cid, bytes]) => [cid.toString(), bytes]))
 }
 
-/** Runs what takes only microtasks, and counts the turns that the loop gets meanwhile. */
+/** Runs work without timers and counts the event-loop turns meanwhile. */
 async function countTurns(work: () => Promise<void>): Promise<number> {
   let turns = 0
   let isOver = false
@@ -69,7 +69,7 @@ async function countTurns(work: () => Promise<void>): Promise<number> {
   return turns
 }
 
-/** How often each block is read from now on, by CID. */
+/** Counts the reads of each block from now on, by CID. */
 function countReads(): Map<string, number> {
   const reads = new Map<string, number>()
   const lease = world.content.lease.bind(world.content)
@@ -89,7 +89,7 @@ function countReads(): Map<string, number> {
 }
 
 describe('content that repeats itself', () => {
-  test('a file of 27 blocks that stands for 67 MB has each of its nodes read once or twice, and can be left at any time', async () => {
+  test('a repeating file reads each node at most twice', async () => {
     const blocks = await doublingFile(26, await rawBlock(Buffer.from('x')))
     const root = await world.addBlocks(blocks)
     const reads = countReads()
@@ -102,12 +102,12 @@ describe('content that repeats itself', () => {
       taken += chunk.length
       if (taken === 2000) break
     }
-    // Two links to one block may both have been read ahead.
+    // The walk may have read ahead both links to one block.
     for (const [cid] of blocks.slice(1)) expect(reads.get(cid.toString())).toBeLessThanOrEqual(2)
     expect(world.leases.held().size).toBe(0)
   })
 
-  test('walks end at their bound', async () => {
+  test('walks end at their limit', async () => {
     const blocks = await doublingFile(26, await rawBlock(Buffer.from('x')))
     const [cid, bytes] = blocks.at(-1) as Block
     const node = decodeNode(cid, bytes)
@@ -130,7 +130,7 @@ describe('content that repeats itself', () => {
     }
   })
 
-  test('walks of what is at hand give the loop back', async () => {
+  test('walks of blocks in memory yield to the event loop', async () => {
     const files = await doublingFile(14, await rawBlock(Buffer.from('x')))
     const folders = await doubling(14, await directory([]), cid =>
       directory([
@@ -158,7 +158,7 @@ describe('content that repeats itself', () => {
     }
   })
 
-  test('a CAR without repeats is as short as its DAG, however often that repeats itself', async () => {
+  test('a CAR without duplicates is as short as its DAG', async () => {
     const blocks = await doublingFile(40, await rawBlock(Buffer.from('x')))
     const reader = MapReader.over(mapOf(blocks), { steps: 100 })
     const [root] = blocks.at(-1) as Block
@@ -166,7 +166,7 @@ describe('content that repeats itself', () => {
     expect(reader.reads).toBeLessThan(blocks.length + 10)
   })
 
-  test('directories that double, archived and listed', async () => {
+  test('archives of doubling directories end at their limit, listings work', async () => {
     const file = await rawBlock(Buffer.from('x'))
     const blocks = await doubling(30, await directory([['x', file[0]]]), cid =>
       directory([
@@ -184,7 +184,7 @@ describe('content that repeats itself', () => {
     for (const [cid] of blocks) expect(reads.get(cid.toString()) ?? 0).toBeLessThanOrEqual(1)
   })
 
-  test('500 names for one block have it read once', async () => {
+  test('a listing reads a block with 500 names once', async () => {
     const file = await rawBlock(Buffer.from('x'))
     const large = await directory(
       Array.from({ length: 20_000 }, (_, index) => [String(index).padStart(5, '0'), file[0]]),
@@ -201,7 +201,7 @@ describe('content that repeats itself', () => {
     }
   })
 
-  test('shards without entries that double end at their bound', async () => {
+  test('doubling shards without entries end at their limit', async () => {
     const blocks = await doubling(20, await shard([]), cid =>
       shard([
         ['0', cid],
@@ -213,11 +213,11 @@ describe('content that repeats itself', () => {
     expect(listing.status).toBe(413)
     expect(JSON.parse(listing.text).code).toBe('DIRECTORY_TOO_LARGE')
     const { request } = directClient(world.gateway({}, { limits: { steps: 10_000 } }))
-    // Nothing has been sent by then.
+    // Nothing has been sent at that point.
     expect((await request('GET', `/ipfs/${root}?format=tar`)).status).toBe(413)
   })
 
-  test('a walk keeps no more of large blocks than its bound', async () => {
+  test('a walk keeps large blocks only up to its limit', async () => {
     const leaf = await rawBlock(Buffer.from('x'))
     const blocks = [leaf]
     for (let level = 0; level < 10; level++) {
@@ -237,7 +237,7 @@ describe('content that repeats itself', () => {
 })
 
 describe('content that is deep', () => {
-  test('an archive of 5,000 nested directories', async () => {
+  test('an archive contains 5,000 nested directories', async () => {
     const blocks = [await directory([])]
     for (let depth = 1; depth < 5_000; depth++) {
       blocks.push(await directory([['d', (blocks.at(-1) as Block)[0]]]))
@@ -250,7 +250,7 @@ describe('content that is deep', () => {
     expect(headers).toBe(5_001)
   })
 
-  test('paths that are longer than any file system takes end an archive', async () => {
+  test('an over-long path ends an archive', async () => {
     const blocks = [await directory([])]
     const name = 'd'.repeat(1000)
     for (let depth = 0; depth < 80; depth++) blocks.push(await directory([[name, (blocks.at(-1) as Block)[0]]]))
@@ -260,7 +260,7 @@ describe('content that is deep', () => {
     expect(archive.body.length).toBeLessThan(80 * 70_000)
   })
 
-  test('shards that lie deeper than any hash leads are refused', async () => {
+  test('shards deeper than their hash are refused', async () => {
     const file = await rawBlock(Buffer.from('x'))
     const blocks: Block[] = [await shard([['0x', file[0]]])]
     for (let depth = 0; depth < 100; depth++) blocks.push(await shard([['0', (blocks.at(-1) as Block)[0]]]))
@@ -270,7 +270,7 @@ describe('content that is deep', () => {
     expect(listing.status).toBe(400)
     expect(JSON.parse(listing.text).message).toMatch(/deeper than any hash/)
     expect((await request('GET', `/ipfs/${deepest}?format=tar`)).status).toBe(400)
-    // As deep as hashes lead, all is well.
+    // A shard as deep as its hash is valid.
     const [allowed] = blocks[20] as Block
     const fine = await request('GET', `/ipfs/${allowed}/?format=json`)
     expect(JSON.parse(fine.text).entries.map(({ name }: { name: string }) => name)).toEqual(['x'])
@@ -278,7 +278,7 @@ describe('content that is deep', () => {
 })
 
 describe('content that is large', () => {
-  test('100,000 links in one block: by name, by page, and archived whole', async () => {
+  test('100,000 links in one block are found, listed and archived', async () => {
     const COUNT = 100_000
     const file = await rawBlock(Buffer.from('x'))
     const nameOf = (index: number): string => `f${String(index).padStart(6, '0')}`
@@ -300,7 +300,7 @@ describe('content that is large', () => {
     expect(turns).toBeGreaterThan(10)
   })
 
-  test('what is aborted stops at the next turn, before anything has come of it', async () => {
+  test('an aborted walk stops at the next event-loop turn', async () => {
     const blocks = await doubling(20, await shard([]), cid =>
       shard([
         ['0', cid],
@@ -311,7 +311,7 @@ describe('content that is large', () => {
     for (const target of [`/ipfs/${root}/?format=json`, `/ipfs/${root}/`, `/ipfs/${root}?format=tar`]) {
       const client = new AbortController()
       const answer = world.gateway()(apiRequest('GET', target, {}, client.signal))
-      // Its first turns are over when this one comes.
+      // Arrives after the first turns.
       await new Promise(resolve => setTimeout(resolve, 5))
       client.abort()
       const response = await answer
@@ -323,7 +323,7 @@ describe('content that is large', () => {
 })
 
 describe('paths', () => {
-  test('a deep one is answered, without the header that would grow with it', async () => {
+  test('a deep path is answered without the X-Ipfs-Roots header', async () => {
     const blocks: Block[] = [await rawBlock(Buffer.from('deep'))]
     for (let depth = 0; depth < 1000; depth++) blocks.push(await directory([['d', (blocks.at(-1) as Block)[0]]]))
     const root = await world.addBlocks(blocks)
@@ -334,7 +334,7 @@ describe('paths', () => {
     expect((await request('GET', `/ipfs/${root}/d/`)).header('x-ipfs-roots')).toMatch(/^\w+,\w+$/)
   })
 
-  test('a symbolic link leads no further than on file systems', async () => {
+  test('a symbolic link with an over-long target is refused', async () => {
     const root = await world.addDirectory({
       far: { link: `${'./'.repeat(2048)}file` },
       near: { link: `${'./'.repeat(1000)}file` },
@@ -346,7 +346,7 @@ describe('paths', () => {
   })
 })
 
-test('a line of _redirects leads to no more than fits into a header', async () => {
+test('a _redirects target that exceeds a header is refused', async () => {
   const root = await world.addDirectory({ _redirects: `/once/* /:splat\n/* /${':splat'.repeat(1000)}` })
   const { request } = directClient(world.gateway({ host: AUDIT_HOST }))
   const host = { host: `${root}.ipfs.${AUDIT_HOST}` }

@@ -7,7 +7,7 @@ import { AskedContent, answersFrom } from '../../../src/gateway/source/asked-con
 import type { ContentOrigin } from '../../../src/gateway/source/request-blocks.ts'
 import { rawBlock } from '../world.ts'
 
-test('what another thread can get is got there, in a session for each answer, which ends with it', async () => {
+test('each answer has its own session with the main thread', async () => {
   const [cid, bytes] = await rawBlock(Buffer.from('from elsewhere'))
   const [missing] = await rawBlock(Buffer.from('nowhere'))
   const signals: AbortSignal[] = []
@@ -40,7 +40,7 @@ test('what another thread can get is got there, in a session for each answer, wh
   await vi.waitFor(() => expect(released).toBe(1))
   await expect(first?.get(cid)).rejects.toMatchObject({ code: 'ABORTED' })
   expect(await second?.get(cid)).toHaveLength(bytes.length)
-  // The thread has ended.
+  // Simulates the end of the thread.
   end()
   expect([released, signals.map(({ aborted }) => aborted)]).toEqual([2, [true, true]])
   port1.close()

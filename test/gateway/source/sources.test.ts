@@ -23,7 +23,7 @@ afterEach(async () => {
   await elsewhere.close()
 })
 
-/** A network whose only other node is `elsewhere`; `delay` holds an answer up. */
+/** A network with one other node, `elsewhere`. `delay` delays its answers. */
 function network(delay: (cid: CID, signal: AbortSignal) => Promise<void> = async () => {}) {
   const state = { open: 0, asked: 0 }
   const fetcher: BlockFetcher = {
@@ -51,7 +51,7 @@ function network(delay: (cid: CID, signal: AbortSignal) => Promise<void> = async
   return { state, fetcher }
 }
 
-test('the mode open serves what others have, storing nothing', async () => {
+test('the mode open serves network content and stores nothing', async () => {
   const bytes = pseudoRandom(3 * MIB)
   const tree = await elsewhere.addDirectory({ sub: { 'big.bin': bytes, 'small.txt': 'small' } })
   const { fetcher, state } = network()
@@ -65,11 +65,11 @@ test('the mode open serves what others have, storing nothing', async () => {
   expect((await request('GET', `/ipfs/${tree}/sub/`)).text).toContain('small.txt')
   expect((await request('GET', `/ipfs/${tree}/`, { 'cache-control': 'only-if-cached' })).status).toBe(412)
   expect(state.open).toBe(0)
-  // The other modes do not ask.
+  // The other modes do not use the network.
   expect((await directClient(world.gateway({}, { fetcher })).request('GET', `/ipfs/${tree}/`)).status).toBe(404)
 })
 
-test('what nobody has is 404, what does not come in time 503', async () => {
+test('content of no provider is 404, and late content is 503', async () => {
   const nobody = CID.createV1(0x55, await sha256.digest(Buffer.from('nobody')))
   const slow = await elsewhere.addFile('slow')
   const { fetcher, state } = network((cid, signal) =>
@@ -86,7 +86,7 @@ test('what nobody has is 404, what does not come in time 503', async () => {
   expect(answer.status).toBe(503)
   expect(answer.headers['retry-after']).toBe('30')
   expect(String(answer.body)).toContain('within 5 s')
-  // A client that goes does not leave the search behind.
+  // A disconnected client ends the search.
   const client = new AbortController()
   const gone = gateway(apiRequest('GET', `/ipfs/${slow}`, {}, client.signal))
   while (world.clock.waiting === 0) await new Promise(resolve => setImmediate(resolve))
@@ -96,11 +96,11 @@ test('what nobody has is 404, what does not come in time 503', async () => {
   expect(state.open).toBe(0)
 })
 
-test('the mode open without a network is a mistake in the configuration', () => {
+test('the mode open without a network is CONFIG_INVALID', () => {
   expect(() => world.gateway({ mode: 'open' }, { fetcher: null })).toThrow(/gateway.mode/)
 })
 
-test('content on its way is 503 with how much has come', async () => {
+test('content that is being fetched is 503 with its progress', async () => {
   const cid = await elsewhere.addFile('coming')
   const arrivalOf = (asked: CID) => (asked.equals(cid) ? { blocks: 7, bytes: 1234 } : null)
   const { request } = directClient(world.gateway({}, { arrivalOf }))
@@ -111,7 +111,7 @@ test('content on its way is 503 with how much has come', async () => {
   expect((await request('GET', `/ipfs/${cid}`, { 'cache-control': 'only-if-cached' })).status).toBe(412)
 })
 
-test('an engine serves what is uploaded to it, by its configuration', () =>
+test("an engine's gateway serves its uploads by its configuration", () =>
   withEngine(
     async ({ engine, account, clock, restart }) => {
       const bytes = pseudoRandom(2 * MIB + 3)
@@ -131,7 +131,7 @@ test('an engine serves what is uploaded to it, by its configuration', () =>
     { plans: {} },
   ))
 
-test('an engine serves each root on a host name of its own if it has a name to put it below', () =>
+test('an engine with a gateway host gives each root its host name', () =>
   withEngine(
     async ({ engine, account }) => {
       const files = { 'index.html': 'site', 'api/v3/users/me': 'not the API', _redirects: '/* /index.html 200' }
