@@ -220,8 +220,8 @@ export const gatewayPromises: readonly KeptPromise[] = [
   {
     promise: 'an answer from below a taken down directory ends',
     file: 'src/gateway/source/request-blocks.ts',
-    find: '    await this.#openAgain()\n  }\n\n  /** A timelock',
-    replace: '  }\n\n  /** A timelock',
+    find: '    await this.#openAgain()\n  }\n\n  /** Reopens',
+    replace: '  }\n\n  /** Reopens',
     test: { file: 'test/gateway/policy/withheld.test.ts', name: 'a takedown of a directory ends open' },
   },
   {

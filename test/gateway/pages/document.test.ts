@@ -135,7 +135,7 @@ describe('served', () => {
     for (const root of [await add(CODEC.dagJson, json), await add(CODEC.dagCbor, cbor)]) {
       const page = await request('GET', `/ipfs/${root}`, { accept: 'text/html' })
       expect(page.status).toBe(200)
-      expect(page.text).toMatch(/The rest of this document is left out/)
+      expect(page.text).toMatch(/This page omits the rest of the document/)
       expect(page.body.length).toBeLessThan(2 * 1024 ** 2)
       const plain = await request('GET', `/ipfs/${root}`)
       expect(plain.status).toBe(200)
@@ -154,14 +154,14 @@ describe('served', () => {
     )
     const page = await request('GET', `/ipfs/${large}`, { accept: 'text/html' })
     expect(page.body.length).toBeLessThan(512 * 1024)
-    expect(page.text).toMatch(/left out/)
+    expect(page.text).toMatch(/omits the rest/)
     const text = await add(CODEC.dagJson, dagJson.encode({ long: 'x'.repeat(1_000_000) }))
     expect((await request('GET', `/ipfs/${text}`, { accept: 'text/html' })).body.length).toBeLessThan(512 * 1024)
     const small = await add(CODEC.dagJson, dagJson.encode({ a: [1, LINK, '<b>'], b: new Uint8Array([1]) }))
     const whole = (await request('GET', `/ipfs/${small}`, { accept: 'text/html' })).text
     expect(whole).toContain('&lt;b&gt;')
     expect(whole).toContain(`{ &quot;/&quot;: &quot;${LINK}&quot; }`)
-    expect(whole).not.toMatch(/left out/)
+    expect(whole).not.toMatch(/omits the rest/)
   })
 
   test('a document over the depth limit is refused', async () => {
