@@ -6,8 +6,8 @@ import {
   openAnswer,
   PASSED_ON_HEADER,
   type Receiver,
-  sealPassedOn,
   receivingPassedOn,
+  sealPassedOn,
 } from '../../../adapters/fleet/passed-on.ts'
 import type { ApiRequest, ApiResponse } from '../../../src/http/api-messages.ts'
 import { collect } from '../../support/bytes.ts'
