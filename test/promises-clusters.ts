@@ -190,8 +190,8 @@ export const clusterPromises: readonly KeptPromise[] = [
   {
     promise: 'one small content that a place elsewhere does not take keeps no other back that was sent along',
     file: 'adapters/remote/batch.ts',
-    find: 'thenAlone && asked.length > 1',
-    replace: 'thenAlone && asked.length > 100',
+    find: 'retryAlone && asked.length > 1',
+    replace: 'retryAlone && asked.length > 100',
     test: {
       file: 'test/adapters/remote/batch.test.ts',
       name: 'what has failed together is asked for again each by itself',

@@ -2,34 +2,34 @@ import type { KeptPromise } from './promises.ts'
 
 const webhooks = 'test/webhooks/webhooks.test.ts'
 
-/** What is promised of those who are told of records. */
+/** Promises about webhooks. */
 export const webhookPromises: readonly KeptPromise[] = [
   {
-    promise: 'a webhook is told nothing at a private address, whatever name leads there',
+    promise: 'a webhook request never goes to a private address',
     file: 'src/outgoing/public-lookup.ts',
     find: 'addresses.some(({ address }) => isPrivateAddress(address))',
     replace: 'addresses.length === 0',
     test: { file: 'test/outgoing/webhook-sender.test.ts', name: 'a name with address 127.0.0.1 receives no' },
   },
   {
-    promise: 'a webhook that hangs holds up no other account',
+    promise: 'a webhook that hangs delays no other account',
     file: 'src/webhooks/webhook-runner.ts',
     find: '    perAccount: PER_ACCOUNT,',
     replace: '    perAccount: DELIVERIES_AT_ONCE,',
-    test: { file: webhooks, name: 'that hangs holds up no other' },
+    test: { file: webhooks, name: 'that hangs delays no other' },
   },
   {
-    promise: 'what a webhook has not said 2xx to is told again',
+    promise: 'a delivery is retried until the webhook answers 2xx',
     file: 'src/webhooks/webhook-runner.ts',
     find: 'if (status < 200 || status > 299) throw',
     replace: 'if (status < 0) throw',
-    test: { file: webhooks, name: 'is told again, the same' },
+    test: { file: webhooks, name: 'receives the same body again' },
   },
   {
-    promise: 'the secret of a webhook lies sealed',
+    promise: 'the secret of a webhook is stored encrypted',
     file: 'src/webhooks/webhook-service.ts',
     find: 'secret: sealed, createdAt',
     replace: 'secret: Buffer.from(secret), createdAt',
-    test: { file: webhooks, name: 'is told of each transition once' },
+    test: { file: webhooks, name: 'receives each event once, signed' },
   },
 ]

@@ -1,32 +1,31 @@
 import type { FastifyError, FastifyPluginCallback, FastifyReply, FastifyRequest, FastifySchema } from 'fastify'
 import { createHandler, type HandlerOptions, type NodeHandler, type ServedEngine } from '../node-http/index.ts'
 
-/** Which engine a plugin serves, and where. */
+/** Options of the plugin. */
 export interface HoldfastPluginOptions extends HandlerOptions {
-  /** Started by the host, and stopped by it once the server is closed. */
+  /** The host starts it, and stops it after closing the server. */
   engine: ServedEngine
-  /** Where the engine is mounted, literally, e.g. `/pinning`; everywhere that the host has no route if left out. */
+  /** Literal path of the mount, such as `/pinning`. Default: every path without a route of the host. */
   prefix?: string
 }
 
-/** What lists the routes of the host (@fastify/swagger) leaves this one out: the engine describes its own. */
+/** Hides the route from @fastify/swagger, since the engine serves its own OpenAPI document. */
 const HIDDEN: FastifySchema & { hide: boolean } = { hide: true }
 
 /**
- * `app.register(holdfast, { engine, prefix })`. What lies below the prefix is the engine's: requests and answers stream
- * past Fastify untouched, with the translation of the `node:http` adapter.
+ * Serves an engine below the prefix: `app.register(holdfast, { engine, prefix })`. Bodies stream between the socket and
+ * the engine, without Fastify.
  *
- * Of the host, its hooks up to `preHandler` run, the headers that they set are sent along, an error that they throw
- * goes to the host's error handler, and its logger and `onResponse` hooks see the exchange. Its body parsers, `bodyLimit`
- * and `onSend` hooks do not apply, since bodies are never in Fastify's hands. Nothing that is registered here leaves the
- * plugin's own scope.
+ * The hooks of the host up to `preHandler` run, with their headers and errors. Its logger and `onResponse` hooks see
+ * each exchange. Its body parsers, `bodyLimit` and `onSend` hooks do not apply, since Fastify does not see bodies.
+ * Everything that the plugin registers stays in its own scope.
  */
 export const holdfast: FastifyPluginCallback<HoldfastPluginOptions> = (app, { engine, ...options }, done) => {
   const handle = createHandler(engine, { ...options, prefix: app.prefix })
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', (_request, _body, parsed) => parsed(null))
   app.setErrorHandler((error, request, reply) => {
-    // A Content-Type that Fastify cannot read is the engine's to refuse, or to ignore where no body came.
+    // Fastify refuses an unknown Content-Type. The engine decides instead, and ignores it without a body.
     if (codeOf(error) !== 'FST_ERR_CTP_INVALID_MEDIA_TYPE') throw error
     handOver(handle, request, reply)
   })
@@ -35,8 +34,8 @@ export const holdfast: FastifyPluginCallback<HoldfastPluginOptions> = (app, { en
 }
 
 /**
- * A value for Fastify's server option of the same name. Paths with malformed percent-encoding never reach a plugin;
- * with this they get the engine's answer below the prefix. Elsewhere Fastify answers as it would by itself.
+ * Returns a value for Fastify's server option `frameworkErrors`. Fastify keeps paths with malformed percent-encoding
+ * from its plugins. With this option the engine answers them below the prefix; Fastify answers other paths as usual.
  */
 export function frameworkErrors(
   options: HoldfastPluginOptions,
@@ -44,8 +43,8 @@ export function frameworkErrors(
   const mount = (options.prefix ?? '').replace(/\/+$/, '')
   const handle = createHandler(options.engine, { prefix: mount })
   return (error, request, reply) => {
-    const ours = error.code === 'FST_ERR_BAD_URL' && request.raw.url?.startsWith(`${mount}/`) === true
-    if (ours) handOver(handle, request, reply)
+    const isBelow = error.code === 'FST_ERR_BAD_URL' && request.raw.url?.startsWith(`${mount}/`) === true
+    if (isBelow) handOver(handle, request, reply)
     else reply.send(error)
   }
 }

@@ -1,25 +1,25 @@
 import { nextTurn, turnSpent } from '../../src/concurrency/turns.ts'
 import type { ApiHandler, ApiRequest, ApiResponse, BodyStream, Engine } from '../../src/index.ts'
 
-/** The two faces of an engine that this adapter serves. */
+/** The parts of an engine that this adapter serves. */
 export interface FetchServedEngine {
-  /** The v3 contract. */
+  /** The v3 API. */
   readonly api: ApiHandler
-  /** `/ipfs/<cid>/<path>`. */
+  /** Serves `/ipfs/<cid>/<path>`. */
   readonly gateway: ApiHandler
-  /** Whether a request is for content on a host name of its own. */
+  /** Checks whether a request is for content on a host name of its own. */
   readonly isContentHost?: Engine['isContentHost']
 }
 
-/** Where an engine is mounted. */
+/** Options of the handler. */
 export interface FetchOptions {
-  /** Where the engine is mounted, e.g. `/pinning`. A host that strips the prefix itself leaves it out. */
+  /** Path of the mount, such as `/pinning`. Leave it out if the host strips the prefix. */
   prefix?: string
-  /** Made by `createConsole` of `holdfast/console`. With it `<prefix>/console/` answers. */
+  /** Result of `createConsole` of `holdfast/console`, served at `<prefix>/console/`. */
   console?: ApiHandler
   /**
-   * The address at the other end of the connection, which a `Request` does not tell. Without it all clients share
-   * what is counted by address: failed logins, and places in the gateway when it is busy.
+   * Returns the client's address, which a `Request` does not have. Without it all clients share the limits per address:
+   * failed logins, and places in a busy gateway.
    */
   remoteAddress?: (request: Request) => string | undefined
 }
@@ -27,12 +27,12 @@ export interface FetchOptions {
 /** Answers a request with a response. */
 export type FetchHandler = (request: Request) => Promise<Response>
 
-/** A path where the API has nothing. */
+/** A path without a route. */
 const OUTSIDE = '//'
 
 /**
- * The engine as a function from `Request` to `Response`, for hosts that speak these: `<prefix>/ipfs/…` is the gateway,
- * everything else below the prefix the API, what lies outside a 404. It answers every request; bodies stream both ways.
+ * Returns a function from `Request` to `Response`. It serves the gateway at `<prefix>/ipfs/…`, the API at other paths
+ * below the prefix, and 404 outside. Bodies stream in both directions.
  */
 export function toFetch(
   engine: FetchServedEngine,
@@ -40,7 +40,7 @@ export function toFetch(
 ): FetchHandler {
   const mount = prefix.endsWith('/') ? prefix.slice(0, -1) : prefix
   return async request => {
-    // Headers join what is repeated.
+    // `Headers` joins repeated headers with commas.
     if (request.headers.get('host')?.includes(',') === true) return severalHosts()
     const url = new URL(request.url)
     const path = pathBelow(mount, url.pathname)
@@ -56,7 +56,7 @@ function severalHosts(): Response {
 
 function handlerOf(engine: FetchServedEngine, { path, header }: ApiRequest, console?: ApiHandler): ApiHandler {
   const isBelow = (folder: string): boolean => path === folder || path.startsWith(`${folder}/`)
-  // On a host name of content that path is the content's.
+  // On a host name of content, `/console` is a path of the content.
   if (console !== undefined && isBelow('/console') && engine.isContentHost?.(header) !== true) return console
   return isBelow('/ipfs') ? engine.gateway : engine.api
 }
@@ -71,7 +71,7 @@ function toApiRequest(request: Request, url: URL, path: string, remoteAddress: s
     method: request.method,
     path,
     query: url.search.slice(1),
-    // A Request that was made by hand has its host in its address alone.
+    // A constructed Request has its host in the URL only.
     header: name => request.headers.get(name) ?? (name === 'host' ? url.host : undefined),
     body: bodyOf(request),
     signal: request.signal,
@@ -90,7 +90,7 @@ function toResponse({ status, headers, body }: ApiResponse): Response {
   return new Response(body instanceof Uint8Array ? Buffer.from(body) : streamOf(body), init)
 }
 
-/** Pulls only what is asked for. */
+/** Returns a stream that reads a chunk only when the consumer asks for it. */
 function streamOf(body: BodyStream): ReadableStream<Uint8Array> {
   const chunks = body[Symbol.asyncIterator]()
   return new ReadableStream<Uint8Array>(

@@ -87,7 +87,7 @@ export class IpfsClusterBackend implements ClusterBackend {
     // Without a gateway nothing can be read there, so all of it has to be here.
     if (reader !== null) this.sizeOf = (cid, signal) => reader.sizeOf(cid, { signal })
     this.#options = options
-    this.#statuses = new Batch({ most: LOOKED_AT_ONCE, ask: cids => this.#statusesOf(cids) })
+    this.#statuses = new Batch({ maxItems: LOOKED_AT_ONCE, ask: cids => this.#statusesOf(cids) })
     this.#sends = new SmallSends(options)
   }
 

@@ -7,7 +7,7 @@ export type IpfsClusterBackendDefinition = {
   api: string
   /** A file with what the API asks for: `basic:<user>:<password>` or `bearer:<token>`. Default: none. */
   authFile?: string
-  /** The environment variable that has it, in the place of `authFile`. Default: none. */
+  /** Environment variable with it, instead of `authFile`. Default: none. */
   authEnv?: string
   /**
    * Bases of trustless gateways by which the content is read, such as those of its peers, in the order in which they

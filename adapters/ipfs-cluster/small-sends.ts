@@ -30,7 +30,7 @@ export class SmallSends {
       )
       return dags.map(() => allocated)
     }
-    this.#batch = new Batch({ most: TOGETHER, ask: send, thenAlone: true })
+    this.#batch = new Batch({ maxItems: TOGETHER, ask: send, retryAlone: true })
   }
 
   /** Whether a DAG may go with others: all blocks of a request are hashed as the first one. */

@@ -62,9 +62,9 @@ export class KuboBackend implements ClusterBackend {
     this.#mark = mark
     this.#clock = clock
     this.#acceptUnsynced = acceptUnsynced
-    this.#sends = new Batch({ most: TOGETHER, ask: dags => this.#sendSmall(dags), thenAlone: true })
+    this.#sends = new Batch({ maxItems: TOGETHER, ask: dags => this.#sendSmall(dags), retryAlone: true })
     const none = new AbortController().signal
-    this.#looks = new Batch({ most: TOGETHER, ask: cids => rpc.pinNames(cids, none) })
+    this.#looks = new Batch({ maxItems: TOGETHER, ask: cids => rpc.pinNames(cids, none) })
   }
 
   async pin(job: PinJob): Promise<void> {

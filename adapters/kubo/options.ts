@@ -10,7 +10,7 @@ export type KuboBackendDefinition = {
    * `basic:<user>:<password>`. Default: none.
    */
   authFile?: string
-  /** The environment variable that has it, in the place of `authFile`. Default: none. */
+  /** Environment variable with it, instead of `authFile`. Default: none. */
   authEnv?: string
   /**
    * Bases of trustless gateways by which the content is read, in the order in which they are asked. Default: none: by

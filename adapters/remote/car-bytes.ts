@@ -1,5 +1,4 @@
 import type { CID } from 'multiformats/cid'
-
 import type { BlockSource } from '../../src/content/block-source.ts'
 import { carBlockHead, carHeader } from '../../src/content/car/writer.ts'
 import { hasLinks, newLinks } from '../../src/content/dag/links.ts'
@@ -7,7 +6,7 @@ import { ADMITTED } from '../../src/content/dag/walk.ts'
 import { HoldfastError, isHoldfastError } from '../../src/domain/errors.ts'
 import { dagKey, HASH } from '../../src/ipld/cid.ts'
 
-/** Blocks that are being read ahead of the one that is sent. */
+/** Blocks read ahead of the block being sent. */
 const AHEAD = 8
 
 export interface CarOptions {
@@ -16,9 +15,9 @@ export interface CarOptions {
 }
 
 /**
- * A CAR, version 1, of a whole DAG, each block once.
+ * Yields a CAR, version 1, of a whole DAG, with each block once.
  *
- * @throws HoldfastError `CID_NOT_FOUND` if the source lacks a block; what else reading throws
+ * @throws HoldfastError `CID_NOT_FOUND` if the source lacks a block, and other errors of the source
  */
 export async function* carBytes(
   root: CID,
@@ -27,7 +26,7 @@ export async function* carBytes(
 ): AsyncGenerator<Uint8Array, void, undefined> {
   yield carHeader([root])
   const seen = new Set([dagKey(root)])
-  // The newest first: the frontier then stays as small as the DAG is deep.
+  // Depth first keeps the frontier small.
   const frontier = [root]
   const reads: Array<{ cid: CID; bytes: Promise<Uint8Array> }> = []
   const progress = { blocks: 0, bytes: 0 }
@@ -36,7 +35,7 @@ export async function* carBytes(
       const cid = frontier.pop()
       if (cid === undefined) break
       const bytes = readFrom(source, cid, signal)
-      // Whoever comes to it is told.
+      // Avoids an unhandled rejection. The await below throws the error.
       bytes.catch(() => undefined)
       reads.push({ cid, bytes })
     }
@@ -54,7 +53,7 @@ export async function* carBytes(
   }
 }
 
-/** A source of the DAG that begins with a block of ours, which links to one that `below` has. */
+/** Returns a source that adds one block to those of `below`. */
 export function sourceWith({ cid, bytes }: { cid: CID; bytes: Uint8Array }, below: BlockSource): BlockSource {
   return { read: async (wanted, options) => (wanted.equals(cid) ? bytes : below.read(wanted, options)) }
 }
@@ -65,6 +64,6 @@ async function readFrom(source: BlockSource, cid: CID, signal: AbortSignal): Pro
     return await source.read(cid, { signal })
   } catch (error) {
     if (!isHoldfastError(error, 'NOT_FOUND')) throw error
-    throw new HoldfastError('CID_NOT_FOUND', `not all is here: ${error.message}`, { cause: error })
+    throw new HoldfastError('CID_NOT_FOUND', `the DAG is incomplete on this node: ${error.message}`, { cause: error })
   }
 }

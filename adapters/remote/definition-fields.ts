@@ -2,15 +2,15 @@ import Type from 'typebox'
 import type { BackendProblems } from '../../src/config/backend-kind.ts'
 import { configText, optionalText } from '../../src/config/schema-parts.ts'
 
-/** The file and the variable that may have the credentials of an API. */
+/** Returns the fields that name the file or the variable with the credentials of an API. */
 export function authFields(wanted: string) {
   return {
     authFile: optionalText(wanted),
-    authEnv: optionalText('The environment variable that has it, in the place of `authFile`.'),
+    authEnv: optionalText('Environment variable with it, instead of `authFile`.'),
   }
 }
 
-/** Gateways by which content is read. */
+/** Returns the field for the gateways that content is read from. */
 export function gatewaysField(description: string, defaultText: string) {
   return { gateways: Type.Optional(Type.Array(configText(), { maxItems: 16, description, defaultText })) }
 }
@@ -23,7 +23,7 @@ interface ApiDefinition {
   gateways?: readonly string[]
 }
 
-/** Checks the URLs of an API and its gateways, and that its credentials are in one place. */
+/** Checks the URLs of an API and its gateways, and that its credentials have one source only. */
 export function checkApi({ api, authFile, authEnv, gateways = [] }: ApiDefinition, problems: BackendProblems): void {
   problems.url('api', api)
   for (const [i, gateway] of gateways.entries()) problems.url(`gateways.${i}`, gateway)

@@ -4,39 +4,39 @@ import type { Clock } from '../../src/domain/clock.ts'
 import { HoldfastError } from '../../src/domain/errors.ts'
 import type { GatewayClient } from '../../src/outgoing/gateway-client.ts'
 
-/** A block is waited for this long in all, and of one gateway this long while there are others to ask. */
+/** Timeout of a read, and of one gateway while there is another to try. */
 const READ_MS = 20_000
 const EACH_MS = 6_000
-/** For this long one that was of no use is asked after those that were. */
-const LATER_MS = 30_000
+/** After a failure a gateway comes last for this long. */
+const DEMOTED_MS = 30_000
 
-/** One of them, and when it was of no use last. */
+/** A gateway, and the time of its last failure. */
 interface Gateway {
   base: URL
   failedAt: number
 }
 
-type Answer<T> = { kind: 'told'; told: T } | { kind: 'missing' } | { kind: 'failed'; reason: string }
+type Answer<T> = { kind: 'found'; value: T } | { kind: 'missing' } | { kind: 'failed'; reason: string }
 type Ask<T> = (base: URL, signal: AbortSignal) => Promise<Answer<T>>
 
-/** Reads blocks by the trustless gateways of a cluster, one after the other, each block checked. */
+/** Reads blocks from the trustless gateways of a cluster, trying one after another. Checks every block. */
 export class GatewaysReader implements SizedSource {
   readonly #gateways: Gateway[]
   readonly #client: Pick<GatewayClient, 'get' | 'size'>
   readonly #clock: Clock
 
-  /** @param bases in the order in which they are asked, without `/ipfs/` */
+  /** @param bases gateways without `/ipfs/`, in the order to try them */
   constructor(bases: readonly URL[], client: Pick<GatewayClient, 'get' | 'size'>, clock: Clock) {
     this.#gateways = bases.map(base => ({ base, failedAt: Number.NEGATIVE_INFINITY }))
     this.#client = client
     this.#clock = clock
   }
 
-  /** @throws HoldfastError `NOT_FOUND` if none has it; `UNAVAILABLE` if one did not tell, or told what is no answer */
+  /** @throws HoldfastError `NOT_FOUND` if no gateway has the block, `UNAVAILABLE` if a gateway failed */
   async read(cid: CID, { signal }: { signal?: AbortSignal | undefined } = {}): Promise<Uint8Array> {
     return this.#first(cid, signal, async (base, own) => {
       const answer = await this.#client.get(base, cid, own)
-      if (answer.kind === 'block') return { kind: 'told', told: answer.bytes }
+      if (answer.kind === 'block') return { kind: 'found', value: answer.bytes }
       return answer.kind === 'failed' ? answer : { kind: 'missing' }
     })
   }
@@ -45,11 +45,11 @@ export class GatewaysReader implements SizedSource {
   async sizeOf(cid: CID, { signal }: { signal?: AbortSignal | undefined } = {}): Promise<number> {
     return this.#first(cid, signal, async (base, own) => {
       const answer = await this.#client.size(base, cid, own)
-      return answer.kind === 'size' ? { kind: 'told', told: answer.bytes } : answer
+      return answer.kind === 'size' ? { kind: 'found', value: answer.bytes } : answer
     })
   }
 
-  /** What the first of them tells that has the block. */
+  /** Returns the answer of the first gateway that has the block. */
   async #first<T>(cid: CID, signal: AbortSignal | undefined, ask: Ask<T>): Promise<T> {
     const late = new AbortController()
     const cancel = this.#clock.after(READ_MS, () => late.abort(unavailable('did not answer in time')))
@@ -59,7 +59,7 @@ export class GatewaysReader implements SizedSource {
     try {
       for (const [i, gateway] of order.entries()) {
         const answer = await this.#ask(gateway, ask, ended, i === order.length - 1)
-        if (answer.kind === 'told') return answer.told
+        if (answer.kind === 'found') return answer.value
         if (answer.kind === 'failed') failures.push(answer.reason)
       }
     } finally {
@@ -74,7 +74,7 @@ export class GatewaysReader implements SizedSource {
     const cancel = this.#clock.after(isLast ? READ_MS : EACH_MS, () => slow.abort())
     try {
       const answer = await ask(gateway.base, AbortSignal.any([ended, slow.signal]))
-      // What has none of it has answered well.
+      // A gateway that answers "not found" is healthy.
       gateway.failedAt = answer.kind === 'failed' ? this.#clock.now() : Number.NEGATIVE_INFINITY
       return answer
     } catch (error) {
@@ -87,9 +87,9 @@ export class GatewaysReader implements SizedSource {
     }
   }
 
-  /** As they were given, those that were of no use lately last. */
+  /** Returns the gateways in the configured order, those with a recent failure last. */
   #order(): Gateway[] {
-    const since = this.#clock.now() - LATER_MS
+    const since = this.#clock.now() - DEMOTED_MS
     return this.#gateways.toSorted((a, b) => Number(a.failedAt > since) - Number(b.failedAt > since))
   }
 }

@@ -15,26 +15,26 @@ export interface HttpRequest {
 export interface HttpAnswer {
   status: number
   text: string
-  /** What came after the body, by names in lower case. */
+  /** Trailers of the body, by lower-case name. */
   trailers?: Readonly<Record<string, string>>
 }
 
-/** An answer whose body comes as it is read; leaving it ends the connection. */
+/** An answer with a streamed body. Stopping early closes the connection. */
 export interface HttpStream {
   status: number
   body: AsyncIterable<Uint8Array>
-  /** What came after the body, by names in lower case; empty before its end. */
+  /** Returns the trailers of the body, by lower-case name; empty before its end. */
   trailers(): Readonly<Record<string, string>>
 }
 
 /**
- * Sends a request. Redirects are not followed: the key that goes along is for one place.
+ * Sends a request. Does not follow redirects, since the request carries a key.
  *
- * @throws HoldfastError `UNAVAILABLE` without an answer; what the signal was aborted with, and what the body throws
+ * @throws HoldfastError `UNAVAILABLE` without an answer, the reason of an abort, and errors of the body
  */
 export type SendHttp = (request: HttpRequest) => Promise<HttpAnswer>
 
-/** Sends a request whose answer may be long. @throws as {@link SendHttp}, its body, too */
+/** Sends a request with a long answer. @throws as {@link SendHttp}, also while the body is read */
 export type StreamHttp = (request: HttpRequest) => Promise<HttpStream>
 
 /** A client of other nodes. The caller closes it. */
@@ -45,7 +45,7 @@ export interface HttpClient {
 }
 
 const CONNECTIONS = 16
-/** How long an answer may be waited for, and between two parts of it. */
+/** Timeout for the start of an answer, and between two parts of it. */
 const ANSWER_TIMEOUT_MS = 120_000
 const LONGEST_ANSWER = 4 * 1024 * 1024
 
@@ -56,14 +56,14 @@ export function openHttpClient(): HttpClient {
     const failed = (cause: unknown): never => {
       rest.signal.throwIfAborted()
       if (failure !== null) throw failure.error
-      throw new HoldfastError('UNAVAILABLE', 'the node of the cluster could not be reached', { cause })
+      throw new HoldfastError('UNAVAILABLE', 'cannot reach the node of the cluster', { cause })
     }
     try {
-      const note = (error: unknown): void => {
+      const keep = (error: unknown): void => {
         failure = { error }
       }
       const sent =
-        body === undefined || typeof body === 'string' ? (body ?? null) : Readable.from(watchedBody(body, note))
+        body === undefined || typeof body === 'string' ? (body ?? null) : Readable.from(watchedBody(body, keep))
       const answer = await agent.request(url, { ...rest, body: sent })
       const read = async function* (): AsyncGenerator<Uint8Array, void, undefined> {
         try {
@@ -80,7 +80,8 @@ export function openHttpClient(): HttpClient {
   const send: SendHttp = async asked => {
     const { status, body, trailers } = await stream(asked)
     const whole = await wholeUpTo(body, LONGEST_ANSWER)
-    if (whole === null) throw new HoldfastError('UNAVAILABLE', 'the node of the cluster answered too much')
+    if (whole === null)
+      throw new HoldfastError('UNAVAILABLE', `the node of the cluster answered more than ${LONGEST_ANSWER} bytes`)
     return { status, text: whole.toString('utf8'), trailers: trailers() }
   }
   return { send, stream, close: agent.close }

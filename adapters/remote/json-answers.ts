@@ -2,10 +2,10 @@ import type { Static, TSchema } from 'typebox'
 import { Value } from 'typebox/value'
 import type { HoldfastError } from '../../src/domain/errors.ts'
 
-/** Characters of a message of somebody else's that are told. */
-const LONGEST_TOLD = 200
+/** Characters kept of a foreign message. */
+const MAX_MESSAGE = 200
 
-/** What JSON has, if it is as the schema says; null otherwise. What the schema does not name may be whatever it is. */
+/** Parses JSON. Returns null unless it matches the schema, which allows unknown fields. */
 export function jsonAs<Schema extends TSchema>(schema: Schema, text: string): Static<Schema> | null {
   try {
     return checked(schema, text)
@@ -15,29 +15,29 @@ export function jsonAs<Schema extends TSchema>(schema: Schema, text: string): St
 }
 
 /**
- * What an answer in JSON has.
+ * Parses an answer in JSON.
  *
- * @throws what `noAnswer` makes, if it is not as the schema says
+ * @throws the error of `invalid`, unless the answer matches the schema
  */
 export function answerAs<Schema extends TSchema>(
   schema: Schema,
   text: string,
-  noAnswer: (cause: unknown) => HoldfastError,
+  invalid: (cause: unknown) => HoldfastError,
 ): Static<Schema> {
   try {
     return checked(schema, text)
   } catch (cause) {
-    throw noAnswer(cause)
+    throw invalid(cause)
   }
 }
 
-/** A message of somebody else's, on one line and short. */
+/** Cuts a foreign message to 200 characters on one line. */
 export function shortened(message: string): string {
-  return message.slice(0, LONGEST_TOLD).replace(/\p{Cc}+/gu, ' ')
+  return message.slice(0, MAX_MESSAGE).replace(/\p{Cc}+/gu, ' ')
 }
 
 function checked<Schema extends TSchema>(schema: Schema, text: string): Static<Schema> {
   const value: unknown = JSON.parse(text)
   if (Value.Check(schema, value)) return value
-  throw new TypeError('it is another JSON')
+  throw new TypeError('the JSON does not match the schema')
 }

@@ -1,7 +1,7 @@
-/** An IPFS Cluster connects to no more. */
+/** Most origins that an IPFS Cluster connects to. */
 export const MOST_ORIGINS = 10
 
-/** As it has to be for others to be told of it: a multiaddr that names the peer. */
+/** Checks that an origin is a multiaddr with a peer id, so another node can dial it. */
 export function isPeerAddress(origin: string): boolean {
   return origin.startsWith('/') && origin.includes('/p2p/') && !origin.includes(',')
 }

@@ -4,7 +4,7 @@ import { GatewayClient } from '../../src/outgoing/gateway-client.ts'
 import { GatewaysReader } from './gateways-reader.ts'
 import { type HttpClient, openHttpClient } from './http-client.ts'
 
-/** HTTP connections to a place that keeps clusters. */
+/** HTTP connections to a backend of clusters. */
 export interface PlaceMeans {
   http: HttpClient
   /** Returns a reader over gateways, in their order. It checks every block. */
@@ -12,7 +12,7 @@ export interface PlaceMeans {
   close(): Promise<void>
 }
 
-/** Opens connections. The operator names these places, so they may be at any address. The caller closes them. */
+/** Opens connections, also to private addresses, since the operator configures them. The caller closes them. */
 export function openPlaceMeans(clock: Clock): PlaceMeans {
   const http = openHttpClient()
   const gateway = new GatewayClient({ trusted: new Set(), allowPrivate: true })

@@ -1,10 +1,10 @@
 import { HoldfastError } from '../domain/errors.ts'
 import { builtInPlans, DEFAULT_MAX_KEYS, DEFAULT_MAX_QUEUED_PINS, type Plan, type PlanOptions } from '../domain/plan.ts'
 
-/** What applies to an account whose plan is no longer configured. */
+/** Plan of an account whose own plan is no longer configured. */
 const FALLBACK = 'free'
 
-/** The plans of an engine: the built-in ones and those of its configuration, which win. */
+/** The plans of an engine. A configured plan replaces a built-in plan of the same name. */
 export class PlanCatalogue {
   readonly #plans = new Map<string, Plan>()
 
@@ -25,21 +25,21 @@ export class PlanCatalogue {
   }
 
   /**
-   * The plan that holds for an account on the plan `name`. A plan that has gone from the configuration gives way to
-   * `free`, so that its accounts keep working within modest limits.
+   * Returns the plan `name`, or `free` if there is no such plan. So accounts on a removed plan keep working within
+   * modest limits.
    */
   get(name: string): Plan {
     const plan = this.#plans.get(name) ?? this.#plans.get(FALLBACK)
-    if (plan === undefined) throw new HoldfastError('INTERNAL_ERROR', `no plan is called ${FALLBACK}`)
+    if (plan === undefined) throw new HoldfastError('INTERNAL_ERROR', `there is no plan ${FALLBACK}`)
     return plan
   }
 
-  /** Built-in plans first. */
+  /** Returns the names of all plans, built-in plans first. */
   names(): string[] {
     return [...this.#plans.keys()]
   }
 
-  /** @throws HoldfastError `VALIDATION` naming the known plans, unless `name` is one. */
+  /** @throws HoldfastError `VALIDATION` with the names of all plans, if `name` is not one of them */
   check(name: string): void {
     if (this.has(name)) return
     throw new HoldfastError('VALIDATION', `plan must be one of ${this.names().join(', ')}`)

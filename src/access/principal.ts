@@ -4,7 +4,7 @@ import type { Plan } from '../domain/plan.ts'
 
 export type { Account, UploadGrant }
 
-/** What a credential may allow (specification, "API key scopes"). */
+/** Scopes of credentials (specification, "API key scopes"). */
 export const SCOPES = ['files:read', 'files:write', 'files:delete', 'cluster:read'] as const
 /** One of {@link SCOPES}. */
 export type Scope = (typeof SCOPES)[number]
@@ -13,7 +13,7 @@ export function isScope(text: unknown): text is Scope {
   return SCOPES.some(scope => scope === text)
 }
 
-/** What somebody has identified themselves with. */
+/** The key or session that authenticated a request. */
 export interface Credential {
   kind: 'key' | 'session'
   /** Stable id of the key or session; also its rate-limit bucket. */
@@ -23,11 +23,11 @@ export interface Credential {
   scopes: readonly Scope[]
   /** Milliseconds since the epoch, null for never. */
   expiresAt: number | null
-  /** Of an upload token, which can upload and nothing else. */
+  /** Set for an upload token, whose only right is to upload. */
   upload?: UploadGrant
 }
 
-/** Who is asking: the outcome of authentication. */
+/** The authenticated caller of a request. */
 export interface Principal {
   account: Account
   plan: Plan

@@ -1,39 +1,39 @@
 import type { RateLimit } from './plan.ts'
 
-/** A window that is running: when it began and what it has let through. Times are milliseconds since the epoch. */
+/** A running window: its start in milliseconds since the epoch, and the requests it has allowed. */
 export interface RateWindow {
   readonly startedAt: number
   readonly used: number
 }
 
-/** A window between two requests. The end that a client has heard stays, even if the limit gets another length meanwhile. */
+/** A window between two requests. It keeps the end that a client has seen, even if the limit gets another length. */
 export interface KeptWindow {
   readonly endsAt: number
   readonly used: number
 }
 
-/** The answer to one request, and how many more pass. */
+/** The decision on one request. */
 export interface RateDecision {
   allowed: boolean
-  /** The window after this decision; what the next one starts from. */
+  /** The window after this decision, for the next call. */
   state: RateWindow
   /** Requests left in the window. */
   remaining: number
-  /** When the window ends. */
+  /** End of the window, in milliseconds since the epoch. */
   resetAt: number
-  /** Whole seconds until then, at least 1. */
+  /** Whole seconds until `resetAt`, at least 1. */
   retryAfter: number
 }
 
 /**
- * Fixed windows that begin with their first request: no more than `requests` of them pass until the window ends.
- * A refused request does not count, so a client that waits until then is served.
+ * Fixed windows. A window begins with its first request and allows `requests` until it ends. Refused requests do not
+ * count, so a client that waits `retryAfter` seconds is served.
  */
 export class RateLimiter {
-  /** Pure. Without a state, or when its window has ended, a new window begins now. */
+  /** Decides without side effects. Without a running window, begins a new one at `now`. */
   decide(state: RateWindow | null, limit: RateLimit, now: number): RateDecision {
     const windowMs = limit.windowSeconds * 1_000
-    // A window that begins in the future means that the clock was set back; keeping it could refuse for hours.
+    // A start in the future means that the clock was set back. Keeping that window could refuse requests for hours.
     const running = state !== null && state.startedAt <= now && now < state.startedAt + windowMs
     const window = running ? state : { startedAt: now, used: 0 }
     const allowed = window.used < limit.requests
@@ -51,7 +51,7 @@ export class RateLimiter {
 
 const LIMITER = new RateLimiter()
 
-/** Returns the decision about a request, by the window that its client is in; null for none. */
+/** Decides on a request in its client's window. Null begins a new window. */
 export function decideInWindow(kept: KeptWindow | null, limit: RateLimit, now: number): RateDecision {
   const state = kept && { startedAt: kept.endsAt - limit.windowSeconds * 1_000, used: kept.used }
   return LIMITER.decide(state, limit, now)

@@ -49,7 +49,7 @@ export function openWebhookSender({
         return statusCode
       } catch (cause) {
         rest.signal.throwIfAborted()
-        throw new HoldfastError('UNAVAILABLE', `the address ${reasonOf(cause)}`, { cause })
+        throw new HoldfastError('UNAVAILABLE', `the receiver ${reasonOf(cause)}`, { cause })
       }
     },
     close: agent.close,

@@ -1,14 +1,14 @@
 import { createHmac } from 'node:crypto'
 import type { DeliveryRow } from '../catalogue/webhook-store.ts'
 
-/** Where a receiver finds the signature. */
+/** Header with the signature. */
 export const SIGNATURE_HEADER = 'holdfast-signature'
 
-/** The JSON that a delivery sends, the same at each attempt; times are UTC with milliseconds. */
+/** Returns the JSON of a delivery, identical in each attempt. Times are UTC with milliseconds. */
 export function deliveryBody({ id, event, from, createdAt, record }: DeliveryRow): string {
   const {
     expiresAt,
-    createdAt: since,
+    createdAt: recordCreatedAt,
     ...rest
   } = JSON.parse(record) as {
     expiresAt: number | null
@@ -19,13 +19,13 @@ export function deliveryBody({ id, event, from, createdAt, record }: DeliveryRow
     event,
     at: iso(createdAt),
     from,
-    record: { ...rest, expiresAt: iso(expiresAt), createdAt: iso(since) },
+    record: { ...rest, expiresAt: iso(expiresAt), createdAt: iso(recordCreatedAt) },
   })
 }
 
 /**
- * `t=<seconds since the epoch>,v1=<hex>`: the HMAC-SHA-256, by the webhook's secret, of these seconds, a dot and the
- * body. A receiver that compares both, and the time with its own, takes nothing that was changed, or sent again later.
+ * Returns `t=<seconds since the epoch>,v1=<hex>`: the HMAC-SHA-256 of these seconds, a dot and the body, keyed with the
+ * webhook's secret. A receiver that checks the HMAC and the age of `t` refuses forged and replayed deliveries.
  */
 export function signatureOf(body: string, secret: string, now: number): string {
   const seconds = Math.floor(now / 1_000)

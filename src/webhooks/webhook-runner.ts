@@ -10,15 +10,15 @@ import type { WebhookSender } from '../outgoing/webhook-sender.ts'
 import { deliveryBody, SIGNATURE_HEADER, signatureOf } from './delivery-body.ts'
 import { sealingContext } from './webhook-service.ts'
 
-/** Deliveries at a time, and of one account: whose receivers hang holds up nobody else. */
+/** Deliveries at once, in total and per account. The limit per account keeps slow receivers from blocking others. */
 const DELIVERIES_AT_ONCE = 64
 const PER_ACCOUNT = 2
 const ACCOUNTS_AT_ONCE = 64
 const FIRST_RETRY_MS = 10_000
 const LONGEST_RETRY_MS = 21_600_000
-/** About a day from the first attempt to the last. */
+/** With backoff, the last attempt is about a day after the first. */
 const MOST_ATTEMPTS = 16
-/** An answer takes this long at most. */
+/** Timeout of a request. */
 const LONGEST_MS = 10_000
 const FULL_MS = 10_000
 
@@ -30,7 +30,7 @@ export interface WebhookRunnerParts {
   logger: Logger
 }
 
-/** Tells webhooks what their accounts' records become, each again until it says 2xx, or it was tried often enough. */
+/** Sends events of records to webhooks, with up to 16 attempts per delivery until the receiver answers 2xx. */
 export class WebhookRunner {
   readonly #runner: JobRunner<DeliveryRow, Delivery>
 
@@ -38,25 +38,25 @@ export class WebhookRunner {
     this.#runner = new JobRunner(deliveries(parts), parts)
   }
 
-  /** Looks for what is due: soon, and once for all who ask before that. */
+  /** Schedules a search for due deliveries. Calls before the search share it. */
   wake(): void {
     this.#runner.wake()
   }
 
-  /** Breaks off what is being sent; it is sent again after the next start. */
+  /** Aborts running deliveries. The next start sends them again. */
   stop(): Promise<void> {
     return this.#runner.stop()
   }
 }
 
-/** One attempt to tell one webhook. */
+/** One attempt to send one event to one webhook. */
 class Delivery implements Attempt<DeliveryRow> {
   readonly job: DeliveryRow
   readonly #parts: WebhookRunnerParts
   readonly #abort = new AbortController()
-  /** Set when the attempt begins. */
+  /** Set at the start of the attempt. */
   webhook: WebhookRow | null = null
-  /** What the receiver has answered, if it has. */
+  /** HTTP status of the receiver's answer, if it has answered. */
   status: number | null = null
 
   constructor(job: DeliveryRow, parts: WebhookRunnerParts) {
@@ -70,7 +70,7 @@ class Delivery implements Attempt<DeliveryRow> {
 
   async run(begun: DeliveryRow): Promise<void> {
     const { store, sealing, sender, clock } = this.#parts
-    if (this.webhook === null) throw new HoldfastError('INTERNAL_ERROR', 'the delivery has not begun')
+    if (this.webhook === null) throw new HoldfastError('INTERNAL_ERROR', 'the delivery has no webhook')
     const { id, url, secret } = this.webhook
     const body = deliveryBody(begun)
     const key = Buffer.from(sealing.open(secret, sealingContext(id))).toString()
@@ -80,7 +80,7 @@ class Delivery implements Attempt<DeliveryRow> {
       'holdfast-delivery': String(begun.id),
       [SIGNATURE_HEADER]: signatureOf(body, key, clock.now()),
     }
-    const late = (): HoldfastError => new HoldfastError('ABORTED', 'the address did not answer in time')
+    const late = (): HoldfastError => new HoldfastError('ABORTED', 'the receiver did not answer in time')
     const status = await within({ clock, ms: LONGEST_MS, late, signal: this.#abort.signal }, signal => {
       return sender.send({ url, headers, body, signal })
     })
@@ -109,9 +109,9 @@ function deliveries(parts: WebhookRunnerParts): JobKind<DeliveryRow, Delivery> {
     },
     failed: async ({ status }, { id, webhookId, attempts }, { error: cause, retryAt: dueAt }) => {
       const error = isHoldfastError(cause) ? cause.message : 'the delivery failed'
-      if (!isHoldfastError(cause)) logger.error({ err: cause, webhook: webhookId }, 'a delivery failed')
-      else if (status === null)
-        logger.info({ err: cause.cause ?? cause, webhook: webhookId }, 'a webhook was not reached')
+      if (!isHoldfastError(cause))
+        logger.error({ err: cause, webhook: webhookId }, 'a webhook delivery failed unexpectedly')
+      else if (status === null) logger.info({ err: cause.cause ?? cause, webhook: webhookId }, 'cannot reach a webhook')
       const outcome = { status, error, at: clock.now() }
       if (attempts >= MOST_ATTEMPTS) await store.end(id, { ...outcome, isDelivered: false })
       else await store.retry(id, { ...outcome, dueAt })
@@ -120,6 +120,6 @@ function deliveries(parts: WebhookRunnerParts): JobKind<DeliveryRow, Delivery> {
 }
 
 function refusalOf(status: number): string {
-  if (status < 200 || status > 399) return `the address answered ${status}`
-  return `the address answered ${status}, and redirects are not followed`
+  if (status < 200 || status > 399) return `the receiver answered ${status}`
+  return `the receiver answered ${status}: redirects are not followed`
 }

@@ -6,23 +6,23 @@ import { HoldfastError } from '../domain/errors.ts'
 import type { Sealing } from '../domain/sealing.ts'
 import { namesPrivateHost } from '../outgoing/public-lookup.ts'
 
-/** Of one account. */
+/** Webhooks of one account. */
 const MOST_WEBHOOKS = 10
 const LONGEST_URL = 2_048
 const SECRET_BYTES = 32
 
-/** A webhook as its account sees it: without its secret. */
+/** A webhook without its secret, as the API returns it. */
 export type Webhook = Omit<WebhookRow, 'secret' | 'accountId' | 'keyId'>
 
 export interface WebhookServiceParts {
   store: WebhookStore
   sealing: Sealing
   clock: Clock
-  /** Whether addresses in private networks may be told. */
+  /** Allows URLs in private networks. */
   allowPrivate: boolean
 }
 
-/** Addresses that accounts have told of what becomes of their records. */
+/** Webhooks of accounts. A webhook receives the events of its account's records. */
 export class WebhookService {
   readonly #parts: WebhookServiceParts
 
@@ -31,10 +31,10 @@ export class WebhookService {
   }
 
   /**
-   * @param made.keyId the key that makes it, with which it goes; null for a session
-   * @returns also the secret that its deliveries are signed with, which is never to be had again
-   * @throws HoldfastError `VALIDATION` naming `url`, `QUOTA_EXCEEDED` for the number of them, `NOT_FOUND` for an account
-   * or key that is gone
+   * @param made.keyId key that creates the webhook, or null for a session; revoking the key removes the webhook
+   * @returns the webhook, and the secret that signs its deliveries, which cannot be read again
+   * @throws HoldfastError `VALIDATION` naming `url`, `QUOTA_EXCEEDED` at ten webhooks, `NOT_FOUND` without the account
+   * or key
    */
   async create(
     accountId: string,
@@ -48,23 +48,23 @@ export class WebhookService {
     const row = { id, accountId, keyId: made.keyId, url, secret: sealed, createdAt: clock.now() }
     const outcome = await store.insert(row, MOST_WEBHOOKS)
     if (outcome === 'too_many') {
-      throw new HoldfastError('QUOTA_EXCEEDED', `an account has ${MOST_WEBHOOKS} webhooks at most`)
+      throw new HoldfastError('QUOTA_EXCEEDED', `the account already has ${MOST_WEBHOOKS} webhooks: remove one`)
     }
-    if (outcome !== 'inserted') throw new HoldfastError('NOT_FOUND', 'there is no such account or key any more')
-    return { webhook: shown({ ...row, waiting: 0, dropped: 0 }), secret }
+    if (outcome !== 'inserted') throw new HoldfastError('NOT_FOUND', 'the account or key no longer exists')
+    return { webhook: withoutSecret({ ...row, waiting: 0, dropped: 0 }), secret }
   }
 
-  /** Oldest first. */
+  /** Lists the webhooks of an account, oldest first. */
   async list(accountId: string): Promise<Webhook[]> {
-    return (await this.#parts.store.list(accountId)).map(shown)
+    return (await this.#parts.store.list(accountId)).map(withoutSecret)
   }
 
-  /** What has still to be told goes with it. @throws HoldfastError `NOT_FOUND` */
+  /** Removes a webhook and its pending deliveries. @throws HoldfastError `NOT_FOUND` */
   async remove(accountId: string, id: string): Promise<void> {
     if (!(await this.#parts.store.remove(accountId, id))) throw notFound(id)
   }
 
-  /** What was told, and has still to be, the newest first. @throws HoldfastError `NOT_FOUND` */
+  /** Lists sent and pending deliveries, newest first. @throws HoldfastError `NOT_FOUND` */
   async deliveries(accountId: string, id: string, request: PageRequest): Promise<Page<DeliveryRow>> {
     if ((await this.#parts.store.get(accountId, id)) === null) throw notFound(id)
     return this.#parts.store.deliveries(id, request)
@@ -78,19 +78,19 @@ export class WebhookService {
     if (!URL.canParse(text)) return fail('must be a URL')
     const url = new URL(text)
     if (!/^https?:$/.test(url.protocol)) return fail('must begin with https:// or http://')
-    if (url.username !== '' || url.password !== '') return fail('must not hold a name or password')
+    if (url.username !== '' || url.password !== '') return fail('must not contain a user name or password')
     if (url.hash !== '') return fail('must not have a fragment')
     if (!this.#parts.allowPrivate && namesPrivateHost(url)) return fail('must not lead to a private address')
     return url.href
   }
 }
 
-/** What a secret is sealed for. */
+/** Returns the context that binds a sealed secret to its webhook. */
 export function sealingContext(id: string): string {
   return `webhook ${id}`
 }
 
-function shown({ secret: _, accountId: __, keyId: ___, ...webhook }: WebhookRow): Webhook {
+function withoutSecret({ secret: _, accountId: __, keyId: ___, ...webhook }: WebhookRow): Webhook {
   return webhook
 }
 

@@ -28,12 +28,12 @@ describe('Authenticator', () => {
     ['a bad Bearer beside a good X-API-Key', key => ({ authorization: 'Bearer nonsense', 'x-api-key': key })],
     ['another scheme beside a good X-API-Key', key => ({ authorization: 'Basic eDp5', 'x-api-key': key })],
     ['a good Bearer beside a bad X-API-Key', key => ({ authorization: `Bearer ${key}`, 'x-api-key': 'nonsense' })],
-  ])('%s is accepted', async (_, headers) => {
+  ])('accepts %s', async (_, headers) => {
     const { account: who, plan, credential } = await access.authenticate(headers(secret))
     expect([who.id, plan.name, credential.kind, credential.name]).toEqual([account.id, 'premium', 'key', 'key'])
   })
 
-  test('the first valid one decides', async () => {
+  test('uses the first header with a valid credential', async () => {
     const other = await access.accounts.create({ email: 'other@example.org', plan: 'free' })
     const theirs = (await access.keys.create(other.id, { name: 'key' })).secret
     const who = await access.authenticate({ authorization: `Bearer ${theirs}`, 'x-api-key': secret })
@@ -47,11 +47,11 @@ describe('Authenticator', () => {
     ['empty headers', { authorization: '', 'x-api-key': ' ' }],
     ['a scheme alone', { authorization: 'Bearer' }],
     ['no such key', { 'x-api-key': 'hf_0000000000000000_00' }],
-  ])('%s is INVALID_API_KEY', async (_, headers) => {
+  ])('refuses %s as INVALID_API_KEY', async (_, headers) => {
     expect(await codeOf(headers)).toBe('INVALID_API_KEY')
   })
 
-  test('what is longer than any credential is cut before it is looked at', async () => {
+  test('cuts a header longer than any credential before verifying it', async () => {
     const seen: number[] = []
     const verify = async (secret: string) => {
       seen.push(secret.length)
@@ -67,7 +67,7 @@ describe('Authenticator', () => {
       expect((await ask(headers)).code).toBe('INVALID_API_KEY')
     }
     expect(seen).toEqual([2_048, 2_041])
-    // A key that is hidden in too much space is none either.
+    // Spaces around a valid key also count towards the length.
     const spaces = ' '.repeat(3_000)
     for (const headers of [
       { 'x-api-key': `${secret}${spaces}x` },
@@ -79,11 +79,11 @@ describe('Authenticator', () => {
     }
   })
 
-  test('a key without its scheme is not a Bearer token', async () => {
+  test('refuses a key without the scheme Bearer', async () => {
     expect(await codeOf({ authorization: secret })).toBe('INVALID_API_KEY')
   })
 
-  test('a key ends at the instant of its expiry, known or not', async () => {
+  test('refuses a key from its expiry on, cached or not', async () => {
     const short = await access.keys.create(account.id, { name: 'short', expiresInDays: 1 })
     const unused = await access.keys.create(account.id, { name: 'unused', expiresInDays: 1 })
     access.clock.advance(86_400_000 - 1)
@@ -92,7 +92,7 @@ describe('Authenticator', () => {
     for (const key of [short, unused]) expect(await codeOf({ 'x-api-key': key.secret })).toBe('INVALID_API_KEY')
   })
 
-  test('an allowlist lets its addresses in and no others', async () => {
+  test('an allowlist admits only its own addresses', async () => {
     const ipAllowlist = ['192.0.2.0/24', '2001:db8::1']
     const { secret: bound } = await access.keys.create(account.id, { name: 'bound', ipAllowlist })
     for (const address of ['192.0.2.9', '::ffff:192.0.2.9', '2001:db8:0::1']) {
@@ -103,7 +103,7 @@ describe('Authenticator', () => {
     }
   })
 
-  test('changes in the same process count at once', async () => {
+  test('changes in the same process take effect at once', async () => {
     const headers = { 'x-api-key': secret }
     expect((await access.authenticate(headers)).plan.name).toBe('premium')
     await access.accounts.setPlan(account.id, 'unlimited')
@@ -116,7 +116,7 @@ describe('Authenticator', () => {
     expect(await codeOf(headers)).toBe('INVALID_API_KEY')
   })
 
-  test('the last use is noted at most once a minute', async () => {
+  test('stores the last use at most once a minute', async () => {
     const lastUsedAt = async (): Promise<number | null | undefined> => {
       await access.writes.settled()
       return (await access.keys.list(account.id))[0]?.lastUsedAt
@@ -134,7 +134,7 @@ describe('Authenticator', () => {
 })
 
 describe('AccountService', () => {
-  test('an email is taken once, whatever its case', async () => {
+  test('an email is unique regardless of case', async () => {
     const again = () => access.accounts.create({ email: 'SomeOne@Example.org', plan: 'free' })
     expect(await failure(again)).toMatchObject({ code: 'CONFLICT', message: expect.stringContaining('email') })
     expect((await access.accounts.find('SOMEONE@example.org'))?.id).toBe(account.id)
@@ -152,7 +152,7 @@ describe('AccountService', () => {
     },
   )
 
-  test('an unknown plan is refused by naming the known ones', async () => {
+  test('an unknown plan is refused with the names of all plans', async () => {
     const message = 'plan must be one of free, premium, unlimited'
     const create = () => access.accounts.create({ email: 'x@example.org', plan: 'gold' })
     expect(await failure(create)).toMatchObject({ code: 'VALIDATION', message })
@@ -160,7 +160,7 @@ describe('AccountService', () => {
     expect((await failure(() => access.accounts.setPlan('nobody', 'free'))).code).toBe('NOT_FOUND')
   })
 
-  test('the owner is made once, and its address is kept for it', async () => {
+  test('creates the owner once, and reserves its email', async () => {
     expect((await failure(() => access.accounts.create({ email: 'Owner@localhost', plan: 'free' }))).code).toBe(
       'CONFLICT',
     )
@@ -170,7 +170,7 @@ describe('AccountService', () => {
     expect((await access.accounts.list()).map(({ id }) => id)).toContain(owner.id)
   })
 
-  test('a default cluster must be one of the plan', async () => {
+  test('refuses a default cluster that the plan does not allow', async () => {
     expect((await access.accounts.setDefaultCluster(account.id, 'cl1-eu')).defaultCluster).toBe('cl1-eu')
     await access.accounts.setPlan(account.id, 'free')
     expect((await failure(() => access.accounts.setDefaultCluster(account.id, 'cl1-eu'))).code).toBe(
@@ -180,7 +180,7 @@ describe('AccountService', () => {
   })
 })
 
-test('ScopePolicy names the first scope that is missing', () => {
+test('ScopePolicy names the first missing scope', () => {
   const policy = new ScopePolicy()
   expect(policy.decide(SCOPES, ['files:delete'])).toEqual({ allowed: true })
   expect(policy.decide(['files:read'], [])).toEqual({ allowed: true })
@@ -190,7 +190,7 @@ test('ScopePolicy names the first scope that is missing', () => {
   })
 })
 
-test('ScopePolicy keeps the owner’s routes for the owner, and others for sessions', async () => {
+test('ScopePolicy refuses other accounts on owner routes, and keys on session routes', async () => {
   const policy = new ScopePolicy()
   const as = (role: Account['role'], kind: 'key' | 'session', scopes: readonly Scope[] = SCOPES): Principal => {
     return { account: { ...account, role }, credential: { kind, scopes } } as unknown as Principal
@@ -206,7 +206,7 @@ test('ScopePolicy keeps the owner’s routes for the owner, and others for sessi
   expect(codes).toEqual(['OWNER_REQUIRED', 'missing_scope', 'SESSION_REQUIRED'])
 })
 
-test('CredentialCache is asked for changes also after a clock was set back', () => {
+test('CredentialCache checks for changes after the clock is set back', () => {
   const clock = new StandingClock()
   let version = 1
   const cache = new CredentialCache(clock, () => version)

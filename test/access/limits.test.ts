@@ -17,7 +17,7 @@ const pauses = fc.array(fc.integer({ min: 0, max: 30_000 }), { maxLength: 200 })
 describe('RateLimiter', () => {
   const limiter = new RateLimiter()
 
-  test('no window ever passes more than its limit, and a client that waits as told is served', () => {
+  test('no window exceeds its limit, and waiting retryAfter always suffices', () => {
     fc.assert(
       fc.property(limits, pauses, (limit, waits) => {
         let state: RateWindow | null = null
@@ -43,7 +43,7 @@ describe('RateLimiter', () => {
     )
   })
 
-  test('a clock that is set back begins a new window instead of refusing for hours', () => {
+  test('begins a new window after the clock is set back', () => {
     const limit = { requests: 1, windowSeconds: 60 }
     const { state } = limiter.decide(null, limit, 10_000_000)
     expect(limiter.decide(state, limit, 10_000_000).allowed).toBe(false)
@@ -52,14 +52,14 @@ describe('RateLimiter', () => {
 })
 
 describe('RequestLimits', () => {
-  test('the tighter window is reported', () => {
+  test('reports the window with fewer requests left', () => {
     const { take } = openLimits({ key: limit(5, 60), account: limit(3, 10) })
     expect(take('a')).toMatchObject({ limit: 3, remaining: 2 })
     const other = openLimits({ key: limit(2, 60), account: limit(30, 10) })
     expect(other.take('a')).toMatchObject({ limit: 2, remaining: 1, resetAt: other.clock.now() + 60_000 })
   })
 
-  test('keys of one account have windows of their own and share that of the account', async () => {
+  test('keys have windows of their own, and share the account window', async () => {
     const { take, clock } = openLimits({ key: limit(2, 60), account: limit(3, 60) })
     take('a')
     take('a')
@@ -74,12 +74,12 @@ describe('RequestLimits', () => {
     expect(take('b')).toMatchObject({ limit: 2, remaining: 1 })
   })
 
-  test('a plan without limits has none', () => {
+  test('does not limit a plan without limits', () => {
     const { take } = openLimits({ key: null, account: null })
     for (let i = 0; i < 1_000; i++) expect(take('a')).toBeNull()
   })
 
-  test('failed credentials are counted by address', async () => {
+  test('counts failed credentials by address', async () => {
     const clock = new StandingClock()
     const requests = new RequestLimits({ clock, failures: limit(2, 60) })
     requests.takeFailure('192.0.2.1')
@@ -121,7 +121,7 @@ describe('addresses', () => {
     expect(clientOf(address)).toBe(client)
   })
 
-  test('a list holds its addresses and networks', () => {
+  test('a list contains its addresses and networks', () => {
     const list = new AddressList(['192.0.2.7', '10.0.0.0/8', '2001:db8::/32', '::ffff:198.51.100.0/120'])
     for (const address of ['192.0.2.7', '::ffff:192.0.2.7', '10.255.0.1', '2001:db8:9::1', '198.51.100.9']) {
       expect(list.has(address), address).toBe(true)
@@ -146,12 +146,12 @@ describe('addresses', () => {
     expect(() => new AddressList([entry])).toThrow(RangeError)
   })
 
-  test('a list covers what lies inside it', () => {
+  test('a list covers networks inside its own', () => {
     const list = new AddressList(['10.0.0.0/8', '2001:db8::/32'])
     expect(list.covers(new AddressList(['10.1.0.0/16', '10.0.0.1', '2001:db8:1::/48']))).toBe(true)
     expect(list.covers(new AddressList(['10.1.0.0/16', '11.0.0.1']))).toBe(false)
     expect(list.covers(new AddressList(['0.0.0.0/0']))).toBe(false)
-    // It begins inside.
+    // Its first address is inside, its last is not.
     for (const wider of ['10.0.0.0/7', '2001:db8::/31']) expect(list.covers(new AddressList([wider]))).toBe(false)
   })
 })
@@ -160,7 +160,7 @@ function limit(requests: number, windowSeconds: number): RateLimit {
   return { requests, windowSeconds }
 }
 
-/** Limits of one account on a plan with these; `take` counts a request with the key of that id. */
+/** Returns limits of one account. `take` counts a request with the key of that id. */
 function openLimits({ key, account }: { key: RateLimit | null; account: RateLimit | null }) {
   const clock = new StandingClock()
   const requests = new RequestLimits({ clock })

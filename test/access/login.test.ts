@@ -31,13 +31,13 @@ async function sessionOf(email = account.email): Promise<string> {
 
 const bearer = (token: string) => access.authenticate({ authorization: `Bearer ${token}` })
 
-describe('a login that fails', () => {
+describe('a failed login', () => {
   const work = async (attempt: () => Promise<unknown>) => {
     const before = access.scrypt.calls
     return { ...(await failure(attempt)), scrypts: access.scrypt.calls - before }
   }
 
-  test('says the same after the same work, whatever the reason', async () => {
+  test('gets the same answer after the same work for every reason', async () => {
     await access.accounts.create({ email: 'keys@example.org', plan: 'free' })
     const wrong = await work(() => login(account.email, 'wrong'))
     expect(wrong).toEqual({ code: 'INVALID_API_KEY', message: expect.any(String), details: {}, scrypts: 1 })
@@ -45,13 +45,13 @@ describe('a login that fails', () => {
     expect(await work(() => login('keys@example.org'))).toEqual(wrong)
     expect(await work(() => login(''))).toEqual(wrong)
     for (let tries = 1; tries < 10; tries++) expect(await work(() => login(account.email, 'wrong'))).toEqual(wrong)
-    // Locked: the right password too.
+    // The account is locked, so the right password fails too.
     expect(await work(() => login(account.email))).toEqual(wrong)
     expect(await work(() => login(account.email.toUpperCase()))).toEqual(wrong)
     for (let tries = 1; tries < 12; tries++) expect(await work(() => login('nobody@example.org'))).toEqual(wrong)
   })
 
-  test('locks the account for a quarter of an hour, and no other', async () => {
+  test('locks only its own account, for 15 minutes', async () => {
     for (let tries = 0; tries < 30; tries++) await failure(() => login(account.email, 'wrong'))
     const other = await access.accounts.create({ email: 'other@example.org', plan: 'free', password: PASSWORD })
     await sessionOf(other.email)
@@ -61,14 +61,14 @@ describe('a login that fails', () => {
     await sessionOf()
   })
 
-  test('is forgotten once the account signs in', async () => {
+  test('no longer counts after a successful login', async () => {
     for (let round = 0; round < 3; round++) {
       for (let tries = 0; tries < 9; tries++) await failure(() => login(account.email, 'wrong'))
       await sessionOf()
     }
   })
 
-  test('counts before it is known to be one: many at once get no further', async () => {
+  test('counts before its result is known, so concurrent guesses gain nothing', async () => {
     const guesses = Array.from({ length: 40 }, (_, i) => failure(() => login(account.email, `guess ${i}`, ADDRESS)))
     const codes = (await Promise.all(guesses)).map(({ code }) => code)
     expect(codes.filter(code => code === 'INVALID_API_KEY')).toHaveLength(30)
@@ -76,7 +76,7 @@ describe('a login that fails', () => {
     expect((await failure(() => sessionOf())).code).toBe('INVALID_API_KEY')
   })
 
-  test('shuts its address out, without any work, until the time that it is told', async () => {
+  test('blocks its address without hashing until the window ends', async () => {
     for (let tries = 0; tries < 30; tries++) await failure(() => login(`nobody${tries}@example.org`, 'x', ADDRESS))
     const refused = await work(() => login(account.email, PASSWORD, ADDRESS))
     expect(refused).toMatchObject({ code: 'RATE_LIMIT', details: { retryAfter: 900, remaining: 0 }, scrypts: 0 })
@@ -85,7 +85,7 @@ describe('a login that fails', () => {
     expect(await login(account.email, PASSWORD, ADDRESS)).toHaveProperty('token')
   })
 
-  test('is what counts: an address may sign in as often as it likes', async () => {
+  test('counts against its address, and a successful login does not', async () => {
     for (let round = 0; round < 40; round++) await login(account.email, PASSWORD, ADDRESS)
     await failure(() => login(account.email, 'wrong', ADDRESS))
     expect(await login(account.email, PASSWORD, ADDRESS)).toHaveProperty('token')
@@ -93,7 +93,7 @@ describe('a login that fails', () => {
 })
 
 describe('passwords', () => {
-  test('stored at another cost are stored anew by the next login', async () => {
+  test('the next login rehashes a password of another cost', async () => {
     const scrypt = new CountedScrypt()
     const former = await new ScryptHasher({ cost: 32, blockSize: 8, parallelization: 1 }, scrypt.derive).hash(PASSWORD)
     await access.store.accounts.setPassword(account.id, former, null)
@@ -105,7 +105,7 @@ describe('passwords', () => {
     expect((await bearer(token)).account.id).toBe(account.id)
   })
 
-  test('are matched whole and whatever way the same letters are encoded', async () => {
+  test('match as a whole, in every Unicode form of the same letters', async () => {
     const hasher = new ScryptHasher({ cost: 16, blockSize: 8, parallelization: 1 })
     const stored = await hasher.hash('pässwörd')
     expect(await hasher.verify('pässwörd', stored)).toBe(true)
@@ -120,7 +120,7 @@ describe('passwords', () => {
     expect(await hasher.hash('pässwörd')).not.toBe(stored)
   })
 
-  test('too many at once are told to come again', async () => {
+  test('more than the queue holds at once are refused as UNAVAILABLE', async () => {
     const all = Array.from({ length: 101 }, () => login('nobody@example.org', 'x'))
     const codes = (await Promise.all(all.map(attempt => failure(() => attempt)))).map(({ code }) => code)
     expect(codes.filter(code => code === 'UNAVAILABLE')).toHaveLength(1)
@@ -135,7 +135,7 @@ describe('passwords', () => {
     expect((await failure(() => access.accounts.setPassword('nobody', PASSWORD))).code).toBe('NOT_FOUND')
   })
 
-  test('given by the operator end every session, at once', async () => {
+  test('set by the operator end every session at once', async () => {
     const token = await sessionOf()
     await bearer(token)
     await access.accounts.setPassword(account.id, 'another password')
@@ -143,7 +143,7 @@ describe('passwords', () => {
     expect((await failure(() => login(account.email))).code).toBe('INVALID_API_KEY')
   })
 
-  test('cannot be found out by a session', async () => {
+  test('cannot be guessed with a session', async () => {
     const principal = await bearer(await sessionOf())
     const change = (currentPassword: string) =>
       access.passwords.change(principal, { currentPassword, newPassword: 'another password' })
@@ -163,7 +163,7 @@ describe('passwords', () => {
     return 'token' in outcome ? outcome.token : ''
   }
 
-  test('that change end a login that is between password and code', async () => {
+  test('that change end a login that still needs its code', async () => {
     const secret = await protect()
     const outcome = await login(account.email)
     const temporaryToken = 'temporaryToken' in outcome ? outcome.temporaryToken : ''
@@ -186,7 +186,7 @@ async function protect(): Promise<Buffer> {
 }
 
 describe('the second factor', () => {
-  test('takes one code once, however often it comes at the same time', async () => {
+  test('accepts a code once, even for concurrent requests', async () => {
     const secret = await protect()
     const code = totpCode(secret, totpStep(access.clock.now()))
     const checks = Array.from({ length: 4 }, () => access.secondFactor.check(account.id, code))
@@ -194,7 +194,7 @@ describe('the second factor', () => {
     expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
   })
 
-  test('lets one of two through that come with one temporary token', async () => {
+  test('accepts one of two concurrent requests with the same temporary token', async () => {
     const secret = await protect()
     const outcome = await login(account.email)
     const temporaryToken = 'temporaryToken' in outcome ? outcome.temporaryToken : ''
@@ -206,7 +206,7 @@ describe('the second factor', () => {
     expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
   })
 
-  test('takes no code that is older than one it has taken', async () => {
+  test('refuses a code older than the last one used', async () => {
     const secret = await protect()
     access.clock.advance(60_000)
     const step = totpStep(access.clock.now())
@@ -218,7 +218,7 @@ describe('the second factor', () => {
     }
   })
 
-  test('takes no more than five wrong codes in a quarter of an hour', async () => {
+  test('accepts five wrong codes in 15 minutes, then refuses all', async () => {
     const secret = await protect()
     const check = (code: string) => failure(() => access.secondFactor.check(account.id, code))
     for (let tries = 0; tries < 5; tries++) expect((await check('wrong')).code).toBe('2fa_invalid')
@@ -228,7 +228,7 @@ describe('the second factor', () => {
     await access.secondFactor.check(account.id, right())
   })
 
-  test('can be taken away by the operator', async () => {
+  test('can be turned off by the operator', async () => {
     await protect()
     expect(await access.secondFactor.disable(account.id)).toBe(true)
     expect(await access.secondFactor.disable(account.id)).toBe(false)
@@ -236,11 +236,11 @@ describe('the second factor', () => {
   })
 })
 
-describe('signing up', () => {
+describe('sign-up', () => {
   const attempts = () => new MemoryAttempts(access.clock)
   const input = { email: 'new@example.org', password: PASSWORD }
 
-  test('is off unless turned on', async () => {
+  test('is off by default', async () => {
     for (const signup of [{}, { enabled: false }, { plan: 'premium' }]) {
       const signUp = new SignUp(access.accounts, withDefaults({ signup }).signup, access.clock, attempts())
       expect((await failure(() => signUp.signUp(input, ADDRESS))).code).toBe('NOT_OFFERED')
@@ -248,7 +248,7 @@ describe('signing up', () => {
     expect(await access.accounts.find(input.email)).toBeUndefined()
   })
 
-  test('gives the plan of the configuration, and has a limit for each address', async () => {
+  test('assigns the configured plan, and limits new accounts per address', async () => {
     const signUp = new SignUp(
       access.accounts,
       withDefaults({ signup: { enabled: true } }).signup,

@@ -12,10 +12,10 @@ import { EMPTY, storeSizes, withDatabase } from '../support/store-inspection.ts'
 import { withEngine } from '../support/test-engine.ts'
 import { failure } from './support.ts'
 
-/** Waits for as many turns of the loop as it takes; gives up after very many. */
+/** Waits until `isSo`. Throws after 20,000 turns of the event loop. */
 async function until(isSo: () => boolean): Promise<void> {
   for (let turns = 0; !isSo(); turns++) {
-    if (turns > 20_000) throw new Error('it never came to be so')
+    if (turns > 20_000) throw new Error('the condition never became true')
     await turn()
   }
 }
@@ -23,8 +23,8 @@ async function until(isSo: () => boolean): Promise<void> {
 const isForgotten = (dataDir: string, id: string): boolean =>
   withDatabase(dataDir, db => db.prepare<[string]>('SELECT 1 FROM accounts WHERE id = ?').get(id)) === undefined
 
-describe('an account that is deleted', () => {
-  test('can do nothing any more, and leaves nothing behind; what others have of the same content stays', () =>
+describe('a deleted account', () => {
+  test('is unusable and leaves nothing; shared content of other accounts remains', () =>
     withEngine(async ({ engine, dataDir, account, newAccount }) => {
       const id = await newAccount()
       const { email } = await engine.accounts.get(id)
@@ -56,7 +56,7 @@ describe('an account that is deleted', () => {
       expect(rows).toEqual([])
     }))
 
-  test('gets nothing by an upload that was under way', () =>
+  test('gets no content from an upload in progress', () =>
     withEngine(async ({ engine, dataDir, newAccount }) => {
       const id = await newAccount()
       async function* slowly() {
@@ -70,7 +70,7 @@ describe('an account that is deleted', () => {
       expect(await storeSizes(dataDir)).toEqual(EMPTY)
     }))
 
-  test('by a command without a server is gone after the next start', () =>
+  test('is removed at the next start if a command deleted it', () =>
     withEngine(async test => {
       for (let i = 0; i < 60; i++) await test.engine.pins.upload(pseudoRandom(50, `${i}`), { account: test.account })
       await test.engine.stop()
@@ -83,7 +83,7 @@ describe('an account that is deleted', () => {
       expect(await storeSizes(test.dataDir)).toEqual(EMPTY)
     }))
 
-  test('by a command beside a server is gone from it after a minute', () =>
+  test('is removed within a minute if a command deleted it', () =>
     withEngine(async ({ engine, dataDir, clock, account }) => {
       await engine.pins.upload(pseudoRandom(50, 'x'), { account })
       const handle = openAccounts({ dataDir, clock })
@@ -96,8 +96,8 @@ describe('an account that is deleted', () => {
     }))
 })
 
-describe('removing an account', () => {
-  /** An account with 120 keys and as many pins, and a removal whose `fault`th step fails. */
+describe('the removal of an account', () => {
+  /** Returns a deleted account with 120 keys and 120 pins, and a removal whose step number `fault` fails. */
   async function marked() {
     const { accounts, keys } = memoryAccess()
     const rest = {
@@ -148,7 +148,7 @@ describe('removing an account', () => {
     return { accounts, pinned, clock, removal, steps: () => steps }
   }
 
-  test('goes on wherever it was broken off', async () => {
+  test('resumes after a failure at any step', async () => {
     const whole = await marked()
     const undisturbed = whole.removal(0)
     undisturbed.wake()
@@ -169,7 +169,7 @@ describe('removing an account', () => {
     }
   })
 
-  test('ends between two steps when everything stops', async () => {
+  test('stops between two steps', async () => {
     const { accounts, removal, steps } = await marked()
     const stopped = removal(0)
     stopped.wake()
@@ -178,7 +178,7 @@ describe('removing an account', () => {
     expect(await accounts.deleted(10)).toEqual(['a'])
   })
 
-  test('does nothing once it has stopped, whoever wakes it', async () => {
+  test('does nothing if woken after a stop', async () => {
     const { clock, removal, steps } = await marked()
     const stopped = removal(0)
     await stopped.stop()

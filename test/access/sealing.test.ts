@@ -12,7 +12,7 @@ import { failure, openAccess } from './support.ts'
 const PASSWORD = 'a password to remember'
 const SECRET = Buffer.from('a secret in clear 20')
 
-test('a secret is stored sealed, and opens for its own account alone', async () => {
+test('a secret is stored encrypted, and only its own account decrypts it', async () => {
   const access = openAccess()
   try {
     const [one, other] = await Promise.all(
@@ -31,7 +31,7 @@ test('a secret is stored sealed, and opens for its own account alone', async () 
   }
 })
 
-test('secrets that are stored in clear are sealed at the next start, and nothing of them is left', () =>
+test('the next start encrypts secrets in clear, and leaves no trace', () =>
   withTempDir(async dataDir => {
     const clock = new ManualClock()
     const start = () => createEngine({ dataDir, clock, passwordCost: 1_024 })

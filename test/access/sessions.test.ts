@@ -30,7 +30,7 @@ function claimsAt(now: number) {
 }
 
 describe('session tokens', () => {
-  test('say whose session they are, until they expire', async () => {
+  test('name their session and account until they expire', async () => {
     const { tokens, clock } = tokensOf(new StandingClock())
     const token = await tokens.sign(claimsAt(clock.now()))
     expect(await tokens.verify(token)).toEqual({ id: 'session', accountId: 'account' })
@@ -40,21 +40,21 @@ describe('session tokens', () => {
     expect(await tokens.verify(token)).toBeNull()
   })
 
-  test('of another node mean nothing, though the claims be the same', async () => {
+  test('are refused if another node signed them, even with equal claims', async () => {
     const [one, other] = [tokensOf(new StandingClock()), tokensOf(new StandingClock())]
     const now = one.clock.now()
     await other.tokens.sign(claimsAt(now))
     expect(await other.tokens.verify(await one.tokens.sign(claimsAt(now)))).toBeNull()
   })
 
-  test('changed anywhere are none, and nothing that is sent makes the node fail', async () => {
+  test('are refused if any character changes, and no input throws', async () => {
     const { tokens, clock } = tokensOf(new StandingClock())
     const token = await tokens.sign(claimsAt(clock.now()))
     const letters = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.'
     await fc.assert(
       fc.asyncProperty(fc.nat(token.length - 1), fc.constantFrom(...letters), async (at, letter) => {
         const changed = token.slice(0, at) + letter + token.slice(at + 1)
-        // The last letter of the signature has bits that stand for nothing.
+        // Some bits of the last character encode nothing.
         if (at === token.length - 1 || changed === token) return
         expect(await tokens.verify(changed)).toBeNull()
       }),
@@ -86,7 +86,7 @@ describe('session tokens', () => {
     ['a key that is no text', { kid: 5 }, {}],
     ['no key', { kid: undefined }, {}],
     ['an extension that we must know', { crit: ['b64'], b64: false }, {}],
-  ])('with %s are none, though rightly signed', async (_, header, claims) => {
+  ])('with %s are refused, even if correctly signed', async (_, header, claims) => {
     const { tokens, clock, store } = tokensOf(new StandingClock())
     const token = await tokens.sign(claimsAt(clock.now()))
     const [head = '', payload = ''] = token.split('.')
@@ -103,7 +103,7 @@ describe('session tokens', () => {
 })
 
 describe('signing keys', () => {
-  test('are made when first needed, and anew every 30 days; old tokens stay good', async () => {
+  test('are created on first use and every 30 days; old tokens verify', async () => {
     const { tokens, clock, store } = tokensOf(new StandingClock())
     expect(store.signingKeys).toEqual([])
     await Promise.all([1, 2, 3].map(() => tokens.sign(claimsAt(clock.now()))))
@@ -122,13 +122,13 @@ describe('signing keys', () => {
     expect(store.signingKeys.map(({ kid }) => kid)).not.toContain(first?.kid)
   })
 
-  test('hold after a restart', async () => {
+  test('verify tokens after a restart', async () => {
     const { tokens, clock, store } = tokensOf(new StandingClock())
     const token = await tokens.sign(claimsAt(clock.now()))
     expect(await tokensOf(clock, store).tokens.verify(token)).not.toBeNull()
   })
 
-  test('that cannot be stored sign nothing', async () => {
+  test('that cannot be stored sign no token', async () => {
     const store = new KeptKeys()
     store.replace = () => Promise.reject(new Error('no space'))
     const { tokens, clock } = tokensOf(new StandingClock(), store)
@@ -139,7 +139,7 @@ describe('signing keys', () => {
 describe('the secrets file', () => {
   const key = { kid: 'a', secret: 'x'.repeat(43), createdAt: 1 }
 
-  test('is for its owner alone, and replaced as a whole', () =>
+  test('is readable by its owner only, and replaced as a whole', () =>
     withTempDir(async directory => {
       const path = join(directory, 'secrets')
       const file = await SecretsFile.open(path)
@@ -152,7 +152,7 @@ describe('the secrets file', () => {
     }))
 
   test.each(['', '{}', '{"signingKeys": [{"kid": "a", "secret": "short", "createdAt": 1}]}', 'null'])(
-    'that reads %j is refused by name',
+    'that contains %j is refused with its path',
     text =>
       withTempDir(async directory => {
         const path = join(directory, 'secrets')
@@ -171,7 +171,7 @@ describe('sessions of an engine', () => {
     return (await callApi(engine, 'POST', '/auth/login', { body })).json.token
   }
 
-  test('outlive a restart, but not the secrets file; an account commands’ password ends them', () =>
+  test('survive a restart, but not a new password or secrets file', () =>
     withTempDir(async dataDir => {
       const start = () => createEngine({ ...options, dataDir })
       let engine = await start()
@@ -200,7 +200,7 @@ describe('sessions of an engine', () => {
       await engine.stop()
     }))
 
-  test('nobody signs up where that is not turned on', () =>
+  test('sign-up is refused by default', () =>
     withTempDir(async dataDir => {
       const engine = await createEngine({ ...options, dataDir })
       const body = JSON.stringify({ email: 'someone@example.org', password: PASSWORD })
@@ -210,7 +210,7 @@ describe('sessions of an engine', () => {
       await engine.stop()
     }))
 
-  test('an allowlist and the limit of failures see through proxies that are trusted, and no others', () =>
+  test('an allowlist checks the client address behind trusted proxies only', () =>
     withTempDir(async dataDir => {
       const call = async (trustedProxies: number, forwarded: string, remoteAddress = '10.0.0.1'): Promise<number> => {
         const engine = await createEngine({ ...options, dataDir, trustedProxies })
@@ -231,7 +231,7 @@ describe('sessions of an engine', () => {
     }))
 })
 
-test('a credential that is taken away while it is looked up is not remembered', async () => {
+test('a credential revoked during its lookup is not cached', async () => {
   const access = openAccess()
   try {
     const { id } = await access.accounts.create({ email: 'someone@example.org', plan: 'free' })

@@ -28,7 +28,7 @@ import { sealingWith } from '../../src/domain/sealing.ts'
 import { Database } from '../../src/storage/database.ts'
 import { WriteQueue } from '../../src/storage/write-queue.ts'
 
-/** A clock that stands until it is moved. */
+/** A clock that moves only by `advance`. */
 export class StandingClock implements Clock {
   #now = Date.parse('2030-01-01T00:00:00.000Z')
 
@@ -45,7 +45,7 @@ export class StandingClock implements Clock {
   }
 }
 
-/** A computation of passwords that says how often it was done. */
+/** scrypt that counts its calls. */
 export class CountedScrypt {
   calls = 0
 
@@ -55,7 +55,7 @@ export class CountedScrypt {
   }
 }
 
-/** Signing keys of a process. */
+/** Signing keys in memory. */
 export class KeptKeys implements SigningKeyStore {
   signingKeys: readonly StoredSigningKey[] = []
 
@@ -69,10 +69,10 @@ export class KeptKeys implements SigningKeyStore {
   }
 }
 
-/** Cheap enough for tests, and otherwise the same. */
+/** Cheap parameters for tests. */
 const QUICK = { cost: 16, blockSize: 8, parallelization: 1 }
 
-/** Everything of access over a database in a directory of its own. The caller closes it. */
+/** Opens the services of access on a temporary database. The caller closes it. */
 export function openAccess(clock = new StandingClock()) {
   const dataDir = mkdtempSync(join(tmpdir(), 'holdfast-access-'))
   const db = new Database(join(dataDir, 'holdfast.db'))
@@ -113,7 +113,7 @@ export function openAccess(clock = new StandingClock()) {
     authenticator,
     authenticate: (headers: Record<string, string>, remoteAddress?: string): Promise<Principal> =>
       authenticator.authenticate({ header: name => headers[name], remoteAddress }),
-    /** Gives an account many keys at once, as only an earlier version could. */
+    /** Inserts keys beyond the limit of the plan, as an earlier version could. */
     fillKeys(accountId: string, count: number): void {
       db.prepare<[number, string, string, string]>(`
         WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?)
@@ -134,7 +134,7 @@ export function openAccess(clock = new StandingClock()) {
 
 export type Access = ReturnType<typeof openAccess>
 
-/** What a synchronous or asynchronous piece of work throws, as its code and details. */
+/** Returns the code, message and details of the error that `work` throws. */
 export async function failure(work: () => unknown): Promise<{ code: string; message: string; details: object }> {
   try {
     await work()

@@ -5,15 +5,15 @@ import type { Clock } from '../../src/domain/clock.ts'
 import type { HoldfastError } from '../../src/domain/errors.ts'
 import { builtInPlans, type RateLimit } from '../../src/domain/plan.ts'
 
-/** Windows of one key, wherever they are kept. */
+/** Windows of one key, in any store. */
 export interface TestWindows {
-  /** Counts a request. Returns also the milliseconds until the window ends. */
+  /** Counts a request. `msLeft` are the milliseconds until the window ends. */
   take(limit: RateLimit): Promise<{ allowed: boolean; msLeft: number }>
-  /** Has time pass, in milliseconds. */
+  /** Moves the clock of the store forward. */
   pass(ms: number): Promise<void>
 }
 
-/** The windows of a key's requests. @param pass has time pass where they are kept */
+/** Returns the windows of a key's requests. @param pass moves the clock of the store forward */
 export function requestWindows(requests: RequestLimits, clock: Clock, pass: TestWindows['pass']): TestWindows {
   const plan = builtInPlans[0]
   const take: TestWindows['take'] = async limit => {
@@ -38,15 +38,15 @@ const all = async (windows: TestWindows, limits: readonly RateLimit[]): Promise<
 const endsIn = async (windows: TestWindows, limit: RateLimit, seconds: number): Promise<void> => {
   const { allowed, msLeft } = await windows.take(limit)
   expect(allowed).toBe(false)
-  // A database goes by its own clock.
+  // A database uses its own clock.
   expect(msLeft).toBeGreaterThan(seconds * 1_000 - 5_000)
   expect(msLeft).toBeLessThanOrEqual(seconds * 1_000)
 }
 
-/** What every store of windows keeps. Each rule gets a key that has none. */
+/** Rules that every store of windows keeps. Each rule gets a key without a window. */
 export const windowRules: ReadonlyArray<{ name: string; run(windows: TestWindows): Promise<void> }> = [
   {
-    name: 'a window lets so many requests through until it ends',
+    name: 'a window allows its number of requests until it ends',
     run: async windows => {
       expect(await all(windows, [TWO, TWO, TWO])).toEqual([true, true, false])
       await windows.pass(30_000)
@@ -56,11 +56,11 @@ export const windowRules: ReadonlyArray<{ name: string; run(windows: TestWindows
     },
   },
   {
-    name: 'a limit of none lets nothing through',
+    name: 'a limit of 0 allows no request',
     run: async windows => expect(await all(windows, [{ ...TWO, requests: 0 }, TWO])).toEqual([false, true]),
   },
   {
-    name: 'a limit that is raised lets more through at once, and one that is lowered no more',
+    name: 'a raised limit allows more requests at once, a lowered one none',
     run: async windows => {
       const four = { ...TWO, requests: 4 }
       expect(await all(windows, [TWO, TWO, TWO, four, four, four])).toEqual([true, true, false, true, true, false])
@@ -68,7 +68,7 @@ export const windowRules: ReadonlyArray<{ name: string; run(windows: TestWindows
     },
   },
   {
-    name: 'a limit that is raised counts what has passed, and nothing else',
+    name: 'a raised limit counts only the requests allowed before',
     run: async windows => {
       const wider = Array.from({ length: 12 }, () => ({ ...TWO, requests: 12 }))
       const allowed = await all(windows, [{ ...TWO, requests: 8 }, ...wider])
@@ -76,7 +76,7 @@ export const windowRules: ReadonlyArray<{ name: string; run(windows: TestWindows
     },
   },
   {
-    name: 'a window ends when its client was told, also if its limit becomes longer',
+    name: 'a window keeps its end when its limit becomes longer',
     run: async windows => {
       const long = { ...TWO, windowSeconds: 3_600 }
       expect(await all(windows, [TWO, TWO])).toEqual([true, true])
@@ -87,7 +87,7 @@ export const windowRules: ReadonlyArray<{ name: string; run(windows: TestWindows
     },
   },
   {
-    name: 'a window that ends later than a new one would is over',
+    name: 'a window longer than its new limit is replaced',
     run: async windows => {
       const long = { ...TWO, windowSeconds: 3_600 }
       expect(await all(windows, [long, long, long])).toEqual([true, true, false])

@@ -24,10 +24,10 @@ test.each([['10.0.0.1'], ['127.0.0.1'], ['169.254.169.254'], ['::1'], ['fd00::1'
     const sender = openWebhookSender({ allowPrivate: false, lookup: publicLookup(namesOf(addresses)) })
     try {
       const url = receiver.url.replace('127.0.0.1', 'hook.test')
-      const refusal = { code: 'UNAVAILABLE', message: 'the address could not be reached' }
+      const refusal = { code: 'UNAVAILABLE', message: 'the receiver could not be reached' }
       await expect(sender.send(posted(url))).rejects.toMatchObject(refusal)
       await expect(sender.send(posted(receiver.url))).rejects.toMatchObject(refusal)
-      expect(receiver.told).toEqual([])
+      expect(receiver.received).toEqual([])
     } finally {
       await sender.close()
     }
@@ -51,7 +51,7 @@ test('an answer is its status, and an unreachable address is an error', async ()
     expect(await sender.send(posted(receiver.url))).toBe(202)
     const { url } = receiver
     await receiver[Symbol.asyncDispose]()
-    const refusal = { code: 'UNAVAILABLE', message: 'the address could not be reached' }
+    const refusal = { code: 'UNAVAILABLE', message: 'the receiver could not be reached' }
     await expect(sender.send(posted(url))).rejects.toMatchObject(refusal)
   } finally {
     await sender.close()

@@ -1,21 +1,21 @@
 import { once } from 'node:events'
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http'
 
-/** What a receiver was told. */
-export interface Told {
+/** A request to a receiver. */
+export interface Received {
   headers: IncomingHttpHeaders
   body: string
 }
 
-/** A server that is told of records, and answers as the test says. */
+/** A server that records webhook requests, and answers with `answer`. */
 export class Receiver implements AsyncDisposable {
-  readonly told: Told[] = []
+  readonly received: Received[] = []
   answer: (response: ServerResponse) => void = response => response.writeHead(204).end()
   readonly #server = createServer((request, response) => {
     const parts: Buffer[] = []
     request.on('data', (part: Buffer) => parts.push(part))
     request.on('end', () => {
-      this.told.push({ headers: request.headers, body: Buffer.concat(parts).toString() })
+      this.received.push({ headers: request.headers, body: Buffer.concat(parts).toString() })
       this.answer(response)
     })
   })
@@ -28,12 +28,12 @@ export class Receiver implements AsyncDisposable {
 
   get url(): string {
     const address = this.#server.address()
-    return typeof address === 'object' && address !== null ? `http://127.0.0.1:${address.port}/told` : ''
+    return typeof address === 'object' && address !== null ? `http://127.0.0.1:${address.port}/hook` : ''
   }
 
-  /** Of each delivery, in the order in which they came. */
+  /** Parsed bodies of all requests, in order of arrival. */
   get events(): Array<{ id: string; event: string; at: string; from: string | null; record: Record<string, unknown> }> {
-    return this.told.map(({ body }) => JSON.parse(body))
+    return this.received.map(({ body }) => JSON.parse(body))
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -14,13 +14,13 @@ interface World {
   clock: ManualClock
   dataDir: string
   restart(): Promise<void>
-  /** A further account. */
+  /** Creates an account. */
   actor(name: string): Promise<Actor>
 }
 
 interface Actor {
   account: string
-  /** Has an address told. Returns the webhook. */
+  /** Creates a webhook. */
   hook(url: string): Promise<{ id: string; secret: string }>
   log(id: string): Promise<Array<Record<string, unknown>>>
   upload(content: string): Promise<string>
@@ -66,24 +66,24 @@ function withWorld(run: (world: World) => Promise<void>): Promise<void> {
   })
 }
 
-const told = (receiver: Receiver) => expect.poll(() => receiver.events.map(({ event }) => event))
+const eventsOf = (receiver: Receiver) => expect.poll(() => receiver.events.map(({ event }) => event))
 
 describe('a webhook', () => {
-  test('is told of each transition once, signed by a secret that lies sealed', async () => {
+  test('receives each event once, signed with a secret that is stored encrypted', async () => {
     await withWorld(async world => {
       await using receiver = await new Receiver().start()
       const one = await world.actor('one')
       const two = await world.actor('two')
       const { id, secret } = await one.hook(receiver.url)
-      const cid = await one.upload('told')
-      await two.upload('not told')
-      await told(receiver).toEqual(['pin:created'])
+      const cid = await one.upload('sent')
+      await two.upload('not sent')
+      await eventsOf(receiver).toEqual(['pin:created'])
       await world.engine.pins.remove({ account: one.account, cid })
-      await told(receiver).toEqual(['pin:created', 'pin:removed'])
+      await eventsOf(receiver).toEqual(['pin:created', 'pin:removed'])
       const [created] = receiver.events
       expect(created).toMatchObject({ from: null, at: '2030-01-01T00:00:00.000Z' })
       expect(created?.record).toMatchObject({ cid, clusterId: 'cl0-global', status: 'pinned', expiresAt: null })
-      for (const { headers, body } of receiver.told) {
+      for (const { headers, body } of receiver.received) {
         const [, seconds = '', mac] = /^t=(\d+),v1=([0-9a-f]{64})$/.exec(String(headers['holdfast-signature'])) ?? []
         expect(mac).toBe(createHmac('sha256', secret).update(`${seconds}.${body}`).digest('hex'))
         expect(Number(seconds)).toBe(Math.floor(world.clock.now() / 1_000))
@@ -98,62 +98,62 @@ describe('a webhook', () => {
     })
   })
 
-  test('is told again, the same, until it has said 2xx, over a restart, too; the log says why it was not', async () => {
+  test('receives the same body again until it answers 2xx', async () => {
     await withWorld(async world => {
       await using receiver = await new Receiver().start()
       const one = await world.actor('one')
       const { id } = await one.hook(receiver.url)
       receiver.answer = response => response.writeHead(500).end()
-      await one.upload('told')
-      await expect.poll(async () => (await one.log(id))[0]?.lastError).toBe('the address answered 500')
+      await one.upload('sent')
+      await expect.poll(async () => (await one.log(id))[0]?.lastError).toBe('the receiver answered 500')
       expect((await one.log(id))[0]).toMatchObject({ state: 'waiting', attempts: 1, lastStatus: 500 })
       await world.restart()
-      expect(receiver.told.length).toBe(1)
+      expect(receiver.received.length).toBe(1)
       receiver.answer = response => response.writeHead(200).end('{}')
       world.clock.advance(10_000)
       await expect.poll(async () => (await one.log(id))[0]?.state).toBe('delivered')
-      expect(receiver.told.length).toBe(2)
-      expect(receiver.told[1]?.body).toBe(receiver.told[0]?.body)
-      const ids = receiver.told.map(({ headers }) => headers['holdfast-delivery'])
+      expect(receiver.received.length).toBe(2)
+      expect(receiver.received[1]?.body).toBe(receiver.received[0]?.body)
+      const ids = receiver.received.map(({ headers }) => headers['holdfast-delivery'])
       expect(ids).toEqual([expect.stringMatching(/^\d+$/), ids[0]])
     })
   })
 
-  test('is given up after about a day', async () => {
+  test('gets no more attempts after about a day', async () => {
     await withWorld(async world => {
       await using receiver = await new Receiver().start()
       const one = await world.actor('one')
       const { id } = await one.hook(receiver.url)
       receiver.answer = response => response.writeHead(404).end()
       const since = world.clock.now()
-      await one.upload('told')
+      await one.upload('sent')
       for (let attempts = 1; attempts <= 16; attempts++) {
         await expect.poll(async () => (await one.log(id))[0]?.attempts).toBe(attempts)
         await expect.poll(async () => (await one.log(id))[0]?.lastAttemptAt).toBe(iso(world.clock.now()))
         const next = (await one.log(id))[0]?.nextAttemptAt
         if (typeof next === 'string') world.clock.advance(Date.parse(next) - world.clock.now())
       }
-      expect((await one.log(id))[0]).toMatchObject({ state: 'failed', lastError: 'the address answered 404' })
+      expect((await one.log(id))[0]).toMatchObject({ state: 'failed', lastError: 'the receiver answered 404' })
       expect(world.clock.now() - since).toBeGreaterThan(24 * 3_600_000)
       expect(world.clock.now() - since).toBeLessThan(36 * 3_600_000)
     })
   })
 
-  test('that redirects is not followed', async () => {
+  test('that redirects fails, and the redirect is not followed', async () => {
     await withWorld(async world => {
-      await using elsewhere = await new Receiver().start()
+      await using target = await new Receiver().start()
       await using receiver = await new Receiver().start()
       const one = await world.actor('one')
       const { id } = await one.hook(receiver.url)
-      receiver.answer = response => response.writeHead(307, { location: elsewhere.url }).end()
-      await one.upload('told')
-      const problem = 'the address answered 307, and redirects are not followed'
+      receiver.answer = response => response.writeHead(307, { location: target.url }).end()
+      await one.upload('sent')
+      const problem = 'the receiver answered 307: redirects are not followed'
       await expect.poll(async () => (await one.log(id))[0]?.lastError).toBe(problem)
-      expect(elsewhere.told).toEqual([])
+      expect(target.received).toEqual([])
     })
   })
 
-  test('that hangs holds up no other, and is tried again', async () => {
+  test('that hangs delays no other account, and is retried', async () => {
     await withWorld(async world => {
       await using hanging = await new Receiver().start()
       await using receiver = await new Receiver().start()
@@ -162,23 +162,23 @@ describe('a webhook', () => {
       const two = await world.actor('two')
       const { id } = await one.hook(hanging.url)
       await two.hook(receiver.url)
-      for (let i = 0; i < 70; i++) await one.upload(`held up ${i}`)
-      await two.upload('told')
-      await told(receiver).toEqual(['pin:created'])
-      expect(hanging.told.length).toBeLessThanOrEqual(2)
+      for (let i = 0; i < 70; i++) await one.upload(`queued ${i}`)
+      await two.upload('sent')
+      await eventsOf(receiver).toEqual(['pin:created'])
+      expect(hanging.received.length).toBeLessThanOrEqual(2)
       world.clock.advance(10_000)
-      const late = 'the address did not answer in time'
+      const late = 'the receiver did not answer in time'
       await expect.poll(async () => (await one.log(id)).filter(({ lastError }) => lastError === late).length).toBe(2)
     })
   })
 
-  test('is forgotten with what it has still to tell, when its account is removed', async () => {
+  test('is removed with its deliveries when its account is deleted', async () => {
     await withWorld(async world => {
       await using receiver = await new Receiver().start()
       receiver.answer = response => response.writeHead(500).end()
       const one = await world.actor('one')
       const { id } = await one.hook(receiver.url)
-      await one.upload('told')
+      await one.upload('sent')
       await expect.poll(async () => (await one.log(id))[0]?.attempts).toBe(1)
       const left = (table: string): number =>
         withDatabase(world.dataDir, db => {
@@ -189,7 +189,7 @@ describe('a webhook', () => {
       await expect.poll(() => [left('webhooks'), left('deliveries')]).toEqual([0, 0])
       world.clock.advance(3_600_000)
       await world.restart()
-      expect(receiver.told.length).toBe(1)
+      expect(receiver.received.length).toBe(1)
     })
   })
 })

@@ -19,13 +19,13 @@ export interface AccountServiceOptions {
   random?: RandomBytes
 }
 
-/** The address of the first owner, kept free for it. */
+/** Email of the first owner. No other account can take it. */
 const OWNER_EMAIL = 'owner@localhost'
 const MAX_EMAIL = 254
 const MAX_NAME = 255
 const ROWS_AT_ONCE = 1_000
 
-/** The accounts of a catalogue. */
+/** Accounts, stored in the catalogue. */
 export class AccountService implements Accounts {
   readonly #store: AccountStore
   readonly #hasher: PasswordHasher
@@ -33,7 +33,7 @@ export class AccountService implements Accounts {
   readonly #cache: CredentialCache
   readonly #clock: Clock
   readonly #random: RandomBytes
-  readonly #deletions: Array<() => void> = []
+  readonly #deletionListeners: Array<() => void> = []
 
   constructor(options: AccountServiceOptions) {
     this.#store = options.store
@@ -44,9 +44,9 @@ export class AccountService implements Accounts {
     this.#random = options.random ?? systemRandom
   }
 
-  /** Calls `told` whenever an account has been marked deleted, so that its content can be removed. */
-  whenDeleted(told: () => void): void {
-    this.#deletions.push(told)
+  /** Calls `listener` after each deletion, to start the removal of the account's content. */
+  whenDeleted(listener: () => void): void {
+    this.#deletionListeners.push(listener)
   }
 
   async create(input: NewAccount): Promise<Account> {
@@ -127,7 +127,7 @@ export class AccountService implements Accounts {
     this.#cache.clear()
     if (outcome === 'no_account') throw notFound(id)
     if (outcome === 'last_owner') throw lastOwner()
-    for (const told of this.#deletions) told()
+    for (const listener of this.#deletionListeners) listener()
   }
 
   async setProfile(id: string, changes: { email?: string | undefined; name?: string | undefined }): Promise<Account> {
@@ -143,9 +143,9 @@ export class AccountService implements Accounts {
     { keep = null, field = 'password' }: { keep?: string | null; field?: string } = {},
   ): Promise<void> {
     const hash = await this.#hash(password, field)
-    const isThere = await this.#store.setPassword(id, hash, keep)
+    const exists = await this.#store.setPassword(id, hash, keep)
     this.#cache.clear()
-    if (!isThere) throw notFound(id)
+    if (!exists) throw notFound(id)
   }
 
   async #hash(password: string, field: string): Promise<string> {
@@ -163,13 +163,13 @@ export class AccountService implements Accounts {
   }
 }
 
-/** @throws HoldfastError `CONFLICT` for the address that is kept for the first owner. */
+/** @throws HoldfastError `CONFLICT` for the email of the first owner */
 function checkUnreserved(email: string, role: Account['role']): void {
   if (role !== 'owner' && email.toLowerCase() === OWNER_EMAIL) throw emailTaken(email)
 }
 
 function emailTaken(email: string): HoldfastError {
-  return new HoldfastError('CONFLICT', `email: there is already an account for ${email}`)
+  return new HoldfastError('CONFLICT', `email ${email} is in use by another account`)
 }
 
 function lastOwner(): HoldfastError {
@@ -186,10 +186,7 @@ function parseEmail(value: string): string {
 function parseDisplayName(value: string | null | undefined): string | null {
   const name = value?.trim() ?? ''
   if (name.length > MAX_NAME || /\p{Cc}/u.test(name)) {
-    throw new HoldfastError(
-      'VALIDATION',
-      `name must be at most ${MAX_NAME} characters, none of them a control character`,
-    )
+    throw new HoldfastError('VALIDATION', `name must have at most ${MAX_NAME} characters and no control characters`)
   }
   return name === '' ? null : name
 }

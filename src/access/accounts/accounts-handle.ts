@@ -9,63 +9,68 @@ import type { Account } from '../principal.ts'
 import type { SecondFactorSetup } from '../sign-in/second-factor-check.ts'
 import type { Accounts } from './accounts.ts'
 
-/** The sessions that accounts have, to be looked at and ended. */
+/** Lists and ends sessions of accounts. */
 export interface Sessions {
-  /** Those of an account that have not ended, oldest first. */
+  /** Lists the live sessions of an account, oldest first. */
   list(account: string, request: PageRequest): Promise<Page<Session>>
-  /** Ends one at once. @throws HoldfastError `NOT_FOUND` unless the account has it. */
+  /** Ends a session at once. @throws HoldfastError `NOT_FOUND` unless the account has it */
   end(account: string, id: string): Promise<void>
-  /** Ends all of an account, but the one with the id `keep`, at once. Returns how many. */
+  /** Ends all sessions of an account at once, except the session `keep`. Returns their number. */
   endAll(account: string, keep?: string | null): Promise<number>
 }
 
-/** The second factor of accounts: codes by time, and recovery codes for whoever has lost their source. */
+/** The second factor of accounts: time-based codes, and recovery codes for users without their authenticator. */
 export interface SecondFactors {
-  /** Whether every login of the account, by its id, asks for a code. */
+  /** Checks whether logins of an account need a code. */
   isEnabled(account: string): Promise<boolean>
-  /** Makes a secret, which counts once {@link SecondFactors.enable} has seen a code of it. @throws HoldfastError `CONFLICT` */
+  /**
+   * Stores a new secret. It takes effect when {@link SecondFactors.enable} receives a code of it.
+   *
+   * @throws HoldfastError `CONFLICT` if the second factor is on, `NOT_FOUND` without such an account
+   */
   begin(account: Account): Promise<SecondFactorSetup>
   /**
-   * Asks for a code at every login from now on. Returns the recovery codes, which are never to be had again.
+   * Requires a code at every further login. Returns the recovery codes, which cannot be read again.
    *
-   * @throws HoldfastError `CONFLICT` unless it is being set up, `2fa_required`, `2fa_invalid`, or `RATE_LIMIT`.
+   * @throws HoldfastError `CONFLICT` without {@link SecondFactors.begin} or if it is on, `2fa_required`, `2fa_invalid`,
+   * `RATE_LIMIT`
    */
   enable(account: string, code: string | undefined): Promise<string[]>
-  /** Asks for no code any more. Returns whether one was asked for. */
+  /** Turns the second factor off. Returns whether it was on. */
   disable(account: string): Promise<boolean>
 }
 
-/** Which accounts to open. */
+/** Options to open the accounts of a data directory. */
 export interface AccountsOptions {
-  /** The data directory of an engine, which may be running; created if missing. */
+  /** Data directory of an engine, which may be running. Created if missing. */
   dataDir: string
-  /** That of the engine: it says which plans there are. */
+  /** Configuration of the engine, which defines the plans. */
   config?: EngineConfig
-  /** Kinds of systems that clusters of the configuration name. Default: none. */
+  /** Kinds of backends of the configured clusters. Default: none. */
   adapters?: readonly BackendKind[]
-  /** Default: the system's. */
+  /** Default: the system clock. */
   clock?: Clock
 }
 
-/** Which accounts to open, wherever they are kept. */
+/** Options to open the accounts of a data directory or a database. */
 export interface ConnectOptions extends AccountsOptions {
-  /** The database system of a configuration with `database`: `postgres` of `holdfast/postgres`. Default: none. */
+  /** Catalogue of a configuration with `database`: `postgres` of `holdfast/postgres`. Default: none. */
   catalogue?: CatalogueAdapter
 }
 
-/** The accounts, keys, sessions and second factors of a data directory, without its engine. */
+/** Accounts, keys, sessions and second factors of a data directory, without its engine. */
 export interface AccountsHandle {
   accounts: Accounts
   /** The API keys of all accounts. */
   keys: Keys
   secondFactor: SecondFactors
   sessions: Sessions
-  /** To be called once everything asked for is done. */
+  /** Call it after all other calls have resolved. */
   close(): void
 }
 
-/** As an {@link AccountsHandle}, of accounts that may be kept elsewhere. */
+/** An {@link AccountsHandle} for accounts in a data directory or a database. */
 export interface ConnectedAccounts extends Omit<AccountsHandle, 'close'> {
-  /** To be called once everything asked for is done. */
+  /** Call it after all other calls have resolved. */
   close(): Promise<void>
 }

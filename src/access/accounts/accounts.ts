@@ -1,72 +1,72 @@
 import type { Account } from '../principal.ts'
 
-/** An account to be made. */
+/** Fields of a new account. */
 export interface NewAccount {
-  /** Unique on the node, upper and lower case being the same. */
+  /** Unique on the node, regardless of case. */
   email: string
-  /** Name of a plan, a built-in or a configured one. */
+  /** Name of a built-in or configured plan. */
   plan: string
   /** Display name. Default none. */
   name?: string | null
-  /** Without one there is no signing in, only keys. */
+  /** Without a password the account cannot sign in, and uses keys only. */
   password?: string
   /** Default `user`. */
   role?: Account['role']
 }
 
-/** Accounts: who may sign in and have keys, and on which plan. Every change is durable when its promise resolves. */
+/** Accounts and their plans. Every change is durable when its promise resolves. */
 export interface Accounts {
   /**
-   * Makes an account.
+   * Creates an account.
    *
-   * @throws HoldfastError `VALIDATION` for an unknown plan, which names the known ones, or a malformed email, name or
-   * password; `CONFLICT` if the email is taken, upper and lower case being the same.
+   * @throws HoldfastError `VALIDATION` for an unknown plan or an invalid email, name or password; `CONFLICT` if another
+   * account has the email
    */
   create(input: NewAccount): Promise<Account>
-  /** The first owner: the one who runs the node. Created on the plan `unlimited` if there is none yet. */
+  /** Returns the first owner, the operator of the node. Creates it on the plan `unlimited` if there is none. */
   ensureOwner(): Promise<{ account: Account; created: boolean }>
-  /** An account by its id. @throws HoldfastError `NOT_FOUND` */
+  /** Returns an account by its id. @throws HoldfastError `NOT_FOUND` */
   get(id: string): Promise<Account>
-  /** By id, or by email in upper or lower case. Undefined if there is none. */
+  /** Returns an account by its id, or by its email regardless of case. */
   find(idOrEmail: string): Promise<Account | undefined>
-  /** All of them, oldest first. Where there may be many, {@link Accounts.pages} does not have them in memory at once. */
+  /** Lists all accounts, oldest first. For many accounts use {@link Accounts.pages}, which needs less memory. */
   list(): Promise<Account[]>
-  /** All of them, oldest first, a thousand at a time. */
+  /** Lists all accounts, oldest first, in pages of a thousand. */
   pages(): AsyncIterable<Account[]>
-  /** Some of the list, from the `offset`th on, and how many accounts there are. */
+  /** Lists `limit` accounts from the position `offset`, oldest first, and counts all. */
   page(offset: number, limit: number): Promise<{ accounts: Account[]; total: number }>
-  /** Puts an account on a plan. @throws HoldfastError `VALIDATION` for an unknown plan, `NOT_FOUND` for an unknown id */
+  /** Sets the plan. @throws HoldfastError `VALIDATION` for an unknown plan, `NOT_FOUND` for an unknown account */
   setPlan(id: string, plan: string): Promise<Account>
   /**
-   * Sets where requests go that name no cluster; null for the engine's default.
+   * Sets the cluster for requests that name none; null means the engine's default.
    *
-   * @throws HoldfastError `CLUSTER_NOT_ALLOWED` for a cluster that the account's plan does not allow, `NOT_FOUND`.
+   * @throws HoldfastError `CLUSTER_NOT_ALLOWED` if the plan does not allow the cluster, `NOT_FOUND`
    */
   setDefaultCluster(id: string, cluster: string | null): Promise<Account>
   /**
-   * A disabled account keeps its content; its keys and sessions are refused with `account_disabled` from then on.
+   * Disables or enables an account. A disabled account keeps its content. Its requests fail with `account_disabled`.
    *
-   * @throws HoldfastError `NOT_FOUND`, `CONFLICT` for the last owner that is not disabled.
+   * @throws HoldfastError `NOT_FOUND`, `CONFLICT` for the last enabled owner
    */
   setDisabled(id: string, disabled: boolean): Promise<Account>
   /**
-   * Changes what is given of an account's email and name; an empty name is none.
+   * Changes the email, the name or both. An empty name removes the name.
    *
-   * @throws HoldfastError `VALIDATION` naming the field, `CONFLICT` if the email is taken, `NOT_FOUND`.
+   * @throws HoldfastError `VALIDATION` naming the field, `CONFLICT` if another account has the email, `NOT_FOUND`
    */
   setProfile(id: string, changes: { email?: string | undefined; name?: string | undefined }): Promise<Account>
   /**
-   * Gives an account a password, its first or another, and ends its sessions but the one with the id `keep`.
+   * Sets the password, and ends all sessions of the account except the session `keep`.
    *
-   * @param options `field` is what an error calls the password; default `password`
-   * @throws HoldfastError `VALIDATION` for a password that will not do, `NOT_FOUND`.
+   * @param options `field` is the name of the password in errors; default `password`
+   * @throws HoldfastError `VALIDATION` for an invalid password, `NOT_FOUND`
    */
   setPassword(id: string, password: string, options?: { keep?: string | null; field?: string }): Promise<void>
   /**
-   * Deletes an account. It cannot be used any more when this resolves, and its email is free; keys, sessions and pins
-   * are removed in the background, by an engine on the data directory, and after a restart at the latest.
+   * Deletes an account. When the promise resolves, the account is unusable and its email is free. A running engine then
+   * removes keys, sessions and pins in the background; otherwise the next start does.
    *
-   * @throws HoldfastError `NOT_FOUND`, `CONFLICT` for the last owner that is not disabled.
+   * @throws HoldfastError `NOT_FOUND`, `CONFLICT` for the last enabled owner
    */
   delete(id: string): Promise<void>
 }

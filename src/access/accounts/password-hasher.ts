@@ -2,17 +2,17 @@ import { type BinaryLike, randomBytes, type ScryptOptions, scrypt, timingSafeEqu
 import { Semaphore } from '../../concurrency/semaphore.ts'
 import { HoldfastError } from '../../domain/errors.ts'
 
-/** Passwords as they are stored: slow to compute, so that whoever gets hold of one cannot try out many. */
+/** Hashes passwords. Hashing is slow, so a leaked hash does not reveal its password by guessing. */
 export interface PasswordHasher {
-  /** What to store; it names the parameters it was made with. */
+  /** Returns the hash to store, which contains its parameters. */
   hash(password: string): Promise<string>
-  /** Whether it is the password of that hash. For null, nobody's, the same work is done and the answer is no. */
+  /** Checks a password against a stored hash. For null does the same work and returns false. */
   verify(password: string, stored: string | null): Promise<boolean>
-  /** Whether it was made with the parameters that new hashes get. */
+  /** Checks whether a hash has the parameters of new hashes. */
   isCurrent(stored: string): boolean
 }
 
-/** Of RFC 7914: memory is 128 × `cost` × `blockSize` bytes. */
+/** Parameters of RFC 7914. A hash needs 128 × `cost` × `blockSize` bytes of memory. */
 export interface ScryptParameters {
   /** A power of two. */
   cost: number
@@ -20,7 +20,7 @@ export interface ScryptParameters {
   parallelization: number
 }
 
-/** The computation itself, as a port, so that tests can count it. */
+/** Computes scrypt. A port, so tests can count the calls. */
 export type DeriveKey = (
   password: BinaryLike,
   salt: Uint8Array,
@@ -28,13 +28,13 @@ export type DeriveKey = (
   options: ScryptOptions,
 ) => Promise<Buffer>
 
-/** 32 MiB and some 60 ms. */
+/** 32 MiB and about 60 ms per hash. */
 const DEFAULT_PARAMETERS: ScryptParameters = { cost: 2 ** 15, blockSize: 8, parallelization: 1 }
 const SALT_BYTES = 16
 const HASH_BYTES = 32
-/** Each takes a thread of the pool and its memory. */
+/** Hashes computed at once. Each takes a thread of the pool, and its memory. */
 const AT_ONCE = 2
-/** More would have clients wait for seconds. */
+/** Longest queue. More clients would wait for seconds. */
 const MOST_WAITING = 100
 const RETRY_SECONDS = 5
 
@@ -49,12 +49,12 @@ interface ParsedHash {
   hash: Buffer
 }
 
-/** Passwords by scrypt, in the thread pool. Every call may end with `UNAVAILABLE` if too many wait already. */
+/** Hashes passwords with scrypt in the thread pool. `hash` and `verify` throw `UNAVAILABLE` if the queue is full. */
 export class ScryptHasher implements PasswordHasher {
   readonly #parameters: ScryptParameters
   readonly #derive: DeriveKey
   readonly #gate = new Semaphore(AT_ONCE)
-  /** Stands in for the hash of those who have none. */
+  /** Hash to compare with if there is no stored hash. */
   readonly #decoy: ParsedHash
   #waiting = 0
 
@@ -88,16 +88,16 @@ export class ScryptHasher implements PasswordHasher {
 
   async #compute(password: string, salt: Buffer, parameters: ScryptParameters): Promise<Buffer> {
     if (this.#waiting >= MOST_WAITING) {
-      throw new HoldfastError('UNAVAILABLE', 'too many are signing in at once, try again', {
+      throw new HoldfastError('UNAVAILABLE', 'too many sign-ins at once, try again', {
         details: { retryAfter: RETRY_SECONDS },
       })
     }
     const { cost, blockSize, parallelization } = parameters
-    // Twice what the formula says: the limit is meant for parameters from outside.
+    // Twice the memory of the formula. Node's limit protects against untrusted parameters, which these are not.
     const options = { cost, blockSize, parallelization, maxmem: 256 * cost * blockSize }
     this.#waiting++
     try {
-      // The same letters typed on another keyboard may come as other code points.
+      // Keyboards may send different code points for the same letter.
       return await this.#gate.hold(1, () => this.#derive(password.normalize('NFKC'), salt, HASH_BYTES, options))
     } finally {
       this.#waiting--

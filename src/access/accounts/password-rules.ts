@@ -4,9 +4,9 @@ const MIN_LENGTH = 8
 const MAX_LENGTH = 1_024
 
 /**
- * A password as a client may choose it: long enough, and otherwise whatever one likes.
+ * Checks the length of a password, its only rule: 8 to 1,024 characters.
  *
- * @throws HoldfastError `VALIDATION` naming `field`.
+ * @throws HoldfastError `VALIDATION` naming `field`
  */
 export function checkNewPassword(password: string, field = 'password'): void {
   const length = [...password].length

@@ -12,15 +12,15 @@ export interface PasswordServiceOptions {
   store: AccountStore
   accounts: AccountService
   hasher: PasswordHasher
-  /** Wrong passwords, by account. */
+  /** Counts wrong passwords by account. */
   attempts: AttemptStore
   clock: Clock
 }
 
-/** Whoever has got hold of a session must not find out the password by it. */
+/** Prevents the holder of a stolen session from guessing the password. */
 const WRONG_PASSWORDS: RateLimit = { requests: 10, windowSeconds: 15 * 60 }
 
-/** The passwords of those who are signed in. */
+/** Checks and changes passwords of signed-in accounts. */
 export class PasswordService {
   readonly #store: AccountStore
   readonly #accounts: AccountService
@@ -35,9 +35,9 @@ export class PasswordService {
   }
 
   /**
-   * Gives the account of a session another password, and ends its other sessions.
+   * Changes the password, and ends all other sessions of the account.
    *
-   * @throws HoldfastError `VALIDATION` naming the field that is wrong, `RATE_LIMIT`.
+   * @throws HoldfastError `VALIDATION` naming the field, `RATE_LIMIT`
    */
   async change(principal: Principal, input: { currentPassword: string; newPassword: string }): Promise<void> {
     const { account, credential } = principal
@@ -45,7 +45,7 @@ export class PasswordService {
     await this.#accounts.setPassword(account.id, input.newPassword, { field: 'newPassword', keep: credential.id })
   }
 
-  /** @throws HoldfastError `VALIDATION` naming `field` unless it is the account's password, `RATE_LIMIT`. */
+  /** Checks the password of an account. @throws HoldfastError `VALIDATION` naming `field`, `RATE_LIMIT` */
   async confirm(accountId: string, password: string, field: string): Promise<void> {
     const refusal = await this.#attempts.take(accountId)
     if (refusal !== null) throw refusal

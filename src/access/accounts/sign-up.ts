@@ -9,36 +9,36 @@ import type { AccountService } from './account-service.ts'
 
 export interface SignUpSettings {
   enabled: boolean
-  /** Of the new accounts. */
+  /** Plan of new accounts. */
   plan: string
 }
 
-/** Of one address. */
+/** New accounts from one address. */
 const SIGN_UPS: RateLimit = { requests: 10, windowSeconds: 60 * 60 }
 
-/** Accounts that people make for themselves, if the operator wants that. */
+/** Sign-up, which the operator can turn on. */
 export class SignUp {
   readonly #accounts: AccountService
   readonly #settings: SignUpSettings
   readonly #attempts: AttemptLimits
 
-  /** @param attempts new accounts, by address */
+  /** @param attempts counts new accounts by address */
   constructor(accounts: AccountService, settings: SignUpSettings, clock: Clock, attempts: AttemptStore) {
     this.#accounts = accounts
     this.#settings = settings
-    this.#attempts = new AttemptLimits({ store: attempts, clock, limit: SIGN_UPS, what: 'new accounts' })
+    this.#attempts = new AttemptLimits({ store: attempts, clock, limit: SIGN_UPS, label: 'new accounts' })
   }
 
   /**
-   * @throws HoldfastError `NOT_OFFERED` unless it is turned on, `VALIDATION` naming the field, `CONFLICT` if the
-   * email is taken, `RATE_LIMIT` for an address that has made many.
+   * @throws HoldfastError `NOT_OFFERED` if sign-up is off, `VALIDATION` naming the field, `CONFLICT` if another account
+   * has the email, `RATE_LIMIT` after too many from the address
    */
   async signUp(
     input: { email: string; password: string; name?: string | undefined },
     remoteAddress: string | undefined,
   ): Promise<Account> {
     const { enabled, plan } = this.#settings
-    if (!enabled) throw new HoldfastError('NOT_OFFERED', 'accounts of this node are made by its operator')
+    if (!enabled) throw new HoldfastError('NOT_OFFERED', 'sign-up is off: ask the operator of this node for an account')
     const refusal = remoteAddress === undefined ? null : await this.#attempts.take(clientOf(remoteAddress))
     if (refusal !== null) throw refusal
     const { email, password, name = null } = input

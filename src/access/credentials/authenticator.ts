@@ -8,12 +8,12 @@ import type { Principal } from '../principal.ts'
 import type { CredentialCache, KnownCredential } from './credential-cache.ts'
 import type { CredentialVerifier } from './credential-verifier.ts'
 
-/** Keys have 1,024 characters at most, and session tokens fewer; what is longer is neither. */
+/** Longer than any credential: keys have at most 1,024 characters, session tokens fewer. */
 const LONGEST_HEADER = 2_048
 
-/** The part of a request that says who is asking. */
+/** The part of a request that identifies its caller. */
 export interface AuthenticationRequest {
-  /** A header by lower-case name. */
+  /** Returns a header by its lower-case name. */
   header(name: string): string | undefined
   readonly remoteAddress: string | undefined
 }
@@ -27,7 +27,7 @@ export interface AuthenticatorOptions {
   verifiers: readonly CredentialVerifier[]
 }
 
-/** Finds out who is asking, by the `Authorization` or the `X-API-Key` header; either may carry any credential. */
+/** Authenticates requests by `Authorization` or `X-API-Key`. Either header may carry any kind of credential. */
 export class Authenticator {
   readonly #accounts: Pick<AccountStore, 'get'>
   readonly #plans: PlanCatalogue
@@ -44,9 +44,9 @@ export class Authenticator {
   }
 
   /**
-   * The first header with a valid credential decides.
+   * Returns the principal of the first header with a valid credential.
    *
-   * @throws HoldfastError `INVALID_API_KEY` if there is none, `account_disabled`, or `IP_NOT_ALLOWED`.
+   * @throws HoldfastError `INVALID_API_KEY` without a valid credential, `account_disabled`, or `IP_NOT_ALLOWED`
    */
   async authenticate(request: AuthenticationRequest): Promise<Principal> {
     const secrets = [bearerToken(textOf(request, 'authorization')), textOf(request, 'x-api-key')]
@@ -60,7 +60,7 @@ export class Authenticator {
       'INVALID_API_KEY',
       given
         ? 'the API key or token is not valid'
-        : 'a credential is needed: send Authorization: Bearer <key>, or X-API-Key: <key>',
+        : 'this needs a credential: send Authorization: Bearer <key>, or X-API-Key: <key>',
     )
   }
 
@@ -85,14 +85,14 @@ export class Authenticator {
     const { account, credential, allowedFrom } = known
     if (account.disabled) throw new HoldfastError('account_disabled', 'this account is disabled')
     if (allowedFrom !== null && (remoteAddress === undefined || !allowedFrom.has(remoteAddress))) {
-      throw new HoldfastError('IP_NOT_ALLOWED', 'this API key may not be used from your address')
+      throw new HoldfastError('IP_NOT_ALLOWED', 'this API key does not allow requests from your address')
     }
     known.used(now)
     return { account, plan: this.#plans.get(account.plan), credential }
   }
 }
 
-/** What a header says; of one that is too long its beginning as it is, which is no credential. */
+/** Returns a header without surrounding spaces. Cuts a header that is too long, which bounds the cost of hashing it. */
 function textOf(request: AuthenticationRequest, name: string): string | undefined {
   const header = request.header(name)
   if (header === undefined) return undefined

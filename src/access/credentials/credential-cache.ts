@@ -3,18 +3,18 @@ import type { Clock } from '../../domain/clock.ts'
 import type { Account } from '../principal.ts'
 import type { VerifiedCredential } from './credential-verifier.ts'
 
-/** A credential that was found good, and the account it speaks for. */
+/** A valid credential and its account. */
 export interface KnownCredential extends VerifiedCredential {
   account: Account
 }
 
 const MAX_CREDENTIALS = 10_000
-/** How late a change made by another process may be noticed. */
+/** Longest delay before a change by another process takes effect. */
 const CHECK_MS = 1_000
 
 /**
- * Credentials that need not be looked up again. All are forgotten when something about accounts or keys changes:
- * at once if it is in this process (`clear`), within a second if another one commits to the database.
+ * A cache of valid credentials. Any change of an account, key or session clears it. Changes by this process do so at
+ * once (`clear`), changes by other processes within a second.
  */
 export class CredentialCache {
   readonly #known = new LRUCache<string, KnownCredential>({ max: MAX_CREDENTIALS })
@@ -26,8 +26,8 @@ export class CredentialCache {
   #checkedAt: number
 
   /**
-   * `readVersion` returns another number once another process has committed; it is asked once in `checkMs` milliseconds
-   * at most, 0 for whenever a credential is looked for.
+   * @param readVersion returns another number after each commit of another process
+   * @param checkMs shortest time between two calls of `readVersion`; 0 calls it on each `get`
    */
   constructor(clock: Clock, readVersion: () => number, checkMs = CHECK_MS) {
     this.#clock = clock
@@ -37,18 +37,18 @@ export class CredentialCache {
     this.#checkedAt = clock.now()
   }
 
-  /** By the hash of the secret. */
+  /** Returns a credential by the hash of its secret. */
   get(hash: string): KnownCredential | undefined {
     this.#forgetIfChanged()
     return this.#known.get(hash)
   }
 
-  /** Another number once something has changed. */
+  /** Number that changes with each clearing. */
   get epoch(): number {
     return this.#epoch
   }
 
-  /** Keeps a credential that was looked up in `epoch`, unless something has changed since. */
+  /** Caches a credential read in `epoch`, unless the cache was cleared since. */
   set(hash: string, credential: KnownCredential, epoch: number): void {
     if (epoch === this.#epoch) this.#known.set(hash, credential)
   }
@@ -59,7 +59,7 @@ export class CredentialCache {
   }
 
   #forgetIfChanged(): void {
-    // Either way: a clock that was set back must not keep old credentials.
+    // A clock that was set back also triggers a check. Otherwise it would keep stale credentials.
     const now = this.#clock.now()
     if (Math.abs(now - this.#checkedAt) < this.#checkMs) return
     this.#checkedAt = now

@@ -6,23 +6,23 @@ import { hashSecret } from '../keys/api-key-secret.ts'
 import { AddressList } from '../limits/network-address.ts'
 import type { Credential } from '../principal.ts'
 
-/** A credential that is what it claims to be. Whether it may be used here and now is decided on each request. */
+/** A valid credential. Each request still checks expiry, account and address. */
 export interface VerifiedCredential {
   accountId: string
   credential: Credential
-  /** Null for anywhere. */
+  /** Null if every address may use it. */
   allowedFrom: AddressList | null
-  /** Called on each use that was let through. */
+  /** Records a use, after the request has passed all checks. */
   used(now: number): void
 }
 
-/** One kind of credential: tells its own from anything else. */
+/** Verifies credentials of one kind. */
 export interface CredentialVerifier {
-  /** Null if the secret is not, or no longer, a credential of this kind. */
+  /** Returns null if the secret is not a valid credential of this kind. */
   verify(secret: string): Promise<VerifiedCredential | null>
 }
 
-/** A last-used time is written at most this often per key: it is there to find forgotten keys. */
+/** Shortest time between two writes of a key's last use. Minutes suffice, since it only serves to find unused keys. */
 const LAST_USED_MS = 60_000
 
 export class ApiKeyVerifier implements CredentialVerifier {
@@ -50,7 +50,7 @@ export class ApiKeyVerifier implements CredentialVerifier {
         lastUsedAt = now
         this.#keys
           .noteUse(id, now)
-          .catch(error => this.#logger.warn({ err: error, key: id }, 'the last use of a key could not be noted'))
+          .catch(error => this.#logger.warn({ err: error, key: id }, 'cannot store the last use of a key'))
       },
     }
   }

@@ -1,29 +1,29 @@
 import type { KeyRow, UploadGrant } from '../../catalogue/key-store.ts'
 import { isScope, type Scope } from '../principal.ts'
 
-/** A credential for programs. Times are milliseconds since the epoch. */
+/** A credential of a program. Times are milliseconds since the epoch. */
 export interface ApiKey {
   id: string
   accountId: string
-  /** The name of the key that minted it; null if a session, the owner or a command did. */
+  /** Name of the key that created it; null if a session, the owner or a command did. */
   parent: string | null
   /** Unique within the account. */
   name: string
-  /** A note of the holder's own. */
+  /** Free text of the account. */
   label: string | null
-  /** The first characters of the secret, to recognise it by; empty for a secret that was chosen by hand. */
+  /** First characters of a generated secret; empty for a secret that the operator chose. */
   prefix: string
   scopes: Scope[]
-  /** Addresses and networks that it may be used from; empty for anywhere. */
+  /** IP addresses and networks allowed to use it; empty for all. */
   ipAllowlist: string[]
   createdAt: number
-  /** Kept to the minute. */
+  /** Accurate to a minute; null before the first use. */
   lastUsedAt: number | null
-  /** The key stops working at this instant; null for never. */
+  /** End of validity; null for never. */
   expiresAt: number | null
-  /** Of an upload token, which can upload and nothing else; null for every other key. */
+  /** Set for an upload token, whose only right is to upload; null for other keys. */
   upload: UploadGrant | null
-  /** Uploads that were made with it, of an upload token. */
+  /** Uploads made with an upload token; 0 for other keys. */
   uses: number
 }
 

@@ -4,37 +4,37 @@ import { AddressList } from '../limits/network-address.ts'
 import { isScope, SCOPES, type Scope, type UploadGrant } from '../principal.ts'
 import { randomId } from './api-key-secret.ts'
 
-/** What a new API key is to be, as clients ask for it. Absent and null mean the default. */
+/** Fields of a new API key, as a client sends them. Absent and null mean the default. */
 export interface KeyInput {
   /**
-   * 1 to 64 printable characters, none of `/ \ ? # %`, since it is also a segment of a URL. Needed, but for upload tokens,
-   * which get a random one.
+   * 1 to 64 printable characters, none of `/ \ ? # %`, since the name is a segment of a URL. Upload tokens default to a
+   * random name; other keys need one.
    */
   name?: string | undefined
-  /** Default `files:read`, `files:write` and `cluster:read`. */
+  /** Scopes. Default `files:read`, `files:write` and `cluster:read`. */
   scopes?: readonly string[] | null | undefined
-  /** The older way to say it: `read`, `write`, `admin`. Ignored beside `scopes`. */
+  /** Older form of `scopes`: `read`, `write`, `admin`. Ignored if `scopes` is given. */
   permissions?: readonly string[] | null | undefined
-  /** Whole days. 0 and the default: never. */
+  /** Lifetime in whole days. 0 and the default: no expiry. */
   expiresInDays?: number | null | undefined
-  /** IP addresses and networks in CIDR notation. Empty and the default: anywhere. */
+  /** IP addresses and networks in CIDR notation. Empty and the default: all. */
   ipAllowlist?: readonly string[] | null | undefined
-  /** A note of the holder's own, at most 255 characters. */
+  /** Free text, at most 255 characters. */
   label?: string | null | undefined
-  /** Makes it an upload token: how many uploads it is for, 1 to 10,000. Its only scope is `files:write`. */
+  /** Number of uploads, 1 to 10,000. Makes the key an upload token, whose only scope is `files:write`. */
   maxUses?: number | null | undefined
-  /** Of an upload token: content bytes of one upload. Default: what the plan allows. */
+  /** Upload tokens: content bytes of one upload. Default: the limit of the plan. */
   maxBytes?: number | null | undefined
-  /** Of an upload token: the cluster that its uploads go to. Default: that of the account. */
+  /** Upload tokens: cluster of the uploads. Default: the account's default cluster. */
   cluster?: string | null | undefined
-  /** Of an upload token: when its uploads expire, an RFC 3339 date-time. Default: never. */
+  /** Upload tokens: expiry of the uploads, an RFC 3339 date-time. Default: never. */
   timelock?: string | null | undefined
-  /** Of an upload token, instead of `expiresInDays`: 1 to 604,800, seven days. Default 3,600. */
+  /** Upload tokens: lifetime in seconds, 1 to 604,800 (seven days), instead of `expiresInDays`. Default 3,600. */
   expiresInSeconds?: number | null | undefined
 }
 
-/** A {@link KeyInput} whose every field has been checked. */
-export interface KeyWish {
+/** A validated {@link KeyInput}. */
+export interface ParsedKey {
   name: string
   scopes: Scope[]
   expiresAt: number | null
@@ -46,13 +46,13 @@ export interface KeyWish {
 const MAX_NAME = 64
 const MAX_LABEL = 255
 const MAX_DAYS = 36_500
-/** Entries of an allowlist. */
+/** Most entries of an allowlist. */
 export const MAX_ALLOWLIST = 100
-/** Scopes or permissions, repeated ones included. */
+/** Most scopes or permissions, repeated ones included. */
 const MAX_WORDS = 32
 const MAX_USES = 10_000
 const TOKEN_SECONDS = 3_600
-/** Seven days: whoever is given a token is a stranger. */
+/** Seven days, since strangers hold upload tokens. */
 const MAX_TOKEN_SECONDS = 604_800
 const UPLOAD_SCOPES: readonly Scope[] = ['files:write']
 const DAY_MS = 24 * 60 * 60 * 1_000
@@ -65,14 +65,14 @@ const PERMISSIONS = new Map<string, readonly Scope[]>([
 ])
 
 /**
- * Checks what a client sent, types included: the fields come from JSON.
+ * Validates the fields of a new key, including their types, since they are parsed JSON.
  *
- * @throws HoldfastError `VALIDATION` naming the field.
+ * @throws HoldfastError `VALIDATION` naming the field
  */
-export function parseKeyInput(input: KeyInput, now: number): KeyWish {
+export function parseKeyInput(input: KeyInput, now: number): ParsedKey {
   if (isGiven(input.maxUses)) return parseTokenInput(input, now)
   const stray = TOKEN_FIELDS.find(field => isGiven(input[field]))
-  if (stray !== undefined) throw invalid(`${stray} is for upload tokens, which have maxUses`)
+  if (stray !== undefined) throw invalid(`${stray} needs maxUses: only upload tokens have it`)
   return {
     name: parseName(input.name),
     scopes: parseScopes(input),
@@ -83,17 +83,18 @@ export function parseKeyInput(input: KeyInput, now: number): KeyWish {
   }
 }
 
-/** Fields that make no sense without `maxUses`. */
+/** Fields of upload tokens only. */
 const TOKEN_FIELDS = ['maxBytes', 'cluster', 'timelock', 'expiresInSeconds'] as const
 
-/** Those of an upload token. Whether the account may have cluster and timelock is decided on each upload. */
-function parseTokenInput(input: KeyInput, now: number): KeyWish {
+/** Validates the fields of an upload token. Each upload checks whether the plan allows the cluster and the timelock. */
+function parseTokenInput(input: KeyInput, now: number): ParsedKey {
   const { name, scopes, permissions } = input
   const wanted = isGiven(scopes) || isGiven(permissions) ? parseScopes(input) : UPLOAD_SCOPES
   if (wanted.some(scope => !UPLOAD_SCOPES.includes(scope))) {
-    throw invalid('scopes of an upload token can be files:write only')
+    throw invalid('scopes of an upload token can only be files:write')
   }
-  if (isGiven(input.expiresInDays)) throw invalid('expiresInDays is not for upload tokens: send expiresInSeconds')
+  if (isGiven(input.expiresInDays))
+    throw invalid('expiresInDays does not apply to upload tokens: send expiresInSeconds')
   const expiresAt =
     now + (whole('expiresInSeconds', input.expiresInSeconds, MAX_TOKEN_SECONDS) ?? TOKEN_SECONDS) * 1_000
   return {
@@ -111,7 +112,7 @@ function parseTokenInput(input: KeyInput, now: number): KeyWish {
   }
 }
 
-/** From 1 to `most`; null for what is not given. */
+/** Validates a whole number from 1 to `most`. Returns null for an absent field. */
 function whole(field: string, value: unknown, most: number): number | null {
   if (!isGiven(value)) return null
   if (typeof value === 'number' && Number.isInteger(value) && value >= 1 && value <= most) return value
@@ -128,7 +129,8 @@ function parseTimelock(value: unknown, expiresAt: number): number | null {
   if (!isGiven(value) || value === '') return null
   const instant = instantOf(typeof value === 'string' ? value.trim() : value)
   if (instant !== null && instant > expiresAt) return instant
-  const problem = instant === null ? 'must be an RFC 3339 date-time' : 'must be later than the upload token expires'
+  const problem =
+    instant === null ? 'must be an RFC 3339 date-time' : 'must be later than the expiry of the upload token'
   throw new HoldfastError('INVALID_TIMELOCK', `timelock ${problem}`)
 }
 
@@ -138,9 +140,9 @@ function parseName(value: unknown): string {
   const name = value.trim()
   const length = [...name].length
   if (length < 1 || length > MAX_NAME) throw invalid(`name must have 1 to ${MAX_NAME} characters`)
-  if (!isPrintable(name)) throw invalid('name must be printable characters only')
+  if (!isPrintable(name)) throw invalid('name must have printable characters only')
   if (/[/\\?#%]/.test(name)) throw invalid('name must not contain any of / \\ ? # %')
-  // As segments of a URL these two mean a directory, so such a key could not be revoked by its name.
+  // A URL drops these two segments, so no URL could name the key to revoke it.
   if (name === '.' || name === '..') throw invalid(`name must not be ${name}`)
   return name
 }
@@ -149,14 +151,14 @@ function parseScopes(input: KeyInput): Scope[] {
   const wanted = new Set<Scope>()
   if (isGiven(input.scopes)) {
     for (const scope of parseStrings('scopes', input.scopes, MAX_WORDS)) {
-      if (!isScope(scope)) throw invalid(`scopes must be some of ${SCOPES.join(', ')}`)
+      if (!isScope(scope)) throw invalid(`scopes must be among ${SCOPES.join(', ')}`)
       wanted.add(scope)
     }
     if (wanted.size === 0) throw invalid('scopes must name at least one scope')
   } else if (isGiven(input.permissions)) {
     for (const permission of parseStrings('permissions', input.permissions, MAX_WORDS)) {
       const scopes = PERMISSIONS.get(permission)
-      if (scopes === undefined) throw invalid(`permissions must be some of ${[...PERMISSIONS.keys()].join(', ')}`)
+      if (scopes === undefined) throw invalid(`permissions must be among ${[...PERMISSIONS.keys()].join(', ')}`)
       for (const scope of scopes) wanted.add(scope)
     }
     if (wanted.size === 0) throw invalid('permissions must name at least one permission')
@@ -190,7 +192,7 @@ function parseLabel(value: unknown): string | null {
   if (typeof value !== 'string') throw invalid('label must be a string')
   const label = value.trim()
   if ([...label].length > MAX_LABEL) throw invalid(`label must have at most ${MAX_LABEL} characters`)
-  if (label !== '' && !isPrintable(label)) throw invalid('label must be printable characters only')
+  if (label !== '' && !isPrintable(label)) throw invalid('label must have printable characters only')
   return label === '' ? null : label
 }
 

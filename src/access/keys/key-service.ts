@@ -11,7 +11,7 @@ import type { ScopePolicy } from '../scope-policy.ts'
 import type { SecondFactor } from '../sign-in/second-factor-check.ts'
 import { type ApiKey, isLive, toApiKey } from './api-key.ts'
 import { generateSecret, hashSecret, type RandomBytes, randomId, systemRandom } from './api-key-secret.ts'
-import { type KeyInput, type KeyWish, parseKeyInput } from './key-input.ts'
+import { type KeyInput, type ParsedKey, parseKeyInput } from './key-input.ts'
 import type { Keys, NewKey } from './keys.ts'
 
 export interface KeyServiceOptions {
@@ -25,14 +25,14 @@ export interface KeyServiceOptions {
   random?: RandomBytes
 }
 
-/** Live ones of an account, whatever its plan. */
+/** Live upload tokens of an account, on every plan. */
 const MOST_UPLOAD_TOKENS = 1_000
 const MIN_CHOSEN_SECRET = 32
 const MAX_CHOSEN_SECRET = 1_024
-/** Keys of one page of a list. */
+/** Keys per page. */
 const PAGE_ROWS = 1_000
 
-/** The API keys of a catalogue. */
+/** API keys, stored in the catalogue. */
 export class KeyService implements Keys {
   readonly #store: KeyStore
   readonly #accounts: Pick<AccountStore, 'get'>
@@ -60,7 +60,7 @@ export class KeyService implements Keys {
     const wish = parseKeyInput(input, this.#clock.now())
     this.#scopes.check(principal, ...wish.scopes)
     const confined = await this.#confine(wish, principal)
-    // Now and once more on writing: a code is used up by being looked at, so it comes last.
+    // The insert checks the name again. Checking it first saves the code, which every check of a code uses up.
     await this.#checkFree(account.id, wish.name)
     await this.#secondFactor.check(account.id, code)
     return this.#insert(account, confined, credential.kind === 'key' ? credential.id : null)
@@ -77,7 +77,7 @@ export class KeyService implements Keys {
     const isLong = secret.length >= MIN_CHOSEN_SECRET && secret.length <= MAX_CHOSEN_SECRET
     if (!isLong || secret.trim() !== secret || !/^[\x20-\x7e]+$/.test(secret)) {
       const length = `${MIN_CHOSEN_SECRET} to ${MAX_CHOSEN_SECRET.toLocaleString('en')}`
-      throw new HoldfastError('VALIDATION', `the key must be ${length} printable ASCII characters`)
+      throw new HoldfastError('VALIDATION', `the key must have ${length} printable ASCII characters`)
     }
     const now = this.#clock.now()
     const wish = parseKeyInput({ name, scopes: SCOPES }, now)
@@ -87,7 +87,7 @@ export class KeyService implements Keys {
       accountId,
       parentId: null,
       hash: hashSecret(secret),
-      // Its first characters may be all too telling.
+      // The first characters of a chosen secret could give it away.
       prefix: '',
       createdAt: now,
       lastUsedAt: null,
@@ -95,7 +95,7 @@ export class KeyService implements Keys {
     const adopted = await this.#store.adopt(row)
     this.#cache.clear()
     if (adopted.accountId === accountId && isUnrestricted(adopted)) return toApiKey(adopted)
-    throw new HoldfastError('CONFLICT', 'the key is already in use for something else: choose another')
+    throw new HoldfastError('CONFLICT', 'another key already has this secret: choose another secret')
   }
 
   async list(accountId: string, { isUpload = false } = {}): Promise<ApiKey[]> {
@@ -125,7 +125,7 @@ export class KeyService implements Keys {
     await this.#delete(await this.#find(accountId, name))
   }
 
-  async #confine(wish: KeyWish, principal: Principal): Promise<KeyWish> {
+  async #confine(wish: ParsedKey, principal: Principal): Promise<ParsedKey> {
     const { credential, account } = principal
     if (credential.kind === 'session') return wish
     const { expiresAt } = credential
@@ -145,7 +145,7 @@ export class KeyService implements Keys {
     return wish
   }
 
-  async #insert(account: { id: string; plan: string }, wish: KeyWish, parentId: string | null): Promise<NewKey> {
+  async #insert(account: { id: string; plan: string }, wish: ParsedKey, parentId: string | null): Promise<NewKey> {
     const { secret, id, prefix } = generateSecret(this.#random)
     const now = this.#clock.now()
     const maxKeys = wish.upload === null ? this.#plans.get(account.plan).maxKeys : MOST_UPLOAD_TOKENS
@@ -156,7 +156,7 @@ export class KeyService implements Keys {
     return { secret, key: toApiKey(await this.#find(account.id, wish.name)) }
   }
 
-  /** @throws HoldfastError `CONFLICT` if a live key has the name. */
+  /** @throws HoldfastError `CONFLICT` if a live key has the name */
   async #checkFree(accountId: string, name: string): Promise<void> {
     const former = await this.#store.findByName(accountId, name)
     if (former !== null && isLive(former, this.#clock.now())) throw nameTaken(name)
@@ -175,15 +175,20 @@ export class KeyService implements Keys {
   }
 }
 
-function refusal(why: KeyRefusal, accountId: string, { name, upload }: KeyWish, maxKeys: number | null): HoldfastError {
+function refusal(
+  why: KeyRefusal,
+  accountId: string,
+  { name, upload }: ParsedKey,
+  maxKeys: number | null,
+): HoldfastError {
   if (why === 'no_account') return noAccount(accountId)
   if (why === 'name_taken') return nameTaken(name)
   if (why === 'no_parent') return new HoldfastError('INVALID_API_KEY', 'the API key in use has been revoked')
   if (upload !== null) {
-    const message = `an account may have ${maxKeys} upload tokens that have not expired: revoke one`
+    const message = `the account already has ${maxKeys} live upload tokens: revoke one`
     return new HoldfastError('QUOTA_EXCEEDED', message)
   }
-  return new HoldfastError('QUOTA_EXCEEDED', `the plan allows ${maxKeys} API keys that have not expired: revoke one`)
+  return new HoldfastError('QUOTA_EXCEEDED', `the plan allows ${maxKeys} live API keys: revoke one`)
 }
 
 function noAccount(id: string): HoldfastError {
@@ -195,7 +200,7 @@ function noKey(name: string): HoldfastError {
 }
 
 function nameTaken(name: string): HoldfastError {
-  return new HoldfastError('CONFLICT', `name: there is already a key ${name}`)
+  return new HoldfastError('CONFLICT', `name ${name} is in use by another key`)
 }
 
 function isUnrestricted(key: KeyRow): boolean {

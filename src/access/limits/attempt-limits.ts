@@ -8,13 +8,13 @@ export interface AttemptLimitsOptions {
   store: AttemptStore
   clock: Clock
   limit: RateLimit
-  /** What they are, for the message of a refusal. Default: failed attempts. */
-  what?: string
+  /** Plural noun for the attempts, in the message of a refusal. Default `failed attempts`. */
+  label?: string
 }
 
 /**
- * How often a secret may be guessed at. An attempt counts before it is known to be wrong, so that many at once get no
- * further than one after the other; one that turns out right is taken back.
+ * A rate limit on guesses of a secret. An attempt counts before its result is known, so concurrent guesses cannot
+ * exceed the limit. The caller releases or clears a correct attempt.
  */
 export class AttemptLimits {
   readonly #options: AttemptLimitsOptions
@@ -23,21 +23,21 @@ export class AttemptLimits {
     this.#options = options
   }
 
-  /** Counts an attempt. Null if it may be made, otherwise the `RATE_LIMIT` to refuse it with; it has not counted then. */
+  /** Counts an attempt and returns null. At the limit counts nothing and returns the `RATE_LIMIT` error. */
   async take(key: string): Promise<HoldfastError | null> {
-    const { store, clock, limit, what = 'failed attempts' } = this.#options
+    const { store, clock, limit, label = 'failed attempts' } = this.#options
     const { allowed, msLeft } = await store.take(key, limit)
     if (allowed) return null
     const retryAfter = Math.max(1, Math.ceil(msLeft / 1_000))
-    return rateLimitError(limit, { retryAfter, resetAt: clock.now() + msLeft }, what)
+    return rateLimitError(limit, { retryAfter, resetAt: clock.now() + msLeft }, label)
   }
 
-  /** Takes one attempt back. */
+  /** Uncounts one attempt. */
   release(key: string): Promise<void> {
     return this.#options.store.release(key)
   }
 
-  /** Forgets all attempts: whoever made the last one has shown to know the secret. */
+  /** Resets the count after a correct attempt. */
   clear(key: string): Promise<void> {
     return this.#options.store.clear(key)
   }

@@ -4,10 +4,10 @@ import type { Clock } from '../../domain/clock.ts'
 import type { RateLimit } from '../../domain/plan.ts'
 import { decideInWindow, type KeptWindow } from '../../domain/rate-limiter.ts'
 
-/** Windows kept at a time; what has not been used for longest is forgotten first. */
+/** Windows in memory. Beyond that the cache evicts the least recently used. */
 const MAX_WINDOWS = 50_000
 
-/** The attempts of a node that has its catalogue for itself: they end with the process. */
+/** Attempts of a single node, in memory only: a restart resets them. */
 export class MemoryAttempts implements AttemptStore {
   readonly #windows = new LRUCache<string, KeptWindow>({ max: MAX_WINDOWS })
   readonly #clock: Clock

@@ -1,13 +1,13 @@
 import { BlockList, isIP, isIPv4 } from 'node:net'
 
-/** An address as sockets give it: without zone, and IPv4 as such where it comes mapped into IPv6. */
+/** Removes the zone from a socket's address, and unwraps IPv4 mapped into IPv6. */
 function plainAddress(address: string): string {
   const withoutZone = address.split('%', 1)[0] ?? ''
   const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(withoutZone)?.[1]
   return mapped !== undefined && isIPv4(mapped) ? mapped : withoutZone
 }
 
-/** What stands for one client: the address itself, or the /64 network of an IPv6 address, which one host can own. */
+/** Returns an IPv4 address, or the /64 network of an IPv6 address, since one client can own a whole /64. */
 export function clientOf(address: string): string {
   const plain = plainAddress(address)
   if (isIP(plain) !== 6) return plain
@@ -15,7 +15,7 @@ export function clientOf(address: string): string {
   const groups = groupsOf(head)
   if (tail !== undefined) {
     const after = groupsOf(tail)
-    // An IPv4 tail is written as one group and takes the room of two.
+    // An IPv4 tail counts as two groups.
     const missing = 8 - groups.length - after.length - (tail.includes('.') ? 1 : 0)
     groups.push(...Array.from({ length: Math.max(0, missing) }, () => '0'), ...after)
   }
@@ -36,14 +36,14 @@ export class AddressList {
     for (const { address, prefix, family } of this.#entries) this.#list.addSubnet(address, prefix, family)
   }
 
-  /** False for what is not an address. */
+  /** Returns false for a text that is not an address. */
   has(address: string): boolean {
     const plain = plainAddress(address)
     const version = isIP(plain)
     return version !== 0 && this.#list.check(plain, version === 4 ? 'ipv4' : 'ipv6')
   }
 
-  /** Whether everything in the other list is in this one too, each of its entries within a single one of ours. */
+  /** Checks that each entry of the other list lies within a single entry of this list. */
   covers(other: AddressList): boolean {
     return other.#entries.every(inner =>
       this.#entries.some(outer => {

@@ -2,14 +2,18 @@ import { HoldfastError } from '../../domain/errors.ts'
 import type { RateLimit } from '../../domain/plan.ts'
 import type { RateDecision } from '../../domain/rate-limiter.ts'
 
-/** `RATE_LIMIT` with what a client needs to know to try again at the right time. */
+/**
+ * Returns a `RATE_LIMIT` error whose details say when to retry.
+ *
+ * @param label plural noun for what was limited, such as `requests`
+ */
 export function rateLimitError(
   limit: RateLimit,
   { retryAfter, resetAt }: Pick<RateDecision, 'retryAfter' | 'resetAt'>,
-  what: string,
+  label: string,
 ): HoldfastError {
   const unit = retryAfter === 1 ? 'second' : 'seconds'
-  return new HoldfastError('RATE_LIMIT', `too many ${what}, try again in ${retryAfter} ${unit}`, {
+  return new HoldfastError('RATE_LIMIT', `too many ${label}, try again in ${retryAfter} ${unit}`, {
     details: { retryAfter, limit: limit.requests, remaining: 0, resetTime: new Date(resetAt).toISOString() },
   })
 }

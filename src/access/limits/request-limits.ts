@@ -8,7 +8,7 @@ import { clientOf } from './network-address.ts'
 import { rateLimitError } from './rate-limit-error.ts'
 import { type Bucket, RequestShares } from './request-shares.ts'
 
-/** What a client is told of the window that it is in. */
+/** State of a client's window, for the rate limit headers. */
 export interface RateStatus {
   limit: number
   remaining: number
@@ -18,22 +18,22 @@ export interface RateStatus {
 
 export interface RequestLimitsOptions {
   clock: Clock
-  /** Requests of one address that are malformed or have no good credential, at this node. Default 300 a minute. */
+  /** Requests of one address to this node that are malformed or lack a valid credential. Default 300 a minute. */
   failures?: RateLimit
-  /** Windows that other nodes let requests through as well; without them this node's are all. */
+  /** Windows shared with other nodes. Default: windows of this node alone. */
   shared?: RequestWindows | undefined
 }
 
-/** High enough for clients that share an address behind a proxy: keys of 256 bits are not guessed anyway. */
+/** High enough for clients behind one proxy. A key has 256 bits, so guessing is no risk at any rate. */
 const DEFAULT_FAILURES: RateLimit = { requests: 300, windowSeconds: 60 }
 
-/** Windows kept at a time; what has not been used for longest is forgotten first. */
+/** Windows in memory. Beyond that the cache evicts the least recently used. */
 const MAX_WINDOWS = 50_000
 
 type Decision = Pick<RateDecision, 'allowed' | 'remaining' | 'resetAt' | 'retryAfter'>
 type Taken = Bucket & { decision: Decision }
 
-/** The running windows of all credentials, accounts and addresses, in memory. */
+/** Rate limits of credentials, accounts and addresses. */
 export class RequestLimits {
   readonly #windows = new LRUCache<string, KeptWindow>({ max: MAX_WINDOWS })
   readonly #clock: Clock
@@ -50,8 +50,8 @@ export class RequestLimits {
    * Counts one request against the limits of the credential and of its account. Returns the tighter of the two, or
    * null if the plan has neither.
    *
-   * @throws HoldfastError `RATE_LIMIT` if either is used up; then neither has counted the request. `UNAVAILABLE` where
-   * that cannot be told
+   * @throws HoldfastError `RATE_LIMIT` at either limit, and counts the request in neither; `UNAVAILABLE` if shared
+   * windows cannot be read
    */
   take(principal: Principal): RateStatus | null | Promise<RateStatus | null> {
     const { plan, credential, account } = principal
@@ -62,10 +62,10 @@ export class RequestLimits {
   }
 
   /**
-   * Counts a request that is malformed, or whose credential is missing or bad. An address that is not known is not limited: nothing
-   * would tell one client from another.
+   * Counts a request that is malformed or lacks a valid credential. Without an address no limit applies, since all
+   * clients would share it.
    *
-   * @throws HoldfastError `RATE_LIMIT` once the address has had too many.
+   * @throws HoldfastError `RATE_LIMIT` at the limit of the address
    */
   takeFailure(remoteAddress: string | undefined): void {
     if (remoteAddress === undefined) return
@@ -99,7 +99,7 @@ export class RequestLimits {
   }
 }
 
-/** @throws HoldfastError `RATE_LIMIT` if one of them refuses */
+/** @throws HoldfastError `RATE_LIMIT` if one decision is a refusal */
 function statusOf(taken: readonly Taken[]): RateStatus | null {
   const byTight = [...taken].sort(byTightness)
   const refusing = byTight.find(({ decision }) => !decision.allowed)
@@ -110,7 +110,7 @@ function statusOf(taken: readonly Taken[]): RateStatus | null {
   return { limit: limit.requests, remaining: decision.remaining, resetAt: decision.resetAt }
 }
 
-/** Fewest requests left first, then the longest wait. */
+/** Sorts by fewest requests left, then by longest wait. */
 function byTightness(a: Taken, b: Taken): number {
   return a.decision.remaining - b.decision.remaining || b.decision.resetAt - a.decision.resetAt
 }

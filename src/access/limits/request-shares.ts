@@ -3,54 +3,54 @@ import type { RequestWindows } from '../../catalogue/sign-in.ts'
 import type { Clock } from '../../domain/clock.ts'
 import type { RateLimit } from '../../domain/plan.ts'
 
-/** Shares kept at a time; what has not been used for longest is forgotten first, and its requests are lost to the window. */
+/** Shares in memory. The cache evicts the least recently used, whose unused requests are lost until the window ends. */
 const MAX_SHARES = 50_000
 
-/** Requests of one owner, by a key. */
+/** A rate limit, and the key of the credential or account that it applies to. */
 export interface Bucket {
   key: string
   limit: RateLimit
 }
 
-/** What this node may let through of a window. Times are milliseconds since the epoch, on this node's clock. */
+/** This node's share of a window. Times are milliseconds since the epoch, by this node's clock. */
 export interface Share {
   limit: RateLimit
   granted: number
   used: number
-  /** That no node had been granted when this was. */
+  /** Requests of the window not yet granted to any node. */
   left: number
   grantedAt: number
   endsAt: number
 }
 
 /**
- * What this node may let through of windows that it shares with others: it is granted a part of what is left, and asks
- * again when that is used up. So all nodes together never let through more than the limit. They let through less by what
- * others were granted and have not used, where a client goes from one to another within a window.
+ * This node's shares of windows that several nodes share. The catalogue grants a part of the requests left in a window,
+ * and another part once the node has used that up. All nodes together never exceed the limit. They stay below it if a
+ * client changes nodes within a window, by the requests granted to the other nodes and not used.
  */
 export class RequestShares {
   readonly #windows: RequestWindows
   readonly #clock: Clock
   readonly #shares = new LRUCache<string, Share>({ max: MAX_SHARES })
-  /** Grants under way, by key, which all requests of that key wait for. */
-  readonly #asking = new Map<string, Promise<void>>()
+  /** Running grants by key. All requests with that key wait for the same grant. */
+  readonly #granting = new Map<string, Promise<void>>()
 
   constructor(windows: RequestWindows, clock: Clock) {
     this.#windows = windows
     this.#clock = clock
   }
 
-  /** Counts one request in each, or in none if one of them has no more. Returns the shares as they are then. */
+  /** Counts one request in every bucket, or in none if a bucket is empty. Returns the shares afterwards. */
   async take(buckets: readonly Bucket[]): Promise<Array<{ share: Share; allowed: boolean }>> {
     for (;;) {
-      const unknown = buckets.filter(bucket => this.#needsMore(bucket))
-      if (unknown.length > 0) {
-        await this.#ask(unknown)
+      const short = buckets.filter(bucket => this.#needsMore(bucket))
+      if (short.length > 0) {
+        await this.#refill(short)
         continue
       }
       const found = buckets.map(bucket => this.#current(bucket))
       const shares = found.flatMap(share => share ?? [])
-      // What has ended since it was looked at is asked for anew.
+      // A window may have ended since the check above.
       if (shares.length < buckets.length) continue
       const taken = shares.map(share => ({ share, allowed: share.used < share.granted }))
       if (taken.every(({ allowed }) => allowed)) for (const { share } of taken) share.used++
@@ -58,33 +58,33 @@ export class RequestShares {
     }
   }
 
-  /** The share of a running window, unless its limit has changed. */
+  /** Returns the share of a running window. A changed limit ends the share. */
   #current({ key, limit }: Bucket): Share | undefined {
     const share = this.#shares.get(key)
     const now = this.#clock.now()
     if (share?.limit.requests !== limit.requests || share.limit.windowSeconds !== limit.windowSeconds) return undefined
-    // A share that was granted in the future means that the clock was set back.
+    // A grant in the future means that the clock was set back.
     return share.grantedAt <= now && now < share.endsAt ? share : undefined
   }
 
-  /** What was refused is not asked for again before the window ends. */
+  /** Returns false for a share of zero requests: the window is used up, so asking again before its end is useless. */
   #needsMore(bucket: Bucket): boolean {
     const share = this.#current(bucket)
     return share === undefined || (share.granted > 0 && share.used >= share.granted)
   }
 
-  async #ask(buckets: readonly Bucket[]): Promise<void> {
-    const under = buckets.flatMap(({ key }) => this.#asking.get(key) ?? [])
-    if (under.length > 0) return void (await Promise.all(under))
-    const asked = this.#grant(buckets).finally(() => {
-      for (const { key } of buckets) this.#asking.delete(key)
+  async #refill(buckets: readonly Bucket[]): Promise<void> {
+    const running = buckets.flatMap(({ key }) => this.#granting.get(key) ?? [])
+    if (running.length > 0) return void (await Promise.all(running))
+    const granted = this.#grant(buckets).finally(() => {
+      for (const { key } of buckets) this.#granting.delete(key)
     })
-    for (const { key } of buckets) this.#asking.set(key, asked)
-    await asked
+    for (const { key } of buckets) this.#granting.set(key, granted)
+    await granted
   }
 
   async #grant(buckets: readonly Bucket[]): Promise<void> {
-    // Windows are by the database's clock: asked before it said so, this node's end comes no later.
+    // The database's clock runs the window. Counting its remaining time from before the query never ends it late.
     const askedAt = this.#clock.now()
     const shares = await this.#windows.grant(buckets)
     for (const [i, { key, limit }] of buckets.entries()) {
@@ -98,7 +98,7 @@ export class RequestShares {
   }
 }
 
-/** Returns what is left of a share whose limit has been raised. Of one that was lowered nothing is known to be left. */
+/** Returns the unused requests of a former share, which stay valid unless its limit was lowered. */
 function keptOf(share: Share | undefined, { requests, windowSeconds }: RateLimit, now: number): number {
   if (share === undefined || now < share.grantedAt || now >= share.endsAt) return 0
   const isLower = requests < share.limit.requests || windowSeconds < share.limit.windowSeconds

@@ -16,10 +16,7 @@ const schema = Type.Object({
   ),
 })
 
-/**
- * The file `secrets` of a data directory. It is made when there is the first secret to keep; without it there is none,
- * so that taking it away ends all sessions.
- */
+/** The file `secrets` of a data directory, created with the first signing key. Deleting it ends all sessions. */
 export class SecretsFile implements SigningKeyStore {
   readonly #path: string
   #signingKeys: readonly StoredSigningKey[]
@@ -29,19 +26,18 @@ export class SecretsFile implements SigningKeyStore {
     this.#signingKeys = signingKeys
   }
 
-  /** @throws HoldfastError `DATA_DIR_UNUSABLE` if it cannot be read, or is not what was written. */
+  /** @throws HoldfastError `DATA_DIR_UNUSABLE` if the file cannot be read or is damaged */
   static async open(path: string): Promise<SecretsFile> {
     try {
       const text = await readFile(path, 'utf8')
-      // A backup that was brought back may have come with other rights.
+      // A restored backup may have other permissions.
       await chmod(path, OWNERS_FILE)
       return new SecretsFile(path, Value.Parse(schema, JSON.parse(text)).signingKeys)
     } catch (cause) {
       if (cause instanceof Error && 'code' in cause && cause.code === 'ENOENT') return new SecretsFile(path, [])
       const problem = cause instanceof Error && 'code' in cause ? 'cannot be read' : 'is damaged'
-      throw new HoldfastError('DATA_DIR_UNUSABLE', `${path} ${problem}; without it all have to sign in again`, {
-        cause,
-      })
+      const remedy = 'restore it, or delete it, which ends all sessions'
+      throw new HoldfastError('DATA_DIR_UNUSABLE', `${path} ${problem}: ${remedy}`, { cause })
     }
   }
 
@@ -49,7 +45,7 @@ export class SecretsFile implements SigningKeyStore {
     return this.#signingKeys
   }
 
-  /** The directory is this process's, so nobody else has put others in their place. */
+  /** Ignores the expected key: this process owns the data directory, so no other process replaces keys. */
   async replace(_: string | null, signingKeys: readonly StoredSigningKey[]): Promise<readonly StoredSigningKey[]> {
     await replaceFile(this.#path, `${JSON.stringify({ signingKeys }, null, 2)}\n`)
     this.#signingKeys = signingKeys

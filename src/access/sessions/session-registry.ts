@@ -4,7 +4,7 @@ import type { Clock } from '../../domain/clock.ts'
 import { HoldfastError } from '../../domain/errors.ts'
 import type { CredentialCache } from '../credentials/credential-cache.ts'
 
-/** The sessions that accounts have, to be looked at and ended. */
+/** Lists and ends sessions of accounts. */
 export class SessionRegistry {
   readonly #store: SessionStore
   readonly #cache: CredentialCache
@@ -16,12 +16,12 @@ export class SessionRegistry {
     this.#clock = clock
   }
 
-  /** Those of an account that have not ended, oldest first, `limit` at most from `after` on, the `next` of a page. */
+  /** Lists the live sessions of an account, oldest first. `after` is the `next` of the previous page. */
   list(accountId: string, { after, limit }: { after: string | null; limit: number }): Promise<Page<Session>> {
     return this.#store.list(accountId, this.#clock.now(), { after, limit })
   }
 
-  /** Ends one at once. @throws HoldfastError `NOT_FOUND` unless the account has it. */
+  /** Ends a session at once. @throws HoldfastError `NOT_FOUND` unless the account has it */
   async end(accountId: string, id: string): Promise<void> {
     const session = await this.#store.get(id)
     const ended = session?.accountId === accountId && (await this.#store.end(id))
@@ -29,7 +29,7 @@ export class SessionRegistry {
     if (!ended) throw new HoldfastError('NOT_FOUND', `there is no session ${JSON.stringify(id)}`)
   }
 
-  /** Ends all of an account, but the one with the id `keep`, at once. Returns how many. */
+  /** Ends all sessions of an account at once, except the session `keep`. Returns their number. */
   async endAll(accountId: string, keep: string | null = null): Promise<number> {
     const ended = await this.#store.endAll(accountId, keep)
     this.#cache.clear()

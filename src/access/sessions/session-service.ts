@@ -16,7 +16,7 @@ export interface SessionServiceOptions {
   random?: RandomBytes
 }
 
-/** Sessions: begun by a login, ended by a logout or a new password, and by themselves after 24 hours. */
+/** Sessions. A login begins one; a logout, a new password or the expiry after 24 hours ends it. */
 export class SessionService {
   readonly #store: SessionStore
   readonly #tokens: SessionTokens
@@ -33,13 +33,13 @@ export class SessionService {
   }
 
   /**
-   * Begins a session of an account whose stored password is still the one with `passwordHash`.
+   * Begins a session.
    *
-   * @throws HoldfastError `INVALID_API_KEY` if it is not, `account_disabled`.
+   * @throws HoldfastError `INVALID_API_KEY` if the password changed since `passwordHash` was read, `account_disabled`
    */
   async begin(accountId: string, passwordHash: string): Promise<{ account: Account; token: string }> {
     const now = this.#clock.now()
-    // Tokens tell time in whole seconds.
+    // Tokens carry times in whole seconds.
     const createdAt = Math.floor(now / 1_000) * 1_000
     const session = { id: randomId(this.#random, 16), accountId, createdAt, expiresAt: createdAt + SESSION_MS }
     const token = await this.#tokens.sign(session)
@@ -49,14 +49,14 @@ export class SessionService {
     return { account, token }
   }
 
-  /** Ends one session, if it has not ended already. */
+  /** Ends a session. Does nothing if it has already ended. */
   async end(id: string): Promise<void> {
     await this.#store.end(id)
     this.#cache.clear()
   }
 }
 
-/** What is wrong with a login that has taken too long, or whose password has changed meanwhile. */
+/** Returns the error for a login that took too long, or whose password changed in the meantime. */
 export function staleLogin(): HoldfastError {
-  return new HoldfastError('INVALID_API_KEY', 'temporaryToken is not valid any more: sign in again')
+  return new HoldfastError('INVALID_API_KEY', 'temporaryToken is not valid: sign in again')
 }

@@ -4,19 +4,19 @@ import type { SigningKeys } from './signing-keys.ts'
 
 const ALGORITHM = 'HS256'
 const ISSUER = 'holdfast'
-/** Header and claims begin as JSON objects do; anything else needs no look at its signature. */
+/** Shape of a token: `eyJ` is the start of a JSON object in base64. Other texts need no signature check. */
 const SHAPE = /^eyJ[\w-]+\.eyJ[\w-]+\.[\w-]+$/
 
-/** What a session token says. Times are milliseconds since the epoch, in whole seconds. */
+/** Content of a session token. Times are milliseconds since the epoch, in whole seconds. */
 export interface SessionClaims {
-  /** Of the session. */
+  /** Id of the session. */
   id: string
   accountId: string
   createdAt: number
   expiresAt: number
 }
 
-/** Sessions as signed JSON Web Tokens. A token that is in order may still be of a session that was ended. */
+/** Signs and verifies session tokens, which are JSON Web Tokens. The session of a valid token may have ended. */
 export class SessionTokens {
   readonly #keys: SigningKeys
   readonly #clock: Clock
@@ -38,7 +38,7 @@ export class SessionTokens {
       .sign(key)
   }
 
-  /** Null unless the token was signed by one of our keys and has not expired. */
+  /** Returns null unless one of the signing keys signed the token and it has not expired. */
   async verify(token: string): Promise<Pick<SessionClaims, 'id' | 'accountId'> | null> {
     if (!SHAPE.test(token)) return null
     try {
@@ -50,7 +50,7 @@ export class SessionTokens {
         currentDate: new Date(this.#clock.now()),
       })
       const { jti, sub } = payload
-      // Types of claims are promises of the library about tokens that it has made.
+      // The library's types hold only for tokens that it signed, so check the claims.
       return typeof jti === 'string' && typeof sub === 'string' ? { id: jti, accountId: sub } : null
     } catch (error) {
       if (error instanceof errors.JOSEError) return null

@@ -5,7 +5,7 @@ import { isLive } from '../keys/api-key.ts'
 import { SCOPES } from '../principal.ts'
 import type { SessionTokens } from './session-token.ts'
 
-/** Knows the tokens of sessions that have not been ended. */
+/** Verifies the tokens of live sessions. */
 export class SessionVerifier implements CredentialVerifier {
   readonly #tokens: SessionTokens
   readonly #store: SessionStore

@@ -15,19 +15,19 @@ const DAY_MS = 24 * 60 * 60 * 1_000
 const ROTATION_MS = 30 * DAY_MS
 
 /**
- * The keys that session tokens are signed with (HMAC SHA-256). The first is made when it is first needed, and a new
- * one every 30 days; one that has been followed by another is good for as long as its last token may live, then gone.
- * Nodes that share a store sign with the same: of several that make one at once, one does.
+ * The HMAC SHA-256 keys of session tokens. The first login creates a key, and logins replace it every 30 days. A
+ * replaced key still verifies tokens until its last token expires. Nodes that share a store use the same keys: if
+ * several create a key at once, the store keeps one.
  */
 export class SigningKeys {
   readonly #store: SigningKeyStore
   readonly #clock: Clock
   readonly #random: RandomBytes
   readonly #tokenLifeMs: number
-  /** Newest first. As they were in the store when it was last looked at. */
+  /** Keys of the last read of the store, newest first. */
   #keys: readonly ImportedKey[] = []
   #rotating: Promise<SigningKey> | null = null
-  /** A look at the store that is under way, and the one after it. */
+  /** The running read of the store, and the read scheduled after it. */
   #loading: Promise<void> | null = null
   #loadingNext: Promise<void> | null = null
 
@@ -38,13 +38,13 @@ export class SigningKeys {
     this.#tokenLifeMs = tokenLifeMs
   }
 
-  /** The key to sign with now. Rejects if a new one cannot be stored. */
+  /** Returns the key to sign with. Rejects if a new key is due and cannot be stored. */
   async current(): Promise<SigningKey> {
     if (this.#keys.length === 0) await this.#load()
     return this.#fresh() ?? this.#rotated()
   }
 
-  /** A key that another node has made meanwhile is looked for in the store. */
+  /** Returns a key by its id. Reads the store if the id is unknown, since another node may have created the key. */
   async find(kid: string): Promise<webcrypto.CryptoKey | undefined> {
     if (this.#known(kid) === undefined) await this.#load()
     return this.#known(kid)
@@ -54,7 +54,7 @@ export class SigningKeys {
     return this.#keys.find(key => key.kid === kid)?.key
   }
 
-  /** The newest, unless it is time for another. */
+  /** Returns the newest key, or null if a new one is due. */
   #fresh(): SigningKey | null {
     const [newest] = this.#keys
     return newest !== undefined && this.#clock.now() < newest.createdAt + ROTATION_MS ? newest : null
@@ -75,7 +75,7 @@ export class SigningKeys {
         secret: Buffer.from(this.#random(SECRET_BYTES)).toString('base64url'),
         createdAt: now,
       }
-      // A key signed its last token when the one after it was made; the newest does so now.
+      // A key signed its last token when its successor was created. The newest key signs its last token now.
       const kept = this.#keys.filter((_, i) => now < (this.#keys[i - 1]?.createdAt ?? now) + this.#tokenLifeMs)
       const former = this.#keys[0]?.kid ?? null
       const keys = [made, ...kept].map(({ kid, secret, createdAt }) => ({ kid, secret, createdAt }))
@@ -85,10 +85,10 @@ export class SigningKeys {
     }
   }
 
-  /** A look that begins from now on. Of many that are wanted while one is under way, one follows it. */
+  /** Waits for a read of the store that begins after this call. Calls during a read share the next one. */
   #load(): Promise<void> {
     if (this.#loading === null) {
-      this.#loading = this.#look().finally(() => {
+      this.#loading = this.#read().finally(() => {
         this.#loading = null
       })
       return this.#loading
@@ -102,7 +102,7 @@ export class SigningKeys {
     return this.#loadingNext
   }
 
-  async #look(): Promise<void> {
+  async #read(): Promise<void> {
     const known = new Map(this.#keys.map(key => [key.kid, key]))
     this.#keys = (await this.#store.load()).map(key => known.get(key.kid) ?? importKey(key))
   }

@@ -7,7 +7,7 @@ const LIFE_MS = 5 * 60 * 1_000
 const MAX_CHALLENGES = 10_000
 const TOKEN_BYTES = 32
 
-/** Logins between password and code. */
+/** Logins whose password was right and whose code of the second factor is missing. */
 export class LoginChallenges {
   readonly #store: ChallengeStore
   readonly #clock: Clock
@@ -19,7 +19,7 @@ export class LoginChallenges {
     this.#random = random
   }
 
-  /** Returns the temporary token that the code is to come with, within five minutes. */
+  /** Returns a temporary token, which the client sends with the code. It expires after five minutes. */
   async open(accountId: string, passwordHash: string): Promise<string> {
     const token = `hf2fa_${randomId(this.#random, TOKEN_BYTES)}`
     const now = this.#clock.now()
@@ -27,19 +27,19 @@ export class LoginChallenges {
     return token
   }
 
-  /** Null once it has expired or is done. */
+  /** Returns null for a token that is unknown, expired or used. */
   async find(token: string): Promise<LoginChallenge | null> {
     const challenge = await this.#store.get(hashSecret(token))
     return challenge !== null && this.#clock.now() < challenge.expiresAt ? challenge : null
   }
 
-  /** Ends it. Returns false if it had ended already, so that of two at once only one goes on. */
+  /** Ends a login. Returns false if it had already ended, so of two concurrent requests only one continues. */
   close(token: string): Promise<boolean> {
     return this.#store.remove(hashSecret(token))
   }
 }
 
-/** Those of a node that has its catalogue for itself: who is in the middle of a login at a restart begins anew. */
+/** Challenges of a single node, in memory only: a restart ends unfinished logins. */
 export class MemoryChallenges implements ChallengeStore {
   readonly #open = new LRUCache<string, LoginChallenge>({ max: MAX_CHALLENGES })
 

@@ -12,7 +12,7 @@ import { type SessionService, staleLogin } from '../sessions/session-service.ts'
 import type { LoginChallenges } from './login-challenges.ts'
 import type { SecondFactor } from './second-factor-check.ts'
 
-/** A session, or what is needed to get one with the code of the second factor. */
+/** A session, or a temporary token to send with the code of the second factor. */
 export type LoginOutcome = { account: Account; token: string } | { temporaryToken: string }
 
 export interface LoginServiceOptions {
@@ -20,20 +20,20 @@ export interface LoginServiceOptions {
   sessions: SessionService
   secondFactor: SecondFactor
   challenges: LoginChallenges
-  /** Failed logins, counted by what the kind says. */
+  /** Returns the counters of failed logins, by address or by account. */
   attempts: (kind: 'login address' | 'login account') => AttemptStore
   hasher: PasswordHasher
   clock: Clock
 }
 
-/** Failed logins of one address: high enough for a household or an office behind one. */
+/** Failed logins from one address: high enough for an office that shares an address. */
 const ADDRESS_FAILURES: RateLimit = { requests: 30, windowSeconds: 15 * 60 }
-/** Failed logins of one account, from wherever. */
+/** Failed logins of one account, from all addresses. */
 const ACCOUNT_FAILURES: RateLimit = { requests: 10, windowSeconds: 15 * 60 }
 
 /**
- * Signing in. A wrong password, an email without an account and an account that is locked after too many failures
- * get the same answer after the same work; the lock does not say that it is there.
+ * Logins. A wrong password, an unknown email and a locked account get the same answer after the same work. So a client
+ * learns neither which emails have accounts nor which accounts are locked.
  */
 export class LoginService {
   readonly #parts: LoginServiceOptions
@@ -48,8 +48,8 @@ export class LoginService {
   }
 
   /**
-   * @throws HoldfastError `INVALID_API_KEY` unless email and password belong together, `account_disabled`,
-   * `RATE_LIMIT` for an address with too many failures.
+   * @throws HoldfastError `INVALID_API_KEY` for a wrong email or password, or a locked account; `account_disabled`;
+   * `RATE_LIMIT` after too many failures from the address
    */
   async login(input: { email: string; password: string }, remoteAddress: string | undefined): Promise<LoginOutcome> {
     const release = await this.#takeAddress(remoteAddress)
@@ -71,10 +71,10 @@ export class LoginService {
   }
 
   /**
-   * The second half of a login. A wrong code leaves the temporary token good for another try.
+   * Finishes a login with the code of the second factor. After a wrong code the temporary token remains valid.
    *
-   * @throws HoldfastError `INVALID_API_KEY` for a temporary token that is not, or no longer, good; `2fa_required`,
-   * `2fa_invalid`, `account_disabled`, `RATE_LIMIT`.
+   * @throws HoldfastError `INVALID_API_KEY` for an invalid temporary token; `2fa_required`, `2fa_invalid`,
+   * `account_disabled`, `RATE_LIMIT`
    */
   async verifyLogin(
     input: { temporaryToken: string; code?: string | undefined },
@@ -89,14 +89,14 @@ export class LoginService {
     return this.#parts.sessions.begin(challenge.accountId, challenge.passwordHash)
   }
 
-  /** The stored hash, made anew if new ones are made otherwise by now. */
+  /** Rehashes the password if the stored hash has outdated parameters. Returns the hash now stored. */
   async #renewed(accountId: string, password: string, stored: string): Promise<string> {
     if (this.#parts.hasher.isCurrent(stored)) return stored
     const fresh = await this.#parts.hasher.hash(password)
     return (await this.#parts.accounts.replacePassword(accountId, stored, fresh)) ? fresh : stored
   }
 
-  /** Counts an attempt of an address. Returns how to take it back. */
+  /** Counts an attempt of an address. Returns a function that uncounts it. */
   async #takeAddress(remoteAddress: string | undefined): Promise<() => Promise<void>> {
     if (remoteAddress === undefined) return async () => {}
     const client = clientOf(remoteAddress)
@@ -106,7 +106,7 @@ export class LoginService {
   }
 }
 
-/** Emails come from outside and may be of any length. */
+/** Returns a hash of the email as its key. Clients choose emails, of any length. */
 function bucketOf(email: string): string {
   return Buffer.from(hashSecret(email.toLowerCase())).toString('base64')
 }

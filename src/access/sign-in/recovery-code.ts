@@ -2,15 +2,15 @@ import { base32 } from 'multiformats/bases/base32'
 import { hashSecret, type RandomBytes } from '../keys/api-key-secret.ts'
 
 const CODES = 10
-/** 80 bits are sixteen letters and digits, and too many to guess whatever the hash. */
+/** 80 bits: sixteen characters of base32, too many to guess even with a fast hash. */
 const BYTES = 10
 
-/** A set of codes for whoever has lost the authenticator, `xxxx-xxxx-xxxx-xxxx`. Each is good once. */
+/** Returns ten recovery codes, `xxxx-xxxx-xxxx-xxxx`, for a user without the authenticator. Each works once. */
 export function generateRecoveryCodes(random: RandomBytes): string[] {
   return Array.from({ length: CODES }, () => base32.baseEncode(random(BYTES)).replace(/.{4}(?=.)/g, '$&-'))
 }
 
-/** What is stored of a code; however it is typed, with or without dashes, spaces and capitals. */
+/** Returns the hash to store. Ignores dashes, spaces and case. */
 export function hashRecoveryCode(code: string): Uint8Array {
   return hashSecret(code.replace(/[\s-]/g, '').toLowerCase())
 }

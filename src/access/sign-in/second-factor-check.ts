@@ -10,30 +10,30 @@ import type { Account } from '../principal.ts'
 import { generateRecoveryCodes, hashRecoveryCode } from './recovery-code.ts'
 import { matchTotp, otpauthUrl, totpSecretText } from './totp.ts'
 
-/** What an authenticator app is set up with. */
+/** The secret for an authenticator app, in two forms. */
 export interface SecondFactorSetup {
-  /** To type in. */
+  /** In base32, to type. */
   secret: string
-  /** To scan. */
+  /** To show as a QR code. */
   otpauthUrl: string
 }
 
 export interface SecondFactorOptions {
   store: SecondFactorStore
-  /** What secrets are sealed with before they are stored. */
+  /** Encrypts secrets before they are stored. */
   sealing: Sealing
-  /** Wrong codes, by account. */
+  /** Counts wrong codes by account. */
   attempts: AttemptStore
   clock: Clock
   random?: RandomBytes
 }
 
-/** Six digits are guessed in no time, if one may. */
+/** Low, since a code has only six digits. */
 const WRONG_CODES: RateLimit = { requests: 5, windowSeconds: 15 * 60 }
 /** RFC 4226 recommends 160 bits. */
 const SECRET_BYTES = 20
 
-/** The second factor of accounts: codes by time, and recovery codes for whoever has lost their source. */
+/** The second factor of accounts: time-based codes, and recovery codes for users without their authenticator. */
 export class SecondFactor {
   readonly #store: SecondFactorStore
   readonly #sealing: Sealing
@@ -49,7 +49,7 @@ export class SecondFactor {
     this.#attempts = new AttemptLimits({ store: options.attempts, clock: options.clock, limit: WRONG_CODES })
   }
 
-  /** Seals what an earlier version has stored in clear. To be called before anything else is asked. */
+  /** Encrypts the secrets that an earlier version stored in clear. Call it before any other method. */
   async sealStored(): Promise<void> {
     const inClear = await this.#store.inClear()
     const sealed = inClear.map(secret => ({
@@ -63,7 +63,11 @@ export class SecondFactor {
     return isOn(await this.#store.get(accountId))
   }
 
-  /** Makes a secret, which counts once {@link enable} has seen a code of it. @throws HoldfastError `CONFLICT`. */
+  /**
+   * Stores a new secret. It takes effect when {@link enable} receives a code of it.
+   *
+   * @throws HoldfastError `CONFLICT` if the second factor is on, `NOT_FOUND` without such an account
+   */
   async begin(account: Account): Promise<SecondFactorSetup> {
     const secret = this.#random(SECRET_BYTES)
     const outcome = await this.#store.begin(account.id, this.#sealing.seal(secret, contextOf(account.id)))
@@ -73,13 +77,13 @@ export class SecondFactor {
   }
 
   /**
-   * Asks for a code at every login from now on. Returns the recovery codes, which are never to be had again.
+   * Requires a code at every further login. Returns the recovery codes, which cannot be read again.
    *
-   * @throws HoldfastError `CONFLICT` unless it is being set up, `2fa_required`, `2fa_invalid`, or `RATE_LIMIT`.
+   * @throws HoldfastError `CONFLICT` without {@link begin} or if it is on, `2fa_required`, `2fa_invalid`, `RATE_LIMIT`
    */
   async enable(accountId: string, code: string | undefined): Promise<string[]> {
     const row = await this.#store.get(accountId)
-    if (row === null) throw new HoldfastError('CONFLICT', 'two-factor authentication is not being set up')
+    if (row === null) throw new HoldfastError('CONFLICT', 'two-factor authentication has not been set up')
     if (row.enabledAt !== null) throw alreadyOn()
     const recoveryCodes = generateRecoveryCodes(this.#random)
     const hashes = recoveryCodes.map(hashRecoveryCode)
@@ -90,16 +94,15 @@ export class SecondFactor {
     return recoveryCodes
   }
 
-  /** Asks for no code any more. Returns whether one was asked for. */
+  /** Turns the second factor off. Returns whether it was on. */
   disable(accountId: string): Promise<boolean> {
     return this.#store.disable(accountId)
   }
 
   /**
-   * Passes an account without a second factor, or with a code that is right: one by time, or a recovery code. Either
-   * is used up by it.
+   * Checks a time-based code or a recovery code, and uses it up. An account without a second factor needs no code.
    *
-   * @throws HoldfastError `2fa_required` without a code, `2fa_invalid`, or `RATE_LIMIT` after too many wrong ones.
+   * @throws HoldfastError `2fa_required` without a code, `2fa_invalid`, or `RATE_LIMIT` after too many wrong codes
    */
   async check(accountId: string, code: string | undefined): Promise<void> {
     const row = await this.#store.get(accountId)
@@ -111,18 +114,18 @@ export class SecondFactor {
     })
   }
 
-  /** `use` tells whether the code was right, and had not been used: the store takes no code twice. */
+  /** @param use stores the code as used, and returns whether it was right and unused */
   async #attempt(accountId: string, code: string | undefined, use: (code: string) => Promise<boolean>): Promise<void> {
     const given = code?.trim() ?? ''
-    if (given === '') throw new HoldfastError('2fa_required', 'this needs the code of the second factor')
+    if (given === '') throw new HoldfastError('2fa_required', 'code of the second factor is missing')
     const refusal = await this.#attempts.take(accountId)
     if (refusal !== null) throw refusal
     const right = await use(given)
-    if (!right) throw new HoldfastError('2fa_invalid', 'the code is wrong, out of date, or has been used already')
+    if (!right) throw new HoldfastError('2fa_invalid', 'code is wrong, expired or already used')
     await this.#attempts.clear(accountId)
   }
 
-  /** The secret, and the step that a code by time belongs to; null if it belongs to none that is still good. */
+  /** Returns the stored secret and the time step of a valid time-based code, or null for any other code. */
   #match(
     accountId: string,
     { secret, lastStep }: SecondFactorRow,

@@ -1,19 +1,19 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import { base32upper } from 'multiformats/bases/base32'
 
-/** What every authenticator app understands: RFC 6238 with SHA-1, six digits, thirty seconds. */
+/** RFC 6238 with SHA-1, six digits and thirty seconds, which every authenticator app supports. */
 const STEP_MS = 30_000
 const DIGITS = 6
-/** Steps by which the clock of a phone may be off, either way. */
+/** Time steps that the clock of a phone may be ahead or behind. */
 const DRIFT = 1
 const ISSUER = 'Holdfast'
 
-/** The time step of an instant. */
+/** Returns the time step of an instant, in milliseconds since the epoch. */
 export function totpStep(now: number): number {
   return Math.floor(now / STEP_MS)
 }
 
-/** The code of a time step. */
+/** Returns the six digits of a time step. */
 export function totpCode(secret: Uint8Array, step: number): string {
   const counter = Buffer.alloc(8)
   counter.writeBigUInt64BE(BigInt(step))
@@ -24,8 +24,8 @@ export function totpCode(secret: Uint8Array, step: number): string {
 }
 
 /**
- * The time step that a code belongs to, or null if it is not a code of about now. Steps up to `lastStep` have been
- * used: their codes, however recent, are no good any more.
+ * Returns the time step of a code, or null if it is not within one step of `now`. Refuses steps up to `lastStep`, since
+ * each code works once.
  */
 export function matchTotp(secret: Uint8Array, code: string, now: number, lastStep: number): number | null {
   if (!/^\d{6}$/.test(code)) return null
@@ -38,12 +38,12 @@ export function matchTotp(secret: Uint8Array, code: string, now: number, lastSte
   return matched
 }
 
-/** The secret as people type it into an app. */
+/** Returns the secret in base32, to type into an app. */
 export function totpSecretText(secret: Uint8Array): string {
   return base32upper.baseEncode(secret)
 }
 
-/** The secret as an app scans it. */
+/** Returns the `otpauth:` URL of a secret, to show as a QR code. */
 export function otpauthUrl(secret: Uint8Array, account: string): string {
   const label = encodeURIComponent(`${ISSUER}:${account}`)
   const parameters = `secret=${totpSecretText(secret)}&issuer=${ISSUER}&algorithm=SHA1&digits=${DIGITS}`

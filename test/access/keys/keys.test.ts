@@ -18,7 +18,7 @@ beforeEach(async () => {
 })
 afterEach(() => access.close())
 
-/** Makes a key on the owner's authority and signs in with it. */
+/** Creates a key as the operator, and returns its principal. */
 async function signIn(input: KeyInput): Promise<Principal> {
   const { secret } = await access.keys.create(account.id, input)
   return access.authenticate({ 'x-api-key': secret }, '10.0.0.1')
@@ -32,7 +32,7 @@ function session(): Principal {
 describe('key names', () => {
   const forbidden = /[/\\?#%\p{C}\p{Zl}\p{Zp}]/u
 
-  test('printable names of 1 to 64 characters pass, trimmed', () => {
+  test('accepts 1 to 64 printable characters, trimmed', () => {
     const names = fc
       .string({ unit: 'grapheme', minLength: 1, maxLength: 20 })
       .map(name => name.trim())
@@ -44,7 +44,7 @@ describe('key names', () => {
     )
   })
 
-  test('a name with one bad character anywhere is refused', () => {
+  test('refuses a name with one bad character at any position', () => {
     const bad = fc.constantFrom('/', '\\', '?', '#', '%', '\0', '\n', '\u007f', '\u200b', '\u2028', '\ud800')
     fc.assert(
       fc.property(
@@ -62,7 +62,7 @@ describe('key names', () => {
     expect(() => parseKeyInput({ name }, 0)).toThrow(/^name must/)
   })
 
-  test('64 characters count as characters, whatever their encoding', () => {
+  test('counts characters, not code units', () => {
     expect(parseKeyInput({ name: '🐙'.repeat(64) }, 0).name).toHaveLength(128)
   })
 })
@@ -71,10 +71,10 @@ describe('key input', () => {
   test.each<[object, RegExp]>([
     [{ name: 5 }, /^name must/],
     [{}, /^name must/],
-    [{ name: 'k', scopes: ['files:all'] }, /^scopes must be some of files:read/],
+    [{ name: 'k', scopes: ['files:all'] }, /^scopes must be among files:read/],
     [{ name: 'k', scopes: [] }, /^scopes must/],
     [{ name: 'k', scopes: 'files:read' }, /^scopes must be an array/],
-    [{ name: 'k', permissions: ['root'] }, /^permissions must be some of read, write, admin/],
+    [{ name: 'k', permissions: ['root'] }, /^permissions must be among read, write, admin/],
     [{ name: 'k', expiresInDays: -1 }, /^expiresInDays must/],
     [{ name: 'k', expiresInDays: 1.5 }, /^expiresInDays must/],
     [{ name: 'k', expiresInDays: '3' }, /^expiresInDays must/],
@@ -89,7 +89,7 @@ describe('key input', () => {
     expect(() => parseKeyInput(input as KeyInput, 0)).toThrow(message)
   })
 
-  test('what is left out has its default', () => {
+  test('an absent field has its default', () => {
     const expected = { name: 'k', expiresAt: null, ipAllowlist: [], label: null, upload: null }
     const scopes = ['files:read', 'files:write', 'cluster:read']
     expect(parseKeyInput({ name: 'k' }, 5)).toEqual({ ...expected, scopes })
@@ -99,7 +99,7 @@ describe('key input', () => {
     })
   })
 
-  test('the older permissions become scopes', () => {
+  test('permissions become scopes', () => {
     const scopes = (permissions: string[]) => parseKeyInput({ name: 'k', permissions }, 0).scopes
     expect(scopes(['read'])).toEqual(['files:read', 'cluster:read'])
     expect(scopes(['write'])).toEqual(['files:write'])
@@ -109,7 +109,7 @@ describe('key input', () => {
 })
 
 describe('generate', () => {
-  test('gives a secret that works, is told apart, and is not stored', async () => {
+  test('returns a working secret, shows its prefix, and does not store it', async () => {
     const { secret, key } = await access.keys.generate(session(), { name: 'ci', label: 'builds', expiresInDays: 2 })
     expect(secret).toMatch(/^hf_[0-9a-f]{16}_[0-9a-f]{64}$/)
     expect(secret.startsWith(key.prefix)).toBe(true)
@@ -123,7 +123,7 @@ describe('generate', () => {
     expect(JSON.stringify(await access.keys.list(account.id))).not.toContain(secret.slice(key.prefix.length))
   })
 
-  test('a key mints a subset of its own scopes', async () => {
+  test('a key creates keys with a subset of its own scopes', async () => {
     const minter = await signIn({ name: 'minter', scopes: ['files:read', 'cluster:read'] })
     const { key } = await access.keys.generate(minter, { name: 'less', scopes: ['files:read'] })
     expect(key.scopes).toEqual(['files:read'])
@@ -132,7 +132,7 @@ describe('generate', () => {
     expect((await access.keys.list(account.id)).map(({ name }) => name)).toEqual(['minter', 'less'])
   })
 
-  test('a key mints no later expiry', async () => {
+  test('a key creates no key with a later expiry', async () => {
     const minter = await signIn({ name: 'minter', scopes: SCOPES, expiresInDays: 10 })
     await access.keys.generate(minter, { name: 'sooner', expiresInDays: 9 })
     for (const expiresInDays of [11, 0, undefined]) {
@@ -141,7 +141,7 @@ describe('generate', () => {
     }
   })
 
-  test('a key mints for no further addresses', async () => {
+  test('a key creates no key for other addresses', async () => {
     const minter = await signIn({ name: 'minter', scopes: SCOPES, ipAllowlist: ['10.0.0.0/8'] })
     const inherited = await access.keys.generate(minter, { name: 'inherits' })
     expect(inherited.key.ipAllowlist).toEqual(['10.0.0.0/8'])
@@ -151,7 +151,7 @@ describe('generate', () => {
     expect(refused.code).toBe('IP_NOT_ALLOWED')
   })
 
-  test('a live name is taken, an expired one is free again, another account has its own', async () => {
+  test('refuses the name of a live key of the same account', async () => {
     const first = await access.keys.generate(session(), { name: 'ci', expiresInDays: 1 })
     expect(await failure(() => access.keys.generate(session(), { name: ' ci ' }))).toMatchObject({
       code: 'CONFLICT',
@@ -165,13 +165,13 @@ describe('generate', () => {
     expect((await failure(() => access.authenticate({ 'x-api-key': first.secret }))).code).toBe('INVALID_API_KEY')
   })
 
-  test('an unknown account gets none', async () => {
+  test('an unknown account is NOT_FOUND', async () => {
     expect(await failure(() => access.keys.create('nobody', { name: 'k' }))).toMatchObject({ code: 'NOT_FOUND' })
   })
 })
 
 describe('revoke', () => {
-  test('a session, the key itself, or every scope of it', async () => {
+  test('needs a session, the key itself, or all its scopes', async () => {
     const reader = await signIn({ name: 'reader', scopes: ['files:read'] })
     const all = await signIn({ name: 'all', scopes: SCOPES })
     expect(await failure(() => access.keys.revoke(reader, 'all'))).toMatchObject({
@@ -186,7 +186,7 @@ describe('revoke', () => {
     expect((await failure(() => access.keys.revoke(session(), 'all'))).code).toBe('NOT_FOUND')
   })
 
-  test('another account has no such key', async () => {
+  test('a key of another account is NOT_FOUND', async () => {
     const other = await access.accounts.create({ email: 'other@example.org', plan: 'free' })
     await access.keys.create(other.id, { name: 'theirs' })
     expect((await failure(() => access.keys.revoke(session(), 'theirs'))).code).toBe('NOT_FOUND')
@@ -194,10 +194,10 @@ describe('revoke', () => {
   })
 })
 
-describe('a secret that was chosen elsewhere', () => {
+describe('a secret chosen by the operator', () => {
   const secret = "a secret of the owner's own choosing"
 
-  test('works whole, is the same key when given again, and gives way to the next', async () => {
+  test('keeps its key when repeated, and the next secret replaces it', async () => {
     const first = await access.keys.adopt(account.id, 'bootstrap', secret)
     expect(first).toMatchObject({ prefix: '', scopes: [...SCOPES], expiresAt: null })
     expect((await access.keys.adopt(account.id, 'bootstrap', secret)).id).toBe(first.id)
@@ -218,7 +218,7 @@ describe('a secret that was chosen elsewhere', () => {
     },
   )
 
-  test("is refused if it is a lesser key or someone else's", async () => {
+  test('is refused if a restricted key or another account has it', async () => {
     const lesser = await access.keys.create(account.id, { name: 'lesser' })
     expect((await failure(() => access.keys.adopt(account.id, 'bootstrap', lesser.secret))).code).toBe('CONFLICT')
     const other = await access.accounts.create({ email: 'other@example.org', plan: 'free' })
@@ -227,7 +227,7 @@ describe('a secret that was chosen elsewhere', () => {
   })
 })
 
-test('keys made and revoked by another process count within a second', async () => {
+test('keys that another process creates or revokes change within a second', async () => {
   const outside = openAccounts({ dataDir: access.dataDir, clock: access.clock })
   const made = await outside.keys.create(account.id, { name: 'outside' })
   const headers = { 'x-api-key': made.secret }
@@ -242,10 +242,10 @@ test('keys made and revoked by another process count within a second', async () 
 })
 
 describe('keys of an account', () => {
-  test('are as many as the plan allows, 100 unless it says otherwise, for whoever makes them', async () => {
+  test('are limited by the plan to 100, for every caller', async () => {
     for (let i = 0; i < 99; i++) await access.keys.create(account.id, { name: `k${i}`, scopes: ['files:read'] })
     const minter = await signIn({ name: 'minter', scopes: SCOPES, expiresInDays: 1 })
-    const refusal = { code: 'QUOTA_EXCEEDED', message: expect.stringContaining('100 API keys') }
+    const refusal = { code: 'QUOTA_EXCEEDED', message: expect.stringContaining('100 live API keys') }
     expect(await failure(() => access.keys.create(account.id, { name: 'more' }))).toMatchObject(refusal)
     expect(await failure(() => access.keys.generate(minter, { name: 'more', expiresInDays: 1 }))).toMatchObject(refusal)
     expect(await failure(() => access.keys.generate(session(), { name: 'more' }))).toMatchObject(refusal)
@@ -257,7 +257,7 @@ describe('keys of an account', () => {
     await access.keys.create(account.id, { name: 'instead of the expired one' })
   })
 
-  test('are capped on every plan but one that lifts it', () => {
+  test('are limited on every plan without maxKeys null', () => {
     const plans = new PlanCatalogue({ lifted: planOf({ maxKeys: null }), few: planOf({ maxKeys: 2 }) })
     const caps = plans.names().map(name => [name, plans.get(name).maxKeys])
     expect(Object.fromEntries(caps)).toEqual({ free: 100, premium: 100, unlimited: 100, lifted: null, few: 2 })
@@ -265,7 +265,7 @@ describe('keys of an account', () => {
     expect(new PlanCatalogue({ silent }).get('silent').maxKeys).toBe(100)
   })
 
-  test('go with the key that minted them, at once; one that is rotated keeps what it minted', async () => {
+  test('are revoked with their parent, and remain when it is rotated', async () => {
     const secret = 'a secret chosen by whoever runs it'
     await access.keys.adopt(account.id, 'bootstrap', secret)
     const bootstrap = await access.authenticate({ 'x-api-key': secret })
@@ -292,7 +292,7 @@ describe('keys of an account', () => {
     expect((await access.keys.list(account.id)).map(({ name }) => name)).toEqual(['bootstrap'])
   })
 
-  test('are listed a thousand at a time, however many there are', async () => {
+  test('are listed in pages of a thousand', async () => {
     access.fillKeys(account.id, 2_500)
     expect(await access.keys.list(account.id)).toHaveLength(1_000)
     const sizes: number[] = []

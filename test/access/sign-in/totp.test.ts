@@ -17,7 +17,7 @@ test.each([
   expect(matchTotp(SECRET, code, seconds * 1_000, -1)).toBe(Math.floor(seconds / 30))
 })
 
-test('the secret is written in base 32, without padding', () => {
+test('the secret is shown in base 32 without padding', () => {
   expect(totpSecretText(Buffer.from('foobar'))).toBe('MZXW6YTBOI')
   const url = new URL(otpauthUrl(SECRET, 'a b+c@example.org'))
   expect(url.href).toMatch(/^otpauth:\/\/totp\/Holdfast%3Aa%20b%2Bc%40example\.org\?/)
@@ -30,7 +30,7 @@ test('the secret is written in base 32, without padding', () => {
   })
 })
 
-test('a code is good for its step and the ones beside it, and only for what has not been used', () => {
+test('a code is valid one step around its own, and once', () => {
   fc.assert(
     fc.property(
       fc.uint8Array({ minLength: 20, maxLength: 20 }),
@@ -40,7 +40,7 @@ test('a code is good for its step and the ones beside it, and only for what has 
       (secret, step, drift, used) => {
         const now = step * 30_000 + 12_345
         const matched = matchTotp(secret, totpCode(secret, step + drift), now, step + used)
-        // Steps may have the same code by chance; then another one matches.
+        // Two steps may have the same code by chance. Then the other one may match.
         if (matched !== null) {
           expect(Math.abs(matched - step)).toBeLessThanOrEqual(1)
           expect(matched).toBeGreaterThan(step + used)
@@ -53,11 +53,11 @@ test('a code is good for its step and the ones beside it, and only for what has 
   )
 })
 
-test.each(['', '12345', '1234567', '12345a', '１２３４５６', ' 287082'])('%j is no code', code => {
+test.each(['', '12345', '1234567', '12345a', '１２３４５６', ' 287082'])('%j is not a code', code => {
   expect(matchTotp(SECRET, code, 59_000, -1)).toBeNull()
 })
 
-test('recovery codes are ten different ones, known however they are typed', () => {
+test('ten recovery codes differ, and match in every spelling', () => {
   let next = 0
   const codes = generateRecoveryCodes(size => Buffer.alloc(size, next++))
   expect(new Set(codes).size).toBe(10)

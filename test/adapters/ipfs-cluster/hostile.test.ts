@@ -235,7 +235,11 @@ describe('an IPFS Cluster that', () => {
       { 'GET /allocations/': refuse(401, { message: 'unauthorized' }) },
       'the IPFS Cluster answered 401: unauthorized',
     ],
-    ['an endless answer', { 'GET /pins': endless('x'.repeat(65_536)) }, 'the node of the cluster answered too much'],
+    [
+      'an endless answer',
+      { 'GET /pins': endless('x'.repeat(65_536)) },
+      'the node of the cluster answered more than 4194304 bytes',
+    ],
     [
       'an error after everything else',
       {

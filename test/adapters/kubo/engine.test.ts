@@ -54,7 +54,7 @@ describe('a node with a cluster that a Kubo keeps', () => {
       const started = createEngine({ adapters: [kubo], dataDir, clusters, defaultCluster: 'near', environment: {} })
       await expect(started).rejects.toMatchObject({
         code: 'CONFIG_INVALID',
-        message: 'clusters: far.backend.authEnv KUBO_AUTH has no auth in it',
+        message: 'clusters: far.backend.authEnv KUBO_AUTH is empty',
       })
     })
   })

@@ -84,7 +84,11 @@ describe('a hostile RPC', () => {
       `the Kubo of the cluster: ${'x'.repeat(200)}`,
     ],
     ['an error page', { 'pin/ls': error('<html>', 502) }, 'the Kubo of the cluster: it answered 502'],
-    ['an endless answer', { 'pin/ls': endless('x'.repeat(65_536), '"') }, 'the node of the cluster answered too much'],
+    [
+      'an endless answer',
+      { 'pin/ls': endless('x'.repeat(65_536), '"') },
+      'the node of the cluster answered more than 4194304 bytes',
+    ],
     ['an endless line', { 'dag/import': endless('x'.repeat(65_536)) }, noAnswer],
     ['lines of nothing', { 'pin/add': endless('{}\n'.repeat(100), `{"Pins":["${'x'.repeat(70_000)}"]}`) }, noAnswer],
   ])('that answers with %s is not believed', async (_, handlers, told) => {
@@ -240,7 +244,7 @@ describe('a hostile RPC', () => {
     try {
       const backend = new KuboBackend({ rpc, mark: MARK, reader: null, clock, acceptUnsynced: false })
       const { done, root } = await pinned(backend)
-      expect(await refusal(done)).toBe('the node of the cluster could not be reached')
+      expect(await refusal(done)).toBe('cannot reach the node of the cluster')
       await refusal(backend.status(identityOf(root)))
       await refusal(backend.unpin('one', identityOf(root)))
       await refusal(backend.peers())

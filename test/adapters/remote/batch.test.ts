@@ -4,7 +4,7 @@ import { Batch } from '../../../adapters/remote/batch.ts'
 const live = new AbortController().signal
 
 /** Asks by hand: what was asked together, and how to answer each. */
-function byHand(thenAlone = false, most = 3) {
+function byHand(retryAlone = false, maxItems = 3) {
   const asked: Array<{ items: readonly string[]; answer: () => void; fail: () => void }> = []
   const ask = (items: readonly string[]): Promise<string[]> => {
     const { promise, resolve, reject } = Promise.withResolvers<string[]>()
@@ -12,7 +12,7 @@ function byHand(thenAlone = false, most = 3) {
     asked.push({ items, answer, fail: () => reject(new Error(`not ${items.join(', ')}`)) })
     return promise
   }
-  return { asked, batch: new Batch<string, string>({ most, ask, thenAlone }) }
+  return { asked, batch: new Batch<string, string>({ maxItems, ask, retryAlone }) }
 }
 
 const turns = (): Promise<void> => new Promise(resolve => setImmediate(resolve))

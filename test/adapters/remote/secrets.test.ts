@@ -18,11 +18,11 @@ describe('what a backend is asked with', () => {
   })
 
   test.each([
-    ['', 'clusters: eu.backend.authEnv AUTH has no auth in it'],
-    ['bearer:ti ger', 'clusters: eu.backend.authEnv AUTH has what is no auth in it'],
-    ['tiger', 'clusters: eu.backend.authEnv AUTH has to have bearer:<token> or basic:<user>:<password> in it'],
-    ['basic:tiger', 'clusters: eu.backend.authEnv AUTH has to have bearer:<token> or basic:<user>:<password> in it'],
-    ['Bearer:tiger', 'clusters: eu.backend.authEnv AUTH has to have bearer:<token> or basic:<user>:<password> in it'],
+    ['', 'clusters: eu.backend.authEnv AUTH is empty'],
+    ['bearer:ti ger', 'clusters: eu.backend.authEnv AUTH must contain printable ASCII without spaces'],
+    ['tiger', 'clusters: eu.backend.authEnv AUTH must contain bearer:<token> or basic:<user>:<password>'],
+    ['basic:tiger', 'clusters: eu.backend.authEnv AUTH must contain bearer:<token> or basic:<user>:<password>'],
+    ['Bearer:tiger', 'clusters: eu.backend.authEnv AUTH must contain bearer:<token> or basic:<user>:<password>'],
   ])('%j is refused without being told', async (auth, message) => {
     const opened = authorizationOf('eu', { authEnv: 'AUTH' }, { AUTH: auth })
     await expect(opened).rejects.toMatchObject({ code: 'CONFIG_INVALID', message })

@@ -203,7 +203,7 @@ describe('the account in the console', inBrowser, () => {
         expect((await page.locator('.secret').textContent())?.length).toBeGreaterThan(20)
         await page.getByRole('button', { name: 'Done' }).click()
         await server.engine.pins.upload(Buffer.from('told of'), { account: server.owner })
-        await expect.poll(() => receiver.told.length).toBe(1)
+        await expect.poll(() => receiver.received.length).toBe(1)
         await page.getByRole('button', { name: /^Deliveries to/ }).click()
         const dialog = page.getByRole('dialog')
         await expect

@@ -75,7 +75,7 @@ describe('the owner’s part of the console', inBrowser, () => {
       await dialog.getByLabel('Email').fill('owner@localhost')
       await dialog.getByLabel('Plan').selectOption('free')
       await dialog.getByRole('button', { name: 'Make the account' }).click()
-      expect(await dialog.getByRole('alert').textContent()).toContain('already an account')
+      expect(await dialog.getByRole('alert').textContent()).toContain('in use by another account')
       await dialog.getByLabel('Email').fill('new@example.org')
       await dialog.getByLabel('Password').fill('a long enough password')
       await dialog.getByRole('button', { name: 'Make the account' }).click()
