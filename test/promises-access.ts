@@ -239,7 +239,7 @@ export const accessPromises: readonly KeptPromise[] = [
     file: 'src/domain/rate-limiter.ts',
     find: 'kept.endsAt - limit.windowSeconds * 1_000',
     replace: 'kept.endsAt - 60_000',
-    test: { file: 'test/access/limits.test.ts', name: 'of requests: a window keeps its end' },
+    test: { file: 'test/access/limits.test.ts', name: 'requests: a window keeps its end' },
   },
   {
     promise: 'a /64 network counts as one client',

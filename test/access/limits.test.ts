@@ -95,12 +95,12 @@ describe('RequestLimits', () => {
 })
 
 describe('windows in memory', () => {
-  test.each(windowRules)('of requests: $name', ({ run }) => {
+  test.each(windowRules)('requests: $name', ({ run }) => {
     const clock = new ManualClock()
     return run(requestWindows(new RequestLimits({ clock }), clock, async ms => clock.advance(ms)))
   })
 
-  test.each(windowRules)('of attempts: $name', ({ run }) => {
+  test.each(windowRules)('attempts: $name', ({ run }) => {
     const clock = new ManualClock()
     const attempts = new MemoryAttempts(clock)
     return run({ take: limit => attempts.take('one', limit), pass: async ms => clock.advance(ms) })
