@@ -51,8 +51,8 @@ export const cataloguePromises: readonly KeptPromise[] = [
   {
     promise: 'a delivery that has ended is not retried',
     file: 'src/catalogue/rules/delivery-rules.ts',
-    find: 'last_at = :at\n  WHERE id = :id AND due_at IS NOT NULL`\n',
-    replace: 'last_at = :at\n  WHERE id = :id`\n',
+    find: '= :at WHERE id = :id AND NOT ended`\n',
+    replace: '= :at WHERE id = :id`\n',
     test: { file: 'test/catalogue/content-rules.test.ts', name: 'a delivery is due until it has ended' },
   },
   {
@@ -79,14 +79,14 @@ export const cataloguePromises: readonly KeptPromise[] = [
   {
     promise: 'what a fetch has brought stays until the last who waits has it',
     file: 'src/catalogue/sqlite/sqlite-fetches.ts',
-    find: '      this.#fetches.setWhole(fetchId, rootId)\n',
-    replace: '      this.#fetches.setWhole(fetchId, rootId)\n      this.#holds.release(fetchHold(fetchId))\n',
+    find: '        yield* run(SET_WHOLE, { fetchId, rootId })\n',
+    replace: '        yield* run(SET_WHOLE, { fetchId, rootId })\n        holds.release(fetchHold(fetchId))\n',
     test: { file: content, name: 'that many records wait for are delivered in steps' },
   },
   {
     promise: 'no account has more pins waiting than its plan allows',
-    file: 'src/catalogue/sqlite/sqlite-fetches.ts',
-    find: '    this.#commit.checkQueued(record.accountId, limits)\n',
+    file: 'src/catalogue/rules/fetch-requests.ts',
+    find: '  yield* records.checkQueued(record.accountId, limits)\n',
     replace: '',
     test: { file: content, name: 'are as many as the plan allows to wait' },
   },

@@ -24,9 +24,9 @@ export const clusterPromises: readonly KeptPromise[] = [
   },
   {
     promise: 'what has come to be needed is not let go of by the worker that comes late',
-    file: 'src/catalogue/sqlite/sqlite-placements.ts',
-    find: '      const row = this.#current(key)\n      if (row === undefined || row.isWanted) return false',
-    replace: '      const row = this.#placements.get(key.id)\n      if (row === undefined) return false',
+    file: 'src/catalogue/rules/placement-rules.ts',
+    find: '  WHERE id = :id AND generation = :generation AND wanted IS NOT TRUE`',
+    replace: '  WHERE id = :id`',
     test: {
       file: 'test/clusters/placement-runner.test.ts',
       name: 'what has come to be needed before the backend is asked to let go stays there',
@@ -258,8 +258,8 @@ export const clusterPromises: readonly KeptPromise[] = [
   },
   {
     promise: 'a cluster lets go of what it was to fetch by itself with the last who waits',
-    file: 'src/catalogue/sqlite/sqlite-fetches.ts',
-    find: '    if (fetch !== undefined) this.#placements.withdraw(fetch.backendId, fetch)\n',
+    file: 'src/catalogue/rules/fetch-rows.ts',
+    find: '  yield* withdrawPlacement(parts.backend(fetch.backendId), fetch)\n',
     replace: '',
     test: byItself('lets go of what it has not got yet'),
   },

@@ -56,8 +56,8 @@ const promises: readonly KeptPromise[] = [
   },
   {
     promise: 'what a cluster elsewhere has got is not kept here for ever by a node that was killed',
-    file: 'adapters/postgres/postgres-placements.ts',
-    find: '        await this.#ledger.setPlaced(row.backendId, row, now)\n',
+    file: 'src/catalogue/rules/placement-rules.ts',
+    find: '          yield* own(() => setPlaced(row.backendId, row, now))\n',
     replace: '',
     test: test('what a cluster elsewhere was seen to have stops'),
   },
@@ -715,9 +715,9 @@ const promises: readonly KeptPromise[] = [
   },
   {
     promise: 'no node begins what another one is at',
-    file: 'adapters/postgres/leased.ts',
-    find: '`(leased_until IS NULL OR',
-    replace: '`(leased_until IS NOT NULL OR leased_until IS NULL OR',
+    file: 'src/catalogue/rules/job-rules.ts',
+    find: "'AND (leased_until IS NULL OR",
+    replace: "'AND (leased_until IS NOT NULL OR leased_until IS NULL OR",
     test: test('what one node is at no other begins'),
   },
 ]

@@ -97,8 +97,8 @@ export const upkeepPromises: readonly KeptPromise[] = [
   {
     promise: 'holds that are no pin’s and no fetch’s are left alone',
     file: 'src/catalogue/sqlite/sqlite-reconciliation.ts',
-    find: 'return fetchId !== undefined && this.#tables.fetches.get(Number(fetchId)) === undefined',
-    replace: 'return fetchId === undefined || this.#tables.fetches.get(Number(fetchId)) === undefined',
+    find: 'return fetchId !== undefined && !this.#tables.fetches.has(Number(fetchId))',
+    replace: 'return fetchId === undefined || !this.#tables.fetches.has(Number(fetchId))',
     test: { file: reconcile, name: 'releases one in a hundred without force, and never unknown holds' },
   },
   {

@@ -1,10 +1,9 @@
-/** Each node numbers its backends from 1 on; none has so many. */
-const BACKENDS = 65_536
+import { BACKENDS_OF_NODE as BACKENDS, LEDGER_BACKEND } from '../../src/catalogue/rules/dialect.ts'
 
 /** No backend of a node has a higher number. */
 export const LAST_BACKEND = BACKENDS - 1
 /** The number of a node's backend in that node's ledger, from the one that all nodes know it by. */
-export const BACKEND_ID = `backend_id % ${BACKENDS}`
+export const BACKEND_ID = LEDGER_BACKEND.postgres
 /** The node that has a backend, by its number. */
 export const NODE_NUMBER = `backend_id / ${BACKENDS}`
 

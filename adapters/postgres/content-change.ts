@@ -1,20 +1,19 @@
 import type { CommitIntent, Committed, NewRecord, PinLimits, RecordRow } from '../../src/catalogue/records.ts'
 import { first, run } from '../../src/catalogue/rules/driver.ts'
+import { insertFetch } from '../../src/catalogue/rules/fetch-rows.ts'
+import { wantPlacement } from '../../src/catalogue/rules/placement-rules.ts'
 import { COUNT_UNFINISHED, SET_WAITING } from '../../src/catalogue/rules/record-statements.ts'
 import { HoldfastError } from '../../src/domain/errors.ts'
 import { checkTransition } from '../../src/domain/pin-status.ts'
 import type { DagIdentity } from '../../src/ipld/cid.ts'
 import type { CatalogueHolds } from '../../src/ledger/catalogue-holds.ts'
+import { fetchParts } from './fetch-parts.ts'
 import { LockedAccounts } from './locked-accounts.ts'
-import { wantPlacement } from './placement-rows.ts'
 import type { Postgres } from './postgres.ts'
 import { carriedOut } from './postgres-driver.ts'
 import { getRecord, hasDag, identicalRecord, insertRecord, setStatus } from './record-rows.ts'
-import type { PlacedHold, SharedHolds } from './shared-holds.ts'
+import { NeedsHold, type PlacedHold, type SharedHolds } from './shared-holds.ts'
 import type { Sql } from './sql.ts'
-
-/** Thrown where a commit finds that it needs a hold that was not placed for it: it is placed, and all is done again. */
-export class NeedsHold extends Error {}
 
 /** What a commit was prepared with. */
 export interface Prepared {
@@ -25,6 +24,7 @@ export interface Prepared {
 /** What one transaction does to records and to what keeps their content. The accounts' rows are locked first. */
 export class ContentChange {
   readonly #sql: Sql
+  readonly #database: Postgres
   readonly #holds: SharedHolds
   readonly #ledger: CatalogueHolds
   readonly #elsewhere: ReadonlySet<number>
@@ -32,6 +32,7 @@ export class ContentChange {
 
   private constructor(sql: Sql, parts: ContentParts, accounts: LockedAccounts) {
     this.#sql = sql
+    this.#database = parts.database
     this.#holds = parts.holds
     this.#ledger = parts.ledger
     this.#elsewhere = parts.elsewhere
@@ -134,35 +135,20 @@ export class ContentChange {
     if (hold === null) throw new NeedsHold('what is there is not held')
     await this.checkPinCount(record.accountId, limits, now)
     await this.#holds.use(this.#sql, hold.id)
-    const { accountId, codec, multihash } = record
-    const fetch = await this.#sql.first<{ id: number }>(
-      `INSERT INTO fetches (account_id, backend_id, codec, multihash, node, root_id, hold_id, origins, next_attempt_at,
-         created_at, blocks, bytes, charge)
-       VALUES ($1, $2, $3, $4, $5, $6, $7, '{}', $8, $8, $9, $10, $11)
-       ON CONFLICT (multihash, codec, backend_id) DO NOTHING RETURNING id`,
-      [
-        accountId,
-        this.#holds.backend(backendId),
-        codec,
-        multihash,
-        this.#holds.node,
-        stagedRootId,
-        hold.id,
-        now,
-        brought.blocks,
-        brought.bytes,
-        brought.charge,
-      ],
+    const wanted = { backendId, record, now, brought }
+    const fetchId = await carriedOut(
+      insertFetch(fetchParts(this.#database, this.#holds), wanted, { rootId: stagedRootId, holdId: hold.id }),
+      this.#sql,
     )
-    if (fetch === undefined) throw known(record)
-    await this.insert({ ...record, rootId: null, dagSize: 0, charge: 0, fetchId: fetch.id }, null)
+    if (fetchId === null) throw known(record)
+    await this.insert({ ...record, rootId: null, dagSize: 0, charge: 0, fetchId }, null)
     return { record: await this.#reread(record), created: true, waited: null }
   }
 
   /** Content that is here, and held, is `pinned` once its backend has it as well. */
   async #statusIn(backendId: number, record: NewRecord, now: number): Promise<'pinned' | 'pinning'> {
     if (!this.#elsewhere.has(backendId)) return 'pinned'
-    const isPlaced = await wantPlacement(this.#sql, this.#holds.backend(backendId), record, now)
+    const isPlaced = await carriedOut(wantPlacement(this.#holds.backend(backendId), record, now), this.#sql)
     // While the row is locked. The ledger may have kept the root since it was there the last time.
     await this.#ledger.setPlaced(backendId, record, isPlaced ? now : null)
     return isPlaced ? 'pinned' : 'pinning'

@@ -25,7 +25,7 @@ const COLUMNS: Readonly<Record<MovedTable, string>> = {
   root_files: 'root_id bigint, position bigint, path text, codec bigint, multihash bytea, size bigint',
   fetches: `
     id bigint, account_id text, backend_id bigint, codec bigint, multihash bytea, node text, root_id bigint,
-    hold_id text, origins text[], attempts bigint, next_attempt_at bigint, last_error text, blocks bigint,
+    hold_id text, origins text[], attempts bigint, last_error text, blocks bigint,
     bytes bigint, charge bigint, created_at bigint, running boolean, whole boolean`,
   records: `
     id text, seq bigint, account_id text, cluster_id text, cid text, codec bigint, multihash bytea,
@@ -36,14 +36,15 @@ const COLUMNS: Readonly<Record<MovedTable, string>> = {
   removals: 'id bigint, account_id text, codec bigint, multihash bytea, cluster_id text, created_by bigint',
   placements: `
     id bigint, backend_id bigint, codec bigint, multihash bytea, account_id text, wanted boolean,
-    generation bigint, placed boolean, attempts bigint, due_at bigint, last_error text, unpin_until bigint,
-    anew boolean, wanted_at bigint`,
+    generation bigint, placed boolean, unpin_until bigint, anew boolean, wanted_at bigint, entrusted boolean`,
   webhooks: `
     id text, account_id text, key_id text, url text, secret bytea, created_at bigint, waiting bigint,
     dropped bigint`,
   deliveries: `
     id bigint, webhook_id text, account_id text, event text, record text, from_status text, created_at bigint,
-    attempts bigint, due_at bigint, delivered boolean, last_status bigint, last_error text, last_at bigint`,
+    attempts bigint, ended boolean, delivered boolean, last_status bigint, last_error text, last_at bigint`,
+  jobs: `
+    kind text, key bigint, queue text, account_id text, due_at bigint, attempts bigint, last_error text`,
 }
 
 /** What other columns of a row say. */
@@ -51,6 +52,8 @@ const DERIVED: Partial<Record<MovedTable, (row: MovedRow) => MovedRow>> = {
   // Of an account that is to go it is what nobody can be given.
   accounts: ({ email = null, deleted_at }) => ({ email_key: deleted_at === null ? emailKey(String(email)) : email }),
   records: derivedOfRecord,
+  // Fetches go on at the node that has begun them.
+  jobs: ({ kind = null, queue = null, node = null }) => ({ queue: kind === 'fetch' ? node : queue }),
 }
 
 /** Columns whose numbers the database gives, by table: what it gives next is larger than what was moved. */

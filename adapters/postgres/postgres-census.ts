@@ -40,7 +40,8 @@ export class PostgresCensus implements Census {
     const found = await this.#database.reading.first<{ at: number | null }>(
       `SELECT MIN(at) AS at FROM (
          (SELECT created_at AS at FROM fetches WHERE running ORDER BY id LIMIT 1)
-         UNION ALL (SELECT created_at FROM fetches WHERE next_attempt_at IS NOT NULL ORDER BY id LIMIT 1)) AS oldest`,
+         UNION ALL (SELECT f.created_at FROM jobs j JOIN fetches f ON f.id = j.key
+            WHERE j.kind = 'fetch' AND j.due_at IS NOT NULL ORDER BY j.key LIMIT 1)) AS oldest`,
     )
     return found?.at ?? null
   }

@@ -5,8 +5,8 @@ import { backendsOf } from './backends.ts'
 import { PostgresNodeWork } from './node-work.ts'
 import type { Postgres } from './postgres.ts'
 import { PostgresDriver } from './postgres-driver.ts'
-import { PostgresFetches } from './postgres-fetches.ts'
-import { PostgresPlacements } from './postgres-placements.ts'
+import { postgresFetches } from './postgres-fetches.ts'
+import { postgresPlacements } from './postgres-placements.ts'
 import { PostgresReconciliation } from './postgres-reconciliation.ts'
 import { postgresRecords } from './postgres-records.ts'
 import { SharedHolds } from './shared-holds.ts'
@@ -28,9 +28,9 @@ export function postgresContent(
   const parts = { database, ledger, holds, elsewhere }
   const content = {
     records: postgresRecords(parts),
-    fetches: new PostgresFetches(parts),
+    fetches: postgresFetches(parts),
     files: fileRules(new PostgresDriver(database)),
-    placements: new PostgresPlacements(database, { node: name, backend, ledger }),
+    placements: postgresPlacements(parts),
     reconciliation: new PostgresReconciliation(parts),
   }
   return { content, work: new PostgresNodeWork(database, holds) }

@@ -1,6 +1,7 @@
 import {
   type CatalogueDriver,
   hasUnkept,
+  own,
   paramOf,
   type Rule,
   run,
@@ -50,6 +51,11 @@ export async function carriedOut<T>(rule: Rule<T>, sql: Sql): Promise<T> {
     next = rule.next(await answered)
   }
   return next.value
+}
+
+/** Does what needs the transaction of PostgreSQL, within a rule. */
+export function ownStep<T>(work: (sql: Sql) => Promise<T>): Rule<T> {
+  return own(connection => work(connection as Sql))
 }
 
 async function answer(sql: Sql, want: keyof Sql, statement: RuleStatement, params: object): Promise<unknown> {

@@ -2,13 +2,14 @@ import type { StatusChange } from '../../src/catalogue/fetches.ts'
 import type { Reconciliation, RecordFinding, RecordProblem } from '../../src/catalogue/reconciliation.ts'
 import type { AccountUsage } from '../../src/catalogue/records.ts'
 import { first } from '../../src/catalogue/rules/driver.ts'
+import { fetchFor } from '../../src/catalogue/rules/fetch-rows.ts'
 import { COUNTERS } from '../../src/catalogue/rules/record-statements.ts'
 import type { HeldRecord } from '../../src/catalogue/rules/removal-rules.ts'
 import { checkTransition } from '../../src/domain/pin-status.ts'
 import { cidOf } from '../../src/ipld/cid.ts'
 import { BACKEND_ID } from './backends.ts'
 import { ContentChange, type ContentParts } from './content-change.ts'
-import { fetchFor } from './fetch-rows.ts'
+import { beginFetch, fetchParts } from './fetch-parts.ts'
 import { LockedAccounts } from './locked-accounts.ts'
 import { carriedOut } from './postgres-driver.ts'
 import { getRecord, lockRecords, RECORD_COLUMNS } from './record-rows.ts'
@@ -244,7 +245,10 @@ export class PostgresReconciliation implements Reconciliation {
     try {
       return await database.transaction(async sql => {
         const change = await ContentChange.begin(sql, this.#parts, [record.accountId])
-        const fetch = await fetchFor(sql, holds, { backendId, record, origins: [], now, staged })
+        const wanted = { backendId, record, now }
+        const parts = fetchParts(database, holds)
+        const begin = () => beginFetch(parts, holds, wanted, staged)
+        const fetch = await carriedOut(fetchFor(parts, wanted, begin), sql)
         const [current] = await lockRecords(sql, [record.id])
         if (current === undefined || current.status !== record.status) return []
         const row = await change.wait(current, fetch.id, now, reason)

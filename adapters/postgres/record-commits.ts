@@ -1,9 +1,10 @@
 import type { CommitIntent, Committed } from '../../src/catalogue/records.ts'
 import { takeUse } from '../../src/catalogue/rules/record-rules.ts'
 import { HoldfastError, isHoldfastError } from '../../src/domain/errors.ts'
-import { ContentChange, type ContentParts, NeedsHold, type Prepared } from './content-change.ts'
+import { ContentChange, type ContentParts, type Prepared } from './content-change.ts'
 import { carriedOut } from './postgres-driver.ts'
 import { identicalRecord } from './record-rows.ts'
+import { NeedsHold } from './shared-holds.ts'
 
 /** Records that are written, with what has their content stay. */
 export class RecordCommits {

@@ -8,7 +8,6 @@ import {
   LIVE_RECORD,
   REPEATED_RECORD,
   record,
-  SET_FETCH,
   SET_STATUS,
 } from '../../src/catalogue/rules/record-statements.ts'
 import type { HeldRecord } from '../../src/catalogue/rules/removal-rules.ts'
@@ -84,10 +83,6 @@ export async function setStatus(
   const row = await carriedOut(first(SET_STATUS, to), sql)
   if (row === null) throw new HoldfastError('INTERNAL_ERROR', `record ${id} has gone`)
   return row
-}
-
-export async function setFetch(sql: Sql, id: string, fetchId: number | null): Promise<void> {
-  await carriedOut(run(SET_FETCH, { id, fetchId }), sql)
 }
 
 /** A hash of all in which a repeat is the same. */

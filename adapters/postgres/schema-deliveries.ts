@@ -1,6 +1,37 @@
 /** Transitions that wait at most for one webhook; beyond that they are counted, and not told. */
 const MOST_WAITING = 1_000
 
+/** Has any node attempt what is told. */
+const queued = `
+    RETURNING id, account_id)
+    INSERT INTO jobs (kind, key, queue, account_id, due_at) SELECT 'delivery', id, '', told.account_id, 0 FROM told`
+
+/**
+ * The function that notes what an account's webhooks are told.
+ *
+ * @param hasDue whether deliveries say when they are due; later versions have jobs for that
+ */
+export function noteTransition({ hasDue }: { hasDue: boolean }): string {
+  return `CREATE ${hasDue ? '' : 'OR REPLACE '}FUNCTION note_transition(event TEXT, r records, former TEXT, at BIGINT) RETURNS void LANGUAGE plpgsql AS $$
+  BEGIN
+    -- Most accounts have none.
+    IF NOT EXISTS (SELECT 1 FROM webhooks w WHERE w.account_id = r.account_id) THEN RETURN; END IF;
+    -- In order, so that no two transactions wait for each other here.
+    PERFORM 1 FROM webhooks w WHERE w.account_id = r.account_id ORDER BY w.id FOR UPDATE;
+    UPDATE webhooks w SET dropped = dropped + 1 WHERE w.account_id = r.account_id AND waiting >= ${MOST_WAITING};
+    WITH noted AS (
+      UPDATE webhooks w SET waiting = waiting + 1 WHERE w.account_id = r.account_id AND waiting < ${MOST_WAITING}
+      RETURNING w.id)
+    ${hasDue ? '' : ', told AS ('}INSERT INTO deliveries (webhook_id, account_id, event, record, from_status, created_at${hasDue ? ', due_at' : ''})
+    SELECT noted.id, r.account_id, note_transition.event, json_build_object(
+        'uploadId', r.id, 'cid', r.cid, 'clusterId', r.cluster_id, 'type', r.type,
+        'name', COALESCE(r.custom_name, r.original_name, r.name, r.cid), 'size', r.size, 'status', r.status,
+        'reason', r.status_reason, 'expiresAt', r.expires_at, 'createdAt', r.created_at,
+        'meta', COALESCE(r.meta, '{}')::json)::text, former, at${hasDue ? ', 0' : ''}
+    FROM noted${hasDue ? '' : queued};
+  END $$;`
+}
+
 /** Whom accounts have told of their records. What is to be told is noted in the transaction that changes a record. */
 export const webhooksSchema = `
   CREATE TABLE webhooks (
@@ -43,24 +74,7 @@ export const webhooksSchema = `
   CREATE INDEX deliveries_by_webhook ON deliveries (webhook_id, id);
   CREATE INDEX deliveries_ended ON deliveries (webhook_id, id) WHERE due_at IS NULL;
 
-  CREATE FUNCTION note_transition(event TEXT, r records, former TEXT, at BIGINT) RETURNS void LANGUAGE plpgsql AS $$
-  BEGIN
-    -- Most accounts have none.
-    IF NOT EXISTS (SELECT 1 FROM webhooks w WHERE w.account_id = r.account_id) THEN RETURN; END IF;
-    -- In order, so that no two transactions wait for each other here.
-    PERFORM 1 FROM webhooks w WHERE w.account_id = r.account_id ORDER BY w.id FOR UPDATE;
-    UPDATE webhooks w SET dropped = dropped + 1 WHERE w.account_id = r.account_id AND waiting >= ${MOST_WAITING};
-    WITH noted AS (
-      UPDATE webhooks w SET waiting = waiting + 1 WHERE w.account_id = r.account_id AND waiting < ${MOST_WAITING}
-      RETURNING w.id)
-    INSERT INTO deliveries (webhook_id, account_id, event, record, from_status, created_at, due_at)
-    SELECT noted.id, r.account_id, note_transition.event, json_build_object(
-        'uploadId', r.id, 'cid', r.cid, 'clusterId', r.cluster_id, 'type', r.type,
-        'name', COALESCE(r.custom_name, r.original_name, r.name, r.cid), 'size', r.size, 'status', r.status,
-        'reason', r.status_reason, 'expiresAt', r.expires_at, 'createdAt', r.created_at,
-        'meta', COALESCE(r.meta, '{}')::json)::text, former, at, 0
-    FROM noted;
-  END $$;
+  ${noteTransition({ hasDue: true })}
   CREATE FUNCTION record_created() RETURNS trigger LANGUAGE plpgsql AS $$
   BEGIN
     PERFORM note_transition('pin:created', NEW, NULL, NEW.created_at);

@@ -2,6 +2,7 @@ import type { Migration } from './migrate.ts'
 import { accessSchema } from './schema-access.ts'
 import { contentSchema, placementsSeenSchema } from './schema-content.ts'
 import { webhooksSchema } from './schema-deliveries.ts'
+import { leasedJobsSchema } from './schema-leased-jobs.ts'
 import { movesSchema } from './schema-moves.ts'
 import { leavingSchema, nodesSchema, runsSchema } from './schema-nodes.ts'
 import { pagesSchema, statesSchema } from './schema-pages.ts'
@@ -22,4 +23,5 @@ export const migrations: readonly Migration[] = [
   { sql: leavingSchema, isTolerated: true },
   { sql: statesSchema, isTolerated: true },
   { sql: runsSchema, isTolerated: true },
+  { sql: leasedJobsSchema, isTolerated: false },
 ]

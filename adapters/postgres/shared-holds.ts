@@ -19,6 +19,15 @@ export interface PlacedHold {
   contentSize: number
 }
 
+/** Thrown where a commit finds that it needs a hold that was not placed for it: it is placed, and all is done again. */
+export class NeedsHold extends Error {}
+
+/** A root that was staged, by the id of its hold. */
+export interface StagedHold {
+  id: string
+  ledgerRootId: number
+}
+
 /** Holds that the ledger lets go of in one transaction. */
 const STEP = 200
 /** How long a commit may take from when its hold was begun; afterwards it is refused. By the database's clock. */
@@ -107,7 +116,7 @@ export class SharedHolds {
   }
 
   /** Starts a root that is filled step by step, and held meanwhile. @returns the id of the root in the ledger */
-  async stage(backendId: number, now: number): Promise<{ id: string; ledgerRootId: number }> {
+  async stage(backendId: number, now: number): Promise<StagedHold> {
     const id = await this.#beginPart()
     return { id, ledgerRootId: await this.#ledger.stage(id, backendId, now) }
   }
@@ -256,10 +265,14 @@ async function dropUnheld(sql: Sql, ids: readonly number[]): Promise<void> {
          AND NOT EXISTS (SELECT 1 FROM holds WHERE holds.root_id = roots.id AND holds.state <> 'void')
        RETURNING id, backend_id, codec, multihash, file_count
      ), unwanted AS (
-       UPDATE placements p SET wanted = FALSE, placed = FALSE, generation = generation + 1, attempts = 0, due_at = 0,
-         leased_until = NULL
+       UPDATE placements p SET wanted = FALSE, placed = FALSE, generation = generation + 1
        FROM gone WHERE p.multihash = gone.multihash AND p.codec = gone.codec AND p.backend_id = gone.backend_id
          AND p.wanted
+       RETURNING p.id, p.backend_id, p.account_id
+     ), queued AS (
+       INSERT INTO jobs (kind, key, queue, account_id, due_at)
+       SELECT 'placement', id, backend_id::text, account_id, 0 FROM unwanted
+       ON CONFLICT (kind, key) DO UPDATE SET due_at = 0, attempts = 0, leased_until = NULL
      )
      SELECT id FROM gone WHERE file_count > 0`,
     [ids],

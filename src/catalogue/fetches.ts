@@ -115,7 +115,7 @@ export interface Fetches {
    * @returns also the last account looked at; null once there is none beyond
    */
   due(query: { now: number; after: string; accounts: number; each: number }): Promise<{
-    fetches: FetchRow[]
+    jobs: FetchRow[]
     last: string | null
   }>
   /** When the next attempt is due; null if none is. */

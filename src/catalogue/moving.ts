@@ -13,13 +13,14 @@ export type MovedTable =
   | 'placements'
   | 'webhooks'
   | 'deliveries'
+  | 'jobs'
 
 /** All of them, in the order in which they are written. */
 export const MOVED_TABLES: readonly MovedTable[] = [
   ...(['accounts', 'api_keys', 'sessions', 'second_factors', 'recovery_codes'] as const),
   ...(['roots', 'root_files', 'fetches', 'records', 'removals', 'placements'] as const),
   // After the records: what these have been was told already.
-  ...(['webhooks', 'deliveries'] as const),
+  ...(['webhooks', 'deliveries', 'jobs'] as const),
 ]
 
 /** A row, by the names of the columns that it goes to: numbers for booleans, JSON for lists. */

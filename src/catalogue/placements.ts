@@ -56,7 +56,7 @@ export interface Placements {
    * @returns also the last account looked at; null once there is none beyond
    */
   due(query: { backendId: number; now: number; after: string; accounts: number; each: number }): Promise<{
-    placements: PlacementRow[]
+    jobs: PlacementRow[]
     last: string | null
   }>
   /**

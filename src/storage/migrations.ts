@@ -1,4 +1,5 @@
 import { backendClustersSchema, holdsSchema } from './schema-holds.ts'
+import { jobsSchema } from './schema-jobs.ts'
 import { announcedAsSchema, nodeIdentitySchema } from './schema-node-identity.ts'
 import { clusterChecksSchema, placementsSchema, placementsSeenSchema } from './schema-placements.ts'
 import { searchSchema } from './schema-search.ts'
@@ -292,4 +293,5 @@ export const migrations: readonly string[] = [
   withheldSchema,
   backendClustersSchema,
   nodeIdentitySchema,
+  jobsSchema,
 ]

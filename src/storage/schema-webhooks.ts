@@ -14,13 +14,34 @@ function hasWebhook(row: 'NEW' | 'OLD'): string {
   return `EXISTS (SELECT 1 FROM webhooks WHERE account_id = ${row}.account_id)`
 }
 
-function noted(event: string, { row, from, at }: { row: 'NEW' | 'OLD'; from: string; at: string }): string {
+interface Transition {
+  row: 'NEW' | 'OLD'
+  from: string
+  at: string
+  /** Deliveries say when they are due, as before there were jobs. */
+  hasDue: boolean
+}
+
+function noted(event: string, { row, from, at, hasDue }: Transition): string {
   return `
     UPDATE webhooks SET dropped = dropped + 1 WHERE account_id = ${row}.account_id AND waiting >= ${MOST_WAITING};
-    INSERT INTO deliveries (webhook_id, account_id, event, record, from_status, created_at, due_at)
-    SELECT id, account_id, '${event}', ${recordJson(row)}, ${from}, ${at}, 0 FROM webhooks
+    INSERT INTO deliveries (webhook_id, account_id, event, record, from_status, created_at${hasDue ? ', due_at' : ''})
+    SELECT id, account_id, '${event}', ${recordJson(row)}, ${from}, ${at}${hasDue ? ', 0' : ''} FROM webhooks
     WHERE account_id = ${row}.account_id AND waiting < ${MOST_WAITING};
     UPDATE webhooks SET waiting = waiting + 1 WHERE account_id = ${row}.account_id AND waiting < ${MOST_WAITING};`
+}
+
+/** Triggers on records that queue a delivery for each webhook of the account. */
+export function transitionTriggers({ hasDue }: Pick<Transition, 'hasDue'>): string {
+  return `CREATE TRIGGER records_created AFTER INSERT ON records WHEN ${hasWebhook('NEW')}
+  BEGIN${noted('pin:created', { row: 'NEW', from: 'NULL', at: 'NEW.created_at', hasDue })}
+  END;
+  CREATE TRIGGER records_changed AFTER UPDATE OF status ON records WHEN OLD.status <> NEW.status AND ${hasWebhook('NEW')}
+  BEGIN${noted('pin:status', { row: 'NEW', from: 'OLD.status', at: 'NEW.status_at', hasDue })}
+  END;
+  CREATE TRIGGER records_removed AFTER DELETE ON records WHEN ${hasWebhook('OLD')}
+  BEGIN${noted('pin:removed', { row: 'OLD', from: 'NULL', at: 'NULL', hasDue })}
+  END;`
 }
 
 /** Schema of webhooks and their deliveries. Triggers queue a delivery in the transaction that changes a record. */
@@ -65,15 +86,7 @@ export const webhooksSchema = `
   CREATE INDEX deliveries_by_webhook ON deliveries (webhook_id, id);
   CREATE INDEX deliveries_ended ON deliveries (webhook_id, id) WHERE due_at IS NULL;
 
-  CREATE TRIGGER records_created AFTER INSERT ON records WHEN ${hasWebhook('NEW')}
-  BEGIN${noted('pin:created', { row: 'NEW', from: 'NULL', at: 'NEW.created_at' })}
-  END;
-  CREATE TRIGGER records_changed AFTER UPDATE OF status ON records WHEN OLD.status <> NEW.status AND ${hasWebhook('NEW')}
-  BEGIN${noted('pin:status', { row: 'NEW', from: 'OLD.status', at: 'NEW.status_at' })}
-  END;
-  CREATE TRIGGER records_removed AFTER DELETE ON records WHEN ${hasWebhook('OLD')}
-  BEGIN${noted('pin:removed', { row: 'OLD', from: 'NULL', at: 'NULL' })}
-  END;
+  ${transitionTriggers({ hasDue: true })}
   CREATE TRIGGER webhooks_removed AFTER DELETE ON webhooks
   BEGIN
     DELETE FROM deliveries WHERE webhook_id = OLD.id;

@@ -1,4 +1,5 @@
-import { FetchTable } from '../catalogue/sqlite/fetch-table.ts'
+import { FIND } from '../catalogue/rules/fetch-rows.ts'
+
 import { PortCalls } from '../concurrency/port-calls.ts'
 import { BlockFiles } from '../content/block-files.ts'
 import type { BlockSource } from '../content/block-source.ts'
@@ -131,8 +132,9 @@ function askedBlocks(backend: number, calls: PortCalls): BlockSource {
  * otherwise all that is not here is asked for, a few at a time.
  */
 function arrivalsOf({ backends, hasFetches }: ReadingData, database: Database, calls: PortCalls): ArrivalOf {
-  const fetches = new FetchTable(database)
-  const isFetched = (dag: DagIdentity): boolean => backends.some(({ id }) => fetches.find(id, dag) !== undefined)
+  const find = database.prepare<[Uint8Array, number, number]>(FIND.sqlite.text)
+  const isFetched = ({ multihash, codec }: DagIdentity): boolean =>
+    backends.some(({ id }) => find.get(multihash, codec, id) !== undefined)
   return async cid => {
     if (hasFetches && !isFetched(identityOf(cid))) return null
     return (await calls.ask('arrival', cid.toString())) as Awaited<ReturnType<ArrivalOf>>

@@ -161,12 +161,12 @@ export const contentRules: readonly ContentRule[] = [
       assert.deepEqual((await fetches.waitingAccounts(id)).toSorted(), ['one', 'two'])
       const due = { now: NOW, after: '', accounts: 10, each: 10 }
       assert.deepEqual(
-        (await fetches.due(due)).fetches.map(fetch => fetch.id),
+        (await fetches.due(due)).jobs.map(fetch => fetch.id),
         [id],
       )
       const started = await fetches.start(id, NOW)
       assert.deepEqual([started?.fetch.attempts, started?.changes.length], [1, 2])
-      assert.deepEqual((await fetches.due(due)).fetches, [])
+      assert.deepEqual((await fetches.due(due)).jobs, [])
       assert.equal(await fetches.nextDue(), null)
       assert.equal((await records.get('r1'))?.status, 'pinning')
       await fetches.complete(id, { ...DAG, ...SIZES })

@@ -344,7 +344,7 @@ describe('fetches', () => {
       await Promise.all(many)
       await fetches.request(request('theirs', { accountId: 'another' }))
       world.db.reset()
-      const { fetches: due, last } = await fetches.due({ now: 1, after: '', accounts: 64, each: 16 })
+      const { jobs: due, last } = await fetches.due({ now: 1, after: '', accounts: 64, each: 16 })
       expect(due.map(fetch => fetch.accountId)).toEqual([...Array<string>(16).fill(ACCOUNT), 'another'])
       expect(last).toBeNull()
       expect(world.db.mostRows).toBeLessThanOrEqual(16)

@@ -465,7 +465,7 @@ export function memoryFetches(all: MemoryContent): Fetches {
           .filter(({ accountId, nextAttemptAt }) => accountId === name && (nextAttemptAt ?? now + 1) <= now)
           .toSorted((a, b) => (a.nextAttemptAt ?? 0) - (b.nextAttemptAt ?? 0))
           .slice(0, each)
-      return { fetches: asked.flatMap(dueOf), last: asked.length < accounts ? null : (asked.at(-1) ?? null) }
+      return { jobs: asked.flatMap(dueOf), last: asked.length < accounts ? null : (asked.at(-1) ?? null) }
     },
     async nextDue() {
       const times = [...all.waiting.values()].flatMap(({ nextAttemptAt }) => nextAttemptAt ?? [])

@@ -44,7 +44,7 @@ export function memoryPlacements(all: MemoryContent): Placements {
       const asked = names.slice(0, accounts)
       const dueOf = (name: string): PlacementRow[] =>
         rows.filter(({ accountId, dueAt }) => accountId === name && dueAt <= now).slice(0, each)
-      return { placements: asked.flatMap(dueOf), last: asked.length < accounts ? null : (asked.at(-1) ?? null) }
+      return { jobs: asked.flatMap(dueOf), last: asked.length < accounts ? null : (asked.at(-1) ?? null) }
     },
     nextDue: async backendId =>
       open(backendId).reduce<number | null>((at, { dueAt }) => Math.min(at ?? dueAt, dueAt), null),

@@ -240,8 +240,8 @@ export const placementRules: readonly ContentRule[] = [
       await commit(catalogue, [record('other', { clusterId: 'other', dag: dagOf('f') })], { backendId: 2 })
       const theirs = await rowOf(catalogue, dagOf('e'))
       const first = await placements.due({ backendId: AWAY, now: NOW, after: '', accounts: 1, each: 2 })
-      assert.deepEqual([first.placements.map(({ accountId }) => accountId), first.last], [['one', 'one'], 'one'])
-      const { placements: next } = await placements.due({
+      assert.deepEqual([first.jobs.map(({ accountId }) => accountId), first.last], [['one', 'one'], 'one'])
+      const { jobs: next } = await placements.due({
         backendId: AWAY,
         now: NOW,
         after: 'one',
@@ -253,7 +253,7 @@ export const placementRules: readonly ContentRule[] = [
         [theirs.id],
       )
       const all = await placements.due({ backendId: AWAY, now: NOW, after: '', accounts: 9, each: 9 })
-      assert.deepEqual([all.placements.length, all.last], [4, null])
+      assert.deepEqual([all.jobs.length, all.last], [4, null])
     },
   },
   {
@@ -328,7 +328,7 @@ async function rowOf({ placements }: ContentCatalogue, dag = DAG): Promise<Place
 
 async function due(placements: Placements, { now = NOW }: { now?: number }): Promise<number[]> {
   const found = await placements.due({ backendId: AWAY, now, after: '', accounts: 9, each: 9 })
-  return found.placements.map(({ id }) => id)
+  return found.jobs.map(({ id }) => id)
 }
 
 async function placed(placements: Placements, row: PlacementRow): Promise<void> {

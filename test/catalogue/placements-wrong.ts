@@ -39,8 +39,8 @@ export const wrongPlacements: ReadonlyArray<[what: string, broken: Broken, rules
           return row?.isWanted === true ? row : undefined
         },
         due: async query => {
-          const { placements: rows, last } = await placements.due(query)
-          return { placements: rows.filter(({ isWanted }) => isWanted), last }
+          const { jobs: rows, last } = await placements.due(query)
+          return { jobs: rows.filter(({ isWanted }) => isWanted), last }
         },
       },
     }),
@@ -58,7 +58,7 @@ export const wrongPlacements: ReadonlyArray<[what: string, broken: Broken, rules
         ...placements,
         retry: async (key, retry) => {
           const query = { backendId: 1, now: Number.POSITIVE_INFINITY, after: '', accounts: 9, each: 9 }
-          const row = (await placements.due(query)).placements.find(({ id }) => id === key.id)
+          const row = (await placements.due(query)).jobs.find(({ id }) => id === key.id)
           return placements.retry(row ?? key, retry)
         },
       },
@@ -129,8 +129,8 @@ export const wrongPlacements: ReadonlyArray<[what: string, broken: Broken, rules
             return row
           },
           due: async query => {
-            const { placements: rows, last } = await placements.due(query)
-            return { placements: rows.filter(({ id }) => !left.has(id)), last }
+            const { jobs: rows, last } = await placements.due(query)
+            return { jobs: rows.filter(({ id }) => !left.has(id)), last }
           },
         },
       }
@@ -175,7 +175,7 @@ export const wrongPlacements: ReadonlyArray<[what: string, broken: Broken, rules
         due: async query => {
           const own = await placements.due(query)
           const other = await placements.due({ ...query, backendId: 2 })
-          return { placements: [...own.placements, ...other.placements], last: own.last }
+          return { jobs: [...own.jobs, ...other.jobs], last: own.last }
         },
       },
     }),

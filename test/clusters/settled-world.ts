@@ -53,9 +53,7 @@ export async function openSettledWorld(
 function settled(client: AuditClient, dataDir: string): AuditClient {
   const waiting = () =>
     withDatabase(dataDir, db => {
-      const count = db.prepare<[], { count: number }>(
-        'SELECT COUNT(*) AS count FROM placements WHERE due_at IS NOT NULL',
-      )
+      const count = db.prepare<[], { count: number }>("SELECT COUNT(*) AS count FROM jobs WHERE kind = 'placement'")
       return count.get()?.count ?? -1
     })
   return {

@@ -174,9 +174,7 @@ async function strike(fleet: TorturedFleet, postgres: TestPostgres, blow: Blow, 
     await away()
     // A clock that is moved by it: what was begun before is over for everybody else.
     await fleet.ask("UPDATE holds SET placed_at = placed_at - INTERVAL '1 hour'")
-    await fleet.ask(
-      "UPDATE deliveries SET leased_until = leased_until - INTERVAL '1 hour' WHERE leased_until IS NOT NULL",
-    )
+    await fleet.ask("UPDATE jobs SET leased_until = leased_until - INTERVAL '1 hour' WHERE leased_until IS NOT NULL")
     await fleet.node('a').client.json('POST', '/admin/v1/reconcile', { force: true })
     fleet.node('b').signal('SIGCONT')
     return

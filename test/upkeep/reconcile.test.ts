@@ -185,7 +185,7 @@ describe('a reconciliation', () => {
       change(dataDir, 'DELETE FROM holds')
       change(
         dataDir,
-        `INSERT INTO fetches (backend_id, codec, multihash, root_id, origins, next_attempt_at) VALUES (0, 85, x'00', 99, '[]', 0)`,
+        `INSERT INTO fetches (backend_id, codec, multihash, root_id, origins) VALUES (0, 85, x'00', 99, '[]')`,
       )
       expect((await test.engine.reconcile({ force: true })).found).toMatchObject({
         'record-unfetched': 1,

@@ -1,57 +1,49 @@
 import { type DeliveryRow, ENDED_DELIVERIES_KEPT, type WebhookRow, type WebhookStore } from '../webhook-store.ts'
-import { either, IF_UNLOCKED, indexed } from './dialect.ts'
+import { IF_UNLOCKED, indexed, isSet } from './dialect.ts'
 import { type CatalogueDriver, first, type Rule, run } from './driver.ts'
-import { dueByAccount } from './due-by-account.ts'
+import { beginJob, dueJobs, dueStates, endJob, JOB, retryJob, withJob } from './job-rules.ts'
 import { columns, fragment, sql } from './statement.ts'
 
 const delivery = columns<DeliveryRow>({
   id: 'integer',
-  accountId: 'text',
+  accountId: ['text', 'state.account_id'],
   webhookId: 'text',
   event: 'text',
   record: 'text',
   from: ['text', 'from_status'],
   createdAt: 'integer',
-  attempts: 'integer',
-  dueAt: 'integer',
+  attempts: ['integer', JOB.attempts],
+  dueAt: ['integer', JOB.dueAt],
   isDelivered: ['flag', 'delivered'],
   lastStatus: 'integer',
-  lastError: 'text',
+  lastError: ['text', 'state.last_error'],
   lastAt: 'integer',
 })
 
-/** In PostgreSQL a node leases what it attempts, for longer than an attempt takes. */
-const LEASE = either('', `, leased_by = :node, leased_until = clock_timestamp() + INTERVAL '120 seconds'`)
-const END_LEASE = either('', ', leased_until = NULL')
-/** Deliveries that no other node attempts. */
-const FREE = either('', 'AND (leased_until IS NULL OR leased_until < clock_timestamp() OR leased_by = :node)')
-const ENDED = fragment`FROM deliveries ${indexed('deliveries_ended')} WHERE webhook_id = :webhookId AND due_at IS NULL`
+/** A node leases a delivery for longer than an attempt takes. */
+const LEASE_MS = 120_000
+const STATES = withJob('deliveries', 'delivery')
+const ENDED = fragment`
+  FROM deliveries ${indexed('deliveries_ended')} WHERE webhook_id = :webhookId AND ${isSet('ended')}`
 
 const PAGE = sql`
-  SELECT ${delivery} FROM deliveries ${indexed('deliveries_by_webhook')}
-  WHERE webhook_id = :webhookId AND id < :before ORDER BY id DESC LIMIT :rows`
-const NEXT_ACCOUNT = sql<{ accountId: string }>`
-  SELECT account_id AS "accountId" FROM deliveries ${indexed('deliveries_by_account')}
-  WHERE due_at IS NOT NULL AND account_id > :after ORDER BY account_id LIMIT 1`
-const DUE = sql`
-  SELECT ${delivery} FROM deliveries ${indexed('deliveries_by_account')}
-  WHERE due_at IS NOT NULL AND account_id = :accountId AND due_at <= :now ${FREE} ORDER BY due_at, id LIMIT :each`
-const NEXT_DUE = sql<{ at: number }>`
-  SELECT due_at AS at FROM deliveries ${indexed('deliveries_by_time')}
-  WHERE due_at IS NOT NULL ${FREE} ORDER BY due_at LIMIT 1`
+  SELECT ${delivery} FROM ${STATES} WHERE webhook_id = :webhookId AND id < :before ORDER BY id DESC LIMIT :rows`
+const DUE = dueStates(delivery, 'deliveries')
 const BEGIN = sql`
-  UPDATE deliveries SET attempts = attempts + 1, created_at = COALESCE(created_at, :now)${LEASE}
-  WHERE id = (SELECT id FROM deliveries WHERE id = :id AND due_at IS NOT NULL ${FREE} ${IF_UNLOCKED})
-  RETURNING ${delivery}`
+  UPDATE deliveries SET created_at = COALESCE(created_at, :now) WHERE id = (
+    SELECT id FROM deliveries WHERE id = :id AND NOT ended ${IF_UNLOCKED})`
+const GET = sql`SELECT ${delivery} FROM ${STATES} WHERE id = :id`
 const END = sql<{ webhookId: string }>`
-  UPDATE deliveries SET due_at = NULL${END_LEASE}, delivered = :isDelivered, last_status = :status,
-    last_error = :error, last_at = :at
-  WHERE id = :id AND due_at IS NOT NULL RETURNING webhook_id AS "webhookId"`
+  UPDATE deliveries SET ended = TRUE, delivered = :isDelivered, last_status = :status, last_error = :error, last_at = :at,
+    attempts = (SELECT attempts FROM jobs WHERE kind = 'delivery' AND key = :id)
+  WHERE id = :id AND NOT ended RETURNING webhook_id AS "webhookId"`
 const COUNT_ENDED = sql`UPDATE webhooks SET waiting = waiting - 1 WHERE id = :webhookId`
 const FORGET = sql`DELETE ${ENDED} AND id <= (SELECT id ${ENDED} ORDER BY id DESC LIMIT 1 OFFSET :kept)`
 const RETRY = sql`
-  UPDATE deliveries SET due_at = :dueAt${END_LEASE}, last_status = :status, last_error = :error, last_at = :at
-  WHERE id = :id AND due_at IS NOT NULL`
+  UPDATE deliveries SET last_status = :status, last_error = :error, last_at = :at WHERE id = :id AND NOT ended`
+
+/** Any node attempts a delivery. */
+const ANY_NODE = ''
 
 type DeliveryRules = Pick<WebhookStore, 'deliveries' | 'due' | 'nextDue' | 'begin' | 'end' | 'retry'>
 
@@ -66,6 +58,8 @@ export function deliveryRules(
   node: string,
   webhookOf: (of: DeliveryRow) => Rule<WebhookRow | null>,
 ): DeliveryRules {
+  const jobs = dueJobs(driver, 'delivery', node, DUE)
+  const jobOf = (key: number) => ({ kind: 'delivery', key }) as const
   return {
     deliveries: async (webhookId, { after, limit }) => {
       const before = after !== null && /^\d{1,15}$/.test(after) ? Number(after) : Number.MAX_SAFE_INTEGER
@@ -73,17 +67,14 @@ export function deliveryRules(
       const rows = found.slice(0, limit)
       return { rows, next: found.length > limit ? String(rows.at(-1)?.id) : null }
     },
-    due: query =>
-      dueByAccount(
-        query,
-        after => driver.first(NEXT_ACCOUNT, { after }),
-        accountId => driver.all(DUE, { accountId, now: query.now, each: query.each, node }),
-      ),
-    nextDue: async () => (await driver.first(NEXT_DUE, { node }))?.at ?? null,
+    due: query => jobs.due(ANY_NODE, query),
+    nextDue: () => jobs.nextDue(ANY_NODE),
     begin: (id, now) =>
       driver.transaction(
         function* () {
-          const begun = yield* first(BEGIN, { id, now, node })
+          if ((yield* run(BEGIN, { id, now })) === 0) return undefined
+          const job = yield* beginJob(jobOf(id), { node, leaseMs: LEASE_MS })
+          const begun = job === null ? null : yield* first(GET, { id })
           const webhook = begun === null ? null : yield* webhookOf(begun)
           return begun === null || webhook === null ? undefined : { delivery: begun, webhook }
         },
@@ -93,11 +84,13 @@ export function deliveryRules(
       driver.transaction(function* () {
         const ended = yield* first(END, { id, ...outcome })
         if (ended === null) return
+        yield* endJob(jobOf(id))
         yield* run(COUNT_ENDED, ended)
         yield* run(FORGET, { ...ended, kept: ENDED_DELIVERIES_KEPT })
       }),
-    retry: async (id, outcome) => {
-      await driver.run(RETRY, { id, ...outcome })
-    },
+    retry: (id, { dueAt, ...outcome }) =>
+      driver.transaction(function* () {
+        if ((yield* run(RETRY, { id, ...outcome })) > 0) yield* retryJob(jobOf(id), dueAt, null)
+      }),
   }
 }

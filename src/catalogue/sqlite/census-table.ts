@@ -10,12 +10,13 @@ export class CensusTable implements Census {
 
   constructor(db: Database) {
     this.#counters = db.prepare('SELECT kind, state, count, bytes FROM counters')
-    const oldest = (index: string, condition: string): Statement<[], { created_at: number }> =>
-      db.prepare(`
-        SELECT r.created_at FROM fetches f INDEXED BY ${index} CROSS JOIN roots r ON r.id = f.root_id
-        WHERE ${condition} ORDER BY f.id LIMIT 1`)
-    this.#oldestRunning = oldest('fetches_running', 'f.running = 1')
-    this.#oldestWaiting = oldest('fetches_waiting', 'f.next_attempt_at IS NOT NULL')
+    this.#oldestRunning = db.prepare(`
+      SELECT r.created_at FROM fetches f INDEXED BY fetches_running CROSS JOIN roots r ON r.id = f.root_id
+      WHERE f.running = 1 ORDER BY f.id LIMIT 1`)
+    // Few fetches have a job that is not due at any time: those that run.
+    this.#oldestWaiting = db.prepare(`
+      SELECT r.created_at FROM jobs j CROSS JOIN fetches f ON f.id = j.key CROSS JOIN roots r ON r.id = f.root_id
+      WHERE j.kind = 'fetch' AND j.due_at IS NOT NULL ORDER BY j.key LIMIT 1`)
     this.#size = db.prepare('SELECT page_count * page_size AS bytes FROM pragma_page_count(), pragma_page_size()')
   }
 

@@ -42,7 +42,7 @@ const SOURCES: Readonly<Record<MovedTable, TableSource>> = {
   },
   fetches: {
     columns: `f.id, f.account_id, f.backend_id, f.codec, f.multihash, f.root_id, 'fetch ' || f.id AS hold_id, f.origins,
-      f.attempts, f.next_attempt_at, f.last_error, f.blocks, f.bytes, f.charge, r.created_at, f.running, f.whole,
+      f.attempts, f.last_error, f.blocks, f.bytes, f.charge, r.created_at, f.running, f.whole,
       CASE WHEN r.state = 'complete' THEN r.id END AS held_root_id`,
     from: 'fetches f JOIN roots r ON r.id = f.root_id',
     key: ['f.id'],
@@ -56,15 +56,19 @@ const SOURCES: Readonly<Record<MovedTable, TableSource>> = {
   },
   removals: { columns: 'id, account_id, codec, multihash, cluster_id, created_by', from: 'removals' },
   placements: {
-    columns: `id, ${DAG}, account_id, wanted, generation, placed, attempts, due_at, last_error, unpin_until,
-      anew, wanted_at`,
+    columns: `id, ${DAG}, account_id, wanted, generation, placed, unpin_until, anew, wanted_at, entrusted`,
     from: 'placements',
   },
   webhooks: { columns: 'id, account_id, key_id, url, secret, created_at, waiting, dropped', from: 'webhooks' },
   deliveries: {
-    columns: `id, webhook_id, account_id, event, record, from_status, created_at, attempts, due_at, delivered,
+    columns: `id, webhook_id, account_id, event, record, from_status, created_at, attempts, ended, delivered,
       last_status, last_error, last_at`,
     from: 'deliveries',
+  },
+  jobs: {
+    columns: 'kind, key, queue, account_id, due_at, attempts, last_error',
+    from: 'jobs',
+    key: ['kind', 'key'],
   },
 }
 

@@ -7,9 +7,10 @@ import type { Holds } from '../../ledger/holds.ts'
 import type { RootTable } from '../../ledger/root-table.ts'
 import type { WholeDag } from '../../ledger/whole-dag.ts'
 import type { CommitIntent, Committed, PinLimits, RecordRow } from '../records.ts'
+import { wantPlacement } from '../rules/placement-rules.ts'
 import type { FetchTable } from './fetch-table.ts'
-import type { PlacementTable } from './placement-table.ts'
 import type { RecordTable } from './record-table.ts'
+import type { SqliteStatements } from './sqlite-driver.ts'
 
 type WholeIntent = CommitIntent & { kind: 'whole' }
 
@@ -31,7 +32,7 @@ export class RecordCommit {
   readonly #roots: RootTable
   readonly #holds: Holds
   readonly #claims: Claims
-  readonly #placements: PlacementTable
+  readonly #statements: SqliteStatements
   readonly #elsewhere: ReadonlySet<number>
 
   /** @param elsewhere the backends that have to be told what to keep */
@@ -42,7 +43,7 @@ export class RecordCommit {
       roots: RootTable
       holds: Holds
       claims: Claims
-      placements: PlacementTable
+      statements: SqliteStatements
     },
     elsewhere: ReadonlySet<number>,
   ) {
@@ -51,7 +52,7 @@ export class RecordCommit {
     this.#roots = tables.roots
     this.#holds = tables.holds
     this.#claims = tables.claims
-    this.#placements = tables.placements
+    this.#statements = tables.statements
     this.#elsewhere = elsewhere
   }
 
@@ -140,27 +141,19 @@ export class RecordCommit {
   /** Content that is here, and held, is `pinned` once its backend has it as well. */
   #statusIn(backendId: number, record: DagIdentity & { accountId: string }, now: number): 'pinned' | 'pinning' {
     if (!this.#elsewhere.has(backendId)) return 'pinned'
-    return this.#placements.want(backendId, record, record.accountId, now) ? 'pinned' : 'pinning'
+    return this.#statements.carryOut(wantPlacement(backendId, record, now)) ? 'pinned' : 'pinning'
   }
 
   #commitPart(intent: CommitIntent & { kind: 'partial' }): Committed {
     const { record, backendId, stagedRootId, brought, limits, now } = intent
-    const isKnown = this.#records.identical(record, now) ?? this.#fetches.find(backendId, record)
-    if (isKnown !== undefined) {
-      throw new HoldfastError('CONFLICT', `${record.cid} is there in part, or being fetched, already`)
-    }
+    const known = (): HoldfastError =>
+      new HoldfastError('CONFLICT', `${record.cid} is there in part, or being fetched, already`)
+    if (this.#records.identical(record, now) !== undefined) throw known()
     this.checkPinCount(record.accountId, limits, now)
-    const { accountId } = record
-    const fetchId = this.#fetches.insert({ accountId, backendId, dag: record, rootId: stagedRootId, dueAt: now })
-    this.#fetches.setBrought(fetchId, brought)
-    this.#holds.place(fetchHold(fetchId), stagedRootId, null)
+    const fetchId = this.#fetches.insert({ backendId, record, now, brought }, stagedRootId)
+    if (fetchId === null) throw known()
     const row = { ...record, rootId: null, dagSize: 0, charge: 0, fetchId }
     this.#records.insert(row)
     return { record: row, created: true, waited: null }
   }
-}
-
-/** The hold by which a fetch keeps what it has brought. */
-export function fetchHold(fetchId: number): string {
-  return `fetch ${fetchId}`
 }

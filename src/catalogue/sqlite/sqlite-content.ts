@@ -6,15 +6,15 @@ import type { Database } from '../../storage/database.ts'
 import type { WriteQueue } from '../../storage/write-queue.ts'
 import type { Catalogue } from '../catalogue.ts'
 import { fileRules } from '../rules/file-rules.ts'
+import { statusRules } from '../rules/status-rules.ts'
 import { FetchTable } from './fetch-table.ts'
-import { PlacementTable } from './placement-table.ts'
 import { RecordCommit } from './record-commit.ts'
 import { RecordPages } from './record-pages.ts'
 import { RecordTable } from './record-table.ts'
 import { SearchIndex } from './search-index.ts'
 import { SqliteDriver, SqliteStatements } from './sqlite-driver.ts'
-import { SqliteFetches } from './sqlite-fetches.ts'
-import { SqlitePlacements } from './sqlite-placements.ts'
+import { sqliteFetches } from './sqlite-fetches.ts'
+import { sqlitePlacements } from './sqlite-placements.ts'
 import { SqliteReconciliation } from './sqlite-reconciliation.ts'
 import { sqliteRecords } from './sqlite-records.ts'
 
@@ -34,15 +34,16 @@ export function sqliteContent(
   const statements = new SqliteStatements(db)
   const driver = new SqliteDriver(statements, queue)
   const records = new RecordTable(db, () => searchIndex.changed(), statements)
-  const placements = new PlacementTable(db)
-  const tables = { records, fetches: new FetchTable(db), placements, ...ledger }
+  const status = statusRules(() => searchIndex.changed())
+  const fetches = new FetchTable(db, driver, statements, { ...ledger, status })
+  const tables = { records, fetches, statements, ...ledger }
   const commit = new RecordCommit(tables, elsewhere)
   const pages = new RecordPages(db, records)
   return {
     records: sqliteRecords({ db, driver, table: records, holds: ledger.holds, commit, pages, searchIndex }),
     files: fileRules(driver),
-    fetches: new SqliteFetches(tables, commit, queue, record => pages.added(record)),
-    placements: new SqlitePlacements(tables, queue),
+    fetches: sqliteFetches(tables, commit, record => pages.added(record)),
+    placements: sqlitePlacements(driver, status, ledger),
     reconciliation: new SqliteReconciliation(db, tables, commit, queue),
   }
 }

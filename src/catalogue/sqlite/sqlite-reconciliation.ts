@@ -9,7 +9,6 @@ import type { WriteQueue } from '../../storage/write-queue.ts'
 import type { StatusChange } from '../fetches.ts'
 import type { Reconciliation, RecordProblem } from '../reconciliation.ts'
 import type { RecordRow } from '../records.ts'
-import { fetchFor } from './fetch-for.ts'
 import type { FetchTable } from './fetch-table.ts'
 import type { RecordCommit } from './record-commit.ts'
 import type { RecordTable } from './record-table.ts'
@@ -135,7 +134,7 @@ export class SqliteReconciliation implements Reconciliation {
   #isUnwanted(hold: string): boolean {
     if (RECORD_ID.test(hold)) return this.#tables.records.get(hold) === undefined
     const fetchId = FETCH_HOLD.exec(hold)?.[1]
-    return fetchId !== undefined && this.#tables.fetches.get(Number(fetchId)) === undefined
+    return fetchId !== undefined && !this.#tables.fetches.has(Number(fetchId))
   }
 
   #problemOf(record: RecordRow, backendId: number): RecordProblem | null {
@@ -150,7 +149,7 @@ export class SqliteReconciliation implements Reconciliation {
     if (record.rootId !== null) return isHeld ? null : 'record-lost'
     if (isHeld && !blocks.isLostFrom(root.id)) return 'record-whole'
     const waits = record.status === 'queued' || record.status === 'pinning'
-    const isFetched = record.fetchId !== null && fetches.get(record.fetchId) !== undefined
+    const isFetched = record.fetchId !== null && fetches.has(record.fetchId)
     return waits && !isFetched ? 'record-unfetched' : null
   }
 
@@ -181,7 +180,7 @@ export class SqliteReconciliation implements Reconciliation {
 
   #wait(record: RecordRow, backendId: number, reason: string, now: number): StatusChange {
     if (record.status !== 'pinning' && record.status !== 'queued') checkTransition(record.status, 'pinning')
-    const fetchId = fetchFor(this.#tables, { backendId, record, origins: [], now })
+    const fetchId = this.#tables.fetches.fetchFor({ backendId, record, now })
     this.#tables.records.setWaiting(record, fetchId, now, reason)
     return { record: this.#reread(record.id), from: record.status }
   }

@@ -112,10 +112,7 @@ export class FetchScheduler {
       look: { accounts: ACCOUNTS_AT_ONCE, each: FETCHES_EACH },
       perAccount: MOST_ATTEMPTS,
       fullMs: SLOW_MS,
-      due: async query => {
-        const { fetches: jobs, last } = await fetches.due(query)
-        return { jobs, last }
-      },
+      due: query => fetches.due(query),
       nextDue: () => fetches.nextDue(),
       isFull: running => this.#isFull([...running]),
       attempt: fetch => new FetchAttempt(fetch, this.#parts, (signal, root) => this.#open(fetch, root, signal)),

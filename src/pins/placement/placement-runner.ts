@@ -50,10 +50,7 @@ function jobsOf(backendId: number, parts: PlacementParts, logger: Logger): JobKi
     look: { accounts: ACCOUNTS_AT_ONCE, each: JOBS_EACH },
     perAccount: JOBS_OF_ACCOUNT,
     fullMs: FULL_MS,
-    due: async query => {
-      const { placements: jobs, last } = await placements.due({ backendId, ...query })
-      return { jobs, last }
-    },
+    due: query => placements.due({ backendId, ...query }),
     nextDue: () => placements.nextDue(backendId),
     isFull: running => [...running].length >= JOBS_AT_ONCE,
     attempt: row => new PlacementAttempt(row, parts, large),

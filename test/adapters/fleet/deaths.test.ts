@@ -240,11 +240,11 @@ describe('two servers on one catalogue', { timeout: 120_000, ...needsPostgres },
     await b.kill()
     receiver.answer = response => response.writeHead(204).end()
     // As if both had been away for as long as it lasts.
-    await rows("UPDATE deliveries SET leased_until = leased_until - INTERVAL '1 hour'")
+    await rows("UPDATE jobs SET leased_until = leased_until - INTERVAL '1 hour'")
     await rows('UPDATE records SET expires_at = 1')
     await Promise.all([a.start(), b.start()])
     await expect.poll(() => listed(a), PATIENCE).toEqual([])
-    await expect.poll(() => rows('SELECT id FROM deliveries WHERE due_at IS NOT NULL'), PATIENCE).toEqual([])
+    await expect.poll(() => rows("SELECT key FROM jobs WHERE kind = 'delivery'"), PATIENCE).toEqual([])
     const told = Object.groupBy(receiver.events, ({ event }) => event)
     expect(told['pin:created']).toHaveLength(2)
     expect(told['pin:created']?.[0]).toEqual(told['pin:created']?.[1])

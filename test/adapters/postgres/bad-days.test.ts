@@ -171,7 +171,7 @@ describe('a catalogue in PostgreSQL on bad days', needsPostgres, () => {
       const { placements, ledger, db } = node
       await commit(node, [record('placed', { clusterId: 'far' })], { backendId: AWAY })
       const due = async () =>
-        (await placements.due({ backendId: AWAY, now: NOW, after: '', accounts: 9, each: 9 })).placements
+        (await placements.due({ backendId: AWAY, now: NOW, after: '', accounts: 9, each: 9 })).jobs
       const placedAt = () => db.prepare<[], { at: number | null }>('SELECT placed_at AS at FROM roots').get()?.at
       const statusOf = async (): Promise<string | undefined> => (await node.records.get('placed'))?.status
       const [row] = await due()
@@ -312,7 +312,7 @@ describe('a catalogue in PostgreSQL on bad days', needsPostgres, () => {
         expect(begun.filter(one => one !== undefined)).toHaveLength(1)
         const other = begun[0] === undefined ? here : there
         expect([(await other.webhooks.due(query)).jobs, await other.webhooks.nextDue()]).toEqual([[], null])
-        await database.command("UPDATE deliveries SET leased_until = leased_until - INTERVAL '1 hour'")
+        await database.command("UPDATE jobs SET leased_until = leased_until - INTERVAL '1 hour'")
         expect((await other.webhooks.begin(id, NOW))?.delivery.attempts).toBe(2)
       })
     })

@@ -40,7 +40,7 @@ class Telling {
   /** All that is due now. */
   async work({ placements }: TestNode): Promise<void> {
     const query = { backendId: AWAY, now: this.#clock.now(), after: '', accounts: 9, each: 9 }
-    for (const job of (await placements.due(query)).placements) {
+    for (const job of (await placements.due(query)).jobs) {
       const row = await placements.begin(job)
       if (row === undefined) continue
       const parts = {
@@ -188,7 +188,7 @@ export const jobProtocols: readonly Protocol[] = [
     run: async node => void (await deliverDue(node)),
     meanwhile: [({ there }) => deliverDue(there)],
     async after({ here, database }) {
-      await database.command("UPDATE deliveries SET leased_until = leased_until - INTERVAL '1 hour'")
+      await database.command("UPDATE jobs SET leased_until = leased_until - INTERVAL '1 hour'")
       await deliverDue(here)
       assert.equal(await deliverDue(here), 0, 'it is delivered again and again')
       const [webhook] = await here.webhooks.list('one')

@@ -120,9 +120,7 @@ export class Mishaps {
       [this.#way.application],
     )
     await database.command("UPDATE holds SET placed_at = placed_at - INTERVAL '1 hour'")
-    for (const table of ['placements', 'deliveries']) {
-      await database.command(`UPDATE ${table} SET leased_until = leased_until - INTERVAL '1 hour'`)
-    }
+    await database.command("UPDATE jobs SET leased_until = leased_until - INTERVAL '1 hour'")
   }
 
   /** Until the others have done what they do, or wait for what the befallen node has locked. */

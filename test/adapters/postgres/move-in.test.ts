@@ -28,12 +28,16 @@ const GIVEN: Readonly<Record<string, SqlValue>> = {
     'fetches.origins': '["an origin"]',
   },
   ...Object.fromEntries(
-    ['accounts.disabled', 'fetches.running', 'fetches.whole', 'placements.wanted', 'placements.placed'].map(name => [
-      name,
-      1,
-    ]),
+    [
+      'accounts.disabled',
+      'fetches.running',
+      'fetches.whole',
+      'placements.wanted',
+      'placements.placed',
+      'placements.entrusted',
+    ].map(name => [name, 1]),
   ),
-  ...{ 'placements.anew': 1, 'deliveries.delivered': 1 },
+  ...{ 'placements.anew': 1, 'deliveries.delivered': 1, 'deliveries.ended': 1 },
 }
 
 /** What has no column of the same name here, and why. */
@@ -55,8 +59,7 @@ const MADE: Readonly<Record<string, unknown>> = {
   ...{ 'fetches.hold_id': expect.stringMatching(/^fetch \d+$/), 'fetches.leavings': 0 },
   ...{ 'records.seq': expect.any(Number), 'records.hold_id': 'records id', 'records.identity': expect.any(Buffer) },
   ...{ 'records.folded_name': 'records name', 'records.words': expect.any(Array) },
-  ...{ 'placements.leased_by': null, 'placements.leased_until': null },
-  ...{ 'deliveries.leased_by': null, 'deliveries.leased_until': null },
+  ...{ 'jobs.leased_by': null, 'jobs.leased_until': null },
 }
 
 /** Tables that stay: the ledger's, and what is made of others. */

@@ -56,10 +56,9 @@ const SEED = `
   INSERT INTO holds (id, node, root_id, state)
     SELECT 'hold ' || n, 'here', n, CASE WHEN n % 1000 = 0 THEN 'void' ELSE 'used' END
     FROM generate_series(1, 100000) n;
-  INSERT INTO fetches (account_id, backend_id, codec, multihash, node, root_id, hold_id, origins, created_at, next_attempt_at,
-      running)
-    SELECT 'a' || n % 2000, 0, 85, decode(md5('x' || n), 'hex'), 'here', n, 'h', '{}', n,
-      CASE WHEN n % 2 = 0 THEN n END, n % 100 = 1 FROM generate_series(1, 20000) n;
+  INSERT INTO fetches (account_id, backend_id, codec, multihash, node, root_id, hold_id, origins, created_at, running)
+    SELECT 'a' || n % 2000, 0, 85, decode(md5('x' || n), 'hex'), 'here', n, 'h', '{}', n, n % 100 = 1
+    FROM generate_series(1, 20000) n;
   INSERT INTO records (id, account_id, cluster_id, cid, codec, multihash, root_id, hold_id, type, status, status_at,
       fetch_id, name, size, dag_size, charge, expires_at, created_at, identity, folded_name, words)
     SELECT 'r' || n, 'a' || CASE WHEN n % 10 = 0 THEN 7 ELSE n % 20000 END, 'near', 'c', 85,
@@ -70,13 +69,16 @@ const SEED = `
     FROM generate_series(1, 100000) n;
   INSERT INTO removals (account_id, codec, multihash, created_by)
     SELECT 'a' || n, 85, '', n FROM generate_series(1, 20000) n;
-  INSERT INTO placements (backend_id, codec, multihash, account_id, wanted, generation, due_at)
-    SELECT n % 3, 85, decode(md5(n::text), 'hex'), 'a' || n % 2000, TRUE, 1, CASE WHEN n % 2 = 0 THEN n END
-    FROM generate_series(1, 50000) n;
+  INSERT INTO placements (backend_id, codec, multihash, account_id, wanted, generation)
+    SELECT n % 3, 85, decode(md5(n::text), 'hex'), 'a' || n % 2000, TRUE, 1 FROM generate_series(1, 50000) n;
   INSERT INTO webhooks (id, account_id, url, secret, created_at)
     SELECT 'w' || n, 'a' || n, '', '', n FROM generate_series(1, 20000) n;
-  INSERT INTO deliveries (webhook_id, account_id, event, record, due_at)
-    SELECT 'w' || n % 2000, 'a' || n % 2000, '', '', CASE WHEN n % 2 = 0 THEN n END FROM generate_series(1, 40000) n;
+  INSERT INTO deliveries (webhook_id, account_id, event, record, ended)
+    SELECT 'w' || n % 2000, 'a' || n % 2000, '', '', n % 2 = 1 FROM generate_series(1, 40000) n;
+  INSERT INTO jobs (kind, key, queue, account_id, due_at)
+    SELECT 'fetch', id, 'here', account_id, CASE WHEN id % 100 <> 0 THEN id END FROM fetches WHERE id % 2 = 0
+    UNION ALL SELECT 'placement', id, backend_id::text, account_id, id FROM placements WHERE id % 2 = 0
+    UNION ALL SELECT 'delivery', id, '', account_id, id FROM deliveries WHERE id % 2 = 0;
   INSERT INTO attempts SELECT 'code', 'a' || n, 1, now() + n * INTERVAL '1 second' FROM generate_series(1, 20000) n;
   INSERT INTO login_challenges SELECT decode(md5(n::text), 'hex'), 'a' || n, '', n FROM generate_series(1, 20000) n;
   INSERT INTO request_windows SELECT 'a' || n, 9, 1, 1, now() + n * INTERVAL '1 second' FROM generate_series(1, 20000) n;
@@ -134,7 +136,10 @@ describe('statements of the catalogue in PostgreSQL', needsPostgres, () => {
     await agreeOnKey(database, () => 'key')
     await nodes(database)
     await lists(database)
-    const sent = database.statements.filter(text => /^\s*(SELECT|INSERT|UPDATE|DELETE|WITH)\b/.test(text))
+    const isOnce = (text: string): boolean => migrations.some(({ sql }) => sql.includes(text))
+    const sent = database.statements.filter(
+      text => /^\s*(SELECT|INSERT|UPDATE|DELETE|WITH)\b/.test(text) && !isOnce(text),
+    )
     const shared = knownStatements().map(({ postgres }) => postgres.text.trim())
     const written = [...shared.filter(text => !text.includes('advisory_lock')), ...writtenStatements()].map(plainOf)
     expect([sent.length > 120, written.length > 150, shared.length > 30]).toEqual([true, true, true])
@@ -239,7 +244,9 @@ interface Plan {
 /** As it is carried out for whatever values. */
 async function planOf(client: Client, text: string): Promise<Plan> {
   const params = Math.max(0, ...[...text.matchAll(/\$(\d+)/g)].map(([, n]) => Number(n)))
-  await client.query(`PREPARE looked_at AS ${text}`)
+  await client.query(`PREPARE looked_at AS ${text}`).catch((cause: unknown) => {
+    throw new Error(text, { cause })
+  })
   const values = Array.from({ length: params }, () => 'NULL').join(', ')
   const explain = `EXPLAIN (FORMAT JSON) EXECUTE looked_at${params === 0 ? '' : `(${values})`}`
   const { rows } = await client.query<{ 'QUERY PLAN': Array<{ Plan: Plan }> }>(explain)

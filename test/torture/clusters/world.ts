@@ -130,13 +130,18 @@ export class World {
   async pass({ isHeld = false } = {}): Promise<void> {
     assert.equal(this.#server, null)
     if (!isHeld) await until('nothing is on its way', async () => this.place.proxy.underWay === 0)
-    const due = `UPDATE placements SET unpin_until = unpin_until - ${HOUR_MS}, due_at = due_at - ${HOUR_MS}`
+    const late = [
+      `UPDATE placements SET unpin_until = unpin_until - ${HOUR_MS}`,
+      `UPDATE jobs SET due_at = due_at - ${HOUR_MS} WHERE kind = 'placement'`,
+    ]
     if (this.#database === null) {
-      withDatabase(this.dataDir, db => db.prepare(due).run())
+      withDatabase(this.dataDir, db => {
+        for (const sql of late) db.prepare(sql).run()
+      })
       return
     }
-    await this.ask(due)
-    await this.ask("UPDATE placements SET leased_until = leased_until - INTERVAL '1 hour'")
+    for (const sql of late) await this.ask(sql)
+    await this.ask("UPDATE jobs SET leased_until = leased_until - INTERVAL '1 hour'")
     await this.ask("UPDATE holds SET placed_at = placed_at - INTERVAL '1 hour' WHERE state = 'placing'")
   }
 

@@ -1,0 +1,77 @@
+import { type FetchRequest, OVER_QUOTA, type RequestedPin, type StatusChange } from '../fetches.ts'
+import type { PinLimits, RecordRow } from '../records.ts'
+import { type Rule, run } from './driver.ts'
+import { type FetchParts, fetchFor } from './fetch-rows.ts'
+import { SET_FETCH } from './record-statements.ts'
+
+/** The records of an account, as a request and a delivery change them. */
+export interface WaitingRecords<Content> {
+  /** The live record that the request would only repeat. */
+  identical(request: FetchRequest): Rule<RecordRow | null>
+  /** @throws HoldfastError `QUOTA_EXCEEDED` */
+  checkPinCount(accountId: string, limits: PinLimits, now: number): Rule<void>
+  /** @throws HoldfastError `QUOTA_EXCEEDED` */
+  checkQueued(accountId: string, limits: PinLimits): Rule<void>
+  insert(row: RecordRow): Rule<RecordRow>
+  fits(record: RecordRow, content: Content, max: number | null, now: number): Rule<boolean>
+  /** Gives a record its content. */
+  fulfil(record: RecordRow, content: Content, now: number): Rule<RecordRow>
+}
+
+/** Part of a transaction that has locked the account. */
+export function* requestFetch(
+  parts: FetchParts,
+  records: WaitingRecords<never>,
+  request: FetchRequest,
+  begin: () => Rule<number>,
+): Rule<RequestedPin & { isNew: boolean }> {
+  const { record, limits, now, isAnew = false } = request
+  const existing = isAnew ? null : yield* records.identical(request)
+  if (existing !== null && existing.status !== 'failed') {
+    return { record: existing, created: false, fetchId: existing.fetchId, changes: [], isNew: false }
+  }
+  if (existing === null) yield* records.checkPinCount(record.accountId, limits, now)
+  yield* records.checkQueued(record.accountId, limits)
+  const { id: fetchId, isRunning, isNew } = yield* fetchFor(parts, request, begin)
+  const changes: StatusChange[] = []
+  let made: RecordRow
+  if (existing === null) {
+    made = yield* records.insert({ ...record, rootId: null, dagSize: 0, charge: 0, fetchId })
+  } else {
+    yield* run(SET_FETCH, { id: existing.id, fetchId })
+    const queued = yield* parts.status.set(existing, 'queued', now, null)
+    changes.push(queued)
+    made = queued.record
+  }
+  if (isRunning) changes.push(yield* parts.status.set(made, 'pinning', now, null))
+  return { record: made, created: existing === null, fetchId, changes, isNew }
+}
+
+/** Part of a transaction: gives the content to records that wait, unless their account's storage is too small by now. */
+export function* deliverTo<Content>(
+  parts: FetchParts,
+  records: WaitingRecords<Content>,
+  {
+    waiting,
+    limits,
+    now,
+  }: {
+    waiting: ReadonlyArray<{ record: RecordRow; content: Content }>
+    limits: ReadonlyMap<string, PinLimits>
+    now: number
+  },
+): Rule<StatusChange[]> {
+  const changes: StatusChange[] = []
+  for (const { record, content } of waiting) {
+    const limit = limits.get(record.accountId)
+    if (limit === undefined) continue
+    if (yield* records.fits(record, content, limit.maxStorageBytes, now)) {
+      const fulfilled = yield* records.fulfil(record, content, now)
+      if (fulfilled.status !== record.status) changes.push({ record: fulfilled, from: record.status })
+    } else {
+      yield* run(SET_FETCH, { id: record.id, fetchId: null })
+      changes.push(yield* parts.status.set(record, 'failed', now, OVER_QUOTA))
+    }
+  }
+  return changes
+}

@@ -1,0 +1,151 @@
+import type { DagIdentity } from '../../ipld/cid.ts'
+import type { FetchRow } from '../fetches.ts'
+import type { Brought } from '../records.ts'
+import { either, indexed, LEDGER_BACKEND } from './dialect.ts'
+import { type CatalogueDriver, first, type Rule, run } from './driver.ts'
+import { enqueue, JOB, type NewJob, withJob } from './job-rules.ts'
+import { withdrawPlacement } from './placement-rules.ts'
+import { columns, fragment, sql } from './statement.ts'
+import { SOME_WAITING_AS, type StatusRules } from './status-rules.ts'
+
+/** A fetch, and what keeps the blocks that it has brought. */
+export type HeldFetch = FetchRow & { holdId: string; isRunning: boolean; node: string }
+
+export const fetch = columns<FetchRow>({
+  id: 'integer',
+  accountId: ['text', 'state.account_id'],
+  backendId: ['integer', LEDGER_BACKEND],
+  codec: 'integer',
+  multihash: 'bytes',
+  rootId: 'integer',
+  origins: 'json',
+  attempts: ['integer', JOB.attempts],
+  nextAttemptAt: ['integer', JOB.dueAt],
+  lastError: ['text', JOB.lastError],
+  blocks: 'integer',
+  bytes: 'integer',
+  charge: 'integer',
+  isWhole: ['flag', 'whole'],
+})
+const heldFetch = columns<HeldFetch>({
+  ...fetch.kinds,
+  holdId: ['text', either("'fetch ' || id", 'hold_id')],
+  isRunning: ['flag', 'running'],
+  node: ['text', either("''", 'node')],
+})
+
+const STATES = withJob('fetches', 'fetch')
+const LOCK = either('', 'FOR UPDATE OF state')
+const DAG = fragment`multihash = :multihash AND codec = :codec AND backend_id = :backend`
+
+export const FIND = sql`SELECT ${fetch} FROM ${STATES} WHERE ${DAG}`
+export const GET = sql`SELECT ${fetch} FROM ${STATES} WHERE id = :fetchId`
+const LOCKED = sql`SELECT ${heldFetch} FROM ${STATES} WHERE id = :fetchId ${LOCK}`
+const FIND_LOCKED = sql`SELECT ${heldFetch} FROM ${STATES} WHERE ${DAG} ${LOCK}`
+const INSERT = sql<{ id: number }>`
+  INSERT INTO fetches (account_id, backend_id, codec, multihash, root_id, origins, blocks, bytes, charge
+    ${either('', ', node, hold_id, created_at')})
+  VALUES (:accountId, :backend, :codec, :multihash, :rootId, :origins, :blocks, :bytes, :charge
+    ${either('', ', :node, :holdId, :now')})
+  ON CONFLICT (multihash, codec, backend_id) DO NOTHING RETURNING id`
+const SET_ORIGINS = sql`UPDATE fetches SET origins = :origins WHERE id = :fetchId`
+export const SET_WHOLE = sql`UPDATE fetches SET whole = TRUE, root_id = :rootId WHERE id = :fetchId`
+const DELETE = sql`DELETE FROM fetches WHERE id = :fetchId`
+export const ANY_WAITING = sql`
+  SELECT 1 FROM records ${indexed('records_by_fetch')} WHERE fetch_id = :fetchId AND fetch_id IS NOT NULL LIMIT 1`
+
+/** A root that was staged for a fetch. */
+export interface StagedRoot {
+  rootId: number
+  /** What keeps it; null where that follows from the id of the fetch. */
+  holdId: string | null
+}
+
+/** The fetch that a record's content needs. */
+export interface WantedFetch {
+  backendId: number
+  record: DagIdentity & { accountId: string }
+  origins?: readonly string[]
+  now: number
+  brought?: Brought
+}
+
+/** What fetches need of a database and of the ledger. */
+export interface FetchParts {
+  driver: CatalogueDriver
+  /** The node whose fetches these are. */
+  node: string
+  /** The number by which the catalogue knows a backend of this node. */
+  backend: (backendId: number) => number
+  status: StatusRules
+  /** Keeps a staged root for a fetch, once it has an id. */
+  hold(fetchId: number, rootId: number): Rule<void>
+  /** Lets go of the blocks that a fetch has brought. */
+  release(holdId: string): Rule<void>
+  /** Has the ledger let go, after a transaction that has released something. */
+  letGo(): Promise<void>
+  /** Tells another node to look at its fetches. */
+  tell(node: string): Rule<void>
+}
+
+/** Writes the row of a fetch. Returns its id; null if there is one by now. */
+export function* insertFetch(parts: FetchParts, wanted: WantedFetch, staged: StagedRoot): Rule<number | null> {
+  const { backendId, record, origins = [], now, brought = { blocks: 0, bytes: 0, charge: 0 } } = wanted
+  const { accountId, codec, multihash } = record
+  const values = { ...brought, ...staged, accountId, codec, multihash, origins, now }
+  const made = yield* first(INSERT, { ...values, backend: parts.backend(backendId), node: parts.node })
+  if (made === null) return null
+  yield* enqueue(fetchJob(parts, { id: made.id, accountId }, now))
+  yield* parts.hold(made.id, staged.rootId)
+  return made.id
+}
+
+/**
+ * The fetch that is to bring a DAG, which begins now unless it is under way.
+ *
+ * @param begin makes a fetch, where there is none
+ */
+export function* fetchFor(
+  parts: FetchParts,
+  wanted: WantedFetch,
+  begin: () => Rule<number>,
+): Rule<{ id: number; isRunning: boolean; isNew: boolean }> {
+  const { backendId, record, origins = [], now } = wanted
+  const { codec, multihash } = record
+  const known = yield* first(FIND_LOCKED, { codec, multihash, backend: parts.backend(backendId) })
+  if (known === null) return { id: yield* begin(), isRunning: false, isNew: true }
+  const { id: fetchId, isRunning } = known
+  if (!isRunning && (yield* first(SOME_WAITING_AS, { fetchId, from: 'queued' })) === null) {
+    yield* run(SET_ORIGINS, { fetchId, origins: [...new Set([...origins, ...known.origins])] })
+    yield* enqueue(fetchJob(parts, known, now, known.lastError))
+  }
+  return { id: fetchId, isRunning, isNew: false }
+}
+
+/** The job of a fetch, as if it had never been attempted. */
+export function fetchJob(
+  { node: queue }: FetchParts,
+  { id: key, accountId }: { id: number; accountId: string },
+  dueAt: number,
+  error: string | null = null,
+): NewJob {
+  return { kind: 'fetch', key, queue, accountId, dueAt, error }
+}
+
+/** Locks a fetch: no record comes to wait for it, and it is not given up, until the transaction ends. */
+export function lockFetch(fetchId: number): Rule<HeldFetch | null> {
+  return first(LOCKED, { fetchId })
+}
+
+/**
+ * Gives a fetch up that no record waits for, the blocks that it has brought, and what a cluster was to fetch for it.
+ * Returns whether it is gone.
+ */
+export function* dropIfUnneeded(parts: FetchParts, fetch: HeldFetch | null): Rule<boolean> {
+  if (fetch === null) return true
+  if ((yield* first(ANY_WAITING, { fetchId: fetch.id })) !== null) return false
+  yield* run(DELETE, { fetchId: fetch.id })
+  yield* parts.release(fetch.holdId)
+  yield* withdrawPlacement(parts.backend(fetch.backendId), fetch)
+  return true
+}

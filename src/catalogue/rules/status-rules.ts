@@ -1,0 +1,98 @@
+import { HoldfastError } from '../../domain/errors.ts'
+import { checkTransition, type PinStatus, type StatusReason } from '../../domain/pin-status.ts'
+import type { StatusChange } from '../fetches.ts'
+import type { RecordRow } from '../records.ts'
+import { AMONG_IDS, among, either, FOR_UPDATE, IF_UNLOCKED, indexed } from './dialect.ts'
+import { all, first, own, type Rule } from './driver.ts'
+import { record, SET_STATUS } from './record-statements.ts'
+import { fragment, sql } from './statement.ts'
+
+/** Records that one transaction changes. */
+export const STEP = 50
+
+const NEW_STATUS = fragment`
+  UPDATE records SET status = :status, status_at = :at, status_code = :code, status_reason = :text`
+const WAITING = fragment`
+  SELECT id FROM records ${indexed('records_by_fetch')}
+  WHERE fetch_id = :fetchId AND fetch_id IS NOT NULL AND status = :from`
+const PLACING = fragment`
+  SELECT id FROM records ${indexed('records_placing')} WHERE status = 'pinning' AND root_id = :rootId`
+const LOCKED = fragment`${WAITING} ${either('', 'ORDER BY id')} LIMIT :step ${either('', 'FOR UPDATE')}`
+/** The transaction that removes a record has its row locked, and waits for the placement's. */
+const FREE = fragment`${PLACING} LIMIT :step ${IF_UNLOCKED}`
+
+const LOCK_WAITING = sql`
+  SELECT ${record} FROM records ${indexed('records_by_fetch')}
+  WHERE fetch_id = :fetchId AND fetch_id IS NOT NULL LIMIT :step ${FOR_UPDATE}`
+const LOCK_RECORDS = sql`SELECT ${record} FROM records WHERE id ${AMONG_IDS} ORDER BY id ${FOR_UPDATE}`
+const CHANGE_WAITING = sql`${NEW_STATUS} WHERE id ${among(LOCKED)} RETURNING ${record}`
+const CHANGE_PLACING = sql`${NEW_STATUS} WHERE id ${among(FREE)} RETURNING ${record}`
+const CHANGE_AMONG = sql`${NEW_STATUS} WHERE id ${AMONG_IDS} AND status = :from RETURNING ${record}`
+/** A fetch's records that have a status. */
+export const SOME_WAITING_AS = sql`${WAITING} LIMIT 1`
+const SOME_PLACING = sql`${PLACING} LIMIT 1`
+
+/** A change of status for all records that have one. */
+export interface StatusStep {
+  from: PinStatus
+  to: PinStatus
+  /** Milliseconds since the epoch. */
+  now: number
+  reason: StatusReason | null
+}
+
+/** The rules by which the status of records changes. */
+export interface StatusRules {
+  set(of: RecordRow, to: PinStatus, now: number, reason: StatusReason | null): Rule<StatusChange>
+  /** Changes the status of some of the records that wait for a fetch. */
+  waiting(fetchId: number, step: StatusStep): Rule<StatusChange[]>
+  /** Changes the status of some of the records that wait for a backend to have a root. */
+  placed(rootId: number, now: number): Rule<{ changes: StatusChange[]; isDone: boolean }>
+  /** Changes the status of those records among some that have the one before. */
+  among(ids: readonly string[], step: StatusStep): Rule<StatusChange[]>
+}
+
+/** @param changed called where what a record is found by has changed */
+export function statusRules(changed: () => void): StatusRules {
+  function* changes(rows: readonly RecordRow[], from: PinStatus): Rule<StatusChange[]> {
+    for (const _ of rows) yield* own(changed)
+    return rows.map(row => ({ record: row, from }))
+  }
+  return {
+    *set(of, to, now, reason) {
+      checkTransition(of.status, to)
+      const row = yield* first(SET_STATUS, { id: of.id, status: to, at: now, ...textOf(reason) })
+      if (row === null) throw new HoldfastError('INTERNAL_ERROR', `record ${of.id} has gone`)
+      yield* own(changed)
+      return { record: row, from: of.status }
+    },
+    *waiting(fetchId, { from, to, now, reason }) {
+      checkTransition(from, to)
+      const params = { fetchId, from, status: to, at: now, step: STEP, ...textOf(reason) }
+      return yield* changes(yield* all(CHANGE_WAITING, params), from)
+    },
+    *placed(rootId, now) {
+      const params = { rootId, status: 'pinned', at: now, step: STEP, ...textOf(null) }
+      const made = yield* changes(yield* all(CHANGE_PLACING, params), 'pinning')
+      return { changes: made, isDone: (yield* first(SOME_PLACING, { rootId })) === null }
+    },
+    *among(ids, { from, to, now, reason }) {
+      checkTransition(from, to)
+      return yield* changes(yield* all(CHANGE_AMONG, { ids, from, status: to, at: now, ...textOf(reason) }), from)
+    },
+  }
+}
+
+/** Locks some of the records that wait for a fetch. */
+export function lockWaiting(fetchId: number): Rule<RecordRow[]> {
+  return all(LOCK_WAITING, { fetchId, step: STEP })
+}
+
+/** Locks records, in the order of their ids. */
+export function lockRecordRows(ids: readonly string[]): Rule<RecordRow[]> {
+  return all(LOCK_RECORDS, { ids })
+}
+
+function textOf(reason: StatusReason | null): { code: string | null; text: string | null } {
+  return { code: reason?.code ?? null, text: reason?.text ?? null }
+}
