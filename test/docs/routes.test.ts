@@ -1,0 +1,34 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { routeGroups } from '../../src/contract/routes.ts'
+import { EXAMPLES } from '../../tools/route-examples.ts'
+import { routePage } from '../../tools/route-page.ts'
+
+const PAGE = join(import.meta.dirname, '../../docs/reference/routes.md')
+/** Routes for browsers, which answer with a page or a picture. */
+const FOR_BROWSERS = ['GET ', 'GET /favicon.ico']
+
+/** Leaves requests, statuses and fields. Words of messages and summaries may change without the page. */
+function bones(page: string): string {
+  return page.replaceAll(/"(message|details|reason|label)": ".*"/g, '"$1"').replaceAll(/^[A-Z][^\n`]*\.$/gm, '')
+}
+
+describe('docs/reference/routes.md', () => {
+  test('has an example for each route', () => {
+    const routes = routeGroups.flatMap(({ base, routes }) =>
+      routes
+        .filter(({ method, isAlias }) => method !== '*' && isAlias !== true)
+        .map(({ method, path }) => `${method} ${base}${path}`),
+    )
+    const shown = EXAMPLES.map(({ route }) => route)
+    expect(routes.length).toBeGreaterThan(60)
+    expect(routes.filter(route => !shown.includes(route) && !FOR_BROWSERS.includes(route))).toEqual([])
+  })
+
+  test('shows the answers that an engine gives (if not: npm run docs)', { timeout: 90_000 }, async () => {
+    const page = await routePage()
+    expect(bones(readFileSync(PAGE, 'utf8'))).toBe(bones(page))
+    expect(page).toMatch(/^201\n\{\n {2}"cid": "bafk/m)
+  })
+})
