@@ -36,6 +36,7 @@ export const UNSWEPT: string[] = [
   'docs/decisions/commits.md',
   'docs/decisions/fleet.md',
   'docs/decisions/ipfs-cluster.md',
+  'docs/decisions/jobs.md',
   'docs/decisions/kubo.md',
   'docs/decisions/lists.md',
   'docs/decisions/postgresql.md',
