@@ -4,8 +4,8 @@ import type { ErrorCode } from '../domain/errors.ts'
 import { isoInstant } from '../domain/iso-instant.ts'
 
 /**
- * What answers are made of. Their schemas describe the contract and type the presenters; the tests hold real answers
- * against them, and nothing is checked while the service runs.
+ * Schemas of answer fields. They describe the contract and type the functions that build answers. Tests validate real
+ * answers; the service does not.
  */
 export const text = Type.String()
 export const count = Type.Integer({ minimum: 0 })
@@ -14,20 +14,20 @@ export const instant = Type.String({ format: 'date-time', description: 'UTC with
 export const cid = Type.String({ description: 'content identifier' })
 export const clusterId = Type.String({ examples: ['cl0-global'] })
 
-/** How the pages of a list that name the next are asked for. */
+/** Query parameters of a list whose pages name the next page. */
 export const PAGE_QUERY = {
   limit: { description: '100 unless given, at most 1,000.', schema: Type.Integer({ minimum: 1 }) },
-  after: { description: 'The `next` of the page before.', schema: Type.String() },
+  after: { description: 'The `next` of the previous page.', schema: Type.String() },
 } as const
-export const next = orNull(Type.String({ description: 'what the next page comes after; null at the end' }))
+export const next = orNull(Type.String({ description: 'send it as `after` for the next page; null at the end' }))
 
-/** The two places of a cluster outside the body. */
+/** Ways to name a cluster outside the body. */
 export const CLUSTER = {
-  headers: { 'X-Cluster': { description: 'The cluster; wins over every other way to name it.', schema: text } },
-  query: { cl: { description: 'The cluster, unless header or body name one.', schema: text } },
+  headers: { 'X-Cluster': { description: 'The cluster. Overrides the query and the body.', schema: text } },
+  query: { cl: { description: 'The cluster, unless the header or body names one.', schema: text } },
 } as const
 
-/** What any storing of content can be refused with. */
+/** Errors of every request that stores content. */
 export const STORING: readonly ErrorCode[] = [
   'INVALID_TIMELOCK',
   'TIMELOCK_NOT_ALLOWED',
@@ -37,7 +37,7 @@ export const STORING: readonly ErrorCode[] = [
   'STORAGE_FULL',
 ]
 
-/** UTC with milliseconds, or null. */
+/** Formats an instant as UTC with milliseconds; null stays null. */
 export function iso(ms: number): string
 export function iso(ms: number | null): string | null
 export function iso(ms: number | null): string | null {

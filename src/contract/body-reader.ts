@@ -5,33 +5,36 @@ import { HoldfastError } from '../domain/errors.ts'
 import type { ApiRequest } from '../http/api-messages.ts'
 import { readJsonBody } from '../http/json-body.ts'
 
-/** Nothing that these fields can mean is longer: paths are 4,096 bytes at most. */
+/** Longest text field, in bytes: paths have at most 4,096. */
 const LONGEST_TEXT = 4_096
-/** Of an array whose schema says nothing else. */
+/** Most items of an array without its own limit. */
 const MOST_ITEMS = 1_000
-/** A text field that has to be there. */
+/** A required text field. */
 export const required = Type.String({ maxLength: LONGEST_TEXT })
-/** An id, CID or path that has to be there. A value that nothing can have is answered like one that is unknown. */
+/** A required id, CID or path. An impossible value gets the same answer as an unknown one. */
 export const identifier = Type.String({ maxLength: LONGEST_TEXT })
-/** A text field that may be left out. */
+/** An optional text field. */
 export const optional = Type.Optional(required)
 
-/** What is to be kept with a record. */
+/** A record's metadata. */
 export const optionalMeta = Type.Optional(
   Type.Record(Type.String(), required, { maxProperties: 64, description: 'at most 64 texts, 4,096 bytes as JSON' }),
 )
 
-/** Reads the JSON body of a request, checked. No body is an empty object, null a missing field, unknown keys pass. */
+/**
+ * Reads and validates the JSON body of a request. A missing body is an empty object, null is a missing field, and
+ * unknown keys are ignored.
+ */
 export type BodyReader<T> = (request: ApiRequest) => Promise<T>
 
 /**
- * Returns a reader that throws `VALIDATION` naming the first field that is wrong, and what the body reading throws.
+ * Creates a reader. It throws `VALIDATION` naming the first invalid field, and the errors of reading the body.
  *
- * @param maxBytes of a body
+ * @param maxBytes limit of the body
  */
 export function bodyReader<Schema extends TSchema>(schema: Schema, maxBytes: number): BodyReader<Static<Schema>> {
   const { properties = {} } = schema as { properties?: Record<string, unknown> }
-  // When the first body comes: most routes of a process never see one, and compiling takes time at its start.
+  // Compiled with the first body, because compiling is slow and most routes of a process never receive one.
   let validator: Validator | undefined
   return async request => {
     const body = withoutNulls((await readJsonBody(request, maxBytes)) ?? {})
@@ -44,7 +47,7 @@ export function bodyReader<Schema extends TSchema>(schema: Schema, maxBytes: num
   }
 }
 
-/** Before anything looks at what is in them: of a long array the validator would describe each item that is wrong. */
+/** Checks the length of arrays first: the validator would describe every invalid item of a long array. */
 function checkLengths(schema: TSchema, body: unknown): void {
   const { properties = {} } = schema as { properties?: Record<string, { maxItems?: number }> }
   for (const [name, { maxItems = MOST_ITEMS }] of Object.entries(properties)) {

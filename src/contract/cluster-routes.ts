@@ -8,7 +8,7 @@ const ClusterView = Type.Object({
   id: clusterId,
   label: text,
   region: text,
-  country: Type.String({ description: 'its region, where it is in no one country' }),
+  country: Type.String({ description: 'the region for a cluster without a single country' }),
   gateways: Type.Array(
     Type.Object({
       publicUrl: Type.String({ description: 'ends with /ipfs/; a CID behind it is a content URL' }),
@@ -19,13 +19,13 @@ const ClusterView = Type.Object({
   ),
 })
 
-/** The clusters that an account may use: an array at the top level. */
+/** An array at the top level. */
 const list = route({
   method: 'GET',
   path: '/users/me/clusters',
   access: 'cluster:read',
   tag: 'Lists',
-  summary: 'The clusters that the plan allows, with their gateways',
+  summary: 'List the clusters of the plan, with their gateways',
   answers: { 200: Type.Array(ClusterView, { title: 'Clusters' }) },
   handler: ({ principal }, { clusters }) => {
     return { status: 200, body: clusters.allowed(principal.plan).map(presentCluster) }
@@ -34,7 +34,7 @@ const list = route({
 
 export const clusterRoutes: readonly ContractRoute[] = [list]
 
-/** Clients declare texts: a region that is not given is the label, and a country the region. */
+/** Builds a cluster's answer. Clients need texts, so region defaults to label, and country to region. */
 function presentCluster({ id, label, gateways, ...given }: Cluster): Shown<typeof ClusterView> {
   const region = given.region || label
   return { clusterId: id, gateways, id, label, region, country: given.country || region }

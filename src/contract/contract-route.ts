@@ -7,55 +7,55 @@ import type { Access, AuthenticatedContext, GoesTo, RequestContext, Route } from
 import { type BodyReader, bodyReader } from './body-reader.ts'
 import type { Services } from './services.ts'
 
-/** A request body of one media type. */
+/** A request body with one media type. */
 export interface Body<Schema extends TSchema = TSchema> {
   readonly type: 'application/json' | 'multipart/form-data' | 'application/vnd.ipld.car'
   readonly schema: Schema
-  /** False: the body may be left out. */
+  /** False if the body is optional. */
   readonly required: boolean
 }
 
-/** An answer that is no JSON of ours: its handler makes the whole response. */
+/** An answer that is not contract JSON. Its handler builds the whole response. */
 export interface OtherAnswer {
   readonly media: string
   readonly schema: TSchema
 }
 
-/** By status. A schema with a `title` is described under that name. */
+/** Answers by status. The description lists a schema with a `title` once, under that name. */
 export type Answers = Readonly<Record<number, TSchema | OtherAnswer>>
 
-/** A parameter outside path and body. */
+/** A query or header parameter. */
 export interface Parameter {
   readonly description: string
   readonly schema: TSchema
 }
 
-/** What is said of a route: its place in the description of the contract and in the tables of the documents. */
+/** Documentation of a route, for the OpenAPI description and the tables in the documents. */
 export interface RouteDocumentation {
-  /** The heading that it stands under. */
+  /** Heading of its section. */
   readonly tag: string
   readonly summary: string
-  /** Another path of a route that stands elsewhere; short tables leave it out. */
+  /** True for a second path of another route. Short tables omit it. */
   readonly isAlias?: true
   readonly details?: string
-  /** What the parameters of the path mean, by name. */
+  /** Descriptions of the path parameters, by name. */
   readonly params?: Readonly<Record<string, string>>
   readonly query?: Readonly<Record<string, Parameter>>
   readonly headers?: Readonly<Record<string, Parameter>>
-  /** Whether upload tokens may call it. Default: they may not. */
+  /** True if upload tokens may call it. Default: false. */
   readonly takesUploadTokens?: true
-  /** Which of several nodes answers. Default: any. */
+  /** The responsible node. Default: any. */
   readonly goesTo?: GoesTo
-  /** Whether the answer follows from the query and from what is stored alone, and may be given again. Default false. */
+  /** True if the answer depends only on the query and stored data, so it may be cached. Default false. */
   readonly isRemembered?: true
-  /** Beyond those that its access, its parameters and its body bring along. */
+  /** Error codes beyond those of its access, parameters and body. */
   readonly errors?: readonly ErrorCode[]
 }
 
-/** A route with all that belongs to it. Its handler knows no instance of anything: the services come with the call. */
+/** A complete route. Its handler receives the services with each call. */
 export interface ContractRoute extends RouteDocumentation {
   readonly method: string
-  /** Below the base of its group. */
+  /** Path below the group's base. */
   readonly path: string
   readonly access: Access
   readonly bodies: readonly Body[]
@@ -65,13 +65,13 @@ export interface ContractRoute extends RouteDocumentation {
 
 /** Routes below one path. */
 export interface RouteGroup {
-  /** Empty for the origin itself. */
+  /** Empty for the origin's root. */
   readonly base: string
   readonly routes: readonly ContractRoute[]
 }
 
 type DeepReadonly<T> = T extends object ? { readonly [Key in keyof T]: DeepReadonly<T[Key]> } : T
-/** A value that a schema describes, as handlers and presenters give it. */
+/** A value of a schema, as handlers return it. */
 export type Shown<Schema extends TSchema> = DeepReadonly<Static<Schema>>
 
 type Reply<A extends Answers> = {
@@ -83,36 +83,36 @@ type Reply<A extends Answers> = {
 type Context<Reach extends Access, Schema extends TSchema> = (Reach extends 'public'
   ? RequestContext
   : AuthenticatedContext) & {
-  /** The JSON body, checked; `VALIDATION` names the field that is wrong. */
+  /** Returns the validated JSON body. Throws `VALIDATION` naming the invalid field. */
   body(): Promise<Static<Schema>>
 }
 
 interface RouteDefinition<Reach extends Access, Schema extends TSchema, A extends Answers> extends RouteDocumentation {
-  /** Upper case, or `*` for all, which is not described. A route for GET answers HEAD too. */
+  /** Upper case, or `*` for all, which the description omits. A GET route also answers HEAD. */
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE' | '*'
-  /** `:name` takes one segment; `*name`, last, takes all that follow, slashes and nothing included. */
+  /** `:name` matches one segment. `*name`, at the end, matches the rest, including slashes and an empty rest. */
   readonly path: string
   readonly access: Reach
-  /** Made by {@link json}, for `context.body()`. */
+  /** The result of {@link json}. `context.body()` reads it. */
   readonly body?: Body<Schema>
-  /** Bodies that the handler reads by itself. */
+  /** Bodies that the handler reads itself. */
   readonly forms?: readonly Body[]
   readonly answers: A
-  /** What is an `ApiResponse` is another node's answer. */
+  /** Returns a typed reply, or another node's answer as an `ApiResponse`. */
   readonly handler: (context: Context<Reach, Schema>, services: Services) => Promise<Reply<A> | ApiResponse> | Reply<A>
 }
 
-/** A JSON body. No body is an empty object, null a missing field, unknown fields pass. */
+/** Declares a JSON body. A missing body is an empty object, null is a missing field, and unknown fields are ignored. */
 export function json<Schema extends TSchema>(schema: Schema): Body<Schema> {
   return { type: 'application/json', schema, required: true }
 }
 
-/** As {@link json}, where the body may be left out. */
+/** Declares an optional JSON body; see {@link json}. */
 export function optionalJson<Schema extends TSchema>(schema: Schema): Body<Schema> {
   return { ...json(schema), required: false }
 }
 
-/** A route in one place: path, access, bodies, answers, documentation and handler, each type from its schema. */
+/** Defines a route: path, access, bodies, answers, documentation and handler. Its types follow from its schemas. */
 export function route<Reach extends Access, Schema extends TSchema, const A extends Answers>(
   definition: RouteDefinition<Reach, Schema, A>,
 ): ContractRoute {
@@ -125,7 +125,7 @@ export function route<Reach extends Access, Schema extends TSchema, const A exte
     handler: (context, services) => {
       const answer = (): Promise<ApiResponse> => answerTo(context, services)
       if (rest.isRemembered !== true) return answer()
-      // The pipeline calls a guarded route with the principal; only the compiler does not see it from here.
+      // The pipeline passes a principal to every guarded route, but the type of the context does not show it.
       const { principal, request } = context as AuthenticatedContext
       return services.rememberedAnswers.answer(`${rest.path} ${principal.account.id} ${request.query}`, answer)
     },
@@ -145,7 +145,7 @@ function refuse(): never {
   throw new Error('this route declares no JSON body')
 }
 
-/** The rows of the router's table, their handlers bound to what this engine is made of. */
+/** Binds the routes' handlers to the services of an engine, for the router. */
 export function bindRoutes(groups: readonly RouteGroup[], services: Services): Route[] {
   return groups.flatMap(({ base, routes }) =>
     routes.map(({ method, path, access, takesUploadTokens = false, goesTo, handler }): Route => {

@@ -5,7 +5,11 @@ import { type ContractRoute, route } from './contract-route.ts'
 import { type OpenApiDocument, openApiDocument } from './openapi/openapi-document.ts'
 import { documentationPage } from './openapi/openapi-page.ts'
 
-/** The description of the contract, made from the routes when somebody first asks. `routes` are those to describe. */
+/**
+ * Returns the routes of the description. The first request builds it.
+ *
+ * @param routes the routes to describe
+ */
 export function docsRoutes(routes: () => readonly ContractRoute[]): readonly ContractRoute[] {
   let described: OpenApiDocument | undefined
   const description = (version: string): OpenApiDocument => {
@@ -18,7 +22,7 @@ export function docsRoutes(routes: () => readonly ContractRoute[]): readonly Con
       path: '/openapi.json',
       access: 'public',
       tag: 'Node',
-      summary: 'This description, for programs',
+      summary: 'The API description as OpenAPI',
       answers: { 200: { media: 'application/json', schema: Type.Object({}, { additionalProperties: true }) } },
       handler: (_, { version }) => ({
         status: 200,
@@ -31,7 +35,7 @@ export function docsRoutes(routes: () => readonly ContractRoute[]): readonly Con
       path: '/docs',
       access: 'public',
       tag: 'Node',
-      summary: 'This description, for people',
+      summary: 'The API description as a page',
       answers: { 200: { media: 'text/html', schema: text } },
       handler: ({ request }, { version }) => {
         const source = request.path.endsWith('/') ? '../openapi.json' : 'openapi.json'

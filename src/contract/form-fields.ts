@@ -10,7 +10,7 @@ import { present } from './request-target.ts'
 const MAX_FIELD_BYTES = 64 * 1024
 const MAX_FIELDS = 1_000
 
-/** The text fields of a form. Unknown ones are read past; of a repeated one the last holds that is not empty. */
+/** The text fields of a form. Unknown fields are ignored. The last non-empty value of a repeated field counts. */
 export class FormFields {
   readonly #known: ReadonlySet<string>
   readonly #values = new Map<string, string>()
@@ -24,18 +24,18 @@ export class FormFields {
     return this.#values.get(name)
   }
 
-  /** Those that are known, and say something. */
+  /** Returns the known, non-empty fields. */
   entries(): Iterable<[name: string, text: string]> {
     return this.#values.entries()
   }
 
-  /** Throws `VALIDATION` for a field that is too long, for too many fields, and for a file where none belongs. */
+  /** Reads a field. Throws `VALIDATION` for a field that is too long, too many fields, or an unexpected file. */
   async take(part: FormPart): Promise<void> {
     this.#check(part)
     this.#set(part.name, await readPartText(part, MAX_FIELD_BYTES))
   }
 
-  /** As {@link take}, of a form that is here whole. */
+  /** Reads a field of a form in memory; see {@link take}. */
   takeWhole(part: WholePart): void {
     this.#check(part)
     this.#set(part.name, partText(part, MAX_FIELD_BYTES))
@@ -53,27 +53,31 @@ export class FormFields {
   }
 }
 
-/** How forms are described: content, and the fields that say where it goes. */
+/** Schemas of upload forms: the content and the target fields. */
 export const binary = Type.String({ contentMediaType: 'application/octet-stream' })
 export const targetFields = {
   cl: Type.Optional(Type.String({ description: 'Cluster id; empty counts as absent.' })),
   timelock: Type.Optional(
-    Type.String({ format: 'date-time', description: 'When the pin ends; on plans with timelocks.' }),
+    Type.String({ format: 'date-time', description: 'When the pin expires. Only on plans with timelocks.' }),
   ),
   meta: Type.Optional(Type.String({ contentMediaType: 'application/json', description: 'An object of texts.' })),
 }
 
-/** Reads meta from a text. Undefined if empty. @throws HoldfastError `VALIDATION` unless it is a JSON object */
+/**
+ * Parses meta. Returns undefined for empty text.
+ *
+ * @throws HoldfastError `VALIDATION` unless it is a JSON object
+ */
 export function metaOf(text: string | null | undefined): Record<string, string> | undefined {
   if (text === null || text === undefined || text.trim() === '') return undefined
   const meta = parseJson(Buffer.from(text), 'meta')
   checkTexts(meta, 'meta')
-  // What else is in it is checked where it is kept.
+  // The pin service validates its values.
   if (typeof meta === 'object' && meta !== null && !Array.isArray(meta)) return meta as Record<string, string>
   throw new HoldfastError('VALIDATION', 'meta must be a JSON object of texts')
 }
 
-/** A form as a body that the handler reads by itself. */
+/** Declares a form body that the handler reads itself. */
 export function form(schema: TSchema): Body {
   return { type: 'multipart/form-data', schema, required: true }
 }

@@ -4,20 +4,20 @@ import { text } from './answer-fields.ts'
 import { type ContractRoute, route } from './contract-route.ts'
 
 const CONSOLE = `
-<tr><td><a href="console/">The console</a></td><td>See what is pinned, drop files on it, and run the node, in the
+<tr><td><a href="console/">The console</a></td><td>Upload files, manage pins, and run the node, in the
 browser.</td></tr>`
 
-/** All of its links are relative, so that it is right below any mount. */
+/** All links are relative, because the node may be mounted below a prefix. */
 const body = (first: string): string => `
 <h1>Holdfast</h1>
-<p>A pinning service: it keeps IPFS content, and serves it. <strong>${PUBLIC_NOTICE}</strong></p>
+<p>A pinning service: it stores IPFS content and serves it. <strong>${PUBLIC_NOTICE}</strong></p>
 <table><tbody>${first}
-<tr><td><a href="api/v3/docs">The API</a></td><td>Every request and answer below <code>api/v3</code>; the same for
+<tr><td><a href="api/v3/docs">The API</a></td><td>Every request and answer below <code>api/v3</code>; for
 programs as <a href="api/v3/openapi.json">openapi.json</a>.</td></tr>
-<tr><td>The gateway</td><td><code>ipfs/&lt;cid&gt;/&lt;path&gt;</code> is what is pinned under that CID.</td></tr>
-<tr><td>A key</td><td>The server prints the key of its owner at its first start. The owner makes accounts with
-<code>holdfast account create</code> and further keys with <code>holdfast key create</code>; whoever has a key makes others
-by <code>POST api/v3/tokens/generate</code>.</td></tr>
+<tr><td>The gateway</td><td><code>ipfs/&lt;cid&gt;/&lt;path&gt;</code> serves the pinned content of that CID.</td></tr>
+<tr><td>A key</td><td>The server prints the owner's key at its first start. The owner creates accounts with
+<code>holdfast account create</code> and keys with <code>holdfast key create</code>. A key can create other keys
+with <code>POST api/v3/tokens/generate</code>.</td></tr>
 <tr><td><a href="health">Health</a></td><td>Whether the node answers.</td></tr>
 </tbody></table>`
 
@@ -28,13 +28,13 @@ stroke-width="1.5" stroke-linecap="round"/></svg>`
 const PAGE = htmlPage('Holdfast', body(''))
 const PAGE_WITH_CONSOLE = htmlPage('Holdfast', body(CONSOLE))
 
-/** What a person sees who opens the address of the node. */
+/** The front page of the node, for people. */
 const page = route({
   method: 'GET',
   path: '',
   access: 'public',
   tag: 'Node',
-  summary: 'A page for people who open the address of the node',
+  summary: 'The front page of the node, for people',
   answers: { 200: { media: 'text/html', schema: text } },
   handler: (_, { hasConsole }) => ({
     status: 200,
@@ -43,13 +43,13 @@ const page = route({
   }),
 })
 
-/** Browsers ask for it by this name whatever the page says, and go by its type. */
+/** Browsers always request this name. They accept any type of image. */
 const icon = route({
   method: 'GET',
   path: '/favicon.ico',
   access: 'public',
   tag: 'Node',
-  summary: 'The icon of that page',
+  summary: 'The icon of the front page',
   answers: { 200: { media: 'image/svg+xml', schema: text } },
   handler: () => ({
     status: 200,

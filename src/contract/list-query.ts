@@ -2,7 +2,7 @@ import type { ListQuery } from '../pins/pin-types.ts'
 import { metaOf } from './form-fields.ts'
 import { present } from './request-target.ts'
 
-/** What a list is searched for, as a query says it; what is in it is checked where the search is made. */
+/** Parses a list's search from a query. The search itself validates the values. */
 export function askedSearch(query: URLSearchParams): Partial<ListQuery> {
   const given = {
     q: query.get('q') || undefined,

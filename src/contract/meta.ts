@@ -22,13 +22,13 @@ const Ready = Type.Object(
   {
     ...Health.properties,
     network: Type.Optional(
-      Type.Literal('no-peers', { description: 'The node belongs to the public network and reaches nobody there' }),
+      Type.Literal('no-peers', { description: 'The node belongs to the public network and has no peers' }),
     ),
     reason: Type.Optional(
-      Type.String({ description: 'With `no-storage`: which blocks cannot be kept, and why, without paths' }),
+      Type.String({ description: 'With `no-storage`: which storage failed and why, without paths' }),
     ),
     absent: Type.Optional(
-      Type.Array(text, { description: 'The clusters that are declared absent; left out where there are none' }),
+      Type.Array(text, { description: 'The clusters that are declared absent; omitted if there are none' }),
     ),
   },
   { title: 'Ready' },
@@ -44,16 +44,16 @@ const about = route({
   handler: (_, { version }) => ({ status: 200, body: { name: 'holdfast', version } }),
 })
 
-/** 503 only where a restart is what helps. */
+/** 503 only if a restart is the remedy. */
 export const health = route({
   method: 'GET',
   path: '/health',
   access: 'public',
   tag: 'Node',
-  summary: 'Whether the node answers',
+  summary: 'Show whether the node works',
   details:
-    '`full`: new content is refused until there is room, everything else goes on. `failed`, with 503: the disk has ' +
-    'failed a write, and nothing more is written until a restart. The others are what `/ready` tells. Also at `/health` outside the versioned base.',
+    'A `full` node refuses new content until it has space. With `failed` and 503, a write to disk failed, and the node ' +
+    'writes nothing more until a restart. See `/ready` for the others. Also at `/health` outside the versioned base.',
   answers: { 200: Health, 503: Health },
   handler: (_, services) => {
     const status = services.health.status()
@@ -61,20 +61,19 @@ export const health = route({
   },
 })
 
-/** For who sends work: also 503 where only new content is refused. */
+/** For load balancers: 503 also if the node refuses only new content. */
 export const ready = route({
   method: 'GET',
   path: '/ready',
   access: 'public',
   tag: 'Node',
-  summary: 'Whether the node takes new content',
+  summary: 'Show whether the node accepts new content',
   details:
-    '503 as soon as it does not, or should not: for balancers, and for whoever waits for a start. What is here is still ' +
-    'served while it is `full`. `stopping`: it ends soon, and does what it is asked until then. With a PostgreSQL catalogue also ' +
-    '`no-catalogue`, which cannot be reached or written to, and `clock-skew`, whose clock is over two seconds from the ' +
-    'node’s. `no-storage`: the directory of blocks of the node or of a cluster is gone, replaced or cannot be written; ' +
-    '`reason` names it. `network` tells that the public network has no peers, and `absent` names clusters that are ' +
-    'declared absent; neither makes the node unready. Also at `/ready` outside the versioned base.',
+    '503 if it does not: for load balancers, and to wait for a start. A `full` node still serves its content. A ' +
+    '`stopping` node answers requests until it ends. With `no-catalogue`, the PostgreSQL catalogue is unreachable or ' +
+    'read-only. With `clock-skew`, its clock and the node’s are over two seconds apart. With `no-storage`, a block ' +
+    'directory is missing, replaced or read-only, and `reason` names it. The node stays ready without peers on the ' +
+    'public network (`network`) and with clusters that are declared `absent`. Also at `/ready` outside the versioned base.',
   answers: { 200: Ready, 503: Ready },
   handler: (_, { health, peers, clusters }) => {
     const status = health.status()
@@ -86,34 +85,34 @@ export const ready = route({
   },
 })
 
-/** How many, never who or where. */
+/** Returns only a number, never ids or addresses of peers. */
 const peers = route({
   method: 'GET',
   path: '/peers',
   access: 'public',
   tag: 'Node',
-  summary: 'How many peers are connected',
+  summary: 'Count the connected peers',
   answers: {
-    200: Type.Object({ peers: Type.Array(text, { description: 'empty: nobody is named' }), count }, { title: 'Peers' }),
+    200: Type.Object({ peers: Type.Array(text, { description: 'always empty' }), count }, { title: 'Peers' }),
   },
   handler: (_, services) => ({ status: 200, body: { peers: [], count: services.peers.peerCount() } }),
 })
 
-/** What the service says of itself, without credentials. */
+/** Public facts about the service. */
 export const metaRoutes: readonly ContractRoute[] = [about, health, ready, peers]
 
-/** Older versions of the contract. */
+/** Routes of older API versions. */
 export const goneRoutes: readonly ContractRoute[] = ['/api/v1/*rest', '/api/v2/*rest'].map(path =>
   route({
     method: '*',
     path,
     access: 'public',
     tag: 'Node',
-    summary: 'Refused: an older version of the API',
+    summary: 'Refused: older versions of the API',
     answers: {},
     errors: ['GONE'],
     handler: () => {
-      throw new HoldfastError('GONE', 'this version of the API is gone: use /api/v3')
+      throw new HoldfastError('GONE', 'this API version was removed: use /api/v3')
     },
   }),
 )

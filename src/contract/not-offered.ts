@@ -10,11 +10,11 @@ const changePlan = route({
   path: '/plans/change',
   access: 'authenticated',
   tag: 'Account',
-  summary: 'Refused: the operator of the node gives plans',
+  summary: 'Refused: the operator of the node assigns plans',
   answers: {},
   errors: ['NOT_OFFERED'],
   handler: () => {
-    throw new HoldfastError('NOT_OFFERED', 'plans of this node are given by its operator')
+    throw new HoldfastError('NOT_OFFERED', 'only the operator of this node assigns plans')
   },
 })
 
@@ -58,7 +58,7 @@ const languages = route({
   path: '/locales/languages',
   access: 'public',
   tag: 'Node',
-  summary: 'The languages of the node',
+  summary: 'List the languages of the node',
   answers: { 200: Locales },
   handler: () => ({ status: 200, body: [{ code: 'en', name: 'English' }] }),
 })
@@ -68,7 +68,7 @@ const countries = route({
   path: '/locales/countries',
   access: 'public',
   tag: 'Node',
-  summary: 'Always empty: no country is asked for',
+  summary: 'Always empty: the node has no list of countries',
   answers: { 200: Locales },
   handler: () => ({ status: 200, body: [] }),
 })
@@ -86,10 +86,7 @@ const payments = route({
   },
 })
 
-/**
- * What clients of hosted services ask for and a node of one's own has not: reads say so by being empty, changes are
- * refused.
- */
+/** Routes of hosted services that this node does not offer. Reads are empty, and changes are refused. */
 export const absentRoutes: readonly ContractRoute[] = [
   changePlan,
   preferences,

@@ -4,12 +4,20 @@ import { HoldfastError } from '../domain/errors.ts'
 const ROWS = 100
 const MOST_ROWS = 1_000
 
-/** Which part is wanted of a list whose pages name the next. @throws HoldfastError `VALIDATION` for the limit. */
+/**
+ * Parses the page of a list whose pages name the next one.
+ *
+ * @throws HoldfastError `VALIDATION` for an invalid limit
+ */
 export function pageRequest(query: URLSearchParams): PageRequest {
   return { after: query.get('after'), limit: Math.min(positiveInteger(query, 'limit') ?? ROWS, MOST_ROWS) }
 }
 
-/** Throws `VALIDATION` for anything that is not a whole number from 1. A number too large to be exact is the largest. */
+/**
+ * Parses a positive integer; undefined if it is missing. Clamps it to the largest exact number.
+ *
+ * @throws HoldfastError `VALIDATION` for any other value
+ */
 export function positiveInteger(query: URLSearchParams, name: string): number | undefined {
   const text = query.get(name)
   if (text === null) return undefined

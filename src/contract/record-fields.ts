@@ -5,18 +5,18 @@ import { bytes, cid, clusterId, count, instant, iso, text } from './answer-field
 import type { Shown } from './contract-route.ts'
 
 export const state = Type.Enum(['queued', 'pinning', 'pinned', 'failed'])
-export const shownName = Type.String({ description: 'its custom, original or own name; its CID where it has none' })
+export const shownName = Type.String({ description: 'the custom, original or own name; the CID without one' })
 
-export const meta = Type.Record(text, text, { description: 'what the client keeps with it' })
+export const meta = Type.Record(text, text, { description: "the client's metadata" })
 
-/** The contract's fields come first here and below. */
+/** Schema fields: those that the contract defines come first. */
 export const uploadFields = {
   cid,
   clusterId,
   expiresAt: orNull(instant),
   createdAt: instant,
   status: state,
-  uploadId: Type.String({ description: 'of this record; URL-safe' }),
+  uploadId: Type.String({ description: 'id of this record; URL-safe' }),
   name: shownName,
   size: Type.Integer({ minimum: 0, description: 'content bytes' }),
   type: Type.Enum(['file', 'directory', 'pin']),
@@ -26,7 +26,7 @@ export const pinFields = {
   ...uploadFields,
   ...nameFields,
   meta,
-  pinned: Type.Boolean({ description: 'every block of it is stored and durable' }),
+  pinned: Type.Boolean({ description: 'true if every block is stored and durable' }),
 }
 export const dagFields = {
   ...uploadFields,
@@ -44,12 +44,12 @@ export const Upload = Type.Object(uploadFields, { title: 'Upload' })
 export const Pin = Type.Object(pinFields, { title: 'Pin' })
 export const Dag = Type.Object(dagFields, { title: 'Dag' })
 
-/** Clients declare a name that is always there: what has none is called by its path, or its CID. */
+/** Returns the name to show, because clients require one: the record's name, its file name, or its CID. */
 export function shownNameOf({ name, cid }: PinRecord, path: string | null = null): string {
   return name ?? path?.slice(path.lastIndexOf('/') + 1) ?? cid
 }
 
-/** The answer to an upload. */
+/** Builds the answer to an upload. */
 export function presentUpload(record: PinRecord): Shown<typeof Upload> {
   return {
     cid: record.cid,
@@ -74,7 +74,7 @@ export function presentPin(record: PinRecord): Shown<typeof Pin> {
   }
 }
 
-/** The files of a record, in the shape of the answer that made it. */
+/** Builds the answer with a record's files, as for a directory upload. */
 export function presentDag({ record, files, totalFiles }: DirectoryOutcome): Shown<typeof Dag> {
   return {
     ...presentUpload(record),
@@ -88,7 +88,7 @@ export function presentDag({ record, files, totalFiles }: DirectoryOutcome): Sho
 
 export type Stored<Shape> = { status: 200; body: Shape } | { status: 201; body: Shape }
 
-/** 201 for a new record, 200 if an identical one was there. */
+/** Returns status 201 for a new record, 200 for an existing identical one. */
 export function stored<Shape>(created: boolean, body: Shape): Stored<Shape> {
   return { status: created ? 201 : 200, body }
 }

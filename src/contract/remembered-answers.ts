@@ -3,13 +3,13 @@ import type { Clock } from '../domain/clock.ts'
 import type { ApiResponse } from '../http/api-messages.ts'
 
 const MOST_BYTES = 8 * 1024 ** 2
-/** Characters of the longest answer that is kept. */
+/** Longest cached answer, in characters. */
 const LONGEST_ANSWER = 128 * 1024
 
 export interface RememberedAnswersParts {
-  /** Another text as soon as anything has been written; null where that cannot be told. */
+  /** Changes with every write to the catalogue; null if that is unknown. */
   version: () => string | null
-  /** When the next record expires, in milliseconds since the epoch; null if none does. */
+  /** Returns the next expiry of a record in ms since the epoch; null without one. */
   nextExpiry: () => Promise<number | null>
   clock: Clock
 }
@@ -17,14 +17,14 @@ export interface RememberedAnswersParts {
 interface Remembered {
   response: ApiResponse & { body: string }
   version: string
-  /** From when until when it holds. */
+  /** The period in which it is valid, in ms since the epoch. */
   since: number
   until: number
 }
 
 /**
- * Answers that are given again as long as nothing has been written and no record has expired, so that whoever asks again
- * and again for what stays the same costs little.
+ * A cache of answers. An answer is valid until the next write or the next expiry of a record, so that clients may poll
+ * cheaply.
  */
 export class RememberedAnswers {
   readonly #parts: RememberedAnswersParts
@@ -38,8 +38,10 @@ export class RememberedAnswers {
   }
 
   /**
-   * @param question what tells it from all others: who asks, and for what
-   * @param find finds the answer; one that throws is not kept
+   * Returns the cached answer, or calls `find` and caches its result.
+   *
+   * @param question cache key: the account and the request
+   * @param find computes the answer; an error is not cached
    */
   async answer(question: string, find: () => Promise<ApiResponse>): Promise<ApiResponse> {
     const version = this.#parts.version()
@@ -58,7 +60,7 @@ export class RememberedAnswers {
     const { body } = response
     if (typeof body !== 'string' || body.length > LONGEST_ANSWER) return
     const until = (await this.#parts.nextExpiry()) ?? Number.POSITIVE_INFINITY
-    // By the version from before: what was written while it was looked for may be in it or not.
+    // Stored under the version from before `find`, because the answer may lack a later write.
     if (until > since) this.#answers.set(question, { response: { ...response, body }, version, since, until })
   }
 }

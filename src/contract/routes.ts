@@ -23,12 +23,12 @@ import { fileRoutes } from './uploads/file-routes.ts'
 import { uploadRoutes } from './uploads/uploads.ts'
 import { webhookRoutes } from './webhook-routes.ts'
 
-/** Where the contract's version 3 lives. */
+/** Base of version 3 of the contract. */
 export const BASE_PATH = '/api/v3'
-/** Where the owner of a node administers it: beside the contract, and no part of it. */
+/** Base of the owner's administration routes, which are not part of the contract. */
 export const ADMIN_PATH = '/admin/v1'
 
-/** The contract. The first route that matches a request answers it; the description has them in this order. */
+/** The routes of the contract. The first match answers a request. The description has the same order. */
 export const contractRoutes: readonly ContractRoute[] = [
   ...fileRoutes,
   ...carRoutes,
@@ -48,7 +48,7 @@ export const contractRoutes: readonly ContractRoute[] = [
   ...docsRoutes(() => contractRoutes),
 ]
 
-/** Everything that is served beside the gateway. */
+/** All routes except the gateway. */
 export const routeGroups: readonly RouteGroup[] = [
   { base: BASE_PATH, routes: contractRoutes },
   { base: ADMIN_PATH, routes: [...adminUpkeepRoutes, ...adminWatchRoutes, ...adminAccountRoutes, ...takedownRoutes] },

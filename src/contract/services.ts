@@ -40,30 +40,30 @@ export type ServedPins = Pick<
   | 'get'
   | 'discard'
 >
-/** The node as the network sees it. */
+/** The node's view of the network. */
 export interface ServedPeers {
-  /** Connected ones; 0 while networking is off. */
+  /** Returns the number of connected peers; 0 while networking is off. */
   peerCount(): number
-  /** Multiaddrs by which others reach it; none while networking is off. */
+  /** Returns the node's public multiaddrs; none while networking is off. */
   addresses(): string[]
-  /** By which it is known; null while networking is off. */
+  /** Returns the node's id; null while networking is off. */
   peerId(): string | null
   connections(): readonly Connection[]
-  /** Null if the node does not belong to the public network. */
+  /** Returns the state of the public network; null if the node does not belong to it. */
   publicNetwork(): 'connected' | 'no-peers' | null
 }
-/** Places for uploads, by account. */
+/** Concurrency limit for uploads, by account. */
 export type UploadSlots = Pick<Slots, 'enter'>
 /**
- * `full`: reads and deletions go on, new content is refused until there is room; `failed`: the disk has failed a write,
- * and nothing more is written until a restart; `stopping`: it will end soon; `no-catalogue`: the database cannot be
- * written to; `clock-skew`: its clock and the node's are over two seconds apart; `no-storage`: a directory of blocks is gone,
- * replaced or cannot be written.
+ * Health of the node. A `full` node reads and deletes, but refuses new content. With `failed`, a write to disk failed,
+ * and the node writes nothing more until a restart. A `stopping` node stops soon. With `no-catalogue`, the database is
+ * not writable. With `clock-skew`, its clock and the node's are over two seconds apart. With `no-storage`, a block
+ * directory is missing, replaced or read-only.
  */
 export type NodeStatus = 'ok' | 'full' | 'failed' | 'stopping' | 'no-catalogue' | 'clock-skew' | 'no-storage'
 export interface Health {
   status(): NodeStatus
-  /** Which blocks cannot be kept, and why, without paths; null if all can. */
+  /** Returns which storage failed and why, without paths; null if all works. */
   storageProblem(): string | null
 }
 export type Clusters = Pick<ClusterRegistry, 'allowed' | 'absent'>
@@ -80,7 +80,7 @@ export type SignUps = Pick<SignUp, 'signUp'>
 export type Passwords = Pick<PasswordService, 'change' | 'confirm'>
 export type ServedSecondFactors = Pick<SecondFactor, 'isEnabled' | 'begin' | 'enable' | 'disable' | 'check'>
 
-/** What the handlers of routes are given: the parts of one engine. */
+/** The services that route handlers use: the parts of one engine. */
 export interface Services {
   rememberedAnswers: Pick<RememberedAnswers, 'answer'>
   pins: ServedPins
@@ -98,9 +98,9 @@ export interface Services {
   plans: Plans
   peers: ServedPeers
   health: Health
-  /** Of the software. */
+  /** Version of the software. */
   version: string
-  /** Whether the console is served beside the API. */
+  /** True if the console is served next to the API. */
   hasConsole: boolean
 
   statistics: Pick<Statistics, 'read'>

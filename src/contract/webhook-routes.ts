@@ -13,12 +13,12 @@ const webhookFields = {
   id: text,
   url: text,
   createdAt: instant,
-  waiting: Type.Integer({ minimum: 0, description: 'deliveries that have not ended' }),
-  dropped: Type.Integer({ minimum: 0, description: 'transitions that were not told, because too many waited' }),
+  waiting: Type.Integer({ minimum: 0, description: 'pending deliveries' }),
+  dropped: Type.Integer({ minimum: 0, description: 'events without a delivery, because too many were pending' }),
 }
 const WebhookView = Type.Object(webhookFields, { title: 'Webhook' })
 const NewWebhook = Type.Object(
-  { ...webhookFields, secret: Type.String({ description: 'what deliveries are signed with, shown this once' }) },
+  { ...webhookFields, secret: Type.String({ description: 'signs deliveries; shown only once' }) },
   { title: 'NewWebhook' },
 )
 const Delivery = Type.Object(
@@ -45,12 +45,12 @@ const create = route({
   method: 'POST',
   path: '/webhooks',
   access: 'files:write',
-  summary: 'Have an address told of what becomes of the account’s records',
+  summary: 'Send events of the account’s records to a URL',
   details:
-    'Needs `files:read` as well. The address gets a POST for each record that is created, changes its status or is ' +
-    'removed, again with growing pauses for about a day until it answers 2xx; redirects are not followed, and private ' +
-    'addresses not told. `Holdfast-Signature: t=SECONDS,v1=HEX` has the HMAC-SHA-256, by the secret, of `SECONDS.BODY`. ' +
-    'What a key has made goes with the key.',
+    'Also needs `files:read`. The URL receives a POST for each record that is created, changes its status or is removed. ' +
+    'Failed deliveries are retried with backoff for about a day, until a 2xx answer. Redirects are not followed, and ' +
+    'private addresses are refused. `Holdfast-Signature: t=SECONDS,v1=HEX` has the HMAC-SHA-256 of `SECONDS.BODY` by ' +
+    'the secret. Revoking a key deletes its webhooks.',
   body: json(Type.Object({ url: required })),
   answers: { 201: NewWebhook },
   errors: ['QUOTA_EXCEEDED', 'missing_scope'],
@@ -67,7 +67,7 @@ const list = route({
   ...common,
   method: 'GET',
   path: '/webhooks',
-  summary: 'The account’s webhooks, oldest first, without their secrets',
+  summary: 'List the account’s webhooks, oldest first, without their secrets',
   answers: { 200: Type.Object({ webhooks: Type.Array(WebhookView) }) },
   handler: async ({ principal }, { webhooks }) => {
     return { status: 200, body: { webhooks: (await webhooks.list(principal.account.id)).map(presentWebhook) } }
@@ -79,7 +79,7 @@ const remove = route({
   method: 'DELETE',
   path: '/webhooks/:id',
   access: 'files:write',
-  summary: 'Tell an address nothing any more',
+  summary: 'Delete a webhook',
   params: ID,
   answers: { 200: Type.Object({ removed: Type.Literal(true) }) },
   errors: ['NOT_FOUND'],
@@ -93,8 +93,8 @@ const deliveries = route({
   ...common,
   method: 'GET',
   path: '/webhooks/:id/deliveries',
-  summary: 'What an address was told, and has still to be, the newest first',
-  details: 'Of those that have ended, the last 100 are kept.',
+  summary: 'List the deliveries of a webhook, newest first',
+  details: 'The last 100 completed deliveries are kept.',
   params: ID,
   query: PAGE_QUERY,
   answers: { 200: Type.Object({ deliveries: Type.Array(Delivery), next }) },
@@ -105,10 +105,10 @@ const deliveries = route({
   },
 })
 
-/** Who is told of what becomes of an account's records. */
+/** Webhooks of an account. */
 export const webhookRoutes: readonly ContractRoute[] = [create, list, deliveries, remove]
 
-/** A webhook tells on what its maker might no longer read: so whoever makes one has to be able to read. */
+/** A webhook sends records even if its creator later loses read access, so creating one requires it. */
 function checkReads(principal: Principal, { scopes }: Services): void {
   scopes.check(principal, 'files:read')
 }

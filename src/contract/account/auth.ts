@@ -5,7 +5,7 @@ import { type ContractRoute, json, route } from '../contract-route.ts'
 import { CODE_ERRORS, code, codeOf } from './second-factor-code.ts'
 import { accountView, User } from './user-fields.ts'
 
-const sessionFields = { token: Type.String({ description: 'good for 24 hours' }), user: User }
+const sessionFields = { token: Type.String({ description: 'valid for 24 hours' }), user: User }
 const Session = Type.Object(sessionFields, { title: 'Session' })
 const Login = Type.Union(
   [Type.Object(sessionFields), Type.Object({ requires2FA: Type.Literal(true), temporaryToken: text })],
@@ -17,8 +17,8 @@ const signUp = route({
   path: '/auth/signup',
   access: 'public',
   tag: 'Signing in',
-  summary: 'Make an account',
-  details: 'Only where the operator of the node has turned it on.',
+  summary: 'Create an account',
+  details: 'Only if the operator of the node has enabled sign-up.',
   body: json(Type.Object({ email: required, password: required, name: optional })),
   answers: { 201: Type.Object({ message: text, user: User }, { title: 'SignedUp' }) },
   errors: ['NOT_OFFERED', 'CONFLICT', 'RATE_LIMIT'],
@@ -37,8 +37,8 @@ const login = route({
   summary: 'Sign in with email and password',
   details:
     'The token is a session: a credential with every scope for 24 hours. An account with a second factor gets a ' +
-    'temporary token instead, for `/auth/2fa/verify-login`. After too many failures an account is locked for 15 ' +
-    'minutes, which looks no different from a wrong password, and an address is refused with 429.',
+    'temporary token instead, for `/auth/2fa/verify-login`. After too many failures, an account is locked for 15 ' +
+    'minutes, with the same answer as a wrong password, and an address gets 429.',
   body: json(Type.Object({ email: required, password: required })),
   answers: { 200: Login },
   errors: ['INVALID_API_KEY', 'account_disabled', 'RATE_LIMIT'],
@@ -56,8 +56,8 @@ const verifyLogin = route({
   path: '/auth/2fa/verify-login',
   access: 'public',
   tag: 'Signing in',
-  summary: 'Sign in: the code of the second factor',
-  details: 'The temporary token is good once and for five minutes. The code may be a recovery code.',
+  summary: 'Complete a sign-in with a second-factor code',
+  details: 'The temporary token is valid once, for five minutes. The code may be a recovery code.',
   body: json(Type.Object({ temporaryToken: identifier, code })),
   answers: { 200: Session },
   errors: ['INVALID_API_KEY', 'account_disabled', ...CODE_ERRORS],
@@ -79,11 +79,12 @@ const logout = route({
   answers: { 200: Type.Object({ message: text }, { title: 'Message' }) },
   handler: async ({ principal }, { sessions }) => {
     const { kind, id } = principal.credential
-    if (kind === 'key') return { status: 200, body: { message: 'an API key is not signed in; it works until revoked' } }
+    if (kind === 'key')
+      return { status: 200, body: { message: 'an API key has no session; it is valid until revoked' } }
     await sessions.end(id)
     return { status: 200, body: { message: 'signed out' } }
   },
 })
 
-/** Signing up, in and out. */
+/** Sign-up, sign-in and sign-out. */
 export const authRoutes: readonly ContractRoute[] = [signUp, login, verifyLogin, logout]

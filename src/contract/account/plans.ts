@@ -14,7 +14,7 @@ const list = route({
   path: '/plans',
   access: 'public',
   tag: 'Node',
-  summary: 'The plans of the node',
+  summary: 'List the plans of the node',
   answers: { 200: Plans },
   handler: (_, { plans }) => ({ status: 200, body: plans.names().map(name => presentPlan(plans.get(name))) }),
 })
@@ -24,7 +24,7 @@ const own = route({
   path: '/plans/my-plan',
   access: 'authenticated',
   tag: 'Account',
-  summary: 'The plan of the account and its usage',
+  summary: 'Show the plan of the account and its usage',
   answers: { 200: OwnPlan },
   handler: async ({ principal }, { pins }) => {
     return { status: 200, body: { ...presentPlan(principal.plan), usage: await pins.usage(principal.account.id) } }
@@ -36,12 +36,12 @@ const ofUser = route({
   path: '/users/me/plans',
   access: 'authenticated',
   tag: 'Account',
-  summary: 'The plan of the account, as a list',
+  summary: 'List the plan of the account',
   answers: { 200: Plans },
   handler: ({ principal }) => ({ status: 200, body: [presentPlan(principal.plan)] }),
 })
 
-/** The plans of the node, to be read. Its operator decides which account has which. */
+/** Read-only views of the plans. The node's operator assigns them. */
 export const planRoutes: readonly ContractRoute[] = [list, own, ofUser]
 
 function presentPlan(plan: Plan): Shown<typeof PlanView> {

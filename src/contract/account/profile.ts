@@ -7,13 +7,13 @@ import { accountView, User, userFields } from './user-fields.ts'
 
 const UpdatedUser = Type.Object({ message: text, ...userFields }, { title: 'UpdatedUser' })
 
-/** Any valid credential will do, so that clients can ask whether theirs is one. */
+/** Accepts any valid credential, so that clients can check theirs. */
 const show = route({
   method: 'GET',
   path: '/users/me',
   access: 'authenticated',
   tag: 'Account',
-  summary: 'Who is asking: plan and usage',
+  summary: 'Show the account, with its plan and usage',
   answers: { 200: User },
   handler: async ({ principal }, services) => ({ status: 200, body: await accountView(services, principal.account) }),
 })
@@ -24,14 +24,14 @@ const update = route({
   access: 'authenticated',
   tag: 'Account',
   summary: 'Change name or email',
-  details: 'A key needs every scope for it; the email can be changed by a session only. An empty name is none.',
+  details: 'A key needs every scope. Only a session can change the email. An empty name removes it.',
   body: optionalJson(Type.Object({ email: optional, name: optional })),
   answers: { 200: UpdatedUser },
   errors: ['CONFLICT', 'missing_scope', 'SESSION_REQUIRED'],
   handler: async ({ body, principal }, services) => {
     services.scopes.check(principal, ...SCOPES)
     const { email, name } = await body()
-    // One signs in with it.
+    // The email is a sign-in name, so a key must not change it.
     if (email !== undefined) services.scopes.checkSession(principal)
     const account = await services.accounts.setProfile(principal.account.id, { email, name })
     return { status: 200, body: { message: 'profile updated', ...(await accountView(services, account)) } }
@@ -43,7 +43,7 @@ const changePassword = route({
   path: '/users/me/password',
   access: 'session',
   tag: 'Account',
-  summary: 'Change the password, and end all other sessions',
+  summary: 'Change the password and end all other sessions',
   body: json(Type.Object({ currentPassword: required, newPassword: required })),
   answers: { 200: Type.Object({ message: text }, { title: 'Message' }) },
   handler: async ({ body, principal }, { passwords }) => {
@@ -52,5 +52,5 @@ const changePassword = route({
   },
 })
 
-/** What the holder of an account may see and change of it. */
+/** The account holder's own profile. */
 export const profileRoutes: readonly ContractRoute[] = [show, update, changePassword]

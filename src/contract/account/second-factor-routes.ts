@@ -5,14 +5,14 @@ import { optional } from '../body-reader.ts'
 import { type ContractRoute, json, route } from '../contract-route.ts'
 import { CODE_ERRORS, code, codeOf } from './second-factor-code.ts'
 
-/** The secret counts once a code of it has been seen. */
+/** The secret takes effect when `enable` receives a code from it. */
 const setup = route({
   method: 'POST',
   path: '/auth/2fa/setup',
   access: 'session',
   tag: 'Signing in',
   summary: 'Set up a second factor: a secret for an authenticator app',
-  details: 'It counts once `/auth/2fa/enable` has seen a code of it.',
+  details: 'It takes effect when `/auth/2fa/enable` receives a code from it.',
   answers: { 200: Type.Object({ secret: text, otpauthUrl: text }, { title: 'SecondFactorSetup' }) },
   errors: ['CONFLICT'],
   handler: async ({ principal }, { secondFactor }) => {
@@ -20,19 +20,19 @@ const setup = route({
   },
 })
 
-/** The only answer that ever holds the recovery codes. */
+/** The only answer with the recovery codes. */
 const enable = route({
   method: 'POST',
   path: '/auth/2fa/enable',
   access: 'session',
   tag: 'Signing in',
-  summary: 'Turn the second factor on',
+  summary: 'Enable the second factor',
   body: json(Type.Object({ code })),
   answers: {
     200: Type.Object(
       {
         enabled: Type.Literal(true),
-        recoveryCodes: Type.Array(text, { description: 'each good once, shown this once' }),
+        recoveryCodes: Type.Array(text, { description: 'each valid once; shown only once' }),
       },
       { title: 'SecondFactorEnabled' },
     ),
@@ -50,8 +50,8 @@ const disable = route({
   path: '/auth/2fa/disable',
   access: 'session',
   tag: 'Signing in',
-  summary: 'Turn the second factor off',
-  details: 'On the word of a code, of a recovery code, or of the password.',
+  summary: 'Disable the second factor',
+  details: 'Needs a code, a recovery code or the password.',
   body: json(Type.Object({ code, password: optional })),
   answers: { 200: Type.Object({ enabled: Type.Literal(false) }, { title: 'SecondFactorDisabled' }) },
   errors: ['CONFLICT', ...CODE_ERRORS],
@@ -66,5 +66,5 @@ const disable = route({
   },
 })
 
-/** Turning the second factor on and off. */
+/** Setup and removal of the second factor. */
 export const secondFactorRoutes: readonly ContractRoute[] = [setup, enable, disable]

@@ -12,7 +12,7 @@ export const SessionPage = Type.Object(
         id: text,
         createdAt: instant,
         expiresAt: instant,
-        current: Type.Boolean({ description: 'whether it is the one that asks' }),
+        current: Type.Boolean({ description: 'true for the session of this request' }),
       }),
     ),
     next,
@@ -20,7 +20,7 @@ export const SessionPage = Type.Object(
   { title: 'Sessions' },
 )
 export const SessionsEnded = Type.Object(
-  { ended: Type.Integer({ minimum: 0, description: 'how many' }) },
+  { ended: Type.Integer({ minimum: 0, description: 'number of ended sessions' }) },
   { title: 'SessionsEnded' },
 )
 
@@ -29,7 +29,7 @@ const list = route({
   path: '/auth/sessions',
   access: 'session',
   tag: 'Signing in',
-  summary: 'Where the account is signed in, oldest first',
+  summary: 'List the sessions of the account, oldest first',
   query: PAGE_QUERY,
   answers: { 200: SessionPage },
   errors: ['VALIDATION'],
@@ -44,7 +44,7 @@ const endOthers = route({
   path: '/auth/sessions',
   access: 'session',
   tag: 'Signing in',
-  summary: 'End all sessions of the account but this one',
+  summary: 'End all other sessions of the account',
   answers: { 200: SessionsEnded },
   handler: async ({ principal }, { sessionLists }) => {
     return { status: 200, body: { ended: await sessionLists.endAll(principal.account.id, principal.credential.id) } }
@@ -66,10 +66,14 @@ const end = route({
   },
 })
 
-/** Where the holder of an account is signed in. */
+/** The account holder's own sessions. */
 export const sessionRoutes: readonly ContractRoute[] = [list, endOthers, end]
 
-/** `current`: the id of the session that asks, if one does. */
+/**
+ * Builds a page of sessions.
+ *
+ * @param current id of the requesting session, if any
+ */
 export function presentSessions({ rows, next }: Page<Session>, current: string | null): Shown<typeof SessionPage> {
   const sessions = rows.map(({ id, createdAt, expiresAt }) => {
     return { id, createdAt: iso(createdAt), expiresAt: iso(expiresAt), current: id === current }

@@ -9,7 +9,7 @@ import { type ContractRoute, json, optionalJson, route, type Shown } from '../co
 import type { ServedKeys } from '../services.ts'
 import { CODE_ERRORS, codeFields, codeOf } from './second-factor-code.ts'
 
-/** Repetition is allowed, within reason; no scope and no network is longer. */
+/** Duplicates are allowed. The limits exceed every scope and network. */
 const words = Type.Optional(Type.Array(Type.String({ maxLength: 64 }), { maxItems: 32 }))
 const networks = Type.Optional(Type.Array(Type.String({ maxLength: 64 }), { maxItems: MAX_ALLOWLIST }))
 
@@ -20,21 +20,21 @@ const keyFields = {
   createdAt: instant,
   expiresAt: orNull(instant),
 }
-/** Of an upload token. */
+/** The restrictions of an upload token. */
 const Grant = orNull(
   Type.Object(
     {
       maxUses: count,
-      maxBytes: orNull(Type.Integer({ description: 'content bytes of one upload; null for what the plan allows' })),
-      cl: orNull(Type.String({ description: 'where uploads go; null for the cluster of the account' })),
+      maxBytes: orNull(Type.Integer({ description: "content bytes per upload; null for the plan's limit" })),
+      cl: orNull(Type.String({ description: 'target cluster; null for the default cluster' })),
       timelock: orNull(instant),
     },
-    { description: 'of an upload token; null for every other key' },
+    { description: 'restrictions of an upload token; null for other keys' },
   ),
 )
 const NewKey = Type.Object(
   {
-    token: Type.String({ description: 'the secret, shown this once' }),
+    token: Type.String({ description: 'the secret; shown only once' }),
     ...keyFields,
     upload: Type.Optional(Grant),
   },
@@ -42,34 +42,36 @@ const NewKey = Type.Object(
 )
 const Key = Type.Object({
   ...keyFields,
-  prefix: Type.String({ description: 'how the secret begins' }),
-  parent: orNull(Type.String({ description: 'the name of the key that made it' })),
+  prefix: Type.String({ description: 'first characters of the secret' }),
+  parent: orNull(Type.String({ description: 'name of the key that created it' })),
   permissions: Type.Array(Type.Enum(['read', 'write', 'admin'])),
   ipAllowlist: Type.Array(text),
   lastUsed: orNull(instant),
   upload: Grant,
-  uses: Type.Integer({ minimum: 0, description: 'uploads that were made with it, of an upload token' }),
+  uses: Type.Integer({ minimum: 0, description: 'uploads made with an upload token' }),
 })
 const Revoked = Type.Object({ name: text, revoked: Type.Literal(true) }, { title: 'Revoked' })
 
-/** The only answer that ever holds the secret. What a key may be is for the key service to say: types only here. */
+/** The only answer with the secret. The schema checks only types; the key service validates the values. */
 const generate = route({
   method: 'POST',
   path: '/tokens/generate',
   access: 'authenticated',
   tag: 'API keys',
-  summary: 'Make an API key',
+  summary: 'Create an API key',
   details:
-    'The only answer that holds the secret. A key can give a new one only scopes that it has itself, and no later expiry; ' +
-    'when it is revoked, so is what it has made. An account with a second factor sends a code of it.\n\n' +
-    'With `maxUses` it is an **upload token**, to be given to a browser or another program that uploads straight to the ' +
-    'node: it can call `POST /files`, `/files/directory-dag` and `/files/car`, so many times, with so many bytes each, to ' +
-    'the cluster and with the expiry that are fixed here. A use counts when the upload is stored; one that is refused or ' +
-    'breaks off counts none.',
+    'The only answer with the secret. A key can create keys only with its own scopes and no later expiry. Revoking a key ' +
+    'also revokes the keys that it created. An account with a second factor must send a code.\n\n' +
+    'With `maxUses` the key is an **upload token**, for a browser or program that uploads directly to the node. It can ' +
+    'only call `POST /files`, `/files/directory-dag` and `/files/car`, within its limits of uses and bytes, with its ' +
+    'cluster and expiry. A use counts when the upload is stored. Refused and aborted uploads do not count.',
   body: json(
     Type.Object({
       name: Type.Optional(
-        Type.String({ maxLength: 4_096, description: 'Needed, but for an upload token, which gets a random one.' }),
+        Type.String({
+          maxLength: 4_096,
+          description: 'Required, except for an upload token, which gets a random name.',
+        }),
       ),
       label: optional,
       scopes: words,
@@ -77,22 +79,20 @@ const generate = route({
       expiresInDays: Type.Optional(Type.Number()),
       ipAllowlist: networks,
       maxUses: Type.Optional(
-        Type.Number({ description: 'Makes it an upload token: how many uploads it is for, 1 to 10,000.' }),
+        Type.Number({ description: 'Number of uploads, 1 to 10,000. Makes the key an upload token.' }),
       ),
       maxBytes: Type.Optional(
         Type.Number({
-          description: 'Of an upload token: content bytes of one upload; by default what the plan allows.',
+          description: "Upload token only: content bytes per upload. Default: the plan's limit.",
         }),
       ),
       cl: Type.Optional(
-        Type.String({ maxLength: 4_096, description: 'Of an upload token: the cluster that its uploads go to.' }),
+        Type.String({ maxLength: 4_096, description: 'Upload token only: the cluster of its uploads.' }),
       ),
       timelock: Type.Optional(
-        Type.String({ maxLength: 4_096, description: 'Of an upload token: when its uploads expire.' }),
+        Type.String({ maxLength: 4_096, description: 'Upload token only: when its uploads expire.' }),
       ),
-      expiresInSeconds: Type.Optional(
-        Type.Number({ description: 'Of an upload token: 1 to 604,800, by default 3,600.' }),
-      ),
+      expiresInSeconds: Type.Optional(Type.Number({ description: 'Upload token only: 1 to 604,800. Default 3,600.' })),
       ...codeFields,
     }),
   ),
@@ -119,7 +119,7 @@ const list = route({
   access: 'authenticated',
   tag: 'API keys',
   summary: 'List API keys, without their secrets',
-  details: 'Oldest first, the expired included, 1,000 at most; upload tokens by themselves, with `upload=true`.',
+  details: 'Oldest first, including expired keys, at most 1,000. `upload=true` lists the upload tokens instead.',
   query: { upload: { description: '`true`: upload tokens instead of all other keys.', schema: Type.Boolean() } },
   answers: { 200: Type.Array(Key, { title: 'Keys' }) },
   errors: ['VALIDATION'],
@@ -129,7 +129,7 @@ const list = route({
   },
 })
 
-/** A body is there only for the code of the second factor. */
+/** The body contains only the second-factor code. */
 const revoke = route({
   method: 'DELETE',
   path: '/tokens/revoke/:name',
@@ -161,7 +161,7 @@ const revokeByBody = route({
   },
 })
 
-/** API keys. Who may mint or revoke what is decided by the key service. */
+/** API keys. The key service decides about permissions. */
 export const tokenRoutes: readonly ContractRoute[] = [generate, list, revoke, revokeByBody]
 
 async function revokeKey(
@@ -203,7 +203,7 @@ function presentGrant({ upload }: ApiKey): Shown<typeof Grant> {
   return { maxUses, maxBytes, cl: cluster, timelock: iso(timelock) }
 }
 
-/** Scopes in the words of older clients. */
+/** Converts scopes to the permissions of older clients. */
 function permissionsOf(scopes: readonly Scope[]): Shown<typeof Key>['permissions'] {
   const has = (...wanted: Scope[]): boolean => wanted.every(scope => scopes.includes(scope))
   const permissions: ('read' | 'write' | 'admin')[] = []

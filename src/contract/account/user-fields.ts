@@ -5,14 +5,14 @@ import { count, instant, iso, text } from '../answer-fields.ts'
 import type { Shown } from '../contract-route.ts'
 import type { Services } from '../services.ts'
 
-const limit = orNull(Type.Integer({ minimum: 0, description: 'null for none' }))
+const limit = orNull(Type.Integer({ minimum: 0, description: 'null for no limit' }))
 const rate = orNull(Type.Object({ requests: count, windowSeconds: count }))
 
 export const planFields = {
   name: text,
-  timelock: Type.Boolean({ description: 'whether uploads and pins may carry an expiry' }),
+  timelock: Type.Boolean({ description: 'true if uploads and pins may expire' }),
   clusters: Type.Union([Type.Array(text), Type.Literal('*')]),
-  serverImport: Type.Boolean({ description: 'whether imports by server path are offered' }),
+  serverImport: Type.Boolean({ description: 'true if imports by server path are allowed' }),
   maxFileBytes: limit,
   maxDirectoryBytes: limit,
   maxDirectoryFiles: limit,
@@ -27,25 +27,25 @@ export const planFields = {
 
 export const usage = Type.Object({
   pins: count,
-  storedBytes: Type.Integer({ minimum: 0, description: 'bytes of each distinct DAG, counted once' }),
+  storedBytes: Type.Integer({ minimum: 0, description: 'bytes of the distinct DAGs' }),
 })
 
 export const userFields = {
   id: text,
   email: text,
   username: text,
-  name: Type.String({ description: 'its email where it has none' }),
+  name: Type.String({ description: 'the email if the account has no name' }),
   role: Type.Enum(['owner', 'user']),
-  plan: Type.String({ description: 'its name' }),
+  plan: Type.String({ description: 'name of the plan' }),
   planDetails: Type.Object(planFields),
-  clusters: Type.Integer({ minimum: 0, description: 'how many it may use' }),
+  clusters: Type.Integer({ minimum: 0, description: 'number of clusters of the plan' }),
   usage,
   createdAt: instant,
   twoFactorEnabled: Type.Boolean(),
 }
 export const User = Type.Object(userFields, { title: 'User' })
 
-/** An account as its holder sees it. */
+/** Builds an account's answer for its holder. */
 export async function accountView(services: Services, account: Account): Promise<Shown<typeof User>> {
   const plan = services.plans.get(account.plan)
   return {

@@ -54,7 +54,7 @@ const list = route({
   handler: async ({ query }, { accounts, pins }) => {
     const page = positiveInteger(query, 'page') ?? 1
     const limit = Math.min(positiveInteger(query, 'limit') ?? PAGE_ROWS, MOST_PAGE_ROWS)
-    // Far beyond the last page SQLite would be asked for an offset that it cannot count to.
+    // Without the limit, SQLite would get an offset beyond its integers.
     const offset = Math.min((page - 1) * limit, Number.MAX_SAFE_INTEGER)
     const { accounts: found, total } = await accounts.page(offset, limit)
     const rows = await Promise.all(found.map(async account => presentAccount(account, await pins.usage(account.id))))
@@ -66,7 +66,7 @@ const list = route({
 const NewAccount = Type.Object(
   {
     ...ManagedAccount.properties,
-    token: Type.String({ description: 'An API key of the account with every scope, shown this once.' }),
+    token: Type.String({ description: 'An API key of the account with every scope. Shown only once.' }),
   },
   { title: 'NewAccount' },
 )
@@ -75,10 +75,10 @@ const create = route({
   ...owner,
   method: 'POST',
   path: '/accounts',
-  summary: 'Make an account',
+  summary: 'Create an account',
   details:
-    '201, the account and `token`, an API key of it with every scope. Body: `{"email", "plan", "name", "password"}`, of ' +
-    'which `name` and `password` may be left out; without a password there is no signing in, only keys.',
+    '201 with the account and `token`, an API key with every scope. Body: `{"email", "plan", "name", "password"}`. `name` ' +
+    'and `password` are optional. Without a password, the account uses only keys.',
   body: json(
     Type.Object({
       email: required,
@@ -101,8 +101,8 @@ const setPlan = route({
   ...owner,
   method: 'PUT',
   path: '/accounts/:id/plan',
-  summary: 'Put an account on a plan',
-  details: 'The account. Body: `{"plan"}`. What it keeps beyond the new plan stays; nothing further comes in.',
+  summary: 'Change the plan of an account',
+  details: 'The account. Body: `{"plan"}`. Content beyond the new limits stays, but the account cannot add more.',
   params,
   body: json(Type.Object({ plan: required })),
   answers: { 200: ManagedAccount },
@@ -120,7 +120,7 @@ const disable = route({
   path: '/accounts/:id/disable',
   summary: 'Disable an account',
   details:
-    'The account. It keeps its content and is refused with 403 `account_disabled`. The last owner cannot be disabled or ' +
+    'The account. Its content stays, and its requests get 403 `account_disabled`. The last owner cannot be disabled or ' +
     'deleted (409).',
   params,
   answers: { 200: ManagedAccount },
@@ -144,7 +144,7 @@ const remove = route({
   method: 'DELETE',
   path: '/accounts/:id',
   summary: 'Delete an account',
-  details: '`{id, deleted: true}`. It is gone by then, and its email free; its pins are removed soon after.',
+  details: '`{id, deleted: true}`. The email is free at once. The pins are removed soon after.',
   params,
   answers: { 200: Type.Object({ id: text, deleted: Type.Literal(true) }) },
   errors: ['NOT_FOUND', 'CONFLICT'],
@@ -159,10 +159,10 @@ const sessions = route({
   ...owner,
   method: 'GET',
   path: '/accounts/:id/sessions',
-  summary: 'Where an account is signed in, oldest first',
+  summary: 'List the sessions of an account, oldest first',
   details:
     '`{sessions: [{id, createdAt, expiresAt, current}], next}`; `limit` (100, at most 1,000), `after` (the `next` of the ' +
-    'page before).',
+    'previous page).',
   params,
   query: PAGE_QUERY,
   answers: { 200: SessionPage },
@@ -179,7 +179,7 @@ const endSessions = route({
   method: 'DELETE',
   path: '/accounts/:id/sessions',
   summary: 'End all sessions of an account',
-  details: '`{ended}`: how many.',
+  details: '`{ended}`: number of ended sessions.',
   params,
   answers: { 200: SessionsEnded },
   errors: ['NOT_FOUND'],
@@ -189,7 +189,7 @@ const endSessions = route({
   },
 })
 
-/** Accounts as the owner of a node sees them, and what they may do to them. */
+/** The owner's administration of accounts. */
 export const adminAccountRoutes: readonly ContractRoute[] = [
   list,
   create,

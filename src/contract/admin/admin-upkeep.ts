@@ -12,7 +12,7 @@ import { progressLines } from '../uploads/progress-lines.ts'
 
 const YEAR_SECONDS = 31_536_000
 
-/** Told as the engine has it. */
+/** Schema of an answer that the engine's own type defines. */
 function asIs<T>(): TSchema & { '~unsafe': T } {
   return Type.Unsafe<T>(Type.Object({}, { additionalProperties: true }))
 }
@@ -23,14 +23,13 @@ const stats = route({
   ...owner,
   method: 'GET',
   path: '/stats',
-  summary: 'How much the node holds',
+  summary: 'Show the storage, peers and clusters of the node',
   details:
     '`{accounts, pins, accountedBytes, roots, blocks, garbageBlocks, databaseBytes, disks, verification, peers, ' +
     'publicNetwork, clockSkewMs, clusters}`: `publicNetwork` is `connected` or `no-peers`, null off the public network; ' +
-    '`clusters` are the [places that keep clusters elsewhere](clusters.md), with their peers as ' +
-    'they were in the last minute, and how much they have still to be told; ' +
-    '`verification` is the round of [verification](configuration.md) under way or the last, `pins` by status, `roots` ' +
-    'and `blocks` by state as `{count, bytes}`. Roots and blocks may be half a minute old.',
+    '`clusters` are the [clusters on other systems](clusters.md), with their peers of the last minute and pending work; ' +
+    '`verification` is the current or last round of [verification](configuration.md). The answer counts `pins` by ' +
+    'status, and `roots` and `blocks` by state as `{count, bytes}`. Roots and blocks may be half a minute old.',
   answers: { 200: asIs<EngineStats>() },
   handler: async (_, { statistics }) => ({ status: 200, body: await statistics.read() }),
 })
@@ -39,9 +38,9 @@ const collect = route({
   ...owner,
   method: 'POST',
   path: '/gc',
-  summary: 'Free what nothing needs',
+  summary: 'Delete unused blocks',
   details:
-    '`{roots, blocks, bytes}` that were freed. Body, optional: `{"graceSeconds": 0}` instead of the configured grace.',
+    '`{roots, blocks, bytes}` that were deleted. Optional body: `{"graceSeconds": 0}` instead of the configured grace.',
   body: optionalJson(Type.Object({ graceSeconds: Type.Optional(Type.Number({ minimum: 0, maximum: YEAR_SECONDS })) })),
   answers: { 200: Type.Object({ roots: Type.Integer(), blocks: Type.Integer(), bytes: Type.Integer() }) },
   handler: async ({ body }, { collector }) => {
@@ -52,8 +51,8 @@ const collect = route({
 })
 
 const LINES =
-  'With `Accept: application/x-ndjson` a line after each step, and last `{"done": true, …}` with the outcome, or the ' +
-  'body of an error. Ends when the client goes.'
+  'With `Accept: application/x-ndjson`, a line after each step, and a last line `{"done": true, …}` with the outcome or ' +
+  'the body of an error. Stops if the client disconnects.'
 
 const verify = route({
   ...owner,
@@ -62,7 +61,7 @@ const verify = route({
   summary: 'Read and check every block',
   details:
     '`{blocks, bytes, damaged: [{cid, reason, roots}], damagedBlocks}`: the first 1,000 damaged blocks, each with at ' +
-    `most 100 roots, and how many there are. ${LINES}`,
+    `most 100 roots, and their total number. ${LINES}`,
   answers: { 200: { media: 'application/json', schema: asIs<Verified>() } },
   handler: (context, { verifier }) => {
     return inLines<Verified>(context, options => verifier.verify(options))
@@ -73,10 +72,10 @@ const backup = route({
   ...owner,
   method: 'POST',
   path: '/backup',
-  summary: 'Write a backup below the roots for backups',
+  summary: 'Write a backup below a backup root',
   details:
-    'Body: `{"directory", "force", "bytesPerSecond"}`, the last two optional; see [backups](backup.md). The backup of ' +
-    `another node is 409 \`CONFLICT\` without \`force\`. ${LINES}`,
+    'Body: `{"directory", "force", "bytesPerSecond"}`, the last two optional; see [backups](backup.md). A directory with ' +
+    `another node's backup is 409 \`CONFLICT\` without \`force\`. ${LINES}`,
   body: json(
     Type.Object({
       directory: required,
@@ -96,10 +95,10 @@ const reconcile = route({
   ...owner,
   method: 'POST',
   path: '/reconcile',
-  summary: 'Hold records, holds, blocks and files against each other, and mend',
+  summary: 'Find and repair inconsistencies between records, holds, blocks and files',
   details:
     '`{dryRun, seen, found, findings: [{kind, what, detail}]}`: `seen` and `found` count all, `findings` are the first ' +
-    '1,000. Body, optional: `{"dryRun", "force"}`. Too much to let go of, or one that runs already, is 409 `CONFLICT`. ' +
+    '1,000. Optional body: `{"dryRun", "force"}`. Too many deletions, or a run in progress, is 409 `CONFLICT`. ' +
     LINES,
   body: optionalJson(Type.Object({ dryRun: Type.Optional(Type.Boolean()), force: Type.Optional(Type.Boolean()) })),
   answers: { 200: { media: 'application/json', schema: asIs<Reconciled>() } },
@@ -110,7 +109,7 @@ const reconcile = route({
   },
 })
 
-/** What the owner of a node may have done to all of it. */
+/** The owner's maintenance of the node. */
 export const adminUpkeepRoutes: readonly ContractRoute[] = [stats, collect, verify, reconcile, backup]
 
 interface StepOptions {
@@ -118,7 +117,10 @@ interface StepOptions {
   onProgress?: (progress: object) => void
 }
 
-/** The outcome, or for who accepts `application/x-ndjson` a line after each step and the outcome last. */
+/**
+ * Answers with the outcome, or, if the client accepts `application/x-ndjson`, with a line per step and the outcome
+ * last.
+ */
 async function inLines<Outcome extends object>(
   { request, requestId }: AuthenticatedContext,
   run: (options: StepOptions) => Promise<Outcome>,

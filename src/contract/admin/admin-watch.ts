@@ -26,12 +26,12 @@ const history = route({
   ...owner,
   method: 'GET',
   path: '/history',
-  summary: 'What the node has done lately, and what it held',
+  summary: 'Show the recent load and storage of the node',
   details:
     '`{stepSeconds, samples: [{at, requests, refused, failed, receivedBytes, sentBytes, storedBytes, pins, freeBytes, ' +
-    'peers}]}`, oldest first, the last one going on: three hours by the minute, or with `step=900` three days by the ' +
-    'quarter of an hour. Kept in memory, so it begins with the start.',
-  query: { step: { description: '60 unless given, or 900.', schema: Type.Integer({ enum: [...HISTORY_STEPS] }) } },
+    'peers}]}`, oldest first. The last sample is incomplete. Three hours by the minute, or with `step=900` three days by ' +
+    'the quarter of an hour. Kept in memory, so it begins with the start of the node.',
+  query: { step: { description: '60 (default) or 900.', schema: Type.Integer({ enum: [...HISTORY_STEPS] }) } },
   answers: { 200: Type.Object({ stepSeconds: count, samples: Type.Array(Sample) }, { title: 'History' }) },
   errors: ['VALIDATION'],
   handler: ({ query }, services) => {
@@ -52,10 +52,10 @@ const failures = route({
   ...owner,
   method: 'GET',
   path: '/failures',
-  summary: 'What went wrong lately',
+  summary: 'List recent warnings and errors',
   details:
     '`{failures: [{at, level, message, about}]}`, newest first: the last 200 warnings and errors of the log since the ' +
-    'start, without paths, addresses and what clients have sent. The log has them whole, by `about.requestId`.',
+    'start, without paths, addresses and client input. The log has the full entries, by `about.requestId`.',
   answers: { 200: Type.Object({ failures: Type.Array(FailureView) }, { title: 'Failures' }) },
   handler: (_, services) => ({
     status: 200,
@@ -74,7 +74,7 @@ const peers = route({
   ...owner,
   method: 'GET',
   path: '/peers',
-  summary: 'Which peers are connected, and how this node is reached',
+  summary: 'List connected peers and the addresses of the node',
   details:
     '`{peerId, addresses, peers: [{id, address, direction, since}], count}`: the first 1,000 connections. `peerId` is ' +
     'null while networking is off.',
@@ -98,7 +98,7 @@ const peers = route({
   },
 })
 
-/** What the owner of a node sees of its work. */
+/** The owner's views of the node's work. */
 export const adminWatchRoutes: readonly ContractRoute[] = [history, failures, peers]
 
 function stepOf(given: string | null): HistoryStep {

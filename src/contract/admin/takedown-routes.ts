@@ -17,10 +17,10 @@ const list = route({
   ...owner,
   method: 'GET',
   path: '/takedowns',
-  summary: 'List what the gateway refuses, oldest first',
+  summary: 'List takedowns, oldest first',
   details:
     '`{takedowns: [{cid, path, status, reason, at}], next}`; `limit` (100, at most 1,000), `after` (the `next` of the ' +
-    'page before).',
+    'previous page).',
   query: PAGE_QUERY,
   answers: { 200: Type.Object({ takedowns: Type.Array(TakedownView), next }) },
   errors: ['VALIDATION'],
@@ -34,10 +34,9 @@ const add = route({
   ...owner,
   method: 'POST',
   path: '/takedowns',
-  summary: 'Have the gateway refuse a CID, or a path below it',
+  summary: 'Take down a CID, or a path below it',
   details:
-    '201 and the takedown. Body: `{"cid", "path", "reason", "status"}`, of which `path` and `status` (410 or 451) may be ' +
-    'left out.',
+    '201 with the takedown. Body: `{"cid", "path", "reason", "status"}`. `path` and `status` (410 or 451) are optional.',
   body: json(
     Type.Object({
       cid: Type.String({ maxLength: LONGEST_BASE32 }),
@@ -58,8 +57,8 @@ const remove = route({
   ...owner,
   method: 'DELETE',
   path: '/takedowns/:cid',
-  summary: 'Serve it again',
-  details: '`{removed: true}`; with `?path=` that of a path. 404 `NOT_FOUND` if there is none.',
+  summary: 'Lift a takedown',
+  details: '`{removed: true}`. `?path=` names the takedown of a path. 404 `NOT_FOUND` without a matching takedown.',
   params: { cid: 'Its CID, as listed.' },
   query: { path: { description: 'The path of the takedown, if it has one.', schema: text } },
   answers: { 200: Type.Object({ removed: Type.Literal(true) }) },
@@ -70,7 +69,7 @@ const remove = route({
   },
 })
 
-/** What the owner has the gateway refuse. */
+/** The owner's takedowns. */
 export const takedownRoutes: readonly ContractRoute[] = [list, add, remove]
 
 function presentTakedown({ at, ...takedown }: Takedown): Shown<typeof TakedownView> {

@@ -36,27 +36,27 @@ export interface OpenApiParameter extends Parameter {
   readonly required?: boolean
 }
 
-/** By media type. */
+/** Schemas by media type. */
 export type MediaTypes = Readonly<Record<string, { readonly schema: TSchema }>>
 
-const DESCRIPTION = `Content-addressed storage that keeps what it is given pinned in named clusters.
+const DESCRIPTION = `Content-addressed storage that pins content in named clusters.
 
 **${PUBLIC_NOTICE}**
 
-Send an API key or a session as \`Authorization: Bearer …\`, or an API key as \`X-API-Key\`. A trailing slash makes no \
-difference, HEAD works wherever GET does, and in JSON bodies null counts as absent and unknown fields are ignored. Every \
-error has the same shape, whose \`code\` is stable. Content is served at \`/ipfs/{cid}\` beside this API, and the IPFS Pinning Service API at \`/psa\`, described at \
-\`/psa/openapi.json\`.`
+Send an API key or a session as \`Authorization: Bearer …\`, or an API key as \`X-API-Key\`. A trailing slash has no \
+effect, and HEAD works like GET. In JSON bodies, null counts as missing and unknown fields are ignored. Every error has \
+the same shape with a stable \`code\`. The node also serves content at \`/ipfs/{cid}\`, and the IPFS Pinning Service API at \
+\`/psa\`, described at \`/psa/openapi.json\`.`
 
-/** What a description says of all its routes. */
+/** The parts of a description that its routes share. */
 export interface DescribedApi {
   readonly title: string
   readonly description: string
-  /** Seen from where the document is served, so that it holds wherever an engine is mounted. */
+  /** Base URL, relative to the document, because the engine may be mounted below a prefix. */
   readonly server: string
-  /** Of every answer from 400 on. */
+  /** Body of every answer from 400 on. */
   readonly error: TSchema
-  /** What an error is besides, which may carry these codes. */
+  /** Returns the schema that restricts an error to these codes. */
   readonly errorWith: (codes: readonly ErrorCode[]) => TSchema
 }
 
@@ -68,7 +68,7 @@ const CONTRACT: DescribedApi = {
   errorWith: codes => Type.Object({ code: Type.Enum([...codes]) }),
 }
 
-/** Routes as an OpenAPI 3.1 document; those that answer any method are left out. */
+/** Describes routes as an OpenAPI 3.1 document. Omits routes that answer any method. */
 export function openApiDocument(
   routes: readonly ContractRoute[],
   version: string,
@@ -101,7 +101,7 @@ export function openApiDocument(
   }
 }
 
-/** `/files/pin/*cid` → `/files/pin/{cid}`; the base itself is `/`. */
+/** Converts `/files/pin/*cid` to `/files/pin/{cid}`, and the base to `/`. */
 export function documentPath(path: string): string {
   return path === '' ? '/' : path.replace(/[:*](\w+)/g, '{$1}')
 }
@@ -130,7 +130,7 @@ function describe(route: ContractRoute, api: DescribedApi): OpenApiOperation {
   }
 }
 
-/** The names of the parameters in a path. */
+/** Returns the names of the parameters in a path. */
 export function parametersOf(path: string): string[] {
   return [...path.matchAll(/[:*](\w+)/g)].map(([, name = '']) => name)
 }
@@ -166,12 +166,12 @@ function contentOfAnswer(answer: TSchema | OtherAnswer): [media: string, schema:
   return ['application/json', title === undefined ? answer : Type.Ref(`#/components/schemas/${title}`)]
 }
 
-/** The name under which a schema is described once. */
+/** Returns the name under which a schema is described once. */
 function titleOf(answer: TSchema | OtherAnswer): string | undefined {
   return 'title' in answer ? String(answer.title) : undefined
 }
 
-/** One answer for each status, naming the codes that it may carry. */
+/** Returns one answer per status, with its error codes. */
 function errorsOf(route: ContractRoute, { errorWith }: DescribedApi): OpenApiOperation['responses'] {
   const codes = new Map<number, ErrorCode[]>()
   for (const code of errorCodesOf(route)) {
@@ -190,7 +190,7 @@ function errorsOf(route: ContractRoute, { errorWith }: DescribedApi): OpenApiOpe
   )
 }
 
-/** Those of its access, of its parameters and bodies, and its own. */
+/** Returns the error codes of a route: those of its access, parameters and bodies, and its own. */
 function errorCodesOf({ access, path, bodies, errors = [] }: ContractRoute): ReadonlySet<ErrorCode> {
   const codes = new Set<ErrorCode>([...errorsOfAccess(access), ...errors])
   if (path.includes(':') || path.includes('*') || bodies.length > 0) codes.add('VALIDATION')
@@ -205,7 +205,7 @@ function errorsOfAccess(access: Access): ErrorCode[] {
   const any: ErrorCode[] = ['INTERNAL_ERROR', 'UNAVAILABLE']
   if (access === 'public') return any
   const credential: ErrorCode[] = ['INVALID_API_KEY', 'account_disabled', 'IP_NOT_ALLOWED', 'RATE_LIMIT', ...any]
-  // An upload token that is used for anything else.
+  // The error for an upload token on another route.
   return access === 'authenticated'
     ? ['missing_scope', ...credential]
     : [REFUSALS[access] ?? 'missing_scope', ...credential]

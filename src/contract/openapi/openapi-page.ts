@@ -4,10 +4,14 @@ import { PAGE_STYLE } from './page-style.ts'
 import { fieldsOf, type JsonSchema, type ListedField, typeText } from './schema-text.ts'
 import { SNIPPETS, type Snippet } from './snippets.ts'
 
-/** The schemas of the document by name. */
+/** Schemas of the document, by name. */
 type Schemas = Readonly<Record<string, JsonSchema>>
 
-/** The description as one page that loads and runs nothing. `source` is where the document itself is, from there. */
+/**
+ * Renders the description as a page without scripts or external resources.
+ *
+ * @param source URL of the document, relative to the page
+ */
 export function documentationPage({ info, paths, components }: OpenApiDocument, source: string): string {
   const entries = Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => ({ method, path, operation })),
@@ -26,8 +30,8 @@ export function documentationPage({ info, paths, components }: OpenApiDocument, 
 <title>${escapeHtml(info.title)} API</title><style>${PAGE_STYLE}</style></head>
 <body><main><header><h1>${escapeHtml(info.title)} <small>${escapeHtml(info.version)}</small></h1>
 ${paragraphs(info.description)}<nav>${nav} <a href="${escapeHtml(source)}">openapi.json</a></nav></header>
-<section id="begin"><h2><a href="#begin">To begin with</a></h2><p>In each of them <code>HOLDFAST_API</code> is the address of
-this API, ending in <code>/api/v3</code>, and <code>HOLDFAST_API_KEY</code> a key.</p>
+<section id="begin"><h2><a href="#begin">Examples</a></h2><p>In each example, <code>HOLDFAST_API</code> is the address of
+this API, ending in <code>/api/v3</code>, and <code>HOLDFAST_API_KEY</code> is a key.</p>
 ${SNIPPETS.map(snippetBlock).join('\n')}</section>
 ${sections.join('\n')}</main></body></html>
 `
@@ -101,7 +105,7 @@ function paragraphs(text: string): string {
     .join('')
 }
 
-/** Text whose backticks mark code, and whose double stars mark what nobody may overlook. */
+/** Renders inline Markdown: backticks for code, double asterisks for strong text. */
 function inline(text: string): string {
   return escapeHtml(text)
     .replace(/`([^`]+)`/g, '<code>$1</code>')
@@ -109,7 +113,7 @@ function inline(text: string): string {
 }
 
 function snippetBlock({ language, text }: Snippet): string {
-  return `<details id="in-${anchor(language)}"><summary><b>${language}</b> <span>uploads a file and lists what is there</span></summary>
+  return `<details id="in-${anchor(language)}"><summary><b>${language}</b> <span>uploads a file and lists the uploads</span></summary>
 <div><pre><code>${escapeHtml(text)}</code></pre></div></details>`
 }
 

@@ -1,4 +1,4 @@
-/** JSON Schema, as far as the contract uses it. */
+/** The subset of JSON Schema that the contract uses. */
 export interface JsonSchema {
   readonly $ref?: string
   readonly type?: string
@@ -13,7 +13,7 @@ export interface JsonSchema {
   readonly required?: readonly string[]
 }
 
-/** A field of an object, in words. Fields of objects in it follow, their names with the way to them. */
+/** A field of an object, for a table. The fields of nested objects follow, with their path as the name. */
 export interface ListedField {
   readonly name: string
   readonly type: string
@@ -21,7 +21,7 @@ export interface ListedField {
   readonly description: string
 }
 
-/** What a value is, in a few words: `string (date-time) or null`, `array of object`. */
+/** Describes a value's type, such as `string (date-time) or null` or `array of object`. */
 export function typeText(schema: JsonSchema): string {
   if (schema.anyOf !== undefined) return schema.anyOf.map(typeText).join(' or ')
   if (schema.const !== undefined) return JSON.stringify(schema.const)
@@ -32,7 +32,7 @@ export function typeText(schema: JsonSchema): string {
   return schema.format === undefined ? type : `${type} (${schema.format})`
 }
 
-/** All fields of an object, or of the objects of an array. */
+/** Lists all fields of an object, or of the objects of an array. */
 export function fieldsOf(schema: JsonSchema, way = ''): ListedField[] {
   if (schema.items !== undefined) return fieldsOf(schema.items, `${way}[]`)
   return Object.entries(schema.properties ?? {}).flatMap(([key, value]) => {

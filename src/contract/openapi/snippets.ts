@@ -1,10 +1,10 @@
-/** A program that uploads the file `photo.jpg`, prints its CID, and lists what is there. */
+/** An example program that uploads `photo.jpg`, prints its CID, and lists the uploads. */
 export interface Snippet {
   readonly language: string
   readonly text: string
 }
 
-/** Each takes the address of the API and a key from `HOLDFAST_API` and `HOLDFAST_API_KEY`. */
+/** Each reads the API's address and a key from `HOLDFAST_API` and `HOLDFAST_API_KEY`. */
 export const SNIPPETS: readonly Snippet[] = [
   {
     language: 'curl',

@@ -8,15 +8,15 @@ import type { ServedPins } from '../services.ts'
 const LIMIT = 10
 const MOST = 1_000
 
-/** A list as a query of the specification asks for it; what is in it is checked where the search is made. */
+/** Parses a list query of the specification. The search validates its values. */
 export function psaQuery(query: URLSearchParams): ListQuery & { limit: number } {
   const limit = positiveInteger(query, 'limit') ?? LIMIT
   if (limit > MOST) throw new HoldfastError('VALIDATION', `limit must be at most ${MOST}`)
   const cids = present(query.get('cid'))?.split(',')
   const name = query.get('name') || undefined
   const meta = metaOf(query.get('meta'))
-  // "When no filter is provided, only successful pins are returned": what is asked for by name is found in any state.
-  // `before` and `after` are how a list is paged, so they change nothing of what is in it.
+  // The specification: "When no filter is provided, only successful pins are returned". A search by name, CID or meta
+  // therefore finds any status. `before` and `after` only page, so they do not count as filters.
   const unfiltered = cids === undefined && name === undefined && meta === undefined ? ['pinned'] : undefined
   const given = {
     limit,
@@ -32,8 +32,8 @@ export function psaQuery(query: URLSearchParams): ListQuery & { limit: number } 
 }
 
 /**
- * The newest of what is asked for. Clients go on with `before` the last of a page, so no page ends between pins that were
- * created at the same time: it stops before them, or has all of them if they are all that it has.
+ * Returns the newest matching pins. Clients page with `before` set to the last pin's time, so a page must not split
+ * pins of the same time. It ends before such a group, or contains the whole group if there is nothing else.
  */
 export async function psaPageOf(
   pins: ServedPins,

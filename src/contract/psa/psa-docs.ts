@@ -6,7 +6,7 @@ import { psaRoutes } from './psa-pins.ts'
 
 const PSA: DescribedApi = {
   title: 'Holdfast: the IPFS Pinning Service API',
-  description: `The records of an account as clients of that specification see them.
+  description: `The records of an account, in the format of the specification.
 
 **${PUBLIC_NOTICE}**`,
   server: '../psa',
@@ -17,13 +17,13 @@ const PSA: DescribedApi = {
   },
 }
 
-/** The description of the pinning service API, beside its routes. */
+/** The description of the pinning service API. */
 export const psaDocsRoute: ContractRoute = route({
   method: 'GET',
   path: '/openapi.json',
   access: 'public',
   tag: 'Node',
-  summary: 'The description of the pinning service API, for programs',
+  summary: 'The pinning service API description as OpenAPI',
   answers: { 200: { media: 'application/json', schema: Type.Object({}, { additionalProperties: true }) } },
   handler: (_, { version }) => ({
     status: 200,

@@ -1,7 +1,7 @@
 import type { ApiHandler, ApiResponse } from '../../http/api-messages.ts'
 import { PSA_PATH } from './psa-pins.ts'
 
-/** Gives errors of the pinning service API the shape that its specification has: `{error: {reason, details}}`. */
+/** Converts errors of the pinning service API to the shape of its specification: `{error: {reason, details}}`. */
 export function withPsaErrors(api: ApiHandler): ApiHandler {
   return async request => {
     const response = await api(request)

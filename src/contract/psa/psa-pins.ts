@@ -11,7 +11,7 @@ import type { Services } from '../services.ts'
 import { psaPageOf, psaQuery } from './list.ts'
 import { PsaPinStatus, presentPinStatus } from './psa-status.ts'
 
-/** Where the IPFS Pinning Service API is: clients add `/pins` to it. */
+/** Base of the IPFS Pinning Service API. Clients append `/pins`. */
 export const PSA_PATH = '/psa'
 
 const MOST_ORIGINS = 20
@@ -36,18 +36,18 @@ const list = route({
   path: '/pins',
   access: 'files:read',
   summary: 'List pins',
-  details: 'The newest first; only those that are `pinned` unless `status`, `cid`, `name` or `meta` says which.',
+  details: 'Newest first. Only `pinned` ones, unless `status`, `cid`, `name` or `meta` is set.',
   query: {
-    cid: { description: 'Up to 10, with commas between.', schema: cid },
-    name: { description: 'Compared as `match` says.', schema: text },
+    cid: { description: 'Up to 10, separated by commas.', schema: cid },
+    name: { description: 'Compared according to `match`.', schema: text },
     match: { description: '`exact` by default.', schema: Type.Enum([...NAME_MATCHES]) },
     status: {
-      description: 'One or more, with commas between. Absent: `pinned`, or any with `cid`, `name` or `meta`.',
+      description: 'One or more, separated by commas. Default: `pinned`, or any with `cid`, `name` or `meta`.',
       schema: state,
     },
-    before: { description: 'Only what was created before.', schema: instant },
-    after: { description: 'Only what was created after.', schema: instant },
-    limit: { description: '10 by default, at most 1,000 and what the plan says.', schema: count },
+    before: { description: 'Only pins created before it.', schema: instant },
+    after: { description: 'Only pins created after it.', schema: instant },
+    limit: { description: "10 by default. At most 1,000 and the plan's limit.", schema: count },
     meta: { description: 'A JSON object of texts that pins have.', schema: text },
   },
   answers: { 200: Results },
@@ -69,13 +69,13 @@ const add = route({
   path: '/pins',
   access: 'files:write',
   summary: 'Pin content',
-  details: 'Each request is a pin of its own, `queued` at once; `GET /pins/{requestid}` tells how far it is.',
+  details: 'Each request creates a new pin, `queued` at once. `GET /pins/{requestid}` shows its status.',
   body: json(Pin),
   answers: { 202: PsaPinStatus },
   errors: ['NOT_IMPLEMENTED', 'VALIDATION', 'INVALID_CID', 'QUOTA_EXCEEDED', 'CLUSTER_NOT_ALLOWED'],
   handler: async (context, services) => {
     const delegates = delegatesOf(services)
-    const record = await pinAnew(context, services, await context.body())
+    const record = await createPin(context, services, await context.body())
     return { status: 202, body: presentPinStatus(record, delegates) }
   },
 })
@@ -86,7 +86,7 @@ const get = route({
   method: 'GET',
   path: '/pins/:requestid',
   access: 'files:read',
-  summary: 'One pin',
+  summary: 'Show a pin',
   answers: { 200: PsaPinStatus },
   errors: ['NOT_IMPLEMENTED', 'NOT_FOUND'],
   handler: async (context, services) => {
@@ -106,8 +106,8 @@ const replace = route({
   goesTo: 'default cluster',
   path: '/pins/:requestid',
   access: 'files:write',
-  summary: 'Put another pin in the place of one',
-  details: 'Needs `files:delete` besides. The new pin is there before the old one goes.',
+  summary: 'Replace a pin',
+  details: 'Also needs `files:delete`. The new pin exists before the old one is removed.',
   body: json(Pin),
   answers: { 202: PsaPinStatus },
   errors: ['NOT_IMPLEMENTED', 'VALIDATION', 'INVALID_CID', 'NOT_FOUND', 'QUOTA_EXCEEDED', 'CLUSTER_NOT_ALLOWED'],
@@ -117,7 +117,7 @@ const replace = route({
     const body = await context.body()
     const old = { account: context.principal.account.id, uploadId: context.param('requestid') }
     await services.pins.get(old)
-    const record = await pinAnew(context, services, body)
+    const record = await createPin(context, services, body)
     await services.pins.discard(old)
     return { status: 202, body: presentPinStatus(record, delegates) }
   },
@@ -142,17 +142,21 @@ const remove = route({
 /** The IPFS Pinning Service API, over the same records as the contract. */
 export const psaRoutes: readonly ContractRoute[] = [list, add, get, replace, remove]
 
-/** Where clients connect to, to hand over what they have. @throws HoldfastError `NOT_IMPLEMENTED` if nobody can */
+/**
+ * Returns the addresses to which clients connect to deliver their content.
+ *
+ * @throws HoldfastError `NOT_IMPLEMENTED` if the node has none
+ */
 function delegatesOf({ peers }: Services): string[] {
   const addresses = peers.addresses()
   if (addresses.length > 0) return addresses
   throw new HoldfastError(
     'NOT_IMPLEMENTED',
-    'this node cannot be reached by others: network.enabled and network.listen',
+    'other nodes cannot reach this node: set network.enabled and network.listen',
   )
 }
 
-async function pinAnew(
+async function createPin(
   { principal, request }: AuthenticatedContext,
   { pins }: Services,
   { cid: text, name, origins, meta }: { cid: string; name?: string; origins?: string[]; meta?: Record<string, string> },

@@ -5,7 +5,7 @@ import { cid, instant, iso, text } from '../answer-fields.ts'
 import type { Shown } from '../contract-route.ts'
 import { meta, state } from '../record-fields.ts'
 
-/** A pin as the specification has it. */
+/** A pin in the format of the specification. */
 export const PsaPinStatus = Type.Object(
   {
     requestid: text,

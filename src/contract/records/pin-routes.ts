@@ -20,15 +20,15 @@ const pin = route({
   goesTo: 'cluster',
   access: 'files:write',
   tag: 'Files',
-  summary: 'Pin content by its CID, fetched from the network where it is not here',
+  summary: 'Pin content by its CID, fetched from the network if necessary',
   details:
-    'Content that is here whole is pinned at once. Anything else is looked for on the network; what takes longer than a ' +
-    'request is answered with `status: "pinning"` and goes on, to be followed at `/status/{cid}`.',
+    'Content that is complete on this node is pinned at once. Other content is fetched from the network. A fetch that ' +
+    'outlasts the request is answered with `status: "pinning"` and continues; `/status/{cid}` shows its progress.',
   params: CID_PARAMETER,
   query: CLUSTER.query,
   headers: {
     ...CLUSTER.headers,
-    Prefer: { description: '`respond-async`: answer as soon as the pin is queued.', schema: Type.String() },
+    Prefer: { description: '`respond-async`: answers as soon as the pin is queued.', schema: Type.String() },
   },
   body: optionalJson(
     Type.Object({
@@ -83,19 +83,19 @@ const removal = {
   },
 } as const
 
-/** Pinning by CID, and the removal of pins. */
+/** Pinning by CID, and removing pins. */
 export const pinRoutes: readonly ContractRoute[] = [
   pin,
   route({
     ...removal,
     path: '/files/remove/*cid',
     summary: 'Remove a pin',
-    details: 'In one cluster if one is named, else everywhere. Content that another record needs stays.',
+    details: 'In the named cluster, or in all. Content that another record needs stays.',
   }),
   route({ ...removal, path: '/users/me/uploads/:cid', summary: 'Remove a pin (older path)', isAlias: true }),
 ]
 
-/** `Prefer: respond-async` (RFC 7240). */
+/** Returns whether the client sent `Prefer: respond-async` (RFC 7240). */
 function prefersAsync(prefer: string | undefined): boolean {
   return (prefer ?? '').split(',').some(item => /^\s*respond-async\s*(;|$)/i.test(item))
 }

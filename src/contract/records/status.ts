@@ -10,7 +10,7 @@ import { RequestTarget } from '../request-target.ts'
 import type { Services } from '../services.ts'
 
 const Allocation = Type.Object({
-  peer: Type.String({ description: 'the cluster that holds it, or a peer of one that is kept elsewhere' }),
+  peer: Type.String({ description: 'the cluster that holds it, or a peer of a cluster on another system' }),
   status: state,
   timestamp: instant,
   error: orNull(text),
@@ -66,24 +66,24 @@ const allocations = {
   },
 }
 
-/** How far pins are, and which clusters hold them. */
+/** Status of pins, and the clusters that hold them. */
 export const statusRoutes: readonly ContractRoute[] = [
   route({
     ...allocations,
     path: '/status/allocations/:cid',
-    summary: 'Which clusters hold a content (other path)',
+    summary: 'List the clusters that hold content (other path)',
     isAlias: true,
   }),
   route({
     ...shared,
     path: '/status/:cid',
-    summary: 'How far a pin is',
+    summary: 'Show the status of a pin',
     answers: { 200: Status },
     handler: async (context, services) => {
       return { status: 200, body: presentStatus(await progressOf(context, services)) }
     },
   }),
-  route({ ...allocations, path: '/allocations/:cid', summary: 'Which clusters hold a content' }),
+  route({ ...allocations, path: '/allocations/:cid', summary: 'List the clusters that hold content' }),
 ]
 
 /** Newest first. */
@@ -97,7 +97,7 @@ async function progressOf(context: AuthenticatedContext, { pins }: Services): Pr
   return [newest, ...others]
 }
 
-/** How far a content is: its newest record in full, and every record as an allocation. */
+/** Builds the status of content: its newest record in full, and every record as an allocation. */
 function presentStatus(progress: Progress): Shown<typeof Status> {
   const [newest] = progress
   const allocations = allocationsOf(progress)
@@ -130,7 +130,7 @@ function presentAllocations(progress: Progress): Shown<typeof Allocations> {
   }
 }
 
-/** One for each record, and behind them one for each peer of a cluster that is kept elsewhere. */
+/** Returns an allocation per record, then one per peer of clusters on other systems. */
 function allocationsOf(progress: Progress): Array<Shown<typeof Allocation>> {
   const peers = [...newestOf(progress).values()].flatMap(({ peers, statusAt }) =>
     (peers ?? []).map(({ peer, state, error }) => {
@@ -140,12 +140,12 @@ function allocationsOf(progress: Progress): Array<Shown<typeof Allocation>> {
   return [...progress.map(presentAllocation), ...peers]
 }
 
-/** Of each cluster the newest record, all of them having the same peers. */
+/** Returns the newest record of each cluster. All records of a cluster have the same peers. */
 function newestOf(progress: readonly PinProgress[]): Map<string, PinProgress> {
   return new Map(progress.toReversed().map(one => [one.record.clusterId, one]))
 }
 
-/** How many peers have it, each cluster that tells of none being one. */
+/** Counts the peers with the content. A cluster without listed peers counts as one. */
 function replicasOf(progress: Progress): number {
   const pinned = newestOf(progress.filter(({ record: { status } }) => status === 'pinned'))
   const counts = [...pinned.values()].map(({ peers }) => {

@@ -16,7 +16,7 @@ import { answerTo, asFile, handingOver } from './hand-over.ts'
 import { checkAnnounced, formOverhead } from './size-limits.ts'
 import { inUploadSlot, type SlottedUpload } from './upload-slot.ts'
 
-/** Media type of a CAR, whatever its parameters say. */
+/** Media type of a CAR, without parameters. */
 const CAR_TYPE = 'application/vnd.ipld.car'
 
 const Car = Type.Object(
@@ -27,13 +27,13 @@ const Car = Type.Object(
         ...uploadFields,
         missing: orNull(Type.Object({ blocks: count, first: cid }, { description: 'only with allowPartial' })),
       }),
-      { description: 'all roots of the CAR, the one above first' },
+      { description: "all roots of the CAR, the answer's own first" },
     ),
   },
   { title: 'Car' },
 )
 
-/** Taking whole DAGs in, beside what the contract has. 201 if any root has a new record, else 200. */
+/** Imports whole DAGs; an extension of the contract. 201 if any root has a new record, else 200. */
 const importCar = route({
   method: 'POST',
   path: '/files/car',
@@ -43,18 +43,17 @@ const importCar = route({
   takesUploadTokens: true,
   summary: 'Import a CAR and pin its roots',
   details:
-    'Version 1 or 2. Each root becomes a record, all or none; the hash of every block is checked, and a root must be ' +
-    'whole, together with what live records of this node have. Blocks that no root needs are not kept. With ' +
-    '`allowPartial`, on plans without a storage limit, a root that is not whole is kept as `failed`, for the network to ' +
-    'complete.',
+    'Version 1 or 2. Every root becomes a record, or none does. The node verifies every block. The CAR and the node’s live ' +
+    'records together must contain every block of a root. Blocks below no root are dropped. With `allowPartial`, on plans ' +
+    'without a storage limit, an incomplete root is stored as `failed`, and the network may complete it.',
   query: {
     ...CLUSTER.query,
-    timelock: { description: 'When the pins end, unless a form field says so.', schema: text },
-    name: { description: 'What the upload is called.', schema: text },
-    originalName: { description: 'What it was called before.', schema: text },
-    customName: { description: 'What to call it in lists.', schema: text },
-    meta: { description: 'A JSON object of texts, kept with the records.', schema: text },
-    allowPartial: { description: '`true`: keep what is not whole.', schema: text },
+    timelock: { description: 'When the pins expire, unless a form field is set.', schema: text },
+    name: { description: 'Name of the upload.', schema: text },
+    originalName: { description: 'Original name.', schema: text },
+    customName: { description: 'Name for lists.', schema: text },
+    meta: { description: 'A JSON object of texts, stored with the records.', schema: text },
+    allowPartial: { description: '`true`: stores incomplete roots.', schema: text },
   },
   headers: CLUSTER.headers,
   forms: [
@@ -109,7 +108,7 @@ async function importForm(
   }
 }
 
-/** The answer for a CAR: that of its first root, and all roots. */
+/** Builds the answer for a CAR: the record of its first root, and all roots. */
 function presentCar({ record, roots }: CarOutcome): Shown<typeof Car> {
   return {
     ...presentUpload(record),

@@ -5,16 +5,16 @@ import type { DirectoryEntry } from '../../pins/pin-types.ts'
 import { FormFields } from '../form-fields.ts'
 
 const MAX_PATH_BYTES = 4 * 1024
-/** Paths are kept until their content has come, so together they are limited too. */
+/** Limit of all paths together, because they stay in memory until their content arrives. */
 const MAX_ALL_PATHS_BYTES = 64 * 1024 * 1024
 const INDEXED = /^files\[(\d{1,9})\]\[(path|content)\]$/
 
 /**
- * The form of a directory upload, in any of the shapes that clients send:
+ * Reads the form of a directory upload, in any shape that clients send:
  *
  * - `files` or `files[]`, repeated: a file part whose file name is its path;
- * - `files[i][path]` with `files[i][content]`: paired by index, in either order. Each may come as a text field or as
- *   a file part, whatever file name that has.
+ * - `files[i][path]` with `files[i][content]`: paired by index, in either order. Each may be a text field or a file
+ *   part with any file name.
  */
 export class DirectoryForm {
   readonly fields = new FormFields(['cl', 'timelock', 'meta', 'dirName'])
@@ -27,7 +27,7 @@ export class DirectoryForm {
     this.#parts = readForm(request)
   }
 
-  /** The files in the order of the form. The text fields are complete once it has ended. */
+  /** Yields the files in the order of the form. The text fields are complete at its end. */
   async *entries(): AsyncGenerator<DirectoryEntry, void, undefined> {
     for await (const part of this.#parts) {
       const entry = await this.#entry(part)

@@ -4,7 +4,7 @@ import { FormFields } from '../form-fields.ts'
 
 const FIELDS = ['cl', 'timelock', 'meta'] as const
 
-/** The form of a single-file upload: one part `file`, with text fields before and after it. */
+/** Reads the form of a file upload: one part `file`, with text fields before and after it. */
 export class FileForm {
   readonly fields = new FormFields(FIELDS)
   readonly #parts: AsyncGenerator<FormPart, void, undefined>
@@ -13,19 +13,19 @@ export class FileForm {
     this.#parts = readForm(request)
   }
 
-  /** Reads up to the content of the file. Throws `VALIDATION` if the form has none. */
+  /** Reads up to the content of the file. Throws `VALIDATION` if there is none. */
   async file(): Promise<FormPart> {
     const file = await this.#nextFile()
     if (file === undefined) throw missing()
     return file
   }
 
-  /** Reads the rest of the form, behind the file. Throws `VALIDATION` if there is a second one. */
+  /** Reads the rest of the form after the file. Throws `VALIDATION` for a second file. */
   async rest(): Promise<void> {
     if ((await this.#nextFile()) !== undefined) throw twice()
   }
 
-  /** Lets go of the body. */
+  /** Releases the body. */
   async close(): Promise<void> {
     await this.#parts.return()
   }
@@ -45,7 +45,7 @@ export class FileForm {
   }
 }
 
-/** The file and the fields of a single-file upload whose body is here whole. Throws as {@link FileForm} does. */
+/** Reads a file-upload form in memory. Throws the errors of {@link FileForm}. */
 export function wholeFileForm(
   body: Uint8Array,
   contentType: string | undefined,
@@ -78,7 +78,7 @@ function twice(): HoldfastError {
   return new HoldfastError('VALIDATION', 'file is sent twice: an upload takes one file')
 }
 
-/** Browsers send a field in which no file was chosen as a part without a name and without a byte. */
+/** Skips the part that browsers send for a file field without a chosen file: no name and no bytes. */
 async function unlessEmpty(part: FormPart): Promise<FormPart | undefined> {
   const content = part.content[Symbol.asyncIterator]()
   const first = await content.next()

@@ -15,7 +15,7 @@ import { answerTo, asFile, handingOver } from './hand-over.ts'
 import { checkAnnounced, formOverhead } from './size-limits.ts'
 import { inUploadSlot } from './upload-slot.ts'
 
-/** A form of so many bytes at most is read whole before anything is done with it: that is cheaper than to stream it. */
+/** Largest form to read whole before processing, which is cheaper than streaming. */
 const SMALL_FORM_BYTES = 64 * 1024
 
 const Directory = Type.Object({ message: text, ...dagFields }, { title: 'Directory' })
@@ -29,8 +29,8 @@ const upload = route({
   takesUploadTokens: true,
   summary: 'Upload one file, the part `file` of a form',
   details:
-    'The CID is that of the file itself. 201 for a new record; 200 with the record that was there if account, cluster, ' +
-    'content, expiry and names are the same. The fields may stand before or behind the file.',
+    'The CID is that of the file itself. Answers 201 for a new record, and 200 with an existing one of the same account, ' +
+    'cluster, content, expiry and names. The fields may precede or follow the file.',
   ...CLUSTER,
   forms: [form(Type.Object({ file: binary, ...targetFields }))],
   answers: { 200: Upload, 201: Upload },
@@ -61,7 +61,7 @@ const upload = route({
           ...upload,
           ...targetOf(target, parts.fields),
           name: present(file.filename),
-          // The fields behind the file decide as well as those before it.
+          // The fields after the file count as well.
           late: async () => {
             await parts.rest()
             return targetOf(target, parts.fields)
@@ -85,8 +85,8 @@ const uploadDirectory = route({
   takesUploadTokens: true,
   summary: 'Upload many files as one directory, the parts `files` of a form',
   details:
-    'Each file is a part `files` (or `files[]`) whose file name is its path, or a pair `files[0][path]` and ' +
-    '`files[0][content]`. `dirName` names the record and adds no directory.',
+    'Each file is a part `files` (or `files[]`) with its path as the file name, or a pair `files[0][path]` and ' +
+    '`files[0][content]`. The field `dirName` names the record and adds no directory.',
   ...CLUSTER,
   forms: [form(Type.Object({ files: Type.Array(binary), dirName: Type.Optional(Type.String()), ...targetFields }))],
   answers: { 200: Directory, 201: Directory },
@@ -125,7 +125,7 @@ const importDirectory = route({
   access: 'files:write',
   tag: 'Files',
   summary: 'Import a directory that the server can read, at `dirPath`',
-  details: 'Only below the import roots of the node; relative paths begin at the first one. Offered by the plan.',
+  details: 'Only below the import roots of the node. Relative paths start at the first one. The plan must allow it.',
   ...CLUSTER,
   body: json(Type.Object({ dirPath: identifier, cl: optional, timelock: optional, meta: optionalMeta })),
   answers: { 200: Upload, 201: Upload },
@@ -134,7 +134,7 @@ const importDirectory = route({
     const target = new RequestTarget(context)
     await target.check(pins, context.principal.account.id)
     const body = await context.body()
-    // Before the path is looked at: an answer must tell nothing of the disk.
+    // Checked before the path is read, because an answer must reveal nothing of the disk.
     const { plan } = context.principal
     if (!plan.serverImport) {
       throw new HoldfastError('NOT_OFFERED', `the plan ${plan.name} does not offer imports by server path`)
@@ -152,7 +152,7 @@ const importDirectory = route({
   },
 })
 
-/** The three ways of uploading. 201 for a new record, 200 if an identical one was there. */
+/** Upload routes. 201 for a new record, 200 for an existing identical one. */
 export const fileRoutes: readonly ContractRoute[] = [upload, importDirectory, uploadDirectory]
 
 function presentFile({ record }: PinOutcome): Shown<typeof Upload> {
@@ -160,7 +160,7 @@ function presentFile({ record }: PinOutcome): Shown<typeof Upload> {
 }
 
 function presentDirectory(outcome: DirectoryOutcome): Shown<typeof Directory> {
-  return { message: outcome.created ? 'directory uploaded' : 'directory was there already', ...presentDag(outcome) }
+  return { message: outcome.created ? 'directory uploaded' : 'directory exists already', ...presentDag(outcome) }
 }
 
 async function* asFiles(files: AsyncIterable<StagedFile>): AsyncGenerator<NewPart, void, undefined> {

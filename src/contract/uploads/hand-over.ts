@@ -7,7 +7,7 @@ import { type Stored, stored } from '../record-fields.ts'
 import type { RequestTarget } from '../request-target.ts'
 import type { SlottedUpload } from './upload-slot.ts'
 
-/** A form that is read. */
+/** A parsed form. */
 interface ReadForm {
   target: RequestTarget
   fields: FormFields
@@ -15,10 +15,11 @@ interface ReadForm {
 }
 
 /**
- * Has the node that keeps the cluster of a form answer it, by another form: the same fields, then what was sent, as it was
- * staged. The cluster stands in front of it, so that the other node stages where it keeps.
+ * Returns a function that forwards an upload to the node that keeps its cluster; undefined on a single node. It sends a
+ * new form: the text fields, then the staged content. The cluster goes into the header, so that the other node stages
+ * on the right disk.
  *
- * @param files the parts that the content makes
+ * @param files converts the content to form parts
  */
 export function handingOver<Piece>(
   { handOver }: AuthenticatedContext,
@@ -27,7 +28,7 @@ export function handingOver<Piece>(
 ): HandOver<Piece, ApiResponse> | undefined {
   if (handOver === undefined) return undefined
   return ({ node, content, signal }) => {
-    // Nothing is taken in any more, and whoever waits for another node must not keep others from that.
+    // Nothing more is read from the client, so this upload must not occupy a slot while it waits for another node.
     slot.leave()
     const parts = async function* (): AsyncGenerator<NewPart, void, undefined> {
       for (const [name, text] of fields.entries()) if (name !== 'cl') yield { name, text }
@@ -37,12 +38,12 @@ export function handingOver<Piece>(
   }
 }
 
-/** A form with one file in the part `file`. */
+/** Returns a converter to a form with one part `file`. */
 export function asFile(filename: string | undefined): (content: AsyncIterable<Uint8Array>) => NewPart[] {
   return content => [{ name: 'file', filename, content }]
 }
 
-/** The answer to an upload: what was made of it, or what another node has answered. */
+/** Answers an upload: with its outcome, or with another node's answer. */
 export function answerTo<Outcome extends PinOutcome, Shape>(
   outcome: Outcome | ApiResponse,
   present: (outcome: Outcome) => Shape,

@@ -1,14 +1,14 @@
 import { errorResponse } from '../../http/error-response.ts'
 
-/** Long work that tells how far it is, and ends once its signal is aborted. */
+/** Long work that reports its progress and stops when its signal aborts. */
 export type ReportingWork<Progress, Outcome> = (
   report: (progress: Progress) => void,
   signal: AbortSignal,
 ) => Promise<Outcome>
 
 /**
- * Long work as lines of JSON: how far it is, as often as the reader keeps up, then `{"done": true}` with the outcome.
- * Work that fails ends with the body of its error instead. It goes on only as long as somebody reads.
+ * Runs long work and yields lines of JSON. Progress lines follow the reader's speed, and the last line is `{"done":
+ * true}` with the outcome. Failed work ends with the body of its error instead. The work stops when no client reads.
  */
 export async function* progressLines<Progress extends object, Outcome extends object>(
   requestId: string,
@@ -17,13 +17,13 @@ export async function* progressLines<Progress extends object, Outcome extends ob
   const unread = new AbortController()
   const state: { latest: object; isLast: boolean } = { latest: {}, isLast: false }
   let news = Promise.withResolvers<void>()
-  const tell = (latest: object, isLast: boolean): void => {
+  const report = (latest: object, isLast: boolean): void => {
     Object.assign(state, { latest, isLast })
     news.resolve()
   }
-  work(progress => tell(progress, false), unread.signal).then(
-    outcome => tell({ done: true, ...outcome }, true),
-    error => tell(JSON.parse(String(errorResponse(error, requestId).body)), true),
+  work(progress => report(progress, false), unread.signal).then(
+    outcome => report({ done: true, ...outcome }, true),
+    error => report(JSON.parse(String(errorResponse(error, requestId).body)), true),
   )
   try {
     for (;;) {

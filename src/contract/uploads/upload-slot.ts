@@ -3,21 +3,21 @@ import { interruptible } from '../../domain/sources.ts'
 import type { AuthenticatedContext } from '../../http/route.ts'
 import type { UploadSlots } from '../services.ts'
 
-/** An upload that has its place. */
+/** An upload with a slot. */
 export interface SlottedUpload {
   body: AsyncIterable<Uint8Array>
-  /** The body, if all of it was here from the start; it may be read either way. */
+  /** The body if it arrived with the headers; null for a streamed one. Both fields contain it. */
   arrived: Uint8Array | null
   signal: AbortSignal
-  /** Gives the place back, once nothing more is taken in. */
+  /** Frees the slot, once the upload reads no more. */
   leave(): void
 }
 
 /**
- * Does an upload in one of its account's places. While others wait, one of many of the same account whose body comes too
- * slowly loses its place.
+ * Runs an upload in one of its account's slots. While other uploads wait, an account with several uploads loses the
+ * slot of one that is too slow.
  *
- * @throws HoldfastError `UNAVAILABLE` if there is no place, or no longer
+ * @throws HoldfastError `UNAVAILABLE` if there is no free slot, or the upload loses it
  */
 export async function inUploadSlot<T>(
   slots: UploadSlots,
@@ -32,7 +32,7 @@ export async function inUploadSlot<T>(
     const ended = new AbortController()
     const signal = AbortSignal.any([request.signal, ended.signal])
     const tooSlow = (): void => {
-      const message = 'others wait, and this upload of many of the same account comes too slowly'
+      const message = 'this upload is too slow while uploads of other accounts wait'
       ended.abort(new HoldfastError('UNAVAILABLE', message))
     }
     return await work({ body: interruptible(slot.watching(request.body, tooSlow), signal), arrived, signal, leave })

@@ -15,7 +15,7 @@ const Item = Type.Object({
   ...uploadFields,
   ...nameFields,
   uploadedAt: instant,
-  dagSize: Type.Integer({ minimum: 0, description: 'bytes of all its distinct blocks' }),
+  dagSize: Type.Integer({ minimum: 0, description: 'bytes of the distinct blocks' }),
   meta,
   parentCid: orNull(text),
   path: orNull(text),
@@ -24,10 +24,10 @@ const Item = Type.Object({
 const UploadList = Type.Object(
   {
     uploads: Type.Array(Item),
-    total: Type.Integer({ minimum: 0, description: 'what all pages together deliver' }),
+    total: Type.Integer({ minimum: 0, description: 'number of entries on all pages' }),
     pagination: Type.Object({
       page: count,
-      limit: Type.Integer({ minimum: 1, description: 'the one in effect' }),
+      limit: Type.Integer({ minimum: 1, description: 'the effective limit' }),
       total: count,
       totalPages: count,
     }),
@@ -49,22 +49,23 @@ const list = route({
   tag: 'Lists',
   summary: 'List uploads',
   details:
-    'Newest first; all of what is given has to be so. With `parentCid` the files below a directory of the account are listed instead of records, and only `cid` and `hasExpiration` go with it.',
+    'Newest first. An entry must match every given filter. With `parentCid`, the answer lists the files below a directory of the account ' +
+    'instead of records, and allows only the filters `cid` and `hasExpiration`.',
   query: {
     page: { description: 'From 1.', schema: positive },
-    limit: { description: 'By default, and at most, what the plan says.', schema: positive },
-    cid: { description: 'Only records of this content.', schema: text },
+    limit: { description: 'Default and maximum are set by the plan.', schema: positive },
+    cid: { description: 'Only records with this CID.', schema: text },
     parentCid: { description: 'The files below this directory, recursively.', schema: text },
     hasExpiration: { description: '`true`: only records that will expire.', schema: Type.Boolean() },
-    q: { description: 'Part of the name, in upper or lower case.', schema: text },
-    name: { description: 'The name, compared as `match` says.', schema: text },
-    match: { description: 'How; `exact` by default.', schema: Type.Enum([...NAME_MATCHES]) },
-    meta: { description: 'A JSON object of texts that records have, each of them.', schema: text },
-    type: { description: 'One or more, with commas between.', schema: Type.Enum([...PIN_TYPES]) },
-    status: { description: 'One or more, with commas between.', schema: state },
-    before: { description: 'Only records created before that instant.', schema: instant },
-    after: { description: 'Only records created after that instant.', schema: instant },
-    sort: { description: '`newest` by default.', schema: Type.Enum(['newest', 'oldest']) },
+    q: { description: 'Part of the name, case-insensitive.', schema: text },
+    name: { description: 'The name, compared according to `match`.', schema: text },
+    match: { description: 'How to compare `name`. Default `exact`.', schema: Type.Enum([...NAME_MATCHES]) },
+    meta: { description: 'A JSON object of texts. Records must have all of them.', schema: text },
+    type: { description: 'One or more, separated by commas.', schema: Type.Enum([...PIN_TYPES]) },
+    status: { description: 'One or more, separated by commas.', schema: state },
+    before: { description: 'Only records created before this instant.', schema: instant },
+    after: { description: 'Only records created after this instant.', schema: instant },
+    sort: { description: 'Order. Default `newest`.', schema: Type.Enum(['newest', 'oldest']) },
   },
   answers: { 200: UploadList },
   isRemembered: true,
@@ -88,7 +89,7 @@ const dag = route({
   path: '/users/me/uploads/dag/:cid',
   access: 'files:read',
   tag: 'Lists',
-  summary: 'The files of an uploaded directory',
+  summary: 'List the files of an uploaded directory',
   params: { cid: 'Its root CID.' },
   answers: { 200: Dag },
   errors: ['INVALID_CID', 'PIN_NOT_FOUND'],
@@ -121,7 +122,7 @@ const rename = route({
   },
 })
 
-/** The records of an account: the list of them, what is in them, and their names. */
+/** The records of an account: lists, contents and names. */
 export const uploadRoutes: readonly ContractRoute[] = [rename, list, dag]
 
 function presentList(page: ListPage): Shown<typeof UploadList> {
