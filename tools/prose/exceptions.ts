@@ -6,7 +6,14 @@ export interface Exception {
   reason: string
 }
 
-export const EXCEPTIONS: Exception[] = []
+const NO_PROSE = 'a style sheet, markup or a program is no prose'
+
+export const EXCEPTIONS: Exception[] = [
+  { path: 'src/contract/openapi/openapi-page.ts', text: 'doctype html>', reason: NO_PROSE },
+  { path: 'src/contract/openapi/page-style.ts', text: '--get:#5ccf9a', reason: NO_PROSE },
+  { path: 'src/contract/openapi/snippets.ts', text: 'io.Pipe()', reason: NO_PROSE },
+  { path: 'src/contract/openapi/snippets.ts', text: 'php function call', reason: NO_PROSE },
+]
 
 /** Paths whose texts are older than the rules, and not yet rewritten. The list only shrinks; it goes when it is empty. */
 export const UNSWEPT: string[] = [
@@ -60,7 +67,6 @@ export const UNSWEPT: string[] = [
   'src/api.ts',
   'src/catalogue',
   'src/clusters',
-  'src/contract',
   'src/jobs',
   'src/pins',
   'src/wiring',

@@ -26,10 +26,11 @@ const stats = route({
   summary: 'Show the storage, peers and clusters of the node',
   details:
     '`{accounts, pins, accountedBytes, roots, blocks, garbageBlocks, databaseBytes, disks, verification, peers, ' +
-    'publicNetwork, clockSkewMs, clusters}`: `publicNetwork` is `connected` or `no-peers`, null off the public network; ' +
-    '`clusters` are the [clusters on other systems](clusters.md), with their peers of the last minute and pending work; ' +
-    '`verification` is the current or last round of [verification](configuration.md). The answer counts `pins` by ' +
-    'status, and `roots` and `blocks` by state as `{count, bytes}`. Roots and blocks may be half a minute old.',
+    'publicNetwork, clockSkewMs, clusters}`. The field `publicNetwork` is `connected` or `no-peers`, and null off the ' +
+    'public network. The field `clusters` lists the [clusters on other systems](clusters.md), with their peers of the last ' +
+    'minute and pending work. The field `verification` has the current or last round of ' +
+    '[verification](configuration.md). The answer counts `pins` by status, and `roots` and `blocks` by state as ' +
+    '`{count, bytes}`. Roots and blocks may be half a minute old.',
   answers: { 200: asIs<EngineStats>() },
   handler: async (_, { statistics }) => ({ status: 200, body: await statistics.read() }),
 })
