@@ -22,7 +22,7 @@ export interface Example {
 }
 
 export const CID = 'bafkreifljrjcnysaahmfdv755prppgtnjbtfor7oukwigl6c3y4q4vmvcm'
-export const SITE = 'bafybeihpoxgcdjuc5vru4mgbejjjtjnkyaag7orx7n64hfyzxlk2cgnj6q'
+const SITE = 'bafybeihpoxgcdjuc5vru4mgbejjjtjnkyaag7orx7n64hfyzxlk2cgnj6q'
 const PASSWORD = 'correct horse battery'
 const NEW_PASSWORD = `${PASSWORD} staple`
 const api = (route: string, more: Omit<Example, 'route'> = {}): Example => ({

@@ -82,7 +82,7 @@ async function requestOf(example: Example, known: Known, answer: Answer): Promis
   const headers = new Headers(credential)
   const ids = PATH_IDS.flatMap(name => known[name] ?? [])
   const lines = [`${method} ${ids.reduce((text, id) => text.replace(id, '…'), path)}`, ...header]
-  let body: BodyInit | null = null
+  let body: string | FormData | Uint8Array<ArrayBuffer> | null = null
   if (example.json !== undefined) {
     const json = example.json(known)
     body = JSON.stringify(json)
