@@ -100,7 +100,7 @@ export async function* shardEntries(
 
 function openShard(node: ShardNode, after: BucketPath | null, above: number, bytes: number): OpenShard {
   const bits = above + Math.log2(node.fanout)
-  if (bits > HASH_BITS) throw malformedDagPb(node.cid, 'its shards are deeper than a hash allows')
+  if (bits > HASH_BITS) throw malformedDagPb(node.cid, 'its shards are deeper than any hash allows')
   const bucket = after?.next(node.fanout) ?? null
   const start = after === null || bucket === null ? null : { prefix: prefixOf(bucket, node), after }
   return { node, width: prefixLength(node), index: 0, start, bits, bytes }
