@@ -124,7 +124,7 @@ const promises: readonly KeptPromise[] = [
   {
     promise: 'what a node has begun when it ended is given up, whether its ledger had it or not',
     file: 'adapters/postgres/postgres-reconciliation.ts',
-    find: '      await holds.voidLate()\n',
+    find: '    if (isLast) await holds.voidLate()\n',
     replace: '',
     test: test('what a node has begun and its ledger never had'),
   },

@@ -26,9 +26,9 @@ export const upkeepPromises: readonly KeptPromise[] = [
   },
   {
     promise: 'a record is not lost that has its content in another directory of its cluster',
-    file: 'src/catalogue/sqlite/sqlite-reconciliation.ts',
-    find: '    return whole?.id === record.rootId ? whole : roots.find(backendId, record)',
-    replace: '    return roots.find(backendId, record)',
+    file: 'src/catalogue/rules/reconciliation-rules.ts',
+    find: 'isThere ? own : home',
+    replace: 'home',
     test: { file: wrongDirectories, name: 'is named beside the right one' },
   },
   {

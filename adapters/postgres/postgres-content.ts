@@ -1,4 +1,5 @@
 import { fileRules } from '../../src/catalogue/rules/file-rules.ts'
+import { reconciliationRules } from '../../src/catalogue/rules/reconciliation-rules.ts'
 import type { NodeWork, SharedContent } from '../../src/catalogue/shared-catalogue.ts'
 import type { CatalogueHolds } from '../../src/ledger/catalogue-holds.ts'
 import { backendsOf } from './backends.ts'
@@ -26,12 +27,13 @@ export function postgresContent(
   const backend = backendsOf(number)
   const holds = new SharedHolds(database, ledger, name, backend)
   const parts = { database, ledger, holds, elsewhere }
+  const driver = new PostgresDriver(database)
   const content = {
     records: postgresRecords(parts),
     fetches: postgresFetches(parts),
-    files: fileRules(new PostgresDriver(database)),
+    files: fileRules(driver),
     placements: postgresPlacements(parts),
-    reconciliation: new PostgresReconciliation(parts),
+    reconciliation: reconciliationRules(driver, new PostgresReconciliation(parts)),
   }
   return { content, work: new PostgresNodeWork(database, holds) }
 }

@@ -1,13 +1,13 @@
 import type { StatusChange } from '../../src/catalogue/fetches.ts'
-import type { Reconciliation, RecordFinding, RecordProblem } from '../../src/catalogue/reconciliation.ts'
+import type { Reconciliation, RecordProblem } from '../../src/catalogue/reconciliation.ts'
 import type { AccountUsage } from '../../src/catalogue/records.ts'
 import { first } from '../../src/catalogue/rules/driver.ts'
 import { fetchFor } from '../../src/catalogue/rules/fetch-rows.ts'
+import type { ReconciliationParts, WrongRecord } from '../../src/catalogue/rules/reconciliation-rules.ts'
 import { COUNTERS } from '../../src/catalogue/rules/record-statements.ts'
 import type { HeldRecord } from '../../src/catalogue/rules/removal-rules.ts'
 import { checkTransition } from '../../src/domain/pin-status.ts'
-import { cidOf } from '../../src/ipld/cid.ts'
-import { BACKEND_ID } from './backends.ts'
+import type { CatalogueHolds } from '../../src/ledger/catalogue-holds.ts'
 import { ContentChange, type ContentParts } from './content-change.ts'
 import { beginFetch, fetchParts } from './fetch-parts.ts'
 import { LockedAccounts } from './locked-accounts.ts'
@@ -20,80 +20,29 @@ import type { Sql } from './sql.ts'
 const STEP = 50
 /** Ids of holds that a catalogue gives, or one that was moved here had given; others are a host program's. */
 const OWN_HOLD = /^(hold \d+|fetch \d+|[0-9a-z]{9}[\w-]{12})$/
-interface RecordStep {
-  after: string
-  limit: number
-  homes: ReadonlyMap<string, number>
-  now: number
-  mend: boolean
-}
 
 /** A record of this node, and where its content is, or is to be. */
-interface Mended {
-  record: HeldRecord
-  backendId: number
-  now: number
-}
+type Mended = Pick<WrongRecord, 'record' | 'backendId'> & { now: number }
 
 /** Compares this node's ledger with the catalogue, which others use as well: of theirs nothing is said. */
-export class PostgresReconciliation implements Reconciliation {
+export class PostgresReconciliation implements ReconciliationParts {
   readonly #parts: ContentParts
   readonly #sql: Sql
+  readonly ledger: CatalogueHolds
+  readonly node: string
 
   constructor(parts: ContentParts) {
     this.#parts = parts
     this.#sql = parts.database.reading
+    this.ledger = parts.ledger
+    this.node = parts.holds.node
   }
 
-  /** Lets go only of what it has turned to `void` itself, so that no commit can use it any more. */
-  async holds({ after, limit, mend }: { after: string; limit: number; mend: boolean }) {
-    const { ledger, holds } = this.#parts
-    const found = ledger.holdsAfter(after, limit)
-    const unwanted = await this.#unwanted(found)
-    if (mend && unwanted.length > 0) await this.#voidAll(unwanted)
-    if (mend && found.length === 0) {
-      // The ledger may never have had them.
-      await holds.voidLate()
-      await holds.letGo()
-    }
-    return { unwanted, seen: found.length, last: found.at(-1) ?? null }
-  }
-
-  async roots({ after, limit, mend }: { after: number; limit: number; mend: boolean }) {
-    const { ledger } = this.#parts
-    const found = ledger.rootsAfter(after, limit)
-    const unwanted = found.filter(({ id }) => !ledger.isHeld(id))
-    if (mend && unwanted.length > 0) await ledger.drop(unwanted.map(({ id }) => id))
-    const cids = unwanted.map(dag => cidOf(dag).toString())
-    return { unwanted: cids, seen: found.length, last: found.at(-1)?.id ?? null }
-  }
-
-  async records({ after, limit, homes, now, mend }: RecordStep) {
-    const found = await this.#sql.all<HeldRecord & { node: string | null; own: number | null }>(
-      `SELECT ${RECORD_COLUMNS}, hold_id AS "holdId", (SELECT node FROM holds WHERE holds.id = hold_id) AS node,
-         (SELECT ${BACKEND_ID} FROM roots WHERE roots.id = records.root_id) AS own
-       FROM records WHERE id > $1 ORDER BY id LIMIT $2`,
-      [after, limit],
-    )
-    const findings: RecordFinding[] = []
+  async mend(wrong: readonly WrongRecord[], now: number): Promise<StatusChange[]> {
     const changes: StatusChange[] = []
-    for (const { node, own, ...record } of found) {
-      const home = homes.get(record.clusterId)
-      if (home === undefined || (node !== null && node !== this.#parts.holds.node)) continue
-      const isThere = own !== null && this.#parts.ledger.find(own, record) !== undefined
-      const backendId = isThere ? own : home
-      const kind = await this.#problemOf(record, backendId)
-      if (kind === null) continue
-      findings.push({ kind, record: record.id, cid: record.cid })
-      if (mend) changes.push(...(await this.#mend({ record, backendId, now }, kind)))
-    }
-    if (mend) await this.#parts.holds.letGo()
-    return { findings, changes, seen: found.length, last: found.at(-1)?.id ?? null }
-  }
-
-  async accounts({ after, limit }: { after: string; limit: number }): Promise<string[]> {
-    const text = 'SELECT id FROM accounts WHERE id > $1 ORDER BY id LIMIT $2'
-    return (await this.#sql.all<{ id: string }>(text, [after, limit])).map(({ id }) => id)
+    for (const { kind, ...of } of wrong) changes.push(...(await this.#mend({ ...of, now }, kind)))
+    await this.#parts.holds.letGo()
+    return changes
   }
 
   /** All at once: the database counts beside everything else, while only the account's own records wait. */
@@ -122,16 +71,6 @@ export class PostgresReconciliation implements Reconciliation {
     }, accountId)
   }
 
-  async fetches({ after, limit }: { after: number; limit: number }) {
-    const found = await this.#sql.all<{ id: number; isWanted: boolean }>(
-      `SELECT id, (SELECT 1 FROM records WHERE fetch_id = fetches.id LIMIT 1) IS NOT NULL AS "isWanted"
-       FROM fetches WHERE id > $1 ORDER BY id LIMIT $2`,
-      [after, limit],
-    )
-    const unwanted = found.filter(({ isWanted }) => !isWanted).map(({ id }) => id)
-    return { unwanted, seen: found.length, last: found.at(-1)?.id ?? null }
-  }
-
   async requeue({ backendId, dag, homes, reason, now }: Parameters<Reconciliation['requeue']>[0]) {
     const changes: StatusChange[] = []
     const clusters = [...homes.keys()]
@@ -149,7 +88,7 @@ export class PostgresReconciliation implements Reconciliation {
     }
   }
 
-  async #unwanted(found: readonly string[]): Promise<string[]> {
+  async unwanted(found: readonly string[]): Promise<string[]> {
     const own = found.filter(id => OWN_HOLD.test(id))
     const wanted = await this.#sql.all<{ id: string }>(
       `SELECT id FROM holds WHERE id = ANY($1)
@@ -160,7 +99,16 @@ export class PostgresReconciliation implements Reconciliation {
     return own.filter(id => !isWanted.has(id))
   }
 
-  async #voidAll(ids: readonly string[]): Promise<void> {
+  /** Lets go only of what it has turned to `void` itself, so that no commit can use it any more. */
+  async release(ids: readonly string[], isLast: boolean): Promise<void> {
+    const { holds } = this.#parts
+    if (ids.length > 0) await this.#void(ids)
+    // The ledger may never have had them.
+    if (isLast) await holds.voidLate()
+    if (isLast || ids.length > 0) await holds.letGo()
+  }
+
+  async #void(ids: readonly string[]): Promise<void> {
     const { database, holds } = this.#parts
     await database.transaction(async sql => {
       // Of what is not known here the id is taken, so that no commit comes to use it.
@@ -178,24 +126,6 @@ export class PostgresReconciliation implements Reconciliation {
         unused.map(({ id }) => id),
       )
     })
-    await holds.letGo()
-  }
-
-  async #problemOf(record: HeldRecord, backendId: number): Promise<RecordProblem | null> {
-    const { ledger } = this.#parts
-    const root = ledger.find(backendId, record)
-    const isHeld = root !== undefined && record.holdId !== null && ledger.rootOf(record.holdId) === root.id
-    if (record.status === 'pinned') {
-      if (root === undefined) return 'record-lost'
-      return isHeld ? null : 'record-unheld'
-    }
-    // It waits for a backend elsewhere to have what is held here meanwhile.
-    if (record.rootId !== null) return isHeld ? null : 'record-lost'
-    if (isHeld && !ledger.isLostFrom(root.id)) return 'record-whole'
-    if (record.status === 'failed') return null
-    const fetching = 'SELECT 1 FROM fetches WHERE id = $1'
-    const isFetched = record.fetchId !== null && (await this.#sql.first(fetching, [record.fetchId])) !== undefined
-    return isFetched ? null : 'record-unfetched'
   }
 
   async #mend(mended: Mended, kind: RecordProblem): Promise<StatusChange[]> {

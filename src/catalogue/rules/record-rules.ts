@@ -49,8 +49,10 @@ export function recordRules(
         return (yield* run(SET_NAMES, { ...after, ...parts.found(after) })) > 0
       }),
     get: async id => (await driver.first(GET_RECORD, { id })) ?? undefined,
-    ofDag: ({ dag, ...query }) => driver.all(RECORDS_OF_DAG, { ...query, ...dag, createdBy }),
-    newestOf: async ({ dag, ...query }) => (await driver.first(NEWEST_OF_DAG, { ...query, ...dag })) ?? undefined,
+    ofDag: ({ dag: { codec, multihash }, ...query }) =>
+      driver.all(RECORDS_OF_DAG, { ...query, codec, multihash, createdBy }),
+    newestOf: async ({ dag: { codec, multihash }, ...query }) =>
+      (await driver.first(NEWEST_OF_DAG, { ...query, codec, multihash })) ?? undefined,
     usage: (accountId, now) => driver.read(usageOf(accountId, now)),
     nextExpiry: async () => (await driver.first(NEXT_EXPIRY))?.at ?? null,
   }

@@ -79,7 +79,6 @@ export const SET_NAMES = sql`
     '',
     ', identity = :identity, folded_name = :foldedName, words = :words',
   )} WHERE id = :id`
-export const RECORDS_AFTER = sql`SELECT ${record} FROM records WHERE id > :after ORDER BY id LIMIT :limit`
 export const SET_STATUS = sql`
   UPDATE records SET status = :status, status_at = :at, status_code = :code, status_reason = :text WHERE id = :id
   RETURNING ${record}`

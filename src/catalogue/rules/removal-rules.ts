@@ -35,7 +35,7 @@ export interface RemovalParts {
   letGo(): Promise<void>
 }
 
-const held = columns<HeldRecord>({ ...record.kinds, holdId: ['text', either('id', 'hold_id')] })
+export const heldRecord = columns<HeldRecord>({ ...record.kinds, holdId: ['text', either('id', 'hold_id')] })
 const removal = columns<Removal & { id: number }>({
   id: 'integer',
   accountId: 'text',
@@ -57,7 +57,7 @@ const THESE = either(
   'IN (SELECT value FROM json_each(:ids))',
   '= ANY(ARRAY(SELECT id FROM records WHERE id = ANY(:ids) ORDER BY id FOR UPDATE))',
 )
-const REMOVE = sql`DELETE FROM records WHERE id ${THESE} RETURNING ${held}`
+const REMOVE = sql`DELETE FROM records WHERE id ${THESE} RETURNING ${heldRecord}`
 
 /** The rules of records that go, in transactions of a few, with what kept their content. */
 export function removalRules(
@@ -102,8 +102,8 @@ export function removalRules(
   }
 
   return {
-    remove: async ({ dag, accountId, clusterId, now }) => {
-      const of = { ...dag, accountId, clusterId, createdBy: now }
+    remove: async ({ dag: { codec, multihash }, accountId, clusterId, now }) => {
+      const of = { codec, multihash, accountId, clusterId, createdBy: now }
       const { rows, noted } = await removing(function* () {
         const some = yield* removeSome(of)
         const isMore = some.length === STEP && (yield* first(RECORDS_OF_DAG, { ...of, now, limit: 1 })) !== null

@@ -13,7 +13,6 @@ import {
   INSERT_RECORD,
   LIVE_RECORD,
   listed,
-  RECORDS_AFTER,
   REPEATED_RECORD,
   record,
   SET_FETCH,
@@ -109,11 +108,6 @@ export class RecordTable {
   /** The live record that another of the same account, cluster, DAG, expiry and names would only repeat. */
   identical(record: NewRecord, now: number): RecordRow | undefined {
     return this.#at.first(REPEATED_RECORD, { ...record, now }) ?? undefined
-  }
-
-  /** The next records by id, to go through all of them. */
-  after(after: string, limit: number): RecordRow[] {
-    return this.#at.all(RECORDS_AFTER, { after, limit })
   }
 
   /** Records of an account that wait for their content, counted up to a limit. */

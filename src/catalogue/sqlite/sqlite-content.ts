@@ -6,6 +6,7 @@ import type { Database } from '../../storage/database.ts'
 import type { WriteQueue } from '../../storage/write-queue.ts'
 import type { Catalogue } from '../catalogue.ts'
 import { fileRules } from '../rules/file-rules.ts'
+import { reconciliationRules } from '../rules/reconciliation-rules.ts'
 import { statusRules } from '../rules/status-rules.ts'
 import { FetchTable } from './fetch-table.ts'
 import { RecordCommit } from './record-commit.ts'
@@ -44,6 +45,6 @@ export function sqliteContent(
     files: fileRules(driver),
     fetches: sqliteFetches(tables, commit, record => pages.added(record)),
     placements: sqlitePlacements(driver, status, ledger),
-    reconciliation: new SqliteReconciliation(db, tables, commit, queue),
+    reconciliation: reconciliationRules(driver, new SqliteReconciliation(tables, commit, queue)),
   }
 }

@@ -1,0 +1,114 @@
+import { cidOf } from '../../ipld/cid.ts'
+import type { CatalogueHolds } from '../../ledger/catalogue-holds.ts'
+import type { StatusChange } from '../fetches.ts'
+import type { Reconciliation, RecordProblem } from '../reconciliation.ts'
+import { either, LEDGER_BACKEND } from './dialect.ts'
+import { type CatalogueDriver, first, type Rule } from './driver.ts'
+import { type HeldRecord, heldRecord } from './removal-rules.ts'
+import { columns, fragment, sql } from './statement.ts'
+
+/** A record with which something is wrong, and the backend that has its content, or is to have it. */
+export interface WrongRecord {
+  record: HeldRecord
+  kind: RecordProblem
+  backendId: number
+}
+
+/** What a reconciliation reads of the ledger of this node. */
+export type ReconciledLedger = Pick<
+  CatalogueHolds,
+  'holdsAfter' | 'rootsAfter' | 'drop' | 'isHeld' | 'isLostFrom' | 'find' | 'rootOf'
+>
+
+/** What a database does to reconcile in its own way. */
+export interface ReconciliationParts extends Pick<Reconciliation, 'recount' | 'requeue'> {
+  ledger: ReconciledLedger
+  /** The node whose ledger it is; null if the catalogue has one node. */
+  node: string | null
+  /** Finds the holds that nobody wants. */
+  unwanted(holds: readonly string[]): Promise<string[]>
+  /** Releases holds that are still unwanted. @param isLast whether there are no others */
+  release(holds: readonly string[], isLast: boolean): Promise<void>
+  /** Puts records right with which the same is still wrong. */
+  mend(wrong: readonly WrongRecord[], now: number): Promise<StatusChange[]>
+}
+
+const OWN_BACKEND = fragment`(SELECT ${LEDGER_BACKEND} FROM roots WHERE roots.id = records.root_id)`
+const HOLDING_NODE = either('NULL', '(SELECT node FROM holds WHERE holds.id = hold_id)')
+const foundRecord = columns<HeldRecord & { node: string | null; own: number | null }>({
+  ...heldRecord.kinds,
+  node: ['text', HOLDING_NODE],
+  own: ['integer', OWN_BACKEND],
+})
+const foundFetch = columns<{ id: number; isWanted: boolean }>({
+  id: 'integer',
+  isWanted: ['flag', '(SELECT 1 FROM records WHERE fetch_id = fetches.id LIMIT 1) IS NOT NULL'],
+})
+const RECORDS = sql`SELECT ${foundRecord} FROM records WHERE id > :after ORDER BY id LIMIT :limit`
+const ACCOUNTS = sql<{ id: string }>`SELECT id FROM accounts WHERE id > :after ORDER BY id LIMIT :limit`
+const FETCHES = sql`SELECT ${foundFetch} FROM fetches WHERE id > :after ORDER BY id LIMIT :limit`
+const FETCH = sql`SELECT 1 FROM fetches WHERE id = :fetchId`
+
+/** The rules by which the ledger of a node and the catalogue are compared. */
+export function reconciliationRules(driver: CatalogueDriver, parts: ReconciliationParts): Reconciliation {
+  const { ledger } = parts
+  return {
+    holds: async ({ after, limit, mend }) => {
+      const found = ledger.holdsAfter(after, limit)
+      const unwanted = await parts.unwanted(found)
+      if (mend) await parts.release(unwanted, found.length === 0)
+      return { unwanted, seen: found.length, last: found.at(-1) ?? null }
+    },
+    roots: async ({ after, limit, mend }) => {
+      const found = ledger.rootsAfter(after, limit)
+      const unwanted = found.filter(({ id }) => !ledger.isHeld(id))
+      if (mend && unwanted.length > 0) await ledger.drop(unwanted.map(({ id }) => id))
+      const cids = unwanted.map(dag => cidOf(dag).toString())
+      return { unwanted: cids, seen: found.length, last: found.at(-1)?.id ?? null }
+    },
+    records: async ({ after, limit, homes, now, mend }) => {
+      const found = await driver.all(RECORDS, { after, limit })
+      const wrong: WrongRecord[] = []
+      for (const { node, own, ...record } of found) {
+        const home = homes.get(record.clusterId)
+        if (home === undefined || (node !== null && node !== parts.node)) continue
+        const isThere = own !== null && ledger.find(own, record) !== undefined
+        const backendId = isThere ? own : home
+        const kind = await driver.read(problemOf(ledger, record, backendId))
+        if (kind !== null) wrong.push({ record, kind, backendId })
+      }
+      const changes = mend && wrong.length > 0 ? await parts.mend(wrong, now) : []
+      const findings = wrong.map(({ record: { id, cid }, kind }) => ({ kind, record: id, cid }))
+      return { findings, changes, seen: found.length, last: found.at(-1)?.id ?? null }
+    },
+    accounts: async step => (await driver.all(ACCOUNTS, step)).map(({ id }) => id),
+    fetches: async step => {
+      const found = await driver.all(FETCHES, step)
+      const unwanted = found.filter(({ isWanted }) => !isWanted).map(({ id }) => id)
+      return { unwanted, seen: found.length, last: found.at(-1)?.id ?? null }
+    },
+    recount: step => parts.recount(step),
+    requeue: root => parts.requeue(root),
+  }
+}
+
+/** Compares a record with what its backend has of it. */
+export function* problemOf(
+  ledger: ReconciledLedger,
+  record: HeldRecord,
+  backendId: number,
+): Rule<RecordProblem | null> {
+  const { status, holdId, rootId, fetchId } = record
+  const root = ledger.find(backendId, record)
+  const isHeld = root !== undefined && holdId !== null && ledger.rootOf(holdId) === root.id
+  if (status === 'pinned') {
+    if (root === undefined) return 'record-lost'
+    return isHeld ? null : 'record-unheld'
+  }
+  // It waits for a backend elsewhere to have what is held here meanwhile.
+  if (rootId !== null) return isHeld ? null : 'record-lost'
+  if (isHeld && !ledger.isLostFrom(root.id)) return 'record-whole'
+  if (status === 'failed') return null
+  const isFetched = fetchId !== null && (yield* first(FETCH, { fetchId })) !== null
+  return isFetched ? null : 'record-unfetched'
+}
