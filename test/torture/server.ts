@@ -6,6 +6,7 @@
  */
 
 import { createServer } from '../../adapters/node-http/index.ts'
+import { postgres } from '../../adapters/postgres/index.ts'
 import { silentLogger } from '../../src/domain/logger.ts'
 import { createEngine, type EngineConfig } from '../../src/index.ts'
 import { failingFiles } from './failing-files.ts'
@@ -16,6 +17,7 @@ const error = (fields: object, message: string): void => console.error(message, 
 const given = JSON.parse(process.env.TORTURE_OPTIONS ?? '{}') as EngineConfig
 const engine = await createEngine({
   ...given,
+  catalogue: postgres,
   dataDir,
   environment: process.env,
   // On a disk that works, whatever goes wrong is worth a word, unless what it needs is away now and then.
