@@ -14,7 +14,7 @@ export const borderPromises: readonly KeptPromise[] = [
     replace: '      this.#wakeNow()\n',
     test: {
       file: 'test/adapters/node-http/incoming-body.test.ts',
-      name: 'comes in pieces of what has arrived, and no more is taken than makes one',
+      name: 'arrives in pieces, and only one piece is read ahead',
     },
   },
   {
@@ -24,7 +24,7 @@ export const borderPromises: readonly KeptPromise[] = [
     replace: '      yield piece\n',
     test: {
       file: 'test/adapters/node-http/incoming-body.test.ts',
-      name: 'gives the memory of a piece back once the next one is asked for',
+      name: 'frees the memory of a piece at the next read',
     },
   },
   {
@@ -105,21 +105,21 @@ export const borderPromises: readonly KeptPromise[] = [
     file: 'adapters/cli/serve.ts',
     find: '  checkDescriptors()\n',
     replace: '',
-    test: { file: pressure, name: 'a start with too few of them is refused' },
+    test: { file: pressure, name: 'a start with too few of them fails' },
   },
   {
     promise: 'a crowd of connections leaves descriptors for files',
     file: 'adapters/node-http/http-server.ts',
     find: 'maxConnections = connectionsFor(descriptorLimit())',
     replace: 'maxConnections = 1_000 * connectionsFor(descriptorLimit())',
-    test: { file: pressure, name: 'a server with few of them outlives a crowd, and serves it' },
+    test: { file: pressure, name: 'a server with few of them survives a crowd, and serves it' },
   },
   {
     promise: 'a body that trickles is refused',
     file: 'adapters/node-http/incoming-body.ts',
     find: 'if (bytes * 1_000 < bytesPerSecond * waited) {',
     replace: 'if (bytes < 0) {',
-    test: { file: pressure, name: 'are refused, by how much has come over a span of waiting' },
+    test: { file: pressure, name: 'are refused by their average rate while waiting' },
   },
   {
     promise: 'spent file descriptors are a 503',
@@ -152,7 +152,7 @@ export const borderPromises: readonly KeptPromise[] = [
     replace: 'if (incoming.readableDidRead',
     test: {
       file: 'test/adapters/node-http/incoming-body.test.ts',
-      name: 'that comes later, or in part, is left to be streamed, from its first byte',
+      name: 'streams from its first byte if it arrives later or in part',
     },
   },
   {
@@ -176,7 +176,7 @@ export const borderPromises: readonly KeptPromise[] = [
     replace: '',
     test: {
       file: 'test/adapters/node-http/loop-watch.test.ts',
-      name: 'logs and counts who holds it, in microtasks too',
+      name: 'logs and counts stalls with their cause, in microtasks too',
     },
   },
 ]

@@ -16,7 +16,7 @@ export const doorPromises: readonly KeptPromise[] = [
     file: 'adapters/cli/export-command.ts',
     find: 'error.details.status !== 404',
     replace: 'error.details.status !== 405',
-    test: { file: 'test/adapters/cli/export.test.ts', name: 'removed during the export is left out' },
+    test: { file: 'test/adapters/cli/export.test.ts', name: 'a pin removed during the export is skipped and named' },
   },
   {
     promise: 'a command that sends a body ends when its server is killed',
@@ -166,21 +166,21 @@ export const doorPromises: readonly KeptPromise[] = [
     file: 'adapters/cli/log-lines.ts',
     find: 'this.lastLevel >= URGENT || ',
     replace: '',
-    test: { file: logLines, name: 'a warning goes out at once' },
+    test: { file: logLines, name: 'a warning goes out at once, after all lines before it' },
   },
   {
     promise: 'a client that still sends reads why it is refused',
     file: 'adapters/node-http/connections.ts',
     find: 'if (!socket.destroyed) this.#lingering.close(socket, bytes)',
     replace: 'socket.write(bytes, () => socket.destroy())',
-    test: { file: lingering, name: 'on connections over the limit are all told to return' },
+    test: { file: lingering, name: 'chunked uploads on connections over the limit are all refused' },
   },
   {
     promise: 'a connection that was refused early ends before it is closed',
     file: 'adapters/node-http/connections.ts',
     find: '?.req.complete === false) this.close(socket)',
     replace: '?.req.complete === false) socket.destroy()',
-    test: { file: lingering, name: 'on connections over the limit are all told to return' },
+    test: { file: lingering, name: 'chunked uploads on connections over the limit are all refused' },
   },
   {
     promise: 'a client that sends on after its answer is cut off after a time',
@@ -201,6 +201,6 @@ export const doorPromises: readonly KeptPromise[] = [
     file: 'adapters/node-http/lingering.ts',
     find: '    if (this.#sockets.size > this.#most) this.destroyOldest()\n',
     replace: '',
-    test: { file: lingering, name: 'and makes room for the next that does' },
+    test: { file: lingering, name: 'and makes room for the next such client' },
   },
 ]

@@ -146,7 +146,7 @@ export const inputPromises: readonly KeptPromise[] = [
     replace: 'hosts >= 1 ||',
     test: {
       file: 'test/adapters/node-http/adapter.test.ts',
-      name: 'a request with two Host headers is refused in JSON',
+      name: 'two Host headers are refused in JSON, on every server and mount',
     },
   },
   {
@@ -154,7 +154,10 @@ export const inputPromises: readonly KeptPromise[] = [
     file: 'adapters/fetch/fetch-handler.ts',
     find: "request.headers.get('host')?.includes(',') === true",
     replace: "request.headers.get('host') === ','",
-    test: { file: 'test/adapters/fetch/handler.test.ts', name: 'a request with two Host headers is refused' },
+    test: {
+      file: 'test/adapters/fetch/handler.test.ts',
+      name: 'two Host headers are refused in JSON, on every server and mount',
+    },
   },
   {
     promise: 'the country of a cluster is a text',

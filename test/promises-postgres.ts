@@ -218,7 +218,7 @@ const promises: readonly KeptPromise[] = [
     file: 'adapters/cli/serve.ts',
     find: '    await engine.announceStop()\n',
     replace: '',
-    test: { file: 'test/adapters/cli/ready.test.ts', name: 'says first that it ends' },
+    test: { file: 'test/adapters/cli/ready.test.ts', name: 'reports the stop first, while requests are still served' },
   },
   {
     promise: 'what is copied for a data directory is nobody else’s until that uses it',
@@ -372,7 +372,7 @@ const promises: readonly KeptPromise[] = [
     file: 'src/wiring/reading.ts',
     find: 'if (hasFetches && !isFetched',
     replace: 'if (!isFetched',
-    test: { file: 'test/adapters/node-http/readers.test.ts', name: 'where the catalogue is in PostgreSQL' },
+    test: { file: 'test/adapters/node-http/readers.test.ts', name: 'report a fetch in progress with PostgreSQL' },
   },
   {
     promise: 'what a node keeps that is not there is unavailable through the others, and not gone',

@@ -6,7 +6,6 @@ import { readPassword } from './password-input.ts'
 import type { Environment } from './settings.ts'
 import { findAccount, type OpenedAccounts, presentAccount, withAccounts } from './with-accounts.ts'
 
-/** `account create`. */
 export async function createAccount(args: readonly string[], env: Environment): Promise<boolean> {
   const flags = readFlags(args, ['email', 'plan', 'name', 'data-dir', 'config'])
   if (flags === null) return false
@@ -19,20 +18,18 @@ export async function createAccount(args: readonly string[], env: Environment): 
   })
 }
 
-/** `account list`. */
 export async function listAccounts(args: readonly string[], env: Environment): Promise<boolean> {
   const given = readArguments(args, { values: ['data-dir', 'config'], switches: ['json'] })
   if (given === null) return false
   const { flags, switches } = given
   return withAccounts(flags, env, async ({ accounts }) => {
     const rows = (await accounts.list()).map(accountRow)
-    // The lines of `accounts`, which knows besides what each keeps.
+    // Same lines as `accounts`, which also shows usage.
     if (terminalColumns() === null || switches.has('json')) for (const row of rows) printJson(row)
     else print(accountTable(rows, { withHeader: true }))
   })
 }
 
-/** `account set-plan`. */
 export async function setAccountPlan(args: readonly string[], env: Environment): Promise<boolean> {
   const flags = readFlags(args, ['account', 'email', 'plan', 'data-dir', 'config'])
   if (flags === null) return false
@@ -44,7 +41,6 @@ export async function setAccountPlan(args: readonly string[], env: Environment):
   })
 }
 
-/** `account set-password`. */
 export function setAccountPassword(args: readonly string[], env: Environment): Promise<boolean> {
   return withAccount(args, env, async ({ accounts }, account) => {
     await accounts.setPassword(account.id, await readPassword())
@@ -52,14 +48,12 @@ export function setAccountPassword(args: readonly string[], env: Environment): P
   })
 }
 
-/** `account disable-2fa`. */
 export function disableSecondFactor(args: readonly string[], env: Environment): Promise<boolean> {
   return withAccount(args, env, async ({ secondFactor }, account) => {
     return { account: presentAccount(account), disabled: await secondFactor.disable(account.id) }
   })
 }
 
-/** `account disable`. */
 export function disableAccount(args: readonly string[], env: Environment): Promise<boolean> {
   return withAccount(args, env, async ({ accounts }, { id }) => {
     const account = await accounts.setDisabled(id, true)
@@ -67,7 +61,6 @@ export function disableAccount(args: readonly string[], env: Environment): Promi
   })
 }
 
-/** `account enable`. */
 export function enableAccount(args: readonly string[], env: Environment): Promise<boolean> {
   return withAccount(args, env, async ({ accounts }, { id }) => {
     const account = await accounts.setDisabled(id, false)
@@ -75,7 +68,6 @@ export function enableAccount(args: readonly string[], env: Environment): Promis
   })
 }
 
-/** `account delete`. */
 export function deleteAccount(args: readonly string[], env: Environment): Promise<boolean> {
   return withAccount(args, env, async ({ accounts }, account) => {
     await accounts.delete(account.id)
@@ -83,7 +75,6 @@ export function deleteAccount(args: readonly string[], env: Environment): Promis
   })
 }
 
-/** `account sessions`. */
 export function listSessions(args: readonly string[], env: Environment): Promise<boolean> {
   return withAccount(args, env, async ({ sessions }, account) => {
     const listed: object[] = []
@@ -99,14 +90,13 @@ export function listSessions(args: readonly string[], env: Environment): Promise
   })
 }
 
-/** `account end-sessions`. */
 export function endSessions(args: readonly string[], env: Environment): Promise<boolean> {
   return withAccount(args, env, async ({ sessions }, account) => {
     return { account: presentAccount(account), ended: await sessions.endAll(account.id) }
   })
 }
 
-/** Does some work on the account that the flags name, and prints what comes of it. False if help was wanted. */
+/** Runs work on the account that the flags name, and prints the result. Returns false if it printed help. */
 async function withAccount(
   args: readonly string[],
   env: Environment,

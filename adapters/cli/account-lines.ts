@@ -4,12 +4,12 @@ import { numberOf, objectIn, textOf } from './api-command.ts'
 import { isoTime } from './output.ts'
 import { formatBytes, formatTable } from './printed-text.ts'
 
-/** An account as every command lists it. */
+/** Returns the listed fields of an account. */
 export function accountRow({ id, email, name, role, plan, disabled, createdAt }: Account): JsonObject {
   return { id, email, name, role, plan, disabled, createdAt: isoTime(createdAt) }
 }
 
-/** Accounts as rows of a table. What they keep is shown where it is known: where a node was asked, not its database. */
+/** Formats accounts as rows of a table. Usage is shown if the rows have it, as those of a node do. */
 export function accountTable(rows: readonly JsonObject[], { withHeader }: { withHeader: boolean }): string {
   const withUsage = rows.some(row => 'usage' in row)
   const usageHeader = withUsage ? ['PINS', 'STORED'] : []

@@ -4,15 +4,15 @@ import { type Arguments, type Grammar, readArguments } from './arguments.ts'
 import { endWithReader } from './output.ts'
 import type { Environment } from './settings.ts'
 
-/** What a command that speaks to a server works with. */
+/** Context of a command that uses a server. */
 export interface ApiWork<Name extends string, List extends string, Switch extends string>
   extends Arguments<Name | ApiFlag, List, Switch | 'json'> {
   client: HoldfastClient
-  /** Whether results are wanted as JSON. */
+  /** True for JSON output. */
   json: boolean
 }
 
-/** Reads the arguments of a command on a server, and does its work. False if help was wanted. */
+/** Reads the arguments of such a command, and runs its work. Returns false if it printed help. */
 export async function withApi<Name extends string, List extends string = never, Switch extends string = never>(
   args: readonly string[],
   env: Environment,
@@ -31,31 +31,31 @@ export async function withApi<Name extends string, List extends string = never, 
   return true
 }
 
-/** The server that the settings name, asked by this command line. */
+/** Makes a client for the server in the settings. */
 export function connect(settings: ApiSettings, options: Pick<ClientOptions, 'fetch'> = {}): HoldfastClient {
   const note = (text: string): void => console.error(`holdfast: ${text}`)
   return new HoldfastClient({ ...settings, headers: { 'user-agent': 'holdfast' }, note, ...options })
 }
 
-/** A field of an answer as text; empty for what is not there. */
+/** Returns a field of an answer as text; empty if it has none. */
 export function textOf(answer: object, name: string): string {
   const value: unknown = (answer as JsonObject)[name]
   return value === null || value === undefined || typeof value === 'object' ? '' : String(value)
 }
 
-/** A field of an answer as a number; null for what is none. */
+/** Returns a field of an answer as a number; null if it is none. */
 export function numberOf(answer: object, name: string): number | null {
   const value: unknown = (answer as JsonObject)[name]
   return typeof value === 'number' ? value : null
 }
 
-/** A field of an answer as a list of objects; empty for what is none. */
+/** Returns a field of an answer as a list of objects; empty if it is none. */
 export function listOf(answer: object, name: string): JsonObject[] {
   const value: unknown = (answer as JsonObject)[name]
   return Array.isArray(value) ? value.filter(item => typeof item === 'object' && item !== null) : []
 }
 
-/** A field of an answer as an object; an empty one for what is none. */
+/** Returns a field of an answer as an object; empty if it is none. */
 export function objectIn(answer: object, name: string): JsonObject {
   const value: unknown = (answer as JsonObject)[name]
   return typeof value === 'object' && value !== null ? (value as JsonObject) : {}

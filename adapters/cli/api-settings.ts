@@ -1,21 +1,24 @@
 import { type Flags, usageError } from './arguments.ts'
 import type { Environment } from './settings.ts'
 
-/** The flags that say which server a command speaks to, and as whom. */
+/** Flags for server and credential. */
 export const API_FLAGS = ['api', 'key'] as const
 export type ApiFlag = (typeof API_FLAGS)[number]
 
 export interface ApiSettings {
-  /** The API base, without a trailing slash. */
+  /** API base, without a trailing slash. */
   base: string
-  /** An API key or a session token. */
+  /** API key or session token. */
   key: string
 }
 
 const DEFAULT_API = 'http://127.0.0.1:4100/api/v3'
 const BASE_PATH = '/api/v3'
 
-/** Flags win over the environment. @throws HoldfastError `VALIDATION` for a base that is no URL, and without a key. */
+/**
+ * Reads server and credential; flags override the environment. @throws HoldfastError `VALIDATION` for a base that is no
+ * URL, and without a key.
+ */
 export function readApiSettings(flags: Flags<ApiFlag>, env: Environment): ApiSettings {
   const source = flags.api === undefined ? 'HOLDFAST_API' : '--api'
   const base = parseBase(flags.api ?? (env.HOLDFAST_API || DEFAULT_API), source)
@@ -25,13 +28,16 @@ export function readApiSettings(flags: Flags<ApiFlag>, env: Environment): ApiSet
   return { base, key }
 }
 
-/** Where the server's owner is served: beside the API. @throws HoldfastError `VALIDATION` if the base tells nothing. */
+/**
+ * Returns the base of the owner's API, beside the normal one. @throws HoldfastError `VALIDATION` if the base has
+ * another form.
+ */
 export function ownerBase({ base, key }: ApiSettings): ApiSettings {
   if (!base.endsWith(BASE_PATH)) throw usageError(`--api must end in ${BASE_PATH} for this, ${base} does not`)
   return { base: `${base.slice(0, -BASE_PATH.length)}/admin/v1`, key }
 }
 
-/** An address alone means the API at its usual place. */
+/** An origin alone means the API at its usual path. */
 function parseBase(text: string, source: string): string {
   const url = URL.canParse(text) ? new URL(text) : null
   const isBase = url !== null && /^https?:$/.test(url.protocol) && url.search === '' && url.hash === ''

@@ -1,21 +1,21 @@
 import { type ParseArgsOptionDescriptor, parseArgs } from 'node:util'
 import { HoldfastError } from '../../src/domain/errors.ts'
 
-/** The flags of a command by name; all take a value but `help`. */
+/** Flags of a command by name; all but `help` take a value. */
 export type Flags<Name extends string> = { [name in Name]?: string }
 
-/** What commands on the data directory understand. */
+/** Flags of every command on the data directory. */
 export type CommonFlag = 'data-dir' | 'config'
 
-/** What a command understands beside `--help`. */
+/** Arguments of a command besides `--help`. */
 export interface Grammar<Name extends string, List extends string, Switch extends string> {
-  /** `--name value`, at most once. */
+  /** Flags as `--name value`, at most once. */
   values: readonly Name[]
-  /** `--name value`, as often as wanted. */
+  /** Flags as `--name value`, any number of times. */
   lists?: readonly List[]
-  /** `--name`. */
+  /** Flags as `--name`. */
   switches?: readonly Switch[]
-  /** What stands without a flag; nothing unless given. */
+  /** Arguments without a flag; none by default. */
   words?: { what: string; min: number; max: number }
 }
 
@@ -26,15 +26,15 @@ export interface Arguments<Name extends string, List extends string, Switch exte
   words: readonly string[]
 }
 
-/** Wrong usage: the command line ends with its message and exit code 2. */
+/** Makes the error for wrong usage: the program ends with its message and exit code 2. */
 export function usageError(message: string): HoldfastError {
   return new HoldfastError('VALIDATION', message)
 }
 
 /**
- * Reads the arguments of a command; `--` ends the flags. Null if help is wanted.
+ * Reads the arguments of a command; `--` ends the flags. Returns null for `--help`.
  *
- * @throws HoldfastError `VALIDATION` for what the grammar does not have, and for too few or too many words.
+ * @throws HoldfastError `VALIDATION` for arguments outside of the grammar, and for too few or too many words.
  */
 export function readArguments<Name extends string, List extends string = never, Switch extends string = never>(
   args: readonly string[],
@@ -65,22 +65,22 @@ export function readArguments<Name extends string, List extends string = never, 
 }
 
 /**
- * Reads `--name value` and `--name=value`. Null if help is wanted.
+ * Reads `--name value` and `--name=value`. Returns null for `--help`.
  *
- * @throws HoldfastError `VALIDATION` for anything that is not one of the names.
+ * @throws HoldfastError `VALIDATION` for any other name.
  */
 export function readFlags<Name extends string>(args: readonly string[], names: readonly Name[]): Flags<Name> | null {
   return readArguments(args, { values: names })?.flags ?? null
 }
 
-/** @throws HoldfastError `VALIDATION` if the flag is missing or empty. */
+/** Returns a required flag. @throws HoldfastError `VALIDATION` if it is missing or empty. */
 export function requireFlag<Name extends string>(flags: Flags<Name>, name: Name): string {
   const value = flags[name]
   if (value === undefined || value.trim() === '') throw usageError(`--${name} is needed`)
   return value
 }
 
-/** The items of a list such as `a,b`; undefined if the flag is not given. */
+/** Splits a flag such as `a,b`; undefined if it is not given. */
 export function listFlag<Name extends string>(flags: Flags<Name>, name: Name): string[] | undefined {
   return flags[name]
     ?.split(',')
@@ -92,7 +92,7 @@ function parse(args: readonly string[], options: Record<string, ParseArgsOptionD
   try {
     return parseArgs({ args: [...args], options, strict: true, allowPositionals: true })
   } catch (error) {
-    // Node adds advice after the first sentence, on further lines for some.
+    // Node adds advice after the first sentence, for some errors on further lines.
     const message = error instanceof Error ? error.message : String(error)
     throw usageError(message.split(/\.\s|\n/, 1)[0] ?? message)
   }

@@ -9,7 +9,7 @@ import { countOf, formatBytes, printable } from './printed-text.ts'
 import { ProgressBar } from './progress-bar.ts'
 import { type Environment, readDirectorySettings } from './settings.ts'
 
-/** `backup`: through the running server, or of a data directory that none has open. */
+/** Runs `backup` through the running server, or on an unused data directory. */
 export function runBackup(args: readonly string[], env: Environment): Promise<boolean> {
   const grammar = {
     values: ['keys', 'rate'],
@@ -26,7 +26,10 @@ export function runBackup(args: readonly string[], env: Environment): Promise<bo
     else for (const line of backupLines(outcome)) print(line)
     if (missing.length > 0) {
       if (!json) for (const cid of missing) print(`${cid}  missing or damaged`)
-      throw new HoldfastError('BLOCK_DAMAGED', `the store itself lacks ${countOf(missing.length, 'block')}: see verify`)
+      throw new HoldfastError(
+        'BLOCK_DAMAGED',
+        `the data directory lacks ${countOf(missing.length, 'block')}: run holdfast verify`,
+      )
     }
   })
 }
@@ -39,11 +42,11 @@ function backupLines(outcome: JsonObject): string[] {
   return [
     `${textOf(outcome, 'directory')}  ${all}, ${number('newBlocks')} new${mended}; database ${formatBytes(number('databaseBytes'))}`,
     `last read in full: ${read ?? 'never'} (holdfast backup check)`,
-    `keep ${textOf(outcome, 'keys')} elsewhere: with it, what is sealed in the database can be read`,
+    `store ${textOf(outcome, 'keys')} apart from the backup: it opens the secrets in the database`,
   ]
 }
 
-/** Bytes a second; undefined if the flag is not given. @throws HoldfastError `VALIDATION` */
+/** Returns bytes per second; undefined if the flag is not given. @throws HoldfastError `VALIDATION` */
 function rateOf({ rate }: { rate?: string }): number | undefined {
   if (rate === undefined) return undefined
   const bytes = Number(rate)
@@ -51,7 +54,7 @@ function rateOf({ rate }: { rate?: string }): number | undefined {
   throw usageError('--rate must be a number of bytes a second, at least 1024')
 }
 
-/** `backup check`: reads the directory on this machine; fails if anything is not whole. */
+/** Runs `backup check` on a directory of this machine; fails if the backup is incomplete. */
 export async function checkBackupCommand(args: readonly string[], env: Environment): Promise<boolean> {
   const given = readArguments(args, {
     values: ['keys', 'rate', 'data-dir', 'config'],
@@ -62,7 +65,7 @@ export async function checkBackupCommand(args: readonly string[], env: Environme
   endWithReader()
   const [backup = ''] = given.words
   const isRepaired = given.switches.has('repair')
-  if (!isRepaired && given.flags['data-dir'] !== undefined) throw usageError('--data-dir goes with --repair')
+  if (!isRepaired && given.flags['data-dir'] !== undefined) throw usageError('--data-dir requires --repair')
   const repairFrom = isRepaired ? readDirectorySettings(given.flags, env).dataDir : undefined
   const bar = new ProgressBar('checking', null)
   const checked = await checkBackup({
@@ -83,7 +86,7 @@ export async function checkBackupCommand(args: readonly string[], env: Environme
   throw new HoldfastError('BACKUP_UNUSABLE', `${countOf(checked.problemCount, 'problem')}: ${remedy}`)
 }
 
-/** `reconcile`: fails if something is left that it could only tell of. */
+/** Runs `reconcile`; fails if inconsistencies remain. */
 export function reconcile(args: readonly string[], env: Environment): Promise<boolean> {
   const grammar = { values: [], switches: ['dry-run', 'force'] } as const
   return withOwnerNode(args, env, grammar, async ({ node, switches, json }) => {
@@ -105,7 +108,6 @@ export function reconcile(args: readonly string[], env: Environment): Promise<bo
   })
 }
 
-/** `compact`: of a data directory that no server has open. */
 export async function compact(args: readonly string[], env: Environment): Promise<boolean> {
   const given = readArguments(args, { values: ['data-dir', 'config'], switches: ['json'] })
   if (given === null) return false
@@ -116,7 +118,6 @@ export async function compact(args: readonly string[], env: Environment): Promis
   return true
 }
 
-/** `restore`. */
 export async function restore(args: readonly string[], _env: Environment): Promise<boolean> {
   const given = readArguments(args, {
     values: ['data-dir', 'keys'],
@@ -140,7 +141,8 @@ export async function restore(args: readonly string[], _env: Environment): Promi
     printJson(restored)
   } else {
     print(`${restored.dataDir}  ${countOf(restored.blocks, 'block')}, ${formatBytes(restored.bytes)}, checked`)
-    for (const { was, is } of restored.clusterDirs) print(`clusters: what was in ${was} is in ${is}: set dataDir to it`)
+    for (const { was, is } of restored.clusterDirs)
+      print(`cluster content of ${was} is now in ${is}: set dataDir to it`)
     for (const cid of restored.damaged) print(`${cid}  missing or damaged`)
   }
   if (restored.damaged.length > 0) {

@@ -6,7 +6,6 @@ import { countOf } from './printed-text.ts'
 import { ProgressBar } from './progress-bar.ts'
 import { type Environment, readDirectorySettings } from './settings.ts'
 
-/** `catalogue move`: of a data directory that no server has open. */
 export async function moveToDatabase(args: readonly string[], env: Environment): Promise<boolean> {
   const given = readArguments(args, { values: ['to', 'data-dir', 'config'], switches: ['json'] })
   if (given === null) return false

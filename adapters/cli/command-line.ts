@@ -8,14 +8,13 @@ import { nearestName } from './near-names.ts'
 import { print } from './output.ts'
 import type { Environment } from './settings.ts'
 
-/** Other names of commands. */
+/** Aliases of commands. */
 const ALIASES: Readonly<Record<string, string>> = { list: 'ls' }
 
 /**
- * Runs the command that the arguments name, to its end. Results go to standard output, what went wrong as one line to
- * standard error.
+ * Runs the command in the arguments to its end. Results go to standard output, an error as one line to standard error.
  *
- * @returns the exit code: 0, 1 if the command failed, 2 if it was used wrongly
+ * @returns the exit code: 0, 1 if the command failed, 2 for wrong usage
  */
 export async function runCommandLine(args: readonly string[], env: Environment): Promise<number> {
   try {
@@ -48,7 +47,7 @@ function findTopic([first = '', ...others]: readonly string[]): { topic: HelpTop
   return { topic: '', rest: args }
 }
 
-/** Wherever it stands; behind `--` it is a name. */
+/** `--help` counts anywhere before `--`. */
 function wantsHelp(args: readonly string[]): boolean {
   const end = args.indexOf('--')
   return (end === -1 ? args : args.slice(0, end)).some(arg => arg === '--help' || arg === '-h')

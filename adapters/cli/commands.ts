@@ -1,10 +1,10 @@
 import type { HelpTopic } from './help.ts'
 import type { Environment } from './settings.ts'
 
-/** Does one command and returns false if help was wanted instead. */
+/** Runs a command. Resolves to false if it printed help instead. */
 export type Command = (args: readonly string[], env: Environment) => Promise<boolean>
 
-/** Each is loaded when it is run, so that help and the commands of a client do not wait for the engine. */
+/** Loaded on demand, so that help and client commands need not load the engine. */
 export const COMMANDS: ReadonlyMap<HelpTopic, () => Promise<Command>> = new Map<HelpTopic, () => Promise<Command>>([
   ['upload', async () => (await import('./upload-command.ts')).upload],
   ['import', async () => (await import('./import-command.ts')).importCar],

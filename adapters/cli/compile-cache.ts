@@ -2,15 +2,15 @@ import { existsSync, lstatSync, mkdirSync } from 'node:fs'
 import module from 'node:module'
 import { join } from 'node:path'
 
-/** Wherever a data directory is, unless something says where. */
+/** Default data directory. */
 export const DEFAULT_DATA_DIR = './data'
 
 const OTHERS = 0o077
 
 /**
- * Has Node keep what it compiles in the data directory that `serve` is about to open, so that the next start is
- * quicker. Whoever can write there can change what is run: so it is never a shared temporary directory, nor a directory
- * of somebody else, and for commands that only happen to stand beside a data directory there is none.
+ * Makes Node cache compiled code in the data directory of `serve`, for faster starts. A writer of the cache can change
+ * the code that runs. So it is never in a shared temporary directory, in another user's directory or for other
+ * commands.
  */
 export function keepCompiled(args: readonly string[], env: Readonly<Record<string, string | undefined>>): void {
   const directory = directoryOf(args, env)
@@ -20,11 +20,11 @@ export function keepCompiled(args: readonly string[], env: Readonly<Record<strin
     if (!existsSync(cache)) mkdirSync(cache, { mode: 0o700 })
     if (isOurs(cache)) module.enableCompileCache(cache)
   } catch {
-    // A start without it only takes longer; what is wrong with the directory is told by whoever opens it.
+    // The cache is optional; opening the directory reports any problem.
   }
 }
 
-/** Writes down what has been compiled so far: a server may end by being killed. */
+/** Saves the compiled code now, because a server may end by being killed. */
 export function writeCompiled(): void {
   module.flushCompileCache()
 }

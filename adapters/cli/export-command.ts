@@ -10,7 +10,7 @@ import { countOf, formatBytes } from './printed-text.ts'
 import type { Environment } from './settings.ts'
 import { writeWhole } from './whole-file.ts'
 
-/** `export`: writes pins, with their content, names, meta and timelocks, to a CAR that `import` takes back. */
+/** Runs `export`: writes pins with content, names, metadata and timelocks to a CAR for `import`. */
 export function exportPins(args: readonly string[], env: Environment): Promise<boolean> {
   const grammar = {
     values: ['out'],
@@ -38,24 +38,23 @@ export function exportPins(args: readonly string[], env: Environment): Promise<b
 async function recordsOf(client: HoldfastClient, cid: string | undefined): Promise<ExportedRecord[]> {
   const records: ExportedRecord[] = []
   for await (const row of client.pins.all({ cid })) records.push(recordOf(row))
-  // Lists begin with the newest; whoever imports wants them to end with it.
+  // Lists begin with the newest record, but imports must end with it.
   return records.reverse()
 }
 
-/** What has no name is called by its CID in lists. */
+/** Lists show the CID as the name of a nameless record. */
 function recordOf(row: ListedUpload): ExportedRecord {
   const { cid, type, status, clusterId, name, originalName = null, customName = null, expiresAt, createdAt } = row
-  // A server of the contract alone lists none.
+  // Other servers of the API have no metadata.
   const { meta = {} }: Partial<ListedUpload> = row
   const ownName = name === cid ? null : name
   return { cid, type, status, clusterId, name: ownName, originalName, customName, expiresAt, createdAt, meta }
 }
 
 /**
- * The export piece by piece; content is in it once, after the first record of it.
+ * Yields the export piece by piece; content follows the first record that has it.
  *
- * @param removed takes the CIDs of records that were removed before their content was asked for; the export has none of
- * them
+ * @param removed collects the CIDs of records that were removed during the export, which it omits
  */
 async function* exported(
   client: HoldfastClient,
@@ -81,7 +80,7 @@ async function* exported(
   yield await exportEntry(id, { end: true, records: records.length - removed.length })
 }
 
-/** Null if the content is not pinned any more. */
+/** Returns null if the content is no longer pinned. */
 async function archiveOf(client: HoldfastClient, cid: string): Promise<AsyncIterable<Uint8Array> | null> {
   try {
     return await client.content.archive(cid, 'car')
@@ -97,7 +96,7 @@ async function isPinned(client: HoldfastClient, cid: string): Promise<boolean> {
   return false
 }
 
-/** A CAR without its header. */
+/** Yields a CAR without its header. */
 async function* blocksOf(car: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void> {
   let head: Buffer | null = Buffer.alloc(0)
   for await (const piece of car) {
@@ -111,10 +110,10 @@ async function* blocksOf(car: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Ar
     yield head.subarray(end)
     head = null
   }
-  if (head !== null) throw new HoldfastError('UNAVAILABLE', 'the gateway answered with what is no CAR')
+  if (head !== null) throw new HoldfastError('UNAVAILABLE', 'the gateway did not answer with a CAR')
 }
 
-/** Where the header of a CAR ends, which begins with its length; null if that is not there yet. */
+/** Returns the end of a CAR's header, which begins with its length; null if more bytes are needed. */
 function headerEnd(head: Uint8Array): number | null {
   try {
     const [length, bytes] = varint.decode(head)

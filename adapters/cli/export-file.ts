@@ -5,7 +5,7 @@ import { sha256 } from 'multiformats/hashes/sha2'
 import type { CarBlock } from '../../src/index.ts'
 import { parseCid } from '../../src/ipld/cid.ts'
 
-/** A record as an export keeps it. Times are ISO 8601, null for what there is none of. */
+/** A record in an export. Times are ISO 8601, or null. */
 export interface ExportedRecord {
   cid: string
   type: string
@@ -16,14 +16,13 @@ export interface ExportedRecord {
   customName: string | null
   expiresAt: string | null
   createdAt: string
-  /** What was kept with it; absent in exports of servers that keep none. */
+  /** Metadata of the record; absent if the server has none. */
   meta?: Readonly<Record<string, string>> | undefined
 }
 
 /**
- * What stands between the contents of an export, which is a CAR: a block of dag-cbor before the blocks of each record,
- * and one at the end, so that an export that was cut short is known as such. All of one export carry its id, so that no
- * content can pass for one of them.
+ * A dag-cbor block in the CAR of an export: one before the blocks of each record, and one at the end that proves
+ * completeness. All carry the id of the export, so that no content can imitate them.
  */
 export type ExportEntry = { record: ExportedRecord } | { end: true; records: number }
 
@@ -34,19 +33,19 @@ interface Stored {
   entry: ExportEntry
 }
 
-/** Larger blocks are no entries. */
+/** Largest block that can be an entry. */
 const LARGEST_ENTRY = 16 * 1024
-/** Roots that the header names; other programs find further ones by the entries. */
+/** Most roots in the header; other programs find more by the entries. */
 const MOST_ROOTS = 10_000
 
-/** The beginning of an export; its roots are those of the records, for other programs that read CARs. */
+/** Makes the header of an export. Its roots are those of the records, for other programs that read CARs. */
 export function exportHeader(cids: readonly string[]): Uint8Array {
   const roots = [...new Set(cids)].slice(0, MOST_ROOTS).map(cid => parseCid(cid))
   const header = dagCbor.encode({ version: 1, roots })
   return Buffer.concat([varintOf(header.length), header])
 }
 
-/** An entry as a section of a CAR. */
+/** Encodes an entry as a section of a CAR. */
 export async function exportEntry(id: string, entry: ExportEntry): Promise<Uint8Array> {
   const stored: Stored = { holdfast: 'export', version: 1, id, entry }
   const bytes = dagCbor.encode(stored)
@@ -55,9 +54,9 @@ export async function exportEntry(id: string, entry: ExportEntry): Promise<Uint8
 }
 
 /**
- * The entry that a block is; null for any other block.
+ * Reads the entry in a block; null for any other block.
  *
- * @param id of the export; null for the first block, which tells it
+ * @param id id of the export; null for the first block, which contains it
  */
 export function readEntry({ cid, bytes }: CarBlock, id: string | null): { id: string; entry: ExportEntry } | null {
   if (cid.code !== dagCbor.code || bytes.length > LARGEST_ENTRY) return null

@@ -1,11 +1,11 @@
 import type { HoldfastError } from '../../src/domain/errors.ts'
 
-/** Whether a server has said it, and not this command line. */
+/** Checks whether the error is a server's refusal. */
 export function isRefusal({ details }: HoldfastError): boolean {
   return details.status !== undefined
 }
 
-/** What went wrong, in a line; of what a server has said with the status and the code, by which it can be looked up. */
+/** Describes an error in one line, for a refusal with status and code. */
 export function describeError(error: HoldfastError): string {
   return isRefusal(error) ? `${error.message} (${error.details.status} ${error.code})` : error.message
 }

@@ -10,7 +10,7 @@ import { writeWhole } from './whole-file.ts'
 
 const PLACE = { what: 'CID or CID/PATH', min: 1, max: 1 }
 
-/** `get`: writes a file that is kept, or a directory as TAR, to a file here. */
+/** Runs `get`: downloads a file, or a directory as TAR. */
 export function get(args: readonly string[], env: Environment): Promise<boolean> {
   const grammar = { values: ['out'], switches: ['tar'], words: PLACE } as const
   return withApi(args, env, grammar, async ({ client, flags, switches, words: [place = ''], json }) => {
@@ -28,7 +28,7 @@ export function get(args: readonly string[], env: Environment): Promise<boolean>
   })
 }
 
-/** `cat`: writes a file that is kept to standard output. */
+/** Runs `cat`: prints a file to standard output. */
 export function cat(args: readonly string[], env: Environment): Promise<boolean> {
   return withApi(args, env, { values: [], words: PLACE }, async ({ client, words: [place = ''] }) => {
     await pipeline(Readable.from(await fileAt(client, place)), process.stdout, { end: false })
@@ -39,7 +39,7 @@ async function fileAt(client: HoldfastClient, place: string): Promise<AsyncItera
   return (await client.content.file(place)).stream
 }
 
-/** The CID and the names below it, of an address or path of the gateway, too. */
+/** Returns the CID and the names below it; also accepts a gateway's URL or path. */
 function namesOf(place: string): string[] {
   const names = place.replace(/^(ipfs:\/\/|\/ipfs\/)/, '').split('/')
   return names.filter(name => name !== '')

@@ -4,60 +4,61 @@ const COMMON = `  --data-dir DIR   directory of all stores (HOLDFAST_DATA_DIR, d
   --config FILE    configuration, JSON (HOLDFAST_CONFIG)
   --help           this text`
 
-/** What `--help` prints, by command; the empty one is the whole program's. */
+/** Output of `--help` by command; the empty command is the whole program. */
 export const HELP = {
   '': `Usage: holdfast <command> [flags]
 
-Your content, on any server that speaks the contract (--api, --key):
-  upload                 upload files and directories
-  import                 bring in a CAR file, every block checked
-  export                 write pins to a CAR file that import takes back
-  ls, list               list what is there
-  get                    write a file that is kept, or a directory as TAR, to a file here
-  cat                    write a file that is kept to standard output
-  pin                    keep content that others have
-  status                 tell how far a pin is
-  rm                     remove a pin
-  webhook add            have an address told of what becomes of your pins
-  webhook list           show who is told
-  webhook log            show what was told, and what came of it
-  webhook remove         tell an address nothing any more
+Your content, on any Holdfast server (--api, --key):
+  upload                 Upload files and directories
+  import                 Import a CAR file, and check every block
+  export                 Export pins to a CAR file for import
+  ls, list               List your pins
+  get                    Download a file, or a directory as TAR
+  cat                    Print a file to standard output
+  pin                    Pin content from the network by its CID
+  status                 Show the status of a pin
+  rm                     Remove a pin
+  webhook add            Send pin events to a URL
+  webhook list           List your webhooks
+  webhook log            Show the deliveries of a webhook
+  webhook remove         Remove a webhook
 
 The server:
-  serve                  run it
+  serve                  Run the server
 
-The node as its owner, through the running server or on its data directory:
-  stats                  show how much it holds
-  gc                     delete what no pin needs any more
-  verify                 check every block
-  reconcile              put right what does not fit together
-  backup                 back everything up, while it is in use
-  backup check           read a backup in full, and repair it
-  restore                make a data directory of a backup
-  compact                give the free pages of an old database back to the disk
-  catalogue move         move accounts, keys and records into PostgreSQL
-  data-key replace       make a new data.key where it is lost, and give up what it sealed
-  accounts               show all accounts and what they keep
-  takedown add           have the gateway refuse content
-  takedown remove        let it be served again
-  takedown list          show what is refused, and why
+The node, for its owner, through the running server or on its data directory:
+  stats                  Show accounts, pins, blocks and disk usage
+  gc                     Delete unused blocks
+  verify                 Check every block
+  reconcile              Find and repair inconsistencies
+  backup                 Back up the node while it runs
+  backup check           Read a whole backup, and repair it
+  restore                Create a data directory from a backup
+  compact                Shrink the database file of an old data directory
+  catalogue move         Move accounts, keys and records to PostgreSQL
+  data-key replace       Replace a lost data.key, and drop the secrets that it sealed
+  accounts               List all accounts and their usage
+  takedown add           Block content at the gateway
+  takedown remove        Unblock content
+  takedown list          List blocked content, with reasons
 
-Accounts and keys, on the data directory, beside a running server or without one:
-  account create         make an account with a key of its own
-  account list           show all accounts
-  account set-plan       put an account on another plan
-  account set-password   give an account a password to sign in with
-  account disable-2fa    turn the second factor of an account off
-  account disable        refuse an account for the time being
-  account enable         let it in again
-  account delete         delete an account and its pins
-  account sessions       show where an account is signed in
-  account end-sessions   end its sessions
-  key create             make a key for an account
-  key revoke             take a key away
-  key list               show the keys of an account
+Accounts and keys, on the data directory, with or without a running server:
+  account create         Create an account with an API key
+  account list           List all accounts
+  account set-plan       Change the plan of an account
+  account set-password   Set the password of an account
+  account disable-2fa    Turn off the second factor of an account
+  account disable        Disable an account
+  account enable         Enable a disabled account
+  account delete         Delete an account and its pins
+  account sessions       List the sessions of an account
+  account end-sessions   End all sessions of an account
+  key create             Create an API key
+  key revoke             Revoke an API key
+  key list               List the keys of an account
 
-help [COMMAND] or --help explains each, --version tells which this is. Exit codes: 0 done, 1 failed, 2 used wrongly.`,
+Use help [COMMAND] or --help for details, and --version for the version.
+Exit codes: 0 success, 1 failure, 2 wrong usage.`,
 
   ...CLIENT_HELP,
 
@@ -68,14 +69,14 @@ Runs the server until SIGTERM or SIGINT.
   --host HOST      address to listen on (HOLDFAST_HOST, default 127.0.0.1)
   --port PORT      port to listen on, 0 for any free one (HOLDFAST_PORT, default 4100)
   --gateway-port PORT
-                   port that serves content and nothing else (HOLDFAST_GATEWAY_PORT, default the one behind --port)
-  --no-console     without the page at /console/
-  --check-config   only check flags, variables and configuration, and print what would be used
+                   port that serves only content (HOLDFAST_GATEWAY_PORT, default: the next after --port)
+  --no-console     do not serve the console at /console/
+  --check-config   check flags, variables and configuration, print the result and exit
 ${COMMON}
 
-HOLDFAST_BOOTSTRAP_KEY, 32 printable characters or more, is an API key of the owner.
+HOLDFAST_BOOTSTRAP_KEY, 32 printable characters or more, becomes an API key of the owner.
 HOLDFAST_LOG_LEVEL is one of fatal, error, warn, info (the default), debug, trace, silent.
-HOLDFAST_METRICS says who may read /metrics: loopback (the default), all or nobody.`,
+HOLDFAST_METRICS sets the readers of /metrics: loopback (the default), all or nobody.`,
 
   account: `Usage: holdfast account COMMAND [flags]
 
@@ -85,76 +86,75 @@ Each has its own --help.`,
 
   'account create': `Usage: holdfast account create --email EMAIL --plan PLAN [flags]
 
-Makes an account and prints it as JSON with a key that has every scope, shown only this once.
+Creates an account and prints it as JSON. Its key has every scope and is shown only once.
 
-  --email EMAIL    of the new account
-  --plan PLAN      free, premium, unlimited, or a configured one
-  --name NAME      of its holder
+  --email EMAIL    email of the account
+  --plan PLAN      free, premium, unlimited, or a configured plan
+  --name NAME      display name
 ${COMMON}`,
 
   'account list': `Usage: holdfast account list [flags]
 
-Shows all accounts, oldest first: as a table on a terminal, elsewhere as JSON, one a line, as "holdfast accounts --json"
-does, which tells besides what each of them keeps.
+Lists all accounts, oldest first: a table on a terminal, otherwise one JSON object per line. "holdfast accounts" also
+shows the usage of each account.
 
-  --json           as JSON on a terminal, too
+  --json           print JSON on a terminal as well
 ${COMMON}`,
 
   'account set-plan': `Usage: holdfast account set-plan --account ACCOUNT --plan PLAN [flags]
 
-Puts an account on another plan; a running server follows within a second.
+Changes the plan of an account. A running server applies it within a second.
 
   --account ACCOUNT  email or id (--email is the same)
-  --plan PLAN        free, premium, unlimited, or a configured one
+  --plan PLAN        free, premium, unlimited, or a configured plan
 ${COMMON}`,
 
   'account set-password': `Usage: holdfast account set-password --account ACCOUNT [flags]
 
-Gives an account the password that is the first line of standard input, and ends its sessions. Keys stay as they are.
+Sets the password of an account to the first line of standard input, and ends its sessions. Keys stay valid.
 
   --account ACCOUNT  email or id (--email is the same)
 ${COMMON}`,
 
   'account disable-2fa': `Usage: holdfast account disable-2fa --account ACCOUNT [flags]
 
-Turns the second factor of an account off, for whoever has lost it and the recovery codes.
+Turns off the second factor of an account, for a user without authenticator and recovery codes.
 
   --account ACCOUNT  email or id (--email is the same)
 ${COMMON}`,
 
   'account disable': `Usage: holdfast account disable --account ACCOUNT [flags]
 
-Refuses an account's keys and sessions from now on, and lets nobody sign in; a running server follows within a second.
-Its content stays.
+Refuses the keys, sessions and sign-ins of an account. A running server applies it within a second. Its content stays.
 
   --account ACCOUNT  email or id (--email is the same)
 ${COMMON}`,
 
   'account enable': `Usage: holdfast account enable --account ACCOUNT [flags]
 
-Takes back account disable.
+Enables a disabled account again.
 
   --account ACCOUNT  email or id (--email is the same)
 ${COMMON}`,
 
   'account delete': `Usage: holdfast account delete --account ACCOUNT [flags]
 
-Deletes an account for ever, with its keys, sessions and pins. It can do nothing from now on; a running server follows
-within a second, and has removed its content soon after. Without one the next start does.
+Deletes an account with its keys, sessions and pins. This cannot be undone. A running server refuses the account within
+a second and removes its content soon after. Otherwise the next start removes the content.
 
   --account ACCOUNT  email or id (--email is the same)
 ${COMMON}`,
 
   'account sessions': `Usage: holdfast account sessions --account ACCOUNT [flags]
 
-Prints where an account is signed in as JSON, oldest first.
+Prints the sessions of an account as JSON, oldest first.
 
   --account ACCOUNT  email or id (--email is the same)
 ${COMMON}`,
 
   'account end-sessions': `Usage: holdfast account end-sessions --account ACCOUNT [flags]
 
-Ends all sessions of an account; a running server follows within a second. Keys stay as they are.
+Ends all sessions of an account. A running server applies it within a second. Keys stay valid.
 
   --account ACCOUNT  email or id (--email is the same)
 ${COMMON}`,
@@ -165,39 +165,39 @@ Each has its own --help.`,
 
   'key create': `Usage: holdfast key create --account ACCOUNT [flags]
 
-Makes an API key and prints it as JSON, shown only this once.
+Creates an API key and prints it as JSON. The key is shown only once.
 
   --account ACCOUNT        email or id
-  --scopes A,B             of files:read, files:write, files:delete, cluster:read (default all but files:delete)
+  --scopes A,B             files:read, files:write, files:delete, cluster:read (default: all but files:delete)
   --name NAME              unique in the account (default: a random one)
-  --label LABEL            a note
+  --label LABEL            free text
   --expires-in-days DAYS   0 for never (the default)
-  --ip-allowlist A,B       addresses and networks it may be used from (default: anywhere)
+  --ip-allowlist A,B       addresses and networks that may use it (default: all)
 
-With --max-uses it is an upload token, for a browser or another program to upload with and nothing else:
+With --max-uses the key is an upload token, which can only upload, for a browser or another program:
 
-  --max-uses COUNT         how many uploads it is for, 1 to 10,000
-  --max-bytes BYTES        of one upload (default: what the plan allows)
-  --cluster ID             where they go (default: the cluster of the account)
-  --timelock TIME          when they expire, such as 2030-01-31T12:00:00Z (default: never)
-  --expires-in-seconds N   when the token ends, 604,800 at most (default 3,600)
+  --max-uses COUNT         most uploads, 1 to 10,000
+  --max-bytes BYTES        most bytes of one upload (default: limit of the plan)
+  --cluster ID             cluster of the uploads (default: that of the account)
+  --timelock TIME          expiry of the uploads, such as 2030-01-31T12:00:00Z (default: never)
+  --expires-in-seconds N   lifetime of the token, 604,800 at most (default 3,600)
 
 ${COMMON}`,
 
   'key revoke': `Usage: holdfast key revoke --account ACCOUNT --name NAME [flags]
 
-Takes an API key away; a running server follows within a second.
+Revokes an API key. A running server applies it within a second.
 
   --account ACCOUNT  email or id
-  --name NAME        of the key
+  --name NAME        name of the key
 ${COMMON}`,
 
   'key list': `Usage: holdfast key list --account ACCOUNT [flags]
 
-Prints the API keys of an account as JSON, oldest first, without their secrets.
+Prints the API keys of an account as JSON, oldest first, without secrets.
 
   --account ACCOUNT  email or id
-  --uploads          its upload tokens instead
+  --uploads          list upload tokens instead
 ${COMMON}`,
 } as const
 

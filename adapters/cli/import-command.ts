@@ -11,7 +11,7 @@ import { countOf, printable } from './printed-text.ts'
 import { ProgressBar } from './progress-bar.ts'
 import type { Environment } from './settings.ts'
 
-/** `import`: sends a CAR, and prints what became of each of its roots; of an export, of each of its records. */
+/** Runs `import`: sends a CAR and prints the result of each root, or of each record of an export. */
 export function importCar(args: readonly string[], env: Environment): Promise<boolean> {
   const grammar = {
     values: ['name', 'cluster', 'timelock'],
@@ -23,7 +23,7 @@ export function importCar(args: readonly string[], env: Environment): Promise<bo
     const sections = await readExport(car)
     if (sections !== null) {
       if (flags.name !== undefined || flags.timelock !== undefined || switches.has('allow-partial')) {
-        throw usageError('an export brings names and timelocks of its own: only --cluster can be given')
+        throw usageError('an export has its own names and timelocks: use only --cluster')
       }
       return restore(client, car, sections, { cluster: flags.cluster, json })
     }
@@ -58,10 +58,10 @@ async function restore(
     if (json) printJson(restored)
     else print(`${restored.cid}  ${restored.status}${note}`)
   }
-  if (refused > 0) throw new HoldfastError('UNAVAILABLE', `${countOf(refused, 'record')} could not be brought back`)
+  if (refused > 0) throw new HoldfastError('UNAVAILABLE', `${countOf(refused, 'record')} could not be restored`)
 }
 
-/** @throws HoldfastError `INVALID_PATH` for what is no file, or cannot be looked at. */
+/** @throws HoldfastError `INVALID_PATH` if it is no file or cannot be read. */
 async function findFile(path: string): Promise<LocalFile> {
   const file = resolve(path)
   const entry = await stat(file).catch(cause => {

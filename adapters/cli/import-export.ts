@@ -6,16 +6,16 @@ import { describeError } from './failure.ts'
 import type { LocalFile } from './local-files.ts'
 import { printable } from './printed-text.ts'
 
-/** A record of an export and where in the file its content lies, in bytes; null if it brings none. */
+/** A record of an export and the byte range of its content in the file; null if an earlier record has it. */
 export interface ExportSection {
   record: ExportedRecord
   content: { start: number; end: number } | null
 }
 
 /**
- * What is in an export, or null for any other CAR. Reads the file once, and holds one block at a time.
+ * Reads the records of an export, or returns null for any other CAR. Reads the file once, one block at a time.
  *
- * @throws HoldfastError `VALIDATION` for an export that is cut short, and for what is no CAR
+ * @throws HoldfastError `VALIDATION` for an incomplete export, and for a file that is no CAR
  */
 export async function readExport({ file }: LocalFile): Promise<ExportSection[] | null> {
   const source = createReadStream(file)
@@ -42,21 +42,21 @@ export async function readExport({ file }: LocalFile): Promise<ExportSection[] |
   } finally {
     source.destroy()
   }
-  throw new HoldfastError('VALIDATION', `${printable(file)} is an export that was cut short`)
+  throw new HoldfastError('VALIDATION', `${printable(file)} is an incomplete export`)
 }
 
-/** What became of a record of an export. */
+/** Result of a restored record. */
 export interface RestoredRecord {
   cid: string
-  /** The server's, or `expired` for what has ended since, or `refused`. */
+  /** Status from the server, `expired` if the record has expired since, or `refused`. */
   status: PinState | 'expired' | 'refused'
   reason: string | null
 }
 
 /**
- * Makes the records of an export anew, one after the other; one that is refused does not keep the others away.
+ * Restores the records of an export one by one; a refusal does not stop the others.
  *
- * @param cluster where all of them go; undefined for where they were
+ * @param cluster cluster for all of them; by default each keeps its own
  */
 export async function* restoreExport(
   client: HoldfastClient,
@@ -87,7 +87,7 @@ export async function* restoreExport(
               originalName,
               customName,
             })
-          : // It was not whole when it was exported.
+          : // It was incomplete when it was exported.
             await client.pins.add(cid, { ...target, originalName, name: customName, background: true })
       yield { cid, status: answer.status, reason: null }
     } catch (error) {
@@ -97,7 +97,7 @@ export async function* restoreExport(
   }
 }
 
-/** The content of one record as a CAR of its own; one without blocks for what came with an earlier record. */
+/** Returns the content of one record as a CAR of its own, without blocks if an earlier record had them. */
 function sectionSource(
   { file }: LocalFile,
   { cid }: ExportedRecord,

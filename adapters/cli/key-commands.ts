@@ -11,7 +11,6 @@ const KEY_FLAGS = [
   ...(['data-dir', 'config'] as const),
 ]
 
-/** `key create`. */
 export async function createKey(args: readonly string[], env: Environment): Promise<boolean> {
   const flags = readFlags(args, KEY_FLAGS)
   if (flags === null) return false
@@ -37,7 +36,6 @@ export async function createKey(args: readonly string[], env: Environment): Prom
   })
 }
 
-/** `key list`. */
 export async function listKeys(args: readonly string[], env: Environment): Promise<boolean> {
   const given = readArguments(args, { values: ['account', 'data-dir', 'config'], switches: ['uploads'] })
   if (given === null) return false
@@ -64,7 +62,6 @@ export async function listKeys(args: readonly string[], env: Environment): Promi
   })
 }
 
-/** `key revoke`. */
 export async function revokeKey(args: readonly string[], env: Environment): Promise<boolean> {
   const flags = readFlags(args, ['account', 'name', 'data-dir', 'config'])
   if (flags === null) return false
@@ -77,7 +74,7 @@ export async function revokeKey(args: readonly string[], env: Environment): Prom
   })
 }
 
-/** What an upload token fixes; nothing for other keys. */
+/** Returns the limits of an upload token; nothing for other keys. */
 function grantOf({ upload }: Pick<ApiKey, 'upload'>): { upload?: object } {
   return upload === null ? {} : { upload: { ...upload, timelock: isoTime(upload.timelock) } }
 }

@@ -2,7 +2,7 @@ import type { AddressInfo, Server } from 'node:net'
 import { HoldfastError } from '../../src/domain/errors.ts'
 
 /**
- * Has a server listen. Returns the port that it has.
+ * Makes a server listen, and returns its port.
  *
  * @param port 0 for any free one
  * @throws HoldfastError `UNAVAILABLE`
@@ -17,17 +17,17 @@ export async function listen(server: Server, host: string, port: number): Promis
   return (server.address() as AddressInfo).port
 }
 
-/** Where this machine reaches what listens there. */
+/** Returns the URL of a listening server for this machine. */
 export function localUrl(host: string, port: number): string {
   return `http://${urlHost(reachable(host))}:${port}`
 }
 
-/** A host as it stands in a URL. */
+/** Formats a host for a URL. */
 export function urlHost(host: string): string {
   return host.includes(':') ? `[${host}]` : host
 }
 
-/** The addresses that mean every interface are none to connect to. */
+/** Replaces the addresses for every interface, which clients cannot connect to. */
 function reachable(host: string): string {
   if (host === '0.0.0.0') return '127.0.0.1'
   return host === '::' ? '::1' : host

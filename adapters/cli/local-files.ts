@@ -8,23 +8,23 @@ import { printable } from './printed-text.ts'
 const READ_BYTES = 256 * 1024
 
 export interface LocalFile {
-  /** Where it is. */
+  /** Path on this machine. */
   file: string
-  /** What it is called in an upload: its path below the directory, `/` between names. */
+  /** Path in the upload, with `/` between names. */
   path: string
   /** Bytes. */
   size: number
 }
 
-/** What a form of files cannot carry. */
+/** A file that multipart forms cannot carry. */
 export interface LeftOut {
   path: string
   what: 'a symbolic link' | 'an empty directory' | 'a device, pipe or socket'
 }
 
-/** A path as it is to be uploaded. */
+/** Files to upload from one path. */
 export interface LocalContent {
-  /** Of the last name of the path. */
+  /** Last name of the path. */
   name: string
   isDirectory: boolean
   files: LocalFile[]
@@ -32,10 +32,10 @@ export interface LocalContent {
 }
 
 /**
- * Looks at a file, or at all that is below a directory, hidden files included, in the order of the names. A link that
- * is named itself is followed, those below a directory are left out.
+ * Finds a file, or all files below a directory in the order of their names, hidden ones included. Follows a link that
+ * is named itself, and skips links below a directory.
  *
- * @throws HoldfastError `INVALID_PATH` for what is neither file nor directory, cannot be read, or holds no file.
+ * @throws HoldfastError `INVALID_PATH` if the path is neither file nor directory, cannot be read, or has no file.
  */
 export async function readLocalContent(path: string): Promise<LocalContent> {
   const file = resolve(path)
@@ -73,7 +73,7 @@ async function readBelow(directory: string, prefix: string, content: LocalConten
   }
 }
 
-/** The bytes of a file from `start` on, exactly as many as it had when it was looked at. */
+/** Reads a file from `start`, and fails if its size has changed. */
 export function fileSource({ file, size }: LocalFile, start = 0): SizedSource {
   async function* stream(): AsyncGenerator<Uint8Array, void> {
     let read = 0
@@ -92,9 +92,9 @@ export function fileSource({ file, size }: LocalFile, start = 0): SizedSource {
   return { size, stream }
 }
 
-/** The error for a file that the system does not let us have. */
+/** Makes the error for a file that cannot be read. */
 export function unreadable(path: string, cause: unknown): HoldfastError {
   const { code, message = String(cause) } = cause as Partial<NodeJS.ErrnoException>
-  const reason = code === 'ENOENT' ? 'it is not there' : code === 'EACCES' ? 'permission denied' : message
+  const reason = code === 'ENOENT' ? 'no such file or directory' : code === 'EACCES' ? 'permission denied' : message
   return new HoldfastError('INVALID_PATH', `cannot read ${printable(path)}: ${reason}`, { cause })
 }

@@ -1,48 +1,47 @@
 import { write, writeSync } from 'node:fs'
 import { pino } from 'pino'
 
-/** What of `node:fs` writes the lines. */
+/** The functions of `node:fs` that write lines. */
 export interface LogFiles {
   write: typeof write
   writeSync: (fd: number, bytes: Uint8Array) => number
 }
 
-/** For how long a line may wait for others, in milliseconds. */
+/** Longest delay of a line, in milliseconds. */
 const GATHER_MS = 20
-/** Characters of lines that are worth a write of their own. */
+/** Characters that fill a write. */
 const BATCH = 64 * 1024
-/** Characters that wait at most for whoever takes the log; what comes beyond them is not written. */
+/** Most characters that wait for a slow reader of the log; lines beyond them are dropped. */
 const MOST_WAITING = 16 * 1024 ** 2
-/** How long a pipe that is full is left alone, and how often at most before the process ends. */
+/** Pause before a full pipe is tried again, and the most attempts before the process ends. */
 const FULL_PIPE_MS = 10
 const LAST_TRIES = 100
 const NOTHING = Buffer.alloc(0)
-/** The lowest level that waits for nobody: pino's `warn`. */
+/** Lowest level that is written at once: pino's `warn`. */
 const URGENT = 40
 
 /**
- * Where pino writes its lines: those of requests are gathered and written together, off the event loop, so that a busy
- * server makes one write for many. Warnings and errors go out at once, with what came before them. What is gathered
- * when the process exits is written then; an end that runs no code, by `kill -9` or in native code, loses at most the
- * last {@link GATHER_MS} milliseconds of lines that are no warning.
+ * Destination of pino's lines. Lines of requests are joined and written off the event loop, so that a busy server makes
+ * one write for many. Warnings and errors go out at once, after earlier lines. An exit writes the rest. An abrupt end,
+ * such as `kill -9`, loses at most the last {@link GATHER_MS} milliseconds of lines below `warn`.
  */
 export class LogLines {
-  /** Has pino set `lastLevel` before each line. */
+  /** Makes pino set `lastLevel` before each line. */
   readonly [pino.symbols.needsMetadataGsym] = true
   lastLevel = 0
   readonly #fd: number
   readonly #files: LogFiles
-  /** The rest of a batch that the pipe had no room for. */
+  /** Rest of a batch that did not fit into the pipe. */
   #rest: Buffer = NOTHING
   #waiting: string[] = []
-  /** Characters of the lines that wait. */
+  /** Characters of the waiting lines. */
   #length = 0
   #timer: NodeJS.Timeout | null = null
   #writing = false
-  /** Nobody reads any more. */
+  /** True once the reader is gone. */
   #broken = false
 
-  /** @param fd what is written to; it stays the caller's */
+  /** @param fd file descriptor to write to, which the caller closes */
   constructor(fd: number, files: LogFiles = { write, writeSync }) {
     this.#fd = fd
     this.#files = files
@@ -56,7 +55,7 @@ export class LogLines {
     else this.#flushIn(GATHER_MS)
   }
 
-  /** Writes what waits before it returns, for a process that ends; what is being written already may come after it. */
+  /** Writes the waiting lines synchronously, for a process that ends; a write in progress may end after it. */
   flushSync(): void {
     let bytes = this.#take()
     for (let tries = 0; bytes.length > 0 && tries < LAST_TRIES; ) {
@@ -99,7 +98,7 @@ export class LogLines {
         this.#rest = bytes
         this.#flushIn(FULL_PIPE_MS)
       } else {
-        // What could not be written otherwise, as on a full disk, is left out, and the next is tried.
+        // Drops a line that cannot be written, as on a full disk, and tries the next.
         this.#broken = error?.code === 'EPIPE'
         if (this.#broken) this.#take()
         else this.#flush()

@@ -1,8 +1,8 @@
 #!/usr/bin/env -S node --max-semi-space-size=4
-// The command line. Before anything else is loaded: the natively built stores crash an older Node without a word,
-// and the size of the thread pool is read when it is first used. A small young generation is collected often and
-// cheaply, and with it the buffers that a body arrives in; otherwise their megabytes set off collections of the whole
-// heap, which took half of the processor time of a large upload.
+// The command line. Two checks precede all other imports: native modules crash an older Node, and the size of the
+// thread pool is read at its first use. A small young generation is collected often and cheaply, together with the
+// buffers of bodies. Otherwise their megabytes cause collections of the whole heap, which took half of the processor
+// time of a large upload.
 import { keepCompiled } from './compile-cache.ts'
 
 const OLDEST_NODE = [22, 19] as const

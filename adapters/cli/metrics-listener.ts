@@ -1,13 +1,13 @@
 import { HoldfastError } from '../../src/domain/errors.ts'
 import { createMetricsServer, type MeasuredEngine, type PrometheusMetrics } from '../node-http/index.ts'
 
-/** Where the metrics have a listener of their own. */
+/** Address of a listener for metrics alone. */
 export interface MetricsAddress {
   host: string
   port: number
 }
 
-/** Serves nothing but `/metrics` there, or nothing at all without an address. Returns what ends it. */
+/** Serves `/metrics` on an address of its own, if there is one. Returns a function that stops it. */
 export async function listenForMetrics(
   engine: MeasuredEngine,
   metrics: PrometheusMetrics,

@@ -1,4 +1,4 @@
-/** Of the names, the one that was likely meant: at most two letters off, and fewer than half of them. */
+/** Returns the name that was probably meant: at most two letters off, and fewer than half of them. */
 export function nearestName(typed: string, names: readonly string[]): string | undefined {
   const most = Math.min(2, Math.floor((typed.length - 1) / 2))
   const ranked = names
@@ -8,7 +8,7 @@ export function nearestName(typed: string, names: readonly string[]): string | u
   return ranked[0]?.name
 }
 
-/** Letters to add, leave out, change or swap with their neighbour. */
+/** Counts the letters to insert, delete, replace or swap with a neighbour. */
 function distance(from: string, to: string): number {
   let before: number[] = []
   let above = Array.from({ length: to.length + 1 }, (_, column) => column)

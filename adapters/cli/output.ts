@@ -1,11 +1,11 @@
 const USUAL_COLUMNS = 80
 
-/** A line, or several, on standard output. */
+/** Prints one or more lines to standard output. */
 export function print(text: string): void {
   process.stdout.write(`${text}\n`)
 }
 
-/** Of the terminal that standard output is; null for what is none. */
+/** Returns the width of the terminal; null if standard output is none. */
 export function terminalColumns(): number | null {
   return process.stdout.isTTY === true ? (process.stdout.columns ?? USUAL_COLUMNS) : null
 }
@@ -14,7 +14,7 @@ export function printJson(value: unknown): void {
   print(JSON.stringify(value))
 }
 
-/** Ends the program when nobody reads standard output any more, as behind `| head`. */
+/** Ends the program when standard output is closed, as behind `| head`. */
 export function endWithReader(): void {
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code === 'EPIPE') process.exit(0)
@@ -22,7 +22,7 @@ export function endWithReader(): void {
   })
 }
 
-/** Times as the API prints them. */
+/** Formats an instant as the API does. */
 export function isoTime(instant: number | null): string | null {
   return instant === null ? null : new Date(instant).toISOString()
 }

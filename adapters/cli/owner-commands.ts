@@ -9,7 +9,6 @@ import { countOf, formatBytes, formatTable, printable } from './printed-text.ts'
 import { ProgressBar } from './progress-bar.ts'
 import type { Environment } from './settings.ts'
 
-/** `stats`. */
 export function stats(args: readonly string[], env: Environment): Promise<boolean> {
   return withOwnerNode(args, env, { values: [] }, async ({ node, json }) => {
     const answer = await node.stats()
@@ -18,7 +17,6 @@ export function stats(args: readonly string[], env: Environment): Promise<boolea
   })
 }
 
-/** `gc`. */
 export function collect(args: readonly string[], env: Environment): Promise<boolean> {
   return withOwnerNode(args, env, { values: ['grace'] }, async ({ node, flags, json }) => {
     const freed = await node.collect(readSeconds(flags.grace))
@@ -27,7 +25,6 @@ export function collect(args: readonly string[], env: Environment): Promise<bool
   })
 }
 
-/** `verify`. */
 export function verify(args: readonly string[], env: Environment): Promise<boolean> {
   return withOwnerNode(args, env, { values: [] }, async ({ node, json }) => {
     const { bytes } = objectIn(objectIn(await node.stats(), 'blocks'), 'durable')
@@ -49,7 +46,6 @@ export function verify(args: readonly string[], env: Environment): Promise<boole
   })
 }
 
-/** `accounts`. */
 export function accounts(args: readonly string[], env: Environment): Promise<boolean> {
   return withOwnerNode(args, env, { values: [] }, async ({ node, json }) => {
     let isFirst = true

@@ -9,7 +9,7 @@ import { patientFetch } from './patient-fetch.ts'
 import { serverAdapters } from './server-adapters.ts'
 import { type Environment, readDirectorySettings } from './settings.ts'
 
-/** Where a backup goes, and how it is made. */
+/** Destination and options of a backup. */
 export interface BackupTarget {
   directory: string
   keys: string | undefined
@@ -17,13 +17,13 @@ export interface BackupTarget {
   bytesPerSecond: number | undefined
 }
 
-/** What the owner of a node may have done and see, wherever the node is. Answers have the shapes of `/admin/v1`. */
+/** Administration of a local or remote node. Answers have the shapes of `/admin/v1`. */
 export interface OwnerNode {
   stats(): Promise<JsonObject>
   collect(graceSeconds: number | undefined): Promise<JsonObject>
-  /** `onProgress` is told the bytes read so far. */
+  /** `onProgress` receives the bytes read so far. */
   verify(onProgress: (bytes: number) => void): Promise<JsonObject>
-  /** `keys` only for a data directory; `onProgress` as with verify. */
+  /** `keys` is for a data directory only; `onProgress` as with verify. */
   backup(target: BackupTarget, onProgress: (bytes: number) => void): Promise<JsonObject>
   reconcile(options: { dryRun: boolean; force: boolean }): Promise<JsonObject>
   accounts(): AsyncIterable<readonly JsonObject[]>
@@ -38,7 +38,10 @@ export interface OwnerWork<Name extends string, Switch extends string>
   json: boolean
 }
 
-/** Reads the arguments of an owner's command and does its work on the node they mean. False if help was wanted. */
+/**
+ * Reads the arguments of an owner's command, and runs its work on the node that they name. Returns false if it printed
+ * help.
+ */
 export async function withOwnerNode<Name extends string = never, Switch extends string = never>(
   args: readonly string[],
   env: Environment,
@@ -53,15 +56,15 @@ export async function withOwnerNode<Name extends string = never, Switch extends 
   if (given === null) return false
   endWithReader()
   const json = (given.switches as ReadonlySet<string>).has('json')
-  // Widened, because what is known of a generic name's flags is not found by name.
+  // Widened, because the compiler cannot look up the flags of a generic name.
   const flags: Arguments<ApiFlag | CommonFlag, never, never>['flags'] = given.flags
   if (flags['data-dir'] === undefined) {
-    if (flags.config !== undefined) throw usageError('--config goes with --data-dir')
+    if (flags.config !== undefined) throw usageError('--config requires --data-dir')
     const client = connect(ownerBase(readApiSettings(flags, env)), { fetch: await patientFetch() })
     await work({ ...given, node: remoteNode(client), json })
     return true
   }
-  if (flags.api !== undefined || flags.key !== undefined) throw usageError('--data-dir goes without --api and --key')
+  if (flags.api !== undefined || flags.key !== undefined) throw usageError('--data-dir excludes --api and --key')
   const engine = await openDirectory(flags, env)
   try {
     await work({ ...given, node: localNode(engine), json })
@@ -71,15 +74,15 @@ export async function withOwnerNode<Name extends string = never, Switch extends 
   }
 }
 
-/** A server, asked over HTTP. */
+/** A running server, by HTTP. */
 function remoteNode(client: HoldfastClient): OwnerNode {
   return {
     stats: () => client.request('GET', '/stats'),
-    // Nothing is heard until everything is freed.
+    // The answer arrives only at the end, however long the collection takes.
     collect: graceSeconds => client.request('POST', '/gc', { json: { graceSeconds }, idleMs: 0 }),
     verify: onProgress => followed(client, '/verify', undefined, onProgress),
     backup: ({ keys, ...target }, onProgress) => {
-      if (keys !== undefined) throw usageError('--keys goes with --data-dir: a server puts the keys into the backup')
+      if (keys !== undefined) throw usageError('--keys requires --data-dir: a server writes the keys into the backup')
       return followed(client, '/backup', target, onProgress)
     },
     reconcile: options => followed(client, '/reconcile', options, () => undefined),
@@ -108,7 +111,7 @@ function remoteNode(client: HoldfastClient): OwnerNode {
   }
 }
 
-/** Long work of a server, which tells how far it is. */
+/** Runs long work on a server and follows its progress. */
 async function followed(
   client: HoldfastClient,
   path: string,
@@ -125,7 +128,7 @@ async function followed(
   throw new HoldfastError('UNAVAILABLE', 'the answer broke off before its end')
 }
 
-/** An engine of our own on the directory. */
+/** A local engine on the data directory. */
 function localNode(engine: Engine): OwnerNode {
   return {
     stats: async () => ({ ...(await engine.stats()) }),
@@ -159,15 +162,15 @@ function localNode(engine: Engine): OwnerNode {
   }
 }
 
-/** @throws HoldfastError `NOT_FOUND` where there is no data directory; `DATA_DIR_IN_USE`, saying what to do then. */
+/** @throws HoldfastError `NOT_FOUND` without a data directory; `DATA_DIR_IN_USE` with advice. */
 async function openDirectory(flags: Arguments<CommonFlag, never, never>['flags'], env: Environment): Promise<Engine> {
   const { dataDir, config } = readDirectorySettings(flags, env)
   const network = { ...config.network, enabled: false }
   return createEngine({ ...config, network, dataDir, environment: process.env, ...serverAdapters }).catch(
     (error: unknown) => {
       if (!isHoldfastError(error, 'DATA_DIR_IN_USE')) throw error
-      const advice = "leave --data-dir out and give the owner's key in HOLDFAST_API_KEY (and --api, unless it is here)"
-      throw new HoldfastError('DATA_DIR_IN_USE', `${error.message}: to ask that one, ${advice}`, { cause: error })
+      const advice = 'omit --data-dir and set HOLDFAST_API_KEY to a key of the owner (for another machine also --api)'
+      throw new HoldfastError('DATA_DIR_IN_USE', `${error.message}: to use that server, ${advice}`, { cause: error })
     },
   )
 }

@@ -1,10 +1,7 @@
 import { createInterface } from 'node:readline/promises'
 import { Writable } from 'node:stream'
 
-/**
- * A password from standard input: its first line, without the line break. At a terminal it is asked for, and is not
- * shown while it is typed.
- */
+/** Reads a password, the first line of standard input. On a terminal it prompts, and hides the input. */
 export async function readPassword(): Promise<string> {
   const terminal = process.stdin.isTTY === true
   if (terminal) process.stderr.write('New password: ')

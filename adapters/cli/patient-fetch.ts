@@ -1,4 +1,4 @@
-/** A fetch that waits for an answer as long as it is told to: Node's own gives up after five minutes. */
+/** A fetch without time limit for an answer: Node's own gives up after five minutes. */
 export async function patientFetch(): Promise<typeof fetch> {
   const undici = await import('undici')
   const dispatcher = new undici.Agent({ headersTimeout: 0, bodyTimeout: 0 })

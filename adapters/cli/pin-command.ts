@@ -4,7 +4,6 @@ import { print, printJson } from './output.ts'
 import { ProgressBar } from './progress-bar.ts'
 import type { Environment } from './settings.ts'
 
-/** `pin`. */
 export function pin(args: readonly string[], env: Environment): Promise<boolean> {
   const grammar = {
     values: ['name', 'cluster', 'timelock'],
@@ -22,7 +21,7 @@ export function pin(args: readonly string[], env: Environment): Promise<boolean>
   })
 }
 
-/** What is here is shown as it grows; how much it will be, nobody knows. */
+/** Shows the bytes so far; the total is unknown. */
 async function untilPinned(client: HoldfastClient, pin: Pin): Promise<Pin | Status> {
   const bar = new ProgressBar(`fetching ${pin.cid}`, null)
   const onProgress = (status: Pin | Status): void => bar.update('bytes' in status ? status.bytes : 0)

@@ -1,12 +1,12 @@
 const UNITS = ['kB', 'MB', 'GB', 'TB', 'PB']
 
-/** `12 B`, `3.4 MB`; a kB is 1,000 bytes. */
+/** Formats bytes as `12 B` or `3.4 MB`; a kB is 1,000 bytes. */
 export function formatBytes(bytes: number): string {
   if (bytes < 1_000) return `${bytes} B`
   let value = bytes
   let unit = 'B'
   for (const next of UNITS) {
-    // What would be rounded to four digits is one of the next unit.
+    // A value that would round to four digits takes the next unit.
     if (value < 999.95) break
     value /= 1_000
     unit = next
@@ -14,17 +14,17 @@ export function formatBytes(bytes: number): string {
   return `${value.toFixed(1)} ${unit}`
 }
 
-/** `1 block`, `2 blocks`. */
+/** Formats `1 block`, `2 blocks`. */
 export function countOf(count: number, thing: string): string {
   return `${count} ${thing}${count === 1 ? '' : 's'}`
 }
 
-/** Without what would steer a terminal instead of being shown by it. */
+/** Removes characters that control a terminal. */
 export function printable(text: string): string {
   return text.replace(/[\p{Cc}\p{Bidi_Control}\p{Zl}\p{Zp}]/gu, '\uFFFD')
 }
 
-/** Rows in columns, two spaces between them; the last one is as long as it is. */
+/** Formats rows in columns, two spaces apart; the last column is not padded. */
 export function formatTable(rows: readonly (readonly string[])[], alignRight: ReadonlySet<number> = new Set()): string {
   const shown = rows.map(row => row.map(printable))
   const widths: number[] = []

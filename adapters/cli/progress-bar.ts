@@ -1,6 +1,6 @@
 import { formatBytes } from './printed-text.ts'
 
-/** A terminal, or what stands for one. */
+/** A terminal, or a stand-in. */
 export interface ProgressTarget {
   isTTY?: boolean
   columns?: number
@@ -8,11 +8,11 @@ export interface ProgressTarget {
 }
 
 export interface ProgressBarOptions {
-  /** Default standard error. */
+  /** Default: standard error. */
   target?: ProgressTarget
-  /** Milliseconds since some instant. */
+  /** Clock in milliseconds. */
   now?: () => number
-  /** How an amount is written. Default as bytes. */
+  /** Formats an amount; by default as bytes. */
   format?: (amount: number) => string
 }
 
@@ -20,10 +20,7 @@ const REDRAW_MS = 100
 const CELLS = 24
 const CLEAR_LINE = '\r\x1b[K'
 
-/**
- * How far some long work is, as one line that is drawn over and over. Draws nothing where nobody looks: the target has
- * to be a terminal.
- */
+/** Progress of long work, as one line that is redrawn. Draws only on a terminal. */
 export class ProgressBar {
   readonly #label: string
   readonly #total: number | null
@@ -33,7 +30,7 @@ export class ProgressBar {
   readonly #format: (amount: number) => string
   #drawnAt = Number.NEGATIVE_INFINITY
 
-  /** @param total bytes of all the work; null if nobody knows */
+  /** @param total bytes of all the work; null if unknown */
   constructor(label: string, total: number | null, options: ProgressBarOptions = {}) {
     this.#label = label
     this.#total = total
@@ -52,7 +49,7 @@ export class ProgressBar {
     this.#target.write(`${CLEAR_LINE}${line.slice(0, (this.#target.columns ?? 80) - 1)}`)
   }
 
-  /** Takes the line away, for what is printed next. */
+  /** Clears the line for further output. */
   end(): void {
     if (this.#drawnAt > Number.NEGATIVE_INFINITY) this.#target.write(CLEAR_LINE)
   }

@@ -33,7 +33,7 @@ import { type Environment, readServerSettings, type ServerSettings } from './set
 import { untilSignalled } from './signals.ts'
 import { type Addresses, firstStartLines, type OwnerKey, startLines } from './start-message.ts'
 
-/** How long requests in flight may take to end once the server is told to stop. */
+/** Longest time for requests in flight after a stop signal. */
 const DRAIN_MS = 10_000
 const BOOTSTRAP_VARIABLE = 'HOLDFAST_BOOTSTRAP_KEY'
 const GATEWAY_WITHOUT_PORT = 'the gateway has no port of its own: content is served on that of the API, pages sandboxed'
@@ -41,10 +41,10 @@ const GATEWAY_WITHOUT_PORT = 'the gateway has no port of its own: content is ser
 /** A server at rest, with four threads of the gateway, has up to 80 open. */
 const FEWEST_DESCRIPTORS = 96
 
-/** What the server writes is for the user who runs it alone. */
+/** Only the server's user may read its files. */
 const UMASK = 0o077
 
-/** `serve`: runs until a signal, and then until everything is closed. */
+/** Runs `serve`: until a signal, and then until everything is closed. */
 export async function serve(args: readonly string[], env: Environment): Promise<boolean> {
   const given = readArguments(args, {
     values: ['host', 'port', 'gateway-port', 'data-dir', 'config'],
@@ -76,19 +76,19 @@ export async function serve(args: readonly string[], env: Environment): Promise<
     environment: env,
     ...serverAdapters,
   })
-  // Half of the process's descriptors stay for everything else; the API and the gateway share the other half.
+  // Half of the process's descriptors are reserved for everything else; the API and the gateway share the other half.
   const maxConnections = connectionsOfEach(2)
   const pages = config.console === true ? { console: createConsole(engine, { ...publicUrlOf(config), logger }) } : {}
   const server = createServer(engine, { metrics, maxConnections, ...settings.metricsReaders, ...pages })
   let readers: Readers | null = null
   try {
-    // Before anyone can ask: a key that is refused must not leave a server behind that looks well.
+    // Before it listens: a refused key must not leave a server that looks healthy.
     const bootstrapped = await bootstrap(engine, settings.bootstrapKey)
-    // The gateway first: a start without a port that was asked for must not look well.
+    // The gateway first: without a required port the start must fail.
     const gateway = await openGateway(engine, settings, metrics, logger)
     readers = gateway.readers
     const addresses = await listenAt(server, engine, settings, readers)
-    // Only now: where the API's port is taken, too, that is the one thing to tell.
+    // Only now: if the API's port is taken as well, that is the only error to report.
     if (gateway.lacking !== null) logger.warn(gateway.lacking, GATEWAY_WITHOUT_PORT)
     const endWatch = watchLoop(logger, metrics)
     const endMetrics = await listenForMetrics(engine, metrics, settings.metricsAddress)
@@ -97,13 +97,13 @@ export async function serve(args: readonly string[], env: Environment): Promise<
     writeCompiled()
     logger.info({ signal: await stopped }, 'stopping')
     await engine.announceStop()
-    // Whoever balances requests has to see it first; another signal ends it at once.
+    // Gives load balancers time to notice; another signal ends it at once.
     await sleep(settings.drainSeconds * 1_000)
     await Promise.all([drain(server, DRAIN_MS), readers?.stop(DRAIN_MS)])
     endMetrics()
     await endWatch()
   } finally {
-    // A start that has failed drains nothing.
+    // A failed start has nothing to drain.
     server.close().closeAllConnections()
     await readers?.stop(0)
     await engine.stop()
@@ -112,7 +112,7 @@ export async function serve(args: readonly string[], env: Environment): Promise<
   return true
 }
 
-/** @throws HoldfastError `CONFIG_INVALID` if the process may have too few files and sockets open to serve anybody */
+/** @throws HoldfastError `CONFIG_INVALID` if the limit of open files is too low to serve */
 function checkDescriptors(): void {
   const limit = descriptorLimit()
   if (limit >= FEWEST_DESCRIPTORS) return
@@ -123,12 +123,12 @@ function checkDescriptors(): void {
   )
 }
 
-/** A server takes part in the network unless it is told not to; an embedded engine only if it is told to. */
+/** The network is on by default in a server, but off in an embedded engine. */
 function networkOf({ network }: EngineConfig): NonNullable<EngineConfig['network']> {
   return { enabled: true, ...network }
 }
 
-/** A server has the console unless it is told not to. */
+/** The console is on by default in a server. */
 function withConsole(settings: ServerSettings, isUnwanted: boolean): ServerSettings {
   const { config } = settings
   return { ...settings, config: { ...config, console: !isUnwanted && config.console !== false } }
@@ -138,12 +138,12 @@ function publicUrlOf({ publicUrl }: EngineConfig): { publicUrl?: string } {
   return publicUrl === undefined ? {} : { publicUrl }
 }
 
-/** By plain HTTP the console is there on this machine alone. */
+/** By plain HTTP the console works on this machine only. */
 function browsable(publicUrl: string | undefined, local: string): string {
   return publicUrl?.startsWith('https:') ? publicUrl.replace(/\/$/, '') : local
 }
 
-/** What a start would use, its defaults filled in and its secrets left out. */
+/** Returns the effective settings of a start, without secrets. */
 async function usedSettings({ config, bootstrapKey, metricsReaders, ...settings }: ServerSettings): Promise<object> {
   const { isGatewayPortGiven: _, ...shown } = settings
   const { metricsToken, metricsFor } = metricsReaders
@@ -169,7 +169,9 @@ async function bootstrap(engine: Engine, secret: string | undefined): Promise<Ow
   return created ? { variable: BOOTSTRAP_VARIABLE } : null
 }
 
-/** Makes the owner and a key at the very first start, once the server listens: a key that is made is also shown. */
+/**
+ * Creates the owner and a key at the very first start. The server listens already, so the new key is certainly shown.
+ */
 async function firstKey(engine: Engine, { bootstrapKey }: ServerSettings): Promise<OwnerKey | null> {
   if (bootstrapKey !== undefined) return null
   const { account, created } = await engine.accounts.ensureOwner()
@@ -200,7 +202,7 @@ async function listenAt(
   }
 }
 
-/** Without readers where the port that the gateway would have by default is not to be had: `lacking` says why. */
+/** Opens the readers, or none if the default port of the gateway is taken: `lacking` says why. */
 async function openGateway(
   engine: Engine,
   { host, gatewayPort, isGatewayPortGiven, gatewayThreads }: ServerSettings,

@@ -9,32 +9,32 @@ import type { MetricsAddress } from './metrics-listener.ts'
 
 export type { Environment } from '../../src/index.ts'
 
-/** What every command needs to know. */
+/** Settings of every command. */
 export interface Settings {
-  /** Absolute. */
+  /** Absolute path. */
   dataDir: string
   config: EngineConfig
 }
 
 export interface ServerSettings extends Settings {
   host: string
-  /** 0 for any free one. */
+  /** 0 for any free port. */
   port: number
-  /** Of the gateway; 0 for any free one. Null where the default would be none, behind the last port there is. */
+  /** Port of the gateway; 0 for any free one. Null if the default would be beyond the last port. */
   gatewayPort: number | null
-  /** Whether the gateway's port was asked for, so that it has to be that one. */
+  /** True if the gateway's port was set, and so is required. */
   isGatewayPortGiven: boolean
-  /** Threads that serve it, 0 for none; undefined for as many as there are cores, four at most. */
+  /** Threads of the gateway, 0 for none; undefined for one per core, four at most. */
   gatewayThreads: number | undefined
-  /** How long it goes on, once it is told to end, while `/ready` says so; in seconds. */
+  /** Seconds to keep serving after a stop signal, while `/ready` reports it. */
   drainSeconds: number
   logLevel: string
   bootstrapKey: string | undefined
-  /** Who may read `/metrics`. */
+  /** Readers of `/metrics`. */
   metricsReaders: MetricsReaders
-  /** Where else they are to be read. */
+  /** Address of a listener for metrics alone. */
   metricsAddress: MetricsAddress | undefined
-  /** Of libuv's pool, as the environment sets it. */
+  /** Size of libuv's pool in the environment. */
   threadPoolSize: number | undefined
 }
 
@@ -46,7 +46,7 @@ const MOST_DRAIN_SECONDS = 300
 const DEFAULT_LOG_LEVEL = 'info'
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']
 
-/** Flags win over the environment. @throws HoldfastError `CONFIG_INVALID`. */
+/** Reads the settings; flags override the environment. @throws HoldfastError `CONFIG_INVALID`. */
 function readSettings(flags: Flags<CommonFlag>, env: Environment): Settings {
   const file = flags.config ?? given(env.HOLDFAST_CONFIG)
   return {
@@ -56,9 +56,9 @@ function readSettings(flags: Flags<CommonFlag>, env: Environment): Settings {
 }
 
 /**
- * Of a data directory that is there: a name that is mistyped must not make one.
+ * Reads the settings for an existing data directory: a typo must not create one.
  *
- * @throws HoldfastError `CONFIG_INVALID`; `NOT_FOUND` where there is none.
+ * @throws HoldfastError `CONFIG_INVALID`; `NOT_FOUND` if it does not exist.
  */
 export function readDirectorySettings(flags: Flags<CommonFlag>, env: Environment): Settings {
   const settings = readSettings(flags, env)
@@ -117,7 +117,7 @@ function readDrainSeconds(text: string | undefined): number {
   throw usageError(`HOLDFAST_DRAIN_SECONDS must be a number from 0 to ${MOST_DRAIN_SECONDS}`)
 }
 
-/** The one behind the API's. */
+/** Returns the port after the API's. */
 function gatewayPortFor(port: number): number | null {
   if (port === 0) return 0
   return port === LAST_PORT ? null : port + 1
@@ -141,7 +141,7 @@ function readMetricsReaders(env: Environment): MetricsReaders {
   return { metricsFor, metricsToken }
 }
 
-/** `9464`, `127.0.0.1:9464` or `[::1]:9464`; a port alone is one of this machine. */
+/** Reads `9464`, `127.0.0.1:9464` or `[::1]:9464`; a port alone means loopback. */
 function readMetricsAddress(text: string | undefined): MetricsAddress | undefined {
   if (text === undefined) return undefined
   const colon = text.lastIndexOf(':')
@@ -159,7 +159,7 @@ function readThreadPoolSize(text: string | undefined): number | undefined {
 function readConfigFile(file: string): EngineConfig {
   let value: unknown
   try {
-    // Some editors begin a file with a byte order mark, which JSON does not know.
+    // Some editors begin a file with a byte order mark, which is no JSON.
     value = JSON.parse(readFileSync(file, 'utf8').replace(/^\uFEFF/, ''))
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message.replaceAll('\n', ' ') : String(cause)
@@ -169,7 +169,7 @@ function readConfigFile(file: string): EngineConfig {
   return besideFile(parseConfig(value, `config file ${file}`, clusterAdapters), dirname(file))
 }
 
-/** Relative paths in a config file mean from where the file is, wherever the command is run. */
+/** Resolves relative paths of a config file against its directory. */
 function besideFile(config: EngineConfig, directory: string): EngineConfig {
   const { importRoots, backupRoots, clusters, gateway } = config
   return {
@@ -187,7 +187,7 @@ function besideFile(config: EngineConfig, directory: string): EngineConfig {
   }
 }
 
-/** An empty variable is one that is not set. */
+/** Treats an empty variable as unset. */
 function given(value: string | undefined): string | undefined {
   return value === '' ? undefined : value
 }

@@ -1,9 +1,7 @@
 /** A terminal signals the whole process group and npm passes the signal on as well: one key press, two signals. */
 const SAME_SIGNAL_MS = 250
 
-/**
- * Resolves at the first SIGTERM or SIGINT. Another one, for whoever does not want to wait, ends the process at once.
- */
+/** Resolves at the first SIGTERM or SIGINT. Another one ends the process at once. */
 export function untilSignalled(): Promise<NodeJS.Signals> {
   return new Promise(resolve => {
     let firstAt: number | null = null

@@ -1,32 +1,32 @@
-/** What the example uploads; its bytes decide its CID. */
+/** Content of the example upload; its bytes decide its CID. */
 const HELLO = {
   text: 'Hello from Holdfast!',
   cid: 'bafkreifljrjcnysaahmfdv755prppgtnjbtfor7oukwigl6c3y4q4vmvcm',
 } as const
 
-/** Where a started server is reached. */
+/** URLs of a started server. */
 export interface Addresses {
-  /** What it listens on, as it was asked to. */
+  /** Address that it listens on, as configured. */
   listening: string
-  /** Where this machine reaches it. */
+  /** URL for this machine. */
   local: string
-  /** Where clients reach it. */
+  /** URL for clients. */
   public: string
-  /** Where this machine reaches the gateway. */
+  /** URL of the gateway for this machine. */
   localGateway: string
-  /** Where readers reach it. */
+  /** URL of the gateway for readers. */
   gateway: string
-  /** Where a browser finds the console; null without one. */
+  /** URL of the console; null without one. */
   console: string | null
   importRoots: readonly string[]
-  /** Multiaddrs of the node; none while networking is off. */
+  /** Multiaddrs of the node; empty while networking is off. */
   peerAddresses: readonly string[]
 }
 
-/** How the owner's key is shown: the key itself, or where it is if it must not be shown. */
+/** The owner's key, or the variable that contains it if it must not be shown. */
 export type OwnerKey = { secret: string } | { variable: string }
 
-/** The lines of every start. */
+/** Returns the lines of every start. */
 export function startLines(addresses: Addresses): string[] {
   const { listening, public: base, gateway, importRoots, peerAddresses } = addresses
   return [
@@ -39,7 +39,7 @@ export function startLines(addresses: Addresses): string[] {
   ]
 }
 
-/** The lines of the very first start: the owner's key, and an upload, a list and an open to paste into a shell. */
+/** Returns the lines of the very first start: the owner's key, and commands to upload, list and open content. */
 export function firstStartLines({ local, localGateway }: Addresses, key: OwnerKey): string[] {
   const header = 'secret' in key ? `'X-API-Key: ${key.secret}'` : `"X-API-Key: $${key.variable}"`
   const api = `${local}/api/v3`

@@ -6,7 +6,6 @@ import type { Environment } from './settings.ts'
 
 const ONE_CID = { what: 'a CID', min: 1, max: 1 }
 
-/** `status`. */
 export function status(args: readonly string[], env: Environment): Promise<boolean> {
   const grammar = { values: ['cluster'], words: ONE_CID } as const
   return withApi(args, env, grammar, async ({ client, flags, words: [cid = ''], json }) => {
@@ -16,7 +15,6 @@ export function status(args: readonly string[], env: Environment): Promise<boole
   })
 }
 
-/** `rm`. */
 export function remove(args: readonly string[], env: Environment): Promise<boolean> {
   const grammar = { values: ['cluster'], words: ONE_CID } as const
   return withApi(args, env, grammar, async ({ client, flags, words: [cid = ''], json }) => {

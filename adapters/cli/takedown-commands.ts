@@ -8,27 +8,24 @@ import type { Environment } from './settings.ts'
 
 const TARGET = { what: 'a CID, or CID/path,', min: 1, max: 1 }
 
-/** `takedown add`. */
 export function addTakedown(args: readonly string[], env: Environment): Promise<boolean> {
   const grammar = { values: ['reason', 'status'], words: TARGET } as const
   return withOwnerNode(args, env, grammar, async ({ node, flags, words: [target = ''], json }) => {
     const reason = requireFlag(flags, 'reason')
     const taken = await node.takeDown({ ...readTarget(target), reason, status: readStatus(flags.status) })
     if (json) printJson(taken)
-    else print(`${placeOf(taken)} is refused with ${textOf(taken, 'status')} from now on`)
+    else print(`${placeOf(taken)} is now blocked with ${textOf(taken, 'status')}`)
   })
 }
 
-/** `takedown remove`. */
 export function removeTakedown(args: readonly string[], env: Environment): Promise<boolean> {
   return withOwnerNode(args, env, { values: [], words: TARGET }, async ({ node, words: [target = ''], json }) => {
     await node.liftTakedown(readTarget(target))
     if (json) printJson({ removed: true })
-    else print(`${target} may be served again`)
+    else print(`${target} is no longer blocked`)
   })
 }
 
-/** `takedown list`. */
 export function listTakedowns(args: readonly string[], env: Environment): Promise<boolean> {
   return withOwnerNode(args, env, { values: [] }, async ({ node, json }) => {
     let isFirst = true
@@ -50,7 +47,7 @@ function placeOf(row: JsonObject): string {
   return [textOf(row, 'cid'), textOf(row, 'path')].filter(part => part !== '').join('/')
 }
 
-/** `CID`, `CID/path` or `/ipfs/CID/path`. */
+/** Reads `CID`, `CID/path` or `/ipfs/CID/path`. */
 function readTarget(text: string): { cid: string; path: string } {
   const [cid = '', ...names] = text.replace(/^\/ipfs\//, '').split('/')
   return { cid, path: names.join('/') }

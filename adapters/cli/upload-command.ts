@@ -11,22 +11,22 @@ import { ProgressBar } from './progress-bar.ts'
 import type { Environment } from './settings.ts'
 
 const FLAGS = ['name', 'cluster', 'timelock'] as const
-/** What is left out is listed up to here. */
+/** Most skipped files to list. */
 const MOST_NAMES = 10
 
-/** `upload`: every path is an upload of its own, and one that fails does not keep the others from going. */
+/** Runs `upload`: every path is an upload of its own, and a failed one does not stop the others. */
 export function upload(args: readonly string[], env: Environment): Promise<boolean> {
   const words = { what: 'a file or directory', min: 1, max: Number.POSITIVE_INFINITY }
   const grammar = { values: FLAGS, lists: ['meta'], words } as const
   return withApi(args, env, grammar, async ({ client, flags, lists, words: paths, json }) => {
     const meta = metaFlag(lists.meta)
-    if (paths.length > 1 && flags.name !== undefined) throw usageError('--name is for one upload, there are several')
+    if (paths.length > 1 && flags.name !== undefined) throw usageError('--name requires a single upload')
     const urlOf = contentUrls(client)
     let failed = 0
     for (const path of paths) {
       try {
         const content = await readLocalContent(path)
-        if (!json) tellLeftOut(path, content.leftOut)
+        if (!json) reportSkipped(path, content.leftOut)
         const answer = await uploadContent(client, content, { ...flags, meta })
         const url = json || terminalColumns() !== null ? await urlOf(answer) : null
         if (json) printJson({ path, ...answer, url, ...(content.isDirectory && { leftOut: content.leftOut }) })
@@ -61,7 +61,7 @@ async function uploadContent(
   ).finally(() => bar.end())
 }
 
-/** Where uploads can be opened by anyone: at the gateway of their cluster. Null for a key that may not ask for those. */
+/** Returns links at the gateway of an upload's cluster. Null if the key may not list clusters. */
 function contentUrls(client: HoldfastClient): (upload: Upload) => Promise<string | null> {
   let clusters: Promise<Cluster[]> | undefined
   return async ({ cid, clusterId }) => {
@@ -71,10 +71,10 @@ function contentUrls(client: HoldfastClient): (upload: Upload) => Promise<string
   }
 }
 
-/** Forms of files have no links and no empty directories; nobody should find that out later. */
-function tellLeftOut(path: string, leftOut: readonly LeftOut[]): void {
+/** Forms of files have no links and no empty directories, so the user must learn it now. */
+function reportSkipped(path: string, leftOut: readonly LeftOut[]): void {
   if (leftOut.length === 0) return
-  console.error(`holdfast: left out of ${printable(path)}, which a form of files cannot carry:`)
+  console.error(`holdfast: skipped in ${printable(path)} (cannot be uploaded):`)
   for (const { path: inside, what } of leftOut.slice(0, MOST_NAMES)) console.error(`  ${printable(inside)}: ${what}`)
   if (leftOut.length > MOST_NAMES) console.error(`  and ${leftOut.length - MOST_NAMES} more`)
 }

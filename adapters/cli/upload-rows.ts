@@ -1,15 +1,15 @@
 import type { ListedUpload } from '../client/index.ts'
 import { formatBytes, formatTable, printable } from './printed-text.ts'
 
-/** Names are not cut to less. */
+/** Shortest width of a truncated name. */
 const SHORTEST_NAME = 20
 const SIZE_CELLS = 8
 
 /**
- * Uploads, or the files of a directory, as lines. They stand in a table where it fits; on a terminal that is too narrow
- * for that each takes two lines, with its CID whole, because other commands are given it.
+ * Formats uploads, or the files of a directory, as a table. On a narrow terminal each takes two lines. The CID is never
+ * truncated, because other commands need it.
  *
- * @param columns of the terminal; null for what is not one
+ * @param columns width of the terminal; null if there is none
  */
 export function uploadLines(
   rows: readonly ListedUpload[],
@@ -38,7 +38,7 @@ function twoLines(row: ListedUpload, areFiles: boolean, columns: number): string
   const first = `${cid}  ${sizeOf(size).padStart(SIZE_CELLS)}`
   if (areFiles) return [first, `  ${cut(path ?? '', columns - 2)}`]
   const until = expiresAt === null || expiresAt === undefined ? [] : [`until ${shortTime(expiresAt)}`]
-  // What is as it mostly is, is not said.
+  // The usual status is omitted.
   const state = status === 'pinned' ? [] : [status]
   const details = [...state, ...until, shortTime(createdAt), clusterId].join(', ')
   const called = cut(name ?? '', Math.max(columns - 2 - 2 - details.length, SHORTEST_NAME))
@@ -54,7 +54,7 @@ function sizeOf(size: number | undefined): string {
   return size === undefined ? '' : formatBytes(size)
 }
 
-/** To the minute, UTC. */
+/** Formats a time to the minute, in UTC. */
 function shortTime(iso: string | null | undefined): string {
   return (iso ?? '').slice(0, 16).replace('T', ' ')
 }

@@ -6,7 +6,6 @@ import type { Environment } from './settings.ts'
 const ONE_URL = { what: 'a URL', min: 1, max: 1 }
 const ONE_ID = { what: 'the id of a webhook', min: 1, max: 1 }
 
-/** `webhook add`. */
 export function addWebhook(args: readonly string[], env: Environment): Promise<boolean> {
   return withApi(args, env, { values: [], words: ONE_URL }, async ({ client, words: [url = ''], json }) => {
     const made = await client.request('POST', '/webhooks', { json: { url } })
@@ -15,7 +14,6 @@ export function addWebhook(args: readonly string[], env: Environment): Promise<b
   })
 }
 
-/** `webhook list`. */
 export function listWebhooks(args: readonly string[], env: Environment): Promise<boolean> {
   return withApi(args, env, { values: [] }, async ({ client, json }) => {
     const rows = listOf(await client.request('GET', '/webhooks'), 'webhooks')
@@ -26,7 +24,6 @@ export function listWebhooks(args: readonly string[], env: Environment): Promise
   })
 }
 
-/** `webhook log`. */
 export function webhookLog(args: readonly string[], env: Environment): Promise<boolean> {
   return withApi(args, env, { values: [], words: ONE_ID }, async ({ client, words: [id = ''], json }) => {
     const path = `/webhooks/${encodeURIComponent(id)}/deliveries`
@@ -38,7 +35,6 @@ export function webhookLog(args: readonly string[], env: Environment): Promise<b
   })
 }
 
-/** `webhook remove`. */
 export function removeWebhook(args: readonly string[], env: Environment): Promise<boolean> {
   return withApi(args, env, { values: [], words: ONE_ID }, async ({ client, words: [id = ''], json }) => {
     const answer = await client.request('DELETE', `/webhooks/${encodeURIComponent(id)}`)

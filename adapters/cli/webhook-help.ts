@@ -1,29 +1,29 @@
-/** What `--help` prints for the commands of webhooks. */
+/** Output of `--help` for the commands of webhooks. */
 export const webhookHelp = (server: string) => ({
   'webhook add': `Usage: holdfast webhook add URL [flags]
 
-Has an address told, by a POST, of each upload or pin of the account that is made, changes its status or is removed. It
-prints the secret that every delivery is signed with, this once. What a key has made goes with the key.
+Sends a POST to a URL for each pin of the account that is created, changes its status or is removed. Prints the secret
+that signs the deliveries, only this once. Revoking a key removes the webhooks that it created.
 
-  holdfast webhook add https://example.org/told
+  holdfast webhook add https://example.org/events
 
 ${server}`,
 
   'webhook list': `Usage: holdfast webhook list [flags]
 
-Lists who is told, and how much waits to be told. DROPPED counts what was not told because too much waited.
+Lists the webhooks with their waiting deliveries. DROPPED counts events dropped because too many waited.
 
 ${server}`,
 
   'webhook log': `Usage: holdfast webhook log ID [flags]
 
-Lists the newest deliveries of a webhook, with what came of them.
+Lists the newest deliveries of a webhook, with their results.
 
 ${server}`,
 
   'webhook remove': `Usage: holdfast webhook remove ID [flags]
 
-Tells an address nothing any more.
+Removes a webhook.
 
 ${server}`,
 })

@@ -5,7 +5,7 @@ import { type Environment, readDirectorySettings } from './settings.ts'
 
 export type OpenedAccounts = ConnectedAccounts
 
-/** Does some work on the accounts of the data directory that the flags name. */
+/** Runs work on the accounts of the data directory that the flags name. */
 export async function withAccounts(
   flags: Flags<CommonFlag>,
   env: Environment,
@@ -27,7 +27,7 @@ export async function findAccount({ accounts }: OpenedAccounts, idOrEmail: strin
   return account
 }
 
-/** An account as the commands print it. */
+/** Returns the printed fields of an account. */
 export function presentAccount({ id, email, plan }: Account): Pick<Account, 'id' | 'email' | 'plan'> {
   return { id, email, plan }
 }

@@ -1,21 +1,19 @@
-// What the contract answers on accounts, their credentials and webhooks. Times are ISO 8601 in UTC with milliseconds.
-
-/** What an account keeps. */
+/** Current usage of an account. */
 export interface Usage {
   /** Live records. */
   pins: number
-  /** What counts against the quota: each distinct DAG once. */
+  /** Bytes that count against the quota: each distinct DAG once. */
   storedBytes: number
 }
 
-/** What a plan allows; null is no limit. */
+/** Limits of a plan; null for no limit. */
 export interface Plan {
   name: string
-  /** Whether records may end. */
+  /** True if records may expire. */
   timelock: boolean
-  /** Ids. */
+  /** Ids of the allowed clusters. */
   clusters: string[] | '*'
-  /** Whether directories of the server's disk can be imported. */
+  /** True if the plan may import directories of the server's disk. */
   serverImport: boolean
   /** Bytes. */
   maxFileBytes: number | null
@@ -25,26 +23,26 @@ export interface Plan {
   /** Records. */
   maxPins: number | null
   maxKeys: number | null
-  /** Pins by CID that wait or are being fetched. */
+  /** Pins by CID that are queued or being fetched. */
   maxQueuedPins: number | null
-  /** Rows of a page of the list. */
+  /** Rows per page of a list. */
   pageLimit: { default: number; max: number }
   rateLimit: { requests: number; windowSeconds: number } | null
   accountRateLimit: { requests: number; windowSeconds: number } | null
 }
 
-/** The account that asks. */
+/** The account of the credential. */
 export interface User {
   id: string
   email: string
   username: string
-  /** Its email where it has none. */
+  /** Display name; the email by default. */
   name: string
   role: 'owner' | 'user'
-  /** Its name. */
+  /** Name of the plan. */
   plan: string
   planDetails: Plan
-  /** How many it may use. */
+  /** Number of clusters that it may use. */
   clusters: number
   usage: Usage
   createdAt: string
@@ -55,36 +53,36 @@ export interface User {
 export interface Key {
   name: string
   label: string | null
-  /** How the secret begins. */
+  /** First characters of the secret. */
   prefix: string
-  /** The key that made it, by name. */
+  /** Name of the key that created it. */
   parent: string | null
   scopes: string[]
   ipAllowlist: string[]
   createdAt: string
   expiresAt: string | null
   lastUsed: string | null
-  /** What an upload token is for; null for every other key. */
+  /** Limits of an upload token; null for every other key. */
   upload: UploadGrant | null
-  /** Uploads made with it, if it is an upload token. */
+  /** Uploads made so far, if it is an upload token. */
   uses: number
 }
 
-/** What an upload token is for. */
+/** Limits of an upload token. */
 export interface UploadGrant {
-  /** How many uploads. */
+  /** Most uploads. */
   maxUses: number
-  /** Content bytes of one upload; null for what the plan allows. */
+  /** Most content bytes of one upload; null for the plan's limit. */
   maxBytes: number | null
-  /** The cluster that uploads go to; null for the account's. */
+  /** Cluster of the uploads; null for the account's. */
   cl: string | null
-  /** When uploads end. */
+  /** Expiry of the uploads. */
   timelock: string | null
 }
 
-/** A key that was just made. */
+/** A new key. */
 export interface NewKey {
-  /** The secret, shown this once. */
+  /** The secret, which no other answer contains. */
   token: string
   name: string
   label: string | null
@@ -93,55 +91,55 @@ export interface NewKey {
   expiresAt: string | null
 }
 
-/** Somebody who has signed in. */
+/** A new session. */
 export interface NewSession {
-  /** A credential with every scope, good for 24 hours. */
+  /** Credential with every scope, valid for 24 hours. */
   token: string
   user: User
 }
 
-/** Somebody who has to give a code of the second factor before being signed in. */
+/** A sign-in that still needs a code of the second factor. */
 export interface SecondFactorAsked {
   requires2FA: true
-  /** Good once, and for five minutes. */
+  /** Valid once, for five minutes. */
   temporaryToken: string
 }
 
-/** Where an account is signed in. */
+/** A session of the account. */
 export interface SessionRow {
   id: string
   createdAt: string
   expiresAt: string
-  /** Whether it is the one that asks. */
+  /** True for the session of this request. */
   current: boolean
 }
 
-/** What an authenticator app is to know. */
+/** Secret for an authenticator app. */
 export interface SecondFactorSetup {
   /** Base32. */
   secret: string
-  /** The same as an address, for a QR code. */
+  /** The secret as a URL, for a QR code. */
   otpauthUrl: string
 }
 
-/** An address that is told of what becomes of records. */
+/** URL that receives the events of records. */
 export interface Webhook {
   id: string
   url: string
   createdAt: string
-  /** Deliveries that have not ended. */
+  /** Deliveries still to be made. */
   waiting: number
-  /** Transitions that were not told, because too many waited. */
+  /** Events dropped because too many waited. */
   dropped: number
 }
 
-/** A webhook that was just made. */
+/** A new webhook. */
 export interface NewWebhook extends Webhook {
-  /** What deliveries are signed with, shown this once. */
+  /** Secret that signs deliveries, which no other answer contains. */
   secret: string
 }
 
-/** What a webhook was told, or has still to be. */
+/** Delivery of an event, made or still to be made. */
 export interface Delivery {
   id: string
   event: 'pin:created' | 'pin:status' | 'pin:removed'
@@ -159,6 +157,6 @@ export interface Delivery {
 /** A page of a list. */
 export interface Page<Row> {
   rows: Row[]
-  /** What the next page comes after; null at the end. */
+  /** Cursor of the next page; null at the end. */
   next: string | null
 }

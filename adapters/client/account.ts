@@ -2,7 +2,7 @@ import type { Key, NewKey, User } from './account-answers.ts'
 import type { Cluster } from './answers.ts'
 import { type Connection, pathPart } from './connection.ts'
 
-/** The account that asks. */
+/** The account of the credential. */
 export class Account {
   readonly #connection: Connection
 
@@ -11,69 +11,71 @@ export class Account {
     this.#connection = connection
   }
 
-  /** Who asks, with plan and usage. @throws HoldfastError `INVALID_API_KEY` */
+  /** Returns the account with its plan and usage. @throws HoldfastError `INVALID_API_KEY` */
   show(): Promise<User> {
     return this.#connection.json<User>('GET', '/users/me')
   }
 
   /**
-   * Changes name or email; an empty name is none.
+   * Changes name or email; an empty name removes it.
    *
-   * @throws HoldfastError `CONFLICT` for an email that another account has, `SESSION_REQUIRED` for a key that changes it
+   * @throws HoldfastError `CONFLICT` for an email of another account, `SESSION_REQUIRED` if a key changes the email
    */
   update(changes: { name?: string | undefined; email?: string | undefined }): Promise<User> {
     return this.#connection.json<User>('PUT', '/users/me', { json: changes })
   }
 
-  /** Ends all other sessions. @throws HoldfastError `VALIDATION`, `SESSION_REQUIRED` for a key */
+  /**
+   * Changes the password and ends all other sessions. @throws HoldfastError `VALIDATION`, `SESSION_REQUIRED` for a key
+   */
   async changePassword(currentPassword: string, newPassword: string): Promise<void> {
     await this.#connection.json('PUT', '/users/me/password', { json: { currentPassword, newPassword } })
   }
 
-  /** Those that the plan allows. @throws HoldfastError `missing_scope` without `cluster:read` */
+  /** Returns the clusters that the plan allows. @throws HoldfastError `missing_scope` without `cluster:read` */
   clusters(): Promise<Cluster[]> {
     return this.#connection.json<Cluster[]>('GET', '/users/me/clusters')
   }
 }
 
-/** What a new key may do, and until when. */
+/** Options of a new key. */
 export interface NewKeyOptions {
   /** 1 to 64 printable characters, none of `/ \ ? # %`; unique within the account. */
   name: string
-  /** Default `files:read`, `files:write` and `cluster:read`; at most those of who asks. */
+  /** Default `files:read`, `files:write` and `cluster:read`; at most the scopes of the caller. */
   scopes?: readonly string[] | undefined
-  /** A note of the holder's own. */
+  /** Free text for the account's own use. */
   label?: string | undefined
-  /** Whole days. Default never. */
+  /** Whole days until it expires; default never. */
   expiresInDays?: number | undefined
-  /** Networks that it may be used from, such as `192.0.2.0/24`; default all. */
+  /** Networks that may use it, such as `192.0.2.0/24`; default all. */
   ipAllowlist?: readonly string[] | undefined
-  /** Of the second factor, if the account has one. */
+  /** Code of the second factor, if the account has one. */
   totpCode?: string | undefined
 }
 
-/** What an upload token is to be: a key for so many uploads and nothing else, to be given to others. */
+/** Options of an upload token: a key for a limited number of uploads, safe to hand out. */
 export interface UploadTokenOptions {
-  /** How many uploads it is for, 1 to 10,000. */
+  /** Most uploads, 1 to 10,000. */
   maxUses: number
-  /** Default a random one. */
+  /** Default: a random name. */
   name?: string | undefined
   label?: string | undefined
-  /** Content bytes of one upload; default what the plan allows. */
+  /** Most content bytes of one upload; default: the plan's limit. */
   maxBytes?: number | undefined
-  /** The cluster that its uploads go to; default that of the account. */
+  /** Cluster of the uploads; default: the account's. */
   cl?: string | undefined
-  /** When its uploads expire, an RFC 3339 date-time; default never. */
+  /** Expiry of the uploads, an RFC 3339 date-time; default never. */
   timelock?: string | undefined
-  /** How long it can be used: 1 to 604,800, seven days; default 3,600. */
+  /** Lifetime of the token: 1 to 604,800 seconds (seven days); default 3,600. */
   expiresInSeconds?: number | undefined
-  /** Networks that it may be used from; default all. */
+  /** Networks that may use it; default all. */
   ipAllowlist?: readonly string[] | undefined
-  /** Of the second factor, if the account has one. */
+  /** Code of the second factor, if the account has one. */
   totpCode?: string | undefined
 }
 
-/** The keys of the account that asks. */
+/** API keys and upload tokens of the account. */
 export class Keys {
   readonly #connection: Connection
 
@@ -82,28 +84,33 @@ export class Keys {
     this.#connection = connection
   }
 
-  /** The secret is in the answer, and nowhere else. @throws HoldfastError `missing_scope`, `CONFLICT` for the name */
+  /**
+   * Creates a key. Only this answer contains the secret. @throws HoldfastError `missing_scope`, `CONFLICT` for the name
+   */
   create(options: NewKeyOptions): Promise<NewKey> {
     return this.#connection.json<NewKey>('POST', '/tokens/generate', { json: options })
   }
 
-  /** The secret is in the answer, and nowhere else. @throws HoldfastError `missing_scope` without `files:write` */
+  /**
+   * Creates an upload token. Only this answer contains the secret. @throws HoldfastError `missing_scope` without
+   * `files:write`
+   */
   createUploadToken(options: UploadTokenOptions): Promise<NewKey> {
     return this.#connection.json<NewKey>('POST', '/tokens/generate', { json: options })
   }
 
-  /** All but upload tokens, the oldest first. */
+  /** Lists the keys except upload tokens, the oldest first. */
   list(): Promise<Key[]> {
     return this.#connection.json<Key[]>('GET', '/tokens/list')
   }
 
-  /** The upload tokens, the oldest first. */
+  /** Lists the upload tokens, the oldest first. */
   listUploadTokens(): Promise<Key[]> {
     return this.#connection.json<Key[]>('GET', '/tokens/list', { query: { upload: 'true' } })
   }
 
   /**
-   * Takes a key or upload token away, and the keys it has made.
+   * Revokes a key or upload token, and the keys it has created.
    *
    * @throws HoldfastError `NOT_FOUND`; `2fa_required` without a code of the second factor, if the account has one
    */

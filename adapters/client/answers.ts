@@ -1,20 +1,21 @@
-// What the contract answers. Times are ISO 8601 in UTC with milliseconds.
-
-/** How far a pin is. `pinned` means that every block of it is stored and durable. */
+/**
+ * Status of a pin. `pinned` means that every block of it is stored and durable. Times in answers are ISO 8601 in UTC
+ * with milliseconds.
+ */
 export type PinState = 'queued' | 'pinning' | 'pinned' | 'failed'
 
-/** A record: what an account keeps of a content in a cluster. */
+/** A record: one content of an account in one cluster. */
 export interface Upload {
-  /** As it was sent, or as the upload made it. */
+  /** The CID of the request, or of the uploaded content. */
   cid: string
   clusterId: string
-  /** When it ends; null for never. */
+  /** Expiry; null for never. */
   expiresAt: string | null
   createdAt: string
   status: PinState
-  /** Of this record. */
+  /** Id of the record. */
   uploadId: string
-  /** Its CID where it has none. */
+  /** Display name; the CID by default. */
   name: string
   /** Bytes of content. */
   size: number
@@ -24,23 +25,23 @@ export interface Upload {
 /** A file of a directory. */
 export interface DagFile {
   cid: string
-  /** The last name of the path. */
+  /** Last name of the path. */
   filename: string
   /** Bytes. */
   size: number
-  /** Names below the root, `/` between them. */
+  /** Path below the root, with `/` between names. */
   path: string
 }
 
 /** An uploaded directory. */
 export interface Directory extends Upload {
   message: string
-  /** The same as `cid`. */
+  /** Same as `cid`. */
   dagCid: string
   filename: string
-  /** The first thousand. */
+  /** The first thousand files. */
   files: DagFile[]
-  /** How many there are. */
+  /** Number of all files. */
   total_files: number
   /** Bytes. */
   total_size: number
@@ -48,7 +49,7 @@ export interface Directory extends Upload {
 
 /** A root of an imported CAR. */
 export interface CarRoot extends Upload {
-  /** What the CAR lacked of it; only with `allowPartial`. */
+  /** Blocks that the CAR lacked; only with `allowPartial`. */
   missing: { blocks: number; first: string } | null
 }
 
@@ -57,42 +58,42 @@ export interface Car extends Upload {
   roots: CarRoot[]
 }
 
-/** A record that was asked for by its CID. */
+/** A record created by CID. */
 export interface Pin extends Upload {
-  /** Whether `status` is `pinned`. */
+  /** True if `status` is `pinned`. */
   pinned: boolean
   originalName: string | null
   customName: string | null
-  /** What is kept with it. */
+  /** Metadata of the record. */
   meta: Record<string, string>
 }
 
-/** Where a content is, and how far it is there. */
+/** Status of a content in one cluster. */
 export interface Allocation {
-  /** The cluster. */
+  /** Id of the cluster. */
   peer: string
   status: PinState
   timestamp: string
   error: string | null
 }
 
-/** How far a pin is, in full. */
+/** Detailed status of a pin. */
 export interface Status extends Pin {
-  /** Since when it is in this state. */
+  /** Instant of the last change of status. */
   statusAt: string
-  /** Why it is in this state, if there is a reason. */
+  /** Reason of the status, if there is one. */
   reason: string | null
   /** Distinct blocks stored so far. */
   blocks: number
-  /** Of these blocks. */
+  /** Bytes of these blocks. */
   bytes: number
-  /** How often it has been tried to get the rest. */
+  /** Attempts to fetch the rest. */
   attempts: number
   nextAttemptAt: string | null
   lastError: string | null
-  /** When the network was last told who has it; null for never. */
+  /** Last announcement to the network; null for never. */
   lastAnnounced: string | null
-  /** Ids of the clusters in which the account has it. */
+  /** Ids of the account's clusters with this content. */
   peers: string[]
   allocations: Allocation[]
 }
@@ -102,20 +103,20 @@ export interface ListedUpload extends Upload {
   uploadedAt: string
   originalName: string | null
   customName: string | null
-  /** What is kept with it. */
+  /** Metadata of the record. */
   meta: Record<string, string>
   /** Bytes of all its distinct blocks. */
   dagSize: number
-  /** The directory it is listed as a file of. */
+  /** Directory that lists it as a file. */
   parentCid: string | null
-  /** Where it is in that directory. */
+  /** Path in that directory. */
   path: string | null
 }
 
-/** One page of a list, the newest first. */
+/** A page of a list, the newest first. */
 export interface UploadPage {
   uploads: ListedUpload[]
-  /** What all pages together deliver. */
+  /** Rows of all pages together. */
   total: number
   pagination: { page: number; limit: number; total: number; totalPages: number }
 }
@@ -127,11 +128,11 @@ export interface Removed {
   success: true
 }
 
-/** What became of a new name. */
+/** Result of a rename. */
 export interface Renamed {
   updated: true
   newName: string
-  /** As it is now, if it was given. */
+  /** New metadata, if the request had any. */
   meta?: Record<string, string>
 }
 
@@ -141,8 +142,8 @@ export interface Cluster {
   id: string
   label: string
   region: string
-  /** Its region, where it is in no one country. */
+  /** Its region, unless it is in one country. */
   country: string
-  /** A CID behind `publicUrl`, which ends with `/ipfs/`, is where content can be opened. */
+  /** Content opens at `publicUrl`, which ends with `/ipfs/`, followed by its CID. */
   gateways: { publicUrl: string; url: string; label: string; order: number }[]
 }

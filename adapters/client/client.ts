@@ -9,52 +9,52 @@ import { SecondFactor } from './second-factor.ts'
 import { Sessions } from './sessions.ts'
 import { Webhooks } from './webhooks.ts'
 
-/** Where the server is, and who asks. */
+/** Server and credential of a client. */
 export interface ClientOptions {
-  /** Of the API, such as `https://pins.example.org/api/v3`; an address alone means `/api/v3` below it. */
+  /** URL of the API, such as `https://pins.example.org/api/v3`; an origin alone means `/api/v3` below it. */
   base: string
-  /** An API key or session token; reading content needs none. */
+  /** API key or session token; reading content needs none. */
   key?: string | undefined
-  /** Of the gateway, ending in `/ipfs`; default beside the API. */
+  /** URL of the gateway, ending in `/ipfs`; default beside the API. */
   gateway?: string | undefined
-  /** Sent with every request. */
+  /** Headers of every request. */
   headers?: Readonly<Record<string, string>> | undefined
-  /** What sends requests; default the global one. */
+  /** Sends requests; default the global `fetch`. */
   fetch?: typeof fetch | undefined
   /** Waits for some milliseconds; default a timer. */
   wait?: ((ms: number) => Promise<unknown>) | undefined
-  /** Told, in a sentence, what holds a request up. */
+  /** Receives a sentence about why a request waits. */
   note?: ((text: string) => void) | undefined
 }
 
 const BASE_PATH = '/api/v3'
 
 /**
- * Speaks to a server that answers the contract, in Node and in browsers. Errors are HoldfastErrors: refusals have the
- * server's own `code` and message, and its `status` in the details; `UNAVAILABLE` is no answer, or one that broke off.
+ * Client of the HTTP API, for Node and browsers. Every error is a HoldfastError. A refusal has the server's own `code`
+ * and message, and its `status` in the details. `UNAVAILABLE` means no answer, or one that broke off.
  */
 export class HoldfastClient {
   /** Uploads. */
   readonly files: Files
-  /** What the account keeps. */
+  /** Pins of the account. */
   readonly pins: Pins
   /** Content by its CID, from the gateway. */
   readonly content: Content
-  /** Who asks. */
+  /** The account of the credential. */
   readonly account: Account
   /** The API keys and upload tokens of the account. */
   readonly keys: Keys
-  /** Signing in, and where the account is signed in. */
+  /** Sign-in and sessions. */
   readonly sessions: Sessions
   /** The second factor of the account. */
   readonly secondFactor: SecondFactor
-  /** Who is told of what becomes of the account's records. */
+  /** Webhooks, which receive the events of the account's records. */
   readonly webhooks: Webhooks
-  /** The node, for its owner. */
+  /** Administration of the node, for its owner. */
   readonly owner: Owner
   readonly #connection: Connection
 
-  /** @throws HoldfastError `VALIDATION` for a base, gateway or key that is none */
+  /** @throws HoldfastError `VALIDATION` for an invalid base, gateway or key */
   constructor(options: ClientOptions) {
     const base = address(options.base, 'base')
     this.#connection = new Connection({
@@ -63,7 +63,7 @@ export class HoldfastClient {
         options.gateway === undefined ? `${base.replace(/\/api\/v3$/, '')}/ipfs` : address(options.gateway, 'gateway'),
       key: readKey(options.key),
       headers: options.headers ?? {},
-      // Called by its own name: browsers refuse one that is a method of something else.
+      // Browsers refuse to call `fetch` as a method of another object.
       fetch: options.fetch ?? ((input, init) => fetch(input, init)),
       wait: options.wait ?? (ms => new Promise(resolve => setTimeout(resolve, ms))),
       note: options.note ?? (() => undefined),
@@ -80,7 +80,7 @@ export class HoldfastClient {
   }
 
   /**
-   * Any other request: the JSON that a path below the base answers.
+   * Sends any other request, and returns the JSON answer of a path below the base.
    *
    * @throws HoldfastError with the server's own code for every answer but a 2xx; `UNAVAILABLE` without an answer
    */
@@ -88,7 +88,7 @@ export class HoldfastClient {
     return this.#connection.json<Answer>(method, path, options)
   }
 
-  /** As {@link request}, for answers of one JSON object a line, given as they come. */
+  /** As {@link request}, for answers with one JSON object per line, as they arrive. */
   lines(method: string, path: string, options?: RequestOptions): AsyncGenerator<JsonObject, void> {
     return this.#connection.lines(method, path, options)
   }
@@ -105,7 +105,7 @@ function address(text: string, field: 'base' | 'gateway'): string {
 
 function readKey(key: string | undefined): string | undefined {
   if (key === undefined) return undefined
-  // Keys that an owner has chosen may have spaces inside.
+  // Keys chosen by an owner may contain spaces.
   if (!/^[\x20-\x7e]+$/.test(key) || key.trim() !== key)
     throw new HoldfastError('VALIDATION', 'the key may have printable ASCII only')
   return key

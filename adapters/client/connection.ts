@@ -5,19 +5,19 @@ import { isRepeatable, jsonBody, type RequestBody } from './request-body.ts'
 
 export type { JsonObject } from './refusal.ts'
 
-/** What a request takes along. */
+/** Options of a request. */
 export interface RequestOptions {
-  /** Undefined ones are left out. */
+  /** Query parameters; undefined ones are omitted. */
   query?: Readonly<Record<string, string | undefined>>
-  /** Besides those of the client, or in place of them. */
+  /** Headers in addition to those of the client, which they override. */
   headers?: Readonly<Record<string, string>>
-  /** A body of JSON, from which fields that are undefined are left out. */
+  /** JSON body; undefined fields are omitted. */
   json?: object | undefined
   /** Any other body. */
   body?: RequestBody | undefined
   /**
-   * How long the server may be silent, in milliseconds; default five minutes, 0 for ever. Node's own `fetch` waits five
-   * minutes for an answer in any case.
+   * Milliseconds without an answer before the request fails; default five minutes, 0 for no limit. Node's own `fetch`
+   * waits at most five minutes in any case.
    */
   idleMs?: number
   /** Ends the request, which then fails with `ABORTED`. */
@@ -25,9 +25,9 @@ export interface RequestOptions {
 }
 
 export interface ConnectionSettings {
-  /** Of the API, without a slash at the end. */
+  /** URL of the API, without a slash at the end. */
   base: string
-  /** Of the gateway, without a slash at the end. */
+  /** URL of the gateway, without a slash at the end. */
   gateway: string
   key: string | undefined
   headers: Readonly<Record<string, string>>
@@ -37,17 +37,17 @@ export interface ConnectionSettings {
 }
 
 const IDLE_MS = 5 * 60_000
-/** A server that wants to be left alone for longer is not waited for. */
+/** Longest `Retry-After` that the client waits for, in seconds. */
 const LONGEST_WAIT_S = 120
 const LARGEST_ANSWER = 64 * 1024 * 1024
-/** Before a read is sent again; as many times as there are waits. */
+/** Waits before the retries of a read. */
 export const RETRY_MS = [250, 1_000]
-/** Of something between us and the server, or of one that is just starting. */
+/** Statuses of a proxy, or of a server that is starting. */
 const PASSING = new Set([502, 503, 504])
 
 /**
- * Speaks to a server. Only reads are sent again when the connection breaks: of anything else it is not known how far it
- * got. What the rate limit refuses is sent again once, after the time that the server asks for.
+ * Connection to a server. It retries only reads after a broken connection, because another request may have taken
+ * effect. It retries a request once after the rate limit's `Retry-After`.
  */
 export class Connection {
   readonly settings: ConnectionSettings
@@ -57,7 +57,7 @@ export class Connection {
   }
 
   /**
-   * The JSON that a path below the base answers.
+   * Returns the JSON answer of a path below the base.
    *
    * @throws HoldfastError with the server's own code for every answer but a 2xx; `UNAVAILABLE` without an answer
    */
@@ -68,11 +68,11 @@ export class Connection {
   ): Promise<Value> {
     const answer = await this.#api(method, path, options)
     const text = await readText(answer)
-    // The contract says what is in it; a server that keeps to another one is found out by who uses it.
+    // Not checked: the contract defines the fields.
     return (answer.response.status === 204 ? {} : parseObject(text)) as Value
   }
 
-  /** As {@link json}, for answers of one JSON object a line, given as they come. */
+  /** As {@link json}, for answers with one JSON object per line, as they arrive. */
   async *lines(method: string, path: string, options: RequestOptions = {}): AsyncGenerator<JsonObject, void> {
     const answer = await this.#api(method, path, options)
     const decoder = new TextDecoder()
@@ -86,7 +86,7 @@ export class Connection {
     if (rest !== '') yield parseObject(rest)
   }
 
-  /** An answer of the gateway, without credentials. @throws HoldfastError as {@link json} */
+  /** Requests the gateway without credentials. @throws HoldfastError as {@link json} */
   content(path: string, options: RequestOptions): Promise<Answer> {
     return this.#accepted('GET', `${this.settings.gateway}${path}`, options)
   }
@@ -150,7 +150,7 @@ async function readText(answer: Answer): Promise<string> {
   return text + decoder.decode()
 }
 
-/** Something in the path of a request. @throws HoldfastError `VALIDATION` if it is empty */
+/** Encodes a segment of a request path. @throws HoldfastError `VALIDATION` if it is empty */
 export function pathPart(text: string, what: string): string {
   const part = text.trim()
   if (part === '') throw new HoldfastError('VALIDATION', `${what} is missing`)

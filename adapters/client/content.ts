@@ -2,25 +2,25 @@ import { HoldfastError, isHoldfastError } from '../../src/domain/errors.ts'
 import { type Connection, RETRY_MS } from './connection.ts'
 import type { Answer } from './exchange.ts'
 
-/** How content is read. */
+/** Options of reading content. */
 export interface ReadOptions {
-  /** Bytes from `start` up to and without `end`; default all. */
+  /** Bytes from `start` up to, but without, `end`; default all. */
   range?: { start: number; end?: number }
-  /** Its abort ends the reading, of the stream as well, with `ABORTED`. */
+  /** Ends the reading, and that of the stream, with `ABORTED`. */
   signal?: AbortSignal
 }
 
-/** A file as the gateway gives it. */
+/** A file from the gateway. */
 export interface ContentFile {
-  /** Bytes of what is given; null if the server does not say. */
+  /** Length of the stream; null if the server does not say. */
   size: number | null
   /** Media type. */
   type: string
-  /** Throws `UNAVAILABLE` if it breaks off and cannot be gone on with. To be read once. */
+  /** Throws `UNAVAILABLE` if it breaks off and cannot be resumed. To be read once. */
   stream: AsyncIterable<Uint8Array>
 }
 
-/** Content by its CID, from the gateway. Nobody has to be anybody to read it. */
+/** Content by its CID, from the gateway. Reading needs no credential. */
 export class Content {
   readonly #connection: Connection
 
@@ -30,8 +30,8 @@ export class Content {
   }
 
   /**
-   * A file, by its CID and the names below it: `CID`, `CID/path`, `/ipfs/CID/path` or `ipfs://CID/path`. When the
-   * connection breaks, reading goes on where it was, as often as some more of it arrives.
+   * Opens a file, by its CID and the names below it: `CID`, `CID/path`, `/ipfs/CID/path` or `ipfs://CID/path`. After a
+   * broken connection reading resumes, as long as every attempt brings more bytes.
    *
    * @throws HoldfastError `VALIDATION` for a directory, and with the server's own code; `UNAVAILABLE` without an answer
    */
@@ -49,7 +49,7 @@ export class Content {
     const { headers, status } = answer.response
     if (range !== undefined && status !== 206) {
       await answer.discard()
-      throw new HoldfastError('UNAVAILABLE', 'the server does not give parts of files')
+      throw new HoldfastError('UNAVAILABLE', 'the server does not support ranges')
     }
     const length = Number(headers.get('content-length') ?? Number.NaN)
     const size = Number.isSafeInteger(length) && !headers.has('content-encoding') ? length : null
@@ -58,7 +58,7 @@ export class Content {
   }
 
   /**
-   * The DAG below a CID as a CAR, or a file or directory as a TAR.
+   * Opens the DAG below a CID as a CAR, or a file or directory as a TAR.
    *
    * @throws HoldfastError as {@link file}
    */
@@ -79,7 +79,7 @@ export class Content {
     }: { path: string; start: number; size: number | null; signal: AbortSignal | undefined },
   ): AsyncGenerator<Uint8Array, void> {
     const etag = first.response.headers.get('etag') ?? ''
-    // Only of what is the same for sure can the rest be asked for.
+    // Resuming is safe only with a strong ETag.
     const mayGoOn = size !== null && etag.startsWith('"')
     let pauses = [...RETRY_MS]
     let given = 0
@@ -109,7 +109,7 @@ export class Content {
 
 function rangeHeader(start: number, end: number | undefined): string {
   if (!Number.isSafeInteger(start) || start < 0 || (end !== undefined && !(end > start))) {
-    throw new HoldfastError('VALIDATION', 'a range goes from a whole number of bytes to a larger one')
+    throw new HoldfastError('VALIDATION', 'a range must go from a whole number of bytes to a larger one')
   }
   return `bytes=${start}-${end === undefined ? '' : end - 1}`
 }

@@ -9,25 +9,26 @@ export interface OutgoingRequest {
   url: URL
   headers: Readonly<Record<string, string>>
   body?: RequestBody | undefined
-  /** How long the server may be silent, in milliseconds; 0 for ever. */
+  /** Milliseconds without an answer before the request fails; 0 for no limit. */
   idleMs: number
   signal?: AbortSignal | undefined
 }
 
-/** An answer, whose body is read once, to its end or given up. */
+/** An answer, whose body is read once or discarded. */
 export interface Answer {
   response: Response
   /** Throws `UNAVAILABLE` if it breaks off. Ending it early ends the request. */
   bytes(): AsyncGenerator<Uint8Array, void>
-  /** Lets go of what has not been read. */
+  /** Discards the rest of the body. */
   discard(): Promise<void>
 }
 
 /**
- * Sends a request, its body streamed, and resolves with the answer. An answer may come before the body has been sent;
- * what is left of it is then not sent.
+ * Sends a request with a streamed body, and resolves with the answer. If the answer arrives first, the rest of the body
+ * is not sent.
  *
- * @throws HoldfastError `UNAVAILABLE` if the server cannot be reached or goes away, `ABORTED`; what the body throws
+ * @throws HoldfastError `UNAVAILABLE` if the server cannot be reached or the connection breaks, `ABORTED`; the error of
+ * the body
  */
 export async function exchange(send: typeof fetch, request: OutgoingRequest): Promise<Answer> {
   const { method, url, headers, body, idleMs, signal } = request
@@ -49,7 +50,7 @@ export async function exchange(send: typeof fetch, request: OutgoingRequest): Pr
     response = await dispatch(send, url, init, tell && (bytes => moved(idle, tell, bytes)))
   } catch (cause) {
     const error = wrong(cause, error => unreachable(url, error))
-    // A read of the body that is still under way must not set the timer again: that would keep the process alive.
+    // A pending read of the body must not restart the timer, which would keep the process alive.
     idle.abort()
     throw error
   }
@@ -64,7 +65,10 @@ export async function exchange(send: typeof fetch, request: OutgoingRequest): Pr
   }
 }
 
-/** By fetch, unless it is to be told how far it is and only XMLHttpRequest can tell: that one follows redirects. */
+/**
+ * Uses `fetch`, unless the caller wants progress and only XMLHttpRequest can report it. XMLHttpRequest follows
+ * redirects.
+ */
 function dispatch(
   send: typeof fetch,
   url: URL,
@@ -79,7 +83,7 @@ function dispatch(
   return telling(url, { ...init, body, onProgress })
 }
 
-/** A server that takes what is sent is not silent. */
+/** A server that accepts bytes is not silent. */
 function moved(idle: IdleTimer, tell: (bytes: number) => void, bytes: number): void {
   idle.start()
   tell(bytes)
@@ -96,7 +100,7 @@ async function* answerBytes(
   let isOver = false
   try {
     for (;;) {
-      // Only the server is timed, not who reads.
+      // Time counts only while the server is read, not while the consumer works.
       idle.start()
       const { done, value } = await reader.read().finally(() => idle.stop())
       if (done) {
@@ -109,7 +113,7 @@ async function* answerBytes(
     throw wrong(cause)
   } finally {
     if (!isOver) await reader.cancel().catch(() => undefined)
-    // A body that the server did not want to the end is not sent any further.
+    // Stops sending a body that the server did not read to its end.
     if (!isOver || sendsBody) idle.abort()
   }
 }
@@ -120,7 +124,7 @@ interface FetchBody {
   duplex?: 'half'
 }
 
-/** As a stream where fetch streams, else as a Blob. */
+/** Returns a stream if fetch can stream, else a Blob. */
 async function fetchBody(
   body: RequestBody,
   idle: IdleTimer,
@@ -137,7 +141,7 @@ async function fetchBody(
   const stream = new ReadableStream<Uint8Array>(
     {
       async pull(controller) {
-        // Node's fetch reads on after it was aborted, to throw it away.
+        // Node's fetch keeps reading after an abort, and discards the bytes.
         if (ended.aborted) return controller.error(ended.reason)
         idle.stop()
         try {
@@ -162,7 +166,7 @@ async function fetchBody(
 let streaming: boolean | undefined
 
 /**
- * Whether fetch streams bodies over any connection and lets their length be said. Browsers do neither: they drop the
+ * Checks whether fetch can stream bodies of a declared length over any connection. Browsers cannot: they drop the
  * header, and stream over HTTP/2 alone.
  */
 function streamsBodies(): boolean {

@@ -4,44 +4,47 @@ import type { Connection } from './connection.ts'
 import { formBody } from './form.ts'
 import { bodyPart, type RequestBody, type UploadSource } from './request-body.ts'
 
-/** Where content goes, and for how long. */
+/** Destination and lifetime of content. */
 export interface TargetOptions {
-  /** The cluster; default the account's. */
+  /** Cluster; default the account's. */
   cluster?: string | undefined
-  /** When it ends, ISO 8601 or a `Date`; default never. */
+  /** Expiry, ISO 8601 or a `Date`; default never. */
   timelock?: string | Date | undefined
-  /** What is kept with the record, and found by: at most 64 keys, 4,096 bytes as JSON. */
+  /** Searchable metadata of the record: at most 64 keys, 4,096 bytes as JSON. */
   meta?: Readonly<Record<string, string>> | undefined
 }
 
-/** How bodies are sent. */
+/** Options of sending a body. */
 export interface SendOptions {
-  /** Told the bytes of the request sent so far. In browsers XMLHttpRequest sends it then, since their `fetch` does not tell. */
+  /**
+   * Receives the bytes of the request sent so far. In browsers XMLHttpRequest then sends it, since their `fetch`
+   * reports no progress.
+   */
   onProgress?: ((bytes: number) => void) | undefined
-  /** Its abort ends the request with `ABORTED`; how far it got is not known. */
+  /** Ends the request with `ABORTED`; it may have taken effect. */
   signal?: AbortSignal | undefined
 }
 
-/** How a file or directory is uploaded. */
+/** Options of an upload. */
 export interface UploadOptions extends TargetOptions, SendOptions {
-  /** What lists call it; default the name of a `File`. */
+  /** Name in lists; default the name of a `File`. */
   name?: string | undefined
 }
 
-/** A file of a directory that is uploaded. */
+/** A file of an uploaded directory. */
 export interface DirectoryFile {
-  /** `/` between names. */
+  /** Path in the directory, with `/` between names. */
   path: string
   content: UploadSource
 }
 
-/** How a CAR is brought in. */
+/** Options of a CAR import. */
 export interface CarOptions extends UploadOptions {
-  /** What it was called where it comes from. */
+  /** Name at the content's origin. */
   originalName?: string | undefined
-  /** What lists call it, before any other name. */
+  /** Name in lists, before any other name. */
   customName?: string | undefined
-  /** Keeps roots that are not whole as well, never as pinned. */
+  /** Also keeps incomplete roots, but never as pinned. */
   allowPartial?: boolean | undefined
 }
 
@@ -57,10 +60,10 @@ export class Files {
   }
 
   /**
-   * Uploads a file, streamed.
+   * Uploads a file as a stream.
    *
-   * @throws HoldfastError with the server's own code; `INVALID_PATH` for a name that a form cannot carry,
-   *   `VALIDATION` for what is no source
+   * @throws HoldfastError with the server's own code; `INVALID_PATH` for a name that a form cannot carry, `VALIDATION`
+   * for an unsupported source
    */
   async upload(source: UploadSource, options: UploadOptions = {}): Promise<Upload> {
     const name = options.name ?? nameOf(source) ?? ''
@@ -69,7 +72,7 @@ export class Files {
     return this.#send<Upload>('/files', body, options)
   }
 
-  /** Uploads files as one directory, streamed. @throws HoldfastError as {@link upload} */
+  /** Uploads files as one directory, as a stream. @throws HoldfastError as {@link upload} */
   async uploadDirectory(files: Iterable<DirectoryFile>, options: UploadOptions = {}): Promise<Directory> {
     const fields = { dirName: options.name, ...textFields(options) }
     const named = [...files].map(({ path, content }) => ({ name: path, content: bodyPart(content) }))
@@ -78,9 +81,9 @@ export class Files {
   }
 
   /**
-   * Has the server import a directory of its own disk, below its import roots.
+   * Imports a directory of the server's own disk, below its import roots.
    *
-   * @throws HoldfastError `NOT_OFFERED` where server or plan do not, `INVALID_PATH`, and with the server's own code
+   * @throws HoldfastError `NOT_OFFERED` if server or plan refuse, `INVALID_PATH`, and with the server's own code
    */
   importDirectory(dirPath: string, options: TargetOptions = {}): Promise<Directory> {
     return this.#connection.json<Directory>('POST', '/files/directory', {
@@ -88,7 +91,7 @@ export class Files {
     })
   }
 
-  /** Brings in a CAR, streamed. @throws HoldfastError as {@link upload} */
+  /** Imports a CAR as a stream. @throws HoldfastError as {@link upload} */
   async importCar(source: UploadSource, options: CarOptions = {}): Promise<Car> {
     const { name, originalName, customName, allowPartial } = options
     const body = { type: CAR_TYPE, parts: [bodyPart(source)], onProgress: options.onProgress }
@@ -102,20 +105,20 @@ export class Files {
     { cluster, signal }: TargetOptions & SendOptions,
     query: Readonly<Record<string, string | undefined>> = {},
   ): Promise<Answer> {
-    // Said in a header too, a server can refuse the cluster before the body is sent.
+    // Also as a header, so that a server can refuse the cluster before the body.
     const headers: Record<string, string> = cluster === undefined ? {} : { 'x-cluster': cluster }
     return this.#connection.json<Answer>('POST', path, { query, headers, body, signal })
   }
 }
 
-/** The fields that say where and for how long. @throws HoldfastError `INVALID_TIMELOCK` for a `Date` that is none */
+/** Returns the fields for cluster and expiry. @throws HoldfastError `INVALID_TIMELOCK` for an invalid `Date` */
 export function targetFields({ cluster, timelock }: TargetOptions): Record<'cl' | 'timelock', string | undefined> {
   if (!(timelock instanceof Date)) return { cl: cluster, timelock }
   if (Number.isNaN(timelock.getTime())) throw new HoldfastError('INVALID_TIMELOCK', 'timelock is not a date')
   return { cl: cluster, timelock: timelock.toISOString() }
 }
 
-/** As fields of a form or a query, which are all texts. */
+/** Returns the options as texts, for a form or a query. */
 function textFields(options: TargetOptions): Record<string, string | undefined> {
   return { ...targetFields(options), meta: options.meta && JSON.stringify(options.meta) }
 }

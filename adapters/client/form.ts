@@ -2,9 +2,9 @@ import { HoldfastError } from '../../src/domain/errors.ts'
 import type { BodyPart, RequestBody } from './request-body.ts'
 
 export interface FormOptions {
-  /** Text fields; undefined ones are left out. They go first, so that a server can refuse them before the files. */
+  /** Text fields; undefined ones are omitted. They go first, so that a server can refuse them before the files. */
   fields: Readonly<Record<string, string | undefined>>
-  /** The name of the file fields. */
+  /** Name of the file fields. */
   field: 'file' | 'files'
   files: readonly { name: string; content: BodyPart }[]
   onProgress?: ((bytes: number) => void) | undefined
@@ -13,7 +13,7 @@ export interface FormOptions {
 const BOUNDARY_BYTES = 16
 
 /**
- * A form of files as a body. It is made here and not by `FormData`, which can neither stream nor tell its length.
+ * Encodes a form of files as a body. `FormData` can neither stream nor report its length.
  *
  * @throws HoldfastError `INVALID_PATH` for a name that the form cannot carry as it is
  */
@@ -34,7 +34,7 @@ export function formBody({ fields, field, files, onProgress }: FormOptions): Req
   return { type: `multipart/form-data; boundary=${boundary}`, parts: [...texts, ...parts, end], onProgress }
 }
 
-/** A name as forms write it. What has no way of being written, or would arrive as another name, is refused. */
+/** Encodes a file name. Throws for a name that would arrive as another one. */
 function filename(name: string): string {
   const trouble = /[\0\r\n]/.test(name) ? 'a line break' : name.includes('\\') ? 'a backslash' : ''
   const problem = trouble || (name.includes('%22') ? '%22' : '')

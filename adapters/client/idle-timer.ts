@@ -1,4 +1,4 @@
-/** Aborts what it watches once nothing has moved for a while; it runs only between `start` and `stop`. */
+/** Aborts its signal after a time without progress. It runs only between `start` and `stop`. */
 export class IdleTimer {
   readonly #controller = new AbortController()
   readonly #ms: number
@@ -24,7 +24,6 @@ export class IdleTimer {
     clearTimeout(this.#timer)
   }
 
-  /** Ends what it watches. */
   abort(reason?: unknown): void {
     this.stop()
     this.#controller.abort(reason)

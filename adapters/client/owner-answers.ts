@@ -1,58 +1,58 @@
 import type { Usage } from './account-answers.ts'
 import type { PinState } from './answers.ts'
 
-/** How many there are of something, and their bytes together. */
+/** A number of items, and their bytes together. */
 export interface Amount {
   count: number
   bytes: number
 }
 
-/** How much a node holds. Times in milliseconds since the epoch. */
+/** Statistics of a node. Times in milliseconds since the epoch. */
 export interface NodeStats {
   accounts: number
   pins: Record<PinState, number>
-  /** What counts against all quotas together. */
+  /** Bytes that count against all quotas together. */
   accountedBytes: number
   roots: Record<'staging' | 'complete' | 'dropped', Amount>
   blocks: Record<'writing' | 'durable' | 'deleting', Amount>
-  /** Blocks that a collection takes. */
+  /** Blocks that garbage collection will delete. */
   garbageBlocks: number
-  /** Since when the oldest fetch is wanted that is still tried. */
+  /** Request time of the oldest fetch in progress. */
   oldestFetchAt: number | null
   databaseBytes: number
-  /** Room where blocks are: the data directory first, then those of clusters. */
+  /** Disk space of the data directory, then of the clusters' directories. */
   disks: { backend: number; freeBytes: number; reserveBytes: number; isFull: boolean }[]
-  /** The round of verification under way, or the last one. */
+  /** Current verification, or the last one. */
   verification: { blocks: number; damaged: number; isRunning: boolean; endedAt: number | null }
-  /** Connected ones. */
+  /** Connected peers. */
   peers: number
-  /** Null if the node does not belong to the public network; missing in nodes that do not tell. */
+  /** Null if the node does not belong to the public network; missing from older nodes. */
   publicNetwork?: 'connected' | 'no-peers' | null
-  /** Places that keep clusters elsewhere; missing in nodes that do not tell. */
+  /** Places of remote clusters; missing from older nodes. */
   clusters?: {
     clusters: string[]
     peers: { peer: string; freeBytes: number | null; error: string | null }[]
-    /** Why it could not be asked; null if it could, or was not yet. */
+    /** Error of the last request to it; null if it succeeded or there was none. */
     error: string | null
     lookedAt: number | null
-    /** DAGs that have still to get there, and that it has to let go of. */
+    /** DAGs that it must still pin, and unpin. */
     pins: number
     unpins: number
-    /** Since when the oldest waits. */
+    /** Instant since which the oldest waits. */
     since: number | null
   }[]
-  /** Milliseconds by which the node's clock is ahead of that of its PostgreSQL database; null without one. */
+  /** Milliseconds by which the node's clock is ahead of its PostgreSQL database; null without one. */
   clockSkewMs: number | null
 }
 
-/** What happened in a span of time, and how much there was at its end, null if that is not known. */
+/** Events in a span of time, and totals at its end, null if unknown. */
 export interface HistorySample {
-  /** When it began. */
+  /** Start of the span. */
   at: string
   requests: number
-  /** Answered 4xx. */
+  /** Requests answered 4xx. */
   refused: number
-  /** Answered 5xx. */
+  /** Requests answered 5xx. */
   failed: number
   receivedBytes: number
   sentBytes: number
@@ -62,33 +62,33 @@ export interface HistorySample {
   peers: number | null
 }
 
-/** What a node has done since its start, the oldest first; the last sample is still going on. */
+/** Activity of a node since its start, the oldest first; the last sample is still in progress. */
 export interface NodeHistory {
   stepSeconds: number
   samples: HistorySample[]
 }
 
-/** Something that went wrong. */
+/** A failure. */
 export interface Failure {
   at: string
   level: 'warn' | 'error'
   message: string
-  /** What it was about. */
+  /** Subject of the failure. */
   about: Record<string, string | number>
 }
 
-/** Who is connected, and how the node is reached. */
+/** Connections of the node, and its addresses. */
 export interface NodePeers {
   /** Null while networking is off. */
   peerId: string | null
   addresses: string[]
   /** The first 1,000 connections. */
   peers: { id: string; address: string; direction: 'inbound' | 'outbound'; since: string }[]
-  /** How many peers are connected. */
+  /** Number of connected peers. */
   count: number
 }
 
-/** An account as the owner of a node sees it. */
+/** An account in the view of the node's owner. */
 export interface ManagedAccount {
   id: string
   email: string
@@ -100,21 +100,21 @@ export interface ManagedAccount {
   usage: Usage
 }
 
-/** One page of accounts, the oldest first. */
+/** A page of accounts, the oldest first. */
 export interface AccountPage {
   accounts: ManagedAccount[]
   total: number
   pagination: { page: number; limit: number; total: number; totalPages: number }
 }
 
-/** What a collection has freed. */
+/** Result of a garbage collection. */
 export interface Collected {
   roots: number
   blocks: number
   bytes: number
 }
 
-/** How far a verification is, or its outcome. */
+/** Progress of a verification, or its result. */
 export interface Verified {
   blocks: number
   bytes: number
@@ -126,7 +126,7 @@ export interface Verified {
 /** Content that the gateway refuses. */
 export interface Takedown {
   cid: string
-  /** Below the CID; empty for all of it. */
+  /** Path below the CID; empty for all of it. */
   path: string
   status: 410 | 451
   reason: string

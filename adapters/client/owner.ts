@@ -17,29 +17,29 @@ import type { PageOptions } from './sessions.ts'
 const BASE_PATH = '/api/v3'
 const ADMIN_PATH = '/admin/v1'
 
-/** An account to be made. */
+/** A new account. */
 export interface NewAccountOptions {
   email: string
   /** Name of a plan. */
   plan: string
   name?: string | undefined
-  /** Without one there is no signing in, only keys. */
+  /** Password for signing in; without one the account has only keys. */
   password?: string | undefined
 }
 
-/** How a verification is followed. */
+/** Options of a verification. */
 export interface VerifyOptions {
-  /** Told after each step what has been read so far. */
+  /** Receives the progress after each step. */
   onProgress?: ((progress: { blocks: number; bytes: number; damaged: number }) => void) | undefined
-  /** Ends it. */
+  /** Ends the verification. */
   signal?: AbortSignal | undefined
 }
 
 /**
- * The node as its owner runs it, at `/admin/v1` beside the API. It takes a credential of the owner with every scope.
+ * Administration of the node, at `/admin/v1` beside the API. It needs a credential of the owner with every scope.
  *
- * @throws HoldfastError of every method: `OWNER_REQUIRED`, `missing_scope`; `VALIDATION` where the base of the client is
- * not that of an API
+ * @throws HoldfastError of every method: `OWNER_REQUIRED`, `missing_scope`; `VALIDATION` if the client's base is not
+ * that of an API
  */
 export class Owner {
   readonly #connection: Connection
@@ -50,27 +50,27 @@ export class Owner {
     this.#connection = new Connection({ ...settings, base })
   }
 
-  /** How much the node holds. */
+  /** Returns statistics of the node. */
   stats(signal?: AbortSignal): Promise<NodeStats> {
     return this.#json('GET', '/stats', { signal })
   }
 
-  /** What it has done lately: three hours by the minute, or three days by 900 seconds. */
+  /** Returns the recent activity: three hours by the minute, or three days by 900 seconds. */
   history(stepSeconds: 60 | 900 = 60, signal?: AbortSignal): Promise<NodeHistory> {
     return this.#json('GET', '/history', { query: { step: String(stepSeconds) }, signal })
   }
 
-  /** What went wrong lately, the newest first. */
+  /** Returns recent failures, the newest first. */
   async failures(signal?: AbortSignal): Promise<Failure[]> {
     return (await this.#json<{ failures: Failure[] }>('GET', '/failures', { signal })).failures
   }
 
-  /** Who is connected, and how the node is reached. */
+  /** Returns the connections of the node, and its addresses. */
   peers(signal?: AbortSignal): Promise<NodePeers> {
     return this.#json('GET', '/peers', { signal })
   }
 
-  /** A page of accounts, the oldest first; `limit` 100 unless given, at most 1,000. */
+  /** Returns a page of accounts, the oldest first; `limit` is 100 by default, at most 1,000. */
   accounts({
     page,
     limit,
@@ -83,34 +83,42 @@ export class Owner {
     return this.#json('GET', '/accounts', { query: { page: page?.toString(), limit: limit?.toString() }, signal })
   }
 
-  /** Makes an account. `token` is a key of it with every scope, told this once. @throws HoldfastError `CONFLICT`, `VALIDATION` */
+  /**
+   * Creates an account. `token` is a key with every scope, which no other answer contains. @throws HoldfastError
+   * `CONFLICT`, `VALIDATION`
+   */
   createAccount(options: NewAccountOptions): Promise<ManagedAccount & { token: string }> {
     return this.#json('POST', '/accounts', { json: options })
   }
 
-  /** @throws HoldfastError `NOT_FOUND`, `VALIDATION` for an unknown plan */
+  /** Changes the plan of an account. @throws HoldfastError `NOT_FOUND`, `VALIDATION` for an unknown plan */
   setPlan(id: string, plan: string): Promise<ManagedAccount> {
     return this.#json('PUT', `/accounts/${pathPart(id, 'the id')}/plan`, { json: { plan } })
   }
 
-  /** Refuses it, with all that it keeps, or lets it in again. @throws HoldfastError `NOT_FOUND`, `CONFLICT` for the last owner */
+  /**
+   * Disables an account and its content, or enables it. @throws HoldfastError `NOT_FOUND`, `CONFLICT` for the last
+   * owner
+   */
   setDisabled(id: string, isDisabled: boolean): Promise<ManagedAccount> {
     return this.#json('POST', `/accounts/${pathPart(id, 'the id')}/${isDisabled ? 'disable' : 'enable'}`)
   }
 
-  /** Signs it out everywhere; its keys are not affected. Returns how many have ended. @throws HoldfastError `NOT_FOUND` */
+  /** Ends all sessions of an account, but not its keys. Returns how many ended. @throws HoldfastError `NOT_FOUND` */
   async endSessions(id: string): Promise<number> {
     return (await this.#json<{ ended: number }>('DELETE', `/accounts/${pathPart(id, 'the id')}/sessions`)).ended
   }
 
-  /** Its pins go soon after. @throws HoldfastError `NOT_FOUND`, `CONFLICT` for the last owner */
+  /**
+   * Deletes an account; its pins follow soon after. @throws HoldfastError `NOT_FOUND`, `CONFLICT` for the last owner
+   */
   async deleteAccount(id: string): Promise<void> {
     await this.#json('DELETE', `/accounts/${pathPart(id, 'the id')}`)
   }
 
-  /** Frees what nothing needs any more; with a grace of 0 also what was let go just now. */
+  /** Deletes unused content; with a grace of 0 also content unpinned just now. */
   collect({ graceSeconds, signal }: { graceSeconds?: number; signal?: AbortSignal } = {}): Promise<Collected> {
-    // Nothing is heard until everything is freed.
+    // The answer arrives only at the end, however long the collection takes.
     return this.#json('POST', '/gc', { json: { graceSeconds }, idleMs: 0, signal })
   }
 
@@ -125,7 +133,7 @@ export class Owner {
     throw new HoldfastError('UNAVAILABLE', 'the answer broke off')
   }
 
-  /** A page of what the gateway refuses, the oldest first. */
+  /** Returns a page of takedowns, the oldest first. */
   async takedowns({ after, limit, signal }: PageOptions = {}): Promise<Page<Takedown>> {
     const query = { after, limit: limit?.toString() }
     const answer = await this.#json<{ takedowns: Takedown[]; next: string | null }>('GET', '/takedowns', {
@@ -135,12 +143,12 @@ export class Owner {
     return { rows: answer.takedowns, next: answer.next }
   }
 
-  /** Has the gateway refuse a CID, or a path below it. @throws HoldfastError `INVALID_CID`, `VALIDATION` */
+  /** Makes the gateway refuse a CID, or a path below it. @throws HoldfastError `INVALID_CID`, `VALIDATION` */
   takeDown(takedown: Pick<Takedown, 'cid' | 'reason'> & Partial<Pick<Takedown, 'path' | 'status'>>): Promise<Takedown> {
     return this.#json('POST', '/takedowns', { json: takedown })
   }
 
-  /** Lets it be served again. @throws HoldfastError `NOT_FOUND` */
+  /** Lifts a takedown. @throws HoldfastError `NOT_FOUND` */
   async liftTakedown({ cid, path }: Pick<Takedown, 'cid'> & Partial<Pick<Takedown, 'path'>>): Promise<void> {
     await this.#json('DELETE', `/takedowns/${pathPart(cid, 'the CID')}`, { query: { path: path || undefined } })
   }

@@ -3,63 +3,63 @@ import type { ListedUpload, Pin, Removed, Renamed, Status, Upload, UploadPage } 
 import { type Connection, pathPart } from './connection.ts'
 import { type TargetOptions, targetFields } from './files.ts'
 
-/** How content is pinned by its CID. */
+/** Options of a pin by CID. */
 export interface PinOptions extends TargetOptions {
-  /** What lists call it. */
+  /** Name in lists. */
   name?: string | undefined
-  /** What it was called where it comes from. */
+  /** Name at the content's origin. */
   originalName?: string | undefined
-  /** Who has it: multiaddrs ending in `/p2p/…`, or URLs of gateways. */
+  /** Providers: multiaddrs ending in `/p2p/…`, or URLs of gateways. */
   origins?: readonly string[] | undefined
-  /** Whether the answer is wanted at once, whatever is known by then. */
+  /** True to return at once, without waiting for the content. */
   background?: boolean | undefined
   signal?: AbortSignal | undefined
 }
 
-/** Which records are listed. */
+/** Filters and order of a list. */
 export interface ListOptions {
-  /** Only of this content. */
+  /** Only this content. */
   cid?: string | undefined
-  /** The files of this directory instead of records. */
+  /** Files of this directory instead of records. */
   parentCid?: string | undefined
-  /** Only what will end. */
+  /** Only records with an expiry. */
   expiring?: boolean | undefined
-  /** Part of the name, in upper or lower case. */
+  /** Part of the name, in any case. */
   q?: string | undefined
-  /** The name, compared as `match` says; default `exact`. */
+  /** Name, compared as `match` says; default `exact`. */
   name?: string | undefined
   match?: 'exact' | 'iexact' | 'partial' | 'ipartial' | undefined
-  /** What is kept with it, each of these. */
+  /** Metadata, all of which must match. */
   meta?: Readonly<Record<string, string>> | undefined
-  /** One or more. */
+  /** One or more types. */
   type?: Upload['type'] | readonly Upload['type'][] | undefined
-  /** One or more. */
+  /** One or more statuses. */
   status?: Upload['status'] | readonly Upload['status'][] | undefined
-  /** Made strictly before or after, ISO 8601 or a `Date`. */
+  /** Created strictly before or after, ISO 8601 or a `Date`. */
   before?: string | Date | undefined
   after?: string | Date | undefined
   /** Default `newest`. */
   sort?: 'newest' | 'oldest' | undefined
-  /** Rows of a page; the server may hold it to fewer. */
+  /** Rows per page; the server may return fewer. */
   limit?: number | undefined
   signal?: AbortSignal | undefined
 }
 
-/** How a pin is waited for. */
+/** Options of waiting for a pin. */
 export interface WaitOptions {
-  /** Told after each look. */
+  /** Receives each status. */
   onProgress?: ((status: Pin | Status) => void) | undefined
   signal?: AbortSignal | undefined
 }
 
-/** As large as most plans let a page be. */
+/** The largest page that most plans allow. */
 const PAGE_ROWS = 100
-/** Between two looks at a pin: sooner at first. */
+/** First interval between two requests for the status; later ones are longer. */
 const FIRST_LOOK_MS = 500
 const LATER_LOOK_MS = 5_000
 const SLOWER = 1.5
 
-/** What an account keeps. */
+/** Pins of the account. */
 export class Pins {
   readonly #connection: Connection
 
@@ -69,9 +69,9 @@ export class Pins {
   }
 
   /**
-   * Keeps content that others have, or that is here already. The answer says how far that is.
+   * Pins content from the network, or content that the server already has. The answer has its status.
    *
-   * @throws HoldfastError with the server's own code, `CID_NOT_FOUND` above all
+   * @throws HoldfastError with the server's own code, most often `CID_NOT_FOUND`
    */
   async add(cid: string, options: PinOptions = {}): Promise<Pin> {
     const { name, originalName, origins, background, signal } = options
@@ -86,7 +86,7 @@ export class Pins {
     return this.#connection.json<Removed>('DELETE', `/files/remove/${pathPart(cid, 'the CID')}`, { query })
   }
 
-  /** Gives a record another name, and other meta in place of all that it had. @throws HoldfastError `NOT_FOUND` */
+  /** Renames a record, and replaces all of its metadata. @throws HoldfastError `NOT_FOUND` */
   async rename(
     uploadId: string,
     newName: string | undefined,
@@ -96,7 +96,7 @@ export class Pins {
     return this.#connection.json<Renamed>('PUT', path, { json: { newName, meta } })
   }
 
-  /** How far a pin is. @throws HoldfastError `PIN_NOT_FOUND` */
+  /** Returns the status of a pin. @throws HoldfastError `PIN_NOT_FOUND` */
   async status(
     cid: string,
     { cluster, signal }: { cluster?: string | undefined; signal?: AbortSignal | undefined } = {},
@@ -108,9 +108,9 @@ export class Pins {
   }
 
   /**
-   * Looks at a pin until everything of it is stored. A failed one that is tried again by itself may still come.
+   * Polls a pin until all of it is stored. A failed pin may still succeed while the server retries it.
    *
-   * @throws HoldfastError `UNAVAILABLE` once the server does not try any further
+   * @throws HoldfastError `UNAVAILABLE` once the server stops retrying
    */
   async untilPinned(pin: Pin, { onProgress, signal }: WaitOptions = {}): Promise<Pin | Status> {
     let latest: Pin | Status = pin
@@ -120,13 +120,13 @@ export class Pins {
       if (signal?.aborted === true) throw new HoldfastError('ABORTED', 'the wait for a pin was aborted')
       latest = await this.status(pin.cid, { cluster: pin.clusterId, signal })
     }
-    // A server that says nothing of a state has it.
+    // A server without states returns only stored pins.
     if ((latest.status ?? 'pinned') === 'pinned') return latest
     const reason = 'lastError' in latest ? (latest.lastError ?? latest.reason) : null
     throw new HoldfastError('UNAVAILABLE', `${pin.cid} is ${latest.status}${reason === null ? '' : `: ${reason}`}`)
   }
 
-  /** One page of the list, the first is 1. @throws HoldfastError `VALIDATION`, `INVALID_CID` for a filter */
+  /** Returns one page of the list; the first is 1. @throws HoldfastError `VALIDATION`, `INVALID_CID` for a filter */
   page(page: number, options: ListOptions = {}): Promise<UploadPage> {
     const { cid, parentCid, expiring, limit = PAGE_ROWS, signal } = options
     const query = { cid, parentCid, hasExpiration: expiring === true ? 'true' : undefined, ...searchFields(options) }
@@ -135,8 +135,8 @@ export class Pins {
   }
 
   /**
-   * All pages, none of them empty, the newest row first. What is uploaded meanwhile pushes rows from one page to the
-   * next: they are given once.
+   * Yields all pages, none of them empty, the newest row first. Uploads meanwhile push rows to the next page; each row
+   * is yielded once.
    */
   async *pages(options: ListOptions = {}): AsyncGenerator<ListedUpload[], void> {
     let before = new Set<string>()
@@ -150,7 +150,7 @@ export class Pins {
     }
   }
 
-  /** All rows, as {@link pages}. */
+  /** Yields all rows, as {@link pages}. */
   async *all(options: ListOptions = {}): AsyncGenerator<ListedUpload, void> {
     for await (const rows of this.pages(options)) yield* rows
   }

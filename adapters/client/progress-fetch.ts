@@ -1,4 +1,4 @@
-/** Of XMLHttpRequest what is used here; Node has none, and types for browsers are not asked of those who import this. */
+/** The used part of XMLHttpRequest. Node has none, and importers need no types for browsers. */
 interface Sending {
   readonly upload: { onprogress: ((event: { loaded: number }) => void) | null }
   readonly status: number
@@ -15,7 +15,7 @@ interface Sending {
   abort(): void
 }
 
-/** What a body is sent by where the bytes that have gone out are to be told: `fetch` of browsers tells nobody. */
+/** Sends a body by XMLHttpRequest, because the `fetch` of browsers reports no progress. */
 export interface ProgressRequest {
   method: string
   headers: Readonly<Record<string, string>>
@@ -26,7 +26,7 @@ export interface ProgressRequest {
 
 const NO_BODY = new Set([204, 205, 304])
 
-/** Null where bodies can only be sent without telling. */
+/** Returns a `fetch` that reports progress; null if there is no XMLHttpRequest. */
 export function progressFetch(): ((url: URL, request: ProgressRequest) => Promise<Response>) | null {
   const { XMLHttpRequest: Request } = globalThis as { XMLHttpRequest?: new () => Sending }
   return Request === undefined ? null : (url, request) => send(new Request(), url, request)

@@ -1,16 +1,16 @@
 import { type ErrorCode, HoldfastError } from '../../src/domain/errors.ts'
 
-/** The body of an answer. What is in it is the server's word, to be looked at before it is used. */
+/** Body of an answer. Its fields are unchecked. */
 export type JsonObject = Readonly<Record<string, unknown>>
 
-/** An answer that came to no end. */
+/** Makes the error of an answer that broke off. */
 export function brokenOff(cause: unknown): HoldfastError {
   return new HoldfastError('UNAVAILABLE', `the answer broke off${cause === undefined ? '' : `: ${wordsOf(cause)}`}`, {
     cause,
   })
 }
 
-/** No answer at all. */
+/** Makes the error of a request without an answer. */
 export function unreachable({ origin, pathname }: URL, cause: unknown): HoldfastError {
   const message =
     codeOf(cause) === 'ECONNREFUSED'
@@ -19,9 +19,9 @@ export function unreachable({ origin, pathname }: URL, cause: unknown): Holdfast
   return new HoldfastError('UNAVAILABLE', message, { cause })
 }
 
-/** What the server said, with its code, and its status and further fields as details. */
+/** Makes the error of a refusal: the server's message and code, with status and other fields as details. */
 export function refusalOf({ status, headers, type }: Response, text: string): HoldfastError {
-  // Browsers do not tell where to.
+  // Browsers hide the target of a redirect.
   if (type === 'opaqueredirect' || (status >= 300 && status < 400)) {
     const where = headers.get('location') ?? 'another place'
     const details = { status: status === 0 ? 301 : status }
@@ -33,7 +33,7 @@ export function refusalOf({ status, headers, type }: Response, text: string): Ho
   try {
     body = parseObject(text)
   } catch {
-    // Something between us and the server has answered.
+    // The answer of a proxy.
   }
   const { message = body.error ?? `no reason given (${status})`, code } = body
   const details: Record<string, string | number> = { status }
@@ -51,12 +51,12 @@ export function parseObject(text: string): JsonObject {
     const value: unknown = JSON.parse(text)
     if (typeof value === 'object' && value !== null) return value as JsonObject
   } catch {
-    // Told below, as what it means.
+    // The error below is clearer.
   }
-  throw new HoldfastError('UNAVAILABLE', 'the answer is not JSON: is the base that of the API?')
+  throw new HoldfastError('UNAVAILABLE', 'the answer is not JSON: check that the base is that of the API')
 }
 
-/** Fetch wraps what happened in an error that says nothing. */
+/** Fetch wraps the cause in an error without detail. */
 function wordsOf(error: unknown): string {
   const { cause, message = '' } = (error ?? {}) as Partial<Error>
   return cause instanceof Error ? wordsOf(cause) : message || codeOf(error)

@@ -4,29 +4,29 @@ import { HoldfastError } from '../../src/domain/errors.ts'
 export interface SizedSource {
   /** Bytes. */
   readonly size: number
-  /** From the beginning each time. */
+  /** Streams the bytes from the beginning. */
   stream(): AsyncIterable<Uint8Array>
 }
 
-/** What can be uploaded. Text is sent as UTF-8; of a stream the length need not be known. */
+/** Content to upload. Text is sent as UTF-8; the length of a stream need not be known. */
 export type UploadSource = string | Uint8Array | ArrayBuffer | SizedSource | AsyncIterable<Uint8Array>
 
 /** A piece of a body. */
 export type BodyPart = Uint8Array | SizedSource | AsyncIterable<Uint8Array>
 
-/** A body that is sent piece by piece. */
+/** A body sent piece by piece. */
 export interface RequestBody {
   /** Media type. */
   type: string
   parts: readonly BodyPart[]
-  /** Told the bytes that have been handed over so far. */
+  /** Receives the bytes handed over so far. */
   onProgress?: ((bytes: number) => void) | undefined
 }
 
-/** Smaller pieces are sent together. */
+/** Joins smaller pieces up to this size. */
 const PIECE_BYTES = 64 * 1024
 
-/** @throws HoldfastError `VALIDATION` for what is no source */
+/** Makes a part of a source. @throws HoldfastError `VALIDATION` for an unsupported source */
 export function bodyPart(source: UploadSource): BodyPart {
   if (typeof source === 'string') return new TextEncoder().encode(source)
   if (source instanceof ArrayBuffer) return new Uint8Array(source)
@@ -35,12 +35,12 @@ export function bodyPart(source: UploadSource): BodyPart {
   throw new HoldfastError('VALIDATION', 'the source must be text, bytes, a Blob or a stream of bytes')
 }
 
-/** A body of JSON; fields that are undefined are left out. */
+/** Makes a JSON body without undefined fields. */
 export function jsonBody(value: object): RequestBody {
   return { type: 'application/json', parts: [new TextEncoder().encode(JSON.stringify(value))] }
 }
 
-/** Bytes; null if that is not known before it is sent. */
+/** Returns the length of a body in bytes; null if it is unknown before sending. */
 export function bodyLength({ parts }: RequestBody): number | null {
   let length = 0
   for (const part of parts) {
@@ -51,15 +51,15 @@ export function bodyLength({ parts }: RequestBody): number | null {
   return length
 }
 
-/** Whether it can be sent again. */
+/** Checks whether a body can be sent again. */
 export function isRepeatable(body: RequestBody): boolean {
   return bodyLength(body) !== null
 }
 
 /**
- * The bytes of a body, in pieces of a sensible size.
+ * Yields the bytes of a body in pieces of a sensible size.
  *
- * @throws what a source throws; HoldfastError `VALIDATION` for one that has not as many bytes as it said
+ * @throws the error of a source; HoldfastError `VALIDATION` if one has another length than declared
  */
 export async function* bodyBytes({ parts, onProgress }: RequestBody): AsyncGenerator<Uint8Array, void> {
   let waiting: Uint8Array[] = []
@@ -80,7 +80,7 @@ export async function* bodyBytes({ parts, onProgress }: RequestBody): AsyncGener
   if (bytes > 0) yield joined(waiting, bytes)
 }
 
-/** The same as one Blob, for browsers, which read the files in it while they send it. */
+/** Returns a body as one Blob, for browsers, which read its files while they send it. */
 export async function bodyBlob({ type, parts }: RequestBody): Promise<Blob> {
   const pieces: (Uint8Array<ArrayBuffer> | Blob)[] = []
   for (const part of parts) {

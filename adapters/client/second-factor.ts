@@ -1,10 +1,10 @@
 import type { SecondFactorSetup } from './account-answers.ts'
 import type { Connection } from './connection.ts'
 
-/** What turning a second factor off takes: a code of it, a recovery code, or the password. */
+/** Proof for turning the second factor off: a code, a recovery code, or the password. */
 export type SecondFactorProof = { code: string } | { password: string }
 
-/** The second factor of the account that asks. A key may do nothing here: each throws `SESSION_REQUIRED` for one. */
+/** Second factor of the account. Every method throws `SESSION_REQUIRED` for a key. */
 export class SecondFactor {
   readonly #connection: Connection
 
@@ -13,13 +13,15 @@ export class SecondFactor {
     this.#connection = connection
   }
 
-  /** A secret for an authenticator app. It counts once {@link enable} has seen a code. @throws HoldfastError `CONFLICT` */
+  /**
+   * Creates a secret for an authenticator app. It is in force after {@link enable}. @throws HoldfastError `CONFLICT`
+   */
   setUp(): Promise<SecondFactorSetup> {
     return this.#connection.json('POST', '/auth/2fa/setup')
   }
 
   /**
-   * Returns the recovery codes, each good once, which are nowhere else.
+   * Turns the second factor on. Only this answer contains the recovery codes, each valid once.
    *
    * @throws HoldfastError `2fa_invalid`, `CONFLICT` if it is on, or was not set up
    */
@@ -28,7 +30,10 @@ export class SecondFactor {
       .recoveryCodes
   }
 
-  /** @throws HoldfastError `2fa_invalid`, `VALIDATION` for a wrong password, `CONFLICT` if it is not on */
+  /**
+   * Turns the second factor off. @throws HoldfastError `2fa_invalid`, `VALIDATION` for a wrong password, `CONFLICT` if
+   * it is off
+   */
   async disable(proof: SecondFactorProof): Promise<void> {
     await this.#connection.json('POST', '/auth/2fa/disable', { json: proof })
   }

@@ -1,16 +1,16 @@
 import type { NewSession, Page, SecondFactorAsked, SessionRow } from './account-answers.ts'
 import { type Connection, pathPart } from './connection.ts'
 
-/** Where a page of a list begins, and how long it is. */
+/** Cursor and length of a page. */
 export interface PageOptions {
-  /** The `next` of the page before; default the beginning. */
+  /** `next` of the previous page; default the beginning. */
   after?: string | undefined
-  /** Rows of a page, at most 1,000; default 100. */
+  /** Rows per page, at most 1,000; default 100. */
   limit?: number | undefined
   signal?: AbortSignal | undefined
 }
 
-/** Signing in with a password, and where the account is signed in. A session is a credential with every scope for 24 hours. */
+/** Sign-in by password, and the sessions of the account. A session is a credential with every scope for 24 hours. */
 export class Sessions {
   readonly #connection: Connection
 
@@ -20,8 +20,8 @@ export class Sessions {
   }
 
   /**
-   * Asks for a session; an account with a second factor is asked for a code of it first, see {@link confirm}. The
-   * client itself goes on as whom it was made for: make another with the token as its key.
+   * Signs in. An account with a second factor needs a code next, see {@link confirm}. This client keeps its own
+   * credential: make another one with the token as its key.
    *
    * @throws HoldfastError `INVALID_API_KEY` for a wrong email or password, `RATE_LIMIT`, `account_disabled`
    */
@@ -30,7 +30,7 @@ export class Sessions {
   }
 
   /**
-   * The second half of signing in, within five minutes; the code may be a recovery code.
+   * Completes a sign-in within five minutes, by a code or a recovery code.
    *
    * @throws HoldfastError `2fa_invalid`, `INVALID_API_KEY` for a temporary token that is used or too old
    */
@@ -38,12 +38,12 @@ export class Sessions {
     return this.#connection.json('POST', '/auth/2fa/verify-login', { json: { temporaryToken, code } })
   }
 
-  /** Ends the session that the client was made for. A key is not affected. */
+  /** Ends the session of this client. A key is not affected. */
   async signOut(): Promise<void> {
     await this.#connection.json('POST', '/auth/logout')
   }
 
-  /** A page, the oldest first. @throws HoldfastError `SESSION_REQUIRED` for a key */
+  /** Returns a page of sessions, the oldest first. @throws HoldfastError `SESSION_REQUIRED` for a key */
   async list({ after, limit, signal }: PageOptions = {}): Promise<Page<SessionRow>> {
     const query = { after, limit: limit?.toString() }
     const answer = await this.#connection.json<{ sessions: SessionRow[]; next: string | null }>(
@@ -54,12 +54,12 @@ export class Sessions {
     return { rows: answer.sessions, next: answer.next }
   }
 
-  /** @throws HoldfastError `NOT_FOUND`, `SESSION_REQUIRED` for a key */
+  /** Ends a session. @throws HoldfastError `NOT_FOUND`, `SESSION_REQUIRED` for a key */
   async end(id: string): Promise<void> {
     await this.#connection.json('DELETE', `/auth/sessions/${pathPart(id, 'the id')}`)
   }
 
-  /** Ends all but the one that asks. Returns how many. @throws HoldfastError `SESSION_REQUIRED` for a key */
+  /** Ends all sessions but this one. Returns how many. @throws HoldfastError `SESSION_REQUIRED` for a key */
   async endOthers(): Promise<number> {
     return (await this.#connection.json<{ ended: number }>('DELETE', '/auth/sessions')).ended
   }

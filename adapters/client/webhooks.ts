@@ -2,7 +2,7 @@ import type { Delivery, NewWebhook, Page, Webhook } from './account-answers.ts'
 import { type Connection, pathPart } from './connection.ts'
 import type { PageOptions } from './sessions.ts'
 
-/** Addresses that are told of what becomes of the account's records. */
+/** Webhooks of the account. */
 export class Webhooks {
   readonly #connection: Connection
 
@@ -12,26 +12,26 @@ export class Webhooks {
   }
 
   /**
-   * The secret, by which deliveries are signed, is in the answer and nowhere else.
+   * Creates a webhook. Only this answer contains the secret that signs deliveries.
    *
-   * @throws HoldfastError `VALIDATION` for an address that is not told, `QUOTA_EXCEEDED`, `missing_scope` without
-   *   `files:read` and `files:write`
+   * @throws HoldfastError `VALIDATION` for a URL that is not allowed, `QUOTA_EXCEEDED`, `missing_scope` without
+   * `files:read` and `files:write`
    */
   create(url: string): Promise<NewWebhook> {
     return this.#connection.json('POST', '/webhooks', { json: { url } })
   }
 
-  /** All, the oldest first. @throws HoldfastError `missing_scope` without `files:read` */
+  /** Lists the webhooks, the oldest first. @throws HoldfastError `missing_scope` without `files:read` */
   async list(signal?: AbortSignal): Promise<Webhook[]> {
     return (await this.#connection.json<{ webhooks: Webhook[] }>('GET', '/webhooks', { signal })).webhooks
   }
 
-  /** @throws HoldfastError `NOT_FOUND`, `missing_scope` without `files:write` */
+  /** Deletes a webhook. @throws HoldfastError `NOT_FOUND`, `missing_scope` without `files:write` */
   async remove(id: string): Promise<void> {
     await this.#connection.json('DELETE', `/webhooks/${pathPart(id, 'the id')}`)
   }
 
-  /** What it was told and has still to be, the newest first. @throws HoldfastError `NOT_FOUND` */
+  /** Returns a page of deliveries, the newest first. @throws HoldfastError `NOT_FOUND` */
   async deliveries(id: string, { after, limit, signal }: PageOptions = {}): Promise<Page<Delivery>> {
     const path = `/webhooks/${pathPart(id, 'the id')}/deliveries`
     const query = { after, limit: limit?.toString() }

@@ -13,7 +13,7 @@ export function refuse(outgoing: ServerResponse, status: number, code: string, m
   outgoing.end(body)
 }
 
-/** Refuses a request that has no Host header, or several (RFC 9112). Returns whether it has. */
+/** Refuses a request that has no Host header, or several (RFC 9112). Returns whether it did. */
 export function refusesHost({ httpVersion, rawHeaders }: IncomingMessage, outgoing: ServerResponse): boolean {
   let hosts = 0
   for (let at = 0; at < rawHeaders.length; at += 2) if (rawHeaders[at]?.toLowerCase() === 'host') hosts++

@@ -4,10 +4,10 @@ import type { Duplex } from 'node:stream'
 import { Lingering } from './lingering.ts'
 
 /**
- * The connections of a server, bounded in number. Beyond the bound a new connection replaces the oldest idle one of the
- * address that has most. If all are busy, or the process has next to no descriptors left, the new one is surplus: the
- * server answers its request with a refusal and closes it. A bounded number of surplus connections may wait for their
- * request. The same number of refused ones may still be sending.
+ * The connections of a server, limited in number. At the limit a new connection replaces the oldest idle one of the
+ * address with the most. If all are busy, or descriptors are short, the new connection is surplus: the server refuses
+ * its request and closes it. The number of surplus connections that wait for their request is limited, and so is that
+ * of refused ones still sending.
  */
 export class Connections {
   readonly #most: number
@@ -19,7 +19,7 @@ export class Connections {
   readonly #lingering: Lingering
   readonly #refusal: string
 
-  /** @param refusal the bytes that a connection without an answer is closed with */
+  /** @param refusal bytes to send before closing a connection that got no answer */
   constructor(most: number, refusal: string) {
     this.#most = most
     this.#mostSurplus = Math.ceil(most * SURPLUS_SHARE)
@@ -48,18 +48,18 @@ export class Connections {
     return this.#surplus.has(socket)
   }
 
-  /** Notes the answer that a connection is waiting for. */
+  /** Notes the pending answer of a connection. */
   answering(socket: Duplex, outgoing: ServerResponse): void {
     this.#answers.set(socket, outgoing)
   }
 
-  /** The answer that has begun on a connection and is not whole yet. */
+  /** Returns the answer that has begun on a connection and is incomplete. */
   unfinished(socket: Duplex): ServerResponse | undefined {
     const outgoing = this.#answers.get(socket)
     return outgoing?.writableFinished === false ? outgoing : undefined
   }
 
-  /** Closes a connection after these bytes, in a way that a client that still sends can read its answer. */
+  /** Sends these bytes and closes a connection, in a way that a client that still sends can read its answer. */
   close(socket: Duplex, bytes = ''): void {
     this.#leave(socket)
     if (!socket.destroyed) this.#lingering.close(socket, bytes)
@@ -75,7 +75,7 @@ export class Connections {
     if (ofAddress?.size === 0) this.#byAddress.delete(address)
   }
 
-  /** Has it wait for its request, which is refused. The oldest that waits makes room. */
+  /** Waits for the connection's request in order to refuse it. The oldest such connection makes room. */
   #refuse(socket: Socket): void {
     this.#leave(socket)
     this.#surplus.add(socket)
@@ -87,7 +87,7 @@ export class Connections {
     if (this.#surplus.size > this.#mostSurplus) this.#turnAway(oldest ?? socket)
   }
 
-  /** Closes a connection with a refusal unless it has had an answer. */
+  /** Closes a connection, with a refusal unless it had an answer. */
   #turnAway(socket: Duplex): void {
     this.#leave(socket)
     if (this.#answers.has(socket)) socket.destroy()
@@ -106,13 +106,13 @@ export class Connections {
   }
 }
 
-/** Surplus connections that wait for their request, and for how long. */
+/** Share and waiting time of surplus connections. */
 const SURPLUS_SHARE = 1 / 8
 const SURPLUS_MS = 5_000
-/** Descriptors that no connection keeps, so that the next one can be accepted and told. */
+/** Descriptors in reserve, so that the next connection can be accepted and refused. */
 const RESERVED = 8
 
-/** The system gives the lowest number that is free: all below it are taken. */
+/** The system assigns the lowest free number, so all below it are taken. */
 function isLastDescriptor(socket: Socket): boolean {
   const { _handle: handle }: { _handle?: { fd?: number } | null } = socket as Socket & { _handle?: { fd?: number } }
   return (handle?.fd ?? -1) >= descriptorLimit() - RESERVED
@@ -121,19 +121,19 @@ function isLastDescriptor(socket: Socket): boolean {
 const FEWEST = 16
 const MOST = 10_000
 
-/** How many connections a server may have, so that at least half of the process's descriptors stay for everything else. */
+/** Returns the connection limit that leaves at least half of the process's descriptors for everything else. */
 export function connectionsFor(descriptors: number): number {
   return Math.max(FEWEST, Math.min(MOST, Math.floor(descriptors / 2)))
 }
 
-/** How many connections each of so many servers of this process may have, so that the same holds for all together. */
+/** Returns the connection limit of each server, such that the limit of the process holds for all together. */
 export function connectionsOfEach(servers: number): number {
   return connectionsFor(descriptorLimit() / servers)
 }
 
 let known: number | null = null
 
-/** How many files and sockets the process may have open. */
+/** Returns the process's limit of open files and sockets. */
 export function descriptorLimit(): number {
   known ??= readLimit()
   return known
@@ -142,7 +142,7 @@ export function descriptorLimit(): number {
 function readLimit(): number {
   const report: { excludeNetwork?: boolean; getReport(): object } = process.report
   const { excludeNetwork = false } = report
-  // Without it the report waits for the names of all peers.
+  // Otherwise the report waits for reverse DNS of all peers.
   report.excludeNetwork = true
   const { userLimits } = report.getReport() as { userLimits?: { open_files?: { soft?: unknown } } }
   report.excludeNetwork = excludeNetwork

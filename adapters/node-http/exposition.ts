@@ -1,17 +1,17 @@
-/** What tells the numbers of one metric apart. */
+/** Labels of a number. */
 export type Labels = Readonly<Record<string, string>>
 
 /** One number of a metric. */
 export interface Sample {
   labels: Labels
   value: number
-  /** Where it is not the metric's own, as of the parts of a histogram. */
+  /** Name, if it differs from the metric's, as for the parts of a histogram. */
   metricName?: string
 }
 
-/** A metric with its numbers as they are now, in the shape that `prom-client` gives and takes, too. */
+/** A metric with its current numbers, in the format of `prom-client`. */
 export interface MetricFamily {
-  /** With its unit at the end, such as `_seconds`. */
+  /** Ends with its unit, such as `_seconds`. */
   name: string
   help: string
   type: 'counter' | 'gauge' | 'histogram' | 'summary'
@@ -20,14 +20,14 @@ export interface MetricFamily {
 
 interface Distribution {
   labels: Labels
-  /** How many were at most each bound. */
+  /** Number of values up to each bound. */
   buckets: readonly number[]
-  /** The sum of all. */
+  /** Sum of all values. */
   seconds: number
   count: number
 }
 
-/** Gathers metrics. */
+/** Collects metrics. */
 export class Families {
   readonly all: MetricFamily[] = []
 
@@ -63,7 +63,7 @@ export class Families {
   }
 }
 
-/** Metrics in Prometheus's text format, version 0.0.4. */
+/** Formats metrics in Prometheus's text format, version 0.0.4. */
 export function expositionOf(families: readonly MetricFamily[]): string {
   const lines = families.flatMap(({ name, help, type, values }) => [
     `# HELP ${name} ${help}`,
@@ -77,7 +77,7 @@ export function expositionOf(families: readonly MetricFamily[]): string {
   return `${lines.join('\n')}\n`
 }
 
-/** One number without labels, which is what many metrics are. */
+/** Makes a single number without labels. */
 export function single(value: number): readonly Sample[] {
   return [{ labels: {}, value }]
 }

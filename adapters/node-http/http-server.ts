@@ -1,27 +1,27 @@
-// What a thread of the gateway needs as well: nothing here, nor what it imports, loads the engine.
+// Loaded by the threads of the gateway, so neither this file nor its imports load the engine.
 import http, { type IncomingMessage, type ServerResponse } from 'node:http'
 import type { ApiHandler } from '../../src/index.ts'
 import { refuse } from './bare-refusal.ts'
 import { Connections, connectionsFor, descriptorLimit } from './connections.ts'
 import { createGatewayExchange, type Exchange } from './node-exchange.ts'
 
-/** Longer than what load balancers keep idle connections for, so that they and not this server close them. */
+/** Longer than the keep-alive of load balancers, so that they close idle connections and not this server. */
 const KEEP_ALIVE_MS = 65_000
 const HEADERS_MS = 60_000
-/** How often connections are looked at whose headers are late. */
+/** Interval of the check for late headers. */
 const CHECK_MS = 5_000
 const RETRY_SECONDS = 5
 
-/** How a server that has nothing but a gateway listens. */
+/** Options of a server for the gateway alone. */
 export interface GatewayServerOptions {
-  /** Connections at once. Default: half of the file descriptors that the process may have, at most 10,000. */
+  /** Most connections. Default: half of the process's file descriptors, at most 10,000. */
   maxConnections?: number
-  /** Told of the bytes of bodies as they go out. */
+  /** Counts the bytes of bodies as they go out. */
   metrics?: { sent(surface: 'gateway', bytes: number): void }
 }
 
 /**
- * A Node server that has nothing but a gateway, `engine.ownGateway` say, and so is an origin of its own. Not listening
+ * Creates a Node server for a gateway alone, such as `engine.ownGateway`, with an origin of its own. It does not listen
  * yet; the caller closes it. Otherwise as `createServer`.
  */
 export function createGatewayServer(
@@ -32,7 +32,7 @@ export function createGatewayServer(
   return serverFor(createGatewayExchange(gateway, sent), maxConnections)
 }
 
-/** A server of this kind; see `createServer`. */
+/** Creates such a server; see `createServer`. */
 export function serverFor(exchange: Exchange, maxConnections = connectionsFor(descriptorLimit())): http.Server {
   const connections = new Connections(maxConnections, refusalOf(SURPLUS, `Retry-After: ${RETRY_SECONDS}`))
   const server = http.createServer({
@@ -40,10 +40,10 @@ export function serverFor(exchange: Exchange, maxConnections = connectionsFor(de
     headersTimeout: HEADERS_MS,
     keepAliveTimeout: KEEP_ALIVE_MS,
     connectionsCheckingInterval: CHECK_MS,
-    // What Node would answer has no body; see below.
+    // Node's own answer would have no body; see below.
     requireHostHeader: false,
   })
-  // A client may close its side once it has asked. That it has closed both is found when it is written to.
+  // A client may close its side after its request. A write shows whether it has closed both.
   Object.assign(server, { httpAllowHalfOpen: true })
   server.on('connection', socket => connections.add(socket))
   server.on('listening', () => server.on('error', surviveSpentDescriptors))
@@ -63,7 +63,7 @@ export function serverFor(exchange: Exchange, maxConnections = connectionsFor(de
   return server
 }
 
-/** Accepting fails while all descriptors are taken; the next connection is accepted again. */
+/** Accepting fails while all descriptors are taken, and works again for the next connection. */
 function surviveSpentDescriptors(error: NodeJS.ErrnoException): void {
   if (error.code !== 'EMFILE' && error.code !== 'ENFILE') throw error
 }
@@ -78,7 +78,7 @@ type Refusal = [status: number, reason: string, kind: string, message: string]
 
 const SURPLUS: Refusal = [503, 'Service Unavailable', 'UNAVAILABLE', 'the node has as many connections as it can serve']
 
-/** An answer written by hand, where there is no response object because no request has been read. */
+/** Formats an answer by hand: without a parsed request there is no response object. */
 function refusalOf([status, reason, kind, message]: Refusal, ...headers: string[]): string {
   const body = JSON.stringify({ error: reason, message, code: kind })
   return [

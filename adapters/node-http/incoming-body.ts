@@ -2,10 +2,10 @@ import type { IncomingMessage } from 'node:http'
 import type { Readable } from 'node:stream'
 import { HoldfastError } from '../../src/domain/errors.ts'
 
-/** A client that sends nothing for this long while its body is waited for is gone. */
+/** Longest silence of a client whose body is awaited, in milliseconds. */
 export const IDLE_MS = 120_000
 
-/** What a body has to bring while it is waited for: over each span of waiting so much on average. */
+/** Minimum rate of a body, on average over each span of waiting. */
 export interface BodyPace {
   bytesPerSecond: number
   spanMs: number
@@ -13,13 +13,13 @@ export interface BodyPace {
 
 const PACE: BodyPace = { bytesPerSecond: 512, spanMs: IDLE_MS }
 
-/** From here on nothing more is taken from the socket. To hand on a piece costs as much as to copy a good part of it. */
+/** Largest piece. Handing over a piece costs as much as copying a good part of it. */
 const PIECE_BYTES = 256 * 1024
 
-/** Bodies of so many bytes may be here whole before anybody asks for them: what Node holds ready of one. */
+/** Bodies up to this size may arrive whole before they are read: Node buffers as much. */
 const SMALL_BYTES = 64 * 1024
 
-/** The body of a request, whose client has to bring it at some pace. `invite` is called before the first byte is read. */
+/** Yields the body of a request, and fails if the client sends too slowly. Calls `invite` before the first read. */
 export async function* bodyOf(
   incoming: IncomingMessage,
   invite: () => void,
@@ -44,16 +44,16 @@ export async function* bodyOf(
   }
 }
 
-/** The body of a request, if it is small and has come with the headers; null otherwise, and then none of it is read. */
+/** Returns the body of a request if it is small and arrived with the headers; otherwise null, with nothing read. */
 export async function arrivedBodyOf(incoming: IncomingMessage): Promise<Uint8Array | null> {
   if (!(Number(incoming.headers['content-length']) <= SMALL_BYTES)) return null
-  // Node tells of the headers before it looks at what has come behind them.
+  // Node reports the headers before it parses the bytes after them.
   if (!incoming.complete) await new Promise<void>(setImmediate)
   if (!incoming.complete || incoming.readableDidRead || incoming.readableLength === 0) return null
   return incoming.read() as Buffer | null
 }
 
-/** Only the waiting counts: how long the chunks are worked on is not the client's doing. */
+/** Counts only the time of waiting, since the client is not to blame for slow consumers. */
 async function* inPace(
   chunks: AsyncIterable<Uint8Array>,
   { bytesPerSecond, spanMs }: BodyPace,
@@ -66,7 +66,7 @@ async function* inPace(
     bytes += chunk.byteLength
     if (waited >= spanMs) {
       if (bytes * 1_000 < bytesPerSecond * waited) {
-        throw new HoldfastError('VALIDATION', `the body comes too slowly: below ${bytesPerSecond} bytes a second`)
+        throw new HoldfastError('VALIDATION', `the body arrives too slowly: below ${bytesPerSecond} bytes a second`)
       }
       waited = 0
       bytes = 0
@@ -77,13 +77,12 @@ async function* inPace(
 }
 
 /**
- * The bytes of a request's body in their order, a piece being what has arrived since the one before. A piece is good
- * until the next one is asked for: its memory is free then, and not when the garbage collector comes round.
+ * Yields the bytes of a request's body; a piece is everything that has arrived since the last one. The next read frees
+ * the memory of a piece, without waiting for the garbage collector.
  *
- * Nothing is read before the first is asked for. A body that is not read to its end stays open: what is left of it is
- * drained after the answer.
+ * Reads nothing before the first call. A body that is not read to its end stays open, and is drained after the answer.
  *
- * @throws what the request fails with, as one whose client goes away
+ * @throws the error of the request, such as a client that goes away
  */
 export async function* bodyPieces(incoming: Readable): AsyncGenerator<Uint8Array, void, undefined> {
   const arrivals = new Arrivals(incoming)
@@ -97,7 +96,7 @@ export async function* bodyPieces(incoming: Readable): AsyncGenerator<Uint8Array
   }
 }
 
-/** What a request has brought and nobody has taken yet. */
+/** Bytes that have arrived and are not read yet. */
 class Arrivals {
   readonly #incoming: Readable
   #chunks: Buffer[] = []
@@ -112,7 +111,7 @@ class Arrivals {
     incoming.on('data', this.#onData).on('end', this.#onEnd).on('error', this.#onError).on('close', this.#onClose)
   }
 
-  /** What has arrived by now, or arrives next; null at the end. */
+  /** Returns the bytes that have arrived, or waits for the next; null at the end. */
   async next(): Promise<Buffer | null> {
     if (this.#bytes === 0 && this.#end === null) {
       await new Promise<void>(wake => {
@@ -143,7 +142,7 @@ class Arrivals {
       this.#incoming.pause()
       this.#wakeNow()
     } else if (this.#wake !== null) {
-      // The socket may have more, which is read before the loop comes to this.
+      // The socket may have more, which arrives before this runs.
       this.#waking ??= setImmediate(this.#wakeNow)
     }
   }
@@ -183,7 +182,7 @@ function joined(chunks: readonly Buffer[]): Buffer {
   return piece
 }
 
-/** Gives back memory that the piece has to itself. */
+/** Frees memory that belongs to the piece alone. */
 function free({ buffer, byteLength }: Uint8Array): void {
   if (buffer instanceof ArrayBuffer && buffer.byteLength === byteLength) buffer.transfer(0)
 }

@@ -1,26 +1,26 @@
 import type { Server } from 'node:http'
 import { Server as SocketServer } from 'node:net'
 
-/** A round of the loop that is so short has left no connection waiting, as good as. */
+/** A round of the event loop this short has left practically no connection waiting. */
 const SHORT_MS = 0.2
-/** Rounds that are waited for one so short. */
+/** Most rounds to wait for a short one. */
 const MOST_ROUNDS = 200
 
 /**
- * Has a server stop listening, because others listen on its port, so that its clients notice nothing: what waits to be
- * accepted, which the system would reset, is accepted first, and a connection is closed with its next answer or once it
- * has been idle for as long as always, and not while its client may be asking.
+ * Stops listening without effect on clients, because others listen on the same port. First accepts the waiting
+ * connections, which the system would reset. A connection closes with its next answer, or at the usual idle timeout,
+ * but not while its client may be sending a request.
  */
 export function leavePort(server: Server): void {
   server.prependListener('request', (_, answer) => {
     answer.shouldKeepAlive = false
   })
-  // Closing as an HTTP server would close what is idle. What it looks at connections by ends with the last of them.
+  // Closes idle connections as an HTTP server would: its own check ends only with the last connection.
   server.once('close', () => server.close())
   afterShortRound(() => SocketServer.prototype.close.call(server), MOST_ROUNDS)
 }
 
-/** Each round of the loop accepts all that waits, before what it has set to run immediately. */
+/** Each round of the event loop accepts all waiting connections before its immediates run. */
 function afterShortRound(act: () => void, rounds: number): void {
   const begun = performance.now()
   setImmediate(() => {

@@ -1,13 +1,13 @@
 import type { Duplex } from 'node:stream'
 
-/** How much longer a client may send after its answer, and how much. */
+/** Limits of what a client may still send after its answer: milliseconds and bytes. */
 const LINGER_MS = 3_000
 const LINGER_BYTES = 16 * 1024 * 1024
 
 /**
- * Answered connections whose clients may still be sending (RFC 9112, section 9.6). A server that closes its socket
- * over unread bytes resets the connection, and the client loses the answer. So this side ends first, and reads and
- * discards until the client ends, too.
+ * Answered connections whose clients may still be sending (RFC 9112, section 9.6). Closing a socket over unread bytes
+ * resets the connection, and the client loses the answer. So this side ends first, then discards input until the client
+ * ends, too.
  */
 export class Lingering {
   readonly #most: number
@@ -17,7 +17,7 @@ export class Lingering {
     this.#most = most
   }
 
-  /** Ends a connection after these bytes, and destroys it once its client has ended or exceeds the bounds. */
+  /** Sends these bytes, ends a connection, and destroys it once its client has ended or exceeds the limits. */
   close(socket: Duplex, bytes = ''): void {
     this.#sockets.add(socket)
     if (this.#sockets.size > this.#most) this.destroyOldest()
@@ -27,7 +27,7 @@ export class Lingering {
       this.#sockets.delete(socket)
     })
     let left = LINGER_BYTES
-    // The parser of HTTP reads no more of it.
+    // Detaches the HTTP parser.
     socket.removeAllListeners('data')
     socket.on('data', (chunk: Uint8Array) => {
       left -= chunk.byteLength

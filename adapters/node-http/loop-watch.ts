@@ -1,22 +1,22 @@
 import { Worker } from 'node:worker_threads'
 import { currentWork, type Logger } from '../../src/index.ts'
 
-/** A time for which the event loop was not given back, and the route or job that held it if that could be told. */
+/** A time during which the event loop was blocked. */
 export interface Stall {
   /** Milliseconds. */
   ms: number
-  /** The route or job; null if that could not be told. */
+  /** Route or job that blocked it; null if unknown. */
   work: string | null
 }
 
 export interface WatcherData {
   beats: Int32Array
   lookMs: number
-  /** Shorter ones are not told. */
+  /** Shortest stall to report, in milliseconds. */
   stallMs: number
-  /** After so much of one a line goes to standard error, from the thread itself. */
+  /** After this long the watching thread writes a line to standard error itself. */
   aloudMs: number
-  /** What the main thread is asked, as JavaScript. */
+  /** JavaScript that the inspector runs in the main thread. */
   question: string
 }
 
@@ -28,14 +28,14 @@ const SMALL_HEAP = { maxOldGenerationSizeMb: 16, maxYoungGenerationSizeMb: 1 }
 const ANSWER = Symbol.for('holdfast.current-work')
 const QUESTION = "globalThis[Symbol.for('holdfast.current-work')]?.()"
 
-/** The same name beside the sources and beside what is built of them. */
+/** A source file under Node; in the package the compiled one beside it. */
 const ENTRY = new URL(import.meta.url.endsWith('.ts') ? './loop-watcher.ts' : './loop-watcher.js', import.meta.url)
 
 /**
- * Watches the event loop of this process from a thread of its own, which sees what no timer of the loop sees: work that
- * starves it in microtasks. Each stall is logged with the route that held the loop, and counted.
+ * Watches the event loop of this process from another thread, because microtasks can starve every timer of the loop
+ * itself. Each stall is logged with the route that caused it, and counted.
  *
- * @returns what ends it. It keeps no process alive.
+ * @returns a function that stops the watch, which keeps no process alive
  */
 export function watchLoop(logger: Logger, metrics?: { stalled(stall: Stall): void }): () => Promise<void> {
   const beats = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT))
@@ -46,9 +46,9 @@ export function watchLoop(logger: Logger, metrics?: { stalled(stall: Stall): voi
   worker.unref()
   worker.on('message', (stall: Stall) => {
     metrics?.stalled(stall)
-    logger.warn({ ...stall }, 'the event loop was held')
+    logger.warn({ ...stall }, 'event loop stalled')
   })
-  worker.on('error', err => logger.warn({ err }, 'the event loop is no longer watched'))
+  worker.on('error', err => logger.warn({ err }, 'event-loop watch failed'))
   return async () => {
     clearInterval(beat)
     await worker.terminate()

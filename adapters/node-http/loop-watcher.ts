@@ -35,7 +35,7 @@ setInterval(() => {
     asked = true
     askForWork()
   }
-  // A loop that is never given back logs nothing by itself.
+  // A loop that stays blocked logs nothing by itself.
   if (held >= aloudMs && !aloud) {
     aloud = true
     const msg = 'the event loop has been held and is not given back'
@@ -52,13 +52,13 @@ setInterval(() => {
   }
 }, lookMs)
 
-/** The inspector interrupts whatever runs, and so learns in whose name it does. */
+/** The inspector interrupts the main thread, and so learns the name of the running work. */
 function askForWork(): void {
   const session = new Session()
   try {
     session.connectToMainThread()
   } catch {
-    // Built without it, or somebody forbids it: the stall is told without a name.
+    // Without an inspector the stall is reported without a name.
     return
   }
   session.post('Runtime.evaluate', { expression: question, returnByValue: true }, (_, answer) => {

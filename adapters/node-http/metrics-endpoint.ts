@@ -6,17 +6,21 @@ import { type ApiResponse, type Engine, PROXY_HEADERS } from '../../src/index.ts
 import { refusesHost } from './bare-refusal.ts'
 import type { PrometheusMetrics } from './prometheus-metrics.ts'
 
-/** What has to be known of an engine to tell who may read its metrics; without it nobody may. */
+/** Parts of an engine that decide who may read its metrics; without them nobody may. */
 export type MeasuredEngine = Partial<Pick<Engine, 'stats' | 'trustedProxies' | 'isContentHost'>>
 
-/** Who may read the metrics on the API's port. To everybody else there is nothing at that path. */
+/** Readers of the metrics on the API's port. For everybody else the path does not exist. */
 export interface MetricsReaders {
   /**
-   * `loopback`, the default: who is on this machine, asks for it by a name or address of its own, and comes without a
-   * proxy, which is never certain once proxies are trusted. `all`: anybody. `nobody`: nobody but who has the token.
+   * Default `loopback`.
+   *
+   * - `loopback`: clients on this machine that use a name or address of it and no proxy. With `trustedProxies` set, no
+   *   client counts as local.
+   * - `all`: anybody.
+   * - `nobody`: only holders of the token.
    */
   metricsFor?: 'loopback' | 'all' | 'nobody'
-  /** Whoever sends it as `Authorization: Bearer` may read them from wherever. */
+  /** Token for `Authorization: Bearer`, valid from any address. */
   metricsToken?: string
 }
 
@@ -24,7 +28,10 @@ const LOOPBACK = new BlockList()
 LOOPBACK.addSubnet('127.0.0.0', 8)
 LOOPBACK.addAddress('::1', 'ipv6')
 
-/** Whether a request is for the metrics and may have them. On a host name of content it never may: pages live there. */
+/**
+ * Checks whether a request is for the metrics and may read them. On host names of content it may not, because pages run
+ * on them.
+ */
 export function answersMetrics(
   incoming: IncomingMessage,
   path: string,
@@ -51,7 +58,7 @@ export async function metricsResponse(
   metrics: PrometheusMetrics,
   engine: MeasuredEngine,
 ): Promise<ApiResponse> {
-  // A node that is stopping still tells what it has done.
+  // A stopping node still reports its counters.
   const stats = await engine.stats?.().catch(() => undefined)
   return {
     status: 200,
@@ -64,7 +71,10 @@ export async function metricsResponse(
   }
 }
 
-/** A server that has nothing but `/metrics`, for whoever reaches it. Not listening yet; the caller closes it. */
+/**
+ * Creates a server for `/metrics` alone, open to every client that can reach it. It does not listen yet; the caller
+ * closes it.
+ */
 export function createMetricsServer(engine: MeasuredEngine, metrics: PrometheusMetrics): http.Server {
   return http.createServer(async (incoming, outgoing) => {
     if (refusesHost(incoming, outgoing)) return
@@ -92,7 +102,7 @@ function isLoopback(remoteAddress = ''): boolean {
   return address !== '' && LOOPBACK.check(address, address.includes(':') ? 'ipv6' : 'ipv4')
 }
 
-/** A page that has its own name lead to this machine is told apart by that name. */
+/** Refuses foreign host names, which a page could point at this machine. */
 function isOwnHost(header: string | undefined): boolean {
   const url = `http://${header}`
   if (header === undefined || !URL.canParse(url)) return false

@@ -1,4 +1,4 @@
-// What a thread of the gateway needs as well: nothing here, nor what it imports, loads the engine.
+// Loaded by the threads of the gateway, so neither this file nor its imports load the engine.
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { underName } from '../../src/concurrency/work.ts'
 import type { ApiHandler } from '../../src/index.ts'
@@ -12,7 +12,7 @@ const NAMES_WORK = Number.parseInt(process.versions.node, 10) >= 24
 /** Answers a request; `invite` sends `100 Continue` to a client that waits for it. */
 export type Exchange = (incoming: IncomingMessage, outgoing: ServerResponse, invite?: () => void) => void
 
-/** An exchange for a server that has nothing but a gateway. `sent` is told of the bytes of bodies. */
+/** Makes an exchange for a server of a gateway alone. `sent` counts the bytes of bodies. */
 export function createGatewayExchange(gateway: ApiHandler, sent: (bytes: number) => void): Exchange {
   return exchangeBy(async (incoming, outgoing, invite) => {
     const invitation = invitationBy(invite)
@@ -27,7 +27,7 @@ export type Serve = (
   invite: (() => void) | undefined,
 ) => Promise<void>
 
-/** Names the work, and answers every request or ends its connection. One with several Host headers is refused. */
+/** Names the work, and answers every request or ends its connection. Refuses several Host headers. */
 export function exchangeBy(serve: Serve): Exchange {
   return (incoming, outgoing, invite) => {
     if (refusesHost(incoming, outgoing)) return
@@ -39,7 +39,7 @@ export function exchangeBy(serve: Serve): Exchange {
   }
 }
 
-/** Sends `100 Continue` at most once; without any the client waits for none. */
+/** Sends `100 Continue` at most once, if the client waits for it. */
 export function invitationBy(invite: (() => void) | undefined): { send: () => void; isSent: () => boolean } {
   let isSent = invite === undefined
   return {

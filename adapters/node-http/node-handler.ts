@@ -6,35 +6,34 @@ import type { PrometheusMetrics } from './prometheus-metrics.ts'
 import { splitTarget, toApiRequest } from './request.ts'
 import { sendResponse } from './response.ts'
 
-/** The two faces of an engine that this adapter serves. */
+/** The two HTTP interfaces of an engine. */
 export interface ServedEngine extends MeasuredEngine {
-  /** The v3 contract. */
+  /** The HTTP API. */
   readonly api: ApiHandler
   /** `/ipfs/<cid>/<path>`. */
   readonly gateway: ApiHandler
 }
 
-/** Where an engine is mounted, and who may read its metrics. */
+/** Mount path of an engine, and readers of its metrics. */
 export interface HandlerOptions extends MetricsReaders {
-  /** Where the engine is mounted, e.g. `/pinning`. A host that strips the prefix itself leaves it out. */
+  /** Mount path, e.g. `/pinning`. Omit it if the host strips the prefix. */
   prefix?: string
-  /** The ones given to the engine. With them `<prefix>/metrics` answers. */
+  /** The metrics given to the engine. With them `<prefix>/metrics` answers. */
   metrics?: PrometheusMetrics
-  /** Made by `createConsole` of `holdfast/console`. With it `<prefix>/console/` answers. */
+  /** Console made by `createConsole` of `holdfast/console`. With it `<prefix>/console/` answers. */
   console?: ApiHandler
 }
 
 /**
- * A request listener, which as middleware (Express, Connect) is also given `next`: it is called for what lies outside
- * the prefix, and for nothing else. Without it that is a 404.
+ * A request listener. As middleware (Express, Connect) it calls `next` outside the prefix only. Without `next` that is
+ * a 404.
  */
 export type NodeHandler = (incoming: IncomingMessage, outgoing: ServerResponse, next?: () => void) => void
 
 /**
- * A request listener for a Node server: `<prefix>/ipfs/…` is the gateway, `<prefix>/console/…` the console if there is
- * one, everything else below the prefix the API.
- * It answers every request there and never throws. Bodies have to reach it unread: as middleware it comes before any
- * that parses them.
+ * Makes a request listener for a Node server. Below the prefix, `/ipfs/…` is the gateway, `/console/…` the console if
+ * there is one, and everything else the API. It answers all these requests and never throws. Bodies must arrive unread:
+ * mount it before middleware that parses them.
  */
 export function createHandler(engine: ServedEngine, options: HandlerOptions = {}): NodeHandler {
   const mount = mountOf(options)
@@ -46,8 +45,8 @@ export function createHandler(engine: ServedEngine, options: HandlerOptions = {}
 }
 
 /**
- * As {@link createHandler}, for servers that leave `100 Continue` to the handler: `invite` sends it, and is called
- * only when the body is wanted.
+ * As {@link createHandler}, for servers that leave `100 Continue` to the handler: `invite` sends it, only when the body
+ * is wanted.
  */
 export function createExchange(engine: ServedEngine, options: HandlerOptions): Exchange {
   const prefix = mountOf(options)
@@ -79,13 +78,13 @@ async function serve(
   await sendResponse(incoming, outgoing, await engine[surface](request), invitation.isSent, sent)
 }
 
-/** On a host name of content that path is the content's. */
+/** On a host name of content that path belongs to the content. */
 function answersConsole({ path, header }: ApiRequest, { isContentHost }: ServedEngine): boolean {
   const isConsole = path === '/console' || path.startsWith('/console/')
   return isConsole && isContentHost?.(header) !== true
 }
 
-/** A path where the API has nothing. */
+/** A path that the API does not have. */
 const OUTSIDE = '//'
 
 function pathBelow(mount: string, path: string): string {

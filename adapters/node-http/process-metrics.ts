@@ -6,17 +6,17 @@ import type { Stall } from './loop-watch.ts'
 
 const QUANTILES = [0.5, 0.9, 0.99] as const
 const LOOP_RESOLUTION_MS = 20
-/** Of Linux: a name for each file and socket that the process has open. */
+/** Linux only: has a name for each open file and socket of the process. */
 const DESCRIPTORS = '/proc/self/fd'
 
-/** Measures the process. The delay of the event loop is that since it was last asked for. */
+/** Metrics of the process. The delay of the event loop is that since the last request. */
 export class ProcessMetrics {
-  /** How late the event loop came round, in nanoseconds. */
+  /** Delay of the event loop in nanoseconds. */
   readonly #loop: RecordableHistogram = createHistogram()
   readonly #stalls = new Map<string, { count: number; seconds: number }>()
 
   constructor() {
-    // monitorEventLoopDelay does not see a loop that is starved in microtasks; a timer that comes late does.
+    // monitorEventLoopDelay misses a loop starved by microtasks; a late timer shows it.
     let due = performance.now() + LOOP_RESOLUTION_MS
     setInterval(() => {
       const now = performance.now()
@@ -30,17 +30,21 @@ export class ProcessMetrics {
     this.#stalls.set(work ?? 'unknown', { count: stalls.count + 1, seconds: stalls.seconds + ms / 1_000 })
   }
 
-  /** What the watch of the loop has told. */
+  /** Writes the stalls of the event loop. */
   writeStalls(out: Families): void {
     const stalls = (amountOf: (of: { count: number; seconds: number }) => number): Sample[] =>
       [...this.#stalls].map(([work, of]) => ({ labels: { work }, value: amountOf(of) }))
     const counts = stalls(({ count }) => count)
-    out.counter('holdfast_loop_stalls_total', 'Times that the event loop was held, by who held it.', counts)
+    out.counter('holdfast_loop_stalls_total', 'Stalls of the event loop, by the work that caused them.', counts)
     const seconds = stalls(({ seconds }) => seconds)
-    out.counter('holdfast_loop_stalled_seconds_total', 'How long the event loop was held, by who held it.', seconds)
+    out.counter(
+      'holdfast_loop_stalled_seconds_total',
+      'Duration of stalls of the event loop, by the work that caused them.',
+      seconds,
+    )
   }
 
-  /** What every program tells under the same names. */
+  /** Writes the metrics with standard names. */
   write(out: Families): void {
     const { count, mean, max } = this.#loop
     const delays = QUANTILES.map((quantile): Sample => {
@@ -57,15 +61,15 @@ export class ProcessMetrics {
     out.gauge('process_start_time_seconds', started, single(performance.timeOrigin / 1_000))
     const open = openDescriptors()
     if (open === null) return
-    out.gauge('process_open_fds', 'Files and sockets that are open.', single(open))
-    out.gauge('process_max_fds', 'How many may be.', single(descriptorLimit()))
+    out.gauge('process_open_fds', 'Open files and sockets.', single(open))
+    out.gauge('process_max_fds', 'Most open files and sockets.', single(descriptorLimit()))
   }
 }
 
-/** Null where the system does not tell, or not while all are taken. */
+/** Returns null if the system does not report it, or no descriptor is free. */
 function openDescriptors(): number | null {
   try {
-    // The list itself is one of them.
+    // Reading the list takes one itself.
     return readdirSync(DESCRIPTORS).length - 1
   } catch {
     return null

@@ -4,9 +4,9 @@ import type { Stall } from './loop-watch.ts'
 import { ProcessMetrics } from './process-metrics.ts'
 import { writeStats } from './stats-metrics.ts'
 
-/** Bounds of how long a request takes to be answered, in seconds. */
+/** Buckets of the time until an answer begins, in seconds. */
 const BUCKETS = [0.005, 0.025, 0.1, 0.5, 2.5, 10, 60] as const
-/** Where passwords and codes are tried, and the refusals of wrong ones. */
+/** Routes that check passwords and codes, counted with their refusals. */
 const LOGINS = /\/auth\/(login|2fa\/verify-login)$/
 const WRONG_LOGINS: ReadonlySet<string | null> = new Set(['INVALID_API_KEY', '2fa_invalid'])
 
@@ -17,19 +17,19 @@ interface Timing {
   count: number
 }
 
-/** What is told. */
+/** Options of the output. */
 export interface MetricsOptions {
   /**
-   * Whether to tell of the process (`process_…`, `nodejs_…`), too. Default true; false where the host program does,
-   * since a name may be told of only once.
+   * Includes metrics of the process (`process_…`, `nodejs_…`). Default true; set false if the host program exports them,
+   * because a name may occur only once.
    */
   process?: boolean
 }
 
 /**
- * Counts what an engine does, for Prometheus. Hand it to `createEngine` and to a handler, which then answers
- * `/metrics`; or ask it for its text, or for its families, to be told of among those of a host program. The delay of
- * the event loop is that of the process, since it was last asked.
+ * Prometheus metrics of an engine. Pass it to `createEngine`, and to a handler, which then answers `/metrics`. To
+ * export it by a host program, use its text or its families. The delay of the event loop is that of the process since
+ * the last request.
  */
 export class PrometheusMetrics implements Metrics {
   readonly #requests = new Map<string, { labels: Labels; value: number }>()
@@ -69,18 +69,18 @@ export class PrometheusMetrics implements Metrics {
     this.#process.stalled(stall)
   }
 
-  /** Everything, in Prometheus's text format; with what the engine holds if that is given. */
+  /** Returns all metrics in Prometheus's text format; with those of the engine if `stats` are given. */
   text(stats?: EngineStats, options: MetricsOptions = {}): string {
     return expositionOf(this.families(stats, options))
   }
 
-  /** Everything as {@link PrometheusMetrics.text} has it, for a registry of the host program's own. */
+  /** Returns the metrics of {@link PrometheusMetrics.text} for a registry of the host program. */
   families(stats?: EngineStats, { process = true }: MetricsOptions = {}): MetricFamily[] {
     const out = new Families()
-    out.gauge('holdfast_info', 'The version that runs.', [{ labels: { version: VERSION }, value: 1 }])
+    out.gauge('holdfast_info', 'Version of the server.', [{ labels: { version: VERSION }, value: 1 }])
     this.#writeTraffic(out)
     const { collections, roots, blocks, bytes } = this.#freed
-    out.counter('holdfast_collections_total', 'Collections that have ended.', single(collections))
+    out.counter('holdfast_collections_total', 'Finished garbage collections.', single(collections))
     out.counter('holdfast_collected_roots_total', 'DAGs released.', single(roots))
     out.counter('holdfast_collected_blocks_total', 'Blocks deleted.', single(blocks))
     out.counter('holdfast_collected_bytes_total', 'Bytes freed.', single(bytes))
@@ -106,7 +106,7 @@ export class PrometheusMetrics implements Metrics {
     out.counter('holdfast_refusals_total', 'Requests refused, by the code of the error.', [...this.#refusals.values()])
     const failed = 'Wrong passwords and codes at logins.'
     out.counter('holdfast_failed_logins_total', failed, single(this.#failedLogins))
-    out.histogram('holdfast_request_seconds', 'Until the answer began.', BUCKETS, [...this.#timings.values()])
+    out.histogram('holdfast_request_seconds', 'Time until the answer began.', BUCKETS, [...this.#timings.values()])
     const surfaces = ({ api, gateway }: { api: number; gateway: number }): Sample[] => [
       { labels: { surface: 'api' }, value: api },
       { labels: { surface: 'gateway' }, value: gateway },
@@ -116,7 +116,7 @@ export class PrometheusMetrics implements Metrics {
   }
 }
 
-/** One more with these labels. */
+/** Adds one to the count with these labels. */
 function countOne(counts: Map<string, { labels: Labels; value: number }>, labels: Labels): void {
   const key = Object.values(labels).join(' ')
   const counted = counts.get(key) ?? { labels, value: 0 }

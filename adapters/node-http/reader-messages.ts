@@ -1,21 +1,21 @@
 import type { Metrics, SharedReading } from '../../src/index.ts'
 
-/** What a reader's thread is given. */
+/** Start data of a reader thread. */
 export interface ReaderData {
   reading: Pick<SharedReading, 'data' | 'port'>
   host: string
   port: number
-  /** Whether others listen on the same port. */
+  /** True if other threads listen on the same port. */
   sharesPort: boolean
   maxConnections: number
-  /** Counts the rounds of its loop. */
+  /** Counts the rounds of the thread's event loop. */
   beats: Int32Array
 }
 
-/** What it is told to do. */
+/** Orders to a thread. */
 export type ReaderOrder = { kind: 'listen' } | { kind: 'end'; ms: number }
 
-/** What it tells, several at a time. */
+/** Reports of a thread, several at a time. */
 export type ReaderTold =
   | { kind: 'ready' | 'listening' }
   | { kind: 'line'; level: 'debug' | 'info' | 'warn' | 'error'; fields: object; message: string }

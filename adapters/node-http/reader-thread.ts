@@ -1,5 +1,5 @@
-// A thread that serves the gateway. It opens its reading, waits for the word to listen, and goes on until it is told to
-// end; every tenth of a second it shows that its loop goes round.
+// A thread that serves the gateway. It opens its reading, listens when ordered to, and runs until it is ordered to end.
+// Every tenth of a second it shows that its event loop runs.
 import { parentPort, workerData } from 'node:worker_threads'
 import type { Logger } from '../../src/index.ts'
 import { openReading } from '../../src/wiring/reading.ts'
@@ -8,7 +8,7 @@ import { createGatewayServer } from './http-server.ts'
 import type { ReaderData, ReaderOrder, ReaderTold } from './reader-messages.ts'
 
 const BEAT_MS = 100
-/** What is told goes out together, at most so late. */
+/** Longest delay of reports, which are sent together. */
 const TELL_MS = 50
 const TOLD_AT_ONCE = 512
 
@@ -44,7 +44,7 @@ const log =
     tell({ kind: 'line', level, fields: sent, message })
   }
 
-/** An error as it can be cloned with all that a log tells of it. */
+/** Makes an error cloneable, with everything that a log shows of it. */
 function plain(error: unknown): unknown {
   if (!(error instanceof Error)) return error === undefined ? undefined : String(error)
   const { name: type, message, stack, cause } = error

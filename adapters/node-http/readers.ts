@@ -9,28 +9,28 @@ import { createGatewayServer } from './http-server.ts'
 import { leavePort } from './leave-port.ts'
 import { type ReaderListeners, ReaderThread } from './started-reader.ts'
 
-/** What readers need of an engine. */
+/** Parts of an engine that readers need. */
 export type ReadEngine = Pick<Engine, 'ownGateway' | 'shareReading'>
 
-/** Where readers listen, and how many there are. */
+/** Address and number of readers. */
 export interface ReadersOptions {
   /** Default `127.0.0.1`. */
   host?: string
   /** Default 0, any free one. */
   port?: number
-  /** Default: one for each core, four at most. 0 for none: this thread serves. */
+  /** Default: one for each core, four at most. With 0 the main thread serves. */
   threads?: number
-  /** Told of requests, and of the bytes that go out. Default: nobody. */
+  /** Counts requests and sent bytes. Default: none. */
   metrics?: Pick<Metrics, 'request'> & { sent(surface: 'gateway', bytes: number): void }
-  /** Default: one that says nothing. */
+  /** Default: a silent one. */
   logger?: Logger
 }
 
 /** Threads that serve a gateway. */
 export interface Readers {
-  /** The one that they listen on. */
+  /** The port of all threads. */
   readonly port: number
-  /** Ends them once what is under way has ended, and after `ms` at the latest. Called before the engine stops. */
+  /** Ends the threads when their requests have ended, and after `ms` at the latest. Call it before the engine stops. */
   stop(ms: number): Promise<void>
 }
 
@@ -41,25 +41,26 @@ interface ReaderHooks {
 
 const MOST_THREADS = 4
 const LOOK_MS = 250
-/** A thread that has lived for so long has failed for itself. */
+/** A thread that lived this long is restarted without a pause. */
 const LIVED_MS = 60_000
 const LONGEST_PAUSE_MS = 60_000
-/** How long a thread may take to end beyond what it was given. */
+/** Extra time that a thread has to end. */
 const GRACE_MS = 2_000
 const silent = (): void => undefined
 const silence: Logger = { debug: silent, info: silent, warn: silent, error: silent }
 
 /**
- * Serves an engine's gateway on a port of its own, by threads that start with the first connection and share nothing with
- * this one's loop. One that hangs or ends is replaced; until one listens, this thread serves. The caller stops them.
+ * Serves an engine's gateway on a port of its own, by threads with event loops of their own that start with the first
+ * connection. A thread that hangs or ends is replaced. Until one listens, the main thread serves. The caller stops
+ * them.
  *
- * @throws HoldfastError `UNAVAILABLE` for a port that is not to be had
+ * @throws HoldfastError `UNAVAILABLE` for a port that cannot be bound
  */
 export function startReaders(engine: ReadEngine, options: ReadersOptions = {}): Promise<Readers> {
   return openPool(engine, options, {})
 }
 
-/** As {@link startReaders}, with what tests put in the place of what there is. */
+/** As {@link startReaders}, with hooks for tests. */
 export async function openPool(engine: ReadEngine, options: ReadersOptions, hooks: ReaderHooks): Promise<Readers> {
   const { host = '127.0.0.1', port = 0 } = options
   const pool = new ReaderPool(engine, { ...options, host, port: await claimed(host, port) }, hooks)
@@ -68,8 +69,8 @@ export async function openPool(engine: ReadEngine, options: ReadersOptions, hook
 }
 
 /**
- * Binds the port as nobody else can have it, and lets go of it again: who shares a port shares it with any program of the
- * same user that does, without a word.
+ * Binds the port exclusively, then releases it. A shared port would silently be shared with any other program of the
+ * same user.
  */
 async function claimed(host: string, port: number): Promise<number> {
   const probe = createProbe()
@@ -95,7 +96,7 @@ class ReaderPool implements Readers {
   readonly #logger: Logger
   readonly #threads = new Set<ReaderThread>()
   readonly #fronts = new Set<Server>()
-  /** Of this thread, while it serves. */
+  /** Server of the main thread, while it serves. */
   #front: Server | null = null
   #looking: NodeJS.Timeout | null = null
   #failures = 0
@@ -110,17 +111,17 @@ class ReaderPool implements Readers {
     this.#engine = engine
     this.#host = host
     this.#hooks = hooks
-    // Elsewhere than on Linux a port has one listener, or shares it unfairly.
+    // Only Linux shares a port fairly.
     this.#sharesPort = hooks.sharesPort ?? process.platform === 'linux'
     const wanted = threads ?? Math.min(availableParallelism(), MOST_THREADS)
     this.#count = this.#sharesPort ? wanted : Math.min(wanted, 1)
-    // One half of what servers may have is for the API's.
+    // The API's server gets the other half of the connections.
     this.#maxConnections = connectionsOfEach(2 * Math.max(this.#count, 1))
     this.#metrics = metrics
     this.#logger = logger ?? silence
   }
 
-  /** Has this thread listen until others do. */
+  /** Serves by the main thread until a reader listens. */
   async open(): Promise<void> {
     const metrics = this.#metrics === undefined ? {} : { metrics: this.#metrics }
     const front = createGatewayServer(this.#engine.ownGateway, { maxConnections: this.#maxConnections, ...metrics })
@@ -168,7 +169,7 @@ class ReaderPool implements Readers {
         logger: this.#logger,
         metrics: this.#metrics,
         onReady: thread => {
-          // Where a port has one listener, this thread makes room.
+          // An unshared port must be free for the reader.
           if (!this.#sharesPort) this.#leave()
           thread.listen()
         },
@@ -177,17 +178,17 @@ class ReaderPool implements Readers {
       }
       this.#threads.add(new ReaderThread(reading, data, listeners, this.#hooks.entry))
     } catch (err) {
-      this.#logger.error({ err }, 'a thread of the gateway could not be started')
+      this.#logger.error({ err }, 'gateway thread failed to start')
     }
   }
 
-  /** Stops listening here; what is under way goes on. */
+  /** Stops listening in the main thread; requests in flight continue. */
   #leave(): void {
     const front = this.#front
     this.#front = null
     if (front === null || this.#isStopping) return
     if (this.#sharesPort) leavePort(front)
-    // The thread that is to listen there waits for it.
+    // The reader listens only once the port is free.
     else void drain(front, null)
   }
 
@@ -197,9 +198,9 @@ class ReaderPool implements Readers {
     if (Date.now() - thread.listeningSince > LIVED_MS) this.#failures = 0
     const pause = this.#failures === 0 ? 0 : Math.min(500 * 2 ** this.#failures, LONGEST_PAUSE_MS)
     this.#failures++
-    this.#logger.warn({ pauseMs: pause }, 'a thread of the gateway has ended, and is started again')
+    this.#logger.warn({ pauseMs: pause }, 'gateway thread ended, restarting it')
     setTimeout(() => void this.#start(), pause).unref()
     if (this.#front !== null || [...this.#threads].some(({ isListening }) => isListening)) return
-    this.open().catch((err: unknown) => this.#logger.error({ err }, 'the gateway is not served until its threads are'))
+    this.open().catch((err: unknown) => this.#logger.error({ err }, 'gateway is down until its threads listen'))
   }
 }

@@ -3,8 +3,8 @@ import type { ApiRequest } from '../../src/index.ts'
 import { arrivedBodyOf, type BodyPace, bodyOf } from './incoming-body.ts'
 
 /**
- * The border's request for Node's own. `path` is the path below the mount prefix. `invite` is called before the first
- * byte of the body is read, for clients that wait for `100 Continue`.
+ * Converts Node's request to the API's. `path` is the path below the mount prefix. The first read of the body calls
+ * `invite`, for clients that wait for `100 Continue`.
  */
 export function toApiRequest(
   incoming: IncomingMessage,
@@ -34,7 +34,7 @@ export function toApiRequest(
   }
 }
 
-/** Path and query of the request target, percent-encoding kept; proxies may send it as an absolute URL. */
+/** Splits the request target into path and query, still percent-encoded. Proxies may send an absolute URL. */
 export function splitTarget(incoming: IncomingMessage): [path: string, query: string] {
   const target = (incoming.url ?? '/').replace(/^https?:\/\/[^/?]*/i, '')
   const mark = target.indexOf('?')

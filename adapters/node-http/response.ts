@@ -4,18 +4,17 @@ import { nextTurn, turnSpent } from '../../src/concurrency/turns.ts'
 import type { ApiResponse, BodyStream } from '../../src/index.ts'
 import { IDLE_MS } from './incoming-body.ts'
 
-/** How much of an unwanted body is read so that its sender gets to see the answer. */
+/** Most bytes of an unwanted body to read, so that its sender can read the answer. */
 const DRAIN_BYTES = 64 * 1024 * 1024
 const DRAIN_IDLE_MS = 10_000
 const DRAIN_MS = 120_000
-/** The status that stands for a client that went away; it is never sent. */
+/** Status for logs of a client that went away; never sent. */
 const CLIENT_GONE = 499
 
 /**
- * Sends an answer with backpressure. If the request's body has not arrived whole by then, the answer goes out at
- * once, the rest of the body is read past, and the connection closes: closing earlier would reset the connection
- * under the client before it could read the answer. With `invited` false no body comes and nothing is waited for.
- * `sent` is told of the body's bytes as they go out.
+ * Sends an answer with backpressure. If the request's body is still arriving, the answer goes out at once, the rest of
+ * the body is discarded, and the connection closes. An earlier close would reset the connection before the client has
+ * read the answer. With `invited` false no body follows. `sent` counts the bytes of the body.
  */
 export async function sendResponse(
   incoming: IncomingMessage,
@@ -59,7 +58,7 @@ async function pump(outgoing: ServerResponse, body: BodyStream, sent: (bytes: nu
     }
     writer.flush()
   } catch {
-    // The status is out already; a cut connection is the only way left to say that this is not all.
+    // The status is out already, so only a cut connection can show that the body is incomplete.
     outgoing.destroy()
   } finally {
     socket?.setTimeout(timeout)
@@ -74,7 +73,7 @@ async function writable(outgoing: ServerResponse): Promise<void> {
   settled.abort()
 }
 
-/** Reads past the rest of a body, up to a limit. */
+/** Discards the rest of a body, up to a limit. */
 function drain(incoming: IncomingMessage): Promise<void> {
   return new Promise(resolve => {
     let left = DRAIN_BYTES
@@ -102,13 +101,13 @@ async function closeBody({ body }: ApiResponse): Promise<void> {
   await body[Symbol.asyncIterator]().return?.()
 }
 
-/** Chunks smaller than this are joined: each write costs as much as copying some tens of kilobytes. */
+/** Joins smaller chunks: each write costs as much as copying some tens of kilobytes. */
 const SMALL_BYTES = 16 * 1024
 const JOINED_BYTES = 64 * 1024
 
 /**
- * Writes the chunks of a body. Small ones are joined, and go out once there are enough of them, or when the event loop
- * comes round: nothing waits for a chunk that is not there yet.
+ * Writes the chunks of a body. Small ones are joined, and go out when there are enough, or in the next round of the
+ * event loop. No chunk waits for a later one.
  */
 class BodyWriter {
   readonly #outgoing: ServerResponse
@@ -135,7 +134,7 @@ class BodyWriter {
     else this.#flushing ??= setImmediate(() => this.flush())
   }
 
-  /** Writes what has been waiting. */
+  /** Writes the joined chunks. */
   flush(): void {
     if (this.#flushing !== null) clearImmediate(this.#flushing)
     this.#flushing = null

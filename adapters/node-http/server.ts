@@ -2,16 +2,18 @@ import type http from 'node:http'
 import { serverFor } from './http-server.ts'
 import { createExchange, type HandlerOptions, type ServedEngine } from './node-handler.ts'
 
-/** How a server listens. */
+/** Options of a server. */
 export interface ServerOptions extends HandlerOptions {
-  /** Connections at once. Default: half of the file descriptors that the process may have, at most 10,000. */
+  /** Most connections. Default: half of the process's file descriptors, at most 10,000. */
   maxConnections?: number
 }
 
 /**
- * A Node server for an engine, not listening yet; the caller closes it. Beyond {@link createHandler} it invites a body
- * (`100 Continue`) only once it is wanted, sets no limit on how long an upload may take as long as it goes on, answers in
- * JSON even what Node's parser refuses, and takes no more connections than leave files to be opened.
+ * Creates a Node server for an engine. It does not listen yet; the caller closes it. It adds to {@link createHandler}:
+ * - It asks for a body by `100 Continue` only once the body is wanted.
+ * - An upload may take any time while it makes progress.
+ * - Requests that Node's parser refuses get a JSON answer.
+ * - The number of connections is limited, so that descriptors remain for files.
  */
 export function createServer(engine: ServedEngine, { maxConnections, ...options }: ServerOptions = {}): http.Server {
   return serverFor(createExchange(engine, options), maxConnections)

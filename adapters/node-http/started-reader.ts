@@ -2,16 +2,16 @@ import { Worker } from 'node:worker_threads'
 import type { Logger, Metrics, SharedReading } from '../../src/index.ts'
 import type { ReaderData, ReaderOrder, ReaderTold } from './reader-messages.ts'
 
-/** As a source file under Node, as its compiled neighbour in the package. */
+/** A source file under Node; in the package the compiled one beside it. */
 const ENTRY = new URL(import.meta.url.endsWith('.ts') ? './reader-thread.ts' : './reader-thread.js', import.meta.url)
-/** Blocks lie outside of the heap. The young generation is small as that of the process, for the same reason. */
+/** Blocks are outside of the heap. The young generation is small, as that of the process, for the same reason. */
 const HEAP = { maxOldGenerationSizeMb: 256, maxYoungGenerationSizeMb: 12 }
-/** How long a loop may not go round before its thread is given up. */
+/** Longest time that an event loop may stand still before its thread is replaced. */
 const HANG_MS = 5_000
-/** The same until it is ready: a start loads all modules. */
+/** The same limit during the start, which loads all modules. */
 const START_MS = 60_000
 
-/** Whom readers tell. */
+/** Receivers of a reader's reports. */
 export interface ReaderListeners {
   logger: Logger
   metrics: (Pick<Metrics, 'request'> & { sent(surface: 'gateway', bytes: number): void }) | undefined
@@ -20,12 +20,12 @@ export interface ReaderListeners {
   onEnd: (reader: ReaderThread) => void
 }
 
-/** A thread that serves the gateway, as the thread that has started it sees it. */
+/** A reader, as seen by the main thread. */
 export class ReaderThread {
   readonly #worker: Worker
   readonly #beats: Int32Array
   readonly #logger: Logger
-  /** Resolves when it has ended. */
+  /** Resolves when the thread has ended. */
   readonly ended: Promise<void>
   isListening = false
   /** Milliseconds since the epoch. */
@@ -34,7 +34,7 @@ export class ReaderThread {
   #lastBeat = 0
   #silentMs = 0
 
-  /** The reading ends with the thread. */
+  /** The thread closes its reading when it ends. */
   constructor(
     reading: SharedReading,
     data: Pick<ReaderData, 'host' | 'port' | 'sharesPort' | 'maxConnections'>,
@@ -52,7 +52,7 @@ export class ReaderThread {
       resourceLimits: HEAP,
       execArgv: [],
     })
-    // It ends with the process, and keeps none alive.
+    // Ends with the process, without keeping it alive.
     this.#worker.unref()
     this.#worker.on('message', (all: ReaderTold[]) => {
       for (const told of all) {
@@ -69,7 +69,7 @@ export class ReaderThread {
         }
       }
     })
-    this.#worker.on('error', err => logger.error({ err }, 'a thread of the gateway has failed'))
+    this.#worker.on('error', err => logger.error({ err }, 'gateway thread failed'))
     this.ended = new Promise(resolve => {
       this.#worker.once('exit', () => {
         this.isListening = false
@@ -84,7 +84,7 @@ export class ReaderThread {
     this.#worker.postMessage({ kind: 'listen' } satisfies ReaderOrder)
   }
 
-  /** Has it end once what is under way has, and after `ms` at the latest. */
+  /** Ends the thread when its requests have ended, and after `ms` at the latest. */
   async end(ms: number, graceMs: number): Promise<void> {
     this.#worker.ref()
     this.#worker.postMessage({ kind: 'end', ms } satisfies ReaderOrder)
@@ -93,14 +93,14 @@ export class ReaderThread {
     clearTimeout(late)
   }
 
-  /** Ends it if its loop does not go round any more. `elapsedMs`: in which this thread ran itself. */
+  /** Ends the thread if its event loop stands still. `elapsedMs`: time during which the main thread itself ran. */
   look(elapsedMs: number): void {
     const beat = Atomics.load(this.#beats, 0)
     this.#silentMs = beat === this.#lastBeat ? this.#silentMs + elapsedMs : 0
     this.#lastBeat = beat
     if (this.#silentMs < (this.#isReady ? HANG_MS : START_MS)) return
     this.#silentMs = 0
-    this.#logger.error({ ms: HANG_MS }, 'a thread of the gateway hangs, and is replaced')
+    this.#logger.error({ ms: HANG_MS }, 'gateway thread hangs, replacing it')
     void this.#worker.terminate()
   }
 }

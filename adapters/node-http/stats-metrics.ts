@@ -1,7 +1,7 @@
 import type { EngineStats } from '../../src/index.ts'
 import { type Families, type Sample, single } from './exposition.ts'
 
-/** What an engine holds. */
+/** Writes the statistics of an engine. */
 export function writeStats(out: Families, stats: EngineStats): void {
   const by = <T>(name: string, of: Readonly<Record<string, T>>, amountOf: (item: T) => number): Sample[] =>
     Object.entries(of).map(([key, item]) => ({ labels: { [name]: key }, value: amountOf(item) }))
@@ -13,33 +13,33 @@ export function writeStats(out: Families, stats: EngineStats): void {
   }
   out.gauge('holdfast_accounts', 'Accounts.', single(stats.accounts))
   out.gauge('holdfast_pins', 'Records by status.', states.pins)
-  const accounted = 'What counts against quotas, over all accounts.'
+  const accounted = 'Bytes that count against quotas, over all accounts.'
   out.gauge('holdfast_accounted_bytes', accounted, single(stats.accountedBytes))
   out.gauge('holdfast_roots', 'DAGs by state.', states.roots)
   out.gauge('holdfast_blocks', 'Distinct blocks by state.', states.blocks)
-  out.gauge('holdfast_block_bytes', 'Their bytes.', states.blockBytes)
-  const garbage = 'Blocks that wait for the collector, counted up to 100,000.'
+  out.gauge('holdfast_block_bytes', 'Bytes of distinct blocks by state.', states.blockBytes)
+  const garbage = 'Blocks that wait for garbage collection, counted up to 100,000.'
   out.gauge('holdfast_garbage_blocks', garbage, single(stats.garbageBlocks))
-  const oldest = 'When the oldest content was asked for that is still tried to be fetched; 0 if none is.'
+  const oldest = 'Request time of the oldest fetch in progress; 0 if there is none.'
   out.gauge('holdfast_oldest_fetch_timestamp_seconds', oldest, single((stats.oldestFetchAt ?? 0) / 1_000))
   writeDisks(out, stats)
   const { blocks, damaged, endedAt } = stats.verification
-  out.gauge('holdfast_verified_blocks', 'Checked in the round of verification under way, or the last.', single(blocks))
-  out.gauge('holdfast_damaged_blocks', 'Damaged ones among them.', single(damaged))
-  const ended = 'When the last round of verification ended, or the first start was.'
+  out.gauge('holdfast_verified_blocks', 'Blocks checked in the current verification, or the last one.', single(blocks))
+  out.gauge('holdfast_damaged_blocks', 'Damaged blocks among them.', single(damaged))
+  const ended = 'End of the last verification, or else the first start.'
   out.gauge('holdfast_verification_ended_seconds', ended, single((endedAt ?? 0) / 1_000))
-  out.gauge('holdfast_peers', 'Peers connected.', single(stats.peers))
+  out.gauge('holdfast_peers', 'Connected peers.', single(stats.peers))
   if (stats.publicNetwork !== null) {
-    const up = 'Whether the public network has peers for this node.'
+    const up = '1 if the node has peers of the public network.'
     out.gauge('holdfast_public_network_up', up, single(Number(stats.publicNetwork === 'connected')))
   }
   if (stats.clusters.length > 0) writeClusters(out, stats)
   if (stats.clockSkewMs === null) return
-  const skew = 'By how much the clock is ahead of that of the PostgreSQL database.'
+  const skew = 'Seconds by which the clock is ahead of the PostgreSQL database.'
   out.gauge('holdfast_clock_skew_seconds', skew, single(stats.clockSkewMs / 1_000))
 }
 
-/** Places that keep clusters elsewhere, each by the first of its clusters. */
+/** Writes the places of remote clusters, each named by its first cluster. */
 function writeClusters(out: Families, { clusters }: EngineStats): void {
   type Health = EngineStats['clusters'][number]
   const of = (health: Health): { cluster: string } => ({ cluster: health.clusters[0] ?? '' })
@@ -56,15 +56,15 @@ function writeClusters(out: Families, { clusters }: EngineStats): void {
       }),
     )
   const up = each(({ lookedAt, error }) => (lookedAt === null ? null : Number(error === null)))
-  out.gauge('holdfast_cluster_up', 'Whether a cluster elsewhere could be asked when it was last looked at.', up)
+  out.gauge('holdfast_cluster_up', '1 if the last request to a remote cluster succeeded.', up)
   const peers = eachPeer(({ error }) => Number(error === null))
-  out.gauge('holdfast_cluster_peer_up', 'Whether a peer of a cluster elsewhere is of use.', peers)
+  out.gauge('holdfast_cluster_peer_up', '1 if a peer of a remote cluster is usable.', peers)
   const room = eachPeer(({ freeBytes }) => freeBytes)
-  out.gauge('holdfast_cluster_free_bytes', 'Room at a peer of a cluster elsewhere.', room)
+  out.gauge('holdfast_cluster_free_bytes', 'Free bytes of a peer of a remote cluster.', room)
   const waiting = [...each(({ pins }) => pins, { what: 'pin' }), ...each(({ unpins }) => unpins, { what: 'unpin' })]
-  const told = 'DAGs that a cluster elsewhere has still to get or to let go of, each counted up to 10,000.'
-  out.gauge('holdfast_cluster_waiting', told, waiting)
-  const since = 'Since when the oldest DAG waits to get to a cluster elsewhere; 0 if none does.'
+  const pending = 'DAGs that a remote cluster must still pin or unpin, each counted up to 10,000.'
+  out.gauge('holdfast_cluster_waiting', pending, waiting)
+  const since = 'Since when the oldest DAG waits for a remote cluster; 0 if none does.'
   const oldest = each(health => (health.since ?? 0) / 1_000)
   out.gauge('holdfast_cluster_oldest_waiting_timestamp_seconds', since, oldest)
 }
@@ -74,8 +74,8 @@ function writeDisks(out: Families, { disks, databaseBytes }: EngineStats): void 
     disks.map(disk => ({ labels: { backend: String(disk.backend) }, value: amountOf(disk) }))
   const sizes = { free: of(disk => disk.freeBytes), reserve: of(disk => disk.reserveBytes) }
   out.gauge('holdfast_database_bytes', 'Size of the database, small blocks included.', single(databaseBytes))
-  out.gauge('holdfast_disk_free_bytes', 'Room on the disks of blocks.', sizes.free)
-  out.gauge('holdfast_disk_reserve_bytes', 'Room that new content leaves.', sizes.reserve)
+  out.gauge('holdfast_disk_free_bytes', 'Free bytes of the disks with blocks.', sizes.free)
+  out.gauge('holdfast_disk_reserve_bytes', 'Bytes that new content must leave free.', sizes.reserve)
   const full = of(disk => Number(disk.isFull))
-  out.gauge('holdfast_disk_full', 'Whether new content is refused.', full)
+  out.gauge('holdfast_disk_full', '1 if the disk is too full for new content.', full)
 }

@@ -88,7 +88,7 @@ describe('the bundled command line', () => {
     const { cid } = await client.files.upload(bytes)
     expect((await collect((await client.content.file(cid)).stream)).equals(bytes)).toBe(true)
     expect(await first.stop()).toBe(0)
-    expect(first.stdout).not.toContain('no longer watched')
+    expect(first.stdout).not.toContain('event-loop watch failed')
     expect(readdirSync(dataDir)).not.toContain('cache')
 
     const second = await start(dataDir)

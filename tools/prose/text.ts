@@ -19,8 +19,8 @@ export interface Line {
   start: number
 }
 
-/** A row of two columns, as in the help of a command: words, a gap, words. */
-const ROW = /\S {2,}\S/
+/** A row of the help of a command: a flag, or words, a gap, words. */
+const ROW = /\S {2,}\S|^ *--\w/
 
 /** Splits lines into passages at blank lines, list items, rows and docstring tags, and leaves out fenced code. */
 export function passages(lines: Line[], kind: Kind): Passage[] {

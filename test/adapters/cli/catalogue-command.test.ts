@@ -15,7 +15,7 @@ describe('commands on a catalogue in PostgreSQL', needsPostgres, () => {
   })
   afterAll(() => server?.stop())
 
-  test('a catalogue is moved, and its accounts and keys are changed where it is', async () => {
+  test('a catalogue moves, and its accounts and keys change in PostgreSQL', async () => {
     await withTempDir(async directory => {
       const dataDir = join(directory, 'data')
       const filled = await fillDirectory({ dataDir })
@@ -32,7 +32,7 @@ describe('commands on a catalogue in PostgreSQL', needsPostgres, () => {
       })
       const again = await run('catalogue', 'move', '--to', database, '--json')
       expect(JSON.parse(again.stdout)).toMatchObject({ copied: null, removed: 0 })
-      // Without its configuration it is not known where they are.
+      // The configuration names the database.
       expect(await run('account', 'list')).toMatchObject({ code: 2, stdout: '' })
       const engine = await createEngine({
         catalogue: postgres,
@@ -59,7 +59,7 @@ describe('commands on a catalogue in PostgreSQL', needsPostgres, () => {
     })
   })
 
-  test('a lost key is replaced, and what it had sealed in the database given up', async () => {
+  test('a lost key is replaced, and the secrets that it sealed dropped', async () => {
     await withTempDir(async dataDir => {
       const filled = await fillDirectory({ dataDir, webhooks: { allowPrivate: true } })
       const database = await server.fresh()
@@ -81,7 +81,7 @@ describe('commands on a catalogue in PostgreSQL', needsPostgres, () => {
         passwordCost: 1_024,
       })
       expect(await factsOf(engine, filled)).toMatchObject({ webhooks: { webhooks: [] }, mine: [200, 200, 401, 401] })
-      // No code is asked for any more.
+      // The second factor is gone.
       expect((await signIn(engine, filled)).at(-1)).toBe(200)
       await engine.stop()
     })

@@ -25,7 +25,7 @@ afterEach(async () => {
   directory.remove()
 })
 
-/** What the API says to a key. */
+/** Requests the API with a key. */
 async function ask(server: ServerProcess, path: string, key: string) {
   const response = await fetch(`${server.api}${path}`, { headers: { 'x-api-key': key } })
   return { status: response.status, body: (await response.json()) as Record<string, unknown> }
@@ -59,7 +59,7 @@ describe('usage', () => {
     expect(finished).toMatchObject({ code: 2, stdout: '', stderr: expect.stringMatching(message) })
   })
 
-  test('key create makes an upload token, which key list shows apart', async () => {
+  test('key create makes an upload token, which key list --uploads shows', async () => {
     const handle = openAccounts({ dataDir })
     await handle.accounts.create({ email: 'ada@example.org', plan: 'premium' })
     handle.close()
@@ -77,7 +77,7 @@ describe('usage', () => {
     expect(wrong).toMatchObject({ code: 2, stderr: 'holdfast: --max-uses must be a whole number\n' })
   })
 
-  test('--check-config prints what would be used, and makes nothing', async () => {
+  test('--check-config prints the effective settings, and creates nothing', async () => {
     const config = join(directory.path, 'holdfast.json')
     writeFileSync(config, JSON.stringify({ pin: { waitSeconds: 5 }, importRoots: ['in'], plans: { a: PLAN } }))
     const secret = 'a-secret-of-thirty-two-characters-or-more'
@@ -107,7 +107,7 @@ describe('usage', () => {
     expect(existsSync(dataDir)).toBe(false)
   })
 
-  test('the console is there unless it is not wanted', async () => {
+  test('the console is served unless it is turned off', async () => {
     const config = join(directory.path, 'holdfast.json')
     writeFileSync(config, '{"console":false}')
     for (const args of [['--no-console'], ['--config', config]]) {
@@ -136,7 +136,7 @@ describe('usage', () => {
     }
   })
 
-  test('help explains a command as --help does, and --version tells the version, without loading the engine', async () => {
+  test('help and --version print their texts without loading the engine', async () => {
     const refuse = `
       import { registerHooks } from 'node:module'
       registerHooks({ resolve(specifier, context, next) {
@@ -153,11 +153,11 @@ describe('usage', () => {
       expect(helped).toEqual(asked)
     }
     expect(await runHoldfast(['--version'], light)).toEqual({ code: 0, stdout: `${VERSION}\n`, stderr: '' })
-    // What loads the engine is stopped by this.
+    // This fails whatever loads the engine.
     expect((await runHoldfast(['account', 'list', '--data-dir', dataDir], light)).stderr).toContain('asked for')
   })
 
-  test('a bad configuration is named, and holds for every command', async () => {
+  test('an invalid configuration is reported by every command', async () => {
     const file = join(directory.path, 'config.json')
     writeFileSync(file, '{"plans": {"team": {"timelock": true, "clusters": "*", "maxPinz": 5}}}')
     const bad = await runHoldfast(['account', 'list', '--config', file, '--data-dir', dataDir])
@@ -182,7 +182,7 @@ describe('usage', () => {
     expect(existsSync(dataDir)).toBe(false)
   })
 
-  test('a data directory that cannot be one is a failure, exit code 1', async () => {
+  test('an unusable data directory is a failure, exit code 1', async () => {
     writeFileSync(dataDir, 'in the way')
     const list = await runHoldfast(['account', 'list', '--data-dir', dataDir])
     expect(list).toMatchObject({ code: 1, stdout: '', stderr: expect.stringMatching(/^holdfast: .+\n$/) })
@@ -195,7 +195,7 @@ describe('usage', () => {
   })
 })
 
-test('a password from standard input is what its account signs in with', async () => {
+test('a password from standard input signs its account in', async () => {
   const file = join(directory.path, 'config.json')
   writeFileSync(file, '{"passwordCost": 1024}')
   openAccounts({ dataDir }).close()
@@ -221,7 +221,7 @@ test('a password from standard input is what its account signs in with', async (
   expect(server.stdout).not.toContain(token)
 })
 
-test('accounts and keys are made, changed and listed', async () => {
+test('accounts and keys are created, changed and listed', async () => {
   openAccounts({ dataDir }).close()
   const run = async (...args: string[]) => {
     const { stdout, stderr, code } = await runHoldfast([...args, '--data-dir', dataDir])
@@ -263,7 +263,7 @@ test('accounts and keys are made, changed and listed', async () => {
 describe('serve', () => {
   const withCurl = needs(spawnSync('curl', ['--version']).status === 0, 'there is no curl')
 
-  test('the lines of the first start work when pasted, and come only once', withCurl, async () => {
+  test('the lines of the first start work when pasted, and appear once', withCurl, async () => {
     const first = await ServerProcess.start(dataDir)
     expect(first.stdout).toMatch(/^listening on http:\/\/127\.0\.0\.1:\d+\n/)
     for (const part of [`${first.api}\n`, `${join(dataDir, 'import')}\n`]) {
@@ -286,7 +286,7 @@ describe('serve', () => {
     expect(second.stdout).not.toMatch(/hf_|curl/)
   })
 
-  test('an account made beside it can be used at once', async () => {
+  test('an account created beside it is usable at once', async () => {
     const server = await ServerProcess.start(dataDir)
     const create = ['account', 'create', '--email', 'a@example.org', '--plan', 'free', '--data-dir', dataDir]
     const { key, account } = JSON.parse((await runHoldfast(create)).stdout)
@@ -294,7 +294,7 @@ describe('serve', () => {
     await server.stop()
   })
 
-  test('an account is disabled, enabled and deleted beside it, and its sessions are ended', async () => {
+  test('an account is disabled, enabled, signed out and deleted beside it', async () => {
     const file = join(directory.path, 'config.json')
     writeFileSync(file, '{"passwordCost": 1024}')
     const server = await ServerProcess.start(dataDir, ['--config', file])
@@ -342,7 +342,7 @@ describe('serve', () => {
     await server.stop()
   }, 60_000)
 
-  test('a chosen key is the owner’s, is never printed, and can be changed', async () => {
+  test('a chosen key is the owner’s, never printed, and changeable', async () => {
     const chosen = `a key of one's own, long enough "$x"`
     const first = await ServerProcess.start(dataDir, [], { HOLDFAST_BOOTSTRAP_KEY: chosen })
     expect(await ask(first, '/users/me', chosen)).toMatchObject({ status: 200, body: { plan: 'unlimited' } })
@@ -364,7 +364,7 @@ describe('serve', () => {
     expect(short).toMatchObject({ code: 2, stderr: expect.stringMatching(/^holdfast: HOLDFAST_BOOTSTRAP_KEY: .*\n$/) })
   })
 
-  test('a signal lets an upload end, refuses what is new, and exits with 0', async () => {
+  test('a signal lets an upload end, then exits with 0', async () => {
     const key = 'x'.repeat(40)
     const server = await ServerProcess.start(dataDir, [], { HOLDFAST_BOOTSTRAP_KEY: key })
     const request = http.request(`${server.api}/files`, {
@@ -386,9 +386,9 @@ describe('serve', () => {
     expect(await server.ended()).toBe(0)
   })
 
-  test('a port that is taken is a failure that leaves nothing running', async () => {
+  test('a taken port is a failure that leaves nothing running', async () => {
     const port = `${await fixedPort(1)}`
-    // Both of its ports are taken, and the API's is what it tells of.
+    // Both ports are taken, and the error names the API's.
     const server = await ServerProcess.start(dataDir, ['--port', port])
     const other = join(directory.path, 'other')
     const taken = await runHoldfast(['serve', '--data-dir', other], { HOLDFAST_PORT: port, HOLDFAST_HOST: '127.0.0.1' })
@@ -398,13 +398,13 @@ describe('serve', () => {
       stderr: expect.stringContaining(`cannot listen on 127.0.0.1:${port}`),
     })
     await server.stop()
-    // The key of a first start that failed was never shown, so the next one still has to show one.
+    // The key of a failed first start was never shown, so the next start must show one.
     const next = await ServerProcess.start(other)
     await next.until(/hf_\w+/)
     await next.stop()
   })
 
-  test('the thread pool has the size that is meant for it', needsLinux, async () => {
+  test('the thread pool has its configured size', needsLinux, async () => {
     const server = await ServerProcess.start(dataDir)
     const tasks = `/proc/${server.pid}/task`
     const names = readdirSync(tasks).map(task => readFileSync(join(tasks, task, 'comm'), 'utf8').trim())

@@ -19,7 +19,7 @@ beforeEach(() => {
 })
 afterEach(() => directory.remove())
 
-/** What is compiled is kept before the configuration is read, which ends these. */
+/** The cache is saved before the invalid configuration ends these commands. */
 async function run(command: string): Promise<void> {
   const env = { NODE_COMPILE_CACHE: '', HOLDFAST_DATA_DIR: dataDir }
   const { code } = await runHoldfast([command, '--config', '/nowhere/config.json'], env)
@@ -27,7 +27,7 @@ async function run(command: string): Promise<void> {
 }
 
 test(
-  'what is compiled is kept for the server alone, in a data directory that is there',
+  'compiled code is cached only for the server, in its data directory',
   async () => {
     await run('serve')
     expect(existsSync(cache)).toBe(false)
@@ -41,7 +41,7 @@ test(
   LONG_MS,
 )
 
-test('nothing is run from where others could have put it', { ...needsPosix, timeout: LONG_MS }, async () => {
+test('no code runs from a directory that others can write', { ...needsPosix, timeout: LONG_MS }, async () => {
   writeFileSync(join(dataDir, 'holdfast.db'), '')
   mkdirSync(cache)
   chmodSync(cache, 0o777)

@@ -12,7 +12,7 @@ import { runHoldfast, temporaryDirectory } from '../../support/server-process.ts
 let directory: ReturnType<typeof temporaryDirectory>
 let served: ServedEngine
 
-/** Gateways on this machine may be asked, and requests do not wait for the rest of a pin: waiting is the command's. */
+/** Allows gateways on this machine. Requests do not wait for a pin, because the command does. */
 const CONFIG: EngineConfig = {
   network: { enabled: true, allowPrivateGateways: true, listen: [] },
   pin: { waitSeconds: 0.001, findTimeoutSeconds: 5 },
@@ -32,7 +32,7 @@ function run(...args: string[]) {
   return runHoldfast(args, served.env)
 }
 
-/** What a command that succeeds prints: objects, one a line. */
+/** Returns the JSON objects that a successful command prints. */
 async function json(...args: string[]) {
   const finished = await run(...args, '--json')
   expect(finished).toMatchObject({ code: 0, stderr: '' })
@@ -51,10 +51,10 @@ async function makeFiles(name: string, files: Record<string, string | Uint8Array
   return root
 }
 
-/** Makes a command believe that people read what it prints. */
+/** Makes a command believe that it prints to a terminal. */
 const PRETEND = 'data:text/javascript,process.stdout.isTTY=true;process.stdout.columns=80'
 
-test('on a terminal uploads are told with their address, and lists fit it', async () => {
+test('on a terminal uploads have links, and lists fit its width', async () => {
   const file = join(await makeFiles('terminal', { 'a.txt': 'opened' }), 'a.txt')
   const terminal = { ...served.env, NODE_OPTIONS: `--import=${PRETEND}` }
   const { stdout } = await runHoldfast(['upload', file], terminal)
@@ -70,7 +70,7 @@ function opened(path: string) {
   return fetch(`${served.url}/ipfs/${path}`).then(response => response.arrayBuffer().then(Buffer.from))
 }
 
-test('a directory goes with all its files and their paths; links and empty directories are told of', async () => {
+test('a directory uploads all files, and lists skipped links and directories', async () => {
   const files = {
     'index.html': '<h1>here</h1>',
     '.well-known/.hidden/key': 'hidden',
@@ -100,7 +100,7 @@ test('a directory goes with all its files and their paths; links and empty direc
   expect((await json('ls', '--cid', cid)).map(({ name }) => name)).toEqual(['site'])
 })
 
-test('what cannot be sent under its name is refused by name', async () => {
+test('a file with an unsupported name is refused by name', async () => {
   for (const name of ['back\\slash', 'line\nbreak', 'per%22cent']) {
     const root = await makeFiles(`odd-${name.length}`, { [name]: 'x' })
     const finished = await run('upload', root)
@@ -112,7 +112,7 @@ test('what cannot be sent under its name is refused by name', async () => {
   }
 })
 
-test('a file has a name, a cluster and a time to end; several are uploads of their own', async () => {
+test('a file takes a name, cluster and expiry; several upload separately', async () => {
   const first = join(await makeFiles('plain', { 'a.txt': 'first' }), 'a.txt')
   const timelock = '2099-01-01T00:00:00.000Z'
   const flags = ['--name', 'renamed "a".txt', '--cluster', 'cl1-eu', '--timelock', timelock]
@@ -131,10 +131,10 @@ test('a file has a name, a cluster and a time to end; several are uploads of the
   const several = await run('upload', first, join(directory.path, 'nowhere'), second)
   expect(several.code).toBe(1)
   expect(several.stdout).toMatch(/^baf\w+ {2}.*a\.txt\nbaf\w+ {2}.*b\.txt\n$/)
-  expect(several.stderr).toMatch(/nowhere: it is not there\n.*1 of 3 uploads failed\n$/)
+  expect(several.stderr).toMatch(/nowhere: no such file or directory\n.*1 of 3 uploads failed\n$/)
 })
 
-test('uploads are found by their names and by what is kept with them', async () => {
+test('uploads are found by name and metadata', async () => {
   const dir = await makeFiles('found', { 'Needle.txt': 'needle', 'hay.txt': 'hay' })
   const meta = ['--meta', 'album=pets', '--meta', 'rated=a=b']
   expect((await run('upload', join(dir, 'Needle.txt'), ...meta)).code).toBe(0)
@@ -146,10 +146,10 @@ test('uploads are found by their names and by what is kept with them', async () 
   expect(await run('ls', '--meta', 'nothing')).toMatchObject({ code: 2, stderr: expect.stringContaining('KEY=VALUE') })
 })
 
-test('a refusal comes before a large file has been sent, in the server’s words', async () => {
+test('a refusal ends a large upload early, in the server’s words', async () => {
   const huge = join(directory.path, 'huge')
   await writeFile(huge, '')
-  // Were it sent, the process would be ended long before.
+  // Sending all of it would take longer than the test.
   await truncate(huge, 2 ** 40)
   const cluster = await run('upload', huge, '--cluster', 'cl9-nowhere')
   expect(cluster).toMatchObject({
@@ -161,7 +161,7 @@ test('a refusal comes before a large file has been sent, in the server’s words
   expect(stranger).toMatchObject({ code: 1, stdout: '', stderr: expect.stringMatching(/\(401 INVALID_API_KEY\)\n$/) })
 })
 
-test('lists come whole, page after page, once each', async () => {
+test('lists are complete, page by page, each row once', async () => {
   const names = Array.from({ length: 230 }, (_, i) => `${i}.txt`)
   const root = await makeFiles('many', Object.fromEntries(names.map(name => [name, name])))
   const [{ cid }] = await json('upload', root)
@@ -172,7 +172,7 @@ test('lists come whole, page after page, once each', async () => {
   expect(table).toHaveLength(232)
 })
 
-test('names cannot steer the terminal that they are shown on', async () => {
+test('names cannot control the terminal', async () => {
   const file = join(await makeFiles('plain', { 'c.txt': 'third' }), 'c.txt')
   await json('upload', file, '--name', 'evil\u202Ename')
   const { stdout } = await run('ls')
@@ -181,7 +181,7 @@ test('names cannot steer the terminal that they are shown on', async () => {
 })
 
 describe('pins', () => {
-  test('are waited for, looked at and removed', async () => {
+  test('are awaited, shown and removed', async () => {
     const other = await serveEngine(join(directory.path, 'other'))
     const root = await makeFiles('far', { 'one.bin': pseudoRandom(3_000_000, 'one'), 'two.txt': 'two' })
     const { cid } = JSON.parse((await runHoldfast(['upload', root, '--json'], other.env)).stdout)
@@ -202,7 +202,7 @@ describe('pins', () => {
     await other[Symbol.asyncDispose]()
   })
 
-  test('of what nobody has, or of no CID, fail', async () => {
+  test('fail for missing content and invalid CIDs', async () => {
     const nobody = await run('pin', 'bafkreifljrjcnysaahmfdv755prppgtnjbtfor7oukwigl6c3y4q4vmvcm')
     expect(nobody).toMatchObject({ code: 1, stderr: expect.stringMatching(/\(404 CID_NOT_FOUND\)\n$/) })
     const nonsense = await run('pin', 'ipfs://what is/this?')
@@ -211,11 +211,11 @@ describe('pins', () => {
 })
 
 describe('usage', () => {
-  test('what is wrong is told in one line, with exit code 2', async () => {
+  test('a mistake is one line, with exit code 2', async () => {
     const wrong: [string[], Record<string, string>, RegExp][] = [
       [['upload'], {}, /^holdfast: a file or directory is needed\n$/],
       [['rm', 'a', 'b'], {}, /^holdfast: unexpected argument b\n$/],
-      [['upload', 'a', 'b', '--name', 'c'], {}, /^holdfast: --name is for one upload.*\n$/],
+      [['upload', 'a', 'b', '--name', 'c'], {}, /^holdfast: --name requires a single upload.*\n$/],
       [['ls'], { HOLDFAST_API_KEY: '' }, /^holdfast: an API key is needed: set HOLDFAST_API_KEY, or give --key\n$/],
       [['ls', '--api', 'ftp://x'], {}, /^holdfast: --api must be the URL of an API base.*\n$/],
       [['ls'], { HOLDFAST_API: 'nonsense' }, /^holdfast: HOLDFAST_API must be the URL of an API base.*\n$/],
@@ -230,7 +230,7 @@ describe('usage', () => {
     )
   })
 
-  test('a server that is not there is a failure that says so', async () => {
+  test('an unreachable server is a failure that says so', async () => {
     await using gone = await scriptedServer()
     const { origin } = new URL(gone.base)
     await gone[Symbol.asyncDispose]()
@@ -238,7 +238,7 @@ describe('usage', () => {
     expect(await run('ls', '--api', origin)).toEqual({ code: 1, stdout: '', stderr })
   })
 
-  test('every command teaches itself with an example', async () => {
+  test('every command has help with an example', async () => {
     for (const command of ['upload', 'ls', 'pin', 'status', 'rm', 'stats', 'gc', 'verify', 'accounts'] as const) {
       expect(HELP[command]).toMatch(new RegExp(`^Usage: holdfast ${command} `))
       expect(HELP[command]).toMatch(new RegExp(`^ {2}holdfast ${command}`, 'm'))
@@ -247,7 +247,7 @@ describe('usage', () => {
   })
 })
 
-test('files are got and printed, directories got as TAR', async () => {
+test('files are downloaded and printed, directories downloaded as TAR', async () => {
   const large = pseudoRandom(300_000, 'get')
   const root = await makeFiles('got', { 'a b.txt': 'text\n', 'sub/large.bin': large })
   const [{ cid }] = await json('upload', root)

@@ -32,7 +32,7 @@ async function listOf(server: ServedEngine): Promise<Listed[]> {
   })
 }
 
-/** Runs with two servers, the first of which keeps a file twice, a directory, and what ends one day. */
+/** Runs with two servers. The first has a file twice, a directory, and a pin with a timelock. */
 function withServers(use: (from: ServedEngine, to: ServedEngine, dir: string) => Promise<void>): Promise<void> {
   return withTempDir(async dir => {
     await using from = await serveEngine(join(dir, 'from'))
@@ -48,7 +48,7 @@ function withServers(use: (from: ServedEngine, to: ServedEngine, dir: string) =>
   })
 }
 
-test('an account goes to another server with its content, names, meta and timelocks', async () => {
+test('an account moves to another server with content, names, meta and timelocks', async () => {
   await withServers(async (from, to, dir) => {
     const file = join(dir, 'all.car')
     expect(await run(from, 'export', '--all', '--out', file)).toMatchObject({ code: 0, lines: [{ records: 4 }] })
@@ -63,13 +63,13 @@ test('an account goes to another server with its content, names, meta and timelo
     const large = listed.find(({ name }) => name === 'large.bin')
     const answer = await fetch(`${to.url}/ipfs/${large?.cid}`)
     expect(Buffer.from(await answer.arrayBuffer()).equals(await readFile(join(dir, 'large.bin')))).toBe(true)
-    // Once more changes nothing.
+    // A second import changes nothing.
     expect((await run(to, 'import', file)).code).toBe(0)
     expect(await listOf(to)).toEqual(listed)
   })
 })
 
-test('one pin is exported alone, and any server takes the file as a CAR', async () => {
+test('a single pin exports to a CAR for any server', async () => {
   await withServers(async (from, to, dir) => {
     const large = (await listOf(from)).find(({ name }) => name === 'large.bin')
     const file = join(dir, 'one.car')
@@ -83,7 +83,7 @@ test('one pin is exported alone, and any server takes the file as a CAR', async 
   })
 })
 
-test('a pin removed during the export is left out and named', async () => {
+test('a pin removed during the export is skipped and named', async () => {
   await withServers(async (from, to, dir) => {
     const [small] = (await listOf(from)).filter(({ name }) => name === 'called so')
     assert(small !== undefined)
@@ -109,7 +109,7 @@ test('a pin removed during the export is left out and named', async () => {
   })
 })
 
-test('an export that was cut short brings nothing', async () => {
+test('an incomplete export imports nothing', async () => {
   await withServers(async (from, to, dir) => {
     const file = join(dir, 'cut.car')
     await run(from, 'export', '--all', '--out', file)
@@ -123,7 +123,7 @@ test('an export that was cut short brings nothing', async () => {
   })
 })
 
-test('what has no name is exported without one', async () => {
+test('a pin without a name is exported without one', async () => {
   await withServers(async (from, to, dir) => {
     const form = new FormData()
     form.append('file', new Blob(['nameless']), '')
@@ -133,13 +133,13 @@ test('what has no name is exported without one', async () => {
     expect(name).toBe(cid)
     const file = join(dir, 'nameless.car')
     await run(from, 'export', cid, '--out', file)
-    // As text it is there once: as the CID of the record, not as its name as well.
+    // The CID occurs once: as that of the record, and not as its name.
     expect((await readFile(file, 'latin1')).split(cid)).toHaveLength(2)
     expect((await run(to, 'import', file)).code).toBe(0)
   })
 })
 
-test('what to export has to be said', async () => {
+test('export requires a CID or --all', async () => {
   await withTempDir(async dir => {
     await using server = await serveEngine(join(dir, 'data'))
     expect((await run(server, 'export')).code).toBe(2)

@@ -18,7 +18,7 @@ beforeEach(() => {
 afterEach(() => directory.remove())
 afterAll(() => ServerProcess.killAll())
 
-/** What a start has printed as the gateway's base. */
+/** Returns the printed base of the gateway. */
 const gatewayBase = ({ stdout }: ServerProcess): string => /^gateway base {3}(\S+)$/m.exec(stdout)?.[1] ?? ''
 const portOf = (url: string): number => Number(new URL(url).port)
 
@@ -36,7 +36,7 @@ async function upload(server: ServerProcess, name: string, content: string): Pro
   return ((await answer.json()) as { cid: string }).cid
 }
 
-/** Takes a port whose predecessor is free, and gives that. */
+/** Takes a port after a free one, and returns both. */
 async function takePortBehindFree(): Promise<{ free: number; taken: Server }> {
   const free = await fixedPort(1)
   const taken = createServer()
@@ -45,7 +45,7 @@ async function takePortBehindFree(): Promise<{ free: number; taken: Server }> {
 }
 
 describe('the port of the gateway', () => {
-  test('is an origin of its own: content alone, pages as they are; the API serves them sandboxed', async () => {
+  test('is an origin of its own with unsandboxed pages', async () => {
     const server = await ServerProcess.start(dataDir, [], { HOLDFAST_BOOTSTRAP_KEY: KEY })
     const base = gatewayBase(server)
     expect(portOf(base)).not.toBe(portOf(server.url))
@@ -66,7 +66,7 @@ describe('the port of the gateway', () => {
     expect(await server.stop()).toBe(0)
   })
 
-  test('is the one behind the port of the API, and content stays on that if it is taken', async () => {
+  test('is the next after the API’s, or the API’s if taken', async () => {
     const { free, taken } = await takePortBehindFree()
     const without = await ServerProcess.start(dataDir, ['--port', `${free}`], { HOLDFAST_BOOTSTRAP_KEY: KEY })
     expect(gatewayBase(without)).toBe(`http://127.0.0.1:${free}/ipfs/`)
@@ -79,7 +79,7 @@ describe('the port of the gateway', () => {
     expect(await beside.stop()).toBe(0)
   })
 
-  test('fails the start if it was asked for and is taken, and leaves nothing running', async () => {
+  test('fails the start if it is configured and taken', async () => {
     const server = await ServerProcess.start(dataDir, [], { HOLDFAST_BOOTSTRAP_KEY: KEY })
     const port = portOf(gatewayBase(server))
     const other = ['serve', '--port', '0', '--data-dir', join(directory.path, 'other')]
@@ -90,7 +90,7 @@ describe('the port of the gateway', () => {
     expect(await server.stop()).toBe(0)
   })
 
-  test('is not told of where a public address stands for both, unless it has one itself', async () => {
+  test('is not shown if one public URL serves both', async () => {
     const config = join(directory.path, 'config.json')
     const start = async (value: object): Promise<string[]> => {
       writeFileSync(config, JSON.stringify(value))

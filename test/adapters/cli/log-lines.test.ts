@@ -4,7 +4,7 @@ import { pino } from 'pino'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { type LogFiles, LogLines } from '../../../adapters/cli/log-lines.ts'
 
-/** What is written, by whom, and what the next writes come to: so many bytes, an error, or all of it. */
+/** Records writes and their callers. The results of the next writes are set in advance: bytes, an error, or all. */
 class WrittenLog {
   readonly writes: string[] = []
   readonly atExit: string[] = []
@@ -28,7 +28,7 @@ class WrittenLog {
     },
   } as unknown as LogFiles
 
-  /** Has the writes under way end. */
+  /** Completes the writes in progress. */
   answer(): void {
     for (const answer of this.#unanswered.splice(0)) answer()
   }
@@ -61,7 +61,7 @@ test('the lines of many requests are one write', () => {
   expect(written.writes).toEqual([line(1) + line(2) + line(3)])
 })
 
-test('pino says how urgent a line is: a warning goes out at once, with what came before it', () => {
+test('a warning goes out at once, after all lines before it', () => {
   const logger = pino({ base: null, timestamp: false }, lines)
   logger.info('request')
   logger.warn('odd')
@@ -69,7 +69,7 @@ test('pino says how urgent a line is: a warning goes out at once, with what came
   expect(written.writes).toEqual(['{"level":30,"msg":"request"}\n{"level":40,"msg":"odd"}\n'])
 })
 
-test('a batch that is large enough waits for no timer, and lines that come meanwhile follow it whole and in order', () => {
+test('a large batch goes out at once, and later lines follow it', () => {
   const long = `${'x'.repeat(64 * 1024)}\n`
   lines.lastLevel = 30
   lines.write(long)
@@ -80,7 +80,7 @@ test('a batch that is large enough waits for no timer, and lines that come meanw
   expect(written.writes).toEqual([long.slice(0, 10), long.slice(10), line(1) + line(2)])
 })
 
-test('what a full pipe did not take is tried again, before all others', () => {
+test('lines that a full pipe refused are retried first', () => {
   written.outcomes.push(4, 'EAGAIN')
   log(50, 1)
   for (let i = 0; i < 2; i++) written.answer()
@@ -90,7 +90,7 @@ test('what a full pipe did not take is tried again, before all others', () => {
   expect(written.writes.join('')).toBe(line(1) + line(2))
 })
 
-test('a process that ends writes what waits, as soon as a full pipe takes it', () => {
+test('a process that ends writes waiting lines to a full pipe', () => {
   written.outcomes.push(4, 'EAGAIN', 'EAGAIN')
   log(30, 1, 2)
   lines.flushSync()
@@ -99,7 +99,7 @@ test('a process that ends writes what waits, as soon as a full pipe takes it', (
   expect(written.atExit.join('')).toBe(line(1) + line(2))
 })
 
-test('a pipe that nobody reads is not written to again, and an end does not wait for it', () => {
+test('a closed pipe is not retried, and delays no exit', () => {
   written.outcomes.push('EPIPE')
   log(50, 1)
   log(30, 2)
@@ -110,7 +110,7 @@ test('a pipe that nobody reads is not written to again, and an end does not wait
   expect([...written.writes, ...written.atExit]).toEqual([])
 })
 
-test('lines that a full disk has no room for are left out, and the next are written', () => {
+test('lines are dropped only while the disk is full', () => {
   written.outcomes.push('ENOSPC')
   log(50, 1)
   log(30, 2)
@@ -118,7 +118,7 @@ test('lines that a full disk has no room for are left out, and the next are writ
   expect(written.writes).toEqual([line(2)])
 })
 
-test('whoever does not take the log has at most 16 Mi characters and a line wait for it', () => {
+test('at most 16 Mi characters and a line wait for a reader', () => {
   const long = 'x'.repeat(1024 ** 2)
   lines.lastLevel = 30
   for (let i = 0; i < 100; i++) lines.write(long)
@@ -142,7 +142,7 @@ test.each([
     .trimEnd()
     .split('\n')
     .map(text => (JSON.parse(text) as { msg: string }).msg)
-  // What was being written when the process ended may come last.
+  // A write in progress at the exit may end last.
   const failure = end.includes('throw') ? ['unexpected failure: the process ends'] : []
   const requests = Array.from({ length: 1_000 }, (_, number) => `request ${number}`)
   expect(messages.toSorted()).toEqual([...requests, ...failure].toSorted())

@@ -9,12 +9,12 @@ import { runHoldfast } from '../../support/server-process.ts'
 const run = ({ base }: ScriptedServer, ...args: string[]) => runHoldfast([...args, '--api', base, '--key', 'secret'])
 
 describe('commands on servers of other makes', () => {
-  test('a list ends, whatever a page holds, and gives nothing twice', async () => {
+  test('a list ends with any pages, and repeats nothing', async () => {
     const page = (ids: string[], total: number, limit?: number): RequestListener => {
       const uploads = ids.map(uploadId => ({ uploadId, cid: `cid-${uploadId}` }))
       return say(200, JSON.stringify({ uploads, total, ...(limit && { pagination: { limit } }) }))
     }
-    // Something was uploaded after the first page, which pushed its last row to the second.
+    // An upload after the first page has pushed its last row to the second.
     await using shifted = await scriptedServer(page(['c', 'b'], 3, 2), page(['b', 'a'], 4, 2))
     expect((await run(shifted, 'ls', '--json')).stdout.match(/cid-\w/g)).toEqual(['cid-c', 'cid-b', 'cid-a'])
     expect(shifted.seen).toEqual([1, 2].map(n => `GET /api/v3/users/me/uploads?page=${n}&limit=100`))
@@ -24,7 +24,7 @@ describe('commands on servers of other makes', () => {
     expect(short.seen).toHaveLength(2)
   })
 
-  test('waiting for a pin ends when the server does not try any further', async () => {
+  test('waiting for a pin ends when the server stops trying', async () => {
     const pinning = say(201, '{"cid": "x", "clusterId": "c", "status": "pinning"}')
     const failed = say(200, '{"cid": "x", "status": "failed", "nextAttemptAt": null, "lastError": "nobody has it"}')
     await using server = await scriptedServer(pinning, failed)
@@ -37,7 +37,7 @@ describe('commands on servers of other makes', () => {
   })
 })
 
-test('progress is drawn for a terminal only, at a pace, and taken away', () => {
+test('progress is drawn on a terminal only, and cleared', () => {
   let now = 0
   const drawn: string[] = []
   const target = { isTTY: true, columns: 200, write: (text: string) => drawn.push(text) }

@@ -8,7 +8,7 @@ import { type Env, runHoldfast, temporaryDirectory } from '../../support/server-
 /** Many processes, one after the other. */
 const LONG_MS = 90_000
 
-/** Makes a command believe that people read what it prints. */
+/** Makes a command believe that it prints to a terminal. */
 const PRETEND = 'data:text/javascript,process.stdout.isTTY=true;process.stdout.columns=80'
 const TERMINAL = { NODE_OPTIONS: `--import=${PRETEND}` }
 
@@ -27,14 +27,14 @@ async function json(args: string[], env: Env = {}) {
   return JSON.parse(finished.stdout)
 }
 
-/** The files of larger blocks. */
+/** Returns the files of larger blocks. */
 function blockFiles(): string[] {
   const entries = readdirSync(join(dataDir, 'blocks'), { recursive: true, withFileTypes: true })
   return entries.filter(entry => entry.isFile()).map(entry => join(entry.parentPath, entry.name))
 }
 
 test(
-  'the owner sees and tends the node, through its server and then on its directory',
+  'the owner administers the node by its server and its directory',
   async () => {
     const served = await serveEngine(dataDir)
     const { env } = served
@@ -49,7 +49,7 @@ test(
       blocks: { durable: { count: 1, bytes: 100_000 } },
     })
 
-    // Damage is found, told of by the roots that it breaks, and put right by uploading again.
+    // Verify reports damage with its roots, and another upload repairs it.
     const [block = ''] = blockFiles()
     const damaged = readFileSync(block)
     damaged[0] = (damaged[0] ?? 0) ^ 1
@@ -70,7 +70,7 @@ test(
     expect(await json(['gc', '--grace', '0'], env)).toMatchObject({ blocks: 1, bytes: 100_000 })
     expect(blockFiles()).toEqual([])
 
-    // While a server owns the directory, it is the server that has to be asked.
+    // While a server has the directory open, only the server can answer.
     const inUse = await runHoldfast(['stats', '--data-dir', dataDir])
     expect(inUse).toMatchObject({ code: 1, stdout: '' })
     expect(inUse.stderr).toMatch(/^holdfast: .* is in use by another running Holdfast: .*HOLDFAST_API_KEY.*\n$/)
@@ -90,7 +90,7 @@ test(
 )
 
 test(
-  'others are told that it is not for them',
+  'other accounts are refused',
   async () => {
     const otherDir = join(directory.path, 'other')
     const served = await serveEngine(otherDir)
@@ -115,7 +115,7 @@ test(
   LONG_MS,
 )
 
-test('what is asked of neither a server nor a directory is told in one line', async () => {
+test('a command without server and directory fails in one line', async () => {
   const nowhere = join(directory.path, 'nowhere')
   const wrong: [number, string[], RegExp][] = [
     [
@@ -124,7 +124,7 @@ test('what is asked of neither a server nor a directory is told in one line', as
       /nowhere is not a data directory: holdfast serve makes one at its first start, .*\n$/,
     ],
     [2, ['stats', '--data-dir', dataDir, '--api', 'http://127.0.0.1:1/api/v3'], /--data-dir goes without --api/],
-    [2, ['stats', '--config', 'x.json'], /--config goes with --data-dir\n$/],
+    [2, ['stats', '--config', 'x.json'], /--config requires --data-dir\n$/],
     [2, ['stats', '--api', 'http://127.0.0.1:1/elsewhere'], /--api must end in \/api\/v3 for this/],
     [2, ['gc', '--grace', '-1'], /--grace/],
   ]

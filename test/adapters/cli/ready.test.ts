@@ -17,7 +17,7 @@ describe('/ready of a server', () => {
   const started = (dataDir: string, env: Env = {}, args: string[] = [], nodeArgs: string[] = []) =>
     ServerProcess.start(dataDir, args, { HOLDFAST_BOOTSTRAP_KEY: KEY, ...env }, undefined, nodeArgs)
 
-  test('says first that it ends, while it does what it is asked; then it ends', () =>
+  test('reports the stop first, while requests are still served', () =>
     withTempDir(async dataDir => {
       const server = await started(dataDir, { HOLDFAST_DRAIN_SECONDS: '60' })
       expect(await statusAt(server, '/ready')).toEqual([200, 'ok'])
@@ -29,7 +29,7 @@ describe('/ready of a server', () => {
       body.append('file', new Blob(['late']), 'late')
       const upload = await fetch(`${server.api}/files`, { method: 'POST', headers: { 'x-api-key': KEY }, body })
       expect(upload.status).toBe(201)
-      // Whoever does not want to wait sends another signal.
+      // A second signal ends it at once.
       await expect
         .poll(
           () => {
@@ -47,7 +47,7 @@ describe('/ready of a server', () => {
       expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining('HOLDFAST_DRAIN_SECONDS')])
     }))
 
-  test('is 503 where the clock and the database’s are apart, which is counted', needsPostgres, async () => {
+  test('is 503 while the clock differs from the database’s, with a metric', needsPostgres, async () => {
     const postgres = await startPostgres()
     try {
       await withTempDir(async dataDir => {

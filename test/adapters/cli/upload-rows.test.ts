@@ -45,7 +45,7 @@ test('a list fits 80 columns, with every CID whole', () => {
   expect(listed[1]).toBe('  below/short.txt')
 })
 
-test('it stays a table where there is room, and where no terminal is', () => {
+test('it is a table if it fits, or without a terminal', () => {
   const [header, first] = uploadLines(rows, { areFiles: false, withHeader: true, columns: null })
   expect(header).toMatch(/^CID +SIZE {2}STATUS {3}CLUSTER {5}UPLOADED {10}EXPIRES {11}NAME$/)
   expect(first).toMatch(/ 1\.5 MB {2}pinned .* never +short\.txt$/)

@@ -4,7 +4,7 @@ import { serveEngine } from '../../support/served-engine.ts'
 import { runHoldfast } from '../../support/server-process.ts'
 import { withTempDir } from '../../support/temp-dir.ts'
 
-test('webhooks are added, listed, looked at and removed by command; a private address is refused by name', async () => {
+test('webhooks are added, listed, shown and removed by command', async () => {
   await withTempDir(async directory => {
     await using served = await serveEngine(join(directory, 'data'))
     const run = (...args: string[]) => runHoldfast(['webhook', ...args], served.env)

@@ -34,7 +34,7 @@ async function listed(options: ListOptions) {
 }
 
 describe('files', () => {
-  test('go up from whatever holds them, and come back', async () => {
+  test('upload from every kind of source, and read back', async () => {
     const file = join(directory.path, 'on-disk.txt')
     await writeFile(file, 'on disk')
     const sources: [string, Parameters<typeof client.files.upload>[0]][] = [
@@ -60,7 +60,7 @@ describe('files', () => {
     expect(await client.files.upload(new File(['x'], 'own name.txt'))).toMatchObject({ name: 'own name.txt' })
   })
 
-  test('have a cluster and a time to end', async () => {
+  test('take a cluster and an expiry', async () => {
     const timelock = new Date('2099-01-01T00:00:00Z')
     const kept = await client.files.upload('kept for long', { cluster: 'cl1-eu', timelock })
     expect(kept).toMatchObject({ clusterId: 'cl1-eu', expiresAt: '2099-01-01T00:00:00.000Z' })
@@ -73,7 +73,7 @@ describe('files', () => {
     })
   })
 
-  test('make a directory, which goes on to another server as a CAR', async () => {
+  test('make a directory, which another server imports as a CAR', async () => {
     const files = [
       { path: 'index.html', content: '<h1>here</h1>' },
       { path: 'ü ñ/"日本".txt', content: new Blob(['names']) },
@@ -102,7 +102,7 @@ describe('files', () => {
 })
 
 describe('pins', () => {
-  test('are made, looked at, renamed, listed and removed', async () => {
+  test('are created, shown, renamed, listed and removed', async () => {
     const { cid } = await client.files.upload('to be pinned', { name: 'first' })
     const pin = await client.pins.add(cid, { name: 'second', cluster: 'cl2-de' })
     expect(pin).toMatchObject({ cid, customName: 'second', clusterId: 'cl2-de', pinned: true })
@@ -123,7 +123,7 @@ describe('pins', () => {
     await expect(client.pins.status(' ')).rejects.toMatchObject({ code: 'VALIDATION' })
   })
 
-  test('are listed page after page, once each', async () => {
+  test('are listed page by page, once each', async () => {
     const timelock = '2098-01-01T00:00:00.000Z'
     for (let i = 0; i < 5; i++) await client.files.upload(`row ${i}`, { name: `row ${i}`, timelock })
     const ending = { expiring: true, limit: 2 }
@@ -168,7 +168,7 @@ describe('reading', () => {
     })
   })
 
-  test('goes on where it was when the connection breaks, and only then', async () => {
+  test('resumes after a broken connection, and only then', async () => {
     await using cutter = await cuttingProxy(served.url, 700_000)
     const waits: number[] = []
     const through = new HoldfastClient({ base: cutter.url, wait: async ms => waits.push(ms) })
@@ -177,12 +177,12 @@ describe('reading', () => {
     expect(cutter.ranges[0]).toBeUndefined()
     expect(cutter.ranges.length).toBeGreaterThan(3)
     expect(cutter.ranges.slice(1).every(range => /^bytes=\d+-2999999$/.test(range ?? ''))).toBe(true)
-    // Not all of an archive is known beforehand: what breaks off is an error.
+    // The length of an archive is unknown in advance, so a broken connection is an error.
     const car = await through.content.archive(upload.cid, 'car')
     await expect(collect(car)).rejects.toMatchObject({ code: 'UNAVAILABLE' })
   })
 
-  test('needs nobody, and what is not there is told by its code', async () => {
+  test('needs no credential, and missing content has its error code', async () => {
     const anyone = new HoldfastClient({ base: served.url })
     expect((await anyone.content.file(upload.cid)).size).toBe(3_000_000)
     const nowhere = 'bafkreigh2akiscaildcqabsyg3dfr6chu3fgpregiymsck7e7aqa4s52zy'
@@ -191,7 +191,7 @@ describe('reading', () => {
   })
 })
 
-/** Stands before a server and cuts every connection after so many bytes of answers. */
+/** Proxies a server, and cuts every connection after so many bytes of answers. */
 async function cuttingProxy(target: string, bytes: number) {
   const ranges: (string | undefined)[] = []
   const sockets = new Set<Socket>()

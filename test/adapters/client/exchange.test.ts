@@ -12,7 +12,7 @@ const limited = say(429, '{"message": "slow down", "code": "RATE_LIMIT"}', { 're
 const post = { json: {} }
 
 describe('requests', () => {
-  test('wait once for as long as the rate limit asks, whatever the request', async () => {
+  test('wait once for the Retry-After of the rate limit', async () => {
     await using server = await scriptedServer(limited, say(201, '{"cid": "x"}'))
     expect(await server.client.pins.add('x')).toEqual({ cid: 'x' })
     expect(server.waits).toEqual([7_000])
@@ -33,7 +33,7 @@ describe('requests', () => {
     expect(server.waits).toEqual([])
   })
 
-  test('are sent again when they read, and never else', async () => {
+  test('are retried if they only read', async () => {
     await using reading = await scriptedServer(hangUp, say(503, '{"message": "starting"}'), say(200, '{"total": 1}'))
     expect(await reading.client.request('GET', '/users/me/uploads')).toEqual({ total: 1 })
     expect(reading.waits).toHaveLength(2)
@@ -49,7 +49,7 @@ describe('requests', () => {
     }
   })
 
-  test('with a stream for a body are not sent twice, it has been read', async () => {
+  test('with a stream as body are not retried', async () => {
     await using server = await scriptedServer(limited, say(201, '{}'))
     const once = (async function* () {
       yield Buffer.from('x')
@@ -58,7 +58,7 @@ describe('requests', () => {
     expect(server.seen).toHaveLength(1)
   })
 
-  test('fail with the server’s code and fields, and say what is wrong with answers that are none of the contract’s', async () => {
+  test('fail with the server’s code and fields, or name the invalid answer', async () => {
     const cut: RequestListener = (_, response) =>
       response.writeHead(200, { 'content-length': '9' }).write('{', () => response.destroy())
     const cases: [RequestListener, object][] = [
@@ -84,7 +84,7 @@ describe('requests', () => {
     }
   })
 
-  test('lines that break off are an error, not an end', async () => {
+  test('fail if lines break off', async () => {
     await using server = await scriptedServer((_, response) => {
       response.writeHead(200, { 'transfer-encoding': 'chunked' })
       response.write('{"bytes": 1}\n', () => response.destroy())
@@ -97,7 +97,7 @@ describe('requests', () => {
     expect(lines).toEqual([{ bytes: 1 }])
   })
 
-  test('end with their signal, and when the server has said nothing for too long', async () => {
+  test('end with their signal, or after too long a silence', async () => {
     await using server = await scriptedServer(request => request.resume())
     const abort = new AbortController()
     const asked = server.client.request('POST', '/x', { ...post, signal: abort.signal })
@@ -106,7 +106,7 @@ describe('requests', () => {
     await expect(server.client.request('POST', '/x', { ...post, idleMs: 20 })).rejects.toThrow('no sign of life')
   })
 
-  test('know a base, a gateway and a key by their looks', () => {
+  test('validate base, gateway and key', () => {
     for (const base of ['', 'example.org', 'ftp://example.org', 'https://example.org/?x', 'https://a:b@example.org']) {
       expect(() => new HoldfastClient({ base }), base).toThrow('base must be the URL of an API')
     }
@@ -125,7 +125,7 @@ function sized(text: string, size = Buffer.byteLength(text)): SizedSource {
 }
 
 describe('bodies', () => {
-  test('are as long as they say, can be sent again, and are the same as a Blob', async () => {
+  test('have their declared length, repeat, and equal a Blob', async () => {
     const files = ['é/1', 'say "2"'].map(name => ({ name, content: sized('hello') }))
     const form = formBody({ fields: { cl: 'cl1-eu', timelock: undefined }, field: 'files', files })
     const texts = [
@@ -144,7 +144,7 @@ describe('bodies', () => {
     }
   })
 
-  test('break off when a source is not what it was, in its own words', async () => {
+  test('break off with the error of a changed source', async () => {
     await using server = await scriptedServer(say(201, '{}'))
     for (const size of [3, 100]) {
       await expect(server.client.files.upload(sized('grown or shrunk', size))).rejects.toThrow(/has changed its length/)
@@ -157,11 +157,11 @@ describe('bodies', () => {
       },
     }
     await expect(server.client.files.upload(broken)).rejects.toThrow('the disk is gone')
-    // What no type checks comes from plain JavaScript.
+    // JavaScript callers are not type-checked.
     await expect(server.client.files.upload(7 as unknown as string)).rejects.toMatchObject({ code: 'VALIDATION' })
   })
 
-  test('are not read any further once the server has refused them, or the caller has given up', async () => {
+  test('are not read on after a refusal or an abort', async () => {
     const most = 1_000
     let pieces = 0
     const abort = new AbortController()
@@ -189,7 +189,7 @@ describe('bodies', () => {
     expect(pieces).toBeLessThan(most)
   })
 
-  test('of any size go through little memory, and are paced by who reads them', async () => {
+  test('stream through little memory at the reader’s pace', async () => {
     const piece = new Uint8Array(256 * 1024)
     const size = 512 * 1024 * 1024
     const before = process.memoryUsage().arrayBuffers

@@ -31,7 +31,7 @@ async function signedIn(): Promise<{ client: HoldfastClient; token: string }> {
   return { client: as(session.token), token: session.token }
 }
 
-test('signs in and out, and sees where else', async () => {
+test('signs in and out, and lists sessions', async () => {
   await expect(as('x').sessions.signIn(email, 'another password')).rejects.toMatchObject({ code: 'INVALID_API_KEY' })
   const [here, there] = [await signedIn(), await signedIn()]
   const first = await here.client.sessions.list({ limit: 1 })
@@ -64,7 +64,7 @@ test('changes name and password', async () => {
   await client.account.changePassword('another long password', password)
 })
 
-test('has a second factor, by which is signed in and keys are made', async () => {
+test('uses a second factor to sign in and to create keys', async () => {
   const { client } = await signedIn()
   const { secret, otpauthUrl } = await client.secondFactor.setUp()
   expect(new URL(otpauthUrl).searchParams.get('secret')).toBe(secret)
@@ -84,7 +84,7 @@ test('has a second factor, by which is signed in and keys are made', async () =>
   await expect(confirmed.secondFactor.disable({ password })).rejects.toMatchObject({ code: 'CONFLICT' })
 })
 
-test('gives out upload tokens, and sees what became of them', async () => {
+test('creates upload tokens, and sees their use', async () => {
   const { client } = await signedIn()
   const { token, name } = await client.keys.createUploadToken({ maxUses: 2, maxBytes: 100, name: 'for a friend' })
   await as(token).files.upload('x')
@@ -94,7 +94,7 @@ test('gives out upload tokens, and sees what became of them', async () => {
   expect(await client.keys.listUploadTokens()).toEqual([])
 })
 
-test('has webhooks, and sees what they were told', async () => {
+test('has webhooks, and sees their deliveries', async () => {
   const { client } = await signedIn()
   const { id, secret, url } = await client.webhooks.create('https://told.invalid/hook')
   expect(secret.length).toBeGreaterThan(20)

@@ -18,7 +18,7 @@ afterAll(async () => {
   directory.remove()
 })
 
-test('makes an account, puts it on a plan, disables, enables and deletes it', async () => {
+test('creates an account, changes its plan, disables, enables and deletes it', async () => {
   const { owner } = client
   const password = 'a long enough password'
   const made = await owner.createAccount({ email: 'new@example.org', plan: 'free', name: 'New', password })
@@ -38,7 +38,7 @@ test('makes an account, puts it on a plan, disables, enables and deletes it', as
   expect((await owner.accounts()).total).toBe(1)
 })
 
-test('sees what the node holds and does', async () => {
+test('sees statistics and activity of the node', async () => {
   await client.files.upload('watched')
   const { owner } = client
   expect((await owner.stats()).pins.pinned).toBe(1)
@@ -49,7 +49,7 @@ test('sees what the node holds and does', async () => {
   expect(await owner.failures()).toEqual([])
 })
 
-test('collects, and follows a verification', async () => {
+test('collects garbage, and follows a verification', async () => {
   const { cid } = await client.files.upload('let go')
   await client.pins.remove(cid)
   expect(await client.owner.collect({ graceSeconds: 0 })).toMatchObject({ roots: 1, blocks: 1, bytes: 6 })
@@ -59,7 +59,7 @@ test('collects, and follows a verification', async () => {
   expect(steps.at(-1)).toBe(outcome.blocks)
 })
 
-test('takes content down, and lets it be served again', async () => {
+test('takes content down, and lifts it', async () => {
   const { cid } = await client.files.upload('unlawful')
   await client.owner.takeDown({ cid, path: 'a/b', reason: 'a claim', status: 451 })
   expect((await client.owner.takedowns()).rows).toMatchObject([{ cid, path: 'a/b', status: 451, reason: 'a claim' }])
@@ -67,7 +67,7 @@ test('takes content down, and lets it be served again', async () => {
   expect((await client.owner.takedowns()).rows).toEqual([])
 })
 
-test('asks for nothing where the base is not that of an API', async () => {
+test('sends nothing if the base is not that of an API', async () => {
   const elsewhere = new HoldfastClient({ base: `${served.url}/other`, key: served.key })
   await expect(elsewhere.owner.stats()).rejects.toMatchObject({ code: 'VALIDATION' })
 })

@@ -46,7 +46,7 @@ function serve(engine: Partial<ServedEngine>, prefix?: string): Promise<number> 
   return listen(createServer({ api: engine.api ?? nothing, gateway: engine.gateway ?? nothing }, options))
 }
 
-/** A socket and everything that has come back on it. */
+/** A socket and everything received on it. */
 async function raw(
   port: number,
 ): Promise<{ socket: Socket; received: () => string; until(text: string): Promise<void> }> {
@@ -93,7 +93,7 @@ describe('translation', () => {
     })
   })
 
-  test('the gateway has /ipfs, the API the rest, both below the prefix only', async () => {
+  test('the gateway has /ipfs and the API the rest, below the prefix', async () => {
     const gateway: ApiHandler = async ({ path }) => text(200, `gateway ${path}`)
     const api: ApiHandler = async ({ path }) => text(200, `api ${path}`)
     const port = await serve({ api, gateway }, '/pinning/')
@@ -113,7 +113,7 @@ describe('translation', () => {
     expect(await answer.json()).toMatchObject({ method: 'PUT', path: '/x', body: 'mine' })
   })
 
-  test('a connection is kept after an answer without a body, a HEAD, and a body that was read', async () => {
+  test('a connection survives answers without a body, a HEAD, and read bodies', async () => {
     const port = await serve({ api: echo })
     const { socket, received, until } = await raw(port)
     socket.write('GET /1 HTTP/1.1\r\nHost: h\r\n\r\n')
@@ -125,7 +125,7 @@ describe('translation', () => {
   })
 })
 
-test('a client that closes its side once it has asked is answered', async () => {
+test('a client that half-closes after its request gets an answer', async () => {
   const api: ApiHandler = async ({ body }) => {
     const read = await bodyText(body)
     await new Promise(resolve => setTimeout(resolve, 50))
@@ -138,7 +138,7 @@ test('a client that closes its side once it has asked is answered', async () => 
   await once(socket, 'close')
 })
 
-test('a request of HTTP/1.1 without a Host is refused in JSON, one of 1.0 is not', async () => {
+test('HTTP/1.1 without Host is refused in JSON, HTTP/1.0 is not', async () => {
   const port = await serve({ api: async () => text(200, 'answered') })
   const first = await raw(port)
   first.socket.write('GET / HTTP/1.1\r\n\r\n')
@@ -150,7 +150,7 @@ test('a request of HTTP/1.1 without a Host is refused in JSON, one of 1.0 is not
   await second.until('answered')
 })
 
-test('a request with two Host headers is refused in JSON, on every server and mount', async () => {
+test('two Host headers are refused in JSON, on every server and mount', async () => {
   const engine = { api: nothing, gateway: nothing }
   const servers = {
     server: createServer(engine),
@@ -170,20 +170,20 @@ test('a request with two Host headers is refused in JSON, on every server and mo
 })
 
 describe('bodies', () => {
-  test('an answer that comes before the body is whole is readable, and the connection then closes', async () => {
+  test('an early answer is readable, and the connection then closes', async () => {
     const port = await serve({ api: async () => text(413, 'too large') })
     const { socket, received, until } = await raw(port)
     socket.write('POST /files HTTP/1.1\r\nHost: h\r\nContent-Length: 3000000\r\n\r\n')
     await until('too large')
     expect(received()).toContain('HTTP/1.1 413')
     expect(received().toLowerCase()).toContain('connection: close')
-    // What the client had on its way is read past, so that the answer is not lost to a reset.
+    // The server discards what the client still sends, so that no reset destroys the answer.
     expect(socket.destroyed).toBe(false)
     socket.write(Buffer.alloc(3_000_000))
     await once(socket, 'end')
   })
 
-  test('100 Continue is sent when the body is wanted, and not before', async () => {
+  test('100 Continue is sent only when the body is wanted', async () => {
     const port = await serve({
       api: async ({ path, body }) => (path === '/refuse' ? text(413, 'refused') : text(201, await bodyText(body))),
     })
@@ -202,7 +202,7 @@ describe('bodies', () => {
     expect(refused.received()).toContain('refused')
   })
 
-  test('a client that goes away ends the body with an error and aborts the signal', async () => {
+  test('a client that disconnects fails the body and aborts the signal', async () => {
     const outcome = Promise.withResolvers<string>()
     const started = Promise.withResolvers<void>()
     const port = await serve({
@@ -223,7 +223,7 @@ describe('bodies', () => {
     expect(await outcome.promise).toBe('aborted')
   })
 
-  test('a streamed answer waits for its reader, and is closed when the reader goes', async () => {
+  test('a streamed answer waits for its reader, and closes with it', async () => {
     let produced = 0
     const closed = Promise.withResolvers<void>()
     async function* endless(): AsyncGenerator<Uint8Array> {
@@ -241,14 +241,14 @@ describe('bodies', () => {
     socket.write('GET /ipfs/x HTTP/1.1\r\nHost: h\r\n\r\n')
     await until('HTTP/1.1 200')
     socket.pause()
-    // Bounded by the buffers of both sockets; a producer that did not wait would never let this test go on.
+    // The buffers of both sockets bound it; with an unpaced producer this test would never continue.
     await fetch(`http://127.0.0.1:${port}/api/v3`)
     expect(produced).toBeLessThan(1_000)
     socket.destroy()
     await closed.promise
   })
 
-  test('an answer that fails half-way is cut, not ended', async () => {
+  test('an answer that fails half-way is cut off', async () => {
     async function* failing(): AsyncGenerator<Uint8Array> {
       yield Buffer.from('half')
       throw new Error('the block is damaged')
@@ -259,7 +259,7 @@ describe('bodies', () => {
   })
 })
 
-describe('what is no request is answered in JSON', () => {
+describe('an invalid request gets a JSON answer', () => {
   test.each([
     ['garbage', 'GARBAGE\r\n\r\n', 400],
     ['headers that are too large', `GET / HTTP/1.1\r\nHost: h\r\nX-Big: ${'x'.repeat(40_000)}\r\n\r\n`, 431],

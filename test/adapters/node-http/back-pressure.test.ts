@@ -31,7 +31,7 @@ async function listen(server: http.Server): Promise<number> {
   return (server.address() as AddressInfo).port
 }
 
-/** An open connection that says nothing. */
+/** Opens a connection without sending anything. */
 async function open(port: number, localAddress = '127.0.0.1'): Promise<Socket & { received: string }> {
   const socket = Object.assign(connect({ port, host: '127.0.0.1', localAddress }), { received: '' })
   closers.push(() => socket.destroy())
@@ -43,7 +43,7 @@ async function open(port: number, localAddress = '127.0.0.1'): Promise<Socket & 
   return socket
 }
 
-/** Resolves with all that has come once the other side has ended. */
+/** Resolves with everything received once the other side has ended. */
 async function answerOf(socket: Socket & { received: string }): Promise<string> {
   if (!socket.readableEnded && !socket.destroyed) await new Promise(resolve => socket.once('close', resolve))
   return socket.received
@@ -51,7 +51,7 @@ async function answerOf(socket: Socket & { received: string }): Promise<string> 
 
 const GET = 'GET /nothing HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n'
 
-/** Asks on a connection of its own. Returns the head of the answer, empty if the connection was dropped. */
+/** Sends a request on a connection of its own. Returns the head of the answer, empty if the connection was dropped. */
 async function ask(port: number, localAddress?: string): Promise<string> {
   const socket = await open(port, localAddress)
   socket.write(GET)
@@ -59,7 +59,7 @@ async function ask(port: number, localAddress?: string): Promise<string> {
 }
 
 describe('connections', () => {
-  test('a new one takes the place of the oldest idle one of the address that has most', needsLinux, async () => {
+  test('a new one replaces the oldest idle one of the greediest address', needsLinux, async () => {
     const port = await listen(createServer({ api: fine, gateway: fine }, { maxConnections: 4 }))
     const other = await open(port, '127.0.0.3')
     const idle = [await open(port), await open(port), await open(port)]
@@ -68,7 +68,7 @@ describe('connections', () => {
     expect([...idle, other].map(({ destroyed }) => destroyed)).toEqual([true, false, false, false])
   })
 
-  test('while all are busy a further one is told to return, and the busy ones are left alone', async () => {
+  test('a further one is refused while all are busy', async () => {
     const { promise: through, resolve: go } = Promise.withResolvers<void>()
     let waiting = 0
     const slow: ApiHandler = async () => {
@@ -94,7 +94,7 @@ describe('connections', () => {
   })
 })
 
-describe('bodies that come too slowly', () => {
+describe('bodies that arrive too slowly', () => {
   const read = async (pace: { bytesPerSecond: number; spanMs: number }): Promise<string> => {
     const outcome = Promise.withResolvers<string>()
     const server = http.createServer(async (incoming: IncomingMessage, outgoing: ServerResponse) => {
@@ -113,8 +113,8 @@ describe('bodies that come too slowly', () => {
     return outcome.promise
   }
 
-  test('are refused, by how much has come over a span of waiting', async () => {
-    expect(await read({ bytesPerSecond: 1e15, spanMs: 0 })).toMatch(/^VALIDATION: the body comes too slowly/)
+  test('are refused by their average rate while waiting', async () => {
+    expect(await read({ bytesPerSecond: 1e15, spanMs: 0 })).toMatch(/^VALIDATION: the body arrives too slowly/)
     expect(await read({ bytesPerSecond: 1e15, spanMs: 600_000 })).toBe('all of it')
     expect(await read({ bytesPerSecond: 0, spanMs: 0 })).toBe('all of it')
   })
@@ -144,7 +144,7 @@ describe('spent file descriptors', () => {
     expect(await server.stop()).toBe(0)
   })
 
-  test('a start with too few of them is refused', needsLinux, async () => {
+  test('a start with too few of them fails', needsLinux, async () => {
     const dir = temporaryDirectory()
     closers.push(dir.remove)
     await expect(ServerProcess.start(dir.path, [], {}, 60_000, [], 64)).rejects.toThrow(
@@ -152,7 +152,7 @@ describe('spent file descriptors', () => {
     )
   })
 
-  test('a server with few of them outlives a crowd, and serves it', needsLinux, async () => {
+  test('a server with few of them survives a crowd, and serves it', needsLinux, async () => {
     const dir = temporaryDirectory()
     closers.push(dir.remove)
     const server = await ServerProcess.start(dir.path, [], {}, 60_000, [], 160)

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 import { createServer } from '../../../adapters/node-http/index.ts'
 import type { ApiHandler, BodyStream } from '../../../src/http/api-messages.ts'
 
-/** All that comes back for one request, as bytes on the wire, by a server that answers with `body`. */
+/** Returns the bytes on the wire of a server that answers with `body`. */
 async function wire(body: () => BodyStream): Promise<string> {
   const answer: ApiHandler = async () => ({ status: 200, headers: {}, body: body() })
   const server: http.Server = createServer({ api: answer, gateway: answer })
@@ -25,7 +25,7 @@ async function wire(body: () => BodyStream): Promise<string> {
   }
 }
 
-/** The chunks of a chunked answer. */
+/** Returns the chunks of a chunked answer. */
 function framesOf(answer: string): string[] {
   const frames: string[] = []
   let rest = answer.slice(answer.indexOf('\r\n\r\n') + 4)
@@ -44,11 +44,11 @@ test('small chunks are joined before they are written', async () => {
   }
   const frames = framesOf(await wire(tiny))
   expect(frames.join('')).toBe('123456789'.repeat(5_000))
-  // One at every 64 KiB, and one at each turn of the loop, which there are far fewer of than chunks.
+  // One at every 64 KiB, and one in each round of the loop: far fewer than chunks.
   expect(frames.length).toBeLessThan(5_000)
 })
 
-test('order is kept between small chunks and large ones, and each is given back once', async () => {
+test('small and large chunks keep their order, and each is released once', async () => {
   const chunks = Array.from({ length: 60 }, (_, index) => Buffer.alloc(index % 3 === 0 ? 40_000 : 7, 97 + (index % 26)))
   const discarded = new Set<Uint8Array>()
   const answer = await wire(() => ({
@@ -64,7 +64,7 @@ test('order is kept between small chunks and large ones, and each is given back 
   expect(discarded.size).toBe(chunks.length)
 })
 
-test('a chunk that is there is sent although the next is not', async () => {
+test('a chunk is sent without waiting for the next', async () => {
   let seen = (): void => {}
   const arrived = new Promise<void>(resolve => {
     seen = resolve
@@ -92,7 +92,7 @@ test('a chunk that is there is sent although the next is not', async () => {
   await once(server, 'close')
 })
 
-test('a body made in microtasks gives the loop back', async () => {
+test('a body made in microtasks yields to the loop', async () => {
   const STEPS = 60
   let turns = 0
   let turning = true

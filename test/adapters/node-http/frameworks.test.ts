@@ -70,7 +70,7 @@ const frameworks: Record<string, (engine: Engine) => RequestListener> = {
 }
 
 describe.each(Object.entries(frameworks))('in %s', (_, mount) => {
-  test('requests with bodies are answered, and the app has what lies beside', async () => {
+  test('requests with bodies are answered beside the app’s own routes', async () => {
     await withEngine(async ({ engine, account }) => {
       const { secret } = await engine.keys.create(account, { name: 'test', scopes: SCOPES })
       await withServer(mount(engine), url => exercise(url, secret))
@@ -100,7 +100,7 @@ async function exercise(url: string, secret: string): Promise<void> {
   expect((await fetch(`${url}/pinsx/api/v3`)).status).toBe(404)
 }
 
-test('next is called outside the prefix only, once, and nothing is answered there', async () => {
+test('next is called once, outside the prefix only, without an answer', async () => {
   const api = async () => ({ status: 200, headers: {}, body: 'api' })
   const handle: NodeHandler = createHandler({ api, gateway: api }, { prefix: '/pins' })
   const passed: (string | undefined)[] = []
@@ -120,7 +120,7 @@ test('next is called outside the prefix only, once, and nothing is answered ther
   expect(passed).toEqual(['/', '/pins', '/pinsx/', '/other?x=/pins/'])
 })
 
-test('a body that a parser has read before says so', async () => {
+test('a body that a parser has consumed is reported', async () => {
   await withEngine(async ({ engine, account }) => {
     const { secret } = await engine.keys.create(account, { name: 'test', scopes: SCOPES })
     const app = express()

@@ -11,7 +11,7 @@ function chunk(fill: number): Buffer {
   return Buffer.alloc(CHUNK_BYTES, fill)
 }
 
-/** As Node's own requests: what arrives is pushed. */
+/** Pushes its chunks, as Node's own requests do. */
 function request(...chunks: Buffer[]): Readable {
   const incoming = new Readable({ read: () => undefined, highWaterMark: CHUNK_BYTES })
   for (const one of chunks) incoming.push(one)
@@ -25,7 +25,7 @@ async function next(pieces: AsyncGenerator<Uint8Array, void>): Promise<Uint8Arra
 }
 
 describe('the body of a request', () => {
-  test('comes whole, in the order of the wire', async () => {
+  test('arrives completely and in order', async () => {
     const incoming = request(chunk(1), chunk(2), Buffer.from('end'))
     incoming.push(null)
     const read: Buffer[] = []
@@ -33,7 +33,7 @@ describe('the body of a request', () => {
     expect(Buffer.concat(read).equals(Buffer.concat([chunk(1), chunk(2), Buffer.from('end')]))).toBe(true)
   })
 
-  test('comes in pieces of what has arrived, and no more is taken than makes one', async () => {
+  test('arrives in pieces, and only one piece is read ahead', async () => {
     const incoming = request(...Array.from({ length: 9 }, (_, index) => chunk(index)))
     const pieces = bodyPieces(incoming)
     const first = await next(pieces)
@@ -45,7 +45,7 @@ describe('the body of a request', () => {
     expect((await next(pieces)).length).toBe(CHUNK_BYTES)
   })
 
-  test('gives the memory of a piece back once the next one is asked for', async () => {
+  test('frees the memory of a piece at the next read', async () => {
     const arrived = [chunk(1), chunk(2), chunk(3)]
     const incoming = request(...arrived)
     const pieces = bodyPieces(incoming)
@@ -61,7 +61,7 @@ describe('the body of a request', () => {
     expect(alone.length).toBe(0)
   })
 
-  test('leaves memory alone that is not its own', async () => {
+  test('does not free memory of others', async () => {
     const shared = Buffer.concat([chunk(1), chunk(2)])
     const incoming = request(shared.subarray(0, CHUNK_BYTES))
     incoming.push(null)
@@ -69,7 +69,7 @@ describe('the body of a request', () => {
     expect(shared.length).toBe(2 * CHUNK_BYTES)
   })
 
-  test('that ends early brings what has come, and then the error', async () => {
+  test('yields its bytes before the error if it ends early', async () => {
     const incoming = request(chunk(1))
     const pieces = bodyPieces(incoming)
     expect((await next(pieces)).length).toBe(CHUNK_BYTES)
@@ -80,7 +80,7 @@ describe('the body of a request', () => {
     await expect(bodyPieces(closed).next()).rejects.toThrow('cut short')
   })
 
-  test('of which nobody wants the rest stays open, to be drained', async () => {
+  test('stays open for draining if the rest is unwanted', async () => {
     const incoming = request(...Array.from({ length: 9 }, () => chunk(1)))
     for await (const _ of bodyPieces(incoming)) break
     expect(incoming.destroyed).toBe(false)
@@ -92,7 +92,7 @@ describe('the body of a request', () => {
   })
 })
 
-/** What a server makes of a request as soon as it is told of it. */
+/** Resolves with the result of `look` on a request that has just reached the server. */
 async function askedOf<T>(bytes: Buffer, look: (incoming: IncomingMessage, client: Socket) => Promise<T>): Promise<T> {
   const { promise: client, resolve: connected } = Promise.withResolvers<Socket>()
   const { promise, resolve, reject } = Promise.withResolvers<T>()
@@ -124,7 +124,7 @@ async function streamed(incoming: IncomingMessage): Promise<string> {
 }
 
 describe('a small body', () => {
-  test('that comes with its headers is there at once, and read', async () => {
+  test('is read at once if it arrives with its headers', async () => {
     const sent = Buffer.concat([headOf(7), Buffer.from('content')])
     const [body, again] = await askedOf(sent, async incoming => [
       await arrivedBodyOf(incoming),
@@ -133,7 +133,7 @@ describe('a small body', () => {
     expect([body?.toString(), again]).toEqual(['content', null])
   })
 
-  test('that comes later, or in part, is left to be streamed, from its first byte', async () => {
+  test('streams from its first byte if it arrives later or in part', async () => {
     const first = Buffer.concat([headOf(7), Buffer.from('con')])
     const bodies = await askedOf(first, async (incoming, client) => {
       const arrived = await arrivedBodyOf(incoming)
@@ -143,7 +143,7 @@ describe('a small body', () => {
     expect(bodies).toEqual([null, 'content'])
   })
 
-  test('is none that is longer than 64 KiB, nor one without a length', async () => {
+  test('has a length, of at most 64 KiB', async () => {
     const lengths = await Promise.all([
       askedOf(headOf(64 * 1024 + 1), arrivedBodyOf),
       askedOf(

@@ -23,7 +23,7 @@ function dial(port: number, allowHalfOpen = false): Socket {
   return socket
 }
 
-/** Sends pieces and reads only later. Resolves with all that it read, and how the connection failed. */
+/** Sends pieces and reads only later. Resolves with everything that it read, and the connection's failure. */
 async function send(socket: Socket, pieces: Iterable<string>): Promise<string> {
   let received = ''
   socket.on('error', (error: NodeJS.ErrnoException) => {
@@ -49,7 +49,7 @@ function* upload(...heads: string[]): Generator<string> {
   for (let piece = 0; piece < 100; piece++) yield PIECE
 }
 
-/** A connection whose request stays unanswered. */
+/** Opens a connection whose request stays unanswered. */
 async function busy(port: number): Promise<void> {
   const socket = dial(port).on('error', () => {})
   socket.write(HEAD)
@@ -78,7 +78,7 @@ describe('a client that still sends reads its answer', () => {
     expect(answer).toMatch(new RegExp(`^HTTP/1.1 ${status} .*\\}$`, 's'))
   })
 
-  /** A client that ignores its answer and the end of it, and sends so many pieces every 50 ms. */
+  /** A client that ignores its answer and the end of the connection, and sends so many pieces every 50 ms. */
   async function ignorant(port: number, pieces: number): Promise<{ closed: Promise<number> }> {
     const socket = dial(port, true).on('error', () => {})
     socket.write('this is no request\r\n')
@@ -98,7 +98,7 @@ describe('a client that still sends reads its answer', () => {
     expect([ms > least, ms < most]).toEqual([true, true])
   })
 
-  test('and makes room for the next that does', async () => {
+  test('and makes room for the next such client', async () => {
     const port = await listen(8)
     const first = await ignorant(port, 1)
     await ignorant(port, 1)
@@ -106,7 +106,7 @@ describe('a client that still sends reads its answer', () => {
   })
 })
 
-test('uploads in pieces on connections over the limit are all told to return', needsLinux, async () => {
+test('chunked uploads on connections over the limit are all refused', needsLinux, async () => {
   const dir = temporaryDirectory()
   closers.push(dir.remove)
   const server = await ServerProcess.start(dir.path, [], {}, 60_000, [], 128)
@@ -117,7 +117,7 @@ test('uploads in pieces on connections over the limit are all told to return', n
   const [begin, rest] = [HEAD.slice(0, 20), HEAD.slice(20)]
   for (let round = 0; round < 10; round++) {
     const told = await Promise.all(Array.from({ length: 4 }, () => send(dial(port), upload(HEAD))))
-    // The next four take their places before they have asked.
+    // The next four connect before they send a request.
     const unasked = Array.from({ length: 4 }, () => send(dial(port), upload(begin, rest)))
     const silent = Array.from({ length: 4 }, () => dial(port).on('error', () => {}))
     told.push(...(await Promise.all(unasked)))

@@ -8,23 +8,23 @@ import { withEngine } from '../../support/test-engine.ts'
 const CHILD = join(import.meta.dirname, '../../support/stalling-child.ts')
 
 describe('the watch of the event loop', () => {
-  test('logs and counts who holds it, in microtasks too', async () => {
+  test('logs and counts stalls with their cause, in microtasks too', async () => {
     const { stdout, stderr } = await promisify(execFile)(process.execPath, [CHILD], { timeout: 30_000 })
     expect(stderr).toBe('')
     const works = ['GET /files/:in-microtasks', 'GET /files/:at-once']
     const logged = stdout.split('\n').flatMap(line => (line.startsWith('{') ? [JSON.parse(line)] : []))
     for (const work of works) {
       const stall = logged.find(line => line.work === work)
-      expect(stall, `${work} in ${stdout}`).toMatchObject({ message: 'the event loop was held' })
+      expect(stall, `${work} in ${stdout}`).toMatchObject({ message: 'event loop stalled' })
       expect(stall.ms).toBeGreaterThanOrEqual(200)
       expect(stdout).toContain(`holdfast_loop_stalls_total{work="${work}"} 1\n`)
     }
-    // The timer of the metric itself came late by about as much as the loop was held.
+    // The timer of the metric itself is late by about the length of the stall.
     const [, longest] = /^nodejs_eventloop_delay_max_seconds (\S+)$/m.exec(stdout) ?? []
     expect(Number(longest)).toBeGreaterThan(1)
   })
 
-  test('jobs in the background have names of their own, whoever set them going', async () => {
+  test('background jobs have names of their own', async () => {
     await withEngine(async ({ engine, account, clock }) => {
       const seen: Record<string, string | null> = {}
       const told = new Promise<void>(resolve => {
@@ -45,7 +45,7 @@ describe('the watch of the event loop', () => {
     })
   })
 
-  test('names are those of what runs, and of what that sets going', async () => {
+  test('running work and the work that it starts share a name', async () => {
     expect(currentWork()).toBe(null)
     renameWork('nobody')
     const both = await Promise.all(

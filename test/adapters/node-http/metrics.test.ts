@@ -13,7 +13,7 @@ import { ManualClock } from '../../support/manual-clock.ts'
 import { needs, needsLinux } from '../../support/needs.ts'
 
 const hasPromtool = spawnSync('promtool', ['--version']).status === 0
-/** Content that nobody has, and a peer that is nowhere. */
+/** Missing content, and an unreachable peer. */
 const ELSEWHERE = 'bafkreifljrjcnysaahmfdv755prppgtnjbtfor7oukwigl6c3y4q4vmvcm'
 const ALSO_ELSEWHERE = 'bafkreihdwdcefgh4dqkjv67uzcmw7ojee6xedzdetojuzjevtenxquvyku'
 const NOBODY = '12D3KooWQYhTNQdmr3ArTeUHRYzFg94BKyTkoWBDWez9kSCVe2Xo'
@@ -53,7 +53,7 @@ async function listen(options: HandlerOptions = { metrics }): Promise<string> {
   return `http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}`
 }
 
-/** The samples by name and labels; fails for a line that the format does not have. */
+/** Returns the samples by name and labels; fails for an invalid line. */
 async function samples(url: string, headers: Record<string, string> = {}): Promise<Map<string, number>> {
   const answer = await fetch(`${url}/metrics`, { headers })
   expect(answer.status).toBe(200)
@@ -81,7 +81,7 @@ async function upload(url: string, content: string): Promise<string> {
 }
 
 describe('metrics', () => {
-  test('tell requests by route and status, and the bytes both ways', async () => {
+  test('count requests by route and status, and bytes both ways', async () => {
     const url = await listen()
     const cid = await upload(url, 'x'.repeat(5_000))
     await (await fetch(`${url}/ipfs/${cid}`)).text()
@@ -103,7 +103,7 @@ describe('metrics', () => {
     expect(found.get(`holdfast_request_seconds_bucket{${place},le="+Inf"}`)).toBe(1)
   })
 
-  test('tell what is held and what was collected', async () => {
+  test('report stored and collected content', async () => {
     const url = await listen()
     const cid = await upload(url, 'kept')
     await upload(url, 'and removed')
@@ -128,7 +128,7 @@ describe('metrics', () => {
     expect(after.get('holdfast_collections_total')).toBeGreaterThanOrEqual(1)
   })
 
-  test('tell of the process', async () => {
+  test('report the process', async () => {
     const found = await samples(await listen())
     const started = found.get('process_start_time_seconds') ?? 0
     expect(Math.abs(started - (Date.now() / 1_000 - process.uptime()))).toBeLessThan(5)
@@ -139,7 +139,7 @@ describe('metrics', () => {
     expect(found.get('nodejs_eventloop_delay_seconds{quantile="0.99"}')).toBeLessThan(60)
   })
 
-  test('tell of the files and sockets that are open', needsLinux, async () => {
+  test('report open files and sockets', needsLinux, async () => {
     const url = await listen()
     const before = (await samples(url)).get('process_open_fds') ?? 0
     const opened = await Promise.all(Array.from({ length: 20 }, () => open(import.meta.filename)))
@@ -149,7 +149,7 @@ describe('metrics', () => {
     expect(during.get('process_max_fds')).toBeGreaterThan(during.get('process_open_fds') ?? 0)
   })
 
-  test('tell since when the oldest fetch is wanted', async () => {
+  test('report the request time of the oldest fetch', async () => {
     expect((await engine.stats()).oldestFetchAt).toBeNull()
     const network = { enabled: true, peers: [`/ip4/127.0.0.1/tcp/9/p2p/${NOBODY}`] }
     const dataDir = await mkdtemp(join(tmpdir(), 'holdfast-metrics-'))
@@ -171,7 +171,7 @@ describe('metrics', () => {
     await expect.poll(async () => (await asking.stats()).oldestFetchAt).toBe(wanted + 1_000)
   })
 
-  test('are told of among those of a host program, each name once', async () => {
+  test('combine with those of a host program, each name once', async () => {
     const url = await listen()
     await upload(url, 'something')
     const families = metrics.families(await engine.stats(), { process: false })
@@ -189,7 +189,7 @@ describe('metrics', () => {
     expect(everything.filter(name => /^(process|nodejs)_/.test(name)).length).toBeGreaterThan(3)
   })
 
-  test('are as promtool wants them', needs(hasPromtool, 'there is no promtool'), async () => {
+  test('are valid for promtool', needs(hasPromtool, 'there is no promtool'), async () => {
     const url = await listen()
     const cid = await upload(url, 'something')
     await (await fetch(`${url}/ipfs/${cid}`)).text()
@@ -208,7 +208,7 @@ describe('metrics', () => {
     expect([checked.status, String(checked.stderr), String(checked.stdout)]).toEqual([0, '', ''])
   })
 
-  test('are for this machine only, unless they are for all', async () => {
+  test('are readable on this machine only, unless configured otherwise', async () => {
     const closed = await listen()
     for (const headers of [{ 'x-forwarded-for': '127.0.0.1' }, { forwarded: 'for=10.0.0.1' }, { via: '1.1 proxy' }]) {
       const refused = await fetch(`${closed}/metrics`, { headers })
@@ -231,7 +231,7 @@ describe('metrics', () => {
 })
 
 describe('stats', () => {
-  test('are counted as things change, whatever there is', async () => {
+  test('follow changes without counting anew', async () => {
     async function* many() {
       for (let index = 0; index < 5_000; index++) {
         yield { kind: 'file' as const, path: `f${index}`, content: Buffer.from(`content ${index}`) }

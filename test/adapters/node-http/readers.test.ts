@@ -44,7 +44,7 @@ function served(
   })
 }
 
-/** An answer that is read no further than its head until it is asked for. */
+/** Requests a path, and reads only the head of the answer. */
 async function begin({ port }: ThreadReaders, path: string): Promise<IncomingMessage> {
   const asked = http.get({ host: '127.0.0.1', port, path, agent: false })
   asked.on('error', () => undefined)
@@ -52,7 +52,7 @@ async function begin({ port }: ThreadReaders, path: string): Promise<IncomingMes
   return answer.on('error', () => undefined)
 }
 
-/** The rest of it, and whether it broke off. */
+/** Returns the rest of the answer, and whether it broke off. */
 async function rest(answer: IncomingMessage): Promise<{ bytes: Buffer; isBroken: boolean }> {
   const chunks: Buffer[] = []
   try {
@@ -67,7 +67,7 @@ const statuses = async (readers: ThreadReaders, path: string): Promise<number[]>
   (await readers.getFromAll(path)).map(({ status }) => status)
 
 describe('threads that read', () => {
-  test('serve what is pinned, and nothing that is removed, from that moment on', async () => {
+  test('serve pinned content, and refuse it once it is removed', async () => {
     await served(async ({ engine, readers, metrics, lines }) => {
       const { record } = await engine.pins.upload(Buffer.from('read by threads'))
       const path = `/ipfs/${record.cid}`
@@ -75,7 +75,7 @@ describe('threads that read', () => {
       expect(answers.map(({ text }) => text)).toEqual(['read by threads', 'read by threads'])
       await engine.pins.remove({ cid: record.cid })
       expect(await statuses(readers, path)).toEqual([404, 404])
-      // Both are told of as by the one thread.
+      // Requests of both threads count as of one.
       await vi.waitFor(() => {
         const told = lines.filter(line => line.message === 'request' && line.path === path)
         expect(told.length).toBeGreaterThanOrEqual(4)
@@ -90,7 +90,7 @@ describe('threads that read', () => {
     })
   })
 
-  test('take over from the first, of which no client that is connected notices anything', async () => {
+  test('take over from the main thread unnoticed by its clients', async () => {
     await withTempDir(async dataDir => {
       const engine = await createEngine({ dataDir, singleUser: true })
       const readers = await startReaders(engine, { threads: 2 })
@@ -105,7 +105,7 @@ describe('threads that read', () => {
           return answer
         }
         let isLeft = false
-        // A connection that is in the making at that moment is reset, before anything is asked: its client comes again.
+        // A connection made at that moment may be reset before its request, so the client retries.
         const askAnew = (): Promise<IncomingMessage> =>
           ask(false).catch((error: unknown) => {
             if (!(error instanceof Error && 'code' in error && error.code === 'ECONNRESET')) throw error
@@ -138,9 +138,9 @@ describe('threads that read', () => {
       expect(await statuses(readers, `/ipfs/${randomFile(1, 2_000, 'nobody has it').root}`)).toEqual([404, 404])
     }, config)
 
-  test('tell of what is on its way', () => tellsOfFetches({}))
+  test('report a fetch in progress', () => tellsOfFetches({}))
 
-  test('tell of what is on its way where the catalogue is in PostgreSQL', needsPostgres, async () => {
+  test('report a fetch in progress with PostgreSQL', needsPostgres, async () => {
     const server = await startPostgres()
     try {
       await tellsOfFetches({ database: await server.fresh() })
@@ -149,7 +149,7 @@ describe('threads that read', () => {
     }
   })
 
-  test('refuse what is taken down from that moment on, in the middle of an answer, too', async () => {
+  test('refuse content once it is taken down, even during an answer', async () => {
     await served(async ({ engine, readers }) => {
       const { record } = await engine.pins.upload(pseudoRandom(24 * MIB))
       const path = `/ipfs/${record.cid}`
@@ -164,7 +164,7 @@ describe('threads that read', () => {
     })
   })
 
-  test('keep what they read from the collector, and let it go afterwards', async () => {
+  test('lease content against the collector while they read it', async () => {
     await served(async ({ engine, readers }) => {
       const content = pseudoRandom(24 * MIB, 'collected')
       const { record } = await engine.pins.upload(content)
@@ -177,7 +177,7 @@ describe('threads that read', () => {
     })
   })
 
-  test('end with a timelock what is under way, and serve nothing of it afterwards', async () => {
+  test('end answers at a timelock, and serve nothing after it', async () => {
     await served(async ({ engine, readers }) => {
       const ends = Date.now() + 3_000
       const { record } = await engine.pins.upload(pseudoRandom(24 * MIB, 'locked'), {
@@ -192,7 +192,7 @@ describe('threads that read', () => {
     })
   })
 
-  test('have the places of one gateway together, with the API’s own face of it', async () => {
+  test('share the slots of one gateway with the API’s gateway', async () => {
     await served(
       async ({ engine, readers }) => {
         const { record } = await engine.pins.upload(pseudoRandom(24 * MIB, 'places'))
@@ -219,7 +219,7 @@ describe('threads that read', () => {
     )
   })
 
-  test('are replaced if they end or hang, while the other serves, and what they had is free', async () => {
+  test('are replaced if they end or hang, and their slots are free', async () => {
     await served(async ({ engine, readers }) => {
       const { record } = await engine.pins.upload(pseudoRandom(24 * MIB, 'replaced'))
       const path = `/ipfs/${record.cid}`
@@ -227,7 +227,7 @@ describe('threads that read', () => {
         (await readers.getFromAll('/')).map(answer => answer.header('x-thread') ?? '')
       for (const wish of ['end', 'hang']) {
         const before = await names()
-        // Whichever thread has it, the answer that it was giving keeps nothing from the collector.
+        // An interrupted answer of either thread leaves no lease behind.
         const under = await Promise.all([begin(readers, path), begin(readers, path), begin(readers, path)])
         const broken = readers.get('/', { 'x-wish': wish })
         await expect(broken).rejects.toThrow()
@@ -239,7 +239,7 @@ describe('threads that read', () => {
     })
   })
 
-  test('are one where a port cannot be shared', async () => {
+  test('are one if a port cannot be shared', async () => {
     await served(
       async ({ engine, readers }) => {
         const { record } = await engine.pins.upload(Buffer.from('one'))

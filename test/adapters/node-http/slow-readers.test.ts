@@ -10,7 +10,7 @@ import { withEngine } from '../../support/test-engine.ts'
 const SLOTS = 12
 const FILE_BYTES = 24 * 1024 * 1024
 
-/** Asks for content and reads nothing beyond what shows that the answer has begun. */
+/** Requests content, and stops reading once the answer has begun. */
 async function slowReader(port: number, path: string): Promise<Socket> {
   const socket = connect({ port, host: '127.0.0.1', localAddress: '127.0.0.1' })
   socket.on('error', () => {})
@@ -19,7 +19,7 @@ async function slowReader(port: number, path: string): Promise<Socket> {
   return socket
 }
 
-/** Asks from another address of this machine; resolves with the status. */
+/** Sends a request from another address of this machine; resolves with the status. */
 async function ask(port: number, path: string): Promise<number | undefined> {
   const request = http.get({ host: '127.0.0.1', port, path, localAddress: '127.0.0.2', agent: false })
   const [response] = (await once(request, 'response')) as [http.IncomingMessage]
@@ -27,7 +27,7 @@ async function ask(port: number, path: string): Promise<number | undefined> {
   return response.statusCode
 }
 
-test('readers of one address that take nothing from their sockets keep no other address out', needsLinux, async () => {
+test('stalled readers of one address do not block other addresses', needsLinux, async () => {
   await withEngine(
     async ({ engine, account, clock }) => {
       const { record } = await engine.pins.upload(pseudoRandom(FILE_BYTES), { account })
@@ -39,7 +39,7 @@ test('readers of one address that take nothing from their sockets keep no other 
       try {
         const timers = clock.waiting
         const answered = ask(port, path)
-        // It waits in the queue, with a timer of its own and one that looks for slow ones.
+        // It waits in the queue, with a timer of its own and one for the search for slow slots.
         for (let turns = 0; clock.waiting < timers + 2; turns++) {
           expect(turns).toBeLessThan(100_000)
           await new Promise(resolve => setImmediate(resolve))

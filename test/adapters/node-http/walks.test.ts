@@ -6,19 +6,19 @@ import { describe, expect, test } from 'vitest'
 
 const ROOT = join(import.meta.dirname, '../../..')
 
-/** Files that V8 counts as passed, by the name of a walk. */
+/** Returns the files that V8 counts as passed, by the name of a walk. */
 async function walksOf(script: string): Promise<Record<string, string[]>> {
   const path = join(ROOT, 'test/support', script)
   const { stdout } = await promisify(execFile)(process.execPath, [path], { timeout: 60_000 })
   return JSON.parse(stdout) as Record<string, string[]>
 }
 
-/** The files that every chunk of a request passes. */
+/** Files that every chunk of a request passes. */
 const chunks = walksOf('crossed-files.ts')
-/** The files with any function called in a whole warm request. */
+/** Files with any function called in a whole warm request. */
 const requests = walksOf('request-walks.ts')
 
-/** The files that a section of the document on the architecture names. */
+/** Returns the files in a section of the architecture document. */
 function named(heading: string): string[] {
   const text = readFileSync(join(ROOT, 'docs/architecture.md'), 'utf8')
   const section = text.split(/^#{2,3} /m).find(part => part.startsWith(`${heading}\n`)) ?? ''
@@ -26,20 +26,20 @@ function named(heading: string): string[] {
 }
 
 describe('how many files stand in the way of a chunk', () => {
-  test('from the socket to the disk: no more than are told of', async () => {
+  test('from the socket to the disk: no more than documented', async () => {
     const { upload = [] } = await chunks
     expect(upload).toEqual(named('A byte from the socket to the disk'))
     expect(upload.length).toBeLessThanOrEqual(18)
   })
 
-  test('from a CID at the gateway back: no more than are told of', async () => {
+  test('from a CID at the gateway back: no more than documented', async () => {
     const { read = [] } = await chunks
     expect(read).toEqual(named('A CID from the gateway back'))
     expect(read.length).toBeLessThanOrEqual(19)
   })
 })
 
-// A change that makes a walk longer says why, and raises its bound. One that makes it shorter lowers it.
+// A change that makes a walk longer explains it and raises the bound. One that makes it shorter lowers the bound.
 describe('how many files a whole request passes', () => {
   test.each([
     ['upload', 98],

@@ -241,11 +241,11 @@ test('commands take content down through the server and on the directory', { tim
     expect(finished).toMatchObject({ code: 0, stderr: '' })
     return finished.stdout
   }
-  expect(await run('add', `/ipfs/${cid}`, '--reason', 'complaint 17')).toBe(`${cid} is refused with 410 from now on\n`)
+  expect(await run('add', `/ipfs/${cid}`, '--reason', 'complaint 17')).toBe(`${cid} is now blocked with 410\n`)
   expect(await run('list')).toContain('complaint 17')
   await served[Symbol.asyncDispose]()
   const here = ['--data-dir', directory]
   expect(JSON.parse(await run('list', '--json', ...here))).toMatchObject({ cid, status: 410, reason: 'complaint 17' })
-  expect(await run('remove', cid, ...here)).toBe(`${cid} may be served again\n`)
+  expect(await run('remove', cid, ...here)).toBe(`${cid} is no longer blocked\n`)
   expect((await runHoldfast(['takedown', 'add', cid], env)).code).toBe(2)
 })
