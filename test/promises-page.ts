@@ -13,14 +13,17 @@ export const pagePromises: readonly KeptPromise[] = [
     file: 'adapters/client/progress-fetch.ts',
     find: '    sending.upload.onprogress = ({ loaded }) => onProgress(loaded)\n',
     replace: '',
-    test: { file: content, name: 'tells how far a large file is, lets it be cancelled, and sends it again' },
+    test: { file: content, name: 'shows the progress of a large file, cancels and retries it' },
   },
   {
     promise: 'an upload that is cancelled is not sent any further',
     file: `${page}/content/upload-queue.ts`,
     find: '    this.#running.get(id)?.abort()\n',
     replace: '',
-    test: { file: 'test/adapters/console/page/upload-queue.test.ts', name: 'are cancelled, sent or waiting' },
+    test: {
+      file: 'test/adapters/console/page/upload-queue.test.ts',
+      name: 'are cancelled, while sent or waiting, and retried',
+    },
   },
   {
     promise: 'an upload that is cancelled and sent again at once does not end with its first attempt',
@@ -29,7 +32,7 @@ export const pagePromises: readonly KeptPromise[] = [
     replace: 'true',
     test: {
       file: 'test/adapters/console/page/upload-queue.test.ts',
-      name: 'that are cancelled and sent again at once',
+      name: 'retried at once survive the end of their first attempt',
     },
   },
   {
@@ -37,42 +40,42 @@ export const pagePromises: readonly KeptPromise[] = [
     file: `${page}/app.ts`,
     find: "    addEventListener('beforeunload', ask)\n",
     replace: '',
-    test: { file: content, name: 'goes on uploading while another part of the page is looked at' },
+    test: { file: content, name: 'keeps uploading in other views, and asks before closing' },
   },
   {
     promise: 'a file that is dropped where none belongs does not take the place of the console',
     file: `${page}/app.ts`,
     find: "    addEventListener('drop', keep)\n",
     replace: '',
-    test: { file: content, name: 'is not left for a file that is dropped where none belongs' },
+    test: { file: content, name: 'ignores a file that is dropped outside of the target' },
   },
   {
     promise: 'a deletion can be taken back for a moment',
     file: `${page}/content/removals.ts`,
     find: 'const UNDO_MS = 8_000',
     replace: 'const UNDO_MS = 0',
-    test: { file: pins, name: 'are deleted after a moment in which it can be taken back' },
+    test: { file: pins, name: 'are deleted after a moment for undo' },
   },
   {
     promise: 'deleting from one cluster leaves the others',
     file: `${page}/content/pin-view.ts`,
     find: 'cluster === undefined ? here : await client.pins.status(cid, { signal })',
     replace: 'here',
-    test: { file: pins, name: 'have a page that tells all of them, and gives their content' },
+    test: { file: pins, name: 'have a page with details and content' },
   },
   {
     promise: 'what was deleted a moment ago goes before whoever deleted it is signed out',
     file: `${page}/app.ts`,
     find: '    await flushRemovals()\n',
     replace: '',
-    test: { file: pins, name: 'that are deleted go before whoever deleted them is signed out' },
+    test: { file: pins, name: 'are deleted before their user signs out' },
   },
   {
     promise: 'a page of a long list is one request, wherever it is',
     file: `${page}/content/pin-list-view.ts`,
     find: 'signal => client.pins.page(page, { ...options, signal })',
     replace: 'async signal => (await client.pins.page(1, options), client.pins.page(page, { ...options, signal }))',
-    test: { file: pins, name: 'are shown by the thousand, and the last page of them is one step away' },
+    test: { file: pins, name: 'are shown by the thousand, with a link to the last page' },
   },
   {
     promise: 'the owner ends the sessions of an account in the console',
@@ -81,7 +84,7 @@ export const pagePromises: readonly KeptPromise[] = [
     replace: 'change(async () => id,',
     test: {
       file: 'test/adapters/console/page/owner.test.ts',
-      name: 'ends all sessions of an account, and leaves its keys',
+      name: 'ends all sessions of an account, but not its keys',
     },
   },
   {
@@ -91,7 +94,7 @@ export const pagePromises: readonly KeptPromise[] = [
     replace: '',
     test: {
       file: account,
-      name: 'is signed in to with a password, sees what it has of its plan, and is signed out of',
+      name: 'signs in by password, shows its usage, and signs out',
     },
   },
   {
@@ -99,7 +102,7 @@ export const pagePromises: readonly KeptPromise[] = [
     file: `${page}/widgets/use-load.ts`,
     find: "    if (isHoldfastError(error, 'INVALID_API_KEY')) session?.end('Your session has ended. Sign in again.')\n",
     replace: '',
-    test: { file: account, name: 'is asked for again after a reload, and when the session has ended' },
+    test: { file: account, name: 'asks for sign-in after a reload, and when the session has ended' },
   },
   {
     promise: 'the QR code is that of the secret',

@@ -5,12 +5,12 @@ import { promisify } from 'node:util'
 import { constants, gzip } from 'node:zlib'
 import { consoleSources, withModulesNamed } from './console-sources.ts'
 
-/** A file as it is sent. */
+/** A file of the console, ready to send. */
 export interface ConsoleFile {
   type: string
   plain: Buffer
   gzipped: Buffer
-  /** Weak, of both. */
+  /** Weak: valid for both encodings. */
   etag: string
 }
 
@@ -24,9 +24,9 @@ const TYPES: Readonly<Record<string, string>> = {
 
 const compress = promisify(gzip)
 
-/** Everything that is served, by its path below the console; `''` is the page. Read and compressed once, by the first. */
+/** Returns all files by their path below the console; `''` is the page. The first call reads and compresses them. */
 export async function consoleFiles(): Promise<ReadonlyMap<string, ConsoleFile>> {
-  // The package has them as the browser takes them, beside this code.
+  // The package contains them compiled, beside this code.
   const contents = import.meta.url.endsWith('.ts')
     ? withModulesNamed(await consoleSources())
     : await filesBelow(join(import.meta.dirname, 'page'))

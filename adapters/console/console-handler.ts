@@ -10,36 +10,34 @@ import {
 import { type ConsoleFile, consoleFiles } from './console-files.ts'
 import { unsafeConnection } from './safe-connection.ts'
 
-/** What has to be known of an engine to serve its console. */
+/** The part of an engine that the console needs. */
 export type ConsoleEngine = Pick<Engine, 'trustedProxies'>
 
-/** Where the console is. */
+/** Location of the console. */
 export interface ConsoleOptions {
-  /**
-   * What stands before `/console/` in the browser's address, e.g. `/pinning`; given even where a host program strips it.
-   */
+  /** Path before `/console/` in the browser's address, e.g. `/pinning`; needed even if a host program strips it. */
   prefix?: string
   /**
-   * Where a proxy is reached that strips the path of this, e.g. `https://pins.example.org/storage`: its path, and not
-   * `prefix`, holds for what comes through a proxy or asks for this host.
+   * Public URL of a proxy that strips a path, e.g. `https://pins.example.org/storage`. Its path replaces `prefix` for
+   * requests through a proxy or for this host.
    */
   publicUrl?: string
-  /** Is told when the page's files cannot be prepared. */
+  /** Logs a failure to prepare the page's files. */
   logger?: Logger
 }
 
 /**
- * The console of an engine: a page to see, bring and run what the node has, in the browser, by the contract alone. Hand
- * it to a handler, which then answers `<prefix>/console/` with it.
+ * Creates the console of an engine: a page to show, add and administer content in the browser, by the HTTP API alone.
+ * Pass it to a handler, which then answers `<prefix>/console/`.
  *
- * It keeps no credential and sets no cookie. Loading the page has the browser drop the cache and the storage of its
- * origin. By plain HTTP it is there on loopback only.
+ * It stores no credential and sets no cookie. Loading the page clears the cache and the storage of its origin. By plain
+ * HTTP it works on loopback only.
  */
 export function createConsole(engine: ConsoleEngine, options: ConsoleOptions = {}): ApiHandler {
   return consoleOf(consoleFiles, engine, options)
 }
 
-/** A console of these files, which are prepared when they are first asked for, and again as long as that fails. */
+/** Creates a console from these files. They are prepared at the first request, and again after a failure. */
 export function consoleOf(
   prepare: () => Promise<ReadonlyMap<string, ConsoleFile>>,
   { trustedProxies }: ConsoleEngine,
@@ -61,20 +59,20 @@ export function consoleOf(
     if (request.path === '/console') return told(308, 'console/', { location: `console/${queryOf(request)}` })
     const unsafe = unsafeConnection(request, trustedProxies)
     if (unsafe !== null) return told(403, unsafe)
-    // A script of this path, even ours, would have its pages for as long as it likes.
+    // A service worker, even our own, would control its pages indefinitely.
     if (request.header('service-worker') !== undefined) return told(403, 'the console has no service worker')
     const found = await files()
-    if (found === null) return told(500, 'the files of the console cannot be prepared: the log says why')
+    if (found === null) return told(500, 'the files of the console cannot be prepared: see the log')
     const file = found.get(request.path.slice('/console/'.length))
-    if (file === undefined) return told(404, 'the console has nothing there')
+    if (file === undefined) return told(404, 'no such file of the console')
     const isPublished = published !== null && (isProxied(received) || request.header('host') === published.host)
     return answer(request, file, policyOf(request, isPublished ? published.pathname : prefix))
   }
 }
 
 /**
- * What the page may load and reach, by whole addresses: `'self'` would be everything on this origin, and what accounts
- * upload is served from it, too.
+ * Builds the content security policy. It lists whole addresses, because `'self'` would include the uploads that this
+ * origin serves.
  */
 function policyOf(request: ApiRequest, prefix: string): string {
   const mount = prefix.endsWith('/') ? prefix.slice(0, -1) : prefix
@@ -101,7 +99,7 @@ function answer(request: ApiRequest, file: ConsoleFile, policy: string): ApiResp
     'cache-control': isPage ? 'no-store' : 'no-cache',
     etag: file.etag,
     vary: 'accept-encoding',
-    // Pages of others that were kept from this origin before it was kept apart would run here without a sandbox.
+    // Content of this origin, cached before it had a sandbox, would otherwise run without one.
     ...(isPage && { 'clear-site-data': '"cache", "storage"' }),
   }
   const matches = request
@@ -116,13 +114,13 @@ function answer(request: ApiRequest, file: ConsoleFile, policy: string): ApiResp
   return { status: 200, headers, body: request.method === 'HEAD' ? null : bytes }
 }
 
-/** Of what the page loads. What may be done in it, the page's own headers say. */
+/** Headers of the page's parts. The headers of the page itself decide what it may do. */
 const PART_HEADERS = {
   'cross-origin-resource-policy': 'same-origin',
   'x-content-type-options': 'nosniff',
 } as const
 
-/** Of a page. No window that another page has opened, or that opens another page, holds on to this one. */
+/** Headers of a page. They cut its link to windows that open it, or that it opens. */
 const HEADERS = {
   ...PART_HEADERS,
   'cross-origin-opener-policy': 'same-origin',
@@ -144,7 +142,7 @@ function told(status: number, text: string, headers: Readonly<Record<string, str
   }
 }
 
-/** Nothing else tells who strips a path: of a request that came straight here there is nothing to strip. */
+/** Only a proxy strips a path, so nothing was stripped from a direct request. */
 function isProxied(request: ApiRequest): boolean {
   return PROXY_HEADERS.some(name => request.header(name) !== undefined)
 }

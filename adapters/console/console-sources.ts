@@ -3,20 +3,20 @@ import { stripTypeScriptTypes } from 'node:module'
 import { extname, join, relative, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-/** Where the sources of what a browser gets lie, and below which path each of them is served. */
+/** Directories of the sources, and the paths that they are served at. */
 const PLACES: ReadonlyArray<[directory: string, served: string]> = [
   ['page', ''],
   ['../client', 'client/'],
   ['../../src/domain', 'domain/'],
 ]
 
-/** What another file is called by. */
+/** Matches the specifiers of imports. */
 const SPECIFIER = /\b(from|import) ?(["'])([^"'\n]{1,200})["']/g
 
 /**
- * The files of the console out of the sources, by the path that they are served at, as a browser takes them: modules
- * without types, which import each other by those paths. Of the library and of packages there is what the page imports,
- * and nothing else. The page does not name its modules yet, see {@link withModulesNamed}.
+ * Builds the files of the console from its sources, by served path: modules without types, which import each other by
+ * those paths. Only used modules of the library and of packages are included. The page does not list its modules yet,
+ * see {@link withModulesNamed}.
  */
 export async function consoleSources(here: string = import.meta.dirname): Promise<Map<string, Buffer>> {
   const files = new Map<string, Buffer>()
@@ -39,7 +39,7 @@ export async function consoleSources(here: string = import.meta.dirname): Promis
   return files
 }
 
-/** Names all modules of these in the page, so that the browser asks for them at once and not level by level. */
+/** Lists all modules in the page, so that the browser loads them at once instead of level by level. */
 export function withModulesNamed(files: Map<string, Buffer>): Map<string, Buffer> {
   const modules = [...files.keys()].filter(path => path.endsWith('.js')).sort()
   const links = modules.map(path => `<link rel="modulepreload" href="${path}">`).join('\n')
@@ -49,7 +49,7 @@ export function withModulesNamed(files: Map<string, Buffer>): Map<string, Buffer
 
 interface BrowserModule {
   code: string
-  /** Absolute paths of the files that it imports. */
+  /** Absolute paths of its imports. */
   imported: string[]
 }
 
@@ -67,7 +67,7 @@ function browserModule(source: string, file: string, here: string): BrowserModul
   return { code, imported }
 }
 
-/** Without comments that have lines of their own, and what is left of types: a third of what goes over the wire. */
+/** Removes comment lines and remains of types: a third of the transfer. */
 function withoutRemarks(code: string): string {
   let isInside = false
   const kept = code.split('\n').filter(line => {
@@ -86,10 +86,10 @@ function servedPath(file: string, here: string): string {
     const path = relative(join(here, directory), file).replaceAll('\\', '/')
     if (!path.startsWith('..')) return served + path.replace(/\.ts$/, '.js')
   }
-  throw new Error(`${file} is not for browsers`)
+  throw new Error(`${file} has no build for browsers`)
 }
 
-/** From one path to another, as a browser resolves it. */
+/** Returns the relative URL from one path to another. */
 function relativeUrl(from: string, to: string): string {
   return `${'../'.repeat(from.split('/').length - 1) || './'}${to}`
 }

@@ -1,8 +1,8 @@
 import type { ApiRequest } from '../../src/index.ts'
 
 /**
- * Why a password must not be typed into a page that comes this way; null if it may. What browsers go by themselves: by
- * TLS, or by a name that leads to the machine that the browser runs on.
+ * Returns why this connection is unsafe for a password; null if it is safe. As in browsers, TLS is safe, and so is a
+ * host name for the browser's own machine.
  */
 export function unsafeConnection(request: ApiRequest, trustedProxies: number): string | null {
   const { scheme } = request
@@ -11,25 +11,25 @@ export function unsafeConnection(request: ApiRequest, trustedProxies: number): s
   if (scheme === 'https' || (scheme === 'http' && isLoopbackName(host))) return null
   const why =
     scheme === 'http'
-      ? 'This address is plain HTTP: whoever is on the way could read your password and your keys, and change this page.'
+      ? 'This address is plain HTTP: anyone between you and the server can read your password and keys, and change this page.'
       : trustedProxies === 0
-        ? 'This came through a proxy that the node was not told of, so that it cannot tell whether TLS protects the way.'
-        : 'The proxy does not say by X-Forwarded-Proto whether TLS protects the way.'
+        ? 'The request came through a proxy that the configuration does not name, so TLS cannot be verified.'
+        : 'The proxy does not send X-Forwarded-Proto, so TLS cannot be verified.'
   const how =
     scheme === 'http'
-      ? 'Put a proxy with TLS in front and set trustedProxies, or come by http://localhost: on the machine itself, or ' +
-        'through a tunnel (ssh -L 4100:127.0.0.1:4100 the-machine).'
-      : 'Set trustedProxies in the configuration, and have the proxy send X-Forwarded-For, X-Forwarded-Proto and Host.'
-  return `The console is not served here.\n\n${why}\n\n${how}`
+      ? 'Put a proxy with TLS in front and set trustedProxies, open http://localhost: on the machine itself, or use a ' +
+        'tunnel (ssh -L 4100:127.0.0.1:4100 the-machine).'
+      : 'Set trustedProxies in the configuration, and let the proxy send X-Forwarded-For, X-Forwarded-Proto and Host.'
+  return `The console is not served at this address.\n\n${why}\n\n${how}`
 }
 
-/** The name or address in a Host header; null for what is none and must not get into a header of ours. */
+/** Returns the host in a Host header; null if it is invalid, and unsafe to copy into our own headers. */
 function hostOf(header: string | undefined): string | null {
   if (header === undefined || !/^[a-z0-9.\-_[\]:]+$/i.test(header) || !URL.canParse(`http://${header}`)) return null
   return new URL(`http://${header}`).hostname.toLowerCase()
 }
 
-/** As browsers have it, see Secure Contexts. */
+/** Follows the definition of browsers, see Secure Contexts. */
 function isLoopbackName(host: string): boolean {
   return host === 'localhost' || host.endsWith('.localhost') || host === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(host)
 }

@@ -12,7 +12,6 @@ import { newClient, type PageSession, SessionContext } from './session.ts'
 import { type SignedIn, SignInView } from './sign-in-view.ts'
 import { Notices } from './widgets/notices.ts'
 
-/** The whole page. */
 export function App() {
   const [signedIn, setSignedIn] = useState<SignedIn | null>(null)
   const [reason, setReason] = useState<string | null>(null)
@@ -38,7 +37,7 @@ function Inside({ signedIn, onEnd }: { signedIn: SignedIn; onEnd: PageSession['e
   const refresh = (): void => void client.account.show().then(setUser, () => undefined)
   const uploads = useMemo(() => new UploadQueue((source, options) => upload(client, source, options)), [client])
   useEffect(() => {
-    // A key that may not ask goes by the node's own gateway.
+    // A key without `cluster:read` falls back to the node's own gateway.
     void client.account.clusters().then(setClusters, () => undefined)
     return () => uploads.cancelAll()
   }, [client])
@@ -46,7 +45,7 @@ function Inside({ signedIn, onEnd }: { signedIn: SignedIn; onEnd: PageSession['e
     const ask = (event: BeforeUnloadEvent): void => {
       if (uploads.isBusy) event.preventDefault()
     }
-    // A file that is dropped beside where it belongs would be opened, and the page gone.
+    // A browser would leave the page to open a file dropped outside of a target.
     const keep = (event: DragEvent): void => event.preventDefault()
     addEventListener('beforeunload', ask)
     addEventListener('dragover', keep)
@@ -59,11 +58,11 @@ function Inside({ signedIn, onEnd }: { signedIn: SignedIn; onEnd: PageSession['e
   }, [uploads])
   const session: PageSession = { client, user, clusters, uploads, kind, refresh, end: onEnd }
   const signOut = async (): Promise<void> => {
-    if (uploads.isBusy && !confirm('Not everything has been uploaded yet. Sign out, and stop it?')) return
-    // What was deleted a moment ago needs the credential still.
+    if (uploads.isBusy && !confirm('Uploads are in progress. Sign out and cancel them?')) return
+    // Pending deletions still need the credential.
     await flushRemovals()
     await client.sessions.signOut().catch(() => undefined)
-    // Who signs in next is not shown where this one was.
+    // The next user must not land on this user's view.
     location.hash = '#/'
     onEnd()
   }
@@ -82,7 +81,7 @@ function upload(client: HoldfastClient, source: Source, options: TargetOptions &
     : client.files.uploadDirectory(content.files, { ...options, name })
 }
 
-/** The address is for places, so the link is followed by hand. */
+/** The hash is the route, so the link moves the focus itself. */
 function skip(event: Event): void {
   event.preventDefault()
   document.getElementById('main')?.focus()
@@ -107,7 +106,7 @@ function Place({ route }: { route: PageRoute }) {
   const [top = 'content', second] = route.path
   useEffect(() => {
     document.title = `${TITLES[top] ?? 'Not found'} – Holdfast`
-    // What had the keyboard is gone with the place before.
+    // The focused element has gone with the previous view.
     document.getElementById('main')?.focus({ preventScroll: true })
     scrollTo(0, 0)
   }, [top, top === 'pin' && second])

@@ -1,13 +1,13 @@
 import { useEffect, useState } from 'preact/hooks'
 
-/** Where one is, as the part of the address behind `#` says it: `#/pin/CID?cluster=ID`. */
+/** The route, from the part of the address behind `#`: `#/pin/CID?cluster=ID`. */
 export interface PageRoute {
-  /** The names between the slashes, decoded. */
+  /** Decoded names between the slashes. */
   path: readonly string[]
   query: URLSearchParams
 }
 
-/** What cannot be decoded leads nowhere. */
+/** A hash that cannot be decoded is the root. */
 export function parseRoute(hash: string): PageRoute {
   const [path = '', query = ''] = hash.replace(/^#\/?/, '').split('?', 2)
   try {
@@ -17,14 +17,14 @@ export function parseRoute(hash: string): PageRoute {
   }
 }
 
-/** The address of a place; what is undefined or empty is left out of the query. */
+/** Returns the hash of a route, without undefined or empty query parameters. */
 export function routeTo(path: readonly string[], query: Readonly<Record<string, string | undefined>> = {}): string {
   const given = Object.entries(query).filter((field): field is [string, string] => (field[1] ?? '') !== '')
   const search = new URLSearchParams(given).toString()
   return `#/${path.map(encodeURIComponent).join('/')}${search && `?${search}`}`
 }
 
-/** Where one is; follows the address. */
+/** Returns the current route, and redraws with it. */
 export function useRoute(): PageRoute {
   const [hash, setHash] = useState(location.hash)
   useEffect(() => {

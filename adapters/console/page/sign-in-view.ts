@@ -6,7 +6,7 @@ import { FieldProblem, InputField, submitting } from './widgets/field.ts'
 import { useAction } from './widgets/use-load.ts'
 
 export interface SignedIn {
-  /** The credential: an API key, or the token of a session. */
+  /** Credential: an API key or a session token. */
   credential: string
   user: User
   kind: 'password' | 'key'
@@ -16,12 +16,12 @@ type Way = SignedIn['kind']
 const OTHER: Readonly<Record<Way, Way>> = { password: 'key', key: 'password' }
 
 export interface SignInProps {
-  /** Why somebody who was signed in is here. */
+  /** Reason why the last session ended. */
   reason: string | null
   onSignedIn: (signedIn: SignedIn) => void
 }
 
-/** The first page: by a password and a second factor, or by a key. */
+/** Sign-in by password and second factor, or by a key. */
 export function SignInView({ reason, onSignedIn }: SignInProps) {
   const [way, setWay] = useState<Way>('password')
   const [temporaryToken, setTemporaryToken] = useState<string | null>(null)
@@ -58,8 +58,7 @@ export function SignInView({ reason, onSignedIn }: SignInProps) {
       }
     </section>
     <p class="hint">
-      Nothing of this is kept in the browser: when the page is loaded again, it asks again. Everything that is pinned is
-      public to whoever has its CID.
+      The browser stores none of this, so you sign in again after a reload. Everything pinned is public: anyone with its CID can read it.
     </p>
   </main>`
 }
@@ -93,15 +92,15 @@ function KeyForm({ onSignedIn }: Pick<SignInProps, 'onSignedIn'>) {
   const submit = submitting(() =>
     run(async () => {
       const credential = key.trim()
-      const user = await newClient(credential).account.show().catch(inWords('No such key, or it is no longer good'))
+      const user = await newClient(credential).account.show().catch(inWords('Unknown or revoked key'))
       onSignedIn({ credential, user, kind: 'key' })
     }),
   )
-  // The hidden name lets a password manager keep the key under it.
+  // The hidden name lets a password manager store the key.
   return html`<form onSubmit=${submit}>
     <input type="text" name="username" autocomplete="username" value="Holdfast API key" hidden readonly />
     <${InputField} label="API key" type="password" value=${key} onInput=${setKey}
-      hint="The owner’s key was printed when the server started for the first time."
+      hint="The first start of the server printed the owner’s key."
       input=${{ autocomplete: 'current-password', required: true, spellcheck: false }} />
     <${FieldProblem} text=${error} />
     <button class="primary wide" disabled=${isBusy}>${isBusy ? 'Signing in…' : 'Sign in'}</button>
@@ -119,7 +118,7 @@ function CodeForm({
     run(async () => {
       const { token, user } = await newClient()
         .sessions.confirm(temporaryToken, code.trim())
-        .catch(inWords('This took too long: go back, and give the password again'))
+        .catch(inWords('This took too long: go back and enter the password again'))
       onSignedIn({ credential: token, user, kind: 'password' })
     }),
   )
@@ -134,7 +133,7 @@ function CodeForm({
   </form>`
 }
 
-/** The one refusal that has a reason of its own here; it must not be taken for the end of a session. */
+/** Has a reason of its own; it must not count as the end of a session. */
 function inWords(text: string): (error: unknown) => never {
   return error => {
     throw isHoldfastError(error, 'INVALID_API_KEY') ? new Error(text) : error

@@ -47,7 +47,7 @@ describe('the console', () => {
     )
   })
 
-  test('whose public address has a path has it there for who comes by a proxy or asks for that host, and for nobody else', async () => {
+  test('with a path in its public URL uses it behind a proxy only', async () => {
     const publicUrl = 'https://pins.example/storage/'
     const below = 'script-src https://pins.example/storage/console/;'
     const forwarded = { 'x-forwarded-for': '192.0.2.1', 'x-forwarded-proto': 'https' }
@@ -57,17 +57,17 @@ describe('the console', () => {
     expect(direct).toContain('connect-src http://127.0.0.1:4100/api/v3/ http://127.0.0.1:4100/admin/v1/ ')
     expect(direct).not.toContain('storage')
     expect(await policyAt({}, 0, { publicUrl, prefix: '/pins' })).toContain('4100/pins/console/;')
-    // A proxy on the machine itself that says nothing of what it does.
+    // A proxy on the machine itself that sends no headers.
     const silent = await policyAt({ host: 'localhost:8080' }, 0, { publicUrl: 'http://localhost:8080/storage' })
     expect(silent).toContain('script-src http://localhost:8080/storage/console/;')
   })
 
-  test('has the browser forget what it kept of this origin, with the page and not with its modules', async () => {
+  test('clears the browser’s storage with the page, but not with modules', async () => {
     expect((await askConsole(consoleRequest('/console/'))).headers['clear-site-data']).toBe('"cache", "storage"')
     expect((await askConsole(consoleRequest('/console/style.css'))).headers).not.toHaveProperty('clear-site-data')
   })
 
-  test('keeps other windows away, sets no cookie and lends nothing to other origins', async () => {
+  test('isolates its window, sets no cookie and allows no other origin', async () => {
     for (const path of ['/console/', '/console/main.js', '/console/nothing']) {
       const { headers } = await askConsole(consoleRequest(path))
       expect(headers).toMatchObject({
@@ -84,7 +84,7 @@ describe('the console', () => {
     }
   })
 
-  test('is no script for a service worker', async () => {
+  test('refuses to be a service worker', async () => {
     const asked = consoleRequest('/console/main.js', {}, { 'service-worker': 'script' })
     expect((await askConsole(asked)).status).toBe(403)
   })
@@ -109,14 +109,14 @@ describe('the console', () => {
     }
   })
 
-  test('says what to do where it is refused', async () => {
+  test('explains a refusal', async () => {
     const plain = await askConsole(consoleRequest('/console/', {}, { host: '192.0.2.7' }))
     expect(plain.body).toMatch(/plain HTTP[\s\S]*TLS[\s\S]*ssh -L/)
     const unknown = await askConsole(consoleRequest('/console/', {}, { via: 'a proxy' }))
     expect(unknown.body).toMatch(/not told of[\s\S]*trustedProxies/)
   })
 
-  test('is compressed for who takes that, and not sent twice', async () => {
+  test('is compressed on request, and cached', async () => {
     const ask = (headers: object) => askConsole(consoleRequest('/console/client/client.js', {}, headers))
     const [plain, gzipped] = [await ask({}), await ask({ 'accept-encoding': 'br, gzip' })]
     expect(plain.headers).not.toHaveProperty('content-encoding')
@@ -127,7 +127,7 @@ describe('the console', () => {
     expect([again.status, again.body]).toEqual([304, null])
   })
 
-  test('is read: other methods are refused, and paths out of it lead nowhere', async () => {
+  test('refuses other methods, and paths outside of it', async () => {
     expect((await askConsole(consoleRequest('/console/', { method: 'POST' }))).headers.allow).toBe('GET, HEAD')
     expect((await askConsole(consoleRequest('/console/', { method: 'HEAD' }))).body).toBeNull()
     for (const path of ['../handler.ts', '%2e%2e/handler.ts', 'tsconfig.json', 'index.html/', 'constructor']) {
@@ -138,7 +138,7 @@ describe('the console', () => {
   })
 })
 
-test('files that cannot be prepared are an answer and a line of the log, and are tried again', async () => {
+test('reports and logs files that cannot be prepared, and retries them', async () => {
   const failure = new Error('EACCES: /srv/page')
   let isBroken = true
   const lines: unknown[] = []
@@ -153,7 +153,7 @@ test('files that cannot be prepared are an answer and a line of the log, and are
     { logger: { debug: note, info: note, warn: note, error: note } },
   )
   const failed = await answer(consoleRequest('/console/'))
-  expect([failed.status, failed.body]).toEqual([500, 'the files of the console cannot be prepared: the log says why\n'])
+  expect([failed.status, failed.body]).toEqual([500, 'the files of the console cannot be prepared: see the log\n'])
   expect(failed.headers).toMatchObject({
     'content-type': 'text/plain; charset=utf-8',
     'cache-control': 'no-store',
@@ -166,7 +166,7 @@ test('files that cannot be prepared are an answer and a line of the log, and are
 })
 
 describe('mounted', () => {
-  test('it answers below the prefix of a server, and on no host name of content', () =>
+  test('it answers below the prefix, but on no host name of content', () =>
     withEngine(
       async ({ engine }) => {
         const server = createServer(engine, { prefix: '/pins', console: createConsole(engine, { prefix: '/pins' }) })
@@ -193,7 +193,7 @@ describe('mounted', () => {
       { console: true, gateway: { host: 'example.org' } },
     ))
 
-  test('or it is not there, and nothing leads to it', () =>
+  test('it is absent and unlinked if it is off', () =>
     withEngine(async ({ engine }) => {
       const answer = toFetch(engine)
       expect((await answer(new Request('http://localhost/console/'))).status).toBe(404)
@@ -201,7 +201,7 @@ describe('mounted', () => {
     }))
 })
 
-test('no text of the page has a line that would be taken for a comment', () => {
+test('no text of the page has a line that looks like a comment', () => {
   const page = join(import.meta.dirname, '../../../adapters/console/page')
   const client = join(import.meta.dirname, '../../../adapters/client')
   const files = [page, client].flatMap(directory =>
@@ -213,13 +213,13 @@ test('no text of the page has a line that would be taken for a comment', () => {
   expect([files.length > 60, wrong]).toEqual([true, []])
 })
 
-/** What the page may load and reach for who asks with these headers. */
+/** Returns the content security policy for these headers. */
 async function policyAt(headers: object, proxies = 0, options: ConsoleOptions = {}): Promise<string> {
   const page = await askConsole(consoleRequest('/console/', {}, headers), proxies, options)
   return String(page.headers['content-security-policy'])
 }
 
-/** The texts of the templates in a module. */
+/** Returns the texts of the templates in a module. */
 function templatesOf(source: string): string[] {
   const found: string[] = []
   const visit = (value: unknown): void => {

@@ -9,7 +9,7 @@ import { type ConsoleServer, fillInKey, signInByKey, withConsole } from '../../s
 
 const CID = 'bafybeigdyrzt5sfp7udm7hu76uh7y26nf3efuylqabf3oclgtqy55fbzdi'
 
-/** What a page of that origin can find of a credential without anybody's help. Run in the page. */
+/** Searches the page's origin for a credential. Runs in the page. */
 const SEARCH = `(async () => {
   const found = [document.cookie, JSON.stringify(localStorage), JSON.stringify(sessionStorage), self.name]
   for (const { name } of await indexedDB.databases()) found.push(name)
@@ -28,7 +28,7 @@ describe('beside hosted content the console', inBrowser, () => {
   }, 60_000)
   afterAll(() => browser?.close())
 
-  /** A visitor with a cache and a storage of its own. */
+  /** Runs with a visitor that has its own cache and storage. */
   function visited(run: (server: ConsoleServer, context: BrowserContext) => Promise<void>): Promise<void> {
     return withConsole(async server => {
       const context = await browser.newContext()
@@ -40,7 +40,7 @@ describe('beside hosted content the console', inBrowser, () => {
     })
   }
 
-  test('keeps no credential where a page of its origin finds it, and forgets it with the page', () =>
+  test('hides its credential from its origin, and forgets it with the page', () =>
     visited(async (server, context) => {
       const page = await context.newPage()
       await signInByKey(page, server)
@@ -51,7 +51,7 @@ describe('beside hosted content the console', inBrowser, () => {
       await page.getByRole('tab', { name: 'API key' }).waitFor()
     }))
 
-  test('has pages of 0.1.0 forgotten, which no sandbox holds, before anybody signs in', () =>
+  test('clears unsandboxed pages of 0.1.0 before the sign-in', () =>
     visited(async (server, context) => {
       const evil = await context.newPage()
       const path = `/ipfs/${CID}/`
@@ -60,7 +60,7 @@ describe('beside hosted content the console', inBrowser, () => {
       server.answerWith()
       await evil.goto('about:blank')
       await evil.goto(server.origin + path)
-      // It is the danger that it is said to be.
+      // The danger is real.
       expect([await evil.title(), await evil.evaluate('self.origin'), served.count]).toEqual(['old', server.origin, 1])
       await evil.evaluate(`localStorage.setItem('kept', 'here')`)
       await signInByKey(await context.newPage(), server)
@@ -71,7 +71,7 @@ describe('beside hosted content the console', inBrowser, () => {
       expect(await (await context.newPage()).goto(`${server.origin}/console/`)).not.toBeNull()
     }))
 
-  test('has service workers of 0.1.0 taken away, and lends its modules to none', () =>
+  test('removes service workers of 0.1.0, and gives its modules to none', () =>
     visited(async (server, context) => {
       const evil = await context.newPage()
       const path = `/ipfs/${CID}/`
@@ -96,7 +96,7 @@ describe('beside hosted content the console', inBrowser, () => {
       expect(await page.evaluate(left)).toEqual([])
     }))
 
-  test('runs no script from /ipfs/, and reads nothing from there', () =>
+  test('neither runs scripts of /ipfs/ nor reads its content', () =>
     visited(async (server, context) => {
       const cid = await hosted(server, { 'evil.js': 'document.title = "evil"', 'evil.css': 'body { color: red }' })
       const page = await context.newPage()
@@ -119,7 +119,7 @@ describe('beside hosted content the console', inBrowser, () => {
       expect(await page.title()).toBe(title)
     }))
 
-  test('tells a page on the port of a gateway nothing, and does nothing for it', () =>
+  test('neither answers nor obeys a page on a gateway’s port', () =>
     visited(async (server, context) =>
       withGatewayPort(server.engine, async gateway => {
         const path = await hosted(server, { 'index.html': '<!doctype html><title>page</title>' })
@@ -130,7 +130,7 @@ describe('beside hosted content the console', inBrowser, () => {
         const ask = (address: string, init = '{}') =>
           evil.evaluate(`fetch('${server.origin}${address}', ${init}).then(a => a.status, error => error.name)`)
         expect(await ask('/console/')).toBe('TypeError')
-        // What needs a credential stays shut, with all that the browser would send along.
+        // Requests with everything that the browser sends stay unauthorised.
         expect(await ask('/api/v3/users/me')).toBe(401)
         expect(await ask('/admin/v1/gc', `{ method: 'POST', mode: 'cors' }`)).toBe(401)
         expect(await ask('/api/v3/users/me', `{ credentials: 'include' }`)).toBe('TypeError')
@@ -145,7 +145,7 @@ describe('beside hosted content the console', inBrowser, () => {
       }),
     ))
 
-  test('lets go of a page of its own origin that has opened it', () =>
+  test('cuts its link to a page of its origin that opened it', () =>
     visited(async (server, context) => {
       const evil = await oldPage(server, context)
       const opening = context.waitForEvent('page')
@@ -157,11 +157,11 @@ describe('beside hosted content the console', inBrowser, () => {
       expect([await evil.evaluate('self.opened.closed'), await evil.evaluate(reach)]).toEqual([true, expect.anything()])
       expect(await evil.evaluate(reach)).not.toContain('Sign out')
       expect(await page.evaluate('self.opener')).toBeNull()
-      // By its name it gets another window, or none.
+      // Opening it by name gives another window, or none.
       expect(await evil.evaluate(`open('', 'console')?.document.title ?? ''`)).not.toMatch(/Holdfast/)
     }))
 
-  test('stands in no frame, not even of its own origin', () =>
+  test('loads in no frame, not even of its own origin', () =>
     visited(async (server, context) => {
       const evil = await oldPage(server, context)
       const framed = `new Promise(done => {
@@ -176,7 +176,7 @@ describe('beside hosted content the console', inBrowser, () => {
       ])
     }))
 
-  test('is refused by plain HTTP from elsewhere, with a word on what to do', () =>
+  test('is refused by plain HTTP from other machines, with advice', () =>
     visited(async (server, context) => {
       const page = await context.newPage()
       const elsewhere = server.origin.replace('127.0.0.1', '0.0.0.0')
@@ -186,7 +186,7 @@ describe('beside hosted content the console', inBrowser, () => {
     }))
 })
 
-/** Has 0.1.0 answer for pages: for a year, and without a sandbox. Counts what it has sent. */
+/** Answers for pages as 0.1.0 did: for a year, and without a sandbox. Counts its answers. */
 function serveOld(server: ConsoleServer, pages: Readonly<Record<string, string>>): { count: number } {
   const served = { count: 0 }
   const listener: RequestListener = (incoming, outgoing) => {
@@ -204,7 +204,7 @@ function serveOld(server: ConsoleServer, pages: Readonly<Record<string, string>>
   return served
 }
 
-/** An open page of 0.1.0 on the console's origin, which now is this version's. */
+/** Opens a page of 0.1.0 on the origin that is the console's now. */
 async function oldPage(server: ConsoleServer, context: BrowserContext): Promise<Page> {
   const page = await context.newPage()
   const path = `/ipfs/${CID}/`
@@ -221,7 +221,7 @@ async function hosted({ engine, owner }: ConsoleServer, files: Readonly<Record<s
   return (await engine.pins.uploadDirectory(entries, { account: owner })).record.cid
 }
 
-/** The gateway of the node on another port. */
+/** Runs with the gateway of the node on another port. */
 async function withGatewayPort(engine: Engine, run: (origin: string) => Promise<void>): Promise<void> {
   const gateway = createGatewayServer(engine.ownGateway)
   gateway.listen(0, '127.0.0.1')

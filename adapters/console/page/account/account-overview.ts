@@ -6,18 +6,18 @@ import { notify } from '../widgets/notices.ts'
 import { formatInstant, shownBytes, shownCount } from '../widgets/shown-values.ts'
 import { useAction } from '../widgets/use-load.ts'
 
-/** What there is against what the plan allows, and what the account is called. */
+/** Usage against the plan's limits, and the name of the account. */
 export function AccountOverview() {
   const { user, refresh } = useSession()
-  // What was uploaded meanwhile counts.
+  // Includes recent uploads.
   useEffect(refresh, [])
   const { planDetails: plan, usage } = user
   return html`<div class="stack">
     <section class="card" aria-labelledby="usage-title">
-      <h2 id="usage-title">Usage <span class="count">of the plan ${user.plan}</span></h2>
+      <h2 id="usage-title">Usage <span class="count">plan ${user.plan}</span></h2>
       <${Usage} label="Storage" used=${usage.storedBytes} most=${plan.maxStorageBytes} format=${shownBytes} />
       <${Usage} label="Pins" used=${usage.pins} most=${plan.maxPins} format=${shownCount} />
-      <p class="hint">Each content counts once, however many records it has.</p>
+      <p class="hint">Each content counts once, even with several pins.</p>
     </section>
     <div class="two"><${Plan} /><${Profile} /></div>
   </div>`
@@ -70,7 +70,7 @@ function Profile() {
       <${InputField} label="Name" value=${name} onInput=${setName} input=${{ autocomplete: 'name' }} />
       <${InputField} label="Email" type="email" value=${email} onInput=${setEmail}
         input=${{ autocomplete: 'email', required: true, readonly: kind === 'key' }}
-        hint=${kind === 'key' ? 'To be changed by who is signed in with the password.' : 'One signs in with it.'} />
+        hint=${kind === 'key' ? 'Sign in with the password to change it.' : 'You sign in with it.'} />
       <${FieldProblem} text=${error} />
       <button disabled=${isBusy}>Save</button>
     </form>

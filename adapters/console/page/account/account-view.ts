@@ -14,7 +14,7 @@ const SECTIONS: readonly [Section, ...Section[]] = [
   ['webhooks', 'Webhooks', WebhooksView],
 ]
 
-/** The account: what it may and has, and how one gets in. */
+/** The account: plan, usage and sign-in. */
 export function AccountView({ section }: { section: string | undefined }) {
   return html`<${Sections} place="account" title="Account" sections=${SECTIONS} section=${section} />`
 }

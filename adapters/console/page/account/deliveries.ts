@@ -9,13 +9,13 @@ import { useNow } from '../widgets/use-now.ts'
 
 const ROWS = 20
 const EVENTS: Readonly<Record<Delivery['event'], string>> = {
-  'pin:created': 'A pin was made',
-  'pin:status': 'A pin changed its state',
-  'pin:removed': 'A pin was removed',
+  'pin:created': 'Pin created',
+  'pin:status': 'Status changed',
+  'pin:removed': 'Pin removed',
 }
 const LOOKS: Readonly<Record<Delivery['state'], string>> = { waiting: 'wait', delivered: 'good', failed: 'bad' }
 
-/** What a webhook was told, and has still to be. */
+/** Deliveries of a webhook, made or waiting. */
 export function Deliveries({ of: { id, url } }: { of: Webhook }) {
   const { client } = useSession()
   const [after, setAfter] = useState<string | undefined>(undefined)
@@ -27,7 +27,7 @@ export function Deliveries({ of: { id, url } }: { of: Webhook }) {
   return html`<div>
     <p class="quiet">To ${url}, the newest first.</p>
     <${FieldProblem} text=${error} />
-    ${value?.rows.length === 0 && html`<p class="empty">Nothing has been told yet.</p>`}
+    ${value?.rows.length === 0 && html`<p class="empty">No deliveries yet.</p>`}
     <ul class="uploads">${value?.rows.map(row => html`<${Row} key=${row.id} row=${row} now=${now} />`)}</ul>
     <div class="buttons">
       <button class="small" onClick=${reload}>Look again</button>

@@ -7,7 +7,7 @@ import { useLoad } from '../widgets/use-load.ts'
 import { RevokeDialog } from './revoke-dialog.ts'
 import { type Secret, SecretDialog } from './secret-dialog.ts'
 
-/** What there is of one kind of key: told, made and revoked. */
+/** A card for one kind of key, to list, create and revoke. */
 export function KeyCard({
   id,
   title,
@@ -20,13 +20,13 @@ export function KeyCard({
 }: {
   id: string
   title: string
-  /** What stands on the button that makes one. */
+  /** Label of the button that creates one. */
   makes: string
-  /** A paragraph on what they are for. */
+  /** A paragraph about their purpose. */
   about?: unknown
-  /** What is said while there is none. */
+  /** Text of an empty list. */
   none: string
-  /** Finds them; another function finds others. */
+  /** Loads the keys; a new function loads anew. */
   find: () => Promise<readonly Key[]>
   table: ComponentType<{ keys: readonly Key[]; onRevoke: (key: Key) => void }>
   dialog: ComponentType<{ onClose: () => void; onMade: (secret: Secret) => void }>

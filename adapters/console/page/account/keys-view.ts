@@ -7,7 +7,7 @@ import { useNow } from '../widgets/use-now.ts'
 import { KeyCard } from './key-card.ts'
 import { NewKeyDialog } from './new-key-dialog.ts'
 
-/** The keys that programs come with. */
+/** API keys. */
 export function KeysSection() {
   const { client } = useSession()
   const find = useCallback(() => client.keys.list(), [client])
@@ -57,7 +57,7 @@ function detailsOf({ prefix, label, parent, ipAllowlist, createdAt }: Key): stri
   return details.filter(detail => detail !== null && detail !== '').join(' · ')
 }
 
-/** When something ends, or that it has. */
+/** An expiry, in the future or past. */
 export function Ends({ at, now }: { at: string | null; now: number }) {
   if (at === null) return html`<span>never</span>`
   if (Date.parse(at) <= now) return html`<span class="badge bad">expired</span>`

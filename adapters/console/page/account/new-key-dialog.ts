@@ -8,7 +8,7 @@ import { CodeField, typedCode } from './code-field.ts'
 import type { Secret } from './secret-dialog.ts'
 
 const SCOPES: ReadonlyArray<[scope: string, words: string]> = [
-  ['files:read', 'see the list, and how far pins are'],
+  ['files:read', 'list pins and show their status'],
   ['files:write', 'upload, pin and rename'],
   ['files:delete', 'delete'],
   ['cluster:read', 'see the clusters'],
@@ -21,7 +21,7 @@ const DAYS: ReadonlyArray<readonly [string, string]> = [
   ['365', 'In a year'],
 ]
 
-/** Makes a key, with what it may do and from where. */
+/** Creates a key with scopes and networks. */
 export function NewKeyDialog({ onClose, onMade }: { onClose: () => void; onMade: (secret: Secret) => void }) {
   const { client } = useSession()
   const [name, setName] = useState('')
@@ -50,7 +50,7 @@ export function NewKeyDialog({ onClose, onMade }: { onClose: () => void; onMade:
     <form onSubmit=${submit}>
       <${InputField} label="Name" value=${name} onInput=${setName} input=${{ required: true, maxlength: 64, autocomplete: 'off' }} />
       <fieldset>
-        <legend>What it may do</legend>
+        <legend>Permissions</legend>
         ${SCOPES.map(
           ([scope, words]) => html`<label class="check" key=${scope}>
             <input type="checkbox" checked=${scopes.includes(scope)} onChange=${toggle(scope)} />
@@ -63,7 +63,7 @@ export function NewKeyDialog({ onClose, onMade }: { onClose: () => void; onMade:
         <summary>Note and addresses</summary>
         <${InputField} label="Note" value=${label} onInput=${setLabel} hint="For yourself." />
         <${InputField} label="Addresses" value=${networks} onInput=${setNetworks} input=${{ spellcheck: false }}
-          hint="Where it may be used from, such as 192.0.2.0/24; empty for anywhere." />
+          hint="Networks that may use it, such as 192.0.2.0/24. Empty: all." />
       </details>
       <${CodeField} value=${code} onInput=${setCode} />
       <${FieldProblem} text=${error} />
@@ -72,7 +72,7 @@ export function NewKeyDialog({ onClose, onMade }: { onClose: () => void; onMade:
   </${Dialog}>`
 }
 
-/** Texts with spaces or commas between; undefined for none. */
+/** Splits a text at spaces and commas; undefined if it is empty. */
 function listOf(typed: string): string[] | undefined {
   const texts = typed.split(/[\s,]+/).filter(Boolean)
   return texts.length === 0 ? undefined : texts

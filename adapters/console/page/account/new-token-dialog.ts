@@ -15,7 +15,7 @@ const SECONDS: ReadonlyArray<readonly [string, string]> = [
   ['604800', 'In a week'],
 ]
 
-/** Makes an upload token, with what it is good for. */
+/** Creates an upload token with limits. */
 export function NewTokenDialog({ onClose, onMade }: { onClose: () => void; onMade: (secret: Secret) => void }) {
   const { client } = useSession()
   const [name, setName] = useState('')
@@ -45,11 +45,11 @@ export function NewTokenDialog({ onClose, onMade }: { onClose: () => void; onMad
       <${InputField} label="Name" value=${name} onInput=${setName} hint="May be empty." input=${{ maxlength: 64, autocomplete: 'off' }} />
       <div class="two">
         <${InputField} label="Uploads" type="number" value=${uses} onInput=${setUses} input=${{ required: true, min: 1, max: 10_000 }} />
-        <${InputField} label="MB of each, at most" type="number" value=${megabytes} onInput=${setMegabytes} hint="Empty: what the plan allows." input=${{ min: 0, step: 'any' }} />
+        <${InputField} label="Most MB of one upload" type="number" value=${megabytes} onInput=${setMegabytes} hint="Empty: the limit of the plan." input=${{ min: 0, step: 'any' }} />
       </div>
       <${Choice} label="The token ends" value=${seconds} onInput=${setSeconds} options=${SECONDS} />
       <details>
-        <summary>Where its uploads go, and for how long</summary>
+        <summary>Cluster and expiry of its uploads</summary>
         <${TargetFields} target=${target} onChange=${setTarget} />
       </details>
       <${CodeField} value=${code} onInput=${setCode} />

@@ -8,7 +8,7 @@ import { notify } from '../widgets/notices.ts'
 import { useAction } from '../widgets/use-load.ts'
 import { CodeField, typedCode } from './code-field.ts'
 
-/** Asks before a key, or an upload token, is taken away for good. */
+/** Asks for confirmation before a key or an upload token is revoked. */
 export function RevokeDialog({ of: key, onClose, onDone }: { of: Key; onClose: () => void; onDone: () => void }) {
   const { client } = useSession()
   const [code, setCode] = useState('')
@@ -20,7 +20,7 @@ export function RevokeDialog({ of: key, onClose, onDone }: { of: Key; onClose: (
   })
   return html`<${Dialog} title=${`Revoke ${key.name}?`} onClose=${onClose}>
     <form onSubmit=${submit}>
-      <p>Whatever uses it is refused from now on, and so are the keys that it has made.</p>
+      <p>Programs that use it are refused from now on, and so are the keys that it created.</p>
       <${CodeField} value=${code} onInput=${setCode} />
       <${FieldProblem} text=${error} />
       <div class="buttons">

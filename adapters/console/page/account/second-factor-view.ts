@@ -10,7 +10,7 @@ import { QrCode } from '../widgets/qr-code.ts'
 import { useAction } from '../widgets/use-load.ts'
 import { type Secret, SecretDialog } from './secret-dialog.ts'
 
-/** A code besides the password: turned on by a QR code, and off again. */
+/** Turns the second factor on by a QR code, and off. */
 export function SecondFactorView() {
   const { client, user, refresh } = useSession()
   const [setup, setSetup] = useState<SecondFactorSetup | null>(null)
@@ -23,7 +23,7 @@ export function SecondFactorView() {
       title: 'Recovery codes',
       what: 'codes',
       text: recoveryCodes.join('\n'),
-      hint: 'Each is good once, in place of a code, if the app is lost.',
+      hint: 'Each works once instead of a code, if you lose the app.',
     })
     refresh()
   }
@@ -32,7 +32,7 @@ export function SecondFactorView() {
     ${
       user.twoFactorEnabled
         ? html`<${TurnOff} />`
-        : html`<p>With it, signing in takes a code of an authenticator app besides the password; so do making and revoking keys.</p>
+        : html`<p>With it you need a code of an authenticator app to sign in, and to create and revoke keys.</p>
             <button onClick=${begin} disabled=${isBusy}>Set it up</button>`
     }
     <${FieldProblem} text=${error} />
@@ -54,9 +54,9 @@ function SetUpDialog({ setup, onClose, onEnabled }: SetUpProps) {
   const submit = submitting(() => run(async () => onEnabled(await client.secondFactor.enable(code.trim()))))
   return html`<${Dialog} title="Set up the second factor" onClose=${onClose}>
     <form onSubmit=${submit}>
-      <p>Scan this with your authenticator app, then type the code that it shows.</p>
+      <p>Scan this with your authenticator app, then enter its code.</p>
       <${QrCode} text=${setup.otpauthUrl} label="The secret, for an authenticator app" />
-      <p class="hint">Or type the secret into it: <code>${setup.secret}</code> <${CopyButton} text=${setup.secret} what="secret" /></p>
+      <p class="hint">Or enter the secret: <code>${setup.secret}</code> <${CopyButton} text=${setup.secret} what="secret" /></p>
       <${InputField} label="Code" value=${code} onInput=${setCode}
         input=${{ required: true, autocomplete: 'one-time-code', inputmode: 'numeric', spellcheck: false }} />
       <${FieldProblem} text=${error} />

@@ -4,18 +4,18 @@ import { Dialog } from '../widgets/dialog.ts'
 
 export interface Secret {
   title: string
-  /** What it is called on the button that copies it. */
+  /** Name of the secret on its copy button. */
   what: string
   text: string
-  /** What to know about it. */
+  /** Note about the secret. */
   hint?: string
 }
 
-/** The one time that a secret is shown. */
+/** Shows a secret, once. */
 export function SecretDialog({ secret, onClose }: { secret: Secret; onClose: () => void }) {
   const { title, what, text, hint } = secret
   return html`<${Dialog} title=${title} onClose=${onClose}>
-    <p>It is shown this once: copy it now. ${hint}</p>
+    <p>It is shown only once: copy it now. ${hint}</p>
     <p class="secret mono" tabindex="0">${text}</p>
     <div class="buttons">
       <${CopyButton} text=${text} what=${what} label=${`Copy ${what}`} />

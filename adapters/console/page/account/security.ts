@@ -7,13 +7,13 @@ import { useAction } from '../widgets/use-load.ts'
 import { SecondFactorView } from './second-factor-view.ts'
 import { SessionList } from './session-list.ts'
 
-/** How one gets in. A key may change nothing of it. */
+/** Password, second factor and sessions, which a key may not change. */
 export function Security() {
   const { kind } = useSession()
   if (kind === 'key') {
     return html`<section class="card">
       <h2>Security</h2>
-      <p>You came with an API key. Password, second factor and sessions are for who is signed in with the password.</p>
+      <p>You signed in with an API key. Sign in with the password to see password, second factor and sessions.</p>
     </section>`
   }
   return html`<div class="stack">
@@ -31,7 +31,7 @@ function Password() {
     if (!(await run(() => client.account.changePassword(current, next)))) return
     setCurrent('')
     setNext('')
-    notify({ text: 'The password is changed, and all other sessions have ended' })
+    notify({ text: 'Password changed, all other sessions ended' })
   })
   return html`<section class="card" aria-labelledby="password-title">
     <h2 id="password-title">Password</h2>

@@ -9,10 +9,10 @@ import { Ends } from './keys-view.ts'
 import { NewTokenDialog } from './new-token-dialog.ts'
 
 const ABOUT = html`<p class="quiet">
-  For a browser or somebody else: with one they upload straight to the node, so many times, and can do nothing else.
+  Give one to a browser or another person: it allows a limited number of uploads, and nothing else.
 </p>`
 
-/** Keys for so many uploads and nothing else, to be given to others. */
+/** Upload tokens: keys for a limited number of uploads. */
 export function UploadTokens() {
   const { client } = useSession()
   const find = useCallback(() => client.keys.listUploadTokens(), [client])

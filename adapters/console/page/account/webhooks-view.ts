@@ -10,7 +10,7 @@ import { useAction, useLoad } from '../widgets/use-load.ts'
 import { Deliveries } from './deliveries.ts'
 import { type Secret, SecretDialog } from './secret-dialog.ts'
 
-/** Addresses that are told of what becomes of pins. */
+/** Webhooks of the account. */
 export function WebhooksView() {
   const { client } = useSession()
   const { value: webhooks, error, reload } = useLoad(signal => client.webhooks.list(signal), [client])
@@ -26,14 +26,14 @@ export function WebhooksView() {
         title: 'The secret of the webhook',
         what: 'secret',
         text: made.secret,
-        hint: 'Deliveries are signed by it.',
+        hint: 'It signs the deliveries.',
       })
       reload()
     }),
   )
   return html`<section class="card" aria-labelledby="webhooks-title">
     <h2 id="webhooks-title">Webhooks</h2>
-    <p class="quiet">Each address gets a POST for every pin that is made, changes its state or is removed.</p>
+    <p class="quiet">Each URL gets a POST for every pin that is created, changes its status or is removed.</p>
     <form class="inline" onSubmit=${submit}>
       <${InputField} label="Address" type="url" value=${url} onInput=${setUrl} input=${{ required: true, placeholder: 'https://' }} />
       <button class="primary" disabled=${making.isBusy}>Add</button>
@@ -60,7 +60,7 @@ function WebhookTable({ webhooks, onShow, onRemoved }: TableProps) {
   const { run, error } = useAction()
   const remove = async ({ id, url }: Webhook): Promise<void> => {
     if (!(await run(() => client.webhooks.remove(id)))) return
-    notify({ text: `${url} is told nothing any more` })
+    notify({ text: `${url} is removed` })
     onRemoved()
   }
   return html`<div class="list">
@@ -73,7 +73,7 @@ function WebhookTable({ webhooks, onShow, onRemoved }: TableProps) {
         webhook => html`<tr key=${webhook.id}>
           <td class="name">${webhook.url}<span class="under">since ${formatInstant(webhook.createdAt)}${
             webhook.dropped > 0 &&
-            ` · ${plural(webhook.dropped, 'change was', 'changes were')} not told, because too many waited`
+            ` · ${plural(webhook.dropped, 'change was', 'changes were')} dropped, because too many waited`
           }</span></td>
           <td data-label="Waiting">${shownCount(webhook.waiting)}</td>
           <td><div class="buttons end">

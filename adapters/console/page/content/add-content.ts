@@ -7,7 +7,7 @@ import { wordsFor } from '../words.ts'
 import { type Dropped, readChosen, readChosenFolder, readDropped } from './dropped.ts'
 import { ANYWHERE, TargetFields, targetOptions } from './target-fields.ts'
 
-/** Where files and folders are dropped, or chosen. */
+/** Target for dropped or chosen files and folders. */
 export function AddContent() {
   const { uploads, user } = useSession()
   const [isOver, setOver] = useState(false)
@@ -23,10 +23,10 @@ export function AddContent() {
     try {
       add(await readDropped(transfer))
     } catch (error) {
-      notify({ text: `Not all of it could be read: ${wordsFor(error)}`, isError: true })
+      notify({ text: `Some files could not be read: ${wordsFor(error)}`, isError: true })
     }
   }
-  // Anywhere on the page will do, from when it is seen on.
+  // A drop works anywhere on the page while this is shown.
   useLayoutEffect(() => {
     const over = (): void => setOver(true)
     const leave = ({ relatedTarget }: DragEvent): void => {
@@ -50,7 +50,7 @@ export function AddContent() {
     (event: Event & { currentTarget: HTMLInputElement }): void => {
       const input = event.currentTarget
       add(read(input.files ?? []))
-      // The same may be chosen once more.
+      // So that the same file can be chosen again.
       input.value = ''
     }
   const { maxFileBytes } = user.planDetails
@@ -63,14 +63,14 @@ export function AddContent() {
         <button onClick=${() => folder.current?.click()}>Choose a folder</button>
       </div>
       <p class="hint">
-        Everything pinned is public to whoever has its CID.
+        Everything pinned is public: anyone with its CID can read it.
         ${maxFileBytes !== null && ` A file may have up to ${shownBytes(maxFileBytes)}.`}
       </p>
       <input ref=${files} type="file" multiple hidden aria-label="Files" onChange=${chosen(readChosen)} />
       <input ref=${folder} type="file" webkitdirectory hidden aria-label="Folder" onChange=${chosen(readChosenFolder)} />
     </div>
     <details>
-      <summary>Where, and for how long</summary>
+      <summary>Cluster and expiry</summary>
       <${TargetFields} target=${target} onChange=${setTarget} />
     </details>
   </section>`

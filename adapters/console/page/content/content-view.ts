@@ -4,7 +4,7 @@ import { PinForm } from './pin-form.ts'
 import { PinListView } from './pin-list-view.ts'
 import { UploadsView, useUploads } from './uploads-view.ts'
 
-/** What the account keeps, and what brings more of it. */
+/** Uploads and pins of the account. */
 export function ContentView() {
   const done = useUploads().filter(({ state }) => state === 'done').length
   return html`<div class="stack">

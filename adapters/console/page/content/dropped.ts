@@ -1,16 +1,16 @@
 import type { DirectoryFile } from '../../../client/index.ts'
 import type { Source } from './upload-queue.ts'
 
-/** What was dropped, as far as it could be read. */
+/** Readable files of a drop. */
 export interface Dropped {
   sources: Source[]
-  /** Names of folders without a file in them: there is nothing to upload. */
+  /** Names of folders without files, which cannot be uploaded. */
   empty: string[]
 }
 
-/** Reads what was dropped, folders with all that is below them. */
+/** Reads dropped files, and folders with everything below them. */
 export async function readDropped(transfer: DataTransfer): Promise<Dropped> {
-  // The list is emptied as soon as the event is over, so all of it is asked for at once.
+  // The browser empties the list after the event, so all entries are requested at once.
   const entries = [...transfer.items].flatMap(item => (item.kind === 'file' ? (item.webkitGetAsEntry() ?? []) : []))
   const dropped: Dropped = { sources: [], empty: [] }
   for (const entry of entries) {
@@ -20,12 +20,12 @@ export async function readDropped(transfer: DataTransfer): Promise<Dropped> {
   return dropped
 }
 
-/** Reads what was chosen in a dialog for files. */
+/** Reads files chosen in a dialog. */
 export function readChosen(files: Iterable<File>): Dropped {
   return { sources: [...files].map(fileSource), empty: [] }
 }
 
-/** Reads what was chosen in a dialog for a folder: each path begins with its name. */
+/** Reads a folder chosen in a dialog: each path begins with its name. */
 export function readChosenFolder(files: Iterable<File>): Dropped {
   const all = [...files]
   const name = all[0]?.webkitRelativePath.split('/')[0] ?? ''
@@ -54,7 +54,7 @@ async function filesBelow(
 ): Promise<Array<DirectoryFile & { content: File }>> {
   const files: Array<DirectoryFile & { content: File }> = []
   const reader = directory.createReader()
-  // It gives a hundred at a time, and none at the end.
+  // Each call returns up to a hundred entries, and none at the end.
   for (let some = await entriesOf(reader); some.length > 0; some = await entriesOf(reader)) {
     for (const entry of some) {
       const inside = `${path}${entry.name}`

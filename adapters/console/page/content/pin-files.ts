@@ -8,7 +8,7 @@ import { useLoad } from '../widgets/use-load.ts'
 
 const ROWS = 25
 
-/** The files of a folder, with the whole way to each. */
+/** Files of a folder, with full paths. */
 export function PinFiles({ cid, url }: { cid: string; url: string }) {
   const { client } = useSession()
   const [page, setPage] = useState(1)

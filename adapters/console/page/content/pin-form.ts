@@ -6,7 +6,7 @@ import { FieldProblem, InputField, submitting } from '../widgets/field.ts'
 import { useAction } from '../widgets/use-load.ts'
 import { ANYWHERE, TargetFields, targetOptions } from './target-fields.ts'
 
-/** Asks for content that others have, by its CID, and goes on to its page, which shows how far it is. */
+/** Pins content by its CID, and opens its page, which shows the status. */
 export function PinForm() {
   const { client } = useSession()
   const [cid, setCid] = useState('')
@@ -30,13 +30,13 @@ export function PinForm() {
     <h2 id="pin-title">Pin by CID</h2>
     <form onSubmit=${submit}>
       <${InputField} label="CID" value=${cid} onInput=${setCid} input=${{ required: true, spellcheck: false, autocomplete: 'off' }}
-        hint="Of something that is on the network already; an ipfs:// address will do." />
-      <${InputField} label="Name" value=${name} onInput=${setName} hint="What to call it; may be empty." />
+        hint="CID or ipfs:// address of content on the network." />
+      <${InputField} label="Name" value=${name} onInput=${setName} hint="Name in the list. Optional." />
       <details>
-        <summary>Where, how long, and who has it</summary>
+        <summary>Cluster, expiry and providers</summary>
         <${TargetFields} target=${target} onChange=${setTarget} />
         <${InputField} label="Who has it" value=${origins} onInput=${setOrigins} input=${{ spellcheck: false }}
-          hint="Multiaddrs of peers, or addresses of gateways, with spaces between; may be empty." />
+          hint="Multiaddrs of peers, or URLs of gateways, separated by spaces. Optional." />
       </details>
       <${FieldProblem} text=${error} />
       <button class="primary" disabled=${isBusy}>${isBusy ? 'Asking…' : 'Pin'}</button>
@@ -44,7 +44,7 @@ export function PinForm() {
   </section>`
 }
 
-/** People copy addresses: `ipfs://CID`, `https://gateway.example/ipfs/CID/`. */
+/** Users paste addresses: `ipfs://CID`, `https://gateway.example/ipfs/CID/`. */
 export function cidIn(text: string): string {
   const [, found] = /(?:ipfs:\/\/|\/ipfs\/)([^/?#\s]+)/.exec(text) ?? []
   return (found ?? text).trim()

@@ -11,7 +11,7 @@ import { useLoad } from '../widgets/use-load.ts'
 import { useNow } from '../widgets/use-now.ts'
 import { type Removals, useRemovals } from './removals.ts'
 
-/** What the list is narrowed to, as the fields above it have it; empty for everything. */
+/** Filters as typed above the list; empty for no filter. */
 interface Filter {
   q: string
   status: string
@@ -22,12 +22,12 @@ interface Filter {
 
 const EVERYTHING: Filter = { q: '', status: '', type: '', ends: '', sort: 'newest' }
 const PAGE_SIZES = ['25', '100', '1000']
-/** A pause in typing after which is searched. */
+/** Pause in typing that starts a search. */
 const TYPING_MS = 250
-/** While something of the page is on its way. */
+/** Interval of updates while an entry is incomplete. */
 const LOOK_AGAIN_MS = 3_000
 
-/** The records of the account, a page at a time. `changes`: a number that grows with each that it ought to show. */
+/** The account's records by page. `changes`: a number that grows with each change to show. */
 export function PinListView({ changes = 0 }: { changes?: number }) {
   const { client } = useSession()
   const [filter, setFilter] = useState(EVERYTHING)
@@ -79,7 +79,7 @@ function Filters({ filter, onChange }: { filter: Filter; onChange: (changed: Par
   return html`<form class="filters" role="search" onSubmit=${(event: Event) => event.preventDefault()}>
     <div class="field grow">
       <label for="search">Search</label>
-      <input id="search" type="search" value=${filter.q} placeholder="A name, or a CID" onInput=${search} />
+      <input id="search" type="search" value=${filter.q} placeholder="Name or CID" onInput=${search} />
     </div>
     <${Choice} label="State" value=${filter.status} onInput=${(status: string) => onChange({ status })} options=${[
       ['', 'All'],
@@ -112,7 +112,7 @@ function Rows({
   const now = useNow()
   const left = rows.filter(({ cid, clusterId }) => !isGoing(cid, clusterId))
   if (left.length === 0) {
-    return html`<p class="empty">${isFiltered ? 'Nothing is like that.' : 'Nothing is pinned yet. Drop a file above.'}</p>`
+    return html`<p class="empty">${isFiltered ? 'No pins match these filters.' : 'No pins yet. Drop a file above.'}</p>`
   }
   return html`<table>
     <thead>
@@ -145,7 +145,7 @@ function Row({ row, now }: { row: ListedUpload; now: number }) {
   </tr>`
 }
 
-/** What somebody types, once they pause. */
+/** Returns the filter after a pause in typing. */
 function usePaused(filter: Filter): Filter {
   const [paused, setPaused] = useState(filter)
   useEffect(() => {
@@ -171,7 +171,7 @@ function optionsOf({ q, status, type, ends, sort }: Filter): ListOptions {
   }
 }
 
-/** What looks like nothing else. */
+/** Checks whether a text can only be a CID. */
 function isCid(text: string): boolean {
   return /^(Qm[1-9A-HJ-NP-Za-km-z]{44}|b[a-z2-7]{50,})$/.test(text)
 }

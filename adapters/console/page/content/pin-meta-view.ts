@@ -7,7 +7,7 @@ import { useAction } from '../widgets/use-load.ts'
 
 type Row = readonly [key: string, value: string]
 
-/** What is kept with a record: texts by keys, to be found by. */
+/** Metadata of a record: searchable texts by key. */
 export function PinMeta({
   uploadId,
   meta,
@@ -39,7 +39,7 @@ export function PinMeta({
   return html`<section class="card" aria-labelledby="meta-title">
     <h2 id="meta-title">Meta</h2>
     <form onSubmit=${submit}>
-      ${rows.length === 0 && html`<p class="quiet">Nothing is kept with it.</p>`}
+      ${rows.length === 0 && html`<p class="quiet">No metadata.</p>`}
       ${rows.map(
         (_, at) => html`<div class="meta-row" key=${at}>
           ${input(at, 0, 'Key')} ${input(at, 1, 'Value')}

@@ -10,7 +10,7 @@ import { useNow } from '../widgets/use-now.ts'
 
 const MONTH_MS = 30 * 86_400_000
 
-/** Until when it is kept: each record of it has an end of its own, and it stays until the last. */
+/** Records of a content with their expiries; the content stays until the last one. */
 export function PinRecords({
   status,
   records,
@@ -35,7 +35,7 @@ export function PinRecords({
   })
   const soonest = localInput(new Date(now))
   return html`<section class="card" aria-labelledby="records-title">
-    <h2 id="records-title">How long it is kept</h2>
+    <h2 id="records-title">Expiry</h2>
     <div class="list"><table class="stacked">
       <thead><tr><th scope="col">Record</th><th scope="col">Cluster</th><th scope="col">Made</th><th scope="col">Ends</th></tr></thead>
       <tbody>${records.map(
@@ -52,7 +52,7 @@ export function PinRecords({
       html`<form class="inline" onSubmit=${submit}>
         <${InputField} label="Keep it until" type="datetime-local" value=${ends} onInput=${setEnds}
           input=${{ required: true, min: soonest }}
-          hint="Makes another record with this end. What records there are stay, and it is kept until the last of them ends." />
+          hint="Adds a record with this expiry. The content stays until its last record expires." />
         <button disabled=${isBusy}>Keep</button>
         <button type="button" class="plain" onClick=${() => setEnds(localInput(new Date(now + MONTH_MS)))}>In a month</button>
       </form>`

@@ -14,18 +14,18 @@ import { PinFiles } from './pin-files.ts'
 import { PinMeta } from './pin-meta-view.ts'
 import { PinRecords } from './pin-records.ts'
 
-/** Between two looks at what is on its way, and at what may be tried again later. */
+/** Interval of updates for a pin in progress, or one that may be retried. */
 const LOOK_MS = 1_500
 const LATER_LOOK_MS = 10_000
 const MOST_RECORDS = 100
 
-/** All there is to know of a content in a cluster, and to do with it. */
+/** Details and actions for a content in a cluster. */
 export function PinView({ cid, cluster }: { cid: string; cluster: string | undefined }) {
   const { client } = useSession()
   const { value, error, reload } = useLoad(
     async signal => {
       const here = await client.pins.status(cid, { cluster, signal })
-      // Of one cluster it tells what is there alone.
+      // The status of one cluster lists only that cluster.
       const { allocations, peers } = cluster === undefined ? here : await client.pins.status(cid, { signal })
       const status = { ...here, allocations, peers }
       const { uploads } = await client.pins.page(1, { cid, limit: MOST_RECORDS, signal })
@@ -50,7 +50,7 @@ export function PinView({ cid, cluster }: { cid: string; cluster: string | undef
 
 interface PinProps {
   status: Status
-  /** All of this content, in whatever cluster. */
+  /** All records of this content, in any cluster. */
   records: readonly ListedUpload[]
   onChanged: () => void
 }
@@ -110,7 +110,7 @@ function Progress({ status }: { status: Status }) {
 function Facts({ status, record, url }: { status: Status; record: ListedUpload | undefined; url: string }) {
   const now = useNow()
   const { cid, clusterId, type, size, createdAt, expiresAt, originalName, lastAnnounced, blocks } = status
-  const kind = type === 'directory' ? 'Folder' : type === 'pin' ? 'Pinned by its CID' : 'File'
+  const kind = type === 'directory' ? 'Folder' : type === 'pin' ? 'Pinned by CID' : 'File'
   const when = (iso: string) => html`${formatInstant(iso)} <span class="quiet">(${formatAge(iso, now)})</span>`
   const whole = shownBytes(record?.dagSize ?? size)
   const sizes = whole === shownBytes(size) ? whole : `${shownBytes(size)}, ${whole} with structure`
@@ -124,16 +124,16 @@ function Facts({ status, record, url }: { status: Status; record: ListedUpload |
     ['Size', `${sizes}, in ${plural(blocks, 'block')}`],
     ['Cluster', html`<code>${clusterId}</code>`],
     ['Added', when(createdAt)],
-    ['Ends', expiresAt === null ? 'Kept until it is deleted' : when(expiresAt)],
+    ['Ends', expiresAt === null ? 'Kept until deleted' : when(expiresAt)],
     ...(originalName === null ? [] : [['Original name', originalName] as [string, unknown]]),
-    ['Announced', lastAnnounced === null ? 'The network has not been told of it yet' : when(lastAnnounced)],
+    ['Announced', lastAnnounced === null ? 'Not announced to the network yet' : when(lastAnnounced)],
   ]
   return html`<dl class="facts">${facts.map(([term, fact]) => html`<dt>${term}</dt><dd>${fact}</dd>`)}</dl>`
 }
 
 function Allocations({ status: { allocations, cid } }: { status: Status }) {
   return html`<section class="card" aria-labelledby="allocations-title">
-    <h2 id="allocations-title">Where it is kept</h2>
+    <h2 id="allocations-title">Clusters</h2>
     <div class="list"><table class="stacked">
       <thead><tr><th scope="col">Cluster</th><th scope="col">State</th><th scope="col">Since</th><th scope="col">Error</th></tr></thead>
       <tbody>${allocations.map(

@@ -3,29 +3,29 @@ import type { HoldfastClient } from '../../../client/index.ts'
 import { notify } from '../widgets/notices.ts'
 import { wordsFor } from '../words.ts'
 
-/** What is deleted: all records of a content, in one cluster or in all. */
+/** A deletion: all records of a content, in one cluster or in all. */
 export interface ShownRemoval {
   cid: string
   cluster: string | undefined
-  /** What it is called. */
+  /** Name of the content. */
   name: string
 }
 
 interface Pending {
   removal: ShownRemoval
   timer: ReturnType<typeof setTimeout>
-  /** Sends it now. */
+  /** Sends the deletion now. */
   act: () => Promise<void>
 }
 
-/** The moment in which a deletion can be taken back. */
+/** Time for undo. */
 const UNDO_MS = 8_000
 
 const pending = new Set<Pending>()
 const listeners = new Set<() => void>()
 let ended = 0
 
-/** Deletes after a moment, in which it can be taken back. A page that is closed within it deletes nothing. */
+/** Deletes after the time for undo. If the page is closed before, nothing is deleted. */
 export function removeLater(client: HoldfastClient, removal: ShownRemoval): void {
   const act = async (): Promise<void> => {
     clearTimeout(entry.timer)
@@ -47,19 +47,19 @@ export function removeLater(client: HoldfastClient, removal: ShownRemoval): void
   const dismiss = notify({ text: `Deleting ${removal.name}`, action: { label: 'Undo', run: undo }, ms: UNDO_MS })
 }
 
-/** Sends what still waits. */
+/** Sends all pending deletions. */
 export async function flushRemovals(): Promise<void> {
   await Promise.all([...pending].map(entry => entry.act()))
 }
 
 export interface Removals {
-  /** Whether it is about to be deleted. */
+  /** Checks whether a deletion is pending. */
   isGoing: (cid: string, cluster: string) => boolean
-  /** How many have come to an end, one way or the other. */
+  /** Number of finished deletions, failed ones included. */
   ended: number
 }
 
-/** What is about to be deleted, followed. */
+/** Returns the pending deletions, and redraws with them. */
 export function useRemovals(): Removals {
   const [, draw] = useState(0)
   useEffect(() => {

@@ -4,16 +4,16 @@ import { useSession } from '../session.ts'
 import { Choice, InputField } from '../widgets/field.ts'
 import { instantIn } from '../widgets/shown-values.ts'
 
-/** Where content goes and when it ends, as typed; empty for what the account has. */
+/** Cluster and expiry as typed; empty for the account's defaults. */
 export interface Target {
   cluster: string
-  /** In the reader's own time, `2030-01-31T12:00`. */
+  /** Local time, `2030-01-31T12:00`. */
   ends: string
 }
 
 export const ANYWHERE: Target = { cluster: '', ends: '' }
 
-/** For those who want something else than the account's own. */
+/** Fields for other values than the account's defaults. */
 export function TargetFields({ target, onChange }: { target: Target; onChange: (target: Target) => void }) {
   const { clusters, user } = useSession()
   const options = [
@@ -25,9 +25,9 @@ export function TargetFields({ target, onChange }: { target: Target; onChange: (
       onInput=${(cluster: string) => onChange({ ...target, cluster })} />
     ${
       user.planDetails.timelock
-        ? html`<${InputField} label="Ends" type="datetime-local" value=${target.ends} hint="Empty: it is kept until it is deleted."
+        ? html`<${InputField} label="Ends" type="datetime-local" value=${target.ends} hint="Empty: kept until deleted."
             onInput=${(ends: string) => onChange({ ...target, ends })} />`
-        : html`<p class="hint">Your plan has no pins that end by themselves.</p>`
+        : html`<p class="hint">Your plan has no expiring pins.</p>`
     }
   </div>`
 }

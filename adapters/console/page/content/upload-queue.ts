@@ -1,7 +1,7 @@
 import type { DirectoryFile, SendOptions, TargetOptions, Upload } from '../../../client/index.ts'
 import { wordsFor } from '../words.ts'
 
-/** A file, or a folder with all that is below it. */
+/** A file, or a folder with everything below it. */
 export interface Source {
   name: string
   /** Bytes. */
@@ -9,7 +9,7 @@ export interface Source {
   content: { file: File } | { files: readonly DirectoryFile[] }
 }
 
-/** How far something is on its way up: `storing` once all of it has been sent and the answer is waited for. */
+/** State of an upload: `storing` while it is sent but unanswered. */
 export type UploadState = 'waiting' | 'sending' | 'storing' | 'done' | 'failed' | 'cancelled'
 
 export interface QueuedUpload {
@@ -17,9 +17,9 @@ export interface QueuedUpload {
   readonly source: Source
   readonly target: TargetOptions
   readonly state: UploadState
-  /** Bytes sent; with what a form adds, so it may be a little more than the size. */
+  /** Bytes sent, overhead of the form included, so it may exceed the size. */
   readonly sent: number
-  /** Bytes a second, lately; null until there is something to tell. */
+  /** Recent bytes per second; null before the first measurement. */
   readonly speed: number | null
   readonly error: string | null
   readonly result: Upload | null
@@ -27,14 +27,14 @@ export interface QueuedUpload {
 
 export type Send = (source: Source, options: TargetOptions & SendOptions) => Promise<Upload>
 
-/** As many as are sent at a time: a few small files do not wait for a large one, and none of them starves. */
+/** Concurrent uploads: small files need not wait for a large one. */
 const AT_ONCE = 3
-/** Over which the speed is told. */
+/** Interval of speed measurements. */
 const SPEED_MS = 1_000
-/** How much a new measurement counts against those before. */
+/** Weight of a new measurement. */
 const NEWEST = 0.4
 
-/** What is on its way up, in the order in which it was dropped. */
+/** Uploads in the order in which they were added. */
 export class UploadQueue {
   #uploads: readonly QueuedUpload[] = []
   #lastId = 0
@@ -43,7 +43,7 @@ export class UploadQueue {
   readonly #send: Send
   readonly #now: () => number
 
-  /** @param now Milliseconds, for the speed. */
+  /** @param now clock in milliseconds, for the speed */
   constructor(send: Send, now: () => number = Date.now) {
     this.#send = send
     this.#now = now
@@ -53,12 +53,12 @@ export class UploadQueue {
     return this.#uploads
   }
 
-  /** Whether something would be lost if the page were closed. */
+  /** True if closing the page would lose an upload. */
   get isBusy(): boolean {
     return this.#uploads.some(({ state }) => isUnfinished(state))
   }
 
-  /** Told of every change. Returns what ends that. */
+  /** Calls the listener at every change. Returns a function that stops it. */
   subscribe(listener: () => void): () => void {
     this.#listeners.add(listener)
     return () => void this.#listeners.delete(listener)
@@ -70,14 +70,14 @@ export class UploadQueue {
     this.#fill()
   }
 
-  /** Ends one that waits or is sent; of one that is being stored it is not known how far it got. */
+  /** Cancels an upload; one in state `storing` may still succeed. */
   cancel(id: number): void {
     this.#change(id, { state: 'cancelled' }, upload => isUnfinished(upload.state))
     this.#running.get(id)?.abort()
     this.#fill()
   }
 
-  /** Once more from the beginning, after it failed or was cancelled. What had arrived makes no second record. */
+  /** Restarts a failed or cancelled upload. Content that had arrived makes no second record. */
   retry(id: number): void {
     this.#change(id, BEGINNING, ({ state }) => state === 'failed' || state === 'cancelled')
     this.#fill()
@@ -87,7 +87,7 @@ export class UploadQueue {
     for (const { id } of this.#uploads) this.cancel(id)
   }
 
-  /** Forgets those that have come to an end. */
+  /** Removes finished uploads. */
   clear(): void {
     this.#show(this.#uploads.filter(({ state }) => isUnfinished(state)))
   }
@@ -102,7 +102,7 @@ export class UploadQueue {
   async #run({ id, source, target }: QueuedUpload): Promise<void> {
     const controller = new AbortController()
     this.#running.set(id, controller)
-    // One that was cancelled may be waiting to be sent again already.
+    // A cancelled upload may already wait for a retry.
     const isOn = (): boolean => !controller.signal.aborted
     this.#change(id, { state: 'sending' }, isOn)
     const meter = new SpeedMeter(this.#now)
@@ -136,7 +136,7 @@ function isUnfinished(state: UploadState): boolean {
   return state === 'waiting' || state === 'sending' || state === 'storing'
 }
 
-/** Bytes a second, smoothed. */
+/** Smoothed bytes per second. */
 class SpeedMeter {
   #since: number
   #from = 0

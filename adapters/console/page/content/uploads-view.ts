@@ -5,7 +5,7 @@ import { useSession } from '../session.ts'
 import { formatDuration, plural, shownBytes, shownCount } from '../widgets/shown-values.ts'
 import type { QueuedUpload, UploadState } from './upload-queue.ts'
 
-/** Of thousands that were dropped at once, so many are shown, what needs a look first. */
+/** Most uploads shown, those that need attention first. */
 const MOST_SHOWN = 30
 const FIRST: Readonly<Record<UploadState, number>> = {
   failed: 0,
@@ -16,7 +16,7 @@ const FIRST: Readonly<Record<UploadState, number>> = {
   done: 4,
 }
 
-/** What is on its way up. Returns nothing while there is nothing. */
+/** Uploads in progress; empty without any. */
 export function UploadsView() {
   const { uploads: queue } = useSession()
   const uploads = useUploads()
@@ -35,12 +35,12 @@ export function UploadsView() {
   </section>`
 }
 
-/** The queue, followed. */
+/** Returns the queue, and redraws with it. */
 export function useUploads(): readonly QueuedUpload[] {
   const { uploads: queue } = useSession()
   const [uploads, setUploads] = useState(queue.uploads)
   useEffect(() => {
-    // Progress comes for every packet: a frame is often enough.
+    // Progress arrives with every packet, so redraw once per frame.
     let frame = 0
     const follow = (): void => {
       cancelAnimationFrame(frame)

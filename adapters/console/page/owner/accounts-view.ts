@@ -13,7 +13,7 @@ import { NewAccountDialog } from './new-account-dialog.ts'
 
 const PAGE_ROWS = 50
 
-/** Who has an account on the node, on which plan, and what each keeps. */
+/** Accounts of the node, with plans and usage. */
 export function AccountsView() {
   const { client } = useSession()
   const [page, setPage] = useState(1)
@@ -40,7 +40,7 @@ export function AccountsView() {
   }
   const made = ({ email, token }: { email: string; token: string }): void => {
     close()
-    setSecret({ title: `The key of ${email}`, what: 'key', text: token, hint: 'Hand it to whom the account is for.' })
+    setSecret({ title: `The key of ${email}`, what: 'key', text: token, hint: 'Give it to the user of the account.' })
   }
   return html`<section class="card" aria-labelledby="accounts-title">
     <div class="buttons spread">

@@ -13,7 +13,7 @@ export interface DeleteAccountDialogProps {
   onDone: () => void
 }
 
-/** Asks before an account goes for good. */
+/** Asks for confirmation before an account is deleted. */
 export function DeleteAccountDialog({ account, onClose, onDone }: DeleteAccountDialogProps) {
   const { client } = useSession()
   const { run, isBusy, error } = useAction()
@@ -24,7 +24,7 @@ export function DeleteAccountDialog({ account, onClose, onDone }: DeleteAccountD
   })
   return html`<${Dialog} title=${`Delete ${account.email}?`} onClose=${onClose}>
     <form onSubmit=${submit}>
-      <p>Its keys, its sessions and ${plural(account.usage.pins, 'pin')} go with it. This cannot be undone.</p>
+      <p>Its keys, its sessions and ${plural(account.usage.pins, 'pin')} are deleted as well. This cannot be undone.</p>
       <${FieldProblem} text=${error} />
       <div class="buttons">
         <button type="button" onClick=${onClose}>Keep it</button>

@@ -6,21 +6,21 @@ import { formatAge, formatInstant } from '../widgets/shown-values.ts'
 import { useNow } from '../widgets/use-now.ts'
 import { useWatch } from './use-watch.ts'
 
-/** What went wrong lately. */
+/** Recent failures. */
 export function FailuresView() {
   const { client } = useSession()
   const now = useNow()
   const { value, error } = useWatch(signal => client.owner.failures(signal), [client])
   return html`<section class="card" aria-labelledby="failures-title">
-    <h2 id="failures-title">What went wrong lately</h2>
+    <h2 id="failures-title">Recent failures</h2>
     <${FieldProblem} text=${error} />
-    ${value?.length === 0 && html`<p class="empty">Nothing since the node was started.</p>`}
+    ${value?.length === 0 && html`<p class="empty">None since the start of the node.</p>`}
     ${
       value !== undefined &&
       value.length > 0 &&
       html`<ol class="failures">${value.map((failure, index) => html`<${Row} key=${value.length - index} failure=${failure} now=${now} />`)}</ol>`
     }
-    <p class="hint">The last 200 warnings and errors since the start. The log has them whole.</p>
+    <p class="hint">The last 200 warnings and errors since the start. See the log for details.</p>
   </section>`
 }
 

@@ -6,14 +6,14 @@ import { Choice, FieldProblem, InputField, submitting } from '../widgets/field.t
 import { useAction } from '../widgets/use-load.ts'
 
 export interface NewAccountDialogProps {
-  /** By name. */
+  /** Names of the plans. */
   plans: readonly string[]
   onClose: () => void
-  /** `token` is a key of it. */
+  /** `token` is an API key of the account. */
   onMade: (made: { email: string; token: string }) => void
 }
 
-/** Makes an account for somebody. */
+/** Creates an account. */
 export function NewAccountDialog({ plans, onClose, onMade }: NewAccountDialogProps) {
   const { client } = useSession()
   const [email, setEmail] = useState('')
@@ -33,7 +33,7 @@ export function NewAccountDialog({ plans, onClose, onMade }: NewAccountDialogPro
       <${InputField} label="Name" value=${name} onInput=${setName} input=${{ autocomplete: 'off', maxlength: 255 }} />
       <${Choice} label="Plan" value=${plan} onInput=${setPlan} options=${plans.map(one => [one, one] as const)} />
       <${InputField} label="Password" type="password" value=${password} onInput=${setPassword} input=${{ autocomplete: 'new-password' }}
-        hint="To begin with. Without one there is no signing in, only the key that is shown next." />
+        hint="Initial password. Without one the account has only the key that is shown next." />
       <${FieldProblem} text=${error} />
       <button class="primary" disabled=${isBusy}>Make the account</button>
     </form>

@@ -14,7 +14,7 @@ const STATES: ReadonlyArray<readonly [PinState, string]> = [
   ['failed', 'failed'],
 ]
 
-/** What the node holds and does, at a glance. */
+/** Overview of the node. */
 export function OwnerOverview() {
   const { client } = useSession()
   const { value: stats, error, reload } = useWatch(signal => client.owner.stats(signal), [client])
@@ -35,7 +35,7 @@ function Figures({ stats }: { stats: NodeStats }) {
       ${plural(blocks.durable.count, 'block')}, database ${shownBytes(databaseBytes)}
     </${Figure}>
     <${Figure} name="Free" value=${disk === undefined ? '–' : shownBytes(disk.freeBytes)} isBad=${disk?.isFull === true}>
-      ${disk?.isFull ? 'The disk is full: nothing more comes in' : `of which ${shownBytes(disk?.reserveBytes ?? 0)} are kept for deleting`}
+      ${disk?.isFull ? 'The disk is full: new content is refused' : `${shownBytes(disk?.reserveBytes ?? 0)} are reserved for deletes`}
     </${Figure}>
     <${Figure} name="Pins" value=${shownCount(count)} isBad=${pins.failed > 0}>
       ${STATES.filter(([state]) => pins[state] > 0 || state === 'pinned').map(
@@ -56,10 +56,10 @@ function Figures({ stats }: { stats: NodeStats }) {
     ${(stats.clusters ?? []).map(({ clusters: [name = ''], peers, error, pins, unpins }) => {
       const away = error === null ? peers.filter(peer => peer.error !== null).length : 0
       const free = Math.min(...peers.flatMap(({ freeBytes }) => freeBytes ?? []))
-      const value = error === null ? `${shownCount(pins + unpins)} to be told` : 'not reached'
-      return html`<${Figure} key=${name} name=${`Cluster ${name}, elsewhere`} value=${value} isBad=${error !== null || away > 0}>
-        ${error ?? `${plural(peers.length, 'peer')}${away > 0 ? `, ${shownCount(away)} of no use` : ''}`}
-        ${Number.isFinite(free) ? `, ${shownBytes(free)} free at the fullest` : ''}
+      const value = error === null ? `${shownCount(pins + unpins)} waiting` : 'unreachable'
+      return html`<${Figure} key=${name} name=${`Remote cluster ${name}`} value=${value} isBad=${error !== null || away > 0}>
+        ${error ?? `${plural(peers.length, 'peer')}${away > 0 ? `, ${shownCount(away)} unusable` : ''}`}
+        ${Number.isFinite(free) ? `, ${shownBytes(free)} free on the fullest` : ''}
       </${Figure}>`
     })}
   </dl>`

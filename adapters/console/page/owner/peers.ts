@@ -7,7 +7,7 @@ import { formatAge, shownCount } from '../widgets/shown-values.ts'
 import { useNow } from '../widgets/use-now.ts'
 import { useWatch } from './use-watch.ts'
 
-/** How the node is reached, and who is connected. */
+/** Addresses of the node, and connected peers. */
 export function PeersView() {
   const { client } = useSession()
   const { value, error } = useWatch(signal => client.owner.peers(signal), [client])
@@ -23,7 +23,7 @@ function Addresses({ peers: { peerId, addresses } }: { peers: NodePeers }) {
     <h2 id="addresses-title">This node</h2>
     ${
       peerId === null
-        ? html`<p class="empty">Networking is off: the node serves what it has over HTTP alone.</p>`
+        ? html`<p class="empty">Networking is off: the node serves its content over HTTP only.</p>`
         : html`<p>Peer <code>${peerId}</code></p>
             <ul class="addresses">${addresses.map(
               address => html`<li key=${address}>

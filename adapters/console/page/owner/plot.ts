@@ -9,17 +9,17 @@ export interface PlotSeries {
 
 export interface PlotProps {
   title: string
-  /** All of it, in words: what those get who do not see it. */
+  /** Text alternative of the plot. */
   summary: string
   samples: readonly HistorySample[]
   stepMs: number
-  /** Samples that there is room for. */
+  /** Most samples that fit. */
   most: number
-  /** Where it begins, in words. */
+  /** Label of the left end. */
   back: string
-  /** What a sample is of, in words; empty for what is not counted by time. */
+  /** Label of a sample; empty without a time span. */
   each: string
-  /** On top of each other. */
+  /** Stacked series. */
   series: readonly PlotSeries[]
   format: (value: number) => string
 }
@@ -27,7 +27,7 @@ export interface PlotProps {
 const WIDTH = 600
 const HEIGHT = 100
 
-/** A small picture of how something has gone, the newest at the right. */
+/** A small plot over time, the newest sample at the right. */
 export function Plot({ title, summary, samples, stepMs, most, back, each, series, format }: PlotProps) {
   const top = Math.max(...samples.map(sample => series.reduce((sum, { read }) => sum + read(sample), 0)), 0)
   const end = Date.parse(samples.at(-1)?.at ?? '') + stepMs
@@ -52,13 +52,13 @@ export function Plot({ title, summary, samples, stepMs, most, back, each, series
 
 interface Drawing {
   xOf: (sample: HistorySample) => number
-  /** How high the series below come; this one is put on top. */
+  /** Heights of the series below this one. */
   base: Map<HistorySample, number>
   scale: number
   most: number
 }
 
-/** A bar for each sample, wide enough to be seen. */
+/** Draws a bar for each sample, wide enough to be visible. */
 function pathOf(samples: readonly HistorySample[], { read }: PlotSeries, { xOf, base, scale, most }: Drawing): string {
   const width = WIDTH / most
   return samples

@@ -7,7 +7,7 @@ import { shownBytes, shownCount } from '../widgets/shown-values.ts'
 import { Plot } from './plot.ts'
 import { useWatch } from './use-watch.ts'
 
-/** What is shown at once, by how long a sample is. */
+/** Time spans, by the length of a sample. */
 const SPANS = [
   { step: 60, most: 180, words: '3 hours', each: '/ min' },
   { step: 900, most: 288, words: '3 days', each: '/ 15 min' },
@@ -27,7 +27,7 @@ export function Plots() {
     </div>
     <${FieldProblem} text=${error} />
     ${value !== undefined && value.stepSeconds === span.step && html`<${Three} history=${value} span=${span} />`}
-    <p class="hint">Kept in the node’s memory: it begins with the last start.</p>
+    <p class="hint">Kept in memory since the last start.</p>
   </section>`
 }
 

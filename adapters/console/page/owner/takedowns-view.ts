@@ -13,7 +13,7 @@ const STATUSES = [
   ['451', '451 Unavailable for legal reasons'],
 ] as const
 
-/** What the gateway refuses at the owner's word. */
+/** Takedowns by the owner. */
 export function TakedownsView() {
   const { client } = useSession()
   const [after, setAfter] = useState<readonly string[]>([])
@@ -25,7 +25,7 @@ export function TakedownsView() {
   const lift = (takedown: Takedown) => (): void =>
     void run(async () => {
       await client.owner.liftTakedown(takedown)
-      notify({ text: 'It is served again' })
+      notify({ text: 'Unblocked' })
       reload()
     })
   return html`<div class="stack">
@@ -33,7 +33,7 @@ export function TakedownsView() {
     <section class="card" aria-labelledby="takedowns-title">
       <h2 id="takedowns-title">Taken down</h2>
       <${FieldProblem} text=${error ?? liftError} />
-      ${value?.rows.length === 0 && html`<p class="empty">Nothing is taken down.</p>`}
+      ${value?.rows.length === 0 && html`<p class="empty">No takedowns.</p>`}
       ${value !== undefined && value.rows.length > 0 && html`<${Table} rows=${value.rows} lift=${lift} />`}
       <div class="buttons">
         ${after.length > 0 && html`<button class="small" onClick=${() => setAfter(after.slice(0, -1))}>Back</button>`}
@@ -85,7 +85,7 @@ function NewTakedown({ onDone }: { onDone: () => void }) {
   )
   return html`<section class="card" aria-labelledby="new-takedown-title">
     <h2 id="new-takedown-title">Take content down</h2>
-    <p>The gateway and peers do not get it any more. Pins of it stay as they are.</p>
+    <p>The gateway and peers no longer get it. Its pins stay as they are.</p>
     <form onSubmit=${submit}>
       <div class="two">
         <${InputField} label="CID" value=${cid} onInput=${setCid} input=${{ required: true, spellcheck: false, autocomplete: 'off' }} />

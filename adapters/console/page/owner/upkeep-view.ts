@@ -10,11 +10,11 @@ import { useNow } from '../widgets/use-now.ts'
 
 export interface UpkeepProps {
   stats: NodeStats
-  /** Something may have changed. */
+  /** Called after a possible change. */
   onDone: () => void
 }
 
-/** What the owner has done to all of it. */
+/** Maintenance by the owner. */
 export function UpkeepView(props: UpkeepProps) {
   return html`<div class="two"><${Collection} ...${props} /><${Verification} ...${props} /></div>`
 }
@@ -26,13 +26,13 @@ function Collection({ stats, onDone }: UpkeepProps) {
     run(async () => {
       const { blocks, bytes } = await client.owner.collect({ graceSeconds: 0 })
       notify({
-        text: blocks === 0 ? 'There was nothing to free' : `${shownBytes(bytes)} freed, ${plural(blocks, 'block')}`,
+        text: blocks === 0 ? 'Nothing to free' : `${shownBytes(bytes)} freed, ${plural(blocks, 'block')}`,
       })
       onDone()
     })
   return html`<section class="card" aria-labelledby="collection-title">
     <h2 id="collection-title">Collection</h2>
-    <p>What no pin needs goes by itself, a while after it was let go. ${waiting(stats)}</p>
+    <p>Unused blocks are deleted automatically after a grace period. ${waiting(stats)}</p>
     <${FieldProblem} text=${error} />
     <button onClick=${collect} disabled=${isBusy}>${isBusy ? 'Freeing…' : 'Free it now'}</button>
   </section>`
@@ -43,7 +43,7 @@ function waiting({ garbageBlocks, roots }: NodeStats): string {
     ...(roots.dropped.count > 0 ? [plural(roots.dropped.count, 'deleted pin')] : []),
     ...(garbageBlocks > 0 ? [plural(garbageBlocks, 'block')] : []),
   ]
-  return waiting.length === 0 ? 'Nothing waits for that now.' : `Waiting now: ${waiting.join(' and ')}.`
+  return waiting.length === 0 ? 'None now.' : `Waiting now: ${waiting.join(' and ')}.`
 }
 
 interface Progress {
@@ -76,13 +76,13 @@ function Verification({ stats, onDone }: UpkeepProps) {
     })
   const { isRunning, endedAt, blocks, damaged } = stats.verification
   const own = isRunning
-    ? `A round by itself is under way, ${plural(blocks, 'block')} so far.`
+    ? `A scheduled verification is running, ${plural(blocks, 'block')} so far.`
     : endedAt === null
       ? ''
-      : `The last round by itself ended ${formatAge(new Date(endedAt).toISOString(), now)}, ${shownCount(damaged)} damaged.`
+      : `The last scheduled verification ended ${formatAge(new Date(endedAt).toISOString(), now)}, ${shownCount(damaged)} damaged.`
   return html`<section class="card" aria-labelledby="verification-title">
     <h2 id="verification-title">Verification</h2>
-    <p>Every block is read and checked, slowly and by itself. ${own}</p>
+    <p>The node slowly reads and checks every block. ${own}</p>
     ${progress !== null && html`<${Reading} progress=${progress} total=${stats.blocks.durable.bytes} />`}
     ${outcome !== null && html`<${Outcome} outcome=${outcome} />`}
     <${FieldProblem} text=${error} />
@@ -95,7 +95,7 @@ function Verification({ stats, onDone }: UpkeepProps) {
 
 function Reading({ progress, total }: { progress: Progress; total: number }) {
   return html`<div class="field">
-    <progress aria-label="How far the check is" max=${Math.max(total, 1)} value=${Math.min(progress.bytes, total)}></progress>
+    <progress aria-label="Progress of the check" max=${Math.max(total, 1)} value=${Math.min(progress.bytes, total)}></progress>
     <p class="hint">${shownBytes(progress.bytes)} of ${shownBytes(total)}, ${shownCount(progress.damaged)} damaged</p>
   </div>`
 }
@@ -105,7 +105,7 @@ function Outcome({ outcome }: { outcome: Verified }) {
   if (damagedBlocks === 0)
     return html`<p role="status"><span class="badge good">Whole</span> ${plural(blocks, 'block')}, ${shownBytes(bytes)} checked.</p>`
   return html`<div role="status">
-    <p><span class="badge bad">${plural(damagedBlocks, 'block')} damaged</span> Uploading the same bytes puts them right.</p>
+    <p><span class="badge bad">${plural(damagedBlocks, 'block')} damaged</span> Upload the same bytes again to repair them.</p>
     <ul class="damage">${damaged
       .slice(0, 20)
       .map(({ cid, reason }) => html`<li key=${cid}><code>${cid}</code> ${reason}</li>`)}</ul>

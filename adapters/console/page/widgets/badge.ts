@@ -8,7 +8,7 @@ const WORDS: Readonly<Record<PinState, string>> = {
   failed: 'Failed',
 }
 
-/** How far a pin is, in a word and a colour. */
+/** Status of a pin, as a word and a colour. */
 export function StateBadge({ state }: { state: PinState }) {
   return html`<span class=${`badge ${state}`}>${WORDS[state] ?? state}</span>`
 }

@@ -3,18 +3,18 @@ import { html, type WithChildren } from '../markup.ts'
 
 export interface DialogProps extends WithChildren {
   title: string
-  /** Asked for by Escape and by the button. */
+  /** Called by Escape and by the button. */
   onClose: () => void
 }
 
-/** A window over the page that keeps the keyboard inside, and gives it back where it was. */
+/** A modal dialog, which returns the focus at its end. */
 export function Dialog({ title, onClose, children }: DialogProps) {
   const dialog = useRef<HTMLDialogElement>(null)
   const id = useId()
   useLayoutEffect(() => {
     const { current } = dialog
     current?.showModal()
-    // The first that is focused by itself is the button to close it.
+    // The browser would focus the close button first.
     current?.querySelector<HTMLElement>('form input:not([hidden]), .secret')?.focus()
     return () => current?.close()
   }, [])

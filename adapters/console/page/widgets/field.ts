@@ -6,14 +6,14 @@ export interface FieldProps {
   label: string
   value: string
   onInput: (value: string) => void
-  /** Said below it. */
+  /** Text below the input. */
   hint?: ComponentChild
   type?: string
-  /** Further attributes of the `<input>`. */
+  /** More attributes of the `<input>`. */
   input?: Readonly<Record<string, unknown>>
 }
 
-/** A line to type into, with its label. */
+/** A text input with its label. */
 export function InputField({ label, value, onInput, hint, type = 'text', input = {} }: FieldProps) {
   const id = useId()
   return html`<div class="field">
@@ -34,11 +34,11 @@ export interface ChoiceProps {
   label: string
   value: string
   onInput: (value: string) => void
-  /** Value and words of each. */
+  /** Value and label of each option. */
   options: ReadonlyArray<readonly [value: string, words: string]>
 }
 
-/** One of a few. */
+/** A choice of a few options. */
 export function Choice({ label, value, onInput, options }: ChoiceProps) {
   const id = useId()
   return html`<div class="field">
@@ -53,12 +53,12 @@ export function Choice({ label, value, onInput, options }: ChoiceProps) {
   </div>`
 }
 
-/** What went wrong, read out at once. */
+/** An error, read out at once. */
 export function FieldProblem({ text }: { text: string | null }) {
   return text === null ? null : html`<p class="problem" role="alert">${text}</p>`
 }
 
-/** A handler for `onSubmit` that stays on the page. */
+/** Makes a handler for `onSubmit` that stays on the page. */
 export function submitting(act: () => void): (event: Event) => void {
   return event => {
     event.preventDefault()

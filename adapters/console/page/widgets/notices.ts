@@ -1,12 +1,12 @@
 import { useEffect, useState } from 'preact/hooks'
 import { html } from '../markup.ts'
 
-/** A word at the edge of the page on what was just done. */
+/** A brief message about a finished action. */
 export interface Notice {
   text: string
-  /** Something that can still be done about it. */
+  /** Action that is still possible, such as undo. */
   action?: { label: string; run: () => void }
-  /** How long it stays, in milliseconds; default five seconds. */
+  /** Duration in milliseconds; default five seconds. */
   ms?: number
   isError?: boolean
 }
@@ -19,7 +19,7 @@ let shown: readonly Shown[] = []
 let lastId = 0
 const listeners = new Set<() => void>()
 
-/** Shows it. Returns what takes it away. */
+/** Shows a notice. Returns a function that hides it. */
 export function notify(notice: Notice): () => void {
   const id = ++lastId
   const remove = (): void => show(shown.filter(one => one.id !== id))
@@ -33,7 +33,7 @@ function show(notices: readonly Shown[]): void {
   for (const listener of listeners) listener()
 }
 
-/** Where they appear; read out to those who cannot see them. */
+/** Area of the notices; screen readers read them out. */
 export function Notices() {
   const [, draw] = useState(0)
   useEffect(() => {

@@ -7,7 +7,7 @@ export interface PagerProps extends WithChildren {
   onPage: (page: number) => void
 }
 
-/** Leads through the pages of a list; nothing where there is one alone, and nothing else to choose. */
+/** Controls for the pages of a list; empty if there is only one page and nothing else to choose. */
 export function Pager({ page, pages, onPage, children }: PagerProps) {
   if (pages <= 1 && !children) return null
   const button = (to: number, words: string) =>

@@ -2,17 +2,17 @@ import type { ComponentType } from 'preact'
 import { html } from '../markup.ts'
 import { routeTo } from '../page-route.ts'
 
-/** A part of a view, with its name in addresses and in words. */
+/** A section of a view, with its name in addresses and its label. */
 export type Section = readonly [id: string, words: string, view: ComponentType]
 
-/** A view of sections, one shown at a time: the one of the address, or the first. */
+/** A view of sections, one shown at a time: the one in the address, or the first. */
 export function Sections({
   place,
   title,
   sections: [first, ...others],
   section = first[0],
 }: {
-  /** The name of the view in addresses. */
+  /** Name of the view in addresses. */
   place: string
   title: string
   sections: readonly [Section, ...Section[]]

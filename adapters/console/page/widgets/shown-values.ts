@@ -17,7 +17,7 @@ const AGES: ReadonlyArray<[from: number, unit: Intl.RelativeTimeFormatUnit]> = [
   [MINUTE, 'minute'],
 ]
 
-/** Bytes in decimal units, as disks are sold: `1.5 GB`. */
+/** Formats bytes in decimal units: `1.5 GB`. */
 export function shownBytes(bytes: number): string {
   let value = bytes
   let unit = 0
@@ -30,22 +30,22 @@ export function shownBytes(bytes: number): string {
   return `${shown} ${UNITS[unit]}`
 }
 
-/** `1,234,567`. */
+/** Formats `1,234,567`. */
 export function shownCount(count: number): string {
   return counts.format(count)
 }
 
-/** `1 file`, `2 files`. */
+/** Formats `1 file`, `2 files`. */
 export function plural(count: number, one: string, many = `${one}s`): string {
   return `${shownCount(count)} ${count === 1 ? one : many}`
 }
 
-/** In the time of the reader's own place. */
+/** Formats an instant in local time. */
 export function formatInstant(iso: string): string {
   return instants.format(new Date(iso))
 }
 
-/** `5 minutes ago`, `in 3 days`. */
+/** Formats `5 minutes ago`, `in 3 days`. */
 export function formatAge(iso: string, now: number): string {
   const distance = Date.parse(iso) - now
   const [size, unit] = AGES.find(([from]) => Math.abs(distance) >= from) ?? [0, 'minute']
@@ -56,23 +56,23 @@ export function formatAge(iso: string, now: number): string {
     : relative.format(Math.trunc(distance / size), unit)
 }
 
-/** What is left, from seconds: `40 s`, `3 min`, `2 h`. */
+/** Formats remaining seconds: `40 s`, `3 min`, `2 h`. */
 export function formatDuration(seconds: number): string {
   if (seconds < 90) return `${Math.max(1, Math.round(seconds))} s`
   return seconds < 5_400 ? `${Math.round(seconds / 60)} min` : `${Math.round(seconds / 3_600)} h`
 }
 
-/** A CID by its beginning and end, which is what people compare. */
+/** Shortens a CID to its beginning and end, which people compare. */
 export function shortCid(cid: string): string {
   return cid.length <= 20 ? cid : `${cid.slice(0, 10)}…${cid.slice(-6)}`
 }
 
-/** The value of an `<input type="datetime-local">` as an instant; undefined for none. */
+/** Reads the value of an `<input type="datetime-local">`; undefined if it is empty. */
 export function instantIn(local: string): Date | undefined {
   return local === '' ? undefined : new Date(local)
 }
 
-/** An instant as such an input has it, to the minute. */
+/** Formats an instant for such an input, to the minute. */
 export function localInput(instant: Date): string {
   const shifted = new Date(instant.getTime() - instant.getTimezoneOffset() * MINUTE)
   return shifted.toISOString().slice(0, 16)

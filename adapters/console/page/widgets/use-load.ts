@@ -4,14 +4,14 @@ import { SessionContext } from '../session.ts'
 import { wordsFor } from '../words.ts'
 
 export interface LoadState<Value> {
-  /** What came last; kept while it is asked for anew. */
+  /** The last value; kept during a reload. */
   value: Value | undefined
   error: string | null
   isLoading: boolean
   reload: () => void
 }
 
-/** What a failure means for the session: one that has ended is not told of at every place that meets it. */
+/** Returns the text of an error. The end of the session is reported only once. */
 function useFailure(): (error: unknown) => string {
   const session = useContext(SessionContext)
   return error => {
@@ -21,9 +21,9 @@ function useFailure(): (error: unknown) => string {
 }
 
 /**
- * Asks for something whenever `inputs` change; what was asked for before them is given up, and its answer not shown.
+ * Loads whenever `inputs` change. A load for earlier inputs is aborted, and its answer discarded.
  *
- * @param load Must heed the signal.
+ * @param load must heed the signal
  */
 export function useLoad<Value>(
   load: (signal: AbortSignal) => Promise<Value>,
@@ -54,13 +54,13 @@ export function useLoad<Value>(
 export interface Action {
   isBusy: boolean
   error: string | null
-  /** Runs one at a time. Resolves with whether it went well. */
+  /** Runs one action at a time. Resolves to whether it succeeded. */
   run: (act: () => Promise<unknown>) => Promise<boolean>
-  /** Forgets the error. */
+  /** Clears the error. */
   clear: () => void
 }
 
-/** Something that a button starts. */
+/** State of an action behind a button. */
 export function useAction(): Action {
   const [isBusy, setBusy] = useState(false)
   const [error, setError] = useState<string | null>(null)

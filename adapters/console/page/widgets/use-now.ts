@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'preact/hooks'
 
-/** The time in milliseconds; what shows it is drawn anew every so often. */
+/** Returns the time in milliseconds, and redraws at an interval. */
 export function useNow(everyMs = 30_000): number {
   const [, draw] = useState(0)
   useEffect(() => {

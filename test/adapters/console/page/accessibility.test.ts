@@ -4,14 +4,14 @@ import { accessibilityFaults } from '../../../support/axe.ts'
 import { inBrowser } from '../../../support/browser.ts'
 import { consoles, keep } from './opened.ts'
 
-/** What the whole of the page may weigh on the wire, compressed. */
+/** Most compressed bytes of the whole page. */
 const MOST_BYTES = 100_000
 
 describe('the console', inBrowser, () => {
   const { atDoor, signedIn } = consoles()
 
   for (const colorScheme of ['light', 'dark'] as const) {
-    test(`has nothing that axe-core finds wrong, ${colorScheme}`, () =>
+    test(`passes axe-core, ${colorScheme}`, () =>
       atDoor(
         async ({ page, server }) => {
           const clean = async (place: string): Promise<void> =>
@@ -73,7 +73,7 @@ describe('the console', inBrowser, () => {
       ))
   }
 
-  test('goes by the keyboard alone, from signing in to a pin and back', () =>
+  test('works by keyboard alone, from sign-in to a pin and back', () =>
     atDoor(async ({ page, server }) => {
       await keep(server, 'by keys', 'by keys.txt')
       const press = async (key: string, times = 1): Promise<void> => {
@@ -100,11 +100,11 @@ describe('the console', inBrowser, () => {
       await page.keyboard.type(' too')
       await press('Enter')
       await page.getByRole('heading', { name: 'by keys.txt too' }).waitFor()
-      // Closed, a dialog gives the keyboard back to where it was.
+      // A closed dialog returns the focus.
       await expect.poll(focused).toBe('Rename')
     }))
 
-  test('fits a phone without scrolling to the side', () =>
+  test('fits a phone without horizontal scrolling', () =>
     signedIn(
       async ({ page, server }) => {
         const cid = await keep(server, 'wide', `${'a long name without a space '.replaceAll(' ', '_').repeat(6)}.txt`)
@@ -122,14 +122,14 @@ describe('the console', inBrowser, () => {
       { browser: { viewport: { width: 360, height: 740 }, isMobile: true, hasTouch: true } },
     ))
 
-  test('weighs less than 100 KB on the wire, all of it', () =>
+  test('weighs less than 100 KB on the wire', () =>
     atDoor(async ({ page }) => {
       const session = await page.context().newCDPSession(page)
       await session.send('Network.enable')
       await session.send('Network.setCacheDisabled', { cacheDisabled: true })
       let bytes = 0
       let answers = 0
-      // The content alone: headers are for the server to say.
+      // Bodies only, because the server decides the headers.
       page.on('response', response => {
         bytes += Number(response.headers()['content-length'])
         answers++

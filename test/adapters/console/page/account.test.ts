@@ -16,7 +16,7 @@ describe('the account in the console', inBrowser, () => {
   const { atDoor, signedIn } = consoles()
   const config = { webhooks: { allowPrivate: true } }
 
-  test('is signed in to with a password, sees what it has of its plan, and is signed out of', () =>
+  test('signs in by password, shows its usage, and signs out', () =>
     atDoor(async ({ page, server }) => {
       const { id } = await server.engine.accounts.create({ email, password, plan: 'free' })
       await fillIn(page, 'wrong password')
@@ -40,7 +40,7 @@ describe('the account in the console', inBrowser, () => {
       await expect(after.account.show()).rejects.toMatchObject({ code: 'INVALID_API_KEY' })
     }))
 
-  test('is asked for again after a reload, and when the session has ended, which is said', () =>
+  test('asks for sign-in after a reload, and when the session has ended', () =>
     atDoor(async ({ page, server }) => {
       await server.engine.accounts.create({ email, password, plan: 'premium' })
       await fillIn(page, password)
@@ -66,7 +66,7 @@ describe('the account in the console', inBrowser, () => {
       await fillIn(page, password)
       await open(page, 'security')
       const setUp = Promise.withResolvers<{ secret: string; otpauthUrl: string }>()
-      // The browser keeps no answer for long that the page has read.
+      // The browser soon discards an answer that the page has read.
       await page.route('**/auth/2fa/setup', async route => {
         const response = await route.fetch()
         setUp.resolve(await response.json())
@@ -106,7 +106,7 @@ describe('the account in the console', inBrowser, () => {
       await page.getByText('off', { exact: true }).waitFor()
     }))
 
-  test('makes keys with scopes, an end and addresses, which are shown once, and revokes them', () =>
+  test('creates keys with scopes, expiry and networks, and revokes them', () =>
     signedIn(async ({ page, server }) => {
       await open(page, 'keys')
       await page.getByRole('button', { name: 'New key' }).click()
@@ -136,13 +136,13 @@ describe('the account in the console', inBrowser, () => {
       await expect(reader.pins.page(1)).rejects.toMatchObject({ code: 'INVALID_API_KEY' })
     }))
 
-  test('gives out upload tokens, and sees how often they were used', () =>
+  test('creates upload tokens, and shows their use', () =>
     signedIn(async ({ page, server }) => {
       await open(page, 'upload-tokens')
       await page.getByRole('button', { name: 'New upload token' }).click()
       await page.getByRole('textbox', { name: 'Name' }).fill('for a friend')
       await page.getByLabel('Uploads', { exact: true }).fill('3')
-      await page.getByLabel('MB of each, at most').fill('1.5')
+      await page.getByLabel('Most MB of one upload').fill('1.5')
       await page.getByLabel('The token ends').selectOption('86400')
       await page.getByText('Where its uploads go').click()
       await page.getByLabel('Cluster').selectOption('cl2-de')
@@ -192,7 +192,7 @@ describe('the account in the console', inBrowser, () => {
       await page.getByRole('heading', { name: 'Content' }).waitFor()
     }))
 
-  test('has webhooks, whose secret is shown once, and sees what they were told', () =>
+  test('has webhooks, shows their secret once, and lists their deliveries', () =>
     signedIn(
       async ({ page, server }) => {
         await using receiver = await new Receiver().start()
@@ -211,7 +211,7 @@ describe('the account in the console', inBrowser, () => {
             await dialog.getByRole('button', { name: 'Look again' }).click()
             return dialog.getByRole('listitem').textContent({ timeout: 1_000 })
           })
-          .toMatch(/A pin was made.*1 attempt · answered 500 · next in.*waiting/)
+          .toMatch(/Pin created.*1 attempt · answered 500 · next in.*waiting/)
         await page.keyboard.press('Escape')
         await page.getByRole('button', { name: /^Remove / }).click()
         await page.getByText('There are none.').waitFor()
@@ -219,7 +219,7 @@ describe('the account in the console', inBrowser, () => {
       { config },
     ))
 
-  test('is, with a key, what the key may', () =>
+  test('offers with a key what the key may do', () =>
     atDoor(async ({ page, server }) => {
       const { secret } = await server.engine.keys.create(server.owner, { name: 'reader', scopes: ['files:read'] })
       await page.getByRole('tab', { name: 'API key' }).click()
@@ -255,7 +255,7 @@ async function endSessions({ origin }: ConsoleServer): Promise<void> {
   if ('token' in session) await new HoldfastClient({ base: origin, key: session.token }).sessions.endOthers()
 }
 
-/** What a scanner reads off the page. */
+/** Decodes the QR code on the page. */
 async function readQrCode(page: Page): Promise<string | undefined> {
   const { pixels, width } = await page.locator('svg.qr').evaluate(async drawn => {
     const [width, canvas] = [240, document.createElement('canvas')]

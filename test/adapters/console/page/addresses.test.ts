@@ -10,7 +10,7 @@ const publicUrl = 'https://pins.example.org/storage'
 describe('a console whose public address has a path', inBrowser, () => {
   const { atDoor } = consoles()
 
-  test('starts and lets people in by the machine itself, and by a proxy that strips the path', () =>
+  test('works on the machine itself, and behind a proxy', () =>
     atDoor(
       async ({ page, server: { key, origin } }) => {
         await fillInKey(page, key)
@@ -28,7 +28,7 @@ describe('a console whose public address has a path', inBrowser, () => {
     ))
 })
 
-/** Runs with a proxy that takes what lies below a path, and hands it on without it. */
+/** Runs with a proxy that strips a path. */
 async function withProxy(target: string, path: string, run: (origin: string) => Promise<void>): Promise<void> {
   const proxy = http.createServer((incoming, outgoing) => {
     const { method, url = '', headers } = incoming

@@ -10,7 +10,7 @@ describe('content in the console', inBrowser, () => {
   const { signedIn } = consoles()
   const row = (page: Page, name: string) => page.getByRole('row').filter({ hasText: name })
 
-  test('takes files that are dropped, and a folder with all below it', () =>
+  test('uploads dropped files, and a folder with everything below it', () =>
     signedIn(async ({ page, server }) => {
       await drop(page, {
         'notes.txt': 'a note',
@@ -31,10 +31,10 @@ describe('content in the console', inBrowser, () => {
       expect(files.map(({ path }) => path).toSorted()).toEqual(['css/ä b.css', 'index.html'])
     }))
 
-  test('is not left for a file that is dropped where none belongs', () =>
+  test('ignores a file that is dropped outside of the target', () =>
     signedIn(async ({ page, server }) => {
       await page.getByRole('link', { name: 'Account' }).click()
-      // A browser without a window opens nothing that is dropped: so what it is told is looked at.
+      // A headless browser opens no dropped file, so the test checks whether the default was prevented.
       await page.evaluate(() =>
         addEventListener('drop', event => {
           document.body.dataset.prevented = String(event.defaultPrevented)
@@ -43,13 +43,13 @@ describe('content in the console', inBrowser, () => {
       await drop(page, { 'notes.txt': 'a note' }, 'h1')
       await expect.poll(() => page.locator('body').getAttribute('data-prevented')).toBe('true')
       await page.getByRole('link', { name: 'Content', exact: true }).click()
-      await page.getByText('Nothing is pinned yet.').waitFor()
+      await page.getByText('No pins yet.').waitFor()
       expect((await server.engine.pins.list({ account: server.owner })).total).toBe(0)
     }))
 
-  test('takes files and a folder that are chosen, to the cluster and with the end that are asked for', () =>
+  test('uploads chosen files and folders with cluster and expiry', () =>
     signedIn(async ({ page, server }) => {
-      await page.getByText('Where, and for how long').click()
+      await page.getByText('Cluster and expiry').click()
       const add = page.getByRole('region', { name: 'Add files' })
       await add.getByLabel('Cluster').selectOption('cl1-eu')
       await add.getByLabel('Ends').fill('2099-05-01T12:00')
@@ -76,9 +76,9 @@ describe('content in the console', inBrowser, () => {
       expect(files.map(({ path }) => path)).toEqual(['may/one.txt'])
     }))
 
-  test('tells how far a large file is, lets it be cancelled, and sends it again', () =>
+  test('shows the progress of a large file, cancels and retries it', () =>
     signedIn(async ({ page, server }) => {
-      // A slow line: half a megabyte a second.
+      // A slow connection: half a megabyte per second.
       const line = await page.context().newCDPSession(page)
       const at = (bytes: number) =>
         line.send('Network.emulateNetworkConditions', {
@@ -99,7 +99,7 @@ describe('content in the console', inBrowser, () => {
       expect((await server.engine.pins.list({ account: server.owner })).total).toBe(1)
     }))
 
-  test('says what a refused upload is refused for, and tries it again', () =>
+  test('shows why an upload was refused, and retries it', () =>
     signedIn(async ({ page, server }) => {
       server.answerWith((request, response) => {
         request.resume().on('end', () => {
@@ -114,7 +114,7 @@ describe('content in the console', inBrowser, () => {
       await page.getByText('1 of 1 upload done').waitFor()
     }))
 
-  test('goes on uploading while another part of the page is looked at, and asks before it is closed', () =>
+  test('keeps uploading in other views, and asks before closing', () =>
     signedIn(async ({ page, server }) => {
       let answer = (): void => undefined
       const arrived = new Promise<void>(resolve => {
@@ -141,7 +141,7 @@ describe('content in the console', inBrowser, () => {
       await page.getByText('1 of 1 upload done').waitFor()
     }))
 
-  test('pins by CID, live, and says why what failed has failed', () =>
+  test('pins by CID with live status, and shows why a pin failed', () =>
     signedIn(async ({ page, server }) => {
       const cid = await keep(server, 'here already', 'here')
       await page.getByLabel('CID', { exact: true }).fill('not a CID')
@@ -154,7 +154,7 @@ describe('content in the console', inBrowser, () => {
       await page.locator('.title .badge', { hasText: 'Pinned' }).waitFor()
     }))
 
-  test('shows a pin that is on its way, and follows it', () =>
+  test('shows and follows a pin in progress', () =>
     signedIn(async ({ page, server }) => {
       const cid = await keep(server, 'moving', 'moving')
       let state = {

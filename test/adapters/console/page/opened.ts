@@ -7,7 +7,7 @@ import { launchBrowser } from '../../../support/browser.ts'
 import { type ConsoleServer, fillInKey, withConsole } from '../../../support/console-server.ts'
 import { withTempDir } from '../../../support/temp-dir.ts'
 
-/** A console in a browser, beside the node that it speaks to. */
+/** A console in a browser, and its node. */
 export interface Opened {
   page: Page
   server: ConsoleServer
@@ -20,10 +20,7 @@ export interface OpenOptions {
 
 type Run = (opened: Opened) => Promise<void>
 
-/**
- * What opens consoles in one browser for a suite. Each test fails if anything in the page threw, or was kept from it by
- * its policy.
- */
+/** Opens consoles in one browser for a suite. A test fails if the page throws or violates its policy. */
 export function consoles(): { atDoor: typeof open; signedIn: typeof open } {
   let browser: Browser | undefined
   beforeAll(async () => {
@@ -38,7 +35,7 @@ export function consoles(): { atDoor: typeof open; signedIn: typeof open } {
       const wrong: string[] = []
       page.on('pageerror', error => wrong.push(error.message))
       page.on('console', message => {
-        // Refusals are part of what is tried.
+        // Refusals are expected.
         if (message.type() === 'error' && !message.text().startsWith('Failed to load resource'))
           wrong.push(message.text())
       })
@@ -58,7 +55,7 @@ export function consoles(): { atDoor: typeof open; signedIn: typeof open } {
   return { atDoor: open, signedIn }
 }
 
-/** Drops files on the page as a person does, from a disk; a path that ends in `/` is an empty folder. */
+/** Drops files from a disk on the page; a path that ends in `/` is an empty folder. */
 export function drop(page: Page, files: Readonly<Record<string, string>>, place = '.drop'): Promise<void> {
   return withTempDir(async directory => {
     for (const [path, content] of Object.entries(files)) {
@@ -72,7 +69,7 @@ export function drop(page: Page, files: Readonly<Record<string, string>>, place 
       addEventListener('drop', () => document.body.setAttribute('data-dropped', ''), { capture: true, once: true })
     })
     const dropped = page.locator('body[data-dropped]')
-    // A browser that has not heard yet that the page takes it makes a drop one that leaves: whoever sees that drops again.
+    // The browser rejects a drop until it knows that the page accepts it, so drop again.
     await expect
       .poll(async () => {
         const { x, y, data, session } = await dragOver(page, paths, place)
@@ -85,13 +82,13 @@ export function drop(page: Page, files: Readonly<Record<string, string>>, place 
       })
       .toBe(true)
     if (place !== '.drop') return
-    // They are read while they are sent.
+    // The files are read during the upload.
     await page.locator('.uploads').waitFor()
     await expect.poll(() => page.getByRole('button', { name: /^Cancel / }).count()).toBe(0)
   })
 }
 
-/** Holds files over a place. */
+/** Drags files over an element. */
 async function dragOver(page: Page, paths: readonly string[], place: string) {
   const box = await page.locator(place).boundingBox()
   if (box === null) throw new Error('there is no place to drop at')
@@ -100,7 +97,7 @@ async function dragOver(page: Page, paths: readonly string[], place: string) {
   const session = await page.context().newCDPSession(page)
   await session.send('Input.dispatchDragEvent', { type: 'dragEnter', x, y, data })
   await session.send('Input.dispatchDragEvent', { type: 'dragOver', x, y, data })
-  // As whoever drops waits to see that it is taken.
+  // A user waits for the highlight, too.
   if (place === '.drop') await page.locator('.drop.over').waitFor()
   return { x, y, data, session }
 }
@@ -111,7 +108,7 @@ export async function choose(page: Page, name: string, bytes: number): Promise<v
   await page.getByLabel('Files', { exact: true }).setInputFiles({ name, mimeType: 'application/octet-stream', buffer })
 }
 
-/** Has the owner keep a text. Returns its CID. */
+/** Pins a text as the owner. Returns its CID. */
 export async function keep({ engine, owner }: ConsoleServer, text: string, name: string): Promise<string> {
   const { record } = await engine.pins.upload(Buffer.from(text), { account: owner, name })
   return record.cid

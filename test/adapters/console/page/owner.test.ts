@@ -11,7 +11,7 @@ import { fillInKey, signInByKey } from '../../../support/console-server.ts'
 import { withTempDir } from '../../../support/temp-dir.ts'
 import { consoles, keep } from './opened.ts'
 
-/** With what is shown once all of it is. */
+/** With a text that appears when the section is complete. */
 const SECTIONS = [
   ['overview', /^at most .* \/ min$/],
   ['accounts', 'owner@localhost'],
@@ -26,7 +26,7 @@ describe('the owner’s part of the console', inBrowser, () => {
   const figure = (page: Page, name: string) =>
     page.locator('.figure').filter({ has: page.getByText(name, { exact: true }) })
 
-  test('shows what the node holds, and how it has gone', () =>
+  test('shows statistics and activity of the node', () =>
     signedIn(async ({ page, server }) => {
       await keep(server, 'x'.repeat(5_000), 'five.txt')
       await page.getByRole('link', { name: 'Node' }).click()
@@ -43,7 +43,7 @@ describe('the owner’s part of the console', inBrowser, () => {
       await page.getByRole('img', { name: /^Traffic: [\d.]+ K?B out, / }).waitFor()
     }))
 
-  test('shows how the places are that keep clusters elsewhere', async () => {
+  test('shows the state of remote clusters', async () => {
     const far = new MemoryCluster()
     far.told = [
       { peer: 'p1', freeBytes: 2_048, error: null },
@@ -56,18 +56,18 @@ describe('the owner’s part of the console', inBrowser, () => {
     await signedIn(
       async ({ page }) => {
         await page.getByRole('link', { name: 'Node' }).click()
-        await expect.poll(() => figure(page, 'Cluster far, elsewhere').textContent()).toContain('2 peers, 1 of no use')
-        expect(await figure(page, 'Cluster far, elsewhere').textContent()).toContain('0 to be told')
-        expect(await figure(page, 'Cluster far, elsewhere').textContent()).toContain('2.0 KB free at the fullest')
-        await expect.poll(() => figure(page, 'Cluster away, elsewhere').textContent()).toContain('not reached')
-        expect(await figure(page, 'Cluster away, elsewhere').textContent()).toContain('nobody answers')
+        await expect.poll(() => figure(page, 'Remote cluster far').textContent()).toContain('2 peers, 1 unusable')
+        expect(await figure(page, 'Remote cluster far').textContent()).toContain('0 waiting')
+        expect(await figure(page, 'Remote cluster far').textContent()).toContain('2.0 KB free on the fullest')
+        await expect.poll(() => figure(page, 'Remote cluster away').textContent()).toContain('unreachable')
+        expect(await figure(page, 'Remote cluster away').textContent()).toContain('nobody answers')
         expect(await page.locator('.figure.bad').count()).toBe(2)
       },
       { config },
     )
   })
 
-  test('makes an account, puts it on a plan, disables, enables and deletes it', () =>
+  test('creates an account, changes its plan, disables, enables and deletes it', () =>
     signedIn(async ({ page, server: { engine } }) => {
       await go(page, 'owner/accounts')
       await page.getByRole('button', { name: 'New account' }).click()
@@ -105,7 +105,7 @@ describe('the owner’s part of the console', inBrowser, () => {
       expect(await engine.accounts.find('new@example.org')).toBeUndefined()
     }))
 
-  test('ends all sessions of an account, and leaves its keys', () =>
+  test('ends all sessions of an account, but not its keys', () =>
     signedIn(async ({ page, server: { engine, origin } }) => {
       const password = 'a long enough password'
       const user = await engine.accounts.create({ email: 'user@example.org', plan: 'free', password })
@@ -125,7 +125,7 @@ describe('the owner’s part of the console', inBrowser, () => {
       await row(page, 'owner@localhost').waitFor()
     }))
 
-  test('frees what was let go, and checks every block', () =>
+  test('deletes unused blocks, and checks every block', () =>
     signedIn(async ({ page, server }) => {
       const { engine, owner } = server
       const cid = await keep(server, 'y'.repeat(2_000), 'let go.txt')
@@ -135,14 +135,14 @@ describe('the owner’s part of the console', inBrowser, () => {
       await page.getByText('Waiting now: 1 deleted pin').waitFor()
       await page.getByRole('button', { name: 'Free it now' }).click()
       await page.getByText('2.0 KB freed, 1 block').waitFor()
-      await page.getByText('Nothing waits for that now').waitFor()
+      await page.getByText('None now').waitFor()
       await page.getByRole('button', { name: 'Check all of it now' }).click()
       await page.getByText('1 block, 4 B checked').waitFor()
     }))
 
-  test('tells how far a check is, of damage, and ends it when it is asked to', () =>
+  test('shows progress and damage of a check, and cancels it', () =>
     signedIn(async ({ page, server }) => {
-      // Larger than what lies in the database.
+      // Larger than the blocks in the database.
       await keep(server, 'z'.repeat(300_000), 'whole.bin')
       const blocks = join(server.engine.dataDir, 'blocks')
       const file = (await readdir(blocks, { recursive: true })).find(name => name.endsWith('.data')) ?? ''
@@ -152,17 +152,17 @@ describe('the owner’s part of the console', inBrowser, () => {
       await go(page, 'owner')
       await page.getByRole('button', { name: 'Check all of it now' }).click()
       await page.getByText('1 block damaged').waitFor()
-      // A check that takes as long as that of a large store.
+      // A check as slow as that of a large store.
       const held = new Promise<void>(resolve => page.route('**/admin/v1/verify', () => resolve()))
       await page.getByRole('button', { name: 'Check all of it now' }).click()
       await held
-      await page.getByRole('progressbar', { name: 'How far the check is' }).waitFor()
+      await page.getByRole('progressbar', { name: 'Progress of the check' }).waitFor()
       await page.getByRole('button', { name: 'Cancel' }).click()
       await expect.poll(() => page.getByRole('progressbar').count()).toBe(0)
       expect(await page.getByRole('alert').count()).toBe(0)
     }))
 
-  test('takes content down, and has it served again', () =>
+  test('takes content down, and lifts it', () =>
     signedIn(async ({ page, server }) => {
       const cid = await keep(server, 'a claim', 'claimed.txt')
       const answered = async () => (await page.request.get(`${server.origin}/ipfs/${cid}`)).status()
@@ -182,7 +182,7 @@ describe('the owner’s part of the console', inBrowser, () => {
       expect(await answered()).toBe(200)
     }))
 
-  test('tells what went wrong lately', () =>
+  test('shows recent failures', () =>
     signedIn(async ({ page, server }) => {
       await go(page, 'owner/failures')
       await page.getByText('Nothing since the node was started').waitFor()
@@ -194,7 +194,7 @@ describe('the owner’s part of the console', inBrowser, () => {
       expect(await item.textContent()).toContain('Warning')
     }))
 
-  test('shows how the node is reached, and who is connected', () =>
+  test('shows addresses and peers of the node', () =>
     withTempDir(dataDir =>
       signedIn(
         async ({ page, server }) => {
@@ -217,7 +217,7 @@ describe('the owner’s part of the console', inBrowser, () => {
       ),
     ))
 
-  test('is there for the owner alone, and says why where a key lacks a scope', () =>
+  test('serves the owner only, and names the scope that a key lacks', () =>
     atDoor(async ({ page, server: { engine, owner, origin } }) => {
       const user = await engine.accounts.create({ email: 'user@example.org', plan: 'free' })
       const theirs = await engine.keys.create(user.id, { name: 'all', scopes: SCOPES })
@@ -232,7 +232,7 @@ describe('the owner’s part of the console', inBrowser, () => {
     }))
 
   for (const colorScheme of ['light', 'dark'] as const) {
-    test(`has nothing that axe-core finds wrong, ${colorScheme}`, () =>
+    test(`passes axe-core, ${colorScheme}`, () =>
       signedIn(
         async ({ page, server }) => {
           await server.engine.accounts.create({ email: 'user@example.org', plan: 'free' })
@@ -254,7 +254,7 @@ describe('the owner’s part of the console', inBrowser, () => {
       ))
   }
 
-  test('goes by the keyboard alone', () =>
+  test('works by keyboard alone', () =>
     signedIn(async ({ page, server: { engine } }) => {
       const user = await engine.accounts.create({ email: 'user@example.org', plan: 'free' })
       const reach = async (name: string): Promise<void> => {
@@ -279,7 +279,7 @@ describe('the owner’s part of the console', inBrowser, () => {
       await expect.poll(() => engine.accounts.find(user.id)).toBeUndefined()
     }))
 
-  test('fits a phone without scrolling to the side', () =>
+  test('fits a phone without horizontal scrolling', () =>
     signedIn(
       async ({ page, server }) => {
         await server.engine.accounts.create({ email: `${'a-long-name'.repeat(5)}@example.org`, plan: 'free' })
@@ -290,7 +290,7 @@ describe('the owner’s part of the console', inBrowser, () => {
         for (const [section, shown] of SECTIONS) {
           await go(page, `owner/${section}`)
           await page.locator('#main').getByText(shown).first().waitFor()
-          // The width of the window grows with what is too wide for it.
+          // Content that is too wide widens the document.
           expect([section, await page.evaluate(() => document.documentElement.scrollWidth)]).toEqual([section, 360])
         }
       },

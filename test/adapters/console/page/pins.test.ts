@@ -4,7 +4,7 @@ import { inBrowser } from '../../../support/browser.ts'
 import { fillInKey } from '../../../support/console-server.ts'
 import { consoles, keep } from './opened.ts'
 
-/** In which a deletion can be taken back. */
+/** Time for undo. */
 const MOMENT_MS = 8_000
 
 describe('pins in the console', inBrowser, () => {
@@ -12,7 +12,7 @@ describe('pins in the console', inBrowser, () => {
   const names = (page: Page) => page.locator('td.name > a').allTextContents()
   const badge = (page: Page) => page.locator('.title .badge')
 
-  test('are searched for by name and CID, narrowed and ordered', () =>
+  test('are searched by name and CID, filtered and sorted', () =>
     signedIn(async ({ page, server }) => {
       const cid = await keep(server, 'one', 'first note.txt')
       await keep(server, 'two', 'second note.txt')
@@ -38,10 +38,10 @@ describe('pins in the console', inBrowser, () => {
       await page.getByLabel('Kept').selectOption('With an end')
       await expect.poll(() => names(page)).toEqual(['ends'])
       await page.getByLabel('State').selectOption('Failed')
-      await page.getByText('Nothing is like that.').waitFor()
+      await page.getByText('No pins match these filters.').waitFor()
     }))
 
-  test('are shown by the thousand, and the last page of them is one step away', () =>
+  test('are shown by the thousand, with a link to the last page', () =>
     signedIn(async ({ page, server }) => {
       await Promise.all(Array.from({ length: 1_001 }, (_, i) => keep(server, `row ${i}`, `row ${i}`)))
       await page.reload()
@@ -61,7 +61,7 @@ describe('pins in the console', inBrowser, () => {
       await expect.poll(() => page.locator('tbody tr').count()).toBe(1)
     }))
 
-  test('have a page that tells all of them, and gives their content', () =>
+  test('have a page with details and content', () =>
     signedIn(
       async ({ page, server }) => {
         const { record } = await server.engine.pins.uploadDirectory(folder(), { account: server.owner, name: 'site' })
@@ -72,7 +72,7 @@ describe('pins in the console', inBrowser, () => {
         await expect.poll(() => badge(page).textContent()).toBe('Pinned')
         const about = page.getByRole('region', { name: 'About it' })
         await expect.poll(() => about.textContent()).toContain('in 4 blocks')
-        const kept = page.getByRole('region', { name: 'Where it is kept' }).getByRole('row')
+        const kept = page.getByRole('region', { name: 'Clusters' }).getByRole('row')
         await expect.poll(() => kept.allTextContents()).toHaveLength(3)
         await page.getByRole('button', { name: 'Copy CID' }).click()
         const clipboard = () => page.evaluate(() => navigator.clipboard.readText())
@@ -84,7 +84,7 @@ describe('pins in the console', inBrowser, () => {
         const opened = page.waitForEvent('popup')
         await file.click()
         await expect.poll(async () => (await opened).locator('body').textContent()).toBe('a{}')
-        // Without a hand on this window, and without telling where it comes from.
+        // The new window has neither opener nor referrer.
         expect(await (await opened).evaluate(() => [opener, document.referrer])).toEqual([null, ''])
         for (const [name, ending] of [
           ['Download CAR', 'site.car'],
@@ -99,7 +99,7 @@ describe('pins in the console', inBrowser, () => {
       { browser: { permissions: ['clipboard-read', 'clipboard-write'] } },
     ))
 
-  test('are renamed, given meta, and kept for longer', () =>
+  test('are renamed, given metadata, and extended', () =>
     signedIn(async ({ page, server }) => {
       const cid = await keep(server, 'kept', 'old name')
       await open(page, `pin/${cid}`)
@@ -120,7 +120,7 @@ describe('pins in the console', inBrowser, () => {
       expect(items[1]).toMatchObject({ name: 'new name', meta: { album: 'Summer' }, expiresAt: null })
     }))
 
-  test('are deleted after a moment in which it can be taken back', () =>
+  test('are deleted after a moment for undo', () =>
     signedIn(async ({ page, server }) => {
       const total = async () => (await server.engine.pins.list({ account: server.owner })).total
       const cid = await keep(server, 'deleted', 'to be deleted')
@@ -147,7 +147,7 @@ describe('pins in the console', inBrowser, () => {
       await expect.poll(() => page.getByRole('heading', { name: 'Pins' }).textContent()).toContain('1')
     }))
 
-  test('that are deleted go before whoever deleted them is signed out', () =>
+  test('are deleted before their user signs out', () =>
     signedIn(async ({ page, server }) => {
       const cid = await keep(server, 'deleted', 'to be deleted')
       await open(page, `pin/${cid}`)
@@ -157,7 +157,7 @@ describe('pins in the console', inBrowser, () => {
       expect((await server.engine.pins.list({ account: server.owner })).total).toBe(0)
     }))
 
-  test('that are not there are told of as not there', () =>
+  test('are reported as missing if they do not exist', () =>
     signedIn(async ({ page }) => {
       await open(page, 'pin/bafkreigh2akiscaildcqabsyg3dfr6chu3fgpregiymsck7e7aqa4s52zy')
       await page.getByRole('alert').getByText('No pin for this cid').waitFor()

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import type { Upload } from '../../../../adapters/client/index.ts'
 import { type Send, type Source, UploadQueue } from '../../../../adapters/console/page/content/upload-queue.ts'
 
-/** One that is on its way, as the test has it go. */
+/** An upload that the test controls. */
 interface Sent {
   name: string
   progress: (bytes: number) => void
@@ -27,12 +27,12 @@ function source(name: string, size = 1_000): Source {
   return { name, size, content: { files: [] } }
 }
 
-/** What has been decided is done. */
+/** Lets pending promises settle. */
 const settled = (): Promise<void> => new Promise(resolve => setImmediate(resolve))
 const states = ({ uploads }: UploadQueue): string[] => uploads.map(({ state }) => state)
 
 describe('uploads', () => {
-  test('go three at a time, in the order in which they came', async () => {
+  test('run three at a time, in their order', async () => {
     const { queue, sent } = queueOf()
     queue.add(['a', 'b', 'c', 'd', 'e'].map(name => source(name)))
     expect(sent.map(({ name }) => name)).toEqual(['a', 'b', 'c'])
@@ -43,7 +43,7 @@ describe('uploads', () => {
     expect(queue.uploads[1]?.result).toBe(RESULT)
   })
 
-  test('tell how far and how fast they are, and when all is sent and the answer is waited for', () => {
+  test('report progress, speed, and the wait for the answer', () => {
     const { queue, sent, clock } = queueOf()
     queue.add([source('a', 10_000)])
     sent[0]?.progress(100)
@@ -59,7 +59,7 @@ describe('uploads', () => {
     expect(queue.uploads[0]?.state).toBe('storing')
   })
 
-  test('are cancelled, sent or waiting, and sent again', async () => {
+  test('are cancelled, while sent or waiting, and retried', async () => {
     const { queue, sent } = queueOf()
     queue.add(['a', 'b', 'c', 'd'].map(name => source(name)))
     const [a, , , d] = queue.uploads
@@ -70,12 +70,12 @@ describe('uploads', () => {
     expect(states(queue)).toEqual(['cancelled', 'sending', 'sending', 'cancelled'])
     queue.retry(d?.id ?? 0)
     expect(sent.map(({ name }) => name)).toEqual(['a', 'b', 'c', 'd'])
-    // Progress of one that was given up changes nothing any more.
+    // Progress of a cancelled upload has no effect.
     sent[0]?.progress(1_000)
     expect(states(queue)[0]).toBe('cancelled')
   })
 
-  test('that are cancelled and sent again at once do not end with their first attempt', async () => {
+  test('retried at once survive the end of their first attempt', async () => {
     const { queue, sent } = queueOf()
     queue.add([source('a')])
     const id = queue.uploads[0]?.id ?? 0
@@ -88,7 +88,7 @@ describe('uploads', () => {
     expect(states(queue)).toEqual(['done'])
   })
 
-  test('that fail say why, and keep no other from going', async () => {
+  test('that fail show why, and do not stop others', async () => {
     const { queue, sent } = queueOf()
     queue.add(['a', 'b', 'c', 'd'].map(name => source(name)))
     sent[0]?.fail(new Error('the disk is full'))
@@ -99,7 +99,7 @@ describe('uploads', () => {
     expect(queue.uploads[0]).toMatchObject({ state: 'waiting', error: null })
   })
 
-  test('that have ended are forgotten; all that have not are cancelled together', async () => {
+  test('are removed when finished, and cancelled together otherwise', async () => {
     const { queue, sent } = queueOf()
     queue.add(['a', 'b'].map(name => source(name)))
     sent[0]?.finish(RESULT)

@@ -32,20 +32,20 @@ describe('the console’s words', () => {
     expect([plural(1, 'file'), plural(2_000, 'entry', 'entries')]).toEqual(['1 file', '2,000 entries'])
   })
 
-  test('instants go into a field and come back, to the minute', () => {
+  test('instants survive a field, to the minute', () => {
     const instant = new Date('2030-05-01T12:34:00Z')
     expect(instantIn(localInput(instant))).toEqual(instant)
     expect(instantIn('')).toBeUndefined()
   })
 
-  test('what people paste for a CID', () => {
+  test('CIDs as users paste them', () => {
     for (const text of [' bafyX ', 'ipfs://bafyX/a', 'https://gateway.example/ipfs/bafyX/?a#b', '/ipfs/bafyX']) {
       expect(cidIn(text)).toBe('bafyX')
     }
     expect(shortCid('bafybeigdyrzt5sfp7udm7hu76uh7y26nf3efuylqabf3oclgtqy55fbzdi')).toBe('bafybeigdy…5fbzdi')
   })
 
-  test('places have an address, and an address leads to its place', () => {
+  test('routes have addresses, and addresses lead to their routes', () => {
     const place = routeTo(['pin', 'a/b ü'], { cluster: 'cl&1', none: undefined, empty: '' })
     expect(place).toBe('#/pin/a%2Fb%20%C3%BC?cluster=cl%261')
     const { path, query } = parseRoute(place)
