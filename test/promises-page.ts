@@ -109,7 +109,7 @@ export const pagePromises: readonly KeptPromise[] = [
     file: `${page}/account/second-factor-view.ts`,
     find: 'setup.otpauthUrl',
     replace: 'setup.secret',
-    test: { file: account, name: 'turns a second factor on by a QR code' },
+    test: { file: account, name: 'turns a second factor on by QR code, and off' },
   },
   {
     promise: 'the text of the console can be read, light and dark',

@@ -70,6 +70,7 @@ export const UNSWEPT: string[] = [
   'test/abuse',
   'test/adapters/fastify',
   'test/adapters/fetch',
+  'test/adapters/fleet',
   'test/adapters/holdfast',
   'test/adapters/ipfs-cluster',
   'test/adapters/kubo',

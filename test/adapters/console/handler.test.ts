@@ -12,7 +12,7 @@ import { askConsole, consoleRequest } from '../../support/console.ts'
 import { withEngine } from '../../support/test-engine.ts'
 
 describe('the console', () => {
-  test('is a page whose modules import each other below it, plain and without types', async () => {
+  test('is a page whose plain modules import each other below it', async () => {
     const page = await askConsole(consoleRequest('/console/'))
     expect(page.status).toBe(200)
     expect(page.headers['content-type']).toBe('text/html; charset=utf-8')
@@ -35,7 +35,7 @@ describe('the console', () => {
     expect([...seen].filter(path => !path.startsWith('/console/'))).toEqual([])
   })
 
-  test('names what it may load and reach by whole addresses, never by its origin', async () => {
+  test('allows whole addresses in its policy, never its origin', async () => {
     const near = await policyAt({})
     expect(near).toContain('script-src http://127.0.0.1:4100/console/;')
     expect(near).toContain('connect-src http://127.0.0.1:4100/api/v3/ http://127.0.0.1:4100/admin/v1/ ')
@@ -47,7 +47,7 @@ describe('the console', () => {
     )
   })
 
-  test('with a path in its public URL uses it behind a proxy only', async () => {
+  test('uses the path of its public URL behind a proxy only', async () => {
     const publicUrl = 'https://pins.example/storage/'
     const below = 'script-src https://pins.example/storage/console/;'
     const forwarded = { 'x-forwarded-for': '192.0.2.1', 'x-forwarded-proto': 'https' }
@@ -201,7 +201,7 @@ describe('mounted', () => {
     }))
 })
 
-test('no text of the page has a line that looks like a comment', () => {
+test('no text of the page has a line like a comment', () => {
   const page = join(import.meta.dirname, '../../../adapters/console/page')
   const client = join(import.meta.dirname, '../../../adapters/client')
   const files = [page, client].flatMap(directory =>
