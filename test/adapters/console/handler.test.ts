@@ -113,7 +113,7 @@ describe('the console', () => {
     const plain = await askConsole(consoleRequest('/console/', {}, { host: '192.0.2.7' }))
     expect(plain.body).toMatch(/plain HTTP[\s\S]*TLS[\s\S]*ssh -L/)
     const unknown = await askConsole(consoleRequest('/console/', {}, { via: 'a proxy' }))
-    expect(unknown.body).toMatch(/not told of[\s\S]*trustedProxies/)
+    expect(unknown.body).toMatch(/does not name[\s\S]*trustedProxies/)
   })
 
   test('is compressed on request, and cached', async () => {

@@ -178,14 +178,14 @@ describe('the owner’s part of the console', inBrowser, () => {
       await row(page, cid).getByText('A claim').waitFor()
       expect(await answered()).toBe(451)
       await page.getByRole('button', { name: `Serve again ${cid}` }).click()
-      await page.getByText('Nothing is taken down').waitFor()
+      await page.getByText('No takedowns').waitFor()
       expect(await answered()).toBe(200)
     }))
 
   test('shows recent failures', () =>
     signedIn(async ({ page, server }) => {
       await go(page, 'owner/failures')
-      await page.getByText('Nothing since the node was started').waitFor()
+      await page.getByText('None since the start of the node').waitFor()
       await server.engine.takedowns.add({ cid: 'bafkqaaa', reason: 'A claim' })
       await go(page, 'owner')
       await go(page, 'owner/failures')
