@@ -6,12 +6,18 @@ export interface Exception {
   reason: string
 }
 
+const NO_PROSE = 'a style sheet, markup or a program is no prose'
+
 export const EXCEPTIONS: Exception[] = [
   {
     path: 'adapters/console/page/content/add-content.ts',
     text: 'Drop files and folders here',
     reason: 'the words are inside the target that they mean',
   },
+  { path: 'src/contract/openapi/openapi-page.ts', text: 'doctype html>', reason: NO_PROSE },
+  { path: 'src/contract/openapi/page-style.ts', text: '--get:#5ccf9a', reason: NO_PROSE },
+  { path: 'src/contract/openapi/snippets.ts', text: 'io.Pipe()', reason: NO_PROSE },
+  { path: 'src/contract/openapi/snippets.ts', text: 'php function call', reason: NO_PROSE },
 ]
 
 /** Paths whose texts are older than the rules, and not yet rewritten. The list only shrinks; it goes when it is empty. */
@@ -19,8 +25,6 @@ export const UNSWEPT: string[] = [
   'CHANGELOG.md',
   'CONTRIBUTING.md',
   'SECURITY.md',
-  'adapters/fastify',
-  'adapters/fetch',
   'adapters/fleet',
   'adapters/holdfast',
   'adapters/ipfs-cluster',
