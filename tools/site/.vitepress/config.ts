@@ -11,8 +11,8 @@ export default {
   outDir: process.env.HOLDFAST_SITE_OUT,
   base,
   lastUpdated: false,
-  // The documents have no HTML, but names such as <cid>.
-  markdown: { html: false },
+  // The documents have neither HTML nor attributes, but names such as <cid> and {cid}.
+  markdown: { html: false, attrs: { disable: true } },
   themeConfig: {
     sidebar,
     nav: [
