@@ -36,16 +36,16 @@ export const borderPromises: readonly KeptPromise[] = [
   },
   {
     promise: 'a place that becomes free goes to the owner who has fewest',
-    file: 'src/concurrency/slots.ts',
-    find: 'if (fewer < 0 || (fewer === 0',
-    replace: 'if (best === null || (fewer === 0',
+    file: 'src/concurrency/slot-memory.ts',
+    find: '|| runs < best.runs || (runs === best.runs && order',
+    replace: '|| (order',
     test: { file: slots, name: 'a free slot goes to the owner with fewest, then the oldest' },
   },
   {
     promise: 'readers that take nothing lose their places to those who wait',
-    file: 'src/concurrency/slots.ts',
-    find: 'return this.#running < capacity || this.#endSlow(owner)',
-    replace: 'return this.#running < capacity',
+    file: 'src/concurrency/slot-memory.ts',
+    find: 'return this.running < capacity || this.#endSlow(owner, now)',
+    replace: 'return this.running < capacity',
     test: { file: slots, name: 'a thousand slow readers of one address keep nobody out' },
   },
   {
@@ -60,8 +60,8 @@ export const borderPromises: readonly KeptPromise[] = [
   },
   {
     promise: 'uploads of one account are bounded',
-    file: 'src/concurrency/slots.ts',
-    find: '    if (perOwner !== null && owner.running.size >= perOwner) return false\n',
+    file: 'src/concurrency/slot-memory.ts',
+    find: '    if (perOwner !== null && this.#rows.takenBy(owner) >= perOwner) return false\n',
     replace: '',
     test: { file: 'test/http/upload-slots.test.ts', name: 'excess uploads of one account wait, then' },
   },

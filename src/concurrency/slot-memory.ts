@@ -8,8 +8,8 @@ const VAIN_MS = 250
 export type WaiterOutcome = { row: number } | 'refused' | null
 
 /**
- * Slots and waiting requests by the rules of {@link Slots}, in memory that threads share. Work under the lock takes
- * microseconds. Rows are searched only while all slots are taken.
+ * The rules of {@link Slots}, on slots and waiting requests in memory that threads share. Work under the lock takes
+ * microseconds. Rows are searched only while all slots are taken, or if one owner has a limit.
  */
 export class SlotMemory {
   readonly #rows: SlotRows
@@ -130,7 +130,9 @@ export class SlotMemory {
   }
 
   #mayRun(owner: bigint, now: number): boolean {
-    return this.running < this.#table.capacity || this.#endSlow(owner, now)
+    const { capacity, perOwner } = this.#table
+    if (perOwner !== null && this.#rows.takenBy(owner) >= perOwner) return false
+    return this.running < capacity || this.#endSlow(owner, now)
   }
 
   #admit(owner: bigint, holder: number): number {
@@ -150,11 +152,13 @@ export class SlotMemory {
 
   #next(): number | null {
     if (this.waiting === 0) return null
+    const { perOwner } = this.#table
     const running = this.#rows.byOwner(STATE.taken)
     let best: { row: number; runs: number; order: number } | null = null
     for (const row of this.#rows.all(STATE.waits)) {
       const runs = running.get(this.#rows.owner(row)) ?? 0
       const order = this.generation(row)
+      if (perOwner !== null && runs >= perOwner) continue
       if (best === null || runs < best.runs || (runs === best.runs && order < best.order)) best = { row, runs, order }
     }
     return best?.row ?? null

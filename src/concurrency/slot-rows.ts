@@ -4,6 +4,8 @@ import { randomBytes } from 'node:crypto'
 export interface SlotTable {
   memory: SharedArrayBuffer
   capacity: number
+  /** Most slots of one owner; null for no limit. */
+  perOwner: number | null
   waiting: number
   /** Number of the thread, from 0; unique among live threads. */
   holder: number
@@ -56,11 +58,11 @@ export class SlotRows {
   }
 
   /** Makes the memory for so many slots and waiting requests. */
-  static table(capacity: number, waiting: number): SlotTable {
+  static table({ capacity, perOwner, waiting }: Pick<SlotTable, 'capacity' | 'perOwner' | 'waiting'>): SlotTable {
     const rows = rowsOf(capacity, waiting)
     const memory = new SharedArrayBuffer((rows + capacity + 1) * 8 + (HEAD_WORDS + rows * ROW_WORDS) * 4)
     new Float64Array(memory, rows * 8, 1)[0] = Number.NEGATIVE_INFINITY
-    return { memory, capacity, waiting, holder: 0, seed: randomBytes(16) }
+    return { memory, capacity, perOwner, waiting, holder: 0, seed: randomBytes(16) }
   }
 
   /** Takes the lock, and waits for it if need be. */
@@ -156,6 +158,18 @@ export class SlotRows {
     const counts = new Map<bigint, number>()
     for (const row of this.all(state)) counts.set(this.owner(row), (counts.get(this.owner(row)) ?? 0) + 1)
     return counts
+  }
+
+  /** Counts the slots of one owner. Low rows are filled first, so few are searched while few are taken. */
+  takenBy(owner: bigint): number {
+    let count = 0
+    let left = this.count('running')
+    for (let row = 0; row < this.places && left > 0; row++) {
+      if (this.state(row) !== STATE.taken) continue
+      left--
+      if (this.owner(row) === owner) count++
+    }
+    return count
   }
 
   /** Returns a free row for a slot or a request, as the state says; null if there is none. */

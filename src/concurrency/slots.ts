@@ -1,6 +1,8 @@
 import type { Clock } from '../domain/clock.ts'
 import { HoldfastError } from '../domain/errors.ts'
 import { PacedSlot, type Slot, tooSlow } from './paced-slot.ts'
+import { SlotMemory } from './slot-memory.ts'
+import { SlotRows, type SlotTable } from './slot-rows.ts'
 
 export interface SlotLimits {
   /** All slots together. */
@@ -16,25 +18,15 @@ export interface SlotLimits {
 }
 
 /** Interval of the search for slow slots while requests wait, in ms. */
-export const LOOK_MS = 500
-/** After a search that found no slow slot, wait this long before searching again, in ms. */
-const VAIN_MS = 250
+const LOOK_MS = 500
 
-interface Owner {
-  readonly name: string
-  /** Oldest first. */
-  readonly running: Set<PacedSlot>
-  readonly waiting: Set<Waiter>
-}
-
-interface Waiter {
-  readonly since: number
-  admit(): void
+interface Waiting {
+  admit(row: number): void
   refuse(reason: unknown): void
 }
 
 /**
- * Semaphore for a scarce resource, shared by owner: a client's address or an account.
+ * Semaphore for a scarce resource, shared by owner: a client's address or an account. Other threads may share it.
  *
  * Shares apply only under contention. Until then one owner may have every slot. When all slots are taken:
  * - A slot that becomes free goes to the owner with the fewest.
@@ -44,23 +36,32 @@ interface Waiter {
  * If all clients share one owner, as behind an unconfigured proxy, they take turns and no slot ends.
  */
 export class Slots {
+  readonly #table: SlotTable
+  readonly #memory: SlotMemory
   readonly #limits: SlotLimits
   readonly #clock: Clock
-  readonly #owners = new Map<string, Owner>()
-  #running = 0
-  #waiting = 0
+  /** Slots of this thread, by row. */
+  readonly #running = new Map<number, { slot: PacedSlot; generation: number }>()
+  readonly #waiting = new Map<number, Waiting>()
   #looking: (() => void) | null = null
-  #order = 0
-  #searchedInVain = Number.NEGATIVE_INFINITY
+  #isListening = false
 
-  constructor(limits: SlotLimits, clock: Clock) {
+  /** @param table shares the slots of another thread, with the same limits */
+  constructor(limits: SlotLimits, clock: Clock, table = SlotRows.table(limits)) {
     this.#limits = limits
     this.#clock = clock
+    this.#table = table
+    this.#memory = new SlotMemory(table)
   }
 
-  /** Taken slots and waiting requests. */
+  /** Makes the table of another thread. Its number stays reserved until {@link forget}. */
+  tableFor(holder: number): SlotTable {
+    return { ...this.#table, holder }
+  }
+
+  /** Taken slots and waiting requests of all threads. */
   get state(): { running: number; waiting: number } {
-    return { running: this.#running, waiting: this.#waiting }
+    return this.#memory.locked(() => ({ running: this.#memory.running, waiting: this.#memory.waiting }))
   }
 
   /**
@@ -71,121 +72,110 @@ export class Slots {
    */
   async enter(name: string, signal?: AbortSignal): Promise<Slot> {
     signal?.throwIfAborted()
-    const owner = this.#owners.get(name) ?? { name, running: new Set(), waiting: new Set() }
-    this.#owners.set(name, owner)
-    if (this.#mayRun(owner)) return this.#admit(owner)
-    try {
-      this.#makeRoomInQueue(owner)
-      return await this.#wait(owner, signal)
-    } finally {
-      this.#forget(owner)
+    const owner = this.#memory.ownerOf(name)
+    const place = this.#change(() => this.#memory.enter(owner, this.#clock.now()))
+    if (place === null) throw this.#busy()
+    return 'row' in place ? this.#slotAt(place.row) : this.#wait(place.waiter, signal)
+  }
+
+  /** Frees the slots of a thread that has ended. */
+  forget(holder: number): void {
+    this.#memory.forget(holder, this.#clock.now())
+    this.#settle()
+  }
+
+  #slotAt(row: number): Slot {
+    const generation = this.#memory.generation(row)
+    const leave = (): void => {
+      if (this.#running.get(row)?.generation === generation) this.#running.delete(row)
+      this.#change(() => this.#memory.leave(row, generation, this.#clock.now()))
     }
-  }
-
-  #mayRun(owner: Owner): boolean {
-    const { capacity, perOwner } = this.#limits
-    if (perOwner !== null && owner.running.size >= perOwner) return false
-    return this.#running < capacity || this.#endSlow(owner)
-  }
-
-  #admit(owner: Owner): Slot {
-    this.#running++
-    const slot = new PacedSlot(this.#clock, () => this.#release(owner, slot))
-    owner.running.add(slot)
+    const slot = new PacedSlot(this.#clock, leave, instant => {
+      if (this.#memory.generation(row) === generation) this.#memory.setSlowAt(row, instant)
+    })
+    this.#running.set(row, { slot, generation })
+    this.#listen()
     return slot
   }
 
-  #release(owner: Owner, slot: PacedSlot): void {
-    if (!owner.running.delete(slot)) return
-    this.#running--
-    this.#forget(owner)
-    this.#serve()
-  }
-
-  /** Admits waiting requests while there is room: those of the owner with the fewest slots first, then the oldest. */
-  #serve(): void {
-    for (let next = this.#next(); next !== null; next = this.#next()) {
-      if (!this.#mayRun(next.owner)) return
-      next.waiter.admit()
-    }
-  }
-
-  #next(): { owner: Owner; waiter: Waiter } | null {
-    if (this.#waiting === 0) return null
-    const { perOwner } = this.#limits
-    let best: { owner: Owner; waiter: Waiter } | null = null
-    for (const owner of this.#owners.values()) {
-      const [waiter] = owner.waiting
-      if (waiter === undefined || (perOwner !== null && owner.running.size >= perOwner)) continue
-      const fewer = owner.running.size - (best?.owner.running.size ?? Number.POSITIVE_INFINITY)
-      if (fewer < 0 || (fewer === 0 && best !== null && waiter.since < best.waiter.since)) best = { owner, waiter }
-    }
-    return best
-  }
-
-  /** Ends a slow slot of an owner who has more than this one would have. Returns whether there was one. */
-  #endSlow(owner: Owner): boolean {
-    const now = this.#clock.now()
-    // A search visits every slot, and a flood of requests must not pay for it each time.
-    if (now - this.#searchedInVain < VAIN_MS) return false
-    const greedy = [...this.#owners.values()].filter(other => other.running.size > owner.running.size + 1)
-    greedy.sort((a, b) => b.running.size - a.running.size)
-    for (const other of greedy) {
-      for (const slot of other.running) {
-        if (now < slot.slowAt) continue
-        other.running.delete(slot)
-        this.#running--
-        this.#forget(other)
-        slot.end(tooSlow())
-        return true
-      }
-    }
-    if (greedy.length > 0) this.#searchedInVain = now
-    return false
-  }
-
-  /** Refuses the newest request of the owner with the most in a full queue, or throws if that is the owner itself. */
-  #makeRoomInQueue(owner: Owner): void {
-    if (this.#waiting < this.#limits.waiting) return
-    let greediest = owner
-    for (const other of this.#owners.values()) if (other.waiting.size > greediest.waiting.size) greediest = other
-    const last = [...greediest.waiting].at(-1)
-    if (last === undefined || greediest.waiting.size <= owner.waiting.size + 1) throw this.#busy()
-    last.refuse(this.#busy())
-  }
-
-  #wait(owner: Owner, signal: AbortSignal | undefined): Promise<Slot> {
+  #wait(waiter: number, signal: AbortSignal | undefined): Promise<Slot> {
     return new Promise((resolve, reject) => {
-      const settle = (act: () => void) => (): void => {
-        if (!owner.waiting.delete(waiter)) return
-        this.#waiting--
+      const over = (): void => {
+        this.#waiting.delete(waiter)
         cancel()
         signal?.removeEventListener('abort', aborted)
-        act()
       }
-      const refuse = (reason: unknown): void => settle(() => reject(reason))()
-      const waiter: Waiter = { since: this.#order++, admit: settle(() => resolve(this.#admit(owner))), refuse }
-      const aborted = (): void => refuse(signal?.reason)
-      const cancel = this.#clock.after(this.#limits.waitMs, () => refuse(this.#busy()))
+      const waiting: Waiting = {
+        admit: row => {
+          over()
+          resolve(this.#slotAt(row))
+        },
+        refuse: reason => {
+          over()
+          reject(reason)
+        },
+      }
+      const giveUp = (reason: unknown): void => {
+        // Another thread may have admitted it since.
+        const outcome = this.#change(() => this.#memory.giveUp(waiter))
+        if (outcome === null || outcome === 'refused') waiting.refuse(reason)
+        else waiting.admit(outcome.row)
+      }
+      const aborted = (): void => giveUp(signal?.reason)
+      const cancel = this.#clock.after(this.#limits.waitMs, () => giveUp(this.#busy()))
       signal?.addEventListener('abort', aborted, { once: true })
-      owner.waiting.add(waiter)
-      this.#waiting++
+      this.#waiting.set(waiter, waiting)
+      this.#listen()
       this.#look()
     })
   }
 
+  /** Changes rows, then applies the effect on this thread. */
+  #change<T>(work: () => T): T {
+    const { changes } = this.#memory
+    const result = this.#memory.locked(work)
+    if (this.#memory.changes !== changes) this.#settle()
+    return result
+  }
+
+  /** Applies changes by other threads to the slots of this one. */
+  #settle(): void {
+    for (const [row, { slot, generation }] of this.#running) {
+      if (this.#memory.generation(row) === generation) continue
+      this.#running.delete(row)
+      slot.end(tooSlow())
+    }
+    for (const [waiter, waiting] of this.#waiting) {
+      const outcome = this.#memory.locked(() => this.#memory.outcomeOf(waiter))
+      if (outcome === 'refused') waiting.refuse(this.#busy())
+      else if (outcome !== null) waiting.admit(outcome.row)
+    }
+  }
+
+  /** Looks for slow slots while a request of this thread waits. */
   #look(): void {
-    if (this.#looking !== null || this.#waiting === 0) return
+    if (this.#looking !== null || this.#waiting.size === 0) return
     this.#looking = this.#clock.after(LOOK_MS, () => {
       this.#looking = null
-      this.#serve()
+      this.#change(() => this.#memory.serve(this.#clock.now()))
       this.#look()
     })
   }
 
-  #forget(owner: Owner): void {
-    if (owner.running.size > 0 || owner.waiting.size > 0) return
-    if (this.#owners.get(owner.name) === owner) this.#owners.delete(owner.name)
+  /** Follows the changes by other threads while this one has, or waits for, a slot. */
+  #listen(): void {
+    if (this.#isListening) return
+    this.#isListening = true
+    void this.#hear()
+  }
+
+  async #hear(): Promise<void> {
+    while (this.#running.size + this.#waiting.size > 0) {
+      const { changes } = this.#memory
+      this.#settle()
+      await this.#memory.changedSince(changes)
+    }
+    this.#isListening = false
   }
 
   #busy(): HoldfastError {

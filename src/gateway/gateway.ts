@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import { SharedSlots } from '../concurrency/shared-slots.ts'
 import type { SlotTable } from '../concurrency/slot-rows.ts'
+import { Slots } from '../concurrency/slots.ts'
 import { renameWork } from '../concurrency/work.ts'
 import type { CompleteConfig } from '../config/config.ts'
 import type { WalkLimits } from '../content/dag/ordered-walk.ts'
@@ -47,7 +47,7 @@ export interface GatewayDependencies {
   /** Default: a new opener from the other dependencies. */
   opener?: RootOpener
   /** Concurrency limit for answers. Default: a new one from the options. */
-  slots?: SharedSlots
+  slots?: Slots
 }
 
 const NONE: TakenDown = { denylist: null }
@@ -155,9 +155,9 @@ export function gatewaySlots(
   { maxConcurrentRequests: capacity }: CompleteConfig['gateway'],
   clock: Clock,
   table?: SlotTable,
-): SharedSlots {
+): Slots {
   const limits = { capacity, perOwner: null, waiting: capacity, waitMs: WAIT_MS, what: 'the gateway' }
-  return new SharedSlots(limits, clock, table)
+  return new Slots(limits, clock, table)
 }
 
 /**

@@ -1,24 +1,16 @@
 import fc from 'fast-check'
 import { describe, expect, test, vi } from 'vitest'
 import type { Slot } from '../../src/concurrency/paced-slot.ts'
-import { SharedSlots } from '../../src/concurrency/shared-slots.ts'
 import { SlotRows } from '../../src/concurrency/slot-rows.ts'
 import { type SlotLimits, Slots } from '../../src/concurrency/slots.ts'
 import { ManualClock } from '../support/manual-clock.ts'
-
-type Places = Pick<Slots, 'enter' | 'state'>
-
-const KINDS: ReadonlyArray<[kind: string, of: (limits: SlotLimits, clock: ManualClock) => Places]> = [
-  ['of one thread', (limits, clock) => new Slots(limits, clock)],
-  ['shared by threads', (limits, clock) => new SharedSlots(limits, clock)],
-]
 
 function limitsOf(limits: Partial<SlotLimits>): SlotLimits {
   return { capacity: 4, perOwner: null, waiting: 4, waitMs: 1_000, what: 'the thing', ...limits }
 }
 
 /** Records the outcome of a request for a slot. */
-function asked(slots: Places, owner: string, signal?: AbortSignal) {
+function asked(slots: Slots, owner: string, signal?: AbortSignal) {
   const outcome: { slot: Slot | null; refused: unknown } = { slot: null, refused: null }
   slots.enter(owner, signal).then(
     slot => {
@@ -33,14 +25,14 @@ function asked(slots: Places, owner: string, signal?: AbortSignal) {
 
 const settled = (): Promise<void> => new Promise(resolve => setImmediate(resolve))
 
-async function take(slots: Places, owner: string, count: number): Promise<Slot[]> {
+async function take(slots: Slots, owner: string, count: number): Promise<Slot[]> {
   return Promise.all(Array.from({ length: count }, () => slots.enter(owner)))
 }
 
-describe.each(KINDS)('slots %s', (_, placesOf) => {
+describe('slots', () => {
   const slotsOf = (limits: Partial<SlotLimits> = {}) => {
     const clock = new ManualClock()
-    return { clock, slots: placesOf(limitsOf(limits), clock) }
+    return { clock, slots: new Slots(limitsOf(limits), clock) }
   }
 
   test('one owner may have all of them without contention', async () => {
@@ -232,8 +224,8 @@ describe('slots of two threads', () => {
   const ends = (limits: Partial<SlotLimits> = {}) => {
     const clock = new ManualClock()
     const all = limitsOf(limits)
-    const first = new SharedSlots(all, clock)
-    return { clock, first, second: new SharedSlots(all, clock, first.tableFor(1)) }
+    const first = new Slots(all, clock)
+    return { clock, first, second: new Slots(all, clock, first.tableFor(1)) }
   }
 
   test('share one capacity, and a returned slot admits the other', async () => {

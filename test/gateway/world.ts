@@ -8,7 +8,7 @@ import type { MultihashHasher } from 'multiformats'
 import { CID } from 'multiformats/cid'
 import { sha256 } from 'multiformats/hashes/sha2'
 import { Semaphore } from '../../src/concurrency/semaphore.ts'
-import type { SharedSlots } from '../../src/concurrency/shared-slots.ts'
+import type { Slots } from '../../src/concurrency/slots.ts'
 import { withDefaults } from '../../src/config/config.ts'
 import type { GatewayConfig } from '../../src/config/engine-options.ts'
 import { BlockFiles } from '../../src/content/block-files.ts'
@@ -122,7 +122,7 @@ export class GatewayWorld {
   }
 
   /** Reading data for a thread, with the clock of this world. */
-  share(options: GatewayConfig, slots: SharedSlots, holder: number): SharedReading {
+  share(options: GatewayConfig, slots: Slots, holder: number): SharedReading {
     const { memory, end } = this.leases.share()
     const channel = new MessageChannel()
     channel.port1.unref()
