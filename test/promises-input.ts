@@ -60,7 +60,7 @@ export const inputPromises: readonly KeptPromise[] = [
   },
   {
     promise: 'a query value with U+0000 is refused',
-    file: 'src/http/query-parameters.ts',
+    file: 'src/http/pipeline.ts',
     find: '    checkTexts(value, `${name} in the query`)\n',
     replace: '',
     test: { file: contract, name: fields },
@@ -141,7 +141,7 @@ export const inputPromises: readonly KeptPromise[] = [
   },
   {
     promise: 'two Host headers are refused',
-    file: 'adapters/node-http/bare-refusal.ts',
+    file: 'adapters/node-http/node-exchange.ts',
     find: 'hosts === 1 ||',
     replace: 'hosts >= 1 ||',
     test: {

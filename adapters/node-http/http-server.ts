@@ -1,7 +1,7 @@
 // Loaded by the threads of the gateway, so neither this file nor its imports load the engine.
 import http, { type IncomingMessage, type ServerResponse } from 'node:http'
 import type { ApiHandler } from '../../src/index.ts'
-import { refuse } from './bare-refusal.ts'
+import { type Refusal, refusalText, refuse } from './bare-refusal.ts'
 import { Connections, connectionsFor, descriptorLimit } from './connections.ts'
 import { createGatewayExchange, type Exchange } from './node-exchange.ts'
 
@@ -34,7 +34,7 @@ export function createGatewayServer(
 
 /** Creates such a server; see `createServer`. */
 export function serverFor(exchange: Exchange, maxConnections = connectionsFor(descriptorLimit())): http.Server {
-  const connections = new Connections(maxConnections, refusalOf(SURPLUS, `Retry-After: ${RETRY_SECONDS}`))
+  const connections = new Connections(maxConnections, refusalText(SURPLUS, `retry-after: ${RETRY_SECONDS}`))
   const server = http.createServer({
     requestTimeout: 0,
     headersTimeout: HEADERS_MS,
@@ -58,7 +58,7 @@ export function serverFor(exchange: Exchange, maxConnections = connectionsFor(de
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
     const answering = connections.unfinished(socket)?.headersSent === true
     if (error.code === 'ECONNRESET' || !socket.writable || answering) socket.destroy()
-    else connections.close(socket, refusalOf(describe(error.code)))
+    else connections.close(socket, refusalText(refusalFor(error.code)))
   })
   return server
 }
@@ -70,37 +70,23 @@ function surviveSpentDescriptors(error: NodeJS.ErrnoException): void {
 
 function refuseSurplus(outgoing: ServerResponse): void {
   outgoing.setHeader('retry-after', String(RETRY_SECONDS))
-  const [status, , code, message] = SURPLUS
-  refuse(outgoing, status, code, message)
+  refuse(outgoing, SURPLUS)
 }
 
-type Refusal = [status: number, reason: string, kind: string, message: string]
-
-const SURPLUS: Refusal = [503, 'Service Unavailable', 'UNAVAILABLE', 'the node has as many connections as it can serve']
-
-/** Formats an answer by hand: without a parsed request there is no response object. */
-function refusalOf([status, reason, kind, message]: Refusal, ...headers: string[]): string {
-  const body = JSON.stringify({ error: reason, message, code: kind })
-  return [
-    `HTTP/1.1 ${status} ${reason}`,
-    'Content-Type: application/json; charset=utf-8',
-    `Content-Length: ${Buffer.byteLength(body)}`,
-    'Access-Control-Allow-Origin: *',
-    'X-Content-Type-Options: nosniff',
-    'Connection: close',
-    ...headers,
-    '',
-    body,
-  ].join('\r\n')
+const SURPLUS: Refusal = {
+  status: 503,
+  code: 'UNAVAILABLE',
+  message: 'the node has as many connections as it can serve',
 }
 
-function describe(code: string | undefined): Refusal {
+/** Returns the refusal of a request that Node could not read. */
+function refusalFor(code: string | undefined): Refusal {
   switch (code) {
     case 'HPE_HEADER_OVERFLOW':
-      return [431, 'Request Header Fields Too Large', 'REQUEST_TOO_LARGE', 'the headers of the request are too large']
+      return { status: 431, code: 'REQUEST_TOO_LARGE', message: 'the headers of the request are too large' }
     case 'ERR_HTTP_REQUEST_TIMEOUT':
-      return [408, 'Request Timeout', 'VALIDATION', 'the headers of the request did not arrive in time']
+      return { status: 408, code: 'VALIDATION', message: 'the headers of the request did not arrive in time' }
     default:
-      return [400, 'Bad Request', 'VALIDATION', 'this is not a well-formed HTTP request']
+      return { status: 400, code: 'VALIDATION', message: 'this is not a well-formed HTTP request' }
   }
 }

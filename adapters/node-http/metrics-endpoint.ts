@@ -3,7 +3,7 @@ import http, { type IncomingMessage } from 'node:http'
 import { BlockList } from 'node:net'
 import { hostname, networkInterfaces } from 'node:os'
 import { type ApiResponse, type Engine, PROXY_HEADERS } from '../../src/index.ts'
-import { refusesHost } from './bare-refusal.ts'
+import { refusesHost } from './node-exchange.ts'
 import type { PrometheusMetrics } from './prometheus-metrics.ts'
 
 /** Parts of an engine that decide who may read its metrics; without them nobody may. */

@@ -2,7 +2,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { underName } from '../../src/concurrency/work.ts'
 import type { ApiHandler } from '../../src/index.ts'
-import { refusesHost } from './bare-refusal.ts'
+import { refuse } from './bare-refusal.ts'
 import { splitTarget, toApiRequest } from './request.ts'
 import { sendResponse } from './response.ts'
 
@@ -49,4 +49,14 @@ export function invitationBy(invite: (() => void) | undefined): { send: () => vo
     },
     isSent: () => isSent,
   }
+}
+
+/** Refuses a request that has no Host header, or several (RFC 9112). Returns whether it has. */
+export function refusesHost({ httpVersion, rawHeaders }: IncomingMessage, outgoing: ServerResponse): boolean {
+  let hosts = 0
+  for (let at = 0; at < rawHeaders.length; at += 2) if (rawHeaders[at]?.toLowerCase() === 'host') hosts++
+  if (hosts === 1 || (hosts === 0 && httpVersion !== '1.1')) return false
+  const message = hosts === 0 ? 'a request of HTTP/1.1 needs a Host header' : 'a request has one Host header only'
+  refuse(outgoing, { status: 400, code: 'VALIDATION', message })
+  return true
 }

@@ -1,7 +1,6 @@
 import { Type } from 'typebox'
 import { orNull } from '../config/schema-parts.ts'
 import type { ErrorCode } from '../domain/errors.ts'
-import { isoInstant } from '../domain/iso-instant.ts'
 
 /**
  * Schemas of answer fields. They describe the contract and type the functions that build answers. Tests validate real
@@ -36,10 +35,3 @@ export const STORING: readonly ErrorCode[] = [
   'VALIDATION',
   'STORAGE_FULL',
 ]
-
-/** Formats an instant as UTC with milliseconds; null stays null. */
-export function iso(ms: number): string
-export function iso(ms: number | null): string | null
-export function iso(ms: number | null): string | null {
-  return ms === null ? null : isoInstant(ms)
-}

@@ -1,7 +1,8 @@
 import { Type } from 'typebox'
 import { orNull } from '../config/schema-parts.ts'
+import { iso } from '../domain/iso-instant.ts'
 import type { DirectoryOutcome, PinRecord } from '../pins/pin-types.ts'
-import { bytes, cid, clusterId, count, instant, iso, text } from './answer-fields.ts'
+import { bytes, cid, clusterId, count, instant, text } from './answer-fields.ts'
 import type { Shown } from './contract-route.ts'
 
 export const state = Type.Enum(['queued', 'pinning', 'pinned', 'failed'])

@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache'
+import type { Records } from '../catalogue/records.ts'
 import type { Clock } from '../domain/clock.ts'
 import type { ApiResponse } from '../http/api-messages.ts'
 
@@ -7,10 +8,9 @@ const MOST_BYTES = 8 * 1024 ** 2
 const LONGEST_ANSWER = 128 * 1024
 
 export interface RememberedAnswersParts {
-  /** Changes with every write to the catalogue; null if that is unknown. */
-  version: () => string | null
-  /** Returns the next expiry of a record in ms since the epoch; null without one. */
-  nextExpiry: () => Promise<number | null>
+  /** The catalogue, whose version changes with every write; null if the version is unknown. */
+  store: { version(): string } | null
+  records: Pick<Records, 'nextExpiry'>
   clock: Clock
 }
 
@@ -44,9 +44,10 @@ export class RememberedAnswers {
    * @param find computes the answer; an error is not cached
    */
   async answer(question: string, find: () => Promise<ApiResponse>): Promise<ApiResponse> {
-    const version = this.#parts.version()
-    if (version === null) return find()
-    const now = this.#parts.clock.now()
+    const { store, clock } = this.#parts
+    if (store === null) return find()
+    const version = store.version()
+    const now = clock.now()
     const known = this.#answers.get(question)
     if (known !== undefined && known.version === version && known.since <= now && now < known.until) {
       return known.response
@@ -59,7 +60,7 @@ export class RememberedAnswers {
   async #keep(question: string, response: ApiResponse, version: string, since: number): Promise<void> {
     const { body } = response
     if (typeof body !== 'string' || body.length > LONGEST_ANSWER) return
-    const until = (await this.#parts.nextExpiry()) ?? Number.POSITIVE_INFINITY
+    const until = (await this.#parts.records.nextExpiry()) ?? Number.POSITIVE_INFINITY
     // Stored under the version from before `find`, because the answer may lack a later write.
     if (until > since) this.#answers.set(question, { response: { ...response, body }, version, since, until })
   }

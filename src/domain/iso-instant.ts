@@ -23,6 +23,13 @@ export function isoInstant(ms: number): string {
   return `${date}${two(hours)}:${two(minutes % 60)}:${two(seconds % 60)}.${three(time % 1_000)}Z`
 }
 
+/** Formats an instant, or null. */
+export function iso(ms: number): string
+export function iso(ms: number | null): string | null
+export function iso(ms: number | null): string | null {
+  return ms === null ? null : isoInstant(ms)
+}
+
 function two(value: number): string {
   return value < 10 ? `0${value}` : String(value)
 }

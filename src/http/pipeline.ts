@@ -3,6 +3,7 @@ import type { RateStatus, RequestLimits } from '../access/limits/request-limits.
 import type { Principal } from '../access/principal.ts'
 import type { ScopePolicy } from '../access/scope-policy.ts'
 import { renameWork } from '../concurrency/work.ts'
+import { checkTexts } from '../config/given-texts.ts'
 import type { Clock } from '../domain/clock.ts'
 import { type ErrorCode, HoldfastError, isHoldfastError } from '../domain/errors.ts'
 import type { Logger } from '../domain/logger.ts'
@@ -13,7 +14,6 @@ import { apiCorsHeaders, preflightResponse } from './cors.ts'
 import { CountedBody } from './counted-body.ts'
 import { CLIENT_GONE } from './error-codes.ts'
 import { errorResponse, unixSeconds } from './error-response.ts'
-import { QueryParameters } from './query-parameters.ts'
 import type { AuthenticatedContext, GoesTo, GuardedRoute, RequestContext, Route } from './route.ts'
 import { type RouteMatch, Router } from './router.ts'
 
@@ -24,6 +24,8 @@ export interface ApiDependencies {
   limits: Pick<RequestLimits, 'take' | 'takeFailure'>
   /** Null on a single node. */
   otherNodes?: OtherNodes | null
+  /** Gives an error the shape that its path has. Default: the contract's. */
+  errorAt?: (path: string, response: ApiResponse) => ApiResponse
   logger: Logger
   metrics?: Pick<Metrics, 'request' | 'answered'>
   clock: Clock
@@ -56,7 +58,13 @@ interface Exchange {
  * scope, then the handler's own (input, plan and quota, lookup).
  */
 export function createApi(dependencies: ApiDependencies): ApiHandler {
-  const { logger, metrics = silentMetrics, clock, newRequestId = () => crypto.randomUUID() } = dependencies
+  const {
+    logger,
+    metrics = silentMetrics,
+    clock,
+    newRequestId = () => crypto.randomUUID(),
+    errorAt = (_, response) => response,
+  } = dependencies
   const router = new Router(dependencies.routes)
   const accessLog = { logger, metrics }
 
@@ -76,7 +84,7 @@ export function createApi(dependencies: ApiDependencies): ApiHandler {
       response = request.method === 'OPTIONS' ? preflightResponse(request) : await respond(request, exchange)
     } catch (error) {
       failure = request.signal.aborted ? error : counted(error, request)
-      response = request.signal.aborted ? nobody : errorResponse(failure, exchange.id)
+      response = request.signal.aborted ? nobody : errorAt(request.path, errorResponse(failure, exchange.id))
     }
     return logAnswer(accessLog, {
       surface: 'api',
@@ -198,4 +206,20 @@ function finish(request: ApiRequest, exchange: Exchange, response: ApiResponse):
   if (typeof response.body === 'string') headers['content-length'] = String(Buffer.byteLength(response.body))
   const body = request.method === 'HEAD' ? null : response.body
   return { status: response.status, headers: { ...headers, ...response.headers }, body }
+}
+
+/** The query of a request. Unknown parameters are ignored. Known ones must not repeat. */
+class QueryParameters extends URLSearchParams {
+  /**
+   * Returns a parameter, or null.
+   *
+   * @throws HoldfastError `VALIDATION` if it repeats or has characters that no catalogue stores
+   */
+  override get(name: string): string | null {
+    const values = this.getAll(name)
+    if (values.length > 1) throw new HoldfastError('VALIDATION', `${name} is in the query ${values.length} times`)
+    const [value = null] = values
+    checkTexts(value, `${name} in the query`)
+    return value
+  }
 }

@@ -1,7 +1,7 @@
 import type { Border } from '../api.ts'
 import { Slots } from '../concurrency/slots.ts'
 import { bindRoutes } from '../contract/contract-route.ts'
-import { withPsaErrors } from '../contract/psa/psa-errors.ts'
+import { psaError } from '../contract/psa/psa-errors.ts'
 import { RememberedAnswers } from '../contract/remembered-answers.ts'
 import { routeGroups } from '../contract/routes.ts'
 import type { NodeStatus, Services } from '../contract/services.ts'
@@ -46,18 +46,17 @@ export function makeHttp(setup: Setup, below: Below): Border {
   const { clock, logger, metrics } = setup
   const { member } = below.nodes
   const { authenticator, scopes, limits } = below.access
-  const api = withPsaErrors(
-    createApi({
-      routes: bindRoutes(routeGroups, servicesOf(setup, below)),
-      authentication: authenticator,
-      authorization: scopes,
-      limits,
-      otherNodes: member?.forwarding(() => uploadSlots(setup)) ?? null,
-      logger,
-      metrics,
-      clock,
-    }),
-  )
+  const api = createApi({
+    routes: bindRoutes(routeGroups, servicesOf(setup, below)),
+    authentication: authenticator,
+    authorization: scopes,
+    limits,
+    otherNodes: member?.forwarding(() => uploadSlots(setup)) ?? null,
+    logger,
+    metrics,
+    clock,
+    errorAt: psaError,
+  })
   const fromClients = behind(withContentHosts(api, handler, host))
   return {
     api: member?.taking(api, fromClients) ?? fromClients,
@@ -76,8 +75,8 @@ function servicesOf(setup: Setup, { access, pins, upkeep, ...below }: Below): Se
     pins: pins.service,
     uploadSlots: uploadSlots(setup),
     rememberedAnswers: new RememberedAnswers({
-      version: below.storage.recordsVersion,
-      nextExpiry: () => below.storage.catalogue.records.nextExpiry(),
+      store: below.storage.versioned,
+      records: below.storage.catalogue.records,
       clock: setup.clock,
     }),
     clusters: below.clusters.registry,

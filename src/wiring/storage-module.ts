@@ -39,7 +39,7 @@ export function makeStorage(setup: Setup, stores: Stores) {
   const holds = new Holds(database, roots)
   const claims = new Claims(database, blocks, writes)
   const tables = { roots, holds, blocks, claims }
-  const { catalogue, census, signIn, credentialsVersion, recordsVersion, work } = catalogueOf(
+  const { catalogue, census, signIn, credentialsVersion, versioned, work } = catalogueOf(
     stores,
     tables,
     writes,
@@ -55,8 +55,8 @@ export function makeStorage(setup: Setup, stores: Stores) {
     credentialsVersion,
     /** What follows here from what other nodes do; null without others. */
     work,
-    /** Another text as soon as a record may have changed; null where that cannot be told. */
-    recordsVersion,
+    /** Has another version as soon as a record may have changed; null where that cannot be told. */
+    versioned,
     blocks,
     ledger: new Ledger({ claims, blocks, roots, holds, queue: writes }),
     heldRoots: new HeldRoots(roots, blocks, writes, new Set([...elsewhere, ...stores.absent])),
@@ -91,7 +91,7 @@ interface CatalogueParts {
   /** What other nodes have to know of who signs in; null where the catalogue is this node's own. */
   signIn: SharedSignIn | null
   credentialsVersion: () => number
-  recordsVersion: () => string | null
+  versioned: Stores['database'] | null
   work: NodeWork | null
 }
 
@@ -105,13 +105,12 @@ function catalogueOf(
   const census = new CensusTable(database)
   if (shared === null) {
     const catalogue = { ...sqliteAccess(database, writes), ...sqliteContent(database, writes, tables, elsewhere) }
-    const recordsVersion = (): string => database.version()
     return {
       catalogue,
       census,
       signIn: null,
       credentialsVersion: () => database.dataVersion(),
-      recordsVersion,
+      versioned: database,
       work: null,
     }
   }
@@ -123,7 +122,7 @@ function catalogueOf(
     signIn: shared.signIn(sealing),
     credentialsVersion: () => shared.changes.version(),
     // What others write there is not told here.
-    recordsVersion: () => null,
+    versioned: null,
     work,
   }
 }

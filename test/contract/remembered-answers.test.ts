@@ -13,8 +13,11 @@ describe('an answer', () => {
     const clock = new ManualClock()
     const state = { version: 'one' as string | null, nextExpiry: null as number | null, found: 0 }
     const answers = new RememberedAnswers({
-      version: () => state.version,
-      nextExpiry: async () => state.nextExpiry,
+      get store() {
+        const { version } = state
+        return version === null ? null : { version: () => version }
+      },
+      records: { nextExpiry: async () => state.nextExpiry },
       clock,
     })
     const find = async () => jsonResponse(200, { found: ++state.found })

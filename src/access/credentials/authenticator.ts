@@ -1,12 +1,12 @@
 import type { AccountStore } from '../../catalogue/account-store.ts'
 import type { Clock } from '../../domain/clock.ts'
 import { HoldfastError } from '../../domain/errors.ts'
-import { isLive } from '../keys/api-key.ts'
 import { hashSecret } from '../keys/api-key-secret.ts'
 import type { PlanCatalogue } from '../plan-catalogue.ts'
 import type { Principal } from '../principal.ts'
 import type { CredentialCache, KnownCredential } from './credential-cache.ts'
 import type { CredentialVerifier } from './credential-verifier.ts'
+import { isLive } from './credential-verifier.ts'
 
 /** Longer than any credential: keys have at most 1,024 characters, session tokens fewer. */
 const LONGEST_HEADER = 2_048

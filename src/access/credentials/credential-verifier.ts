@@ -1,7 +1,7 @@
 import type { KeyStore } from '../../catalogue/key-store.ts'
 import type { Clock } from '../../domain/clock.ts'
 import type { Logger } from '../../domain/logger.ts'
-import { isLive, toApiKey } from '../keys/api-key.ts'
+import { toApiKey } from '../keys/api-key.ts'
 import { hashSecret } from '../keys/api-key-secret.ts'
 import { AddressList } from '../limits/network-address.ts'
 import type { Credential } from '../principal.ts'
@@ -24,6 +24,11 @@ export interface CredentialVerifier {
 
 /** Shortest time between two writes of a key's last use. Minutes suffice, since it only serves to find unused keys. */
 const LAST_USED_MS = 60_000
+
+/** Checks whether a credential is not over. */
+export function isLive(key: { expiresAt: number | null }, now: number): boolean {
+  return key.expiresAt === null || now < key.expiresAt
+}
 
 export class ApiKeyVerifier implements CredentialVerifier {
   readonly #keys: KeyStore

@@ -31,7 +31,3 @@ export function toApiKey(row: KeyRow): ApiKey {
   const { hash: _, parentId: __, ...rest } = row
   return { ...rest, scopes: row.scopes.filter(isScope) }
 }
-
-export function isLive(key: { expiresAt: number | null }, now: number): boolean {
-  return key.expiresAt === null || now < key.expiresAt
-}

@@ -1,7 +1,7 @@
 import type { SessionStore } from '../../catalogue/session-store.ts'
 import type { Clock } from '../../domain/clock.ts'
 import type { CredentialVerifier, VerifiedCredential } from '../credentials/credential-verifier.ts'
-import { isLive } from '../keys/api-key.ts'
+import { isLive } from '../credentials/credential-verifier.ts'
 import { SCOPES } from '../principal.ts'
 import type { SessionTokens } from './session-token.ts'
 

@@ -1,9 +1,10 @@
 import { Type } from 'typebox'
 import type { Page } from '../../catalogue/page.ts'
 import type { Session } from '../../catalogue/session-store.ts'
-import { instant, iso, next, PAGE_QUERY, text } from '../answer-fields.ts'
+import { iso } from '../../domain/iso-instant.ts'
+import { instant, next, PAGE_QUERY, text } from '../answer-fields.ts'
 import { type ContractRoute, route, type Shown } from '../contract-route.ts'
-import { pageRequest } from '../page-query.ts'
+import { pageRequest } from '../list-query.ts'
 
 export const SessionPage = Type.Object(
   {

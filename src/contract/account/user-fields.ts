@@ -1,7 +1,8 @@
 import { Type } from 'typebox'
 import type { Account } from '../../access/principal.ts'
 import { orNull } from '../../config/schema-parts.ts'
-import { count, instant, iso, text } from '../answer-fields.ts'
+import { iso } from '../../domain/iso-instant.ts'
+import { count, instant, text } from '../answer-fields.ts'
 import type { Shown } from '../contract-route.ts'
 import type { Services } from '../services.ts'
 

@@ -1,14 +1,15 @@
 import { Type } from 'typebox'
 import { type Account, SCOPES } from '../../access/principal.ts'
 import { orNull } from '../../config/schema-parts.ts'
+import { iso } from '../../domain/iso-instant.ts'
 import type { AuthenticatedContext } from '../../http/route.ts'
 import type { Usage } from '../../pins/pin-types.ts'
 import { presentSessions, SessionPage, SessionsEnded } from '../account/session-routes.ts'
 import { usage } from '../account/user-fields.ts'
-import { count, instant, iso, PAGE_QUERY, text } from '../answer-fields.ts'
+import { count, instant, PAGE_QUERY, text } from '../answer-fields.ts'
 import { required } from '../body-reader.ts'
 import { type ContractRoute, json, route, type Shown } from '../contract-route.ts'
-import { pageRequest, positiveInteger } from '../page-query.ts'
+import { pageRequest, positiveInteger } from '../list-query.ts'
 import type { Services } from '../services.ts'
 
 const PAGE_ROWS = 100

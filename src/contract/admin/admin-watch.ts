@@ -1,8 +1,9 @@
 import { Type } from 'typebox'
 import { orNull } from '../../config/schema-parts.ts'
 import { HoldfastError } from '../../domain/errors.ts'
+import { iso } from '../../domain/iso-instant.ts'
 import { HISTORY_STEPS, type HistoryStep } from '../../upkeep/history.ts'
-import { count, instant, iso, text } from '../answer-fields.ts'
+import { count, instant, text } from '../answer-fields.ts'
 import { type ContractRoute, route } from '../contract-route.ts'
 
 const MOST_PEERS = 1_000

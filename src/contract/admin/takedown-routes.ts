@@ -1,9 +1,10 @@
 import { Type } from 'typebox'
+import { iso } from '../../domain/iso-instant.ts'
 import type { Takedown } from '../../gateway/policy/takedowns.ts'
 import { LONGEST_BASE32 } from '../../ipld/cid.ts'
-import { instant, iso, next, PAGE_QUERY, text } from '../answer-fields.ts'
+import { instant, next, PAGE_QUERY, text } from '../answer-fields.ts'
 import { type ContractRoute, json, route, type Shown } from '../contract-route.ts'
-import { pageRequest } from '../page-query.ts'
+import { pageRequest } from '../list-query.ts'
 
 const refusedStatus = Type.Union([Type.Literal(410), Type.Literal(451)])
 const TakedownView = Type.Object(

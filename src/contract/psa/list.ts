@@ -1,7 +1,7 @@
 import { HoldfastError } from '../../domain/errors.ts'
 import type { ListItem, ListQuery } from '../../pins/pin-types.ts'
 import { metaOf } from '../form-fields.ts'
-import { positiveInteger } from '../page-query.ts'
+import { positiveInteger } from '../list-query.ts'
 import { present } from '../request-target.ts'
 import type { ServedPins } from '../services.ts'
 

@@ -1,7 +1,8 @@
 import { Type } from 'typebox'
+import { iso } from '../../domain/iso-instant.ts'
 import type { PinProgress } from '../../pins/fetch/pin-progress.ts'
 import type { PinRecord } from '../../pins/pin-types.ts'
-import { cid, instant, iso, text } from '../answer-fields.ts'
+import { cid, instant, text } from '../answer-fields.ts'
 import type { Shown } from '../contract-route.ts'
 import { meta, state } from '../record-fields.ts'
 

@@ -1,5 +1,4 @@
 import { HoldfastError } from '../../domain/errors.ts'
-import { parseAccept } from './accept.ts'
 
 /** A requested representation other than the browser's default. */
 export type Format = 'raw' | 'car' | 'tar' | 'dag-json' | 'dag-cbor' | 'json' | 'cbor' | 'ipns-record'
@@ -85,4 +84,38 @@ export function isKnownCar(parameters: ReadonlyMap<string, string>): boolean {
 
 function isFormat(name: string): name is Format {
   return NAMES.has(name)
+}
+
+interface AcceptedType {
+  /** Lower case, without parameters. */
+  type: string
+  parameters: ReadonlyMap<string, string>
+  quality: number
+}
+
+/** Parses an `Accept` header. Returns the types by descending quality, otherwise in their order. */
+export function parseAccept(header: string | undefined): AcceptedType[] {
+  if (header === undefined) return []
+  return header
+    .split(',')
+    .map(parseType)
+    .filter(({ type, quality }) => type !== '' && quality > 0)
+    .sort((a, b) => b.quality - a.quality)
+}
+
+/** Returns whether the client is a browser, which names HTML explicitly. */
+export function wantsHtml(header: string | undefined): boolean {
+  return parseAccept(header).some(({ type }) => type === 'text/html')
+}
+
+function parseType(text: string): AcceptedType {
+  const [type = '', ...rest] = text.split(';').map(part => part.trim())
+  const parameters = new Map(
+    rest.map(part => {
+      const [name = '', value = ''] = part.split('=').map(piece => piece.trim())
+      return [name.toLowerCase(), value.replace(/^"(.*)"$/, '$1')]
+    }),
+  )
+  const quality = Number(parameters.get('q') ?? 1)
+  return { type: type.toLowerCase(), parameters, quality: Number.isFinite(quality) ? quality : 0 }
 }

@@ -1,6 +1,6 @@
 import type { ApiRequest, ApiResponse } from '../../http/api-messages.ts'
 import { errorResponse, publicError, REASON_PHRASES } from '../../http/error-response.ts'
-import { wantsHtml } from '../http/accept.ts'
+import { wantsHtml } from '../http/format.ts'
 import { escapeHtml, htmlPage, PAGE_HEADERS } from './html.ts'
 
 /** Returns the answer for an error: a small page for a browser, otherwise JSON. */
