@@ -14,10 +14,13 @@ export type WaiterOutcome = { row: number } | 'refused' | null
 export class SlotMemory {
   readonly #rows: SlotRows
   readonly #table: SlotTable
+  readonly #ownSlowAt: (row: number) => number | undefined
   #touched = new Set<number>()
 
-  constructor(table: SlotTable) {
+  /** @param slowAt instant from which a slot of this thread is slow; undefined for one that it has not begun to use */
+  constructor(table: SlotTable, slowAt: (row: number) => number | undefined) {
     this.#table = table
+    this.#ownSlowAt = slowAt
     this.#rows = new SlotRows(table)
   }
 
@@ -172,7 +175,7 @@ export class SlotMemory {
     let slowest: { row: number; runs: number } | null = null
     for (const row of this.#rows.all(STATE.taken)) {
       const runs = running.get(this.#rows.owner(row)) ?? 0
-      if (runs <= own + 1 || now < this.#rows.slowAt(row)) continue
+      if (runs <= own + 1 || now < this.#slowAt(row)) continue
       if (slowest === null || runs > slowest.runs) slowest = { row, runs }
     }
     if (slowest !== null) {
@@ -182,6 +185,12 @@ export class SlotMemory {
     }
     if ([...running.values()].some(runs => runs > own + 1)) this.#rows.vainSearch = now
     return false
+  }
+
+  /** The memory has what other threads wrote of their slots. */
+  #slowAt(row: number): number {
+    if (this.#rows.get(row, 'holder') !== this.#table.holder) return this.#rows.slowAt(row)
+    return this.#ownSlowAt(row) ?? Number.POSITIVE_INFINITY
   }
 
   /**

@@ -43,19 +43,24 @@ export class Slots {
   /** Slots of this thread, by row. */
   readonly #running = new Map<number, { slot: PacedSlot; generation: number }>()
   readonly #waiting = new Map<number, Waiting>()
+  /** True once another thread shares the slots, and has to know the slow ones. */
+  #isShared: boolean
   #looking: (() => void) | null = null
   #isListening = false
 
   /** @param table shares the slots of another thread, with the same limits */
-  constructor(limits: SlotLimits, clock: Clock, table = SlotRows.table(limits)) {
+  constructor(limits: SlotLimits, clock: Clock, table?: SlotTable) {
     this.#limits = limits
     this.#clock = clock
-    this.#table = table
-    this.#memory = new SlotMemory(table)
+    this.#table = table ?? SlotRows.table(limits)
+    this.#isShared = table !== undefined
+    this.#memory = new SlotMemory(this.#table, row => this.#running.get(row)?.slot.slowAt)
   }
 
   /** Makes the table of another thread. Its number stays reserved until {@link forget}. */
   tableFor(holder: number): SlotTable {
+    this.#isShared = true
+    for (const [row, { slot }] of this.#running) this.#memory.setSlowAt(row, slot.slowAt)
     return { ...this.#table, holder }
   }
 
@@ -91,7 +96,7 @@ export class Slots {
       this.#change(() => this.#memory.leave(row, generation, this.#clock.now()))
     }
     const slot = new PacedSlot(this.#clock, leave, instant => {
-      if (this.#memory.generation(row) === generation) this.#memory.setSlowAt(row, instant)
+      if (this.#isShared && this.#memory.generation(row) === generation) this.#memory.setSlowAt(row, instant)
     })
     this.#running.set(row, { slot, generation })
     this.#listen()

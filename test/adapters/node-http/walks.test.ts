@@ -29,7 +29,7 @@ describe('how many files stand in the way of a chunk', () => {
   test('from the socket to the disk: no more than documented', async () => {
     const { upload = [] } = await chunks
     expect(upload).toEqual(named('A byte from the socket to the disk'))
-    expect(upload.length).toBeLessThanOrEqual(20)
+    expect(upload.length).toBeLessThanOrEqual(19)
   })
 
   test('from a CID at the gateway back: no more than documented', async () => {
