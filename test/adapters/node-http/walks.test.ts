@@ -9,7 +9,7 @@ const ROOT = join(import.meta.dirname, '../../..')
 /** Returns the files that V8 counts as passed, by the name of a walk. */
 async function walksOf(script: string): Promise<Record<string, string[]>> {
   const path = join(ROOT, 'test/support', script)
-  const { stdout } = await promisify(execFile)(process.execPath, [path], { timeout: 60_000 })
+  const { stdout } = await promisify(execFile)(process.execPath, [path], { timeout: 120_000 })
   return JSON.parse(stdout) as Record<string, string[]>
 }
 
