@@ -10,7 +10,7 @@ import { withTempDir } from './temp-dir.ts'
  * different chunks that is uploaded, and of one that is read: those with a function that V8 has counted to be called at
  * least once for each chunk of one request, after others like it.
  */
-const CHUNKS = 64
+const CHUNKS = 96
 const CHUNK_BYTES = 1024 ** 2
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 
