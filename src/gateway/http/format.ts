@@ -94,7 +94,7 @@ interface AcceptedType {
 }
 
 /** Parses an `Accept` header. Returns the types by descending quality, otherwise in their order. */
-export function parseAccept(header: string | undefined): AcceptedType[] {
+function parseAccept(header: string | undefined): AcceptedType[] {
   if (header === undefined) return []
   return header
     .split(',')
