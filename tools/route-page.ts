@@ -35,10 +35,11 @@ async function pageFrom(directory: string): Promise<string> {
   await mkdir(join(directory, 'data/import/photos'), { recursive: true })
   await writeFile(join(directory, 'data/import/photos/cat.txt'), 'a cat')
   await mkdir(backups)
+  let now = NOW
   await using engine = await createEngine({
     ...serverAdapters,
     dataDir: join(directory, 'data'),
-    clock: { now: () => NOW, after: () => () => {} },
+    clock: { now: () => now, after: () => () => {} },
     signup: { enabled: true, plan: 'free' },
     passwordCost: 1_024,
     backupRoots: [backups],
@@ -55,6 +56,8 @@ async function pageFrom(directory: string): Promise<string> {
   }
   const shown: string[] = []
   for (const example of EXAMPLES) {
+    // Lists sort by time, so each example has a time of its own.
+    now += 1
     const request = await requestOf(example, known, answer)
     const response = await answer(request.asked)
     const body = await bodyOf(response, example, known)

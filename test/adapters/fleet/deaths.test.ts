@@ -48,6 +48,9 @@ describe('two servers on one catalogue', { timeout: 120_000, ...needsPostgres },
     ;({ a, b, close } = opened)
   }, 60_000)
   beforeEach(async () => {
+    // A node notices within two seconds that another one has started again.
+    const probe = () => formOf(pseudoRandom(100, 'probe'), { cl: 'second' })
+    await expect.poll(async () => (await a.call('POST', '/api/v3/files', probe())).status, PATIENCE).toBe(201)
     for (const { cid } of await listed(a)) await a.call('DELETE', `/api/v3/files/remove/${cid}`)
   })
   afterAll(async () => {
@@ -143,7 +146,7 @@ describe('two servers on one catalogue', { timeout: 120_000, ...needsPostgres },
     await expect.poll(() => states(a), PATIENCE).toEqual([[String(kept1.root), 'pinned']])
     await expect.poll(() => rows('SELECT id FROM fetches'), PATIENCE).toEqual([])
     expect((await kept(b)).blocks).toBe(1)
-    expect((await fetch(`${a.url}/ipfs/${kept1.root}`)).status).toBe(200)
+    await expect.poll(async () => (await fetch(`${a.url}/ipfs/${kept1.root}`)).status, PATIENCE).toBe(200)
   })
 
   test('a path of its machine and a CAR are taken in by the node of the cluster, whichever is asked', async () => {

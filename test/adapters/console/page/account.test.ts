@@ -144,7 +144,7 @@ describe('the account in the console', inBrowser, () => {
       await page.getByLabel('Uploads', { exact: true }).fill('3')
       await page.getByLabel('Most MB of one upload').fill('1.5')
       await page.getByLabel('The token ends').selectOption('86400')
-      await page.getByText('Where its uploads go').click()
+      await page.getByText('Cluster and expiry of its uploads').click()
       await page.getByLabel('Cluster').selectOption('cl2-de')
       await page.getByRole('button', { name: 'Make the token' }).click()
       const token = (await page.locator('.secret').textContent()) ?? ''
@@ -186,7 +186,7 @@ describe('the account in the console', inBrowser, () => {
       await page.getByRole('alert').waitFor()
       await page.getByLabel('Current password').fill(password)
       await page.getByRole('button', { name: 'Change it' }).click()
-      await page.getByText('The password is changed').waitFor()
+      await page.getByText('Password changed, all other sessions ended').waitFor()
       await page.getByRole('button', { name: 'Sign out' }).click()
       await fillIn(page, 'another long password')
       await page.getByRole('heading', { name: 'Content' }).waitFor()
@@ -233,7 +233,7 @@ describe('the account in the console', inBrowser, () => {
         .getByText(/files:write/)
         .waitFor()
       await open(page, 'security')
-      await page.getByText('You came with an API key.').waitFor()
+      await page.getByText('You signed in with an API key.').waitFor()
     }))
 })
 
