@@ -61,7 +61,6 @@ export const UNSWEPT: string[] = [
   'docs/design/performance.md',
   'docs/reference/pinning-service.md',
   'docs/reference/postgresql.md',
-  'docs/reference/routes.md',
   'docs/reference/scaling.md',
   'docs/reference/security.md',
   'docs/testing.md',
