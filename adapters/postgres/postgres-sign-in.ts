@@ -45,13 +45,15 @@ class PostgresAttempts implements AttemptStore {
       const locked = await sql.first<KeptWindow & { now: number }>(
         `INSERT INTO attempts AS a (kind, key, used, ends_at) VALUES ($1, $2, 0, now())
          ON CONFLICT (kind, key) DO UPDATE SET used = a.used
-         RETURNING used, ${inMs('ends_at')} AS "endsAt", ${inMs('now()')} AS now`,
+         RETURNING used, ${inMs('ends_at')} AS "endsAt", ${inMs('clock_timestamp()')} AS now`,
         [this.#kind, key],
       )
+      // Read after the lock: by now(), the start of the transaction, a window of one that waited less begins in the future.
       const now = locked?.now ?? 0
       const { allowed, state, resetAt } = decideInWindow(locked ?? null, limit, now)
-      const taken = "UPDATE attempts SET used = $3, ends_at = now() + $4 * INTERVAL '1 ms' WHERE kind = $1 AND key = $2"
-      if (allowed) await sql.run(taken, [this.#kind, key, state.used, resetAt - now])
+      const taken =
+        'UPDATE attempts SET used = $3, ends_at = to_timestamp($4::float8 / 1000) WHERE kind = $1 AND key = $2'
+      if (allowed) await sql.run(taken, [this.#kind, key, state.used, resetAt])
       return { allowed, msLeft: resetAt - now }
     })
   }

@@ -4,8 +4,11 @@ import type { Postgres } from './postgres.ts'
 
 /** Windows that have ended which one question removes: more than it makes, so that they do not grow. */
 const SWEPT = 4
-/** As `RateLimiter` decides: no window ends later than one that begins now. */
-const HAS_ENDED = '(w.ends_at <= now() OR w.ends_at > excluded.ends_at)'
+/**
+ * Decides as `RateLimiter` does: no window ends later than one that begins now. A statement that waited for the row's lock
+ * has an old `now()`, so the clock is read again.
+ */
+const HAS_ENDED = '(w.ends_at <= now() OR w.ends_at > clock_timestamp() + (excluded.ends_at - now()))'
 /** One in so many of what is left is granted at a time: two for each node, so that others get theirs, and four at least. */
 const PARTS = 'GREATEST(4, 2 * (SELECT COUNT(*) FROM nodes))'
 /** How many of so many that are left are granted: one at least, while there is one. */

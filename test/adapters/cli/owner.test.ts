@@ -123,7 +123,11 @@ test('a command without server and directory fails in one line', async () => {
       ['stats', '--data-dir', nowhere],
       /nowhere is not a data directory: holdfast serve makes one at its first start, .*\n$/,
     ],
-    [2, ['stats', '--data-dir', dataDir, '--api', 'http://127.0.0.1:1/api/v3'], /--data-dir excludes --api and --key\n$/],
+    [
+      2,
+      ['stats', '--data-dir', dataDir, '--api', 'http://127.0.0.1:1/api/v3'],
+      /--data-dir excludes --api and --key\n$/,
+    ],
     [2, ['stats', '--config', 'x.json'], /--config requires --data-dir\n$/],
     [2, ['stats', '--api', 'http://127.0.0.1:1/elsewhere'], /--api must end in \/api\/v3 for this/],
     [2, ['gc', '--grace', '-1'], /--grace/],
