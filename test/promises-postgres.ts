@@ -167,9 +167,16 @@ const promises: readonly KeptPromise[] = [
   {
     promise: 'windows that nodes share end as those of one node do',
     file: 'adapters/postgres/request-windows.ts',
-    find: ' OR w.ends_at > excluded.ends_at',
+    find: ' OR w.ends_at > clock_timestamp() + (excluded.ends_at - now())',
     replace: '',
-    test: signIn('of requests: a window that ends later'),
+    test: signIn('of requests: a window longer than its new'),
+  },
+  {
+    promise: 'attempts made at once on several nodes are all counted',
+    file: 'adapters/postgres/postgres-sign-in.ts',
+    find: "inMs('clock_timestamp()')",
+    replace: "inMs('now()')",
+    test: signIn('are counted by all together'),
   },
   {
     promise: 'a limit that is raised counts at once, whichever node is asked',
