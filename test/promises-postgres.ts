@@ -183,7 +183,7 @@ const promises: readonly KeptPromise[] = [
     file: 'src/access/limits/request-shares.ts',
     find: 'share?.limit.requests !== limit.requests || share.limit',
     replace: 'share?.limit',
-    test: signIn('of requests: a limit that is raised lets'),
+    test: signIn('of requests: a raised limit allows more'),
   },
   {
     promise: 'nodes sign sessions with one key, however many make it',
