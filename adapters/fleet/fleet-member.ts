@@ -47,7 +47,7 @@ async function placesOf({ places, nodes, self, clock }: FleetParts, cid: CID) {
     const other = known.find(({ number }) => number === place.node)
     return other === undefined || other.id === self ? [] : [{ ...other, ...place }]
   })
-  // A node that is not there cannot be read, which is told: what it keeps is not gone.
+  // Reading from an unreachable node answers `UNAVAILABLE`, because its content still exists.
   return [...others.filter(({ isThere }) => isThere), ...others.filter(({ isThere }) => !isThere)]
 }
 

@@ -65,7 +65,7 @@ export async function deliverSome(
         const fetch = yield* lockFetch(fetchId)
         const waiting = (yield* lockRecordRows([...holds.keys()])).flatMap(record => {
           const hold = record.fetchId === fetchId ? holds.get(record.id) : undefined
-          return hold === undefined ? [] : [{ record, content: { root: root, hold } }]
+          return hold === undefined ? [] : [{ record, content: { root, hold } }]
         })
         const changes = yield* deliverTo(fetches, records, { waiting, limits, now })
         return { changes, isDone: yield* dropIfUnneeded(fetches, fetch) }

@@ -7,7 +7,7 @@ import { NeedsHold, type SharedHolds, type StagedHold, tellNode } from './shared
 /** Status of records in PostgreSQL: its indexes need no note of a change. */
 export const STATUS = statusRules(() => undefined)
 
-/** What the rules of fetches need of PostgreSQL and of the ledger of this node. */
+/** Returns the ports by which the rules of fetches use PostgreSQL and this node's ledger. */
 export function fetchParts(database: Postgres, holds: SharedHolds): FetchParts {
   return {
     driver: new PostgresDriver(database),

@@ -2,7 +2,7 @@ import { HoldfastError } from '../../src/domain/errors.ts'
 import type { Postgres } from './postgres.ts'
 import type { Sql } from './sql.ts'
 
-/** Names the lock that one migration at a time holds: any number that nobody else uses. */
+/** Advisory lock that one migration holds at a time. No other code takes this number. */
 const LOCK = 0x484f4c44
 
 /** One version of the schema. */

@@ -23,7 +23,7 @@ export function postgresRecords(parts: ContentParts): Records {
             records.flatMap(({ holdId }) => holdId ?? []),
           ),
         ),
-      // What was removed is removed, whether the ledger can let go of it now or later.
+      // The records are removed already. If the ledger cannot release their holds now, it does so later.
       letGo: async () => void (await holds.letGo().catch(() => undefined)),
     }),
     commit: (intents, token) => commits.commit(intents, token),

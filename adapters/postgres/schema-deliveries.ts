@@ -1,15 +1,15 @@
 /** Transitions that wait at most for one webhook; beyond that they are counted, and not told. */
 const MOST_WAITING = 1_000
 
-/** Has any node attempt what is told. */
+/** Queues a job for each noted delivery. Every node may attempt it. */
 const queued = `
     RETURNING id, account_id)
     INSERT INTO jobs (kind, key, queue, account_id, due_at) SELECT 'delivery', id, '', told.account_id, 0 FROM told`
 
 /**
- * The function that notes what an account's webhooks are told.
+ * Returns the SQL of the function that stores a delivery for each webhook of the account.
  *
- * @param hasDue whether deliveries say when they are due; later versions have jobs for that
+ * @param hasDue whether `deliveries` has the column `due_at`; later versions have jobs instead
  */
 export function noteTransition({ hasDue }: { hasDue: boolean }): string {
   return `CREATE ${hasDue ? '' : 'OR REPLACE '}FUNCTION note_transition(event TEXT, r records, former TEXT, at BIGINT) RETURNS void LANGUAGE plpgsql AS $$

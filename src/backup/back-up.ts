@@ -152,7 +152,7 @@ class Run {
     const { clock, copyDatabase } = this.#source
     const createdAt = clock.now()
     const sequence = sequenceOf(previous) + 1
-    // Never the name of the former database, whatever the clock says.
+    // The name differs from the former database's, even if the clock was set back.
     const file = `database-${sequence.toString(36)}.db`
     await rm(join(directory, file), { force: true })
     await copyDatabase(join(directory, file), this.#options.signal)

@@ -93,7 +93,7 @@ export class RecordTable {
     if (frees) this.#count(record, 0, 0, -record.charge)
   }
 
-  /** Gives a record the content that it has waited for. To be called before it has any. */
+  /** Stores the content of a record that has waited for it. The record has no content before. */
   setContent(record: RecordRow, root: { id: number; contentSize: number; dagSize: number; charge: number }): void {
     const adds = !this.has(record.accountId, record)
     this.#setContent.run(root.id, root.contentSize, root.dagSize, root.charge, record.id)
