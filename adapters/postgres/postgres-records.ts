@@ -1,12 +1,10 @@
 import type { Records } from '../../src/catalogue/records.ts'
-import { own } from '../../src/catalogue/rules/driver.ts'
 import { recordRules } from '../../src/catalogue/rules/record-rules.ts'
 import type { ContentParts } from './content-change.ts'
-import { PostgresDriver } from './postgres-driver.ts'
+import { ownStep, PostgresDriver } from './postgres-driver.ts'
 import { RecordCommits } from './record-commits.ts'
 import { RecordLists } from './record-lists.ts'
 import { foundBy } from './record-rows.ts'
-import type { Sql } from './sql.ts'
 
 /** Records in PostgreSQL, whose content the ledgers of nodes hold. */
 export function postgresRecords(parts: ContentParts): Records {
@@ -17,9 +15,9 @@ export function postgresRecords(parts: ContentParts): Records {
     ...recordRules(new PostgresDriver(database), {
       found: foundBy,
       release: records =>
-        own(sql =>
+        ownStep(sql =>
           holds.void(
-            sql as Sql,
+            sql,
             records.flatMap(({ holdId }) => holdId ?? []),
           ),
         ),

@@ -39,15 +39,16 @@ const LEASE = either('', `, leased_by = :node, leased_until = clock_timestamp() 
 const END_LEASE = either('', ', leased_until = NULL')
 /** Jobs that no other node is at; this node knows what it is at. */
 const FREE = either('', 'AND (leased_until IS NULL OR leased_until < clock_timestamp() OR leased_by = :node)')
-const BEGUN = fragment`${LEASE} WHERE ${KEY} AND key = (SELECT key FROM jobs WHERE ${KEY} ${FREE} ${IF_UNLOCKED})
-  RETURNING attempts, due_at AS "dueAt"`
 
 const ENQUEUE = sql`
   INSERT INTO jobs (kind, key, queue, account_id, due_at, last_error)
   VALUES (:kind, :key, :queue, :accountId, :dueAt, :error)
   ON CONFLICT (kind, key) DO UPDATE SET queue = excluded.queue, account_id = excluded.account_id,
     due_at = excluded.due_at, attempts = 0, last_error = excluded.last_error ${END_LEASE}`
-const BEGIN = sql<{ attempts: number; dueAt: number }>`UPDATE jobs SET attempts = attempts + 1 ${BEGUN}`
+const BEGIN = sql<{ attempts: number; dueAt: number }>`
+  UPDATE jobs SET attempts = attempts + 1 ${LEASE} WHERE ${KEY}
+    AND key = (SELECT key FROM jobs WHERE ${KEY} ${FREE} ${IF_UNLOCKED})
+  RETURNING attempts, due_at AS "dueAt"`
 const BEGIN_ALONE = sql<{ attempts: number; dueAt: null }>`
   UPDATE jobs SET attempts = attempts + 1, due_at = NULL WHERE ${KEY} RETURNING attempts, due_at AS "dueAt"`
 const RETRY = sql`UPDATE jobs SET due_at = :at, last_error = :error ${END_LEASE} WHERE ${KEY}`
