@@ -27,7 +27,7 @@ const PARTS: Readonly<Record<string, () => string>> = {
       request(route, ADMIN_PATH),
       [`${route.summary}.`, route.details].join(' ').trim(),
     ])
-    return table(['Request', 'What it does, and the answer'], rows)
+    return table(['Request', 'Action and answer'], rows)
   },
   'fields of the configuration': () => table(FIELD_HEAD, configRows(configSchema)),
   'fields of the network': () => table(FIELD_HEAD, configRows(configSchema.properties.network, 'network.')),
@@ -41,7 +41,7 @@ const PARTS: Readonly<Record<string, () => string>> = {
       const shown = isInternal === true && code !== 'INTERNAL_ERROR' ? `${status}, as \`INTERNAL_ERROR\`` : `${status}`
       return [`\`${code}\``, shown, meaning, remedy]
     })
-    return table(['Code', 'Status', 'Meaning', 'What to do'], rows)
+    return table(['Code', 'Status', 'Meaning', 'Remedy'], rows)
   },
 }
 
@@ -81,7 +81,7 @@ function byTag(routes: readonly ContractRoute[]): string {
 
 function routeTable(routes: readonly ContractRoute[]): string {
   const rows = routes.map(route => [request(route), accessText(route.access), route.summary])
-  return table([`Request (below \`${BASE_PATH}\`)`, 'Scope', 'What it does'], rows)
+  return table([`Request (below \`${BASE_PATH}\`)`, 'Scope', 'Action'], rows)
 }
 
 function request({ method, path }: ContractRoute, base = ''): string {

@@ -2,13 +2,16 @@ import { execFileSync } from 'node:child_process'
 import { chmodSync, copyFileSync, existsSync, globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { COMMANDS } from '../../adapters/cli/commands.ts'
 import { HELP } from '../../adapters/cli/help.ts'
 import { type Block, blocksOf, patternOf, runSteps, stepsOf, writeFiles } from '../support/guide.ts'
 import { linkPackage } from '../support/linked-package.ts'
 import { ServerProcess, temporaryDirectory } from '../support/server-process.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
-const pages = globSync(['README.md', 'docs/{start,guides}/*.md'], { cwd: ROOT }).toSorted()
+const guides = globSync(['README.md', 'docs/{start,guides}/*.md'], { cwd: ROOT }).toSorted()
+const COMMAND_LINE = 'docs/reference/command-line.md'
+const pages = [...guides, COMMAND_LINE]
 const LONGEST = 700
 
 const shared = temporaryDirectory()
@@ -59,7 +62,7 @@ async function follow(blocks: readonly Block[], page: string): Promise<{ printed
   await linkPackage(cwd)
   writeFiles(blocks, cwd)
   const config = existsSync(join(cwd, 'holdfast.json')) ? ['--config', join(cwd, 'holdfast.json')] : []
-  const server = await ServerProcess.start(join(cwd, 'data'), config, {}, 85_000)
+  const server = await ServerProcess.start(join(cwd, 'data'), config, {}, 230_000)
   try {
     const content = /(\S+:\d+)\/ipfs\/bafk/.exec(server.stdout)?.[1] ?? ''
     const places: Array<[shown: string, real: string]> = [
@@ -86,8 +89,8 @@ async function follow(blocks: readonly Block[], page: string): Promise<{ printed
   }
 }
 
-describe('pages of start and guides', () => {
-  test.each(pages)('%s runs as it is written', { timeout: 90_000 }, async page => {
+describe('pages with commands', () => {
+  test.each(pages)('%s runs as it is written', { timeout: 240_000 }, async page => {
     const blocks = blocksOf(join(ROOT, page))
     const steps = stepsOf(blocks)
     if (steps.length === 0) return
@@ -110,10 +113,20 @@ describe('pages of start and guides', () => {
     }
   })
 
-  test.each(pages)('%s is short, and a guide ends in a thing that the reader sees', page => {
+  test.each(guides)('%s is short, and a guide ends in a thing that the reader sees', page => {
     const text = readFileSync(join(ROOT, page), 'utf8')
     expect(text.split(/\s+/).length).toBeLessThan(LONGEST)
     if (page.includes('guides')) expect(text).toMatch(/^## You see$/m)
+  })
+
+  test('the command line reference shows each command with its output', () => {
+    const blocks = blocksOf(join(ROOT, COMMAND_LINE))
+    const shown = blocks.filter(({ language }, place) => language === 'sh' && blocks[place + 1]?.language === 'text')
+    const lines = shown.flatMap(({ text }) => text.split('\n'))
+    const missing = [...COMMANDS.keys()].filter(
+      name => !lines.some(line => new RegExp(`(^|\\| )holdfast ${name}( |$)`).test(line)),
+    )
+    expect(missing).toEqual([])
   })
 
   test('the check finds commands and flags that do not exist', () => {

@@ -43,7 +43,7 @@ export async function runSteps(steps: readonly Step[], cwd: string, env: NodeJS.
   const end = '\u0001'
   const script = steps.map(({ commands }) => `${commands}\nprintf '${end}'\n`).join('')
   const { code, printed } = await new Promise<{ code: number | null; printed: string }>(resolve => {
-    const options = { cwd, env, timeout: 80_000, maxBuffer: 10_000_000 }
+    const options = { cwd, env, timeout: 220_000, maxBuffer: 10_000_000 }
     const shell = execFile('bash', ['-ec', `exec 2>&1\n${script}`], options, (_, stdout) =>
       resolve({ code: shell.exitCode, printed: stdout }),
     )

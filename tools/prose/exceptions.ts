@@ -35,7 +35,6 @@ export const UNSWEPT: string[] = [
   'docs/design/benchmarks.md',
   'docs/reference/client.md',
   'docs/reference/clusters.md',
-  'docs/reference/command-line.md',
   'docs/reference/configuration.md',
   'docs/reference/console.md',
   'docs/contributing',

@@ -55,8 +55,8 @@ const failures = route({
   path: '/failures',
   summary: 'List recent warnings and errors',
   details:
-    '`{failures: [{at, level, message, about}]}`, newest first: the last 200 warnings and errors of the log since the ' +
-    'start, without paths, addresses and client input. The log has the full entries, by `about.requestId`.',
+    '`{failures: [{at, level, message, about}]}`, newest first: the last 200 warnings and errors since the start. They have ' +
+    'no paths, addresses or client input. The log has the full entries, by `about.requestId`.',
   answers: { 200: Type.Object({ failures: Type.Array(FailureView) }, { title: 'Failures' }) },
   handler: (_, services) => ({
     status: 200,

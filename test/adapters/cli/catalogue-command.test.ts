@@ -4,9 +4,19 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { postgres } from '../../../adapters/postgres/index.ts'
 import { connectAccounts, createEngine } from '../../../src/index.ts'
 import { factsOf, fillDirectory, signIn } from '../../support/filled-directory.ts'
+import { blocksOf, patternOf } from '../../support/guide.ts'
 import { needsPostgres, startPostgres, type TestPostgres } from '../../support/postgres-server.ts'
 import { runHoldfast } from '../../support/server-process.ts'
 import { withTempDir } from '../../support/temp-dir.ts'
+
+const PAGE = join(import.meta.dirname, '../../../docs/reference/command-line.md')
+
+/** Returns the output of a move that the reference shows. */
+function shownOutput(): string {
+  const blocks = blocksOf(PAGE)
+  const place = blocks.findIndex(({ text }) => text.startsWith('holdfast catalogue move'))
+  return blocks[place + 1]?.text ?? ''
+}
 
 describe('commands on a catalogue in PostgreSQL', needsPostgres, () => {
   let server: TestPostgres
@@ -30,6 +40,7 @@ describe('commands on a catalogue in PostgreSQL', needsPostgres, () => {
         stderr: '',
         stdout: expect.stringMatching(/^copied: accounts \d, api_keys/),
       })
+      expect(moved.stdout.trim()).toMatch(patternOf(shownOutput()))
       const again = await run('catalogue', 'move', '--to', database, '--json')
       expect(JSON.parse(again.stdout)).toMatchObject({ copied: null, removed: 0 })
       // The configuration names the database.
