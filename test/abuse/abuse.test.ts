@@ -14,7 +14,7 @@ const MiB = 1024 ** 2
 
 let server: AbusedServer
 
-/** Asks for `/health` again and again until told to end; resolves with how often it was answered. */
+/** Requests `/health` repeatedly until `ended` returns true. Returns the number of answers. */
 async function askHealth(ended: () => boolean): Promise<number> {
   let answered = 0
   do {
@@ -43,7 +43,7 @@ function abuses(open: () => Promise<TestPostgres | null>): void {
   })
 
   test.each(rows.flat())(
-    'does not take the loop away from the others: $name',
+    'leaves the event loop to others: $name',
     async row => {
       const { longestStallMs = LONGEST_STALL_MS, growthMiB = GROWTH_MIB, answers } = row
       try {
@@ -62,7 +62,7 @@ function abuses(open: () => Promise<TestPostgres | null>): void {
         const grown = ((server.watched.memory() ?? before) - before) / MiB
         expect(grown, 'the memory grew, in MiB').toBeLessThan(growthMiB)
       } catch (error) {
-        // What is left may hang; the next row gets a fresh one.
+        // The failed request may still block this server, so the next row gets a new one.
         await server.stop()
         await start()
         throw error

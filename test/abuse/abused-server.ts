@@ -9,15 +9,15 @@ import type { Dag } from '../pins/fetches/support/dags.ts'
 import { temporaryDirectory } from '../support/server-process.ts'
 import { WatchedServer } from '../support/watched-process.ts'
 
-/** No abuse may hold up another's request for so long; it is also when the client of a row gives up. */
+/** Milliseconds after which a row's client gives up. No abuse may delay another request that long. */
 const PATIENCE_MS = 20_000
 
-/** What makes small requests reach what takes thousands otherwise. */
+/** Low limits, so that small requests reach what would otherwise take thousands. */
 const CONFIG = {
   trustedProxies: 1,
   gateway: { maxConcurrentRequests: 64 },
   pin: { maxDepth: 12_500, findTimeoutSeconds: 2, waitSeconds: 1 },
-  // Nobody is there; it only makes pins wait for content instead of being refused at once.
+  // No gateway listens at this port. With one configured, pins wait for content instead of failing at once.
   network: { gateways: ['http://127.0.0.1:9'] },
 }
 
@@ -31,7 +31,7 @@ export interface Asked {
   method?: string
   headers?: Record<string, string>
   body?: Uint8Array | string
-  /** Leave after so many bytes of the answer; `status` is then what came first. */
+  /** Disconnects after this many bytes of the answer; `status` is then the one received before. */
   leaveAfter?: number
 }
 
@@ -40,7 +40,7 @@ export interface AbusedServerOptions {
   database?: string | undefined
 }
 
-/** The server of the abuse tests with an owner's key, and ways to ask it. */
+/** A server for the abuse tests with an owner's key, and a client for it. */
 export class AbusedServer {
   readonly #directory: ReturnType<typeof temporaryDirectory>
   readonly #watched: WatchedServer
@@ -53,7 +53,7 @@ export class AbusedServer {
     this.key = key
   }
 
-  /** @param options `longestMs` is how long the process may run, `database` a URL of a catalogue in PostgreSQL */
+  /** @param options `longestMs` limits the life of the process; `database` is the URL of a PostgreSQL catalogue */
   static async start({ longestMs = 300_000, database }: AbusedServerOptions = {}): Promise<AbusedServer> {
     const directory = temporaryDirectory()
     const config = join(directory.path, 'config.json')
@@ -75,7 +75,7 @@ export class AbusedServer {
     return this.#watched.process.url
   }
 
-  /** Sends what follows from another client address, so that one row's limits do not refuse the next row. */
+  /** Uses another client address for the next requests, so that limits of one row do not affect the next. */
   nextClient(): void {
     this.#client++
   }
@@ -91,7 +91,7 @@ export class AbusedServer {
     this.#directory.remove()
   }
 
-  /** Sends a request on a connection of its own. A path of an API carries the owner's key, unless it has another. */
+  /** Sends a request on a new connection. Paths of the API get the owner's key unless the headers have another. */
   ask(path: string, { method = 'GET', headers = {}, body, leaveAfter }: Asked = {}): Promise<Answer> {
     const from = { 'x-forwarded-for': clientAddress(this.#client) }
     const authorization = /^\/(api\/v3|admin|psa)\//.test(path) ? { 'x-api-key': this.key } : {}
@@ -122,12 +122,12 @@ export class AbusedServer {
     })
   }
 
-  /** The body as JSON. */
+  /** Sends a request with a JSON body. */
   askJson(method: string, path: string, body: unknown): Promise<Answer> {
     return this.ask(path, { method, headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) })
   }
 
-  /** Imports a CAR of one DAG and expects it to be taken. Returns the root. */
+  /** Imports a CAR of one DAG. Returns its root. @throws if the server refuses it */
   async store(dag: Dag): Promise<string> {
     const { status, body } = await this.importCar(dag)
     if (status !== 201 && status !== 200) throw new Error(`the content was refused: ${status} ${body}`)
@@ -142,7 +142,7 @@ export class AbusedServer {
     })
   }
 
-  /** A connection on which nothing was sent yet. The caller destroys it. */
+  /** Opens a connection and sends nothing on it. The caller destroys it. */
   async connection(): Promise<Socket> {
     const socket = connect(Number(new URL(this.url).port), '127.0.0.1')
     await once(socket, 'connect')
@@ -150,7 +150,7 @@ export class AbusedServer {
   }
 }
 
-/** An address of 10.0.0.0/8, another one for each number. */
+/** Returns an address of 10.0.0.0/8, a different one for each number. */
 export function clientAddress(number: number): string {
   return `10.${(number >> 16) & 255}.${(number >> 8) & 255}.${number & 255}`
 }

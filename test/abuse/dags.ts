@@ -6,7 +6,7 @@ import { type Block, blockOf, type Dag, fileOf, leaf } from '../pins/fetches/sup
 
 const SMALL = leaf(Buffer.from('what lies at the bottom'))
 
-/** Blocks one above the other; `above` makes the node above a root. */
+/** Builds a chain of blocks from the bottom up; `above` returns the parent of a block. */
 function tower(levels: number, above: (below: CID) => Block, bottom: Dag = SMALL): Dag {
   const blocks = [...bottom.blocks]
   let root = bottom.root
@@ -23,14 +23,14 @@ function directoryNode(links: ReadonlyArray<{ Name: string; Hash: CID }>): Block
   return blockOf(CODEC.dagPb, dagPb.encode({ Data: new UnixFS({ type: 'directory' }).marshal(), Links }))
 }
 
-/** A file of `2 ** levels` times the same few bytes, in as many blocks as levels. */
+/** A file that repeats the same bytes `2 ** levels` times, in one block for each level. */
 export function doublingFile(levels: number): Dag {
   let dag = leaf(Buffer.alloc(64, 'x'))
   for (let level = 0; level < levels; level++) dag = fileOf([dag, dag])
   return dag
 }
 
-/** A directory of `2 ** levels` paths, in as many blocks as levels. */
+/** A directory with `2 ** levels` paths, in one block for each level. */
 export function doublingDirectory(levels: number): Dag {
   return tower(levels, below =>
     directoryNode([
@@ -44,7 +44,7 @@ export function nestedDirectories(levels: number): Dag {
   return tower(levels, below => directoryNode([{ Name: 'd', Hash: below }]))
 }
 
-/** A directory of that many small files. */
+/** A directory of `count` small files. */
 export function flatDirectory(count: number, seed: string): Dag {
   const files = Array.from({ length: count }, (_, i) => leaf(Buffer.from(`${seed} ${i}`)))
   const names = files.map((_, i) => `f${String(i).padStart(6, '0')}`)
@@ -52,7 +52,7 @@ export function flatDirectory(count: number, seed: string): Dag {
   return { root: node.cid, blocks: [node, ...files.flatMap(file => file.blocks)], size: 0 }
 }
 
-/** A directory of that many names for one file, whose root is a block of `links` links. */
+/** A directory of many names for the same file, whose root block has `links` links. */
 export function manyNamesForOneLargeBlock(names: number, links: number): Dag {
   const [below] = SMALL.blocks
   const unixfs = new UnixFS({ type: 'file', blockSizes: Array.from({ length: links }, () => BigInt(SMALL.size)) })
@@ -64,7 +64,7 @@ export function manyNamesForOneLargeBlock(names: number, links: number): Dag {
   return { root: node.cid, blocks: [node, large, ...(below === undefined ? [] : [below])], size: 0 }
 }
 
-/** Shards of a directory one in the other; each has one child. */
+/** Shards of a directory nested in each other, each with one child. */
 export function nestedShards(levels: number): Dag {
   const shard = (Name: string, Hash: CID): Block => {
     const data = new UnixFS({ type: 'hamt-sharded-directory', data: Uint8Array.of(1), hashType: 0x22n, fanout: 256n })
@@ -78,7 +78,7 @@ export function nestedShards(levels: number): Dag {
   })
 }
 
-/** A document of that many arrays one in the other, the innermost of `items` numbers. */
+/** A document of nested arrays, the innermost with `items` numbers. */
 export function nestedDocument(depth: number, items: number): Dag {
   const inner = Array.from({ length: items }, () => '0').join(',')
   const block = blockOf(CODEC.dagJson, Buffer.from(`${'['.repeat(depth)}${inner}${']'.repeat(depth)}`))

@@ -1,25 +1,28 @@
 import type { AbusedServer } from './abused-server.ts'
 
 /**
- * One way of asking for far too much by a small request. The suite makes the content, sends the request to a real
- * server, asks `/health` all the while, and looks at how long the server's loop stood still.
+ * A small request that asks for far too much. The suite sends it to a real server, requests `/health` meanwhile and
+ * measures the stall of the server's event loop.
  *
- * To add one, add it to a file in `rows/`, which the suite reads by itself.
+ * To add one, add it to a file in `rows/`.
  */
 export interface AbuseRow {
   name: string
-  /** Makes what the request needs; not measured. */
+  /** Stores what the request needs. It is not measured. */
   setUp?(server: AbusedServer): Promise<void>
-  /** Resolves with the status that came, or with null if the client has left before the end. */
+  /** Resolves with the answer's status, or null if the client disconnected before the end. */
   request(server: AbusedServer): Promise<number | null>
-  /** Statuses that are in order. Never a 5xx that the contract does not list for it. */
+  /** Acceptable statuses. A 5xx must be one that the contract lists. */
   answers: readonly (number | null)[]
-  /** How long the loop may stand still, in milliseconds of a machine that is idle. Default {@link LONGEST_STALL_MS}. */
+  /** Longest stall of the loop that the row allows, in ms. Default {@link LONGEST_STALL_MS}. */
   longestStallMs?: number
-  /** By how many MiB the memory of the process may peak above what it was. Default {@link GROWTH_MIB}. */
+  /** Memory growth of the process that the row allows, in MiB. Default {@link GROWTH_MIB}. */
   growthMiB?: number
 }
 
-/** Far above the turns of a few milliseconds, for two busy cores; far below what each row took before it was mended. */
+/**
+ * In ms. A turn takes a few milliseconds, so two busy cores stay far below it. Each row took far longer before its
+ * defect was fixed.
+ */
 export const LONGEST_STALL_MS = 1_500
 export const GROWTH_MIB = 300

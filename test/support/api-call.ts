@@ -6,7 +6,9 @@ export interface ApiAnswer {
   json: any
 }
 
-/** Calls an engine's API in-process. Headers by lower-case name; `body` among them is the JSON to send. */
+/**
+ * Calls an engine's API in-process. Header names are lower case; the entry `body` is not a header but the JSON to send.
+ */
 export async function callApi(
   engine: Pick<Engine, 'api'>,
   method: string,

@@ -4,15 +4,15 @@ import type { Page } from 'playwright-core'
 
 const source = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
-/** What axe-core finds wrong with a page as it is shown now: rule and place of each. Run past the page's policy. */
+/** Returns what axe-core reports for the page as displayed: one `rule: selector` for each violation. */
 export async function accessibilityFaults(page: Page): Promise<string[]> {
-  // What is asked for anew stands back until it has come.
+  // Parts of the page that are still loading are marked busy. Wait until none is.
   await page.locator('[aria-busy="true"]').first().waitFor({ state: 'detached' })
   const session = await page.context().newCDPSession(page)
   try {
     const run = `${source}; axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) =>
       violations.flatMap(({ id, nodes }) => nodes.map(({ target }) => id + ': ' + target.join(' '))))`
-    // Given by the debugger, it needs no leave of the page.
+    // The debugger may run a script that the page's content security policy would block.
     const { result, exceptionDetails } = await session.send('Runtime.evaluate', {
       expression: run,
       awaitPromise: true,

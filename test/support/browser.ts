@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { type Browser, chromium } from 'playwright-core'
 import { needs } from './needs.ts'
 
-/** Where Debian and others put it. Nothing is installed for this. */
+/** Path of an installed Chromium: `CHROMIUM`, or where Linux distributions install it. The tests never install one. */
 const executable = [
   process.env.CHROMIUM,
   '/usr/bin/chromium',
@@ -10,14 +10,14 @@ const executable = [
   '/usr/bin/google-chrome',
 ].find(path => path !== undefined && existsSync(path))
 
-/** For suites that need a browser. */
+/** Skips a suite if no Chromium is installed. */
 export const inBrowser = needs(executable !== undefined, 'there is no Chromium, and CHROMIUM names none')
 
-/** A Chromium without a window. The caller closes it. */
+/** Starts a headless Chromium. The caller closes it. */
 export function launchBrowser(): Promise<Browser> {
-  // As root, in containers above all, Chromium starts only without its sandbox.
+  // Chromium refuses to start its sandbox as root, the usual user in containers.
   const args = process.getuid?.() === 0 ? ['--no-sandbox'] : []
-  // It finds files by the names that the locale can spell.
+  // Chromium opens only files whose names the locale can encode.
   const env = { ...process.env, LC_ALL: 'C.UTF-8' }
   return chromium.launch({ env, executablePath: executable ?? '', args })
 }

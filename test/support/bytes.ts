@@ -1,12 +1,12 @@
 import { createCipheriv, createHash } from 'node:crypto'
 
-/** `length` bytes that look random and are the same for the same seed. */
+/** Returns `length` pseudo-random bytes, the same for the same seed. */
 export function pseudoRandom(length: number, seed: number | string = 0): Buffer {
   const key = createHash('sha256').update(String(seed)).digest().subarray(0, 16)
   return createCipheriv('aes-128-ctr', key, Buffer.alloc(16)).update(Buffer.alloc(length))
 }
 
-/** Cuts bytes into pieces of the given lengths; the rest is the last piece. */
+/** Splits bytes into pieces of the given lengths. The remainder is the last piece. */
 export function* pieces(bytes: Uint8Array, lengths: Iterable<number>): Generator<Uint8Array> {
   let start = 0
   for (const length of lengths) {

@@ -6,20 +6,23 @@ import { createHandler, PrometheusMetrics } from '../../adapters/node-http/index
 import { createEngine, type Engine, type EngineOptions, SCOPES } from '../../src/index.ts'
 import { withTempDir } from './temp-dir.ts'
 
-/** A node with its console, in this process. */
+/** A node with its console, served by this process. */
 export interface ConsoleServer {
   engine: Engine
   /** `http://127.0.0.1:<port>` */
   origin: string
-  /** Of the owner. */
+  /** API key of the owner. */
   key: string
-  /** Id of the owner's account. */
+  /** Account id of the owner. */
   owner: string
-  /** Has something else answer at the same place, as another version would; without one the node again. */
+  /**
+   * Serves all further requests by this listener, as a newer version would be served; without an argument, by the node
+   * again.
+   */
   answerWith(listener?: RequestListener): void
 }
 
-/** Runs with one on this machine's own clock, which is stopped and removed afterwards. */
+/** Runs a test with a node and its console, on the system clock. Stops and deletes the node afterwards. */
 export function withConsole<T>(
   run: (server: ConsoleServer) => Promise<T>,
   config: Partial<EngineOptions> = {},
@@ -58,13 +61,13 @@ export function withConsole<T>(
   })
 }
 
-/** Opens the console and signs in as a person would, by a key. */
+/** Opens the console and signs in with an API key through its form. */
 export async function signInByKey(page: Page, { origin, key }: Pick<ConsoleServer, 'origin' | 'key'>): Promise<void> {
   await page.goto(`${origin}/console/`)
   await fillInKey(page, key)
 }
 
-/** Where the console is open and asks who is there. */
+/** Fills in the API key on a page that already shows the sign-in form. */
 export async function fillInKey(page: Page, key: string): Promise<void> {
   await page.getByRole('tab', { name: 'API key' }).click()
   await page.getByLabel('API key', { exact: true }).fill(key)

@@ -1,10 +1,10 @@
 import { type ConsoleOptions, createConsole } from '../../adapters/console/index.ts'
 import type { ApiHandler, ApiRequest, ApiResponse } from '../../src/index.ts'
 
-/** Prepared once. */
+/** Console handlers by their options, created once each. */
 const consoles = new Map<string, ApiHandler>()
 
-/** A request for the console as an adapter would hand it over. */
+/** Returns a request for the console as an adapter would build it. */
 export function consoleRequest(path: string, given: Partial<ApiRequest> = {}, headers = {}): ApiRequest {
   const sent: Readonly<Record<string, string>> = { host: '127.0.0.1:4100', ...headers }
   return {
@@ -20,7 +20,7 @@ export function consoleRequest(path: string, given: Partial<ApiRequest> = {}, he
   }
 }
 
-/** What the console of a node behind so many proxies answers to it. */
+/** Returns the console's answer on a node that trusts this many proxies. */
 export function askConsole(
   request: ApiRequest,
   trustedProxies = 0,

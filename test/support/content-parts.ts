@@ -22,9 +22,9 @@ import { WriteQueue } from '../../src/storage/write-queue.ts'
 import { ManualClock } from './manual-clock.ts'
 import { withTempDir } from './temp-dir.ts'
 
-/** Block files whose operations a test may hold up or make fail. */
+/** Block files whose operations a test can delay or make fail. */
 class FaultyBlockFiles extends BlockFiles {
-  /** Called before each write and removal; what it throws is what the operation throws. */
+  /** Called before each write. If it throws, the write fails with that error. */
   beforeWrite: (multihash: Uint8Array) => Promise<void> | void = () => undefined
   beforeRemove: (multihash: Uint8Array) => Promise<void> | void = () => undefined
   writes = 0
@@ -41,7 +41,7 @@ class FaultyBlockFiles extends BlockFiles {
   }
 }
 
-/** The parts of the content path without an engine around them. */
+/** The parts that store content, without an engine around them. */
 export interface ContentParts {
   dataDir: string
   clock: ManualClock
@@ -59,9 +59,9 @@ export interface ContentParts {
   healed: string[]
   damaged: string[]
   stage(): Promise<StagedDag>
-  /** Turns a staged DAG into content that stays. */
+  /** Turns a staged DAG into a complete root. */
   complete(staged: StagedDag, cid: CID): Promise<void>
-  /** Lets go of complete content. */
+  /** Drops a complete root, as the end of its last hold does. */
   drop(staged: StagedDag): Promise<void>
 }
 
@@ -139,13 +139,13 @@ export async function rawCid(bytes: Uint8Array): Promise<CID> {
   return CID.createV1(0x55, await sha256.digest(bytes))
 }
 
-/** A promise and the functions that settle it. */
+/** Returns a promise and the function that resolves it. */
 export function gate(): { opened: Promise<void>; open: () => void } {
   const { promise, resolve } = Promise.withResolvers<void>()
   return { opened: promise, open: resolve }
 }
 
-/** Lets what is under way go on, for as many turns of the event loop. */
+/** Waits for this many turns of the event loop. */
 export async function turns(count: number): Promise<void> {
   for (let i = 0; i < count; i++) await new Promise(resolve => setImmediate(resolve))
 }

@@ -6,9 +6,10 @@ import { type ServedEngine, serveEngine } from './served-engine.ts'
 import { withTempDir } from './temp-dir.ts'
 
 /**
- * A process of its own that prints, as JSON, which files of `src` and `adapters` every chunk passes of a file of many
- * different chunks that is uploaded, and of one that is read: those with a function that V8 has counted to be called at
- * least once for each chunk of one request, after others like it.
+ * A program that uploads and reads a large file and prints, as JSON, which files of `src` and `adapters` every chunk
+ * passes.
+ * A file counts if V8 saw one of its functions called at least once for each chunk of a request. A request of the same
+ * kind runs first as a warm-up.
  */
 const CHUNKS = 96
 const CHUNK_BYTES = 1024 ** 2
@@ -37,7 +38,7 @@ async function read({ url }: ServedEngine): Promise<void> {
 
 async function crossed(served: ServedEngine, request: (served: ServedEngine) => Promise<void>): Promise<string[]> {
   await request(served)
-  // What the warm-up counted is forgotten.
+  // Resets the counters, so that the warm-up does not count.
   await session.post('Profiler.takePreciseCoverage')
   await request(served)
   const { result } = await session.post('Profiler.takePreciseCoverage')

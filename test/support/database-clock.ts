@@ -1,11 +1,11 @@
 import pg from 'pg'
 
-/** A database of which the clock stands until it is moved. The caller closes it. */
+/** A database whose clock stands still until the test moves it. The caller closes it. */
 export interface DatabaseClock {
-  /** Of the same database; what comes by it is not synced, which takes most of the time. */
+  /** URL of the same database with this clock. Its commits are not synced to disk, which makes tests much faster. */
   readonly url: string
   advance(ms: number): Promise<void>
-  /** Waits for rows that are on their way: until the statement finds none. @throws if it goes on finding some */
+  /** Repeats the statement until it returns no rows, for work that runs in the background. @throws after 5,000 tries */
   untilNone(text: string): Promise<void>
   close(): Promise<void>
 }
@@ -13,8 +13,8 @@ export interface DatabaseClock {
 const MOST_LOOKS = 5_000
 
 /**
- * Has all who come by the URL it returns see a time that a test moves, beginning `at` milliseconds since the epoch: its
- * functions of the time stand before PostgreSQL's own.
+ * Sets the database's clock to `at`, in milliseconds since the epoch, for every client of the returned URL. Its own
+ * functions `now` and `clock_timestamp` come before PostgreSQL's in the search path.
  */
 export async function withStandingClock(given: string, at: number): Promise<DatabaseClock> {
   const client = new pg.Client({ connectionString: given })
@@ -39,7 +39,7 @@ export async function withStandingClock(given: string, at: number): Promise<Data
       for (let looks = 0; looks < MOST_LOOKS; looks++) {
         if ((await client.query(text)).rows.length === 0) return
       }
-      throw new Error(`there is still something: ${text}`)
+      throw new Error(`the statement still finds rows: ${text}`)
     },
     close: () => client.end(),
   }

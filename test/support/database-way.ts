@@ -1,39 +1,45 @@
 import { once } from 'node:events'
 import { connect, createServer, type Socket } from 'node:net'
 
-/** What befalls a statement on its way to PostgreSQL, or its answer on its way back. */
+/** A failure that the proxy injects at one statement. */
 export interface Mishap {
-  /** Which statement, counted from nothing when it is told; or one of a connection that has sent these words. */
+  /**
+   * Index of the statement, counted from 0 since {@link DatabaseWay.befall}; or the commit of the first connection
+   * whose statements contain this text.
+   */
   at: number | { commitOf: string }
-  /** Before the statement arrives, or before its answer does. */
+  /** `before`: PostgreSQL has not received the statement. `after`: the client has not received the answer. */
   when: 'before' | 'after'
   /**
-   * `stop`: nothing passes any more on any connection, as if the client's process stood still. `cut`: the connection is
-   * lost. `outage`: so are all, and no other is made. Until {@link DatabaseWay.goOn}.
+   * `stop` passes nothing on any more, as if the client's process were suspended. `cut` closes the connection. `outage`
+   * closes all connections and refuses new ones. Each lasts until {@link DatabaseWay.goOn}.
    */
   what: 'stop' | 'cut' | 'outage'
 }
 
-/** Between a client and PostgreSQL: passes everything on, but for what it is told to befall. */
+/** A proxy between a client and PostgreSQL that injects failures. */
 export interface DatabaseWay {
-  /** The URL by which the server is reached through this; its connections have a name of their own there. */
+  /** URL that leads to PostgreSQL through the proxy. */
   url: string
-  /** By which they are told from others in `pg_stat_activity`. */
+  /** Name of the proxy's connections in `pg_stat_activity`. */
   application: string
-  /** Befalls a statement from now on. Resolves when it has. */
+  /** Injects one failure. Resolves once it has happened. */
   befall(mishap: Mishap): Promise<void>
-  /** Forgets what has not befallen yet, and ends what has. */
+  /** Ends the failure, or cancels one that has not happened yet. */
   goOn(): void
-  /** Each answer takes so much longer, in milliseconds. */
+  /** Delays each answer by this many milliseconds. */
   delay(ms: number): void
-  /** Connections that are open, and how many there were at most. */
+  /** Open connections: the number now, and the highest so far. */
   connections(): { now: number; most: number }
   stop(): Promise<void>
 }
 
 let ways = 0
 
-/** Of the protocol of PostgreSQL: what ends that which is asked at a time, what comes before its end, and what ends an answer. */
+/**
+ * Message types of PostgreSQL's protocol: SYNC and QUERY end a request, PARTS come before its end, READY ends an
+ * answer.
+ */
 const SYNC = 'S'
 const QUERY = 'Q'
 const PARTS = 'PBDECH'
@@ -67,7 +73,7 @@ export async function openWay(serverUrl: string): Promise<DatabaseWay> {
   }
 }
 
-/** All connections, and what is to befall one of them. */
+/** All connections of a proxy, and the failure to inject into one of them. */
 class Passing {
   readonly #all = new Set<Way>()
   #most = 0
@@ -91,7 +97,7 @@ class Passing {
     })
   }
 
-  /** What befalls this statement, of all that are passed on the next. */
+  /** Counts a statement. Returns the failure to inject at it, or null. */
   of(statement: Buffer, way: Way): Mishap | null {
     const index = this.#seen++
     const mishap = this.#mishap
@@ -133,7 +139,7 @@ class Passing {
   }
 }
 
-/** One connection. */
+/** One connection between a client and PostgreSQL. */
 class Way {
   readonly #passing: Passing
   readonly #client: Socket
@@ -141,12 +147,12 @@ class Way {
   readonly #up: Buffer[] = []
   readonly #down: Buffer[] = []
   readonly #asked = new Messages(false)
-  /** What has come of a statement. */
+  /** Messages received so far of the current statement. */
   #statement: Buffer[] = []
-  /** The answer to what is befallen once that has come. */
+  /** Set while the answer to a statement is incomplete after which a failure is due. */
   #answer: { messages: Messages; mishap: Mishap } | null = null
   #isEnded = false
-  /** Whether it has sent the words that a mishap is about. */
+  /** True once this connection has sent the text in `commitOf`. */
   isMeant = false
   readonly closed: Promise<void>
 
@@ -157,8 +163,8 @@ class Way {
     client.setNoDelay(true)
     upstream.setNoDelay(true)
     this.closed = once(client, 'close').then(() => undefined)
-    client.on('data', bytes => this.#ask(bytes))
-    upstream.on('data', bytes => this.#tell(bytes))
+    client.on('data', bytes => this.#send(bytes))
+    upstream.on('data', bytes => this.#receive(bytes))
     client.on('error', () => this.cut()).on('close', () => this.cut())
     upstream
       .on('error', () => undefined)
@@ -173,7 +179,7 @@ class Way {
     this.#upstream.destroy()
   }
 
-  /** Passes on what has come, unless nothing may. */
+  /** Passes on everything received, unless the proxy is stopped. */
   pass(): void {
     if (this.#passing.isStopped || this.#client.destroyed) return
     for (const bytes of this.#up.splice(0)) this.#upstream.write(bytes)
@@ -181,7 +187,7 @@ class Way {
     if (this.#isEnded) this.#client.end()
   }
 
-  #ask(bytes: Buffer): void {
+  #send(bytes: Buffer): void {
     for (const { type, message } of this.#asked.take(bytes)) {
       this.#statement.push(message)
       if (PARTS.includes(type)) continue
@@ -196,7 +202,7 @@ class Way {
     this.pass()
   }
 
-  #tell(bytes: Buffer): void {
+  #receive(bytes: Buffer): void {
     this.#down.push(bytes)
     if (this.#answer !== null) {
       const isWhole = this.#answer.messages.take(bytes).some(({ type }) => type === READY)
@@ -210,12 +216,12 @@ class Way {
   }
 }
 
-/** The messages of a stream, which comes in pieces of any size. */
+/** Splits a byte stream of PostgreSQL's protocol into messages. */
 class Messages {
   #isStarted: boolean
   #rest = Buffer.alloc(0)
 
-  /** @param isStarted whether the first message, which has no type, has gone by */
+  /** @param isStarted whether the startup message, the only one without a type, has already passed */
   constructor(isStarted: boolean) {
     this.#isStarted = isStarted
   }

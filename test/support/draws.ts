@@ -1,4 +1,4 @@
-/** Numbers that look random and are the same for the same seed. */
+/** A pseudo-random number generator with a seed. */
 export class Draws {
   #state: number
 
@@ -6,9 +6,9 @@ export class Draws {
     this.#state = Math.imul(seed, 0x9e37_79b1) >>> 0
   }
 
-  /** An integer from 0 up to below `limit`. */
+  /** Returns an integer from 0 to `limit - 1`. */
   below(limit: number): number {
-    // Mulberry32.
+    // The algorithm is Mulberry32.
     this.#state = (this.#state + 0x6d2b_79f5) >>> 0
     let mixed = this.#state
     mixed = Math.imul(mixed ^ (mixed >>> 15), mixed | 1)
@@ -16,12 +16,12 @@ export class Draws {
     return Math.floor((((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32) * limit)
   }
 
-  /** One of the values. */
+  /** Returns one of the values. */
   pick<T>(values: readonly [T, ...T[]]): T {
     return values[this.below(values.length)] ?? values[0]
   }
 
-  /** Draws of their own, for something that runs beside others. */
+  /** Returns a generator with its own sequence, for work that runs concurrently. */
   fork(): Draws {
     return new Draws(this.below(2 ** 32))
   }

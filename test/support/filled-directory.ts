@@ -6,14 +6,14 @@ import { callApi } from './api-call.ts'
 import { pseudoRandom } from './bytes.ts'
 import { ManualClock } from './manual-clock.ts'
 
-/** Who has what in a directory that was filled. */
+/** Accounts, keys and secrets of a filled data directory. */
 export interface Filled {
   clock: ManualClock
   accounts: string[]
   keys: string[]
-  /** Of a session that goes on. */
+  /** Token of a live session of the first account. */
   token: string
-  /** Of the second factor of the first account. */
+  /** Secret of the first account's second factor. */
   secret: Buffer
   recoveryCodes: string[]
 }
@@ -21,7 +21,9 @@ export interface Filled {
 const PASSWORD = 'correct horse battery staple'
 const json = (value: object): string => JSON.stringify(value)
 
-/** Something of everything that a catalogue has, in a data directory that no engine has open afterwards. */
+/**
+ * Fills a data directory with at least one row of everything that a catalogue stores. No engine has it open afterwards.
+ */
 export async function fillDirectory(options: Pick<EngineOptions, 'dataDir' | 'webhooks'>): Promise<Filled> {
   const clock = new ManualClock()
   const engine = await createEngine({ ...options, clock, passwordCost: 1_024 })
@@ -66,7 +68,7 @@ export async function fillDirectory(options: Pick<EngineOptions, 'dataDir' | 'we
   return { clock, accounts, keys, token, secret, recoveryCodes }
 }
 
-/** All that people are told of it. */
+/** Returns everything that the API shows about the accounts of a filled directory. */
 export async function factsOf(engine: Engine, { accounts, keys, token }: Filled): Promise<object> {
   const facts: Record<string, unknown> = { people: await engine.accounts.list() }
   for (const account of accounts.slice(0, 2)) {
@@ -82,7 +84,7 @@ export async function factsOf(engine: Engine, { accounts, keys, token }: Filled)
       files: await Promise.all(
         trees.map(async ({ cid }) => (await engine.pins.list({ account, parentCid: cid, page: 13, limit: 100 })).items),
       ),
-      // When one was last used is noted after it was.
+      // The time of a key's last use is written late, so two readings may differ.
       keys: (await engine.keys.list(account)).map(({ lastUsedAt: _, ...key }) => key),
     }
   }
@@ -93,7 +95,10 @@ export async function factsOf(engine: Engine, { accounts, keys, token }: Filled)
   return facts
 }
 
-/** Signs in by password and a second factor, and by a recovery code. Returns what is answered. */
+/**
+ * Signs in with a password and a code, with a password and a recovery code, and with a password alone. Returns the
+ * statuses.
+ */
 export async function signIn(engine: Engine, filled: Filled): Promise<number[]> {
   const codes = [totpCode(filled.secret, totpStep(filled.clock.now()) + 1), filled.recoveryCodes[0] ?? '']
   const answers: number[] = []

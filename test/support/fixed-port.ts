@@ -1,11 +1,11 @@
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 
-/** Ports that Linux gives to nobody by itself: what asks for any port is given one of 32,768 and more. */
+/** Linux takes ephemeral ports from 32,768 upwards, so no other process gets a port of this range by chance. */
 const FIRST = 10_000
 const COUNT = 20_000
 
-/** A port of 127.0.0.1 that is free, and so are the `behind` ones after it; nobody else is given them by chance. */
+/** Returns a free port of 127.0.0.1 outside the ephemeral range. The `behind` ports after it are free as well. */
 export async function fixedPort(behind = 0): Promise<number> {
   for (;;) {
     const port = FIRST + Math.floor(Math.random() * COUNT)

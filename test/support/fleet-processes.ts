@@ -6,15 +6,15 @@ import { fixedPort } from './fixed-port.ts'
 import { ServerProcess } from './server-process.ts'
 
 const KEY = 'fleet-0123456789abcdef0123456789abcdef'
-/** They stay for many tests. */
+/** Node processes serve a whole file of tests, so they may live longer than one test, in ms. */
 const LONGEST_MS = 600_000
 const cluster = { label: '', region: '', country: null, gateways: [] }
 
-/** A standalone server, one of two on a database, which may be killed and comes back at the same address. */
+/** A standalone server, one of two on a shared database. It can be killed, and restarts at the same address. */
 export class NodeProcess {
   readonly id: string
   readonly dataDir: string
-  /** Where its API is, whether it is there or not. */
+  /** Base URL of its API, the same after each start. */
   readonly url: string
   readonly config: EngineConfig
   readonly #port: number
@@ -28,17 +28,17 @@ export class NodeProcess {
     this.config = { ...shared, node: { id, url: this.url } }
   }
 
-  /** Written at each start. */
+  /** Path of its configuration file, which each start writes. */
   get configFile(): string {
     return `${this.dataDir}.json`
   }
 
   get server(): ServerProcess {
-    if (this.#server === null) throw new Error(`the node ${this.id} is not there`)
+    if (this.#server === null) throw new Error(`the node ${this.id} is not running`)
     return this.#server
   }
 
-  /** Where its gateway's own port is. */
+  /** Base URL of its own gateway port. */
   get gateway(): string {
     return /^gateway base +(\S+)\/ipfs\/$/m.exec(this.server.stdout)?.[1] ?? ''
   }
@@ -50,14 +50,14 @@ export class NodeProcess {
     this.#server = await ServerProcess.start(this.dataDir, args, given, LONGEST_MS)
   }
 
-  /** As a crash does: at once, without a word. Resolves when it is gone. */
+  /** Kills the process with SIGKILL, as a crash would. Resolves when it has ended. */
   async kill(): Promise<void> {
     this.server.signal('SIGKILL')
     await this.server.ended()
     this.#server = null
   }
 
-  /** As the owner; a body that is neither a form nor bytes is JSON. */
+  /** Calls the API as the owner. A body that is neither a form nor bytes is sent as JSON. */
   async call<Json>(method: string, path: string, body?: object, more: Record<string, string> = {}) {
     const isRaw = body === undefined || body instanceof FormData || body instanceof Uint8Array
     const headers = { 'x-api-key': KEY, ...(isRaw ? {} : { 'content-type': 'application/json' }), ...more }
@@ -67,7 +67,7 @@ export class NodeProcess {
     return { status: answer.status, headers: answer.headers, json: (text === '' ? null : JSON.parse(text)) as Json }
   }
 
-  /** An upload for a cluster, of which this much is sent and the rest is not, until it is asked for. */
+  /** Starts an upload to a cluster and sends the content, but not the end of the form. `end` sends it. */
   begin(clusterId: string, content: Uint8Array): BegunUpload {
     const boundary = 'of-an-upload'
     const head = `--${boundary}\r\ncontent-disposition: form-data; name="file"; filename="f"\r\n\r\n`
@@ -100,13 +100,15 @@ export class NodeProcess {
 }
 
 export interface BegunUpload {
-  /** Has the rest sent. */
+  /** Sends the end of the form. */
   end(): void
-  /** Nulls for a connection that is broken. */
+  /** Status and error code of the answer; both null if the connection broke. */
   answer: Promise<{ status: number | null; code: string | null }>
 }
 
-/** Two nodes, of which `a` keeps the cluster `first`, and `b` `second`, which is the default one. The caller closes them. */
+/**
+ * Starts two nodes: `a` keeps the cluster `first`, and `b` keeps `second`, the default cluster. The caller closes them.
+ */
 export async function openNodeProcesses(
   database: string,
   config: EngineConfig = {},
@@ -129,7 +131,7 @@ export async function openNodeProcesses(
   }
   try {
     await a.start()
-    // What one seals in the database, the other opens.
+    // Both nodes need the same key: each decrypts secrets that the other has encrypted in the database.
     await mkdir(b.dataDir, { mode: 0o700 })
     await copyFile(join(a.dataDir, 'data.key'), join(b.dataDir, 'data.key'))
     await b.start()

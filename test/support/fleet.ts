@@ -10,33 +10,33 @@ import type { Clock } from '../../src/domain/clock.ts'
 import { systemClock } from '../../src/domain/clock.ts'
 import { createEngine, type Engine, type EngineConfig, SCOPES } from '../../src/index.ts'
 
-/** One of several nodes on one catalogue, behind a server. */
+/** One of several nodes on one catalogue, behind an HTTP server. */
 export interface FleetNode {
   readonly id: string
   readonly dataDir: string
-  /** `http://127.0.0.1:<port>`, whether it is there or not. */
+  /** `http://127.0.0.1:<port>`, the same after each start. */
   readonly url: string
   readonly server: Server
   readonly engine: Engine
   stop(): Promise<void>
   start(): Promise<void>
-  /** Stops it for good. */
+  /** Stops the node and its HTTP server. */
   close(): Promise<void>
 }
 
 export interface Fleet {
-  /** `a` keeps the cluster `first`, which is the default one; `b` keeps `second`. */
+  /** `a` keeps the cluster `first`, the default cluster; `b` keeps `second`. */
   a: FleetNode
   b: FleetNode
-  /** Of an account on the plan `unlimited`. */
+  /** Id of an account on the plan `unlimited`. */
   account: string
-  /** Of that account, with all scopes. */
+  /** API key of that account, with all scopes. */
   key: string
   database: string
 }
 
 const cluster = { label: '', region: '', country: null, gateways: [] }
-/** What {@link withFleet} configures both with. */
+/** The two clusters that {@link withFleet} configures on both nodes. */
 export const TWO_CLUSTERS = {
   clusters: [
     { ...cluster, id: 'first', node: 'a' },
@@ -47,7 +47,7 @@ export const TWO_CLUSTERS = {
 
 type NodeConfig = EngineConfig & { clock: Clock }
 
-/** Runs with two nodes that share a database that is empty. */
+/** Runs a test with two nodes that share an empty database. */
 export async function withFleet(
   database: string,
   run: (fleet: Fleet) => Promise<void>,
@@ -63,12 +63,12 @@ export async function withFleet(
   }
 }
 
-/** Starts the nodes `a` and `b` in directories of their own. The caller closes them. */
+/** Starts the nodes `a` and `b`, each with its own data directory. The caller closes them. */
 export async function openFleet(config: NodeConfig): Promise<{ a: FleetNode; b: FleetNode; close(): Promise<void> }> {
   const directory = await mkdtemp(join(tmpdir(), 'holdfast-fleet-'))
   const [firstDir, secondDir] = [join(directory, 'a'), join(directory, 'b')]
   const a = await fleetNode('a', firstDir, config)
-  // What one seals in the database, the other opens.
+  // Both nodes need the same key: each decrypts secrets that the other has encrypted in the database.
   await mkdir(secondDir, { mode: 0o700 })
   await copyFile(join(firstDir, 'data.key'), join(secondDir, 'data.key'))
   const b = await fleetNode('b', secondDir, config)
@@ -82,10 +82,10 @@ export async function openFleet(config: NodeConfig): Promise<{ a: FleetNode; b: 
 async function fleetNode(id: string, dataDir: string, config: NodeConfig): Promise<FleetNode> {
   let engine: Engine | null = null
   const running = (): Engine => {
-    assert.ok(engine !== null, `the node ${id} is not there`)
+    assert.ok(engine !== null, `the node ${id} is not running`)
     return engine
   }
-  // The port stays its own while the node is away, so that nobody else is met there.
+  // The server listens while the node is stopped, so that no other process takes its port.
   const server = createServer({
     api: async request => running().api(request),
     gateway: async request => running().gateway(request),

@@ -10,10 +10,10 @@ import { findKubo } from '../interop/kubo.ts'
 const run = promisify(execFile)
 const USER = 'holdfast'
 const PASSWORD = 'a-password-of-peers'
-/** What one has to know to be a peer. */
+/** The secret that the peers of a cluster share. */
 const SECRET = '5a'.repeat(32)
 
-/** What `HOLDFAST_TEST_IPFS_CLUSTER` and `HOLDFAST_TEST_IPFS` name; null unless both are there. */
+/** Returns the programs that `HOLDFAST_TEST_IPFS_CLUSTER` and `HOLDFAST_TEST_IPFS` name, or null unless both exist. */
 export function findIpfsCluster(): IpfsClusterPrograms | null {
   const service = process.env.HOLDFAST_TEST_IPFS_CLUSTER ?? ''
   const kubo = findKubo()
@@ -33,7 +33,7 @@ export interface IpfsClusterPrograms {
 const RPC_LISTENS = /^RPC API server listening on (\S+)$/
 const GATEWAY_LISTENS = /^Gateway server listening on (\S+)$/
 
-/** A program that says where it listens, killed or stopped and started again. */
+/** A program that prints the address it listens on. It can be killed or stopped, and started again. */
 class Daemon {
   readonly #command: () => { file: string; args: readonly string[]; env: NodeJS.ProcessEnv }
   readonly #ready: RegExp
@@ -58,7 +58,7 @@ class Daemon {
     const child = spawn(file, args, { env, stdio: ['ignore', 'pipe', 'pipe'] })
     this.#child = child
     this.#lines = []
-    // Whatever becomes of the test, nothing of it stays.
+    // The program must not outlive the tests, even if they crash.
     const kill = (): boolean => child.kill('SIGKILL')
     process.once('exit', kill)
     child.once('exit', () => process.off('exit', kill))
@@ -74,7 +74,7 @@ class Daemon {
     await promise
   }
 
-  /** The first group of the first line that matches. */
+  /** Returns the first capture group of the first output line that matches. */
   said(pattern: RegExp): string {
     for (const line of this.#lines) {
       const found = pattern.exec(line)?.[1]
@@ -94,7 +94,7 @@ class Daemon {
   }
 }
 
-/** One peer of an IPFS Cluster, with the Kubo below it. */
+/** One peer of an IPFS Cluster and its Kubo. */
 class ClusterPeer {
   readonly #kubo: Daemon
   readonly #service: Daemon
@@ -102,7 +102,7 @@ class ClusterPeer {
   readonly #makeRepository: () => Promise<void>
   #kuboReady = false
   #serviceReady = false
-  /** Where other peers reach it; null before its first start. */
+  /** Multiaddress at which other peers reach it; null before its first start. */
   address: string | null = null
 
   private constructor(kubo: Daemon, service: Daemon, home: string, makeRepository: () => Promise<void>) {
@@ -135,7 +135,7 @@ class ClusterPeer {
     return peer
   }
 
-  /** Of its REST API; another one after each start. */
+  /** Base URL of its REST API. Each start takes another port. */
   get api(): string {
     return urlOf(this.#service.said(/RESTAPI \(HTTP[^)]*\): (\S+)/))
   }
@@ -152,7 +152,7 @@ class ClusterPeer {
     return join(this.#home, 'cluster', 'service.json')
   }
 
-  /** Starts what of it is away. */
+  /** Starts its Kubo and its service, unless they run already. */
   async start(): Promise<void> {
     if (!this.#kuboReady) await this.startKubo()
     if (this.#serviceReady) return
@@ -161,7 +161,7 @@ class ClusterPeer {
     const { addresses } = JSON.parse(await this.ask('GET', '/id')) as { addresses: string[] }
     this.address = addresses[0] ?? null
     const port = this.address?.split('/')[4]
-    // Others look for it there.
+    // Other peers expect it at this port after a restart.
     await change(this.#configFile, ({ cluster }) => {
       Object.assign(cluster ?? {}, { listen_multiaddress: [`/ip4/127.0.0.1/tcp/${port}`] })
     })
@@ -170,7 +170,7 @@ class ClusterPeer {
   async startKubo(): Promise<void> {
     await this.#kubo.start()
     this.#kuboReady = true
-    // Its peer looks for it there.
+    // The peer's service expects its Kubo at these addresses after a restart.
     const addresses = this.#addresses()
     await change(join(this.#home, 'kubo', 'config'), ({ Addresses }) => Object.assign(Addresses ?? {}, addresses))
   }
@@ -185,7 +185,7 @@ class ClusterPeer {
     this.#serviceReady = false
   }
 
-  /** Its Kubo loses all it has, and is there again as another one. */
+  /** Replaces its Kubo by an empty one, with a new identity, at the same addresses. */
   async loseKubo(): Promise<void> {
     const { API, Gateway } = this.#addresses()
     await this.endKubo('SIGKILL')
@@ -206,7 +206,7 @@ class ClusterPeer {
     return { API: this.#kubo.said(RPC_LISTENS), Gateway: this.#kubo.said(GATEWAY_LISTENS) }
   }
 
-  /** Asks its REST API. */
+  /** Calls the peer's REST API. */
   async ask(method: string, path: string): Promise<string> {
     const answer = await fetch(`${this.api}${path}`, { method, headers: { authorization: AUTHORIZATION } })
     const text = await answer.text()
@@ -218,7 +218,7 @@ class ClusterPeer {
     return urlOf(this.#kubo.said(RPC_LISTENS))
   }
 
-  /** Asks its Kubo. */
+  /** Calls the RPC of the peer's Kubo. */
   async rpc(command: string): Promise<string> {
     const answer = await fetch(`${this.rpcUrl}/api/v0/${command}`, { method: 'POST' })
     const text = await answer.text()
@@ -226,7 +226,7 @@ class ClusterPeer {
     return text
   }
 
-  /** Puts a block into its Kubo. */
+  /** Stores a block in the peer's Kubo. */
   async put(bytes: Uint8Array, codec: string): Promise<void> {
     const body = new FormData()
     body.set('data', new Blob([Buffer.from(bytes)]))
@@ -235,12 +235,12 @@ class ClusterPeer {
   }
 }
 
-/** What its REST API wants to be told, as a backend's configuration has it. */
+/** Credentials of the REST API, in the form of a backend's configuration. */
 export const AUTH = `basic:${USER}:${PASSWORD}`
-/** The same as a header. */
+/** The same credentials as an `Authorization` header. */
 export const AUTHORIZATION = `Basic ${Buffer.from(`${USER}:${PASSWORD}`).toString('base64')}`
 
-/** An IPFS Cluster on loopback, each peer over a Kubo of its own, none of which looks beyond this machine. */
+/** An IPFS Cluster on loopback. Each peer has its own Kubo, and nothing connects to other machines. */
 export class IpfsCluster {
   readonly peers: readonly ClusterPeer[]
 
@@ -248,14 +248,14 @@ export class IpfsCluster {
     this.peers = peers
   }
 
-  /** @param options.isSynced whether what a Kubo has pinned is on its disk; by default it is not */
+  /** @param options.isSynced whether Kubo syncs each block to disk before it answers; the default is faster */
   static async start(
     programs: IpfsClusterPrograms,
     dir: string,
     count: number,
     { isSynced = false }: { isSynced?: boolean } = {},
   ): Promise<IpfsCluster> {
-    // Whoever starts knows of the next one that has been there.
+    // Each peer starts from the next one that already has an address.
     const known = (i: number) => peers[(i + 1) % count]?.address ?? peers[0]?.address ?? null
     const peers: ClusterPeer[] = await Promise.all(
       Array.from({ length: count }, (_, i) => {
@@ -284,7 +284,7 @@ export class IpfsCluster {
     await Promise.all(this.peers.map(peer => peer.end()))
   }
 
-  /** Until then it would say that it has too few to choose from. */
+  /** Waits until the first peer knows all others. Before that it reports too few peers for a pin. */
   async #knowsAll(): Promise<void> {
     for (let looks = 0; looks < 600; looks++) {
       const counts = await Promise.all(
@@ -308,7 +308,7 @@ interface ServiceConfig {
   datastore: { pebble: { pebble_options: Record<string, unknown> } }
 }
 
-/** Everything is on this machine, at ports that the system chooses; peers tell of themselves every second. */
+/** Configures a peer for loopback, ports chosen by the system, and a heartbeat every second or two. */
 async function configure(file: string, rpc: string): Promise<void> {
   const config = JSON.parse(await readFile(file, 'utf8')) as ServiceConfig
   Object.assign(config.cluster, {
@@ -318,7 +318,7 @@ async function configure(file: string, rpc: string): Promise<void> {
   const http = { http_listen_multiaddress: '/ip4/127.0.0.1/tcp/0', basic_auth_credentials: { [USER]: PASSWORD } }
   config.api = { restapi: { ...config.api.restapi, ...http } }
   config.ipfs_connector.ipfshttp.node_multiaddress = rpc
-  // What a peer has missed it learns of by the next broadcast: by default a minute later.
+  // A peer learns at the next rebroadcast what it has missed. The default interval is a minute.
   Object.assign(config.consensus.crdt, { rebroadcast_interval: '1s' })
   for (const informer of Object.values(config.informer)) informer.metric_ttl = '6s'
   config.datastore.pebble.pebble_options.cache_size_bytes = 8 * 1024 ** 2
@@ -338,7 +338,7 @@ async function makeRepository(
     ...{ AutoNAT: { ServiceMode: 'disabled' }, Ipns: { DelegatedPublishers: [] }, HTTPRetrieval: { Enabled: false } },
     Addresses: { Swarm: ['/ip4/127.0.0.1/tcp/0'], API: '/ip4/127.0.0.1/tcp/0', Gateway: '/ip4/127.0.0.1/tcp/0' },
     Swarm: { DisableNatPortMap: true, RelayClient: { Enabled: false }, RelayService: { Enabled: false } },
-    // It gives what it has, and looks for nothing.
+    // The gateway serves only blocks that this Kubo has.
     Gateway: { NoFetch: true, NoDNSLink: true },
   }
   await change(file, config => {
@@ -354,7 +354,7 @@ async function change(file: string, by: (config: Record<string, object>) => void
   await writeFile(file, JSON.stringify(config))
 }
 
-/** Of `/ip4/127.0.0.1/tcp/5001`. */
+/** Returns the HTTP URL of a multiaddress such as `/ip4/127.0.0.1/tcp/5001`. */
 function urlOf(multiaddr: string): string {
   const [, , host, , port] = multiaddr.split('/')
   return `http://${host}:${port}`

@@ -1,4 +1,4 @@
-/** SQL that fills a database of the schema before `jobs` with work of each kind: `rows` of each. */
+/** Returns SQL that fills a database of the schema before `jobs` with `rows` rows of each kind of work. */
 export function workBefore(rows: number, engine: 'sqlite' | 'postgres'): string[] {
   const isSqlite = engine === 'sqlite'
   const from = isSqlite
@@ -9,30 +9,30 @@ export function workBefore(rows: number, engine: 'sqlite' | 'postgres'): string[
     : ["convert_to(lpad(n::text, 32, '0'), 'UTF8')", 'TRUE', 'FALSE']
   const own = isSqlite ? ['', ''] : [', node, hold_id, created_at', ", 'here', 'fetch ' || n, n"]
   return [
-    // Of ten one runs, one was given up, and eight are due.
+    // One in ten fetches is running, one has been given up, and eight are due.
     `${from} INSERT INTO fetches (account_id, backend_id, codec, multihash, root_id, origins, attempts, next_attempt_at,
        last_error, running${own[0]})
      SELECT 'a' || (n % 100), 0, 85, ${content}, n, ${isSqlite ? "'[]'" : "'{}'"}, n % 7,
        CASE WHEN n % 10 > 1 THEN n END, 'e' || n, CASE WHEN n % 10 = 0 THEN ${yes} ELSE ${no} END${own[1]} FROM counted`,
-    // Of ten one is placed, one is left to its backend, one is to go, and seven are to be sent.
+    // One in ten placements is placed, one is fetched by its backend, one is unwanted, and seven are to be sent.
     `${from} INSERT INTO placements (backend_id, codec, multihash, account_id, wanted, generation, placed, attempts, due_at,
        last_error)
      SELECT 1, 85, ${content}, 'a' || (n % 100), CASE WHEN n % 10 = 2 THEN ${no} ELSE ${yes} END, n,
        CASE WHEN n % 10 = 0 THEN ${yes} ELSE ${no} END, n % 7, CASE WHEN n % 10 > 1 THEN n END, 'e' || n FROM counted`,
     `INSERT INTO webhooks (id, account_id, url, secret, created_at) VALUES ('w', 'a1', '', ${isSqlite ? "x''" : "''"}, 0)`,
-    // Of ten one has ended.
+    // One in ten deliveries has ended.
     `${from} INSERT INTO deliveries (webhook_id, account_id, event, record, created_at, attempts, due_at, last_error)
      SELECT 'w', 'a' || (n % 100), 'pin:created', '{}', n, n % 7, CASE WHEN n % 10 > 0 THEN n END, 'e' || n FROM counted`,
   ]
 }
 
-/** What there is of that work afterwards, in a form that both databases count. */
+/** Query that summarises the jobs after the migration. It runs on both databases. */
 export const WORK_AFTER = `
   SELECT kind, queue, COUNT(*) AS count, COUNT(due_at) AS due, SUM(key) AS keys, SUM(attempts) AS attempts,
     COUNT(last_error) AS errors, MIN(account_id) AS first, MAX(account_id) AS last
   FROM jobs GROUP BY kind, queue ORDER BY kind`
 
-/** What {@link WORK_AFTER} finds where `rows` of each kind were. @param rows a multiple of 1,000 */
+/** Returns the rows that {@link WORK_AFTER} must find after {@link workBefore}. @param rows a multiple of 1,000 */
 export function workAfter(rows: number, fetchQueue: string): unknown[] {
   const all = Array.from({ length: rows }, (_, i) => i + 1)
   const found = (kind: string, queue: string, isJob: (n: number) => boolean, isDue: (n: number) => boolean) => {

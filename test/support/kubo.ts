@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Kubo } from '../interop/kubo.ts'
 
-/** What its RPC asks for. */
+/** Token that the RPC of a test's Kubo requires. */
 export const TOKEN = 'a-token-of-the-rpc'
 
 const synced = (spec: { mounts: Array<{ type: string }> }) => ({
@@ -10,7 +10,9 @@ const synced = (spec: { mounts: Array<{ type: string }> }) => ({
   mounts: spec.mounts.map(mount => (mount.type === 'flatfs' ? { ...mount, sync: true } : mount)),
 })
 
-/** A Kubo that keeps a cluster: it syncs, asks for {@link TOKEN} and never looks beyond this machine. */
+/**
+ * Creates the repository of a Kubo that keeps a cluster. It syncs to disk, requires {@link TOKEN} and stays offline.
+ */
 export async function makeKubo(binary: string, repository: string): Promise<Kubo> {
   const kubo = await Kubo.make(binary, repository)
   const set = (path: string, value: unknown) => kubo.run('config', '--json', path, JSON.stringify(value))
@@ -21,7 +23,7 @@ export async function makeKubo(binary: string, repository: string): Promise<Kubo
   return kubo
 }
 
-/** Where the Kubo of a repository that runs is reached: the bases of its RPC and of its gateway. */
+/** Returns the base URLs of the RPC and the gateway of a running Kubo. */
 export function placesOf(repository: string): { api: string; gateway: string } {
   const port = readFileSync(join(repository, 'api'), 'utf8').trim().split('/').at(-1)
   return { api: `http://127.0.0.1:${port}`, gateway: readFileSync(join(repository, 'gateway'), 'utf8').trim() }

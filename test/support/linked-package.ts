@@ -5,14 +5,14 @@ import packageJson from '../../package.json' with { type: 'json' }
 
 const ROOT = join(import.meta.dirname, '../..')
 
-/** The entries of the package, and the sources that each is built from. */
+/** Entries of the package, each with the source it is built from. */
 const ENTRIES = Object.entries(packageJson.exports).flatMap(([entry, target]) =>
   typeof target === 'string' ? [] : [[entry, sourceOf(target.default)] as const],
 )
 
 /**
- * Makes a directory a project in which `holdfast` is installed: its entries lead to the sources, which run as they
- * are. `others` are packages that the project has too.
+ * Makes a directory a project that has `holdfast` installed. Its entries import the sources, which need no build.
+ * `others` names more packages to install.
  */
 export async function linkPackage(dir: string, others: readonly string[] = []): Promise<void> {
   const installed = join(dir, 'node_modules', 'holdfast')

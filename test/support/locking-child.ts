@@ -1,4 +1,4 @@
-/** A process that locks a directory until it is killed. Arguments: the directory, `alone` or `together`. */
+/** A program that locks a directory until it is killed. Arguments: the directory, `alone` or `together`. */
 import { writeSync } from 'node:fs'
 import { lockDirectory } from '../../src/storage/directory-lock.ts'
 

@@ -5,10 +5,10 @@ interface Timer {
   callback: () => void
 }
 
-/** The longest delay that a real timer takes; beyond it, it would fire at once. */
+/** The longest delay of a real timer, in ms. A longer one fires at once. */
 const LONGEST_DELAY_MS = 2 ** 31 - 1
 
-/** A clock that stands still until it is moved. */
+/** A clock that stands still until a test moves it. */
 export class ManualClock implements Clock {
   readonly #timers = new Set<Timer>()
   #now: number
@@ -21,7 +21,7 @@ export class ManualClock implements Clock {
     return this.#now
   }
 
-  /** Refuses what a real timer cannot do, so that no test passes that only this clock would pass. */
+  /** Throws for a delay that a real timer cannot wait, so that no test relies on one. */
   after(ms: number, callback: () => void): () => void {
     if (!(ms <= LONGEST_DELAY_MS)) throw new RangeError(`a timer of ${ms} ms would fire at once`)
     const timer = { at: this.#now + Math.max(0, ms), callback }
@@ -29,12 +29,12 @@ export class ManualClock implements Clock {
     return () => this.#timers.delete(timer)
   }
 
-  /** Timers that wait. */
+  /** Number of pending timers. */
   get waiting(): number {
     return this.#timers.size
   }
 
-  /** Moves on, calling what falls due in order and at its time, timers set meanwhile included. */
+  /** Moves the clock. Each timer fires in order at its own time, including timers set on the way. */
   advance(ms: number): void {
     const end = this.#now + ms
     for (;;) {
@@ -47,7 +47,7 @@ export class ManualClock implements Clock {
     this.#now = end
   }
 
-  /** Jumps like a machine that has slept: what fell due in between is called late, at the new time. */
+  /** Moves the clock at once, as after a machine's sleep: all due timers fire late, at the new time. */
   jump(ms: number): void {
     this.#now += ms
     this.advance(0)

@@ -1,6 +1,7 @@
 /**
- * A process that opens a database, which migrates it, and kills itself before one of its steps. Arguments: the file, how
- * many steps it survives. It prints the name of each step that it survives.
+ * A program that opens, and so migrates, a database and kills itself before one step. It prints the name of each step
+ * before it.
+ * Arguments: the database file, the number of steps to complete.
  */
 import fs from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'

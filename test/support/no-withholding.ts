@@ -1,6 +1,6 @@
 import type { TakedownMeans } from '../../src/gateway/policy/takedowns.ts'
 
-/** A ledger that is told of no takedown, for tests of the list alone. */
+/** A ledger that ignores takedowns, for tests of the takedown list alone. */
 export const noWithholding: TakedownMeans['withholding'] = {
   begin: async () => undefined,
   change: async () => undefined,

@@ -2,7 +2,7 @@ import { expect } from 'vitest'
 import { EMPTY, storeSizes } from './store-inspection.ts'
 import type { TestEngine } from './test-engine.ts'
 
-/** Nothing is listed, charged or, after a collection, kept of what was refused. */
+/** Expects that a refused request has left no record, no usage and, after a collection, no blocks. */
 export async function expectNothing({ engine, account, dataDir }: TestEngine, of = account): Promise<void> {
   expect(await engine.pins.list({ account: of })).toMatchObject({ items: [], total: 0 })
   expect(await engine.pins.usage(of)).toEqual({ pins: 0, storedBytes: 0 })

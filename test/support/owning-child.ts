@@ -1,4 +1,7 @@
-/** A process that owns a data directory until it is killed, or until it is told to stop. Argument: the directory. */
+/**
+ * A program that runs an engine on a data directory until it is killed, or stops it at the first input. Argument: the
+ * directory.
+ */
 import { writeSync } from 'node:fs'
 import { createEngine } from '../../src/index.ts'
 

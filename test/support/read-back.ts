@@ -14,7 +14,7 @@ function readerOf(source: Readable): BlockSource {
   return source.reader
 }
 
-/** Blocks of a source for libraries that want a block store. Every block is checked by its hash. */
+/** Adapts a source of blocks to the block store that libraries expect. Each block is checked by its hash. */
 function storageOf(source: Readable): ReadableStorage {
   return {
     get: async function* (cid: CID) {
@@ -31,7 +31,7 @@ export async function readFile(source: Readable, cid: string): Promise<Buffer> {
   return Buffer.concat(parts)
 }
 
-/** What is below a directory: files by hash, directories as `dir`, links as `-> target`. */
+/** Returns what is below a directory by path: the SHA-256 of a file, `dir`, or `-> target` of a symbolic link. */
 export async function readTree(source: Readable, cid: string): Promise<Record<string, string>> {
   const tree: Record<string, string> = {}
   const visit = async (at: CID, path: string): Promise<void> => {
@@ -51,7 +51,10 @@ export async function readTree(source: Readable, cid: string): Promise<Record<st
   return tree
 }
 
-/** Reads every block of a DAG, each checked by its hash. Returns the bytes of the distinct ones. */
+/**
+ * Reads every block of a DAG, each checked by its hash. Returns the sizes of the distinct blocks, by multihash, and
+ * their sums.
+ */
 export async function dagBytes(
   source: Readable,
   cid: string,
@@ -68,7 +71,7 @@ export async function dagBytes(
   const sizes = [...blocks.entries()]
   return {
     bytes: sizes.reduce((sum, [, size]) => sum + size, 0),
-    // An identity CID is its own block and takes no room.
+    // An identity CID contains its block, so it takes no space on disk.
     charge: sizes.reduce((sum, [key, size]) => sum + (key.startsWith('00') ? 0 : Math.max(size, 512)), 0),
     blocks,
   }
@@ -79,7 +82,7 @@ export interface GatewayAnswer {
   bytes: Buffer
 }
 
-/** Asks the engine's own gateway. */
+/** Sends a GET to the engine's own gateway. */
 export async function viaGateway(engine: Engine, path: string): Promise<GatewayAnswer> {
   const { status, body } = await engine.gateway({
     method: 'GET',
@@ -98,7 +101,7 @@ export async function viaGateway(engine: Engine, path: string): Promise<GatewayA
   return { status, bytes: Buffer.concat(parts) }
 }
 
-/** A block of the default cluster, checked by its hash. */
+/** Reads a block from the default cluster, checked by its hash. */
 export async function readBlock({ clusters }: Pick<Engine, 'clusters'>, cid: CID): Promise<Uint8Array> {
   return readerOf(await clusters.backendOf()).read(cid)
 }

@@ -1,4 +1,4 @@
-// A reader's thread as it is, which a test can have hang or end, on a time that the test moves if it has one.
+// Entry of a reader thread for tests. A header can make the thread hang or exit, and the test can control its clock.
 import http from 'node:http'
 import { threadId, workerData } from 'node:worker_threads'
 

@@ -10,7 +10,7 @@ import { withTempDir } from './temp-dir.ts'
 
 const BLOCK = pseudoRandom(5_000, 'sent and given back')
 
-/** Counts what it is asked, takes forms, gives a block that it was given, and ends badly. */
+/** A server that takes uploads and counts requests. It can send an upload back, redirect, or cut an answer short. */
 function foreign(): RequestListener {
   let asked = 0
   return (request, response) => {
@@ -31,7 +31,7 @@ function foreign(): RequestListener {
   }
 }
 
-/** What a client sees of each of a few requests; the boundary of its form is another every time. */
+/** Sends a few requests and returns what the client sees. The form's boundary differs at each call. */
 async function talk(base: string): Promise<unknown[]> {
   const seen: unknown[] = []
   const ask = async (path: string, body?: Buffer, boundary = ''): Promise<void> => {
@@ -63,7 +63,7 @@ async function withForeign(run: (base: string) => Promise<void>): Promise<void> 
 }
 
 describe('recorded exchanges', () => {
-  test('are answered again as they were: in order, with trailers, redirects, and ends that are none', async () => {
+  test('replay in order, with trailers, redirects and cut answers', async () => {
     await withTempDir(dir =>
       withForeign(async base => {
         const file = join(dir, 'exchanges.jsonl')
@@ -75,7 +75,7 @@ describe('recorded exchanges', () => {
         const recorded = readExchanges(file, 'talk')
         expect(recorded).toEqual(recorder.exchanges)
         expect(recorded).toHaveLength(6)
-        // What was sent is not kept twice.
+        // Bytes that the client has sent are not recorded a second time in the answer.
         expect(JSON.stringify(recorded).length).toBeLessThan(1_500)
 
         await using replay = await replayExchanges(recorded)
@@ -86,7 +86,7 @@ describe('recorded exchanges', () => {
     )
   })
 
-  test('tell of a request that was not recorded, and of what nobody asks for', async () => {
+  test('report a request never recorded, and one never asked again', async () => {
     const recorded = [{ ask: 'POST /form', sent: 'ffff', status: 200 }]
     await using replay = await replayExchanges(recorded)
     const answer = await request(`${replay.base}/form`, { method: 'POST', body: 'other' })

@@ -4,53 +4,53 @@ import http, { type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { collect, sha256Hex } from './bytes.ts'
 
-/** One request to a foreign server and what that answered, as a line of JSON keeps it. */
+/** One request to another server and its answer, stored as a line of JSON. */
 export interface Exchange {
   /** Method, path and query. */
   ask: string
-  /** Of the request's body: the start of its SHA-256, the boundary of a form being written as `boundary`. */
+  /** First 16 digits of the SHA-256 of the request's body. A form's random boundary is replaced first. */
   sent?: string
   status: number
   headers?: Record<string, string>
   body?: string | { base64: string } | Sent
   trailers?: Record<string, string>
-  /** The answer broke off. */
+  /** Set if the connection ended before the answer did. */
   cut?: true
 }
 
-/** Bytes of an answer that an earlier request has sent. */
+/** A part of an answer that repeats bytes of an earlier request. */
 interface Sent {
   of: string
   at: number
   length: number
 }
 
-/** A server on loopback that answers for a foreign one. */
+/** A local server that stands in for another one. */
 export interface Exchanges extends AsyncDisposable {
   base: string
 }
 
-/** The foreign server itself answers; what it has answered is noted. */
+/** A proxy that forwards requests to the other server and records the exchanges. */
 export interface Recorder extends Exchanges {
   exchanges: Exchange[]
 }
 
-/** What a foreign server has answered once is answered again. */
+/** A server that repeats recorded answers. */
 export interface Replay extends Exchanges {
-  /** Requests that were never recorded, or not as often; they were answered 599. */
+  /** Requests without a recorded answer left. They were answered with 599. */
   unknown: string[]
-  /** Exchanges that nobody has asked for. */
+  /** Recorded exchanges that no request has used. */
   left(): string[]
 }
 
 const KEPT_HEADERS = ['content-type', 'location', 'retry-after', 'trailer'] as const
-/** Shorter answers are kept as they are. */
+/** Bytes. A shorter answer is stored in full, even if it repeats an upload. */
 const SHORTEST_SENT = 100
 
 /**
- * Forwards to whichever server a path belongs to. The caller disposes of it.
+ * Forwards each request to another server and records the exchange. The caller disposes of it.
  *
- * @param serverOf the base of the server, without a trailing slash; throws for a path that belongs to none
+ * @param serverOf returns a server's base URL, without a trailing slash, for a path; throws if no server has it
  */
 export async function recordExchanges(serverOf: (path: string) => string): Promise<Recorder> {
   const exchanges: Exchange[] = []
@@ -72,7 +72,7 @@ export async function recordExchanges(serverOf: (path: string) => string): Promi
     const kept = Object.fromEntries(
       KEPT_HEADERS.flatMap(name => (answer.headers[name] ? [[name, answer.headers[name]]] : [])),
     )
-    // Node lets no trailer be announced of an answer without a body.
+    // Node refuses to announce trailers for an answer without a body.
     if (exchange.status === 204) delete kept.trailer
     if (Object.keys(kept).length > 0) exchange.headers = kept as Record<string, string>
     response.writeHead(exchange.status, kept)
@@ -99,7 +99,7 @@ export async function recordExchanges(serverOf: (path: string) => string): Promi
   return { ...server, exchanges }
 }
 
-/** Answers each request as often as it was recorded, in that order. The caller disposes of it. */
+/** Answers requests from recorded exchanges, each used once, in order. The caller disposes of it. */
 export async function replayExchanges(exchanges: readonly Exchange[]): Promise<Replay> {
   const unknown: string[] = []
   const sent = new Map<string, Buffer>()
@@ -123,12 +123,12 @@ export async function replayExchanges(exchanges: readonly Exchange[]): Promise<R
   return { ...server, unknown, left: () => waiting.map(({ ask }) => ask) }
 }
 
-/** What a file has of one test. */
+/** Returns the exchanges that a file has for one test. */
 export function readExchanges(file: string, test: string): Exchange[] {
   return linesOf(file).flatMap(({ test: of, ...exchange }) => (of === test ? [exchange] : []))
 }
 
-/** Puts what was recorded in the place of what a file has of that test. */
+/** Replaces the exchanges that a file has for one test. */
 export function writeExchanges(file: string, test: string, exchanges: readonly Exchange[]): void {
   const others = linesOf(file).filter(({ test: of }) => of !== test)
   const lines = [...others, ...exchanges.map(exchange => ({ test, ...exchange }))]
@@ -146,7 +146,7 @@ async function serve(
   answer: (request: IncomingMessage, response: ServerResponse) => Promise<void>,
 ): Promise<Exchanges> {
   const server = http.createServer((request, response) => {
-    // One that is given up, on either side, is no exchange.
+    // An exchange that the client or the server aborts is not recorded.
     answer(request, response).catch(() => response.destroy())
   })
   server.listen(0, '127.0.0.1')
@@ -161,7 +161,7 @@ async function serve(
 
 function finish(response: ServerResponse, { trailers, cut }: Exchange): void {
   if (cut) {
-    // What was written goes out first; the answer has no end.
+    // The bytes written so far must go out before the connection ends.
     setImmediate(() => response.socket?.end())
     return
   }

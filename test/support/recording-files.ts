@@ -5,26 +5,26 @@ import { fault, turns } from './content-parts.ts'
 
 export type FileOperation = 'create' | 'write' | 'datasync' | 'close' | 'read' | 'rename' | 'unlink' | 'syncDirectory'
 
-/** The real file system, which tells what is done to it and fails where a test says so. */
+/** The real file system, which logs each operation and fails those that a test chooses. */
 export class RecordingFiles implements FileSystem {
-  /** Each operation twice, when it began and when it ended: `rename <name>`, `rename <name> done`. */
+  /** Two lines for each operation, at its start and at its end: `rename <name>`, `rename <name> done`. */
   readonly log: string[] = []
-  /** Before each operation: what it returns is the code of the error that the operation fails with. */
+  /** Called before each operation. A returned error code makes the operation fail. */
   fail: (operation: FileOperation, path: string) => string | undefined = () => undefined
 
   readonly #waiting: Array<{ line: string; resolve: () => void }> = []
 
-  /** Resolves when an operation is told of, from now on. */
+  /** Resolves at the next log entry equal to this line. */
   seen(line: string): Promise<void> {
     return new Promise(resolve => this.#waiting.push({ line, resolve }))
   }
 
-  #tell(line: string): void {
+  #record(line: string): void {
     this.log.push(line)
     for (const waiting of this.#waiting) if (waiting.line === line) waiting.resolve()
   }
 
-  /** What there is said to be on the disk; null for the truth. */
+  /** Disk space to report; null reports the real one. */
   room: DiskSpace | null = null
 
   async create(path: string): Promise<NewFile> {
@@ -68,16 +68,16 @@ export class RecordingFiles implements FileSystem {
     return this.room ?? (await nodeFileSystem.space(path))
   }
 
-  /** Slow at both ends, so that whoever does not wait for it is seen to go ahead. */
+  /** Waits before and after each operation, so that code that does not await it visibly runs ahead. */
   async #run<T>(operation: FileOperation, path: string, work: () => Promise<T>, from?: string): Promise<T> {
     const line = [operation, ...(from === undefined ? [] : [basename(from)]), basename(path)].join(' ')
-    this.#tell(line)
+    this.#record(line)
     await turns(2)
     const code = this.fail(operation, path)
     if (code !== undefined) throw fault(code)
     const result = await work()
     await turns(2)
-    this.#tell(`${line} done`)
+    this.#record(`${line} done`)
     return result
   }
 }

@@ -1,10 +1,13 @@
 /**
- * Tells what in a regular expression can take more than linear time on a backtracking engine. It is stricter than need
- * be: what it lets through is linear, and what it objects to may be.
+ * Returns the reasons why a regular expression might take more than linear time in a backtracking engine. An expression
+ * without reasons is linear; one with reasons may still be.
  *
- * Three shapes are refused. A repetition within a repetition; alternatives that can begin with the same character
- * within a repetition; and two repetitions of a common character with nothing between them that would keep them
- * apart, if what follows can fail. A search that is not anchored counts as a repetition of anything in front.
+ * It refuses three shapes:
+ * - a repetition inside a repetition
+ * - alternatives inside a repetition that can begin with the same character
+ * - two repetitions that share a character, with nothing between to separate them, if the rest can fail
+ *
+ * An unanchored search counts as a repetition of any character in front.
  */
 export function superlinear(source: string, flags: string): string[] {
   const problems: string[] = []
@@ -20,9 +23,9 @@ export function superlinear(source: string, flags: string): string[] {
   return [...new Set(problems)]
 }
 
-/** Longer bounded repetitions count as unbounded. */
+/** Bounded repetitions above this count as unbounded. */
 const FEW = 100
-/** Characters by which sets are compared. */
+/** Characters used to compare character sets. */
 const SAMPLE = [
   ...Array.from({ length: 0x180 }, (_, code) => String.fromCodePoint(code)),
   '\u2028',
@@ -36,15 +39,15 @@ type CharSet = ReadonlySet<string>
 interface Quantity {
   min: number
   many: boolean
-  /** Whether it may be left out with the group that it is in. */
+  /** True if it is part of an optional group, and so may be absent. */
   skipped?: boolean
 }
 type Node =
   | ({ kind: 'char'; set: CharSet; text: string } & Quantity)
   | ({ kind: 'group'; ways: Node[][]; text: string } & Quantity)
-  /** Takes no characters and can fail. */
+  /** Consumes no characters, and can fail. */
   | { kind: 'assert' | 'start' }
-/** A part of a way in which groups are written out. `set` is null for any character. */
+/** One step of an alternative after groups are expanded. A `set` of null matches any character. */
 type Step = ({ set: CharSet | null; text: string } & Quantity) | 'assert'
 
 class Parser {
@@ -149,7 +152,7 @@ function firstOf(way: readonly Node[]): Set<string> {
   return first
 }
 
-/** The ways through a sequence, groups written out; what is in a repeated group is repeated. */
+/** Expands the groups of a sequence into all its alternatives. Everything in a repeated group counts as repeated. */
 function flatten(way: readonly Node[]): Step[][] {
   let ways: Step[][] = [[]]
   for (const node of way) {
@@ -188,7 +191,7 @@ function touching(steps: readonly Step[], problems: string[]): void {
         if (second.min > 0) break
         continue
       }
-      // Behind the search, what is between has to be taken by the second repetition as well.
+      // For the unanchored search, a step in between separates the two only if the second repetition cannot match it.
       const apart = steps.slice(i + 1, j).some(step => {
         if (step === 'assert' || step.min === 0) return false
         const shared = intersection(step.set, second.set)

@@ -1,8 +1,8 @@
 import { Database } from '../../src/storage/database.ts'
 
 /**
- * Does the work of each transaction twice, the first time undone: as where one write of a batch throws, or the disk is
- * full. What work changes besides the database is then there twice.
+ * Runs each transaction twice, and rolls the first run back, as a failed batch or a full disk would. Any effect of the
+ * work outside the database happens twice, which a test can see.
  */
 export class RepeatingDatabase extends Database {
   override transaction<T>(work: () => T): T {

@@ -6,9 +6,9 @@ import { type ServedEngine, serveEngine } from './served-engine.ts'
 import { withTempDir } from './temp-dir.ts'
 
 /**
- * A process of its own that prints, as JSON, the walk of each kind of request: the files of `src` and `adapters` with
- * any function that V8 counts as called between the request and its answer. The request is warm: others like it came
- * before. Work in the background belongs to no request, so a file counts only if every one of some requests passes it.
+ * A program that prints, as JSON, the files of `src` and `adapters` that each kind of request passes.
+ * A file counts if V8 sees one of its functions called during every request, which excludes background work. Similar
+ * requests run first as a warm-up.
  */
 const REQUESTS = 4
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
@@ -39,7 +39,7 @@ async function read({ url }: ServedEngine): Promise<void> {
 }
 
 async function list(served: ServedEngine): Promise<void> {
-  // Another page size each time: the answer before is not given again.
+  // Each request asks for another page size, so that no cached answer is used.
   await (await call(served, `/api/v3/users/me/uploads?limit=${10 + (fills++ % 50)}`, {}, 200)).json()
 }
 

@@ -3,18 +3,21 @@ import http, { type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { HoldfastClient } from '../../adapters/client/index.ts'
 
-/** A server that answers requests one after the other as it is told to. */
+/** A server that answers requests in turn from a script. */
 export interface ScriptedServer extends AsyncDisposable {
-  /** Of an API that it pretends to have. */
+  /** Base URL of the API that it imitates. */
   base: string
-  /** The requests it has had. */
+  /** Method and path of each request received. */
   seen: string[]
   client: HoldfastClient
-  /** What the client wanted to wait, in milliseconds; it does not. */
+  /** Delays, in milliseconds, that the client asked for; it does not really wait. */
   waits: number[]
 }
 
-/** The last answer is given to all further requests. The caller disposes of it. */
+/**
+ * Starts a server that gives one answer for each request, and the last one for all further requests. The caller
+ * disposes of it.
+ */
 export async function scriptedServer(...answers: RequestListener[]): Promise<ScriptedServer> {
   const seen: string[] = []
   const waits: number[] = []

@@ -4,16 +4,16 @@ import { serverAdapters } from '../../adapters/cli/server-adapters.ts'
 import { createServer } from '../../adapters/node-http/index.ts'
 import { createEngine, type EngineConfig, SCOPES } from '../../src/index.ts'
 
-/** An engine of this process behind a server, with an owner who has a key. */
+/** An engine in this process behind an HTTP server, with an owner and a key. */
 export interface ServedEngine extends AsyncDisposable {
   /** `http://127.0.0.1:<port>`. */
   readonly url: string
   readonly key: string
-  /** What tells the command line where the server is, and who asks. */
+  /** Environment variables that give the command line the server's URL and the key. */
   readonly env: { readonly HOLDFAST_API: string; readonly HOLDFAST_API_KEY: string }
 }
 
-/** The caller disposes of it. */
+/** Starts an engine and its server. The caller disposes of it. */
 export async function serveEngine(dataDir: string, config: EngineConfig = {}): Promise<ServedEngine> {
   const engine = await createEngine({ ...serverAdapters, ...config, dataDir })
   const server = createServer(engine)

@@ -5,9 +5,9 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 
 const MAIN = resolve(import.meta.dirname, '../../adapters/cli/main.ts')
-/** Where Node keeps what it has compiled, so that the many processes of the tests start sooner. */
+/** Node's compile cache, so that the many processes of the tests start faster. */
 const COMPILED = resolve(import.meta.dirname, '../../node_modules/.cache/compiled')
-/** A process that hangs is ended, so that its test fails by name. */
+/** Milliseconds after which a hanging process is killed, so that its own test fails. */
 const LONGEST_MS = 80_000
 
 export type Env = Record<string, string>
@@ -18,25 +18,25 @@ export interface Finished {
   stderr: string
 }
 
-/** The environment without what would configure the command. */
+/** Returns the environment without variables that would configure the command. */
 function environment(extra: Env): NodeJS.ProcessEnv {
   const inherited = Object.entries(process.env).filter(([name]) => !/^(HOLDFAST_|UV_THREADPOOL_SIZE$)/.test(name))
   return { ...Object.fromEntries(inherited), NODE_COMPILE_CACHE: COMPILED, ...extra }
 }
 
-/** Runs the command line to its end. */
+/** Runs the command line to its end, and kills it after 80 s. */
 export function runHoldfast(args: readonly string[], env: Env = {}, input = ''): Promise<Finished> {
   return new Promise(resolve => {
     const options = { env: environment(env), timeout: LONGEST_MS }
     const child = execFile(process.execPath, [MAIN, ...args], options, (_, stdout, stderr) => {
       resolve({ code: child.exitCode, stdout, stderr })
     })
-    // A command that ends without reading what it is given is none that fails.
+    // A command that exits without reading its input is no failure.
     child.stdin?.on('error', () => {}).end(input)
   })
 }
 
-/** A server in a process of its own, on a free port. */
+/** A server in its own process, on a free port. */
 export class ServerProcess {
   static readonly #running = new Set<ServerProcess>()
   readonly #child: ChildProcess
@@ -55,16 +55,16 @@ export class ServerProcess {
     })
   }
 
-  /** Resolves when it listens. */
+  /** Starts a server. Resolves when it listens. */
   static async start(
     dataDir: string,
     args: readonly string[] = [],
     env: Env = {},
     longestMs = LONGEST_MS,
     nodeArgs: readonly string[] = [],
-    /** How many files and sockets it may have open; as many as this process without it. */
+    /** Limit of its open files and sockets; by default that of this process. */
     descriptors?: number,
-    /** The command line that is run; the sources' without it. */
+    /** Program to run; by default the source of the command line. */
     main = MAIN,
   ): Promise<ServerProcess> {
     const command = [process.execPath, ...nodeArgs, main, 'serve', '--port', '0', '--data-dir', dataDir, ...args]
@@ -81,7 +81,7 @@ export class ServerProcess {
     return server
   }
 
-  /** Ends what a failed test has left running. */
+  /** Kills servers that a failed test has left running. */
   static async killAll(): Promise<void> {
     for (const server of ServerProcess.#running) {
       server.signal('SIGKILL')
@@ -109,7 +109,7 @@ export class ServerProcess {
     return `${this.url}/api/v3`
   }
 
-  /** Resolves when its output matches. */
+  /** Resolves when the output matches. @throws if the server exits first */
   async until(pattern: RegExp): Promise<void> {
     while (!pattern.test(this.#stdout)) {
       if (this.#child.exitCode !== null || this.#child.signalCode !== null) {
@@ -123,7 +123,7 @@ export class ServerProcess {
     this.#child.kill(signal)
   }
 
-  /** Resolves when it has ended, with its exit code. */
+  /** Resolves with the exit code when the process has ended. */
   async ended(): Promise<number | null> {
     if (this.#child.exitCode === null && this.#child.signalCode === null) await once(this.#child, 'close')
     return this.#child.exitCode
@@ -135,7 +135,7 @@ export class ServerProcess {
   }
 }
 
-/** A directory for one test. The caller removes it. */
+/** Creates a directory for one test. The caller removes it. */
 export function temporaryDirectory(): { path: string; remove(): void } {
   const path = mkdtempSync(join(tmpdir(), 'holdfast-process-'))
   return { path, remove: () => rmSync(path, { recursive: true, force: true }) }

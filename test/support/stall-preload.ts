@@ -1,4 +1,4 @@
-/** For `node --import`: watches the loop of a process, and forgets what it has seen at SIGUSR2. */
+/** Watches the event loop of a process, loaded by `node --import`. SIGUSR2 resets the watch. */
 import { isMainThread } from 'node:worker_threads'
 import { StallWatch } from './stall-watch.ts'
 

@@ -1,14 +1,14 @@
 import { openSync, readFileSync, writeSync } from 'node:fs'
 import { isMainThread, parentPort, workerData } from 'node:worker_threads'
 
-/** Places in the memory that the loop and its watcher share. */
+/** Indices into the memory that the loop and its watcher share. */
 export const BEAT = 0
 export const LONGEST_MS = 1
 export const HEARD = 2
 export const READY = 3
 export const STOP = 4
 
-/** How long the watcher sleeps between two looks. */
+/** Interval between two checks of the watcher, in ms. */
 const TICK_MS = 20
 
 interface Watched {
@@ -16,7 +16,10 @@ interface Watched {
   report: string | undefined
 }
 
-/** How long the process's first thread, whose loop is watched, has wanted a core and had none; null where nobody says. */
+/**
+ * Returns how long the main thread, whose loop is watched, has waited for a core, in ms; null if the system does not
+ * report it.
+ */
 function waitedMs(): number | null {
   try {
     return Number(readFileSync(`/proc/self/task/${process.pid}/schedstat`, 'latin1').split(' ')[1]) / 1e6
@@ -26,8 +29,8 @@ function waitedMs(): number | null {
 }
 
 /**
- * Time that goes by for the loop's thread, in milliseconds, and none while it waits for a core: a machine that is late is no
- * stall. Where the system does not tell, each look counts for its tick, however late it was.
+ * Returns a clock in milliseconds that stops while the loop's thread waits for a core, so that a busy machine is no
+ * stall. If the system does not report that, each check counts as one tick, however late it ran.
  */
 function clockOfLoop(): () => number {
   let ticks = 0
@@ -38,7 +41,7 @@ function clockOfLoop(): () => number {
   }
 }
 
-/** Runs in a thread of its own. What goes by without a beat of the loop is a stall. */
+/** Runs in its own thread. Records how long the loop goes without a beat. */
 function watch({ state, report }: Watched): void {
   const file = report === undefined ? null : openSync(report, 'w')
   let last = Atomics.load(state, BEAT)

@@ -2,17 +2,17 @@ import { expect, test } from 'vitest'
 import { StallWatch } from './stall-watch.ts'
 
 const STALL_MS = 300
-/** So that a watcher that sees nothing fails its test instead of hanging it. */
+/** Bounds the loop, so that a broken watcher fails the test instead of hanging it. */
 const ENOUGH_STEPS = 2_000_000_000
 
-test('a computation that holds the loop is seen, while it lasts', async () => {
+test('sees a computation that blocks the loop, while it lasts', async () => {
   await using watch = await StallWatch.start()
   let steps = 0
   while (watch.longestMs < STALL_MS && steps < ENOUGH_STEPS) steps++
   expect(watch.longestMs).toBeGreaterThanOrEqual(STALL_MS)
 })
 
-test('microtasks that starve the loop are seen, too', async () => {
+test('sees microtasks that starve the loop', async () => {
   await using watch = await StallWatch.start()
   let timerRan = false
   setTimeout(() => {
@@ -27,7 +27,7 @@ test('microtasks that starve the loop are seen, too', async () => {
   expect(watch.longestMs).toBeGreaterThanOrEqual(STALL_MS)
 })
 
-test('a loop that is given back is none that stalls, and what was seen is forgotten when it is reset', async () => {
+test('sees no stall in a loop that yields, nor after a reset', async () => {
   await using watch = await StallWatch.start()
   while (watch.longestMs < STALL_MS);
   watch.reset()

@@ -2,15 +2,16 @@ import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
 import { BEAT, HEARD, LONGEST_MS, READY, STOP } from './stall-watch-thread.ts'
 
-/** How often the loop says that it is alive. */
+/** Interval of the loop's heartbeat, in ms. */
 const BEAT_MS = 10
 const THREAD = new URL('./stall-watch-thread.ts', import.meta.url)
 
 /**
- * Watches the event loop of this thread from another one: a timer of the loop moves a number in shared memory, and
- * the thread looks how long it stands still. So it sees a loop that is held by one long computation, and also one
- * that is starved by microtasks, which a histogram of the loop's delay does not. What the loop waits for a core of a busy
- * machine is no stall.
+ * Watches the event loop of this thread from another one. A timer increments a number in shared memory, and the watcher
+ * measures how long it stays the same.
+ *
+ * It sees a loop blocked by a long computation, and one starved by microtasks, which a histogram of the loop's delay
+ * misses. Time that the thread waits for a core does not count.
  */
 export class StallWatch implements AsyncDisposable {
   readonly #state: Int32Array<SharedArrayBuffer>
@@ -24,9 +25,9 @@ export class StallWatch implements AsyncDisposable {
   }
 
   /**
-   * Resolves when it watches. The caller disposes of it.
+   * Starts a watch. Resolves when it is running. The caller disposes of it.
    *
-   * @param report a file to which the longest stall so far is written while it lasts, for another process to read
+   * @param report a file that receives the longest stall so far, even during the stall, for another process to read
    */
   static async start(report?: string): Promise<StallWatch> {
     const state = new Int32Array(new SharedArrayBuffer(8 * Int32Array.BYTES_PER_ELEMENT))
@@ -43,12 +44,12 @@ export class StallWatch implements AsyncDisposable {
     return watch
   }
 
-  /** The longest time, in milliseconds, that the loop has stood still since the last {@link reset}. */
+  /** The longest stall since the last {@link reset}, in milliseconds. */
   get longestMs(): number {
     return Atomics.load(this.#state, LONGEST_MS)
   }
 
-  /** Beats that the watcher has seen: proof that it watches. */
+  /** Number of heartbeats the watcher has seen. It proves that the watcher runs. */
   get heard(): number {
     return Atomics.load(this.#state, HEARD)
   }

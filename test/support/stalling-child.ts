@@ -1,4 +1,7 @@
-/** A process whose event loop is held, in microtasks or by plain work, under its watch. Prints what is logged. */
+/**
+ * A program that blocks its event loop twice, by microtasks and by a computation, while the server's loop watch runs.
+ * Prints the log and the metrics.
+ */
 import { PrometheusMetrics, watchLoop } from '../../adapters/node-http/index.ts'
 import { underName } from '../../src/index.ts'
 

@@ -7,7 +7,7 @@ import { filesIn } from './temp-dir.ts'
 
 const TABLES = ['roots', 'blocks', 'small_blocks', 'root_blocks', 'root_files', 'garbage', 'records'] as const
 
-/** Rows of each table of the content ledger, and the files beside it. */
+/** Number of rows in each table of the content ledger, and of files beside it. */
 export type StoreSizes = Record<(typeof TABLES)[number] | 'blockFiles' | 'tempFiles', number>
 
 export const EMPTY: StoreSizes = {
@@ -22,7 +22,7 @@ export const EMPTY: StoreSizes = {
   tempFiles: 0,
 }
 
-/** Runs with a second connection to the database of a data directory. */
+/** Runs with its own connection to the database of a data directory. */
 export function withDatabase<T>(dataDir: string, run: (db: Database) => T): T {
   const db = new Database(join(dataDir, 'holdfast.db'))
   try {
@@ -44,7 +44,7 @@ export async function storeSizes(dataDir: string): Promise<StoreSizes> {
   return { ...EMPTY, ...Object.fromEntries(counts), blockFiles, tempFiles }
 }
 
-/** Files that no durable row of the ledger owns, and rows whose file is not there. */
+/** Returns block files without a durable row, and rows without a file. */
 export async function strayBlocks(dataDir: string, backendId = 0): Promise<{ files: string[]; rows: string[] }> {
   const rows = withDatabase(dataDir, db =>
     db

@@ -4,9 +4,9 @@ import { join, relative } from 'node:path'
 import { PROBE } from '../../src/content/store-watch.ts'
 
 /**
- * Runs with a fresh directory that is removed afterwards.
+ * Runs with a new directory and removes it afterwards.
  *
- * @param parent where it is made
+ * @param parent the directory to create it in
  */
 export async function withTempDir<T>(run: (dir: string) => Promise<T>, parent = tmpdir()): Promise<T> {
   const dir = await realpath(await mkdtemp(join(parent, 'holdfast-test-')))
@@ -17,7 +17,9 @@ export async function withTempDir<T>(run: (dir: string) => Promise<T>, parent = 
   }
 }
 
-/** Every file below a directory, relative to it, sorted, but for the file by which a running node tries to write. */
+/**
+ * Returns every file below a directory, as sorted relative paths. It omits the probe file that a running node writes.
+ */
 export async function filesIn(dir: string): Promise<string[]> {
   const entries = await readdir(dir, { recursive: true, withFileTypes: true })
   return entries

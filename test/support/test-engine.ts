@@ -3,14 +3,14 @@ import { createEngine, type Engine, type EngineOptions } from '../../src/index.t
 import { ManualClock } from './manual-clock.ts'
 import { withTempDir } from './temp-dir.ts'
 
-/** An engine in a directory of its own, with an account without limits, on a clock that the test moves. */
+/** An engine in its own directory, with an account without limits, on a clock that the test moves. */
 export interface TestEngine {
   engine: Engine
   dataDir: string
   clock: ManualClock
   /** Id of an account on the plan `unlimited`. */
   account: string
-  /** Makes another account. Returns its id. */
+  /** Creates another account. Returns its id. */
   newAccount(plan?: string): Promise<string>
   /** Stops the engine and starts another one on the same directory. */
   restart(options?: Partial<EngineOptions>): Promise<Engine>
@@ -18,7 +18,7 @@ export interface TestEngine {
 
 export type TestEngineOptions = Partial<Omit<EngineOptions, 'clock' | 'dataDir'>>
 
-/** Runs with a fresh engine, which is stopped and removed afterwards. */
+/** Runs a test with a new engine. Stops and deletes it afterwards. */
 export function withEngine<T>(run: (test: TestEngine) => Promise<T>, options: TestEngineOptions = {}): Promise<T> {
   return withTempDir(dataDir => runEngine(dataDir, options, run))
 }

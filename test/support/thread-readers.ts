@@ -3,17 +3,17 @@ import { type GatewayAnswer, portClient } from '../gateway/client.ts'
 
 const ENTRY = new URL('./reader-entry.ts', import.meta.url)
 
-/** The readers of a test: threads that tell which of them has answered. */
+/** Reader threads for a test. Each answer says which thread gave it. */
 export interface ThreadReaders {
   port: number
-  /** Over a connection of its own each, so that the threads take turns. */
+  /** Sends a GET over a new connection, so that the threads take turns. */
   get(path: string, headers?: Record<string, string>): Promise<GatewayAnswer>
-  /** The answer of each thread to the same request. */
+  /** Repeats a request until each thread has answered it. Returns one answer of each. */
   getFromAll(path: string): Promise<GatewayAnswer[]>
   stop(): Promise<void>
 }
 
-/** Resolves when so many threads serve, and this one does not any more. */
+/** Starts reader threads. Resolves when all of them serve and this thread no longer does. */
 export async function threadReaders(
   engine: ReadEngine,
   { threads = 2, ...options }: ReadersOptions = {},
@@ -34,7 +34,7 @@ export async function threadReaders(
     while (answers.size < threads) {
       const answer = await get(path).catch(() => null)
       const thread = answer?.header('x-thread')
-      // Whoever comes while the threads start is answered by the first.
+      // Until all threads have started, this thread answers too, without the header.
       if (answer !== null && thread !== undefined) answers.set(thread, answer)
     }
     return [...answers.values()]

@@ -4,12 +4,12 @@ import { withTempDir } from './temp-dir.ts'
 import { type TestEngine, withEngine } from './test-engine.ts'
 
 export interface TwoClusters extends TestEngine {
-  /** Data directory of the cluster `far`. */
+  /** Data directory of the clusters `far` and `far-too`. */
   farDir: string
   clusters: ClusterDefinition[]
 }
 
-/** Runs with the clusters `near`, in the engine's own directory, and `far` and `far-too`, in another. */
+/** Runs with the clusters `near`, in the engine's own directory, and `far` and `far-too`, in another directory. */
 export function withClusters(run: (test: TwoClusters) => Promise<void>): Promise<void> {
   return withTempDir(dir => {
     const farDir = join(dir, 'far')

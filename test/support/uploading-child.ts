@@ -1,12 +1,13 @@
 /**
- * A process that stores and removes content until it is killed. What the engine has acknowledged it prints, a JSON
- * object a line, before it goes on. Arguments: data directory, account id, seed.
+ * A program that stores and removes content until it is killed. It prints each acknowledgement as a line of JSON before
+ * it continues.
+ * Arguments: the data directory, an account id, a seed.
  */
 import { writeSync } from 'node:fs'
 import { createEngine, type DirectoryEntry, type PinRecord } from '../../src/index.ts'
 import { pseudoRandom, sha256Hex } from './bytes.ts'
 
-/** `stored`: acknowledged; `removing`: asked for, the outcome is open; `removed`: acknowledged. */
+/** `stored` and `removed` have been acknowledged. `removing` was requested, with an open outcome. */
 export type Told =
   | { stored: string; cid: string; hashes: Record<string, string> }
   | { removing: string }
@@ -18,18 +19,18 @@ const SIDE_BY_SIDE = 3
 const [dataDir = '', account = '', seed = ''] = process.argv.slice(2)
 let drawn = 0
 
-/** A number from 0 up to below `limit`, the same for the same seed. */
+/** Returns a pseudo-random integer from 0 to `limit - 1`, the same for the same seed. */
 function draw(limit: number): number {
   return pseudoRandom(4, `${seed} draw ${drawn++}`).readUInt32LE() % limit
 }
 
-function tell(line: Told): void {
+function print(line: Told): void {
   writeSync(1, `${JSON.stringify(line)}\n`)
 }
 
 function randomContent(label: string): Buffer {
   const size = [draw(30_000), 33_000 + draw(200_000), 1_000_000 + draw(1_500_000)][draw(3)] ?? 0
-  // Some contents are shared between uploads and with earlier processes.
+  // A quarter of the contents repeat those of other uploads and of earlier processes.
   return pseudoRandom(size, draw(4) === 0 ? `shared ${size % 7}` : `${seed} ${label}`)
 }
 
@@ -43,7 +44,7 @@ const mine: PinRecord[] = []
 async function storeFile(label: string): Promise<void> {
   const content = randomContent(label)
   const { record } = await engine.pins.upload(content, { account, name: label })
-  tell({ stored: record.uploadId, cid: record.cid, hashes: { '': sha256Hex(content) } })
+  print({ stored: record.uploadId, cid: record.cid, hashes: { '': sha256Hex(content) } })
   mine.push(record)
 }
 
@@ -57,19 +58,19 @@ async function storeDirectory(label: string): Promise<void> {
   }
   const { record } = await engine.pins.uploadDirectory(entriesOf(files), { account, name: label })
   const hashes = Object.fromEntries([...files].map(([path, content]) => [path, sha256Hex(content)]))
-  tell({ stored: record.uploadId, cid: record.cid, hashes })
+  print({ stored: record.uploadId, cid: record.cid, hashes })
   mine.push(record)
 }
 
 async function removeOne(): Promise<void> {
   const [record] = mine.splice(draw(mine.length), 1)
   if (record === undefined) return
-  // Only what is pinned once, so that a removal is of one record.
+  // Removes only content with one pin, because a removal takes all pins of the same CID.
   const { items } = await engine.pins.list({ account, cid: record.cid })
   if (items.length !== 1) return
-  tell({ removing: record.uploadId })
+  print({ removing: record.uploadId })
   const removed = await engine.pins.remove({ account, cid: record.cid })
-  for (const { uploadId } of removed) tell({ removed: uploadId })
+  for (const { uploadId } of removed) print({ removed: uploadId })
 }
 
 async function work(worker: number): Promise<never> {
@@ -83,5 +84,5 @@ async function work(worker: number): Promise<never> {
   }
 }
 
-tell({ ready: true })
+print({ ready: true })
 await Promise.all(Array.from({ length: SIDE_BY_SIDE }, (_, worker) => work(worker)))

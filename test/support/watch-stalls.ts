@@ -1,13 +1,13 @@
 /**
- * A setup file of the tests: the loop of every audit, model and property test is watched, and a test that holds it far
- * longer than is usual fails. Abuse and fuzz tests have their servers watched in their own processes.
+ * A setup file of the tests. A test of audits, models or properties fails if it blocks the event loop far too long.
+ * Abuse and fuzz tests watch the loops of their servers, in the servers' processes.
  */
 import { afterAll, afterEach, beforeAll, beforeEach, expect } from 'vitest'
 import { StallWatch } from './stall-watch.ts'
 
 /**
- * Far above what is usual, tens of milliseconds, because two busy cores are shared by everything that the tests run.
- * It is the one timed bound of the tests.
+ * The usual stall is tens of milliseconds. The bound is far higher because all tests share two busy cores. No other
+ * test has a timed bound.
  */
 const LONGEST_STALL_MS = 2_000
 const WATCHED = /\/(car|gateway)\/|(audits|property|model|exchange|multipart)\.test\.ts$/

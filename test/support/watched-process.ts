@@ -5,7 +5,7 @@ import { type Env, ServerProcess } from './server-process.ts'
 
 const PRELOAD = pathToFileURL(join(import.meta.dirname, 'stall-preload.ts')).href
 
-/** A server in a process of its own whose loop a thread of that process watches. */
+/** A server in its own process, whose event loop a thread of that process watches. */
 export class WatchedServer {
   readonly process: ServerProcess
   readonly #report: string
@@ -15,7 +15,7 @@ export class WatchedServer {
     this.#report = report
   }
 
-  /** @param report a file that does not exist yet, for the watching thread to write to */
+  /** Starts a server. @param report a file that does not exist yet, which the watching thread writes */
   static async start(
     dataDir: string,
     report: string,
@@ -27,12 +27,12 @@ export class WatchedServer {
     return new WatchedServer(process, report)
   }
 
-  /** The longest time that the loop stood still since {@link reset}, in milliseconds. */
+  /** Returns the longest stall of the loop since {@link reset}, in milliseconds. */
   longestStall(): number {
     return Number.parseInt(readFileSync(this.#report, 'utf8'), 10)
   }
 
-  /** Resolves when the stalls so far are forgotten. */
+  /** Resets the watch. Resolves when the server has forgotten its stalls. */
   async reset(): Promise<void> {
     this.process.signal('SIGUSR2')
     for (let tries = 0; this.longestStall() > 100; tries++) {
@@ -41,7 +41,7 @@ export class WatchedServer {
     }
   }
 
-  /** The most memory that the process has had in RAM since {@link forgetPeak}, in bytes; null where that is not known. */
+  /** Returns the peak of the process's memory in RAM, in bytes; null if the system does not report it. */
   peakMemory(): number | null {
     return kibibytesOf(this.process.pid, 'VmHWM')
   }

@@ -1,6 +1,6 @@
 /**
- * A process that makes one write of each kind and prints a line before and after each, for its system calls to be
- * looked at. Argument: data directory.
+ * A program that makes one write of each kind, so that a test can trace its system calls. It prints a line before and
+ * after each. Argument: the data directory.
  */
 import { writeSync } from 'node:fs'
 import { createEngine } from '../../src/index.ts'

@@ -1,22 +1,22 @@
-/** What a content is read back by: paths below its root, '' for a file, and the SHA-256 of what is there, in hex. */
+/** SHA-256 in hex of each file of a content, by its path below the root; '' for a single file. */
 export type Hashes = Readonly<Record<string, string>>
 
-/** One request that changes what is stored. Times are milliseconds since the epoch, with fractions. */
+/** One request that changes what is stored. Times are milliseconds since the epoch. */
 interface Step {
   kind: 'store' | 'remove'
   began: number
-  /** When it was acknowledged; null while it is not. */
+  /** When the server acknowledged it; null before. */
   acknowledged: number | null
 }
 
 export interface Content {
   cid: string
   hashes: Hashes
-  /** When it expires, or null. */
+  /** When it expires, in milliseconds since the epoch, or null. */
   expiresAt: number | null
-  /** Somebody else has it: it is pinned by its CID, and comes later. */
+  /** True if it is pinned by its CID, and so fetched from another node after the request. */
   isFetched?: boolean
-  /** Which client of a load sees to it. */
+  /** Number of the load's client that stores it. */
   worker?: number
 }
 
@@ -24,17 +24,20 @@ interface Entry extends Content {
   steps: Step[]
 }
 
-/** What must be there at some moment: `kept` and `gone` are certain, `open` may be either. */
+/** Expected state of a content: `kept` and `gone` are certain, `open` allows both. */
 export type Fate = 'kept' | 'gone' | 'open'
 
 /**
- * What was asked of a server and what it has acknowledged, by content. All steps of a content come from one client,
+ * The requests sent to a server and those it has acknowledged, by content. One client sends all requests for a content,
  * one after the other.
  */
 export class AccountLog {
   readonly #entries = new Map<string, Entry>()
 
-  /** Notes a request for storing, which may have begun before its CID was known. Call what is returned when it is acknowledged. */
+  /**
+   * Logs a request to store, which may have begun before its CID was known. Call the returned function at the
+   * acknowledgement.
+   */
   storing(content: Content, began = now()): () => void {
     const entry = this.#entries.get(content.cid) ?? { ...content, steps: [] }
     this.#entries.set(content.cid, entry)
@@ -51,7 +54,7 @@ export class AccountLog {
     const step: Step = { kind, began, acknowledged: null }
     entry.steps.push(step)
     return () => {
-      // The clock counts whole milliseconds: by the end of this one the answer had certainly come.
+      // The clock has whole milliseconds, so the answer arrived at the latest one later.
       step.acknowledged = now() + 1
     }
   }
@@ -64,16 +67,16 @@ export class AccountLog {
     return [...this.#entries.values()]
   }
 
-  /** Requests that were acknowledged. */
+  /** Number of acknowledged requests. */
   get acknowledged(): number {
     return [...this.#entries.values()].flatMap(entry => entry.steps).filter(step => step.acknowledged !== null).length
   }
 
   /**
-   * What must have become of a content.
+   * Returns the state that a content must have after a crash.
    *
-   * @param at the moment at which the server was cut off; what was acknowledged later does not count
-   * @param seen when it was looked at, from the first moment to the last: what expires meanwhile is open
+   * @param at the moment of the crash; later acknowledgements do not count
+   * @param seen when the server was inspected: a content that expires in this interval is open
    */
   fateOf(cid: string, at: number, seen: { from: number; to: number }): Fate {
     const entry = this.#entries.get(cid)
@@ -86,7 +89,7 @@ export class AccountLog {
     return entry.expiresAt !== null && entry.expiresAt <= seen.to ? 'open' : 'kept'
   }
 
-  /** From here on exactly these are stored. */
+  /** Replaces the log: from now on exactly these contents are stored. */
   settle(listed: ReadonlySet<string>): void {
     for (const [cid, entry] of this.#entries) {
       if (!listed.has(cid)) this.#entries.delete(cid)
@@ -95,7 +98,7 @@ export class AccountLog {
   }
 }
 
-/** Milliseconds since the epoch, on the clock that other processes read as well. */
+/** Returns milliseconds since the epoch, comparable between processes. */
 export function now(): number {
   return Date.now()
 }

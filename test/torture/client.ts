@@ -6,27 +6,27 @@ export interface Answered {
   body: Buffer
 }
 
-/** What a node answers while another one, or the database, is away. */
+/** Statuses that a node may answer while another node or the database is down. */
 export const UNAVAILABLE: readonly number[] = [502, 503, 504]
 
 const AGENT = new Agent({ keepAlive: true })
-/** A server that does not answer within this has failed the test. */
+/** Milliseconds after which a missing answer fails the test. */
 const PATIENCE_MS = 60_000
 
-/** A connection that was closed before an answer was whole, or is not to be had. */
+/** The connection was refused, or closed before the answer was complete. */
 export class BrokenOff extends Error {}
 
-/** An answer that says that it cannot be told now. */
+/** The server answered that it is unavailable at the moment. */
 export class NotNow extends Error {}
 
-/** Asks a server as the owner of the key. Fails if the connection breaks before the answer is whole. */
+/** Sends requests to a server as the owner of a key. Rejects if the connection breaks before the answer is complete. */
 export class Client {
   readonly #url: string
   readonly #key: string
 
   readonly #headers: Record<string, string>
 
-  /** @param headers of each request */
+  /** @param headers added to each request */
   constructor(url: string, key: string, headers: Record<string, string> = {}) {
     this.#headers = headers
     this.#url = url
@@ -69,7 +69,7 @@ export class Client {
     return { status: answer.status, json: JSON.parse(answer.body.toString()) as T }
   }
 
-  /** Every CID that is listed. */
+  /** Returns every CID that the account lists. */
   async list(): Promise<string[]> {
     const cids: string[] = []
     for (let page = 1; ; page++) {
@@ -83,7 +83,7 @@ export class Client {
     }
   }
 
-  /** The hash of what the gateway serves, in hex; null if it has nothing. */
+  /** Returns the SHA-256 in hex of a gateway's answer; null for a 404. */
   async hashOf(cid: string, path: string): Promise<string | null> {
     const target = path === '' ? cid : `${cid}/${path.split('/').map(encodeURIComponent).join('/')}`
     const { status, body } = await this.ask('GET', `/ipfs/${target}`)

@@ -13,10 +13,10 @@ import { withTempDir } from '../support/temp-dir.ts'
 import type { Told } from '../support/uploading-child.ts'
 
 const ROUNDS = 12
-/** Draws what is stored and when it is cut short; the one of a failure is in its output. */
+/** Seed of the contents and the moments of the kills. The output shows it, so that a failure can be repeated. */
 const SEED = process.env.CRASH_SEED ?? String(Math.floor(Math.random() * 1e9))
 const CHILD = join(import.meta.dirname, '../support/uploading-child.ts')
-/** Requests that the child has under way at a time; as many may have ended without its having said so. */
+/** Concurrent requests of the child. As many may have ended without an acknowledgement. */
 const SIDE_BY_SIDE = 3
 
 interface Stored {
@@ -24,10 +24,10 @@ interface Stored {
   hashes: Record<string, string>
 }
 
-/** What the killed processes have said, all of them together. */
+/** All acknowledgements of the killed processes. */
 class Acknowledged {
   readonly stored = new Map<string, Stored>()
-  /** Removals that were asked for and not acknowledged: they happened or did not. */
+  /** Removals requested and not acknowledged. They may have happened or not. */
   readonly open = new Set<string>()
   readonly removed = new Set<string>()
 
@@ -44,7 +44,7 @@ class Acknowledged {
   }
 }
 
-/** Runs the child and kills it some time after it began to work. Resolves when it is gone. */
+/** Runs the child and kills it this many lines and milliseconds later. Resolves when it has ended. */
 async function runAndKill(args: string[], killAfter: { lines: number; ms: number }, hear: (told: Told) => void) {
   const child: ChildProcess = spawn(process.execPath, [CHILD, ...args], { stdio: ['ignore', 'pipe', 'inherit'] })
   if (child.stdout === null) throw new Error('no output')
@@ -68,7 +68,7 @@ async function listAll(engine: Engine, account: string) {
   return first.items
 }
 
-/** What must hold when the directory is opened again. */
+/** Checks everything that must hold when the directory is opened again. */
 async function verify(dataDir: string, id: string, account: Acknowledged): Promise<void> {
   const engine = await createEngine({ dataDir })
   try {
@@ -120,7 +120,7 @@ async function verifyContent(
   expect(new Set(rows.map(row => Buffer.from(row.multihash).toString('hex')))).toEqual(blocks)
 }
 
-/** From here on what is listed counts as acknowledged; the store is kept small, so that rounds stay short. */
+/** Treats the listed records as acknowledged from now on, and removes most, so that rounds stay short. */
 async function settle(engine: Engine, id: string, account: Acknowledged): Promise<void> {
   const items = await listAll(engine, id)
   let storedBytes = 0
@@ -143,8 +143,8 @@ async function settle(engine: Engine, id: string, account: Acknowledged): Promis
   for (const [uploadId, stored] of kept) account.stored.set(uploadId, stored)
 }
 
-describe('a process that is killed', () => {
-  test('loses nothing it has acknowledged and leaves nothing half-done', { timeout: 300_000 }, async () => {
+describe('a killed process', () => {
+  test('loses nothing acknowledged and leaves nothing half-done', { timeout: 300_000 }, async () => {
     await withTempDir(async dataDir => {
       const engine = await createEngine({ dataDir })
       const { id } = await engine.accounts.create({ email: 'crash@example.org', plan: 'unlimited' })
@@ -161,7 +161,7 @@ describe('a process that is killed', () => {
         })
         await verify(dataDir, id, account)
       }
-      // So that the test cannot pass by doing nothing.
+      // Without this, a test that does nothing would pass.
       expect(acknowledged).toBeGreaterThan(3 * ROUNDS)
     })
   })

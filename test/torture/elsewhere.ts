@@ -13,10 +13,10 @@ import { Load } from './load.ts'
 import type { Tortured, TortureOptions } from './torture.ts'
 import { TortureServer } from './torture-server.ts'
 
-/** A server is killed after so many answers at most, and what keeps its cluster so long after. */
+/** Answers before the server is killed at most, and the longest time, in ms, between two failures of the other node. */
 const MOST_ANSWERS = 40
 const LATER_MS = 400
-/** An unpin of which the end is unknown is waited out for a minute. */
+/** In ms. The lease of an unpin with an unknown outcome lasts a minute. */
 const PATIENCE_MS = 240_000
 const LOOK_MS = 200
 
@@ -29,10 +29,10 @@ interface Places {
 }
 
 /**
- * Loads a server whose cluster another one keeps, kills either at random moments, and starts both again: in the end the
- * other has all that was acknowledged, and once everything is removed, nothing.
+ * Loads a server whose cluster another server keeps, kills either at random moments, and restarts both. In the end the
+ * other server has all acknowledged content; once everything is removed, it is empty.
  *
- * @throws AssertionError for the first promise that is found broken
+ * @throws AssertionError for the first broken promise
  */
 export async function tortureElsewhere(given: TortureOptions): Promise<Tortured> {
   const { rounds, seed, minutes, progress = () => {} } = given
@@ -74,7 +74,7 @@ function startThere({ thereDir, port }: Places): Promise<TortureServer> {
   return TortureServer.start(thereDir, { port })
 }
 
-/** Resolves with the moment at which the server was killed. What keeps its cluster goes and comes meanwhile. */
+/** Kills the server once, and the other server repeatedly. Resolves with the time of the server's end. */
 async function killedRound(places: Places, log: AccountLog, draws: Draws, round: number): Promise<number> {
   let there = await startThere(places)
   const here = await startHere(places)
@@ -97,7 +97,7 @@ async function killedRound(places: Places, log: AccountLog, draws: Draws, round:
     load.end()
     await here.kill()
     await running
-    // Later than anything that was acknowledged.
+    // Later than any acknowledgement.
     return now() + 2
   } finally {
     load.end()
@@ -119,7 +119,7 @@ async function lookedAt(places: Places, log: AccountLog, at: number, isLast: boo
     await agreed(here, log, there)
     for (const cid of new Set(await here.client.list())) await here.client.ask('DELETE', `/api/v3/files/remove/${cid}`)
     await nothingWaits(here)
-    assert.deepEqual(await there.client.list(), [], 'pins are left where the cluster is kept')
+    assert.deepEqual(await there.client.list(), [], 'pins are left on the other node')
     await emptied(here, places.hereDir)
     await emptied(there, places.thereDir)
   } finally {
@@ -128,26 +128,30 @@ async function lookedAt(places: Places, log: AccountLog, at: number, isLast: boo
   }
 }
 
-/** All that is acknowledged is there as well, and a reconciliation finds nothing to do. */
+/** Checks that the other server has all acknowledged content, and that a reconciliation finds nothing. */
 async function agreed({ client }: TortureServer, log: AccountLog, there: TortureServer): Promise<void> {
   const listed = new Set(await client.list())
   for (const { cid, hashes, expiresAt } of log.contents) {
     if (expiresAt !== null || !listed.has(cid)) continue
     for (const [path, hash] of Object.entries(hashes)) {
-      assert.equal(await there.client.hashOf(cid, path), hash, `${cid}/${path} is not where its cluster is kept`)
+      assert.equal(
+        await there.client.hashOf(cid, path),
+        hash,
+        `${cid}/${path} is not on the node that keeps its cluster`,
+      )
     }
   }
   const { status, json } = await client.json<{ found: object }>('POST', '/admin/v1/reconcile', {})
-  assert.deepEqual([status, json.found], [200, {}], 'records and what the cluster keeps do not fit together')
+  assert.deepEqual([status, json.found], [200, {}], 'records and pins do not agree')
 }
 
-/** Until the cluster has been told of all there is to tell. */
+/** Waits until no placement is pending. */
 async function nothingWaits({ client }: TortureServer): Promise<void> {
   for (const latest = now() + PATIENCE_MS; ; await sleep(LOOK_MS)) {
     const { json } = await client.json<{ clusters: Array<{ pins: number; unpins: number }> }>('GET', '/admin/v1/stats')
     const waiting = json.clusters.reduce((sum, { pins, unpins }) => sum + pins + unpins, 0)
     if (waiting === 0) return
-    assert.ok(now() < latest, `a cluster has still to be told of ${waiting} contents`)
+    assert.ok(now() < latest, `${waiting} placements are still pending`)
   }
 }
 

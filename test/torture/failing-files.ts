@@ -2,18 +2,18 @@ import { nodeFileSystem } from '../../src/disk/node-file-system.ts'
 import type { FileSystem } from '../../src/domain/file-system.ts'
 import { Draws } from '../support/draws.ts'
 
-/** How often an operation fails, one in so many. */
+/** One operation in this many fails. */
 const ONE_IN = 12
 
 /**
- * The real file system, on which syncs, deletions and new files fail now and then, once it is told to begin: by the
- * disk's own errors and for want of room.
+ * The real file system, on which syncs, deletions and new files fail at random after `begin`, with disk errors and for
+ * lack of space.
  */
 export function failingFiles(seed: number): { fileSystem: FileSystem; begin(): void } {
   const draws = new Draws(seed)
   let begun = false
   const mayFail = (code: string): void => {
-    if (begun && draws.below(ONE_IN) === 0) throw Object.assign(new Error(`${code}: a fault of the test`), { code })
+    if (begun && draws.below(ONE_IN) === 0) throw Object.assign(new Error(`${code}: injected`), { code })
   }
   const fileSystem: FileSystem = {
     ...nodeFileSystem,

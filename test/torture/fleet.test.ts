@@ -6,9 +6,9 @@ import { tortureFleet } from './fleet.ts'
 const SEED = Number(process.env.TEST_SEED ?? Math.floor(Math.random() * 2 ** 31))
 const isHeavy = (process.env.HOLDFAST_TEST_HEAVY ?? '') !== ''
 
-test('two nodes on one database, each of which is killed or stands still, lose nothing and leave nothing', {
+test('two nodes on one database survive crashes and suspensions', {
   timeout: 600_000,
-  ...needs(isHeavy && hasPostgres, 'two nodes are tortured with HOLDFAST_TEST_HEAVY=1 and PostgreSQL only'),
+  ...needs(isHeavy && hasPostgres, 'needs HOLDFAST_TEST_HEAVY=1 and PostgreSQL'),
 }, async () => {
   console.log(`torture of two nodes: seed ${SEED}`)
   const { rounds, acknowledged } = await tortureFleet({ rounds: 5, seed: SEED })

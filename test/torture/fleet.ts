@@ -16,21 +16,21 @@ import { TortureServer } from './torture-server.ts'
 
 const IDS = ['a', 'b'] as const
 type Id = (typeof IDS)[number]
-/** What happens in the middle of a round; each in turn, so that a few rounds have them all. */
+/** Failures in the middle of a round, each in turn, so that a few rounds cover all. */
 const BLOWS = ['kill a', 'kill b', 'crash the database', 'stop b past its lease', 'kill both'] as const
 type Blow = (typeof BLOWS)[number]
 
-/** A blow falls after so many answers at most, and a little later; the load goes on beside it until so many more. */
+/** Answers before a failure at most, the delay after them in ms, and the answers awaited after it. */
 const MOST_ANSWERS = 25
 const LATER_MS = 60
 const ANSWERS_AFTER = 8
-/** Collections until everything that was let go of is gone. */
+/** Collections after which everything removed must be gone. */
 const COLLECTIONS = 200
 const TABLES = ['records', 'holds', 'roots', 'root_files', 'roots_gone', 'fetches', 'removals', 'placements'] as const
 
 const cluster = { label: '', region: '', country: null, gateways: [] }
 
-/** Two nodes on one database, in processes of their own that can be killed, each on its port for ever. */
+/** Two nodes on one database, in their own processes with fixed ports. */
 class TorturedFleet {
   readonly #home: string
   readonly #ports: Readonly<Record<Id, number>>
@@ -79,7 +79,7 @@ class TorturedFleet {
     for (const id of IDS) await this.kill(id)
   }
 
-  /** Statements straight to the database. */
+  /** Runs a statement on the database. */
   async ask<Row extends object>(text: string): Promise<Row[]> {
     const client = new pg.Client({ connectionString: this.url })
     await client.connect()
@@ -92,10 +92,10 @@ class TorturedFleet {
 }
 
 /**
- * Loads two nodes that share a database with all kinds of requests, each for its own cluster and for the other's; kills
- * nodes and database, or has a node stand still past its leases, while the load goes on; then looks, again and again.
+ * Loads two nodes on one database with requests for both clusters through both nodes. It kills nodes or the database,
+ * or suspends a node past its leases, under load, and inspects both nodes after each round.
  *
- * @throws AssertionError for the first promise that is found broken
+ * @throws AssertionError for the first broken promise
  */
 export async function tortureFleet({ rounds, seed, minutes, progress = () => {} }: TortureOptions): Promise<Tortured> {
   const home = await mkdtemp(join(tmpdir(), 'holdfast-torture-fleet-'))
@@ -106,7 +106,7 @@ export async function tortureFleet({ rounds, seed, minutes, progress = () => {} 
   const fleet = new TorturedFleet(home, await postgres.fresh(), { a: await fixedPort(), b: await fixedPort() })
   try {
     await fleet.start('a')
-    // What one seals in the database, the other opens.
+    // Both nodes need the same key: each decrypts secrets that the other has encrypted in the database.
     await mkdir(fleet.directory('b'), { mode: 0o700 })
     await copyFile(join(fleet.directory('a'), 'data.key'), join(fleet.directory('b'), 'data.key'))
     const first = draws.below(BLOWS.length)
@@ -138,7 +138,7 @@ interface Struck {
   blow: Blow
 }
 
-/** Resolves, with all nodes there again, with a moment later than anything that was acknowledged. */
+/** Runs the load and one failure. Resolves when all nodes run again, with a time later than any acknowledgement. */
 async function struckRound({ fleet, postgres, log, blow }: Struck, draws: Draws, round: number): Promise<number> {
   await fleet.startAll()
   const loads = IDS.flatMap(through =>
@@ -161,7 +161,7 @@ async function struckRound({ fleet, postgres, log, blow }: Struck, draws: Draws,
   }
 }
 
-/** What is struck comes back. */
+/** Causes a failure and ends it again. */
 async function strike(fleet: TorturedFleet, postgres: TestPostgres, blow: Blow, draws: Draws): Promise<void> {
   const away = () => sleep(draws.below(500))
   if (blow === 'crash the database') {
@@ -172,7 +172,7 @@ async function strike(fleet: TorturedFleet, postgres: TestPostgres, blow: Blow, 
   if (blow === 'stop b past its lease') {
     fleet.node('b').signal('SIGSTOP')
     await away()
-    // A clock that is moved by it: what was begun before is over for everybody else.
+    // Moving the times in the database ends the leases of the suspended node at once.
     await fleet.ask("UPDATE holds SET placed_at = placed_at - INTERVAL '1 hour'")
     await fleet.ask("UPDATE jobs SET leased_until = leased_until - INTERVAL '1 hour' WHERE leased_until IS NOT NULL")
     await fleet.node('a').client.json('POST', '/admin/v1/reconcile', { force: true })
@@ -185,15 +185,18 @@ async function strike(fleet: TorturedFleet, postgres: TestPostgres, blow: Blow, 
   for (const id of struck) await fleet.start(id)
 }
 
-/** Every hold is of a record, every count is right, no block is damaged, and what is held is held by its node. */
+/**
+ * Checks both nodes: every hold belongs to a record, counts agree, no block is damaged, each node has what it should
+ * hold.
+ */
 async function lookedAtAll(fleet: TorturedFleet): Promise<void> {
-  // What was begun and never ended is over by then.
+  // Interrupted uploads count as abandoned after an hour.
   await fleet.ask("UPDATE holds SET placed_at = placed_at - INTERVAL '1 hour' WHERE state = 'placing'")
   for (const id of IDS) {
     const { client } = fleet.node(id)
     const looked = await client.json<{ found: Record<string, number> }>('POST', '/admin/v1/reconcile', { dryRun: true })
     const { 'hold-unwanted': _, 'root-unwanted': __, 'file-unknown': ___, ...wrong } = looked.json.found
-    assert.deepEqual(wrong, {}, `node ${id}: what is recorded is not as it is kept`)
+    assert.deepEqual(wrong, {}, `node ${id}: records and holds do not agree`)
     assert.equal((await client.json('POST', '/admin/v1/reconcile', { force: true })).status, 200)
     const verified = await client.json<{ damaged: unknown[] }>('POST', '/admin/v1/verify')
     assert.deepEqual([verified.status, verified.json.damaged], [200, []], `node ${id}: blocks are damaged`)
@@ -201,7 +204,7 @@ async function lookedAtAll(fleet: TorturedFleet): Promise<void> {
   for (const id of IDS) {
     const { client } = fleet.node(id)
     const again = await client.json<{ found: object }>('POST', '/admin/v1/reconcile', { dryRun: true })
-    assert.deepEqual(again.json.found, {}, `node ${id}: something is still wrong after it was mended`)
+    assert.deepEqual(again.json.found, {}, `node ${id}: a difference is left after the repair`)
     await findStrays(fleet.node(id), fleet.directory(id))
   }
   const left = await fleet.ask<{ count: string }>(
@@ -211,7 +214,7 @@ async function lookedAtAll(fleet: TorturedFleet): Promise<void> {
   assert.equal(left[0]?.count, '0', 'holds are left that no record uses')
 }
 
-/** Removes all, by one node, and looks whether anything is left anywhere. */
+/** Removes all records through one node and checks that nothing is left on either. */
 async function emptiedOut(fleet: TorturedFleet): Promise<void> {
   const { client } = fleet.node('a')
   for (let listed = await client.list(); listed.length > 0; listed = await client.list()) {
@@ -241,5 +244,5 @@ async function emptiedOut(fleet: TorturedFleet): Promise<void> {
   const usage = await fleet.ask(
     'SELECT pins::int, stored_bytes::int AS bytes FROM accounts WHERE pins <> 0 OR stored_bytes <> 0',
   )
-  assert.deepEqual(usage, [], 'accounts are counted as if they had something')
+  assert.deepEqual(usage, [], 'accounts have usage after all was removed')
 }

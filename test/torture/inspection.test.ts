@@ -10,7 +10,7 @@ import { withEngine } from '../support/test-engine.ts'
 import { BrokenOff, Client } from './client.ts'
 import { readBack } from './inspection.ts'
 
-test('a timelock that passes while content is read breaks the answer off, which is no loss; anything else is', async () => {
+test('only a timelock may cut off an answer that is being read', async () => {
   await withEngine(async ({ engine, clock, account }) => {
     const { secret } = await engine.keys.create(account, { name: 'test', scopes: ['files:write'] })
     const server = createServer(engine)

@@ -6,11 +6,11 @@ import { WORKERS } from './load.ts'
 import type { TortureServer } from './torture-server.ts'
 
 /**
- * Checks a server that was started again: what it has acknowledged is listed and reads back whole, what it has
- * removed is gone, and nothing else is visible.
+ * Checks a restarted server: acknowledged content is listed and reads back whole, removed content is gone, and nothing
+ * else is visible.
  *
- * @param at when it was cut off, in milliseconds since the epoch
- * @returns what is listed
+ * @param at the time of the crash, in milliseconds since the epoch
+ * @returns the listed CIDs
  */
 export async function inspect({ client }: TortureServer, log: AccountLog, at: number): Promise<Set<string>> {
   const listed = await inspectAccount(client, log, at)
@@ -20,7 +20,7 @@ export async function inspect({ client }: TortureServer, log: AccountLog, at: nu
   return listed
 }
 
-/** The same of one account, without what only the owner may look at. */
+/** Checks one account as {@link inspect} does, without the owner's verification. */
 export async function inspectAccount(client: Client, log: AccountLog, at: number): Promise<Set<string>> {
   const from = now()
   const listed = new Set(await client.list())
@@ -29,7 +29,7 @@ export async function inspectAccount(client: Client, log: AccountLog, at: number
   for (const cid of listed) {
     if (known.has(cid)) assert.notEqual(log.fateOf(cid, at, seen), 'gone', `${cid} was removed and is listed`)
   }
-  // The CID of a directory whose answer never came is not known.
+  // A directory whose answer never arrived has an unknown CID.
   const unknown = [...listed].filter(cid => !known.has(cid))
   assert.ok(unknown.length <= WORKERS, `${unknown.join(', ')} are listed and were never stored`)
   for (const cid of unknown) {
@@ -46,7 +46,7 @@ export async function inspectAccount(client: Client, log: AccountLog, at: number
   return listed
 }
 
-/** Reads a content and compares it. Its timelock may pass meanwhile: then it is gone, and what is under way breaks off. */
+/** Reads a content and compares its hashes. If its timelock passes meanwhile, it may be gone or cut off. */
 export async function readBack(client: Client, content: Content): Promise<void> {
   for (const [path, hash] of Object.entries(content.hashes)) {
     const read = await client.hashOf(content.cid, path).catch((error: unknown) => {
@@ -62,7 +62,7 @@ function isOver({ expiresAt }: Content): boolean {
   return expiresAt !== null && expiresAt <= now()
 }
 
-/** Removes everything that a server lists and has it collected; then ends it and looks for anything that is left. */
+/** Removes all records, collects and stops the server. Checks that its store is empty. */
 export async function emptyOut(server: TortureServer, dataDir: string): Promise<void> {
   const { client } = server
   for (let listed = await client.list(); listed.length > 0; listed = await client.list()) {
@@ -78,12 +78,12 @@ export async function emptyOut(server: TortureServer, dataDir: string): Promise<
   assert.deepEqual(sizes, EMPTY, 'something is left after everything was removed')
 }
 
-/** Collections that go through all directories of blocks, a few of them each. */
+/** Collections that together check all directories of blocks; each checks a few. */
 const COLLECTIONS = 150
 
 /**
- * Collects until all is looked through, and looks for rows without files and files without rows. A cut leaves files
- * without rows; they have to go.
+ * Collects until all stray files are gone, and checks that no row lacks its file. A power cut may leave files without
+ * rows.
  */
 export async function findStrays({ client }: TortureServer, dataDir: string): Promise<void> {
   for (let collections = 0; collections < COLLECTIONS; collections++) {

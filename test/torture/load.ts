@@ -6,11 +6,11 @@ import type { Draws } from '../support/draws.ts'
 import { type AccountLog, type Content, now } from './account-log.ts'
 import { type Answered, BrokenOff, type Client, NotNow, UNAVAILABLE } from './client.ts'
 
-/** Requests under way at a time. */
+/** Concurrent clients of a load. */
 export const WORKERS = 4
-/** Between two tries of a server that is away. */
+/** Pause between two tries while the server is down, in ms. */
 const PAUSE_MS = 20
-/** Answers that a failing disk may give; anything else but success fails the test. */
+/** Statuses that a failing disk may cause. Any other error fails the test. */
 const FAULTY = [500, 503, 507]
 
 interface FormFile {
@@ -22,7 +22,7 @@ interface FormFile {
 /** One of the clients. */
 interface Worker {
   number: number
-  /** What it has stored and not removed. */
+  /** Contents that it has stored and not removed. */
   mine: Content[]
   common: string | null
   theirs: readonly Content[]
@@ -33,17 +33,17 @@ interface Made {
   files: Array<{ cid: string; path: string }>
 }
 
-/** What a load does beside what all do. */
+/** Optional behaviour of a load. */
 interface Extras {
-  /** Of contents that others store, too: what all of their labels begin with. */
+  /** Prefix of the labels of contents that other accounts store as well. */
   common: string
-  /** What somebody else has, to be pinned by its CID. */
+  /** Contents of other nodes, to pin by CID. */
   theirs: readonly Content[]
-  /** Whether it may not ask what only owners may. */
+  /** True if the account is not an owner, so that it skips owner's requests. */
   isGuest: boolean
 }
 
-/** Clients that store, pin, remove, collect, verify and read, all at once, until the server is gone. */
+/** Clients that store, pin, remove, collect, verify and read concurrently until the server is killed. */
 export class Load {
   readonly #client: Client
   readonly #log: AccountLog
@@ -55,8 +55,8 @@ export class Load {
   #awaited: { answers: number; resolve: () => void } | null = null
 
   /**
-   * @param mayFail whether the server's disk fails now and then
-   * @param hasOutages whether the server, or what it needs, is away now and then
+   * @param mayFail true if the server's disk fails at random
+   * @param hasOutages true if the server, or a service it needs, is down at times
    */
   constructor(client: Client, log: AccountLog, mayFail = false, hasOutages = false, extras: Extras | null = null) {
     this.#extras = extras
@@ -66,19 +66,19 @@ export class Load {
     this.#hasOutages = hasOutages
   }
 
-  /** Tells that the server is being killed: broken connections are expected from now on. */
+  /** Ends the load. Broken connections are expected from now on. */
   end(): void {
     this.#ended = true
   }
 
-  /** Resolves once so many requests have been answered, whatever that takes. */
+  /** Resolves after this many answers. */
   answered(answers: number): Promise<void> {
     return new Promise(resolve => {
       this.#awaited = { answers, resolve }
     })
   }
 
-  /** Resolves when all clients have ended. @throws what went wrong before {@link end} */
+  /** Runs all clients. Resolves when they have ended. @throws the first failure before {@link end} */
   async run(draws: Draws, label: string): Promise<void> {
     await Promise.all(Array.from({ length: WORKERS }, (_, i) => this.#work(draws.fork(), `${label} ${i}`, i)))
   }
@@ -100,7 +100,7 @@ export class Load {
     const { common, theirs } = this.#extras
     return {
       number,
-      // What it has stored in earlier rounds is its own still.
+      // A client still owns what it stored in earlier rounds.
       mine: this.#log.contents.filter(content => content.worker === number && content.expiresAt === null),
       common: `${common} ${number}`,
       theirs: theirs.filter((_, i) => i % WORKERS === number),
@@ -133,13 +133,13 @@ export class Load {
     await this.#store(content, worker, () => this.#upload('/files', parts, timelock))
   }
 
-  /** What others store as well: the same bytes for the same label. */
+  /** Stores content that other accounts store as well: equal labels give equal bytes. */
   async #storeCommon(draws: Draws, label: string, worker: Worker): Promise<void> {
     const bytes = pseudoRandom(20_000 + label.length, label)
     const expiresAt = draws.below(3) === 0 ? now() + 200 + draws.below(3_000) : null
     const content = { cid: fileDag(bytes).root.toString(), hashes: { '': sha256Hex(bytes) }, expiresAt }
     const before = this.#log.find(content.cid)
-    // One content expires, or does not, whenever it is stored.
+    // The log has one expiry for each content, so a second request must not change it.
     if (before !== undefined && (before.expiresAt !== null || expiresAt !== null)) return
     const timelock = expiresAt === null ? null : new Date(expiresAt).toISOString()
     const parts = [{ name: 'file', filename: label, content: bytes }]
@@ -161,7 +161,7 @@ export class Load {
     await this.#store(content, worker, () => this.#client.ask('POST', '/api/v3/files/car', type, car))
   }
 
-  /** A directory, whose CID is known only from the answer, and a pin of one of its files. */
+  /** Stores a directory, whose CID only the answer tells, and may pin one of its files. */
   async #storeDirectory(draws: Draws, label: string, worker: Worker): Promise<void> {
     const files = Array.from({ length: 2 + draws.below(10) }, (_, i) => ({
       name: 'files[]',
@@ -191,7 +191,7 @@ export class Load {
   async #store(content: Content, worker: Worker, send: () => Promise<Answered>): Promise<void> {
     const acknowledge = this.#log.storing({ ...content, worker: worker.number })
     const isRefused = (status: number): boolean => {
-      // Nobody who has it can be asked just now.
+      // No node that has the content may be reachable at the moment.
       if (content.isFetched === true) return status === 404
       return status === 400 && content.expiresAt !== null && content.expiresAt <= now()
     }
@@ -236,7 +236,7 @@ export class Load {
     return this.#client.ask('POST', `/api/v3${path}`, type, body)
   }
 
-  /** The answer if it has one of the statuses; null for a refusal in order: of a failing disk, or of what is over. */
+  /** Returns the answer if its status is expected; null for an acceptable refusal. @throws for any other status */
   async #expect<T extends { status: number }>(
     statuses: readonly number[],
     asked: Promise<T>,
@@ -253,15 +253,18 @@ export class Load {
   }
 }
 
-/** Content of all the ways of being stored: in a row, in a file, in several chunks; some of it shared. */
+/**
+ * Returns content of one of three sizes: for a database row, for one file, or for several chunks. A quarter of it
+ * shares a chunk.
+ */
 function contentOf(draws: Draws, label: string): Buffer {
   const size = draws.pick([draws.below(30_000), 33_000 + draws.below(200_000), 1_048_577 + draws.below(1_500_000)])
   const own = pseudoRandom(Math.max(size, 32), label)
-  // A first chunk that others have, too.
+  // This first chunk occurs in other contents as well.
   return draws.below(4) === 0 ? Buffer.concat([pseudoRandom(1_048_576, `shared ${draws.below(3)}`), own]) : own
 }
 
-/** The DAG that an upload of these bytes becomes: chunks of 1 MiB as raw leaves, one node above several. */
+/** Returns the DAG that an upload of these bytes creates: chunks of 1 MiB as raw leaves, and one node above several. */
 function fileDag(bytes: Buffer): Dag {
   const leaves: Dag[] = []
   for (let start = 0; start < bytes.length; start += 1_048_576)

@@ -6,11 +6,15 @@ import { tortureFleet } from './fleet.ts'
 import { type Tortured, type TortureOptions, torture } from './torture.ts'
 
 /**
- * `npm run --silent torture -- --rounds N --seed S [--minutes M] [--fleet] [--cluster [KIND]] [--postgres]`; with `--fleet` two nodes
- * on one PostgreSQL, with `--cluster` one whose clusters another one keeps (`holdfast`), a Kubo (`kubo`) or an IPFS Cluster
- * (`ipfs-cluster`), of a catalogue in PostgreSQL with `--postgres`.
+ * Runs a torture test: `npm run --silent torture -- --rounds N --seed S [--minutes M] [--fleet] [--cluster [KIND]]
+ * [--postgres]`.
+ *
+ * `--fleet` runs two nodes on one PostgreSQL.
+ *
+ * `--cluster` has the clusters kept by another node (`holdfast`), a Kubo (`kubo`) or an IPFS Cluster (`ipfs-cluster`).
+ * `--postgres` puts the catalogue into PostgreSQL.
  */
-// Without a kind it is another node, as it was before there were kinds.
+// `--cluster` without a kind means another Holdfast node.
 const args = process.argv.slice(2).flatMap((arg, i, all) => {
   const next = all[i + 1] ?? '--'
   return arg === '--cluster' && next.startsWith('--') ? [arg, 'holdfast'] : [arg]

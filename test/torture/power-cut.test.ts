@@ -5,7 +5,7 @@ import { SimulatedDirectory, SimulatedDisk, SimulatedFile } from './power-cut/si
 
 const SEED = Number(process.env.TEST_SEED ?? Math.floor(Math.random() * 2 ** 31))
 
-test('the simulated disk keeps what was synced before the sync began, names only by their directory', () => {
+test('the simulated disk keeps only what was synced beforehand', () => {
   const disk = new SimulatedDisk('/home')
   disk.makeDirectory('/home/blocks')
   const file = disk.createFile('/home/blocks/temp')
@@ -32,9 +32,9 @@ test('the simulated disk keeps what was synced before the sync began, names only
   expect(file).toBeInstanceOf(SimulatedFile)
 })
 
-const options = { timeout: 120_000, ...needs(canRecord(), 'there is no strace, or it may not trace') }
+const options = { timeout: 120_000, ...needs(canRecord(), 'strace is missing or may not trace') }
 
-test('a power cut loses nothing acknowledged, and leaves no file without its row for long', options, async () => {
+test('a power cut loses nothing acknowledged and leaves no stray file', options, async () => {
   console.log(`power cut: seed ${SEED}`)
   const { rounds, readBack } = await cutPower({ rounds: 2, seed: SEED })
   expect(rounds).toBe(2)

@@ -1,8 +1,11 @@
 /**
- * A real server in a process of its own, whose disk fails now and then if it is told to. Arguments: data directory,
- * seed of the faults or `none`; `TORTURE_OPTIONS` has more options of the engine, `TORTURE_PORT` where it listens, and
- * `TORTURE_ACCOUNTS` keys of accounts beside the owner, by email.
- * Prints `listening on URL` once it does, and ends at SIGTERM.
+ * A program that runs a real server, optionally on a disk that fails at random. Arguments: the data directory, the seed
+ * of the failures or `none`.
+ *
+ * `TORTURE_OPTIONS` has engine options as JSON, `TORTURE_PORT` the port, `TORTURE_ACCOUNTS` the keys of further
+ * accounts by email.
+ *
+ * It prints `listening on URL` and stops at SIGTERM.
  */
 
 import { createServer } from '../../adapters/node-http/index.ts'
@@ -20,7 +23,7 @@ const engine = await createEngine({
   catalogue: postgres,
   dataDir,
   environment: process.env,
-  // On a disk that works, whatever goes wrong is worth a word, unless what it needs is away now and then.
+  // On a healthy disk, with no outages of a database, an error is worth printing.
   logger: files === null && given.database === undefined ? { ...silentLogger, error } : silentLogger,
   gc: { intervalSeconds: 1, graceSeconds: 0 },
   ...(files === null ? {} : { fileSystem: files.fileSystem }),

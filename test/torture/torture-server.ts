@@ -9,17 +9,17 @@ const MAIN = join(import.meta.dirname, 'server.ts')
 const KEY = 'torture-0123456789abcdef0123456789abcdef'
 
 export interface StartOptions {
-  /** Seed of the disk's faults; null for a disk that works. */
+  /** Seed of the disk's failures; null for a healthy disk. */
   faults?: number | null
-  /** What runs the process, `strace` and its options say; nothing by default. */
+  /** Command that runs the process, such as `strace` with its options. */
   under?: readonly string[]
-  /** More options of the engine. */
+  /** Further options of the engine. */
   options?: EngineConfig
-  /** Where it listens; anywhere by default. */
+  /** Port; by default a free one. */
   port?: number
-  /** Keys of accounts beside the owner, by email. */
+  /** Keys of accounts besides the owner, by email. */
   accounts?: Readonly<Record<string, string>>
-  /** More of its environment. */
+  /** Further environment variables. */
   environment?: Readonly<Record<string, string>>
 }
 
@@ -37,12 +37,12 @@ export class TortureServer {
     this.client = new Client(url, KEY)
   }
 
-  /** Of content that is to be kept by this cluster; of the owner, unless another key is given. */
+  /** Returns a client that stores in this cluster, as the owner unless another key is given. */
   clientOf(cluster: string, key = KEY): Client {
     return new Client(this.#url, key, { 'x-cluster': cluster })
   }
 
-  /** Resolves when it listens. */
+  /** Starts a server. Resolves when it listens. */
   static async start(dataDir: string, options: StartOptions = {}): Promise<TortureServer> {
     const { faults = null, under = [], port = 0, accounts = {}, environment = {} } = options
     const [command = '', ...args] = [...under, process.execPath, MAIN, dataDir, faults === null ? 'none' : `${faults}`]
@@ -51,7 +51,7 @@ export class TortureServer {
       env: {
         ...process.env,
         ...environment,
-        // What the kernel does on its own behalf no recorder sees.
+        // strace cannot see the writes of io_uring.
         UV_USE_IO_URING: '0',
         TORTURE_KEY: KEY,
         TORTURE_PORT: String(port),
@@ -59,7 +59,7 @@ export class TortureServer {
         TORTURE_OPTIONS: JSON.stringify(options.options ?? {}),
         NODE_COMPILE_CACHE: join(MAIN, '../../../node_modules/.cache/compiled'),
       },
-      // A group of its own, so that what runs it and what is run are killed at one stroke.
+      // A process group of its own, so that one signal kills `strace` and the server.
       detached: true,
     })
     const exited = once(child, 'exit')
@@ -71,19 +71,19 @@ export class TortureServer {
     return new TortureServer(child, exited, line.replace('listening on ', ''))
   }
 
-  /** As a crash does: at once, without a word. Resolves when it is gone. */
+  /** Kills the process group with SIGKILL, as a crash would. Resolves when it has ended. */
   async kill(): Promise<void> {
     const { pid, exitCode, signalCode } = this.#child
     if (pid !== undefined && exitCode === null && signalCode === null) process.kill(-pid, 'SIGKILL')
     await this.#exited
   }
 
-  /** Has it stand still, or go on. */
+  /** Suspends or resumes the process. */
   signal(signal: 'SIGSTOP' | 'SIGCONT'): void {
     this.#child.kill(signal)
   }
 
-  /** Resolves when it has ended in order. */
+  /** Stops the server in order. Resolves when it has ended. */
   async stop(): Promise<void> {
     this.#child.kill('SIGTERM')
     await this.#exited

@@ -11,28 +11,28 @@ import { TortureServer } from './torture-server.ts'
 export interface TortureOptions {
   rounds: number
   seed: number
-  /** No round begins later than this after the first. */
+  /** Minutes after which no new round begins. */
   minutes?: number | undefined
   progress?: (text: string) => void
 }
 
 export interface Tortured {
   rounds: number
-  /** Requests that were acknowledged and have held. */
+  /** Acknowledged requests over all rounds. */
   acknowledged: number
 }
 
-/** All so many rounds everything is removed and the store has to be empty. */
+/** After this many rounds everything is removed, and the store must be empty. */
 const EMPTIED_EVERY = 10
-/** A server is killed after so many answers at most, and a little later. */
+/** Answers before the server is killed at most, and the delay after them, in ms. */
 const MOST_ANSWERS = 30
 const LATER_MS = 60
 
 /**
- * Loads a server with all kinds of requests, kills it at a random moment, starts it again and looks, again and again;
- * in every third round its disk fails now and then.
+ * Loads a server with all kinds of requests, kills it at a random moment, restarts and inspects it, many times. In
+ * every third round its disk fails at random.
  *
- * @throws AssertionError for the first promise that is found broken
+ * @throws AssertionError for the first broken promise
  */
 export async function torture({ rounds, seed, minutes, progress = () => {} }: TortureOptions): Promise<Tortured> {
   const home = await mkdtemp(join(tmpdir(), 'holdfast-torture-'))
@@ -59,7 +59,7 @@ export async function torture({ rounds, seed, minutes, progress = () => {} }: To
   }
 }
 
-/** Resolves with the moment at which the server was killed. */
+/** Runs the load and kills the server. Resolves with the time of its end. */
 async function killedRound(dataDir: string, log: AccountLog, draws: Draws, round: number): Promise<number> {
   const faults = round % 3 === 2 ? draws.below(2 ** 31) : null
   const server = await TortureServer.start(dataDir, { faults })
@@ -67,12 +67,12 @@ async function killedRound(dataDir: string, log: AccountLog, draws: Draws, round
   try {
     const killed = load.answered(1 + draws.below(MOST_ANSWERS)).then(() => sleep(draws.below(LATER_MS)))
     const running = load.run(draws, `round ${round} ${draws.below(2 ** 31)}`)
-    // What goes wrong before the server is killed ends the round at once.
+    // A failure before the kill ends the round at once.
     await Promise.race([killed, running])
     load.end()
     await server.kill()
     await running
-    // Later than anything that was acknowledged.
+    // Later than any acknowledgement.
     return now() + 2
   } finally {
     load.end()

@@ -69,7 +69,6 @@ export const UNSWEPT: string[] = [
   'src/jobs',
   'src/pins',
   'src/wiring',
-  'test/abuse',
   'test/adapters/fastify',
   'test/adapters/fetch',
   'test/adapters/fleet',
@@ -104,8 +103,6 @@ export const UNSWEPT: string[] = [
   'test/promises-reads.ts',
   'test/promises.test.ts',
   'test/promises.ts',
-  'test/support',
-  'test/torture',
   'test/wiring',
   'tools',
 ]

@@ -3,7 +3,7 @@ import { blockOf } from '../../pins/fetches/support/dags.ts'
 import { doublingDirectory, nestedDirectories } from '../dags.ts'
 import type { AbuseRow } from '../row.ts'
 
-/** CARs of few bytes that stand for much. */
+/** Small CARs whose DAGs unfold into far more. */
 export const rows: readonly AbuseRow[] = [
   {
     name: 'a CAR of 2^60 directory paths',
@@ -11,7 +11,7 @@ export const rows: readonly AbuseRow[] = [
     request: async server => (await server.importCar(doublingDirectory(60))).status,
   },
   {
-    name: 'a CAR of twelve thousand directories one in the other',
+    name: 'a CAR of twelve thousand nested directories',
     answers: [200, 201, 400],
     request: async server => (await server.importCar(nestedDirectories(12_000))).status,
   },

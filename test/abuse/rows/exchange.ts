@@ -9,7 +9,7 @@ import type { AbuseRow } from '../row.ts'
 
 const PROTOCOL = '/ipfs/bitswap/1.2.0'
 
-/** Sends one message of Bitswap to the server, from a peer of its own, and then asks the server for its health. */
+/** Sends one Bitswap message to the server from a new peer. Returns the status of `/health` afterwards. */
 function sendMessage(server: AbusedServer, message: Uint8Array, meanwhile?: () => Promise<unknown>): Promise<number> {
   return withTempDir(async dataDir => {
     await using engine = await createEngine({ dataDir, network: { enabled: true } })
@@ -27,7 +27,7 @@ function sendMessage(server: AbusedServer, message: Uint8Array, meanwhile?: () =
   })
 }
 
-/** A field of protobuf whose value is bytes. */
+/** Encodes a protobuf field whose value is bytes. */
 function field(number: number, bytes: Uint8Array): Buffer {
   return Buffer.concat([Buffer.of((number << 3) | 2), varint(bytes.length), bytes])
 }

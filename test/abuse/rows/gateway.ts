@@ -15,7 +15,7 @@ import type { AbuseRow } from '../row.ts'
 
 const MiB = 1024 ** 2
 
-/** A row that reads stored content without a credential, some of it or all. */
+/** Returns a row that reads stored content without a credential, completely or in part. */
 function reading(
   name: string,
   make: () => Dag,
@@ -86,12 +86,12 @@ export const rows: readonly AbuseRow[] = [
   slowReaders(),
 ]
 
-/** More readers than there are slots, of one address; another address is served all the same. */
+/** Opens more slow readers from one address than the gateway has slots. Another address must still be served. */
 function slowReaders(): AbuseRow {
   const READERS = 100
   let root = ''
   return {
-    name: 'more slow readers of one address than there are slots',
+    name: 'more slow readers from one address than slots',
     answers: [200],
     setUp: async server => {
       root = await server.store(randomFile(12, 1_000_000, 'slow'))
@@ -100,7 +100,7 @@ function slowReaders(): AbuseRow {
       const sockets = await Promise.all(Array.from({ length: READERS }, () => slowReader(server, root)))
       const headers = { 'x-forwarded-for': '203.0.113.2' }
       let another = await server.ask(`/ipfs/${root}`, { headers })
-      // What a slow reader is shows only after a while; a client comes back when it is told to.
+      // The gateway needs a while to see that a reader is slow. A refused client retries after `Retry-After`.
       for (let tries = 0; another.status === 503 && tries < 3; tries++) {
         await sleep(1_000 * Number(another.headers['retry-after']))
         another = await server.ask(`/ipfs/${root}`, { headers })
@@ -111,7 +111,7 @@ function slowReaders(): AbuseRow {
   }
 }
 
-/** Asks for content and reads nothing of it. */
+/** Requests content and reads nothing of the answer. */
 async function slowReader(server: AbusedServer, root: string) {
   const socket = await server.connection()
   socket.on('error', () => {}).pause()

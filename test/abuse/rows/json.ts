@@ -4,7 +4,7 @@ import type { AbuseRow } from '../row.ts'
 const CID = 'bafkreigh2akiscaildcqabsyg3dfr6chu3fgpregiymsck7e7aqa4s52zy'
 const KEYS = Array.from({ length: 100_000 }, (_, i) => `"${i.toString(36)}":""`).join()
 
-/** JSON bodies of as many keys and values as they have room for. */
+/** JSON bodies with as many keys and values as fit. */
 const BODIES = [
   `{"cid":"${CID}","meta":{${KEYS}}}`,
   `{"cid":"${CID}",${KEYS}}`,
@@ -12,7 +12,7 @@ const BODIES = [
   `{"cid":"${CID}","meta":${'{"a":'.repeat(100_000)}1${'}'.repeat(100_000)}}`,
 ]
 
-/** JSON that costs a parser, or what checks it, far more than its bytes. */
+/** JSON that is far more expensive to parse or validate than its size suggests. */
 export const rows: readonly AbuseRow[] = [
   {
     name: 'thirty pin requests of 100,000 keys, three at a time',
@@ -38,7 +38,7 @@ export const rows: readonly AbuseRow[] = [
     longestStallMs: 500,
   },
   {
-    name: '350 malformed bodies of one address without a credential',
+    name: '350 malformed bodies from one address without a credential',
     answers: [429],
     request: server => worstOf(server, 350, '{"email":'),
   },
@@ -48,7 +48,7 @@ function post(body: string) {
   return { method: 'POST', headers: { 'content-type': 'application/json' }, body }
 }
 
-/** The highest status of so many answers, one after the other. */
+/** Sends the requests one after the other. Returns the highest status. */
 async function worstOf(server: AbusedServer, count: number, body: string): Promise<number> {
   let worst = 0
   for (let i = 0; i < count; i++) {

@@ -4,13 +4,13 @@ import { carOf } from '../../content/car/support/cars.ts'
 import { blockOf } from '../../pins/fetches/support/dags.ts'
 import type { AbuseRow } from '../row.ts'
 
-/** What a plan allows of keys, unless it says otherwise. */
+/** Default limit of live keys in a plan. */
 const KEYS = 100
 
 const DEAD_PINS = 600
 const ROOTS_IN_A_CAR = 100
 
-/** What piles up where each request adds a little. */
+/** Requests that each leave a little behind. */
 export const rows: readonly AbuseRow[] = [
   {
     name: 'more keys than a plan allows',
@@ -24,7 +24,7 @@ export const rows: readonly AbuseRow[] = [
     },
   },
   {
-    name: 'one more pin beside hundreds whose content nobody has',
+    name: 'one more pin beside hundreds whose content is unavailable',
     answers: [404],
     setUp: async server => {
       for (let from = 0; from < DEAD_PINS; from += ROOTS_IN_A_CAR) {
@@ -43,7 +43,7 @@ export const rows: readonly AbuseRow[] = [
   },
 ]
 
-/** A CAR of roots each of which links to a block that nobody has. */
+/** Returns a CAR of roots that each link to a block that exists nowhere. */
 function deadCar(from: number): Promise<Buffer> {
   const roots = Array.from({ length: ROOTS_IN_A_CAR }, (_, at) => {
     const gone = blockOf(CODEC.raw, Buffer.from(`gone ${from + at}`)).cid

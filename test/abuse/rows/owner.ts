@@ -1,7 +1,7 @@
 import { flatDirectory } from '../dags.ts'
 import type { AbuseRow } from '../row.ts'
 
-/** What the owner may ask for, while everybody else is served. */
+/** Expensive requests of the owner, during which others must be served. */
 export const rows: readonly AbuseRow[] = [
   {
     name: 'verification of ten thousand small blocks',

@@ -4,10 +4,10 @@ const CID = 'bafkreigh2akiscaildcqabsyg3dfr6chu3fgpregiymsck7e7aqa4s52zy'
 const AT_ONCE = 200
 const USES = 3
 
-/** The pinning service API, upload tokens and webhooks. */
+/** Requests to the pinning service API, upload tokens and webhooks. */
 export const rows: readonly AbuseRow[] = [
   {
-    name: 'a pin of the pinning service API with a hundred thousand origins, and keys of meta',
+    name: 'a pin with a hundred thousand origins or keys of meta',
     answers: [400],
     request: async server => {
       const many = Array.from({ length: 100_000 }, (_, i) => `${i}`)
@@ -21,7 +21,7 @@ export const rows: readonly AbuseRow[] = [
     },
   },
   {
-    name: 'two hundred lists of the pinning service API at once, by parts of names',
+    name: 'two hundred concurrent lists by a part of the name',
     answers: [200],
     request: async server => {
       const name = 'ab'.repeat(127)
@@ -32,7 +32,7 @@ export const rows: readonly AbuseRow[] = [
     },
   },
   {
-    name: 'two hundred uploads at once by a token of three',
+    name: 'two hundred concurrent uploads with a token for three',
     answers: [USES],
     request: async server => {
       const made = await server.askJson('POST', '/api/v3/tokens/generate', { name: 'few', maxUses: USES })
@@ -49,7 +49,7 @@ export const rows: readonly AbuseRow[] = [
     },
   },
   {
-    name: 'a webhook whose address is a megabyte, or this machine',
+    name: 'a webhook whose URL is a megabyte, or this machine',
     answers: [400],
     request: async server => {
       const urls = [

@@ -2,10 +2,10 @@ import type { AbuseRow } from '../row.ts'
 
 const CID = 'bafkreigh2akiscaildcqabsyg3dfr6chu3fgpregiymsck7e7aqa4s52zy'
 
-/** Text that a careless expression reads again and again. */
+/** Texts that make a backtracking regular expression slow. */
 export const rows: readonly AbuseRow[] = [
   {
-    name: 'a file name of backslashes whose quote is never closed',
+    name: 'a file name of backslashes whose quote never closes',
     answers: [400],
     request: async server => {
       const disposition = `form-data; name="file"; filename="${'\\'.repeat(80)}`
@@ -43,7 +43,7 @@ export const rows: readonly AbuseRow[] = [
     },
   },
   {
-    name: 'a megabyte of a name, and of nested arrays in JSON',
+    name: 'a name of a megabyte, and deeply nested JSON arrays',
     answers: [400],
     request: async server => {
       const headers = { 'content-type': 'application/json' }

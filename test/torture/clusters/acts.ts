@@ -8,23 +8,23 @@ import type { Fate } from './proxy.ts'
 import { until } from './until.ts'
 import type { Tenant, World } from './world.ts'
 
-/** What happens in a round once the load has ended, in a world that is quiet. */
+/** An event after the load of a round has ended and nothing is pending. */
 export interface Act {
   name: string
   run(world: World, draws: Draws): Promise<void>
 }
 
-/** What is pinned for us, and how much of that others take away. */
+/** At most this many of our pins are removed by hand. */
 const MOST_TAKEN = 5
 
-/** A request to let go that is held on its way, as by a network, or by a node that stands still before it is sent. */
+/** An unpin request that the proxy holds back, as a slow network or a suspended node would. */
 interface Held {
   label: string
   cid: string
   release(): void
 }
 
-/** Uploads a content, has it placed and removed, and holds the request to let go of it. */
+/** Uploads a content, waits until it is placed, removes it, and holds back the unpin request. */
 async function holdUnpin(world: World, draws: Draws): Promise<Held> {
   const { place } = world
   const [tenant] = world.tenants as readonly [Tenant]
@@ -34,7 +34,7 @@ async function holdUnpin(world: World, draws: Draws): Promise<Held> {
   const { promise: released, resolve: release } = Promise.withResolvers<void>()
   let isHeld = false
   place.proxy.judge = async (asked): Promise<Fate> => {
-    // Only the first: what is sent after it overtakes it.
+    // Holds only the first unpin request, so that later requests overtake it.
     if (isHeld || !place.isUnpinRequest(asked)) return 'pass'
     isHeld = true
     await released
@@ -44,7 +44,7 @@ async function holdUnpin(world: World, draws: Draws): Promise<Held> {
   const { status } = await world.clientOf(tenant).ask('DELETE', `/api/v3/files/remove/${cid}`)
   assert.equal(status, 200)
   acknowledge()
-  await until('the place is to let go', async () => isHeld)
+  await until('the place has an unpin request', async () => isHeld)
   return { label, cid, release }
 }
 
@@ -64,18 +64,18 @@ async function upload(world: World, tenant: Tenant, label: string): Promise<Cont
   return content
 }
 
-/** Somebody stores again what is being let go of. */
+/** Uploads a content again whose unpin request is held back. */
 async function storeAgain(world: World, { label, cid }: Held, draws: Draws): Promise<void> {
   const tenant = world.tenants[draws.below(world.tenants.length)]
   assert.ok(tenant)
   assert.equal((await upload(world, tenant, label)).cid, cid)
 }
 
-/** Lets what is held go, and everything else through. */
+/** Releases the held request and lets all others pass. */
 async function release(world: World, held: Held): Promise<void> {
   held.release()
   world.place.proxy.calm()
-  await until('it has arrived', async () => world.place.proxy.underWay === 0)
+  await until('the held request has arrived', async () => world.place.proxy.underWay === 0)
 }
 
 async function takeAway(world: World, draws: Draws): Promise<void> {
@@ -91,17 +91,17 @@ async function addMarked(world: World, draws: Draws): Promise<void> {
   for (const { cid } of world.foreign) {
     if (mark !== null && !needed.has(cid) && draws.below(3) > 0) await world.place.pinAsMarked(mark, cid)
     if (draws.below(3) > 0) continue
-    // Ours stays, if there is one.
+    // Removes only the pin of others. Our own pin of the same CID stays.
     await world.place.unpinByHand(cid)
     world.theirs.delete(cid)
   }
 }
 
-/** In turn, so that a few rounds have them all. */
+/** Events, one a round in turn, so that a few rounds cover all. */
 export const ACTS: readonly Act[] = [
   { name: 'nothing', run: async () => undefined },
   {
-    name: 'stored again while the request to let go is held',
+    name: 'stored again while the unpin request is held',
     async run(world, draws) {
       const held = await holdUnpin(world, draws)
       await storeAgain(world, held, draws)
@@ -109,16 +109,16 @@ export const ACTS: readonly Act[] = [
     },
   },
   {
-    name: 'killed, stored again, and let go of in time',
+    name: 'killed, stored again, and unpinned within the lease',
     async run(world, draws) {
       const held = await holdUnpin(world, draws)
       await world.kill()
       await world.start()
       await storeAgain(world, held, draws)
-      // Long enough for one that waits for nothing to have pinned it again.
+      // Long enough for a node that does not wait for the lease to pin it again.
       await sleep(1_000 + draws.below(2_000))
       await release(world, held)
-      // The lease is waited out, now and then for real.
+      // Most rounds move the clock past the lease; one in four waits for it.
       if (draws.below(4) === 0) return quiet(world)
       await world.kill()
       await world.pass()
@@ -126,29 +126,29 @@ export const ACTS: readonly Act[] = [
     },
   },
   {
-    name: 'let go of after the lease',
+    name: 'unpinned after the lease',
     async run(world, draws) {
       const held = await holdUnpin(world, draws)
       await world.kill()
-      // Against all that is promised, it arrives later still: what is here is there to mend it.
+      // The unpin request arrives even later than a lease allows for, so reconciliation must repair it.
       await world.pass({ isHeld: true })
       await world.start()
       await storeAgain(world, held, draws)
       await quiet(world)
       await release(world, held)
       const { needed, kept } = await truth(world)
-      assert.deepEqual(without(needed, kept), [held.cid], 'what was let go of is what is missing')
+      assert.deepEqual(without(needed, kept), [held.cid], 'exactly the unpinned root is missing')
       await reconciled(world)
     },
   },
   {
-    name: 'stopped while the request to let go is held',
+    name: 'suspended while the unpin request is held',
     async run(world, draws) {
       const held = await holdUnpin(world, draws)
       world.server.signal('SIGSTOP')
       held.release()
       world.place.proxy.calm()
-      await until('it has arrived', async () => !(await truthOf(world)).has(held.cid))
+      await until('the held request has arrived', async () => !(await truthOf(world)).has(held.cid))
       world.server.signal('SIGCONT')
       await storeAgain(world, held, draws)
     },
@@ -172,7 +172,7 @@ export const ACTS: readonly Act[] = [
   },
 ]
 
-/** Roots that the place has pinned for us, while the node cannot be asked. */
+/** Returns the roots pinned for us. It asks the place only, so it works while the node is suspended. */
 async function truthOf(world: World): Promise<Set<string>> {
   return new Set((await world.place.pins()).map(({ name }) => name.split(' ')[1] ?? ''))
 }

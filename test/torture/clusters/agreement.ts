@@ -5,9 +5,9 @@ import type { PlacedPin } from './place.ts'
 import { until } from './until.ts'
 import type { World } from './world.ts'
 
-/** What names of our pins begin with. */
+/** Prefix of the names of our pins. */
 const MARK = 'holdfast:'
-/** Rows of a list. */
+/** Entries that an error message lists at most. */
 const MOST_DIFFERENCES = 5
 
 interface Upload {
@@ -24,7 +24,7 @@ export interface Reconciled {
   findings: Array<{ kind: string; what: string; detail: string | null }>
 }
 
-/** Until every record is `pinned`, and the place has been told of all there is to tell. */
+/** Waits until every record is `pinned` and no placement is pending. */
 export async function quiet(world: World): Promise<void> {
   let last = ''
   await until('everything is pinned and nothing waits', async () => {
@@ -35,7 +35,7 @@ export async function quiet(world: World): Promise<void> {
     last = `${waiting} wait, ${unpinned.map(({ cid, status }) => `${cid} ${status}`).slice(0, MOST_DIFFERENCES)}`
     return waiting === 0 && unpinned.length === 0
   }).catch((error: unknown) => {
-    throw new Error(`it does not come to rest: ${last}`, { cause: error })
+    throw new Error(`work stays pending: ${last}`, { cause: error })
   })
 }
 
@@ -54,18 +54,18 @@ async function uploadsOf(world: World): Promise<Upload[]> {
   return all
 }
 
-/** Roots. */
+/** Sets of roots, as CIDs. */
 interface Truth {
-  /** Those that records need. */
+  /** Roots that records need. */
   needed: Set<string>
-  /** Those that are pinned for us, and of these those that as many have as are promised. */
+  /** `pinned` are the roots pinned for us; `kept` are those with the required number of copies. */
   pinned: Set<string>
   kept: Set<string>
-  /** Null while nothing is pinned for us. */
+  /** Prefix that names the node in its pins; null while it has none. */
   mark: string | null
 }
 
-/** What the place itself says. */
+/** Returns what the node's records need and what the place reports. */
 export async function truth(world: World): Promise<Truth> {
   const pins = await world.place.pins()
   const ours = pins.filter(({ name }) => name.startsWith(MARK))
@@ -77,19 +77,18 @@ export async function truth(world: World): Promise<Truth> {
   return { needed, pinned, kept, mark: ours[0]?.name.split(' ')[0] ?? null }
 }
 
-/** What is in the first and not in the second. */
+/** Returns the members of the first set that the second lacks. */
 export function without(all: ReadonlySet<string>, others: ReadonlySet<string>): string[] {
   return [...all].filter(cid => !others.has(cid))
 }
 
 /**
- * Looks, at a node that was started again, at what each account has; and whether the place agrees with it: exactly what is
- * needed is pinned there for us, others' pins are as they have made them, all of it reads back from there once what
- * nothing needs is gone, and a reconciliation finds nothing.
+ * Checks a restarted node: all accounts list what they stored, exactly the needed roots are pinned for us, and pins of
+ * others are unchanged. All content reads back after a collection, and a reconciliation finds nothing.
  */
 export async function agreed(world: World): Promise<void> {
   await quiet(world)
-  // Everything that was asked for is over.
+  // All requests so far have ended.
   const at = now() + 2
   for (const tenant of world.tenants) {
     const listed = await inspectAccount(world.clientOf(tenant), tenant.log, at)
@@ -97,7 +96,7 @@ export async function agreed(world: World): Promise<void> {
   }
   const { status, json } = await world.owner.json<{ damaged: unknown[] }>('POST', '/admin/v1/verify')
   assert.deepEqual([status, json.damaged], [200, []], 'blocks are damaged')
-  // What has just expired is let go of a little later.
+  // Expired content is unpinned a little later.
   await until('the place has what is needed, and no more', async () => {
     const { needed, pinned, kept } = await truth(world)
     return without(needed, kept).length + without(pinned, needed).length === 0
@@ -106,7 +105,7 @@ export async function agreed(world: World): Promise<void> {
     const [missing, left] = [without(needed, kept), without(pinned, needed)].map(cids =>
       cids.slice(0, MOST_DIFFERENCES),
     )
-    throw new Error(`not pinned there: ${missing}; pinned for nobody: ${left}`, { cause: error })
+    throw new Error(`needed and not pinned: ${missing}; pinned and not needed: ${left}`, { cause: error })
   })
   await othersAreLeft(world)
   await world.place.collect()
@@ -117,18 +116,18 @@ export async function agreed(world: World): Promise<void> {
 async function nothingToDo(world: World): Promise<void> {
   await mendLeftovers(world)
   const { json } = await world.owner.json<Reconciled>('POST', '/admin/v1/reconcile', { dryRun: true })
-  assert.deepEqual(json.found, {}, `records and what is kept do not fit together: ${JSON.stringify(json.findings)}`)
+  assert.deepEqual(json.found, {}, `records and pins do not agree: ${JSON.stringify(json.findings)}`)
 }
 
-/** With a database of its own, what was begun and never ended is let go of by a reconciliation. */
+/** With a shared catalogue, a killed node leaves interrupted uploads behind. Reconciliation removes them. */
 async function mendLeftovers(world: World): Promise<void> {
   if (!world.isShared) return
   const { json } = await world.owner.json<Reconciled>('POST', '/admin/v1/reconcile', { force: true })
   const { 'hold-unwanted': _, 'root-unwanted': __, ...others } = json.found
-  assert.deepEqual(others, {}, `records and what is kept do not fit together: ${JSON.stringify(json.findings)}`)
+  assert.deepEqual(others, {}, `records and pins do not agree: ${JSON.stringify(json.findings)}`)
 }
 
-/** Pins of others that a place has lost by itself are nobody's fault here. */
+/** Accepts the pins of others as they are now, because the place itself may have lost some. */
 export async function lookAtTheirs({ place, theirs, open }: World): Promise<void> {
   theirs.clear()
   open.clear()
@@ -139,20 +138,20 @@ async function othersAreLeft({ place, theirs, open }: World): Promise<void> {
   const pins = (await place.pins()).filter(({ name }) => !name.startsWith(MARK))
   const found = new Map(pins.map(({ cid, name }) => [cid, name]))
   for (const cid of open) {
-    // Nobody knows what has become of it; from now on everybody does.
+    // The outcome of this request by hand was unknown; the place's list now decides it.
     const name = found.get(cid)
     if (name === undefined) theirs.delete(cid)
     else theirs.set(cid, name)
   }
   open.clear()
-  assert.deepEqual(sorted(found), sorted(theirs), 'pins of others are not as they have made them')
+  assert.deepEqual(sorted(found), sorted(theirs), 'the pins of others have changed')
 }
 
 function sorted(pins: ReadonlyMap<string, string>): string[][] {
   return [...pins].sort(([a], [b]) => (a < b ? -1 : 1))
 }
 
-/** All of it is in the place itself, on as many copies as are promised. */
+/** Checks that each content reads back from the place, from the required number of copies. */
 async function readBackThere(world: World): Promise<void> {
   const contents = new Map<string, Content>()
   for (const { log } of world.tenants) for (const content of log.contents) contents.set(content.cid, content)
@@ -161,12 +160,12 @@ async function readBackThere(world: World): Promise<void> {
     if (content.expiresAt !== null || !listed.has(content.cid)) continue
     assert.ok(
       await isThere(world, content, world.place.copies),
-      `${content.cid} does not read back from where it is kept`,
+      `${content.cid} does not read back from its place`,
     )
   }
 }
 
-/** Whether so many have all of a content. */
+/** Returns true if at least `copies` members of the place have all of a content. */
 async function isThere({ place }: World, { cid, hashes }: Content, copies: number): Promise<boolean> {
   for (const [path, hash] of Object.entries(hashes)) {
     const found = (await place.hashesOf(cid, path)).filter(read => read === hash).length
@@ -175,15 +174,15 @@ async function isThere({ place }: World, { cid, hashes }: Content, copies: numbe
   return true
 }
 
-/** Whether anybody there has all of what some account has stored. */
+/** Returns true if some member of the place has all of a content that an account has stored. */
 export async function isWholeThere(world: World, cid: string): Promise<boolean> {
   const content = world.tenants.map(({ log }) => log.find(cid)).find(known => known !== undefined)
   return content !== undefined && isThere(world, content, 1)
 }
 
 /**
- * Has a reconciliation find what is not as it should be, all of it and nothing else, and mend it. What nobody needs is let
- * go of only by force where it is much.
+ * Runs a reconciliation, which must find exactly the actual differences, and then repairs them. It must refuse to unpin
+ * more than one in a hundred without force.
  */
 export async function reconciled(world: World): Promise<Record<string, number>> {
   const { needed, pinned, kept } = await truth(world)
@@ -195,7 +194,7 @@ export async function reconciled(world: World): Promise<Record<string, number>> 
   assert.deepEqual(counts, [missing, unwanted], `missing and unwanted: ${JSON.stringify(look.json.findings)}`)
   if (unwanted > 0.01 * pinned.size) {
     const asked = await world.owner.json('POST', '/admin/v1/reconcile', {})
-    assert.equal(asked.status, 409, 'much was let go of without being asked about')
+    assert.equal(asked.status, 409, 'many pins were removed without force')
   }
   const mended = await world.owner.json<Reconciled>('POST', '/admin/v1/reconcile', { force: true })
   assert.equal(mended.status, 200)

@@ -7,9 +7,9 @@ import { torturePlace } from './torture.ts'
 
 const SEED = Number(process.env.TEST_SEED ?? Math.floor(Math.random() * 2 ** 31))
 const isHeavy = (process.env.HOLDFAST_TEST_HEAVY ?? '') !== ''
-const missing = 'clusters are tortured with HOLDFAST_TEST_HEAVY=1 and the programs that keep them only'
+const missing = 'needs HOLDFAST_TEST_HEAVY=1 and the programs that keep a cluster'
 
-test('a node whose clusters a Kubo keeps, either of which is killed, stopped or lied to, loses nothing and leaves nothing', {
+test('a node with Kubo clusters survives crashes, stops and lies', {
   timeout: 900_000,
   ...needs(isHeavy && findKubo() !== null, missing),
 }, async () => {
@@ -21,7 +21,7 @@ test('a node whose clusters a Kubo keeps, either of which is killed, stopped or 
   expect(acknowledged).toBeGreaterThanOrEqual(7)
 })
 
-test('a node whose clusters an IPFS Cluster keeps, peers of which are killed one by one and all, loses nothing and leaves nothing', {
+test('a node with IPFS Cluster survives crashes of peers', {
   timeout: 1_200_000,
   ...needs(isHeavy && findIpfsCluster() !== null, missing),
 }, async () => {
@@ -33,6 +33,6 @@ test('a node whose clusters an IPFS Cluster keeps, peers of which are killed one
   expect(acknowledged).toBeGreaterThanOrEqual(7)
 })
 
-test('there are no other kinds than those that have a name', () => {
+test('refuses an unknown kind of cluster', () => {
   expect(() => openPlace('another')).toThrow('--cluster another: a cluster is kept by holdfast, kubo or ipfs-cluster')
 })

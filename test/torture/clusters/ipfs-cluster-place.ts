@@ -11,17 +11,17 @@ import { ApiProxy, type Asked, type Fate } from './proxy.ts'
 import { until } from './until.ts'
 
 const PEERS = 3
-/** Peers that have to have all of a content. */
+/** Peers that must have a complete copy. */
 const COPIES = 2
 const PIN = /^\/pins\/([a-z0-9]+)$/i
 
 type Blow = (typeof BLOWS)[number]
 const BLOWS = ['kill a peer', "kill a peer's Kubo", 'kill the peer that is asked', 'kill all peers'] as const
 
-/** An IPFS Cluster of three peers, each over a Kubo of its own. */
+/** An IPFS Cluster of three peers, each with its own Kubo. */
 export class IpfsClusterPlace implements Place {
   readonly blows = BLOWS
-  // Each of them writes what it has agreed to a little later.
+  // A peer persists what it has agreed to a little later, so a crash loses it.
   readonly forgetful = ['kill the peer that is asked', 'kill all peers'] as const
   readonly copies = COPIES
   readonly auth = AUTH
@@ -78,15 +78,15 @@ export class IpfsClusterPlace implements Place {
 
   async settle(): Promise<void> {
     const { peers, first } = this.#cluster
-    await until('all peers are heard', async () => (await first.ask('GET', '/pins?filter=cluster_error')).trim() === '')
-    await until('all peers are of one mind', async () => {
+    await until('all peers answer', async () => (await first.ask('GET', '/pins?filter=cluster_error')).trim() === '')
+    await until('all peers agree', async () => {
       const lists = await Promise.all(peers.map(peer => peer.ask('GET', '/allocations')))
       const [one = '', ...others] = lists.map(list => list.split('\n').sort().join('\n'))
       return others.every(other => other === one)
     })
   }
 
-  /** Their Kubos know nobody else, and listen elsewhere after each start. */
+  /** Connects the Kubos to each other. They have no other peers, and take new ports at each start. */
   async #connect(): Promise<void> {
     for (const peer of this.#cluster.peers) {
       const { Addresses } = JSON.parse(await peer.rpc('id')) as { Addresses: string[] | null }
@@ -167,7 +167,7 @@ export class IpfsClusterPlace implements Place {
     const said = new Map<string, object>()
     return draws.pick<Liar>([
       {
-        name: 'says that it has pinned what it has not',
+        name: 'confirms and lists a pin that it does not have',
         judge: async asked => {
           const { url } = asked
           const cid = url.pathname.split('/').at(-1) ?? ''
@@ -178,7 +178,7 @@ export class IpfsClusterPlace implements Place {
         },
       },
       {
-        name: 'says that it has pinned, and does not know of it',
+        name: 'confirms a pin and does not list it',
         judge: asked => {
           const cid = asked.url.pathname.split('/').at(-1) ?? ''
           const pin = pinOf(cid, asked.url.searchParams)
@@ -186,7 +186,7 @@ export class IpfsClusterPlace implements Place {
         },
       },
       {
-        name: 'says that it has let go of what it keeps',
+        name: 'confirms an unpin and keeps the pin',
         judge: asked => {
           const cid = asked.url.pathname.split('/').at(-1) ?? ''
           const pin = pinOf(cid, asked.url.searchParams)
@@ -196,7 +196,7 @@ export class IpfsClusterPlace implements Place {
     ])
   }
 
-  /** What peers say of pins, and of those that are lied about, that all have them. */
+  /** Answers a request for statuses: real ones, and `pinned` on all peers for the pins that are lies. */
   async #statuses(url: URL, said: ReadonlyMap<string, object>): Promise<Fate> {
     const cids = (url.searchParams.get('cids') ?? '').split(',')
     const others = cids.filter(cid => !said.has(cid))
@@ -217,7 +217,7 @@ export class IpfsClusterPlace implements Place {
   }
 }
 
-/** As it is told of a pin that was asked for in this way. */
+/** Returns the answer to a pin request with these parameters. */
 function pinOf(cid: string, query: URLSearchParams): object {
   const metadata = Object.fromEntries(
     [...query].flatMap(([key, value]) => (key.startsWith('meta-') ? [[key.slice('meta-'.length), value]] : [])),

@@ -12,12 +12,12 @@ import type { Foreign, Liar, Place, PlacedPin } from './place.ts'
 import { ApiProxy, type Asked } from './proxy.ts'
 
 const API = '/api/v0/'
-/** What every repository has pinned from its beginning. */
+/** CID that every new repository has pinned. */
 const EMPTY_DIRECTORY = 'QmUNLLsPACCz1vLxQVkXqqLX5R1X345qqfHbsf67hvA3Nn'
-/** For a walk through what is there. */
+/** Limit of a pin that may have to search for missing blocks, in ms. */
 const WALK_MS = 10_000
 
-/** A Kubo with a repository of its own. */
+/** A Kubo with its own repository. */
 export class KuboPlace implements Place {
   readonly blows = ['kill the Kubo'] as const
   readonly forgetful = []
@@ -145,7 +145,7 @@ export class KuboPlace implements Place {
     const late = { trailers: { 'x-stream-error': 'the disk is full' } }
     return draws.pick<Liar>([
       {
-        name: 'says that it has pinned what it has not',
+        name: 'confirms and lists a pin that it does not have',
         judge: asked => {
           const cid = asked.url.searchParams.get('arg') ?? ''
           if (this.isPinRequest(asked)) {
@@ -158,12 +158,12 @@ export class KuboPlace implements Place {
         },
       },
       {
-        name: 'does nothing, and says so after it has said that it has',
+        name: 'confirms a pin, then reports an error in the trailer',
         judge: asked =>
           this.isPinRequest(asked) ? { ...told(asked.url.searchParams.get('arg') ?? ''), ...late } : 'pass',
       },
       {
-        name: 'says that it has let go of what it keeps',
+        name: 'confirms an unpin and keeps the pin',
         judge: asked => (this.isUnpinRequest(asked) ? told(asked.url.searchParams.get('arg') ?? '') : 'pass'),
       },
     ])

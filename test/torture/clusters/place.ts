@@ -2,67 +2,73 @@ import type { BackendDefinition } from '../../../src/domain/cluster.ts'
 import type { Draws } from '../../support/draws.ts'
 import type { ApiProxy, Asked, Judge } from './proxy.ts'
 
-/** A pin that a backend has. */
+/** A pin that a place reports. */
 export interface PlacedPin {
   cid: string
   name: string
-  /** Whether as many have it as are promised. */
+  /** True if the required number of copies exists. */
   isKept: boolean
 }
 
-/** A content that somebody else has put there. */
+/** A content that another client has stored in the place. */
 export interface Foreign {
   cid: string
-  /** SHA-256 of all of it, in hex. */
+  /** SHA-256 of the whole content, in hex. */
   hash: string
 }
 
-/** What goes on in the place of what would. */
+/** A proxy's rule that answers in the place's stead. */
 export interface Liar {
   name: string
   judge: Judge
 }
 
-/** Something outside that keeps a cluster, run for a torture and treated badly by it. Behind proxies, so that it may move. */
+/**
+ * A system outside Holdfast that keeps a cluster, run and damaged by a torture test. Proxies stand in front of it, so
+ * that its ports may change.
+ */
 export interface Place {
-  /** What the configuration of a cluster says of it. */
+  /** Backend in the configuration of a cluster. */
   readonly backend: BackendDefinition
-  /** What its API asks for, as a configuration has it. */
+  /** Credentials of its API, in the form of a backend's configuration. */
   readonly auth: string
-  /** Before what is asked to pin and to let go. */
+  /** Proxy in front of its API. */
   readonly proxy: ApiProxy
-  /** Bases of gateways that have all of what it has. */
+  /** Base URLs of gateways that serve its content. */
   readonly gateways: readonly string[]
-  /** What may be struck while it is asked; each comes back by {@link recover}. */
+  /** Failures that can strike it under load. {@link recover} ends each. */
   readonly blows: readonly string[]
-  /** Those of them after which it may have forgotten what it has said. */
+  /** Failures after which it may have lost acknowledged pins. */
   readonly forgetful: readonly string[]
-  /** Kills some of it, as `kill -9` does. */
+  /** Kills a part of it with SIGKILL. */
   strike(blow: string): Promise<void>
-  /** Has all of it there again. */
+  /** Starts whatever does not run. */
   recover(): Promise<void>
-  /** Resolves when all of it is of one mind. */
+  /** Resolves when all its members agree on the pins. */
   settle(): Promise<void>
-  /** Everything that is pinned, ours and others'. */
+  /** Returns all pins, ours and those of others. */
   pins(): Promise<PlacedPin[]>
-  /** Puts content there as somebody else would, pinned under a name. */
+  /** Adds and pins content as another client would. */
   add(content: Buffer, name: string): Promise<Foreign>
-  /** Pins as somebody else would what is there. False if it is not. */
+  /** Pins existing content as another client would. Returns false if the place does not have it. */
   pinByHand(cid: string, name: string): Promise<boolean>
   unpinByHand(cid: string): Promise<void>
-  /** Pins a root under a node's mark, which knows nothing of it. */
+  /** Pins a root under a node's mark without the node's knowledge. */
   pinAsMarked(mark: string, root: string): Promise<void>
-  /** SHA-256 of a file below a root by what it has itself, in hex, of each that has it; null where it has not. */
+  /**
+   * Returns the SHA-256 in hex of a file below a root from each member, without fetching; null for a member that lacks
+   * it.
+   */
   hashesOf(cid: string, path: string): Promise<Array<string | null>>
-  /** How many of {@link hashesOf} have to have it. */
+  /** Number of members that must have a copy. */
   readonly copies: number
-  /** Frees what nothing needs. */
+  /** Runs its garbage collection. */
   collect(): Promise<void>
-  /** Loses all content, and is there again. */
+  /** Deletes all its content and restarts it empty. */
   loseAll(): Promise<void>
   isPinRequest(asked: Asked): boolean
   isUnpinRequest(asked: Asked): boolean
-  /** One that says what is not so, about pins or about letting go. */
+  /** Returns a rule that answers falsely, about pins or about unpins. */
   liar(draws: Draws): Liar
   stop(): Promise<void>
 }

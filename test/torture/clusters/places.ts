@@ -5,9 +5,9 @@ import { KuboPlace } from './kubo-place.ts'
 import type { Place } from './place.ts'
 
 /**
- * What starts a place of a kind, in a directory.
+ * Returns a function that starts a place of this kind in a directory.
  *
- * @throws Error for a kind that there is not, or whose programs are not here
+ * @throws Error for an unknown kind, or if its programs are missing
  */
 export function openPlace(kind: string): (home: string) => Promise<Place> {
   if (kind === 'kubo') {

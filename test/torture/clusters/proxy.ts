@@ -2,14 +2,14 @@ import { once } from 'node:events'
 import http, { type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
-/** A request, as far as it is judged by it. */
+/** A request, as a rule of the proxy sees it. */
 export interface Asked {
   method: string
-  /** With the path's query. */
+  /** URL with path and query. */
   url: URL
 }
 
-/** What is answered in the place of the server behind. */
+/** An answer that the proxy sends itself. */
 export interface Lie {
   status: number
   body: string
@@ -17,19 +17,22 @@ export interface Lie {
 }
 
 /**
- * What becomes of a request: `pass`, `lose`: the server behind does it, and its answer is cut off; or an answer that is
- * not its.
+ * Decision on a request: `pass` forwards it; `lose` forwards it and drops the answer; a lie is answered without
+ * forwarding.
  */
 export type Fate = 'pass' | 'lose' | Lie
 
-/** Decides on a request before anything of it is let through. As long as it does not resolve, the request is held. */
+/** Decides on a request before it is forwarded. The request is held until the promise resolves. */
 export type Judge = (asked: Asked) => Fate | Promise<Fate>
 
 const pass: Judge = () => 'pass'
 
-/** Stands between a node and what keeps its cluster, at one address for ever. What is held arrives, whoever has gone. */
+/**
+ * A proxy at a fixed address between a node and the system that keeps its cluster. A held request arrives even if its
+ * client has gone.
+ */
 export class ApiProxy implements AsyncDisposable {
-  /** Base of the server behind, without a trailing slash; null while it has none. */
+  /** Base URL of the server behind, without a trailing slash; null if none runs. */
   target: string | null = null
   judge: Judge = pass
   readonly #server: http.Server
@@ -58,12 +61,12 @@ export class ApiProxy implements AsyncDisposable {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`
   }
 
-  /** Requests that have come and are not over, those that are held among them. */
+  /** Number of requests received and not finished, including held ones. */
   get underWay(): number {
     return this.#underWay
   }
 
-  /** Lets everything through from now on. */
+  /** Passes all requests from now on. */
   calm(): void {
     this.judge = pass
   }
@@ -81,7 +84,7 @@ export class ApiProxy implements AsyncDisposable {
     const { host: _, ...headers } = request.headers
     const there = http.request(`${this.target}${url}`, { method, headers, agent: false })
     const answered = once(there, 'response') as Promise<[IncomingMessage]>
-    // Its body may come later than its end.
+    // The request's body may fail first; the failure of the answer is then no unhandled rejection.
     answered.catch(() => undefined)
     if (hasBody(request)) {
       request.pipe(there)
@@ -95,7 +98,7 @@ export class ApiProxy implements AsyncDisposable {
       response.destroy()
       return
     }
-    // Whoever has gone hears nothing; what was asked for is done all the same, as far as the server behind sees to it.
+    // If the client has gone, the request to the server is aborted.
     response.on('close', () => there.destroy())
     const { 'content-length': __, connection: ___, ...others } = answer.headers
     response.writeHead(answer.statusCode ?? 0, others)

@@ -17,26 +17,26 @@ import type { Asked, Fate } from './proxy.ts'
 import { until } from './until.ts'
 import { World } from './world.ts'
 
-/** A round goes on for so many answers of an account at most before a blow falls, and for some after. */
+/** Answers of one account before a failure strikes, and at least this many after it. */
 const MOST_ANSWERS = 30
 const ANSWERS_AFTER = 10
-/** What was struck is away for so long at most; after a blow nobody waits longer for answers. */
+/** Longest outage, and longest wait for answers after a failure, both in ms. */
 const AWAY_MS = 1_500
 const LATER_MS = 4_000
-/** Contents of others in the place. */
+/** Number of contents that others store in the place. */
 const FOREIGN = 8
 const BETWEEN_HANDS_MS = 150
-/** All so many rounds what waits is waited for, instead of having an hour pass. */
+/** Every so many rounds leases are waited for in real time instead of moving the clock. */
 const PATIENT_EVERY = 5
 
-/** In the middle of a round; beside these, what the place itself has. */
+/** Failures in the middle of a round, besides those of the place itself. */
 const BLOWS = ['kill the node', 'lose answers', 'hold requests, and stop the node', 'lie'] as const
 
 /**
- * Loads a node whose clusters are kept by something real that is no Holdfast, kills either, loses and holds what they say
- * to each other, lies, and interferes with what is kept; in the end all that was acknowledged is there, and nothing else.
+ * Loads a node whose clusters a real Kubo or IPFS Cluster keeps. It kills either, drops, delays and falsifies their
+ * messages, and changes pins by hand. In the end all acknowledged content exists, and nothing else.
  *
- * @throws AssertionError for the first promise that is found broken
+ * @throws AssertionError for the first broken promise
  */
 export async function torturePlace(
   given: TortureOptions & { open: (home: string) => Promise<Place>; isShared: boolean },
@@ -90,7 +90,7 @@ export async function torturePlace(
   }
 }
 
-/** Others have put there what is to be pinned by its CID, and keep it for as long as that goes on. */
+/** Stores the contents of other clients that the load then pins by CID. */
 async function putForeign({ place, foreign, theirs }: World): Promise<void> {
   for (let i = 0; i < FOREIGN; i++) {
     const name = `theirs-${i}`
@@ -100,7 +100,7 @@ async function putForeign({ place, foreign, theirs }: World): Promise<void> {
   }
 }
 
-/** Resolves with the node killed and all else there again. */
+/** Runs the load and one failure. In the end the node is killed and everything else runs. */
 async function struckRound(world: World, blow: string, draws: Draws, round: number): Promise<void> {
   await world.place.recover()
   await putForeign(world)
@@ -133,7 +133,7 @@ async function struckRound(world: World, blow: string, draws: Draws, round: numb
   }
 }
 
-/** What is struck comes back. */
+/** Causes a failure and ends it again. */
 async function strike(world: World, blow: string, draws: Draws): Promise<void> {
   const { place } = world
   const away = () => sleep(draws.below(AWAY_MS))
@@ -170,7 +170,7 @@ async function strike(world: World, blow: string, draws: Draws): Promise<void> {
   await place.recover()
 }
 
-/** Others pin and unpin, by hand, what is ours as well. */
+/** Pins and unpins by hand, ours included, until the signal. */
 async function interfere(world: World, draws: Draws, over: AbortSignal): Promise<void> {
   const { place, theirs, open, foreign } = world
   const contents = world.tenants.flatMap(({ log }) => log.contents.map(({ cid }) => cid))
@@ -191,12 +191,15 @@ async function interfere(world: World, draws: Draws, over: AbortSignal): Promise
       } else continue
       open.delete(cid)
     } catch {
-      // It was away: whether it was done is seen later.
+      // The place was down, so the outcome is unknown until the next inspection.
     }
   }
 }
 
-/** What a place says that it has, and cannot give, is found by reading it back, whatever it goes on saying. */
+/**
+ * Checks that a reconciliation finds content that the place claims and cannot serve, by reading it, even while the
+ * place still lies.
+ */
 async function seenThrough(world: World): Promise<void> {
   const { place, liar } = world
   if (liar === null) return
@@ -208,11 +211,11 @@ async function seenThrough(world: World): Promise<void> {
   const told = new Set(json.findings.map(({ what }) => what))
   const { needed, kept } = await truth(world)
   for (const cid of without(needed, kept)) {
-    assert.ok(told.has(cid) || (await isWholeThere(world, cid)), `${cid} is not there, and was not found by reading`)
+    assert.ok(told.has(cid) || (await isWholeThere(world, cid)), `${cid} is missing, and reading did not find that`)
   }
 }
 
-/** What was believed of one that lied or has forgotten is found, once it does so no more. */
+/** Repairs what was lost by a lie or a crash, once the place answers truthfully. */
 async function mendLies(world: World): Promise<void> {
   await seenThrough(world)
   await world.place.collect()
@@ -220,19 +223,19 @@ async function mendLies(world: World): Promise<void> {
   await quiet(world)
 }
 
-/** All of it is read from the place by the node, once nothing of it is on its own disk. */
+/** Reads all content through the node after deleting the node's own copies, so that it comes from the place. */
 async function readThrough(world: World): Promise<void> {
   await world.end()
   world.isThin = true
   await world.start()
-  await until('nothing of it is on this disk', async () => {
+  await until('the node has deleted its copies', async () => {
     await world.owner.json('POST', '/admin/v1/gc', { graceSeconds: 0 })
     return (await storeSizes(world.dataDir)).blockFiles === 0
   })
   await agreed(world)
 }
 
-/** Removes all, and looks whether anything is left, here or there. */
+/** Removes all records and checks that nothing is left, on the node or in the place. */
 async function emptiedOut(world: World): Promise<void> {
   await world.start()
   for (const tenant of world.tenants) {
@@ -242,7 +245,7 @@ async function emptiedOut(world: World): Promise<void> {
     }
   }
   await quiet(world)
-  await until('nothing is pinned there for us', async () => (await truth(world)).pinned.size === 0)
+  await until('the place has no pin of ours', async () => (await truth(world)).pinned.size === 0)
   assert.equal((await world.owner.json('POST', '/admin/v1/gc', { graceSeconds: 0 })).status, 200)
   await world.end()
   assert.deepEqual(await storeSizes(world.dataDir), EMPTY, 'something is left after everything was removed')

@@ -14,25 +14,25 @@ import { until } from './until.ts'
 
 const HOUR_MS = 3_600_000
 
-/** Two clusters that are one place. */
+/** Two clusters on the same place. */
 const FIRST = 'far'
 const SECOND = 'wide'
 
-/** Who stores, where, and what came of it. */
+/** An account, the cluster it uses and the log of its requests. */
 export interface Tenant {
   cluster: string
-  /** Undefined for the owner. */
+  /** API key; undefined for the owner. */
   key: string | undefined
   log: AccountLog
 }
 
 interface Means {
-  /** Of its catalogue; null for its own. */
+  /** URL of a shared catalogue in PostgreSQL; null for the node's own in SQLite. */
   database: string | null
   tell: (text: string) => void
 }
 
-/** A node whose clusters are kept by a place outside, and all who use either. */
+/** A node whose clusters an outside place keeps, and all accounts that use them. */
 export class World {
   readonly place: Place
   readonly tenants: readonly Tenant[] = [
@@ -40,16 +40,18 @@ export class World {
     { cluster: FIRST, key: 'torture-of-the-second-account-0123456789', log: new AccountLog() },
     { cluster: SECOND, key: 'torture-of-the-third-account-0123456789', log: new AccountLog() },
   ]
-  /** What others have put into the place, to be pinned by its CID. */
+  /** Contents that others have stored in the place, to pin by CID. */
   readonly foreign: Foreign[] = []
-  /** Pins of others by CID, with their names; `open` are those of which the end is unknown. */
+  /**
+   * `theirs` has the names of the pins of others by CID; `open` has the CIDs whose last change has an unknown outcome.
+   */
   readonly theirs = new Map<string, string>()
   readonly open = new Set<string>()
-  /** Whether nothing of what is kept elsewhere stays here from the next start on. */
+  /** True if the node deletes its copies of remote content from the next start on. */
   isThin = false
-  /** How it has lied, as long as that is of any use. */
+  /** Rule by which the place has lied, until its lies have been found. */
   liar: Judge | null = null
-  /** Told what has come about. */
+  /** Prints a line of progress. */
   readonly tell: (text: string) => void
   readonly dataDir: string
   readonly #database: string | null
@@ -68,7 +70,7 @@ export class World {
     return new World(place, join(home, 'here'), await fixedPort(), means)
   }
 
-  /** Whether its catalogue is in PostgreSQL. */
+  /** True if its catalogue is in PostgreSQL. */
   get isShared(): boolean {
     return this.#database !== null
   }
@@ -84,7 +86,7 @@ export class World {
     const options: EngineConfig = {
       clusters: [FIRST, SECOND].map(id => ({ ...cluster, id })),
       defaultCluster: FIRST,
-      // Whatever is damaged there, one look finds it.
+      // Reads a sample large enough for all content, so that one reconciliation finds all damage.
       reconcile: { everyHours: 8_760, sample: 1_000 },
       network: { enabled: true, gateways: this.place.gateways },
       pin: { findTimeoutSeconds: 2, waitSeconds: 1, stallSeconds: 2 },
@@ -119,14 +121,17 @@ export class World {
     return this.tenants.reduce((sum, { log }) => sum + log.acknowledged, 0)
   }
 
-  /** Ends the node, in order, for good. */
+  /** Stops the node in order. */
   async end(): Promise<void> {
     const server = this.#server
     this.#server = null
     await server?.stop()
   }
 
-  /** Has an hour pass for what waits to be told, while the node is away and nothing is on its way, or what is is held. */
+  /**
+   * Moves all pending times back by an hour while the node is down. No request may be under way, unless it is held on
+   * purpose.
+   */
   async pass({ isHeld = false } = {}): Promise<void> {
     assert.equal(this.#server, null)
     if (!isHeld) await until('nothing is on its way', async () => this.place.proxy.underWay === 0)
@@ -145,7 +150,7 @@ export class World {
     await this.ask("UPDATE holds SET placed_at = placed_at - INTERVAL '1 hour' WHERE state = 'placing'")
   }
 
-  /** A statement straight to the database of the catalogue. */
+  /** Runs a statement on the catalogue's database. */
   async ask(text: string): Promise<void> {
     const client = new pg.Client({ connectionString: this.#database ?? '' })
     await client.connect()

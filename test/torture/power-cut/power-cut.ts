@@ -11,7 +11,7 @@ import { Replay } from './replay.ts'
 import { readCalls, type SystemCall, straceCommand } from './system-calls.ts'
 
 export interface PowerCutOptions {
-  /** Power cuts to replay. */
+  /** Number of power cuts. */
   rounds: number
   seed: number
   progress?: (text: string) => void
@@ -19,15 +19,15 @@ export interface PowerCutOptions {
 
 export interface PowerCuts {
   rounds: number
-  /** Contents that had been acknowledged before a cut and read back whole after it, over all cuts. */
+  /** Acknowledged contents that read back whole, over all cuts. */
   readBack: number
 }
 
-/** Recording is dear and replaying is cheap, so each recording is cut several times. */
+/** A recording is expensive and a replay cheap, so each recording is cut several times. */
 const CUTS_PER_RECORDING = 4
 const MOST_ANSWERS = 80
 
-/** Whether this machine can record what a process does to its disk. */
+/** Returns true if this machine can trace the system calls of a process. */
 export function canRecord(): boolean {
   try {
     execFileSync('strace', [
@@ -47,10 +47,10 @@ export function canRecord(): boolean {
 }
 
 /**
- * Records every write of a real server below SQLite, and cuts the power at random moments: a disk on which only what
- * was synced by then has survived is put together, a server is started on it and looked at.
+ * Records every write of a real server below SQLite, and cuts the power at random moments. A disk with only the synced
+ * data is built, and a server started on it is inspected.
  *
- * @throws AssertionError for the first promise that is found broken
+ * @throws AssertionError for the first broken promise
  */
 export async function cutPower({ rounds, seed, progress = () => {} }: PowerCutOptions): Promise<PowerCuts> {
   const draws = new Draws(seed)
@@ -60,7 +60,7 @@ export async function cutPower({ rounds, seed, progress = () => {} }: PowerCutOp
     try {
       const { calls, log } = await recorded(home, draws.fork())
       for (let cut = 0; cut < CUTS_PER_RECORDING && done.rounds < rounds; cut++, done.rounds++) {
-        // A moment at which something was done to the disk; the first one may be that of the last call.
+        // The first cut comes after the last call, the others after random ones.
         const moment = cut === 0 ? calls.length - 1 : draws.below(calls.length)
         done.readBack += await cutAt(calls, moment, home, log)
         progress(`cut ${done.rounds + 1} of ${rounds}: after ${moment + 1} of ${calls.length} calls`)

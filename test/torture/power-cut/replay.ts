@@ -6,7 +6,7 @@ interface OpenFile {
   position: number
 }
 
-/** Does to a simulated disk what a process has done to the real one, call by call. */
+/** Applies the recorded calls of a process to a simulated disk. */
 export class Replay {
   readonly disk: SimulatedDisk
   readonly #open = new Map<number, OpenFile>()
@@ -16,14 +16,16 @@ export class Replay {
     this.disk = new SimulatedDisk(home)
   }
 
-  /** @throws Error for a call that changes the disk and that the replay does not know. */
+  /** Applies one call. @throws Error for a call that changes the disk in a way the replay does not know */
   apply(call: SystemCall): void {
     if (call.phase === 'began') this.#begin(call)
     else if (call.result !== null && call.result >= 0) this.#end(call)
     else this.#syncs.delete(call.thread)
   }
 
-  /** What was synced is what was written before the sync began; a number is free as soon as closing it has begun. */
+  /**
+   * Begins a call. A sync covers writes before its beginning, and a file descriptor is free when its closing begins.
+   */
   #begin({ name, args, thread }: SystemCall): void {
     if (name === 'close') this.#open.delete(Number.parseInt(args, 10))
     if (name !== 'fsync' && name !== 'fdatasync') return
@@ -84,7 +86,7 @@ export class Replay {
     if (name === 'write') file.position += length
   }
 
-  /** Calls by path. */
+  /** Applies a call that names its file by path. */
   #named(name: string, args: string, file: OpenFile | undefined): void {
     const [first = '', second = ''] = stringsOf(args).map(String)
     switch (name) {

@@ -1,16 +1,16 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join, relative, sep } from 'node:path'
 
-/** A change of a file that is not synced yet: bytes at a place, or another length. */
+/** A change of a file not yet synced: bytes at an offset, or, without bytes, a new length. */
 type Change = { at: number; order: number; bytes: Uint8Array } | { at: number; order: number; bytes: null }
 
-/** What a file has kept, and what it would lose. */
+/** A file with its synced content and its pending changes. */
 export class SimulatedFile {
-  /** Longer than what is kept, so that a file that grows is not copied each time. */
+  /** Buffer with spare capacity, so that a growing file is not copied at each write. */
   #room = Buffer.alloc(0)
   #durable = 0
   #pending: Change[] = []
-  /** As a reader sees it. */
+  /** Length as a reader sees it. */
   length = 0
 
   write(at: number, bytes: Uint8Array, order: number): void {
@@ -23,7 +23,7 @@ export class SimulatedFile {
     this.length = length
   }
 
-  /** Everything that was done before that moment is kept from now on. */
+  /** Makes all changes before this point durable. */
   keep(before: number): void {
     const kept = this.#pending.filter(change => change.order < before)
     this.#pending = this.#pending.filter(change => change.order >= before)
@@ -36,7 +36,7 @@ export class SimulatedFile {
 
   #apply({ at, bytes }: Change): void {
     if (bytes === null) {
-      // What a file is cut down to and grows again from is zeros.
+      // A file that is truncated and grows again has zeros in the gap.
       this.#room.fill(0, at)
       this.#grow(at)
       this.#durable = at
@@ -55,7 +55,7 @@ export class SimulatedFile {
   }
 }
 
-/** Names of a directory: as they are, and as they were when it was last synced. */
+/** Entries of a directory: the current ones, and those at its last sync. */
 export class SimulatedDirectory {
   readonly entries = new Map<string, SimulatedNode>()
   #durable: ReadonlyMap<string, SimulatedNode> = new Map()
@@ -75,21 +75,21 @@ export class SimulatedDirectory {
 export type SimulatedNode = SimulatedFile | SimulatedDirectory
 
 /**
- * A disk that keeps only what was synced, by the strict rules of POSIX: a file's sync keeps its bytes and its length,
- * but neither its name nor the directories above; names are kept by the sync of the directory that they are in.
+ * A disk that keeps only synced data, by the strict rules of POSIX. Syncing a file keeps its bytes and length, but not
+ * its name. Syncing a directory keeps the names in it.
  */
 export class SimulatedDisk {
   readonly #home: string
   readonly #root = new SimulatedDirectory()
-  /** Counts what is done, so that a sync covers what was done before it began and nothing that came later. */
+  /** Number of the next operation, so that a sync covers only operations before its beginning. */
   #order = 1
 
-  /** @param home the directory whose inside is simulated; it is there, and empty */
+  /** @param home the directory to simulate, which exists and is empty */
   constructor(home: string) {
     this.#home = home
   }
 
-  /** What has this path; undefined for what is not there, and for paths outside. */
+  /** Returns the file or directory at a path; undefined if it does not exist or lies outside. */
   find(path: string): SimulatedNode | undefined {
     if (path === this.#home) return this.#root
     const place = this.#place(path)
@@ -134,7 +134,7 @@ export class SimulatedDisk {
     file.truncate(length, this.#order++)
   }
 
-  /** A sync begins. Call what is returned when it has ended; until then it has kept nothing. */
+  /** Begins a sync. Call the returned function at its end; only then is the data durable. */
   beginSync(node: SimulatedNode): () => void {
     const began = this.#order
     if (node instanceof SimulatedFile) return () => node.keep(began)
@@ -142,7 +142,7 @@ export class SimulatedDisk {
     return () => node.keep(entries, began)
   }
 
-  /** Writes what a power cut leaves into an existing empty directory. */
+  /** Writes the disk's state after a power cut into an empty directory. */
   leaveIn(dir: string): void {
     const leave = (directory: SimulatedDirectory, path: string): void => {
       for (const [name, node] of directory.durable) {

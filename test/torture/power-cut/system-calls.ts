@@ -1,21 +1,21 @@
 import { createReadStream } from 'node:fs'
 import { createInterface } from 'node:readline'
 
-/** One call as `strace` saw it, in the order of its file. A call that others overlap comes as two. */
+/** One system call in a trace of `strace`. A call that overlaps others appears as two entries. */
 export interface SystemCall {
-  /** When the line was written, in milliseconds since the epoch. */
+  /** Time of the line, in milliseconds since the epoch. */
   at: number
   thread: string
   name: string
-  /** `both` for a call that nothing overlapped. */
+  /** `both` if no other call overlapped it. */
   phase: 'began' | 'ended' | 'both'
-  /** What is between the parentheses; of a call in two phases, of both together once it has ended. */
+  /** Text of the arguments; at the end of an overlapped call, the complete text. */
   args: string
-  /** What it returned; null for a call that has only begun. */
+  /** Return value; null at the beginning of an overlapped call. */
   result: number | null
 }
 
-/** The calls by which a process changes what is on a disk. */
+/** System calls that change a disk. */
 const CHANGING = [
   ...['open', 'openat', 'creat', 'close', 'write', 'pwrite64', 'writev', 'pwritev', 'pwritev2', 'copy_file_range'],
   ...['fsync', 'fdatasync', 'sync_file_range', 'ftruncate', 'truncate', 'fallocate', 'sendfile'],
@@ -34,14 +34,14 @@ const CHANGING = [
   ],
 ]
 
-/** Runs what follows it and writes the calls that change a disk to a file, strings in hex. */
+/** Returns the command that traces the program after it: calls that change a disk, with strings in hex, to a file. */
 export function straceCommand(output: string): string[] {
   return ['strace', '-f', '-ttt', '-xx', '--seccomp-bpf', '-s', '16777216', '-e', `trace=${CHANGING}`, '-o', output]
 }
 
 const LINE = /^(\d+)\s+(\d+\.\d+) (.*)$/s
 
-/** Reads a file of `strace`; its last line may be cut off. */
+/** Reads a trace of `strace`, whose last line may be incomplete. */
 export async function* readCalls(file: string): AsyncGenerator<SystemCall> {
   const open = new Map<string, string>()
   for await (const line of createInterface({ input: createReadStream(file) })) {
@@ -65,7 +65,7 @@ export async function* readCalls(file: string): AsyncGenerator<SystemCall> {
   }
 }
 
-/** Null for what is no whole call: a signal, an exit, a line that was cut off. */
+/** Returns null for a line that is no complete call: a signal, an exit, or a truncated line. */
 function wholeCall(text: string): Pick<SystemCall, 'name' | 'args' | 'result'> | null {
   const paren = text.indexOf('(')
   const end = text.lastIndexOf(') ')
@@ -74,9 +74,9 @@ function wholeCall(text: string): Pick<SystemCall, 'name' | 'args' | 'result'> |
   return { name: text.slice(0, paren), args: text.slice(paren + 1, end), result: Number(result[1]) }
 }
 
-/** The strings among the arguments, in order. */
+/** Returns the strings among the arguments, in order. */
 export function stringsOf(args: string): Buffer[] {
-  // Within the quotes everything is hex.
+  // With `-xx`, strace prints strings as hex escapes.
   return args
     .split('"')
     .filter((_, i) => i % 2 === 1)
