@@ -6,7 +6,7 @@ import { VERSION } from '../src/domain/version.ts'
 
 const ROOT = join(import.meta.dirname, '..')
 
-/** From the highest to the lowest: imports go down, or stay in their folder. */
+/** Layers from the highest to the lowest. Imports go down, or stay in their folder. */
 const LAYERS = [
   'adapters',
   'src/index.ts',
@@ -38,12 +38,12 @@ const LAYERS = [
   ...['src/config', 'src/ipld', 'src/concurrency', 'src/domain'],
 ]
 
-/** The rooms of the gateway, from the highest to the lowest: what is not below a room, it does not know. */
+/** Rooms of the gateway from the highest to the lowest. A room imports only lower ones. */
 const ROOMS = ['gateway.ts', 'site', 'reader', 'representations', 'pages', 'source', 'policy', 'http'].map(
   room => `src/gateway/${room}`,
 )
 
-/** What only these places may import. */
+/** Packages that only one folder may import. */
 const RESERVED: ReadonlyArray<[packages: RegExp, allowed: string]> = [
   [/^tsyringe$|^reflect-metadata(\/|$)/, 'src/wiring/'],
   [/^better-sqlite3$/, 'src/storage/'],
@@ -54,7 +54,7 @@ const RESERVED: ReadonlyArray<[packages: RegExp, allowed: string]> = [
   [/^pino$/, 'adapters/'],
 ]
 
-/** What decodes CIDs, base36, base58 and addresses: in quadratic time, or whatever their length. */
+/** Packages that decode CIDs, base36, base58 or addresses in quadratic time or without a limit of length. */
 const DECODERS =
   /^(multiformats\/(basics|bases\/base(10|36|58|256emoji))|uint8arrays\/.*|@libp2p\/peer-id|@multiformats\/multiaddr|@ipld\/dag-json)$/
 const DECODING: Readonly<Record<string, readonly string[]>> = {
@@ -64,27 +64,30 @@ const DECODING: Readonly<Record<string, readonly string[]>> = {
   dagJson: ['decode', 'parse'],
 }
 
-/** Where that may stand, with the reason. */
+/** Files that may decode by themselves, with the reason. */
 const DECODES: Readonly<Record<string, string>> = {
   'src/ipld/cid.ts': 'it checks the length of CIDs',
   'src/network/addresses.ts': 'it checks the length of addresses',
-  'src/network/helia-node.ts': 'it only gives Helia the codec',
+  'src/network/helia-node.ts': 'it passes the codec to Helia',
   'adapters/cli/export-file.ts': 'the block has 16 KiB at most, and its links are not shown',
 }
 
-/** Adapters of systems that keep clusters, and what these share. */
+/** Adapters of systems that keep clusters, and their shared code. */
 const BACKENDS = ['adapters/remote', ...globSync('adapters/*/definition.ts', { cwd: ROOT }).map(path => dirname(path))]
 
-/** Modules that the adapter of PostgreSQL knows: the catalogue's port and rules, the ledger that it tells, and values. */
+/**
+ * Modules that the PostgreSQL adapter may import: the catalogue's port and rules, the ledger's interface to it, and
+ * values.
+ */
 const CATALOGUE_PORT = /^src\/(catalogue\/(?!sqlite\/)|ledger\/(catalogue-holds|whole-dag)\.ts$|ipld\/|domain\/)/
 
-/** Modules that the adapter of a fleet knows: its port, the border, and what reads blocks. */
+/** Modules that the fleet adapter may import: its port, the HTTP layer, and code that reads blocks. */
 const FLEET_PORT =
   /^src\/((nodes|contract|http|clusters|content|outgoing|ipld|concurrency|domain)\/|gateway\/source\/request-blocks\.ts$)/
 
 const LONGEST_FILE = 300
 
-/** File names that occur several times, with the reason. */
+/** File names that may occur several times, with the reason. */
 const SHARED_FILE_NAMES: Readonly<Record<string, string>> = {
   'index.ts': 'the entry of a package',
   'main.ts': 'the start of a program: the command line, the page of the console',
@@ -92,10 +95,10 @@ const SHARED_FILE_NAMES: Readonly<Record<string, string>> = {
   'options.ts': 'the form of an adapter of clusters: its types for an embedder',
 }
 
-/** Directories of tests that mirror no directory of sources, but test the whole in one way. */
+/** Directories of tests that mirror no source directory: suites that test the whole. */
 const SYSTEM_SUITES = ['abuse', 'clients', 'fuzz', 'interop', 'package', 'pins/fetches', 'torture']
 
-/** Exported names that occur several times, with the reason. */
+/** Exported names that may be declared several times, with the reason. */
 const SHARED_NAMES: Readonly<Record<string, string>> = {
   ClusterRegistry: 'the public interface, and the class behind it',
   PinService: 'the public interface, and the class behind it',
@@ -109,17 +112,17 @@ const SHARED_NAMES: Readonly<Record<string, string>> = {
 
 interface Import {
   specifier: string
-  /** Whether nothing of it is left when it runs. */
+  /** True if the import has only types, so that nothing of it is left at run time. */
   isType: boolean
   line: number
 }
 
 interface SourceFile {
-  /** Relative to the repository, with `/`. */
+  /** Path relative to the repository, with `/`. */
   path: string
   text: string
   imports: Import[]
-  /** Names of nodes and things that the rules speak of, with their lines. */
+  /** Language constructs that a rule may forbid, with their lines. */
   found: Array<{ what: string; line: number }>
 }
 
@@ -178,7 +181,7 @@ function specifierOf(node: AstNode): string | null {
   return isNode(source) && typeof source.value === 'string' ? source.value : '(computed)'
 }
 
-/** `import type`, and imports of nothing but types. */
+/** Returns true for `import type`, and for an import of types only. */
 function isTypeOnly(node: AstNode): boolean {
   const names = Array.isArray(node.specifiers) ? node.specifiers : []
   const isType = (name: unknown): boolean => isNode(name) && (name.importKind === 'type' || name.exportKind === 'type')
@@ -186,7 +189,7 @@ function isTypeOnly(node: AstNode): boolean {
   return names.length > 0 && names.every(isType)
 }
 
-/** The name of a thing that the house rules forbid somewhere. */
+/** Returns the name of a construct that a rule forbids somewhere, or null. */
 function whatIs(node: AstNode): string | null {
   if (node.type === 'TSAnyKeyword') return 'any'
   if (node.type === 'TSEnumDeclaration') return 'enum'
@@ -205,7 +208,7 @@ function whatIs(node: AstNode): string | null {
   return null
 }
 
-/** What reads the time or waits by itself, past the clock that tests move. */
+/** Returns `own clock` for code that reads the time or waits without the injected clock. */
 function clockOf(node: AstNode): string | null {
   if (node.type === 'NewExpression' && nameOf(node.callee) === 'Date' && isEmpty(node.arguments)) return 'own clock'
   if (node.type !== 'CallExpression' || !isNode(node.callee)) return null
@@ -224,7 +227,7 @@ function layerOf(path: string, layers: readonly string[] = LAYERS): number {
   return layers.findIndex(layer => path === layer || path.startsWith(`${layer}/`))
 }
 
-/** The file that a relative import means, or null for a package. */
+/** Returns the file of a relative import, or null for a package. */
 function targetOf(file: SourceFile, specifier: string): string | null {
   return specifier.startsWith('.') ? join(dirname(file.path), specifier).replaceAll('\\', '/') : null
 }
@@ -246,7 +249,7 @@ function findings(unwanted: (what: string, file: SourceFile) => boolean): string
   )
 }
 
-/** Cycles among files, each told once. */
+/** Returns each cycle of imports once. */
 function cycles(): string[] {
   const graph = new Map(
     files.map(file => [file.path, file.imports.flatMap(({ specifier }) => targetOf(file, specifier) ?? [])]),
@@ -265,7 +268,7 @@ function cycles(): string[] {
 }
 
 describe('architecture', () => {
-  test('the sources are there to be read', () => {
+  test('the sources are found', () => {
     expect(files.length).toBeGreaterThan(80)
     expect(files.flatMap(file => file.imports).length).toBeGreaterThan(300)
   })
@@ -274,7 +277,7 @@ describe('architecture', () => {
     expect(files.filter(file => layerOf(file.path) === -1).map(file => file.path)).toEqual([])
   })
 
-  test('the document on the architecture names every layer, in order', () => {
+  test('docs/architecture.md names every layer, in order', () => {
     const rows = readFileSync(join(ROOT, 'docs/architecture.md'), 'utf8').matchAll(/^\| `((?:src|adapters)[^`]*)` \|/gm)
     expect([...rows].map(([, layer = '']) => layer.replace(/\/$/, ''))).toEqual(LAYERS)
   })
@@ -288,7 +291,7 @@ describe('architecture', () => {
     expect(wrong).toEqual([])
   })
 
-  test('the rooms of the gateway know those below them only', () => {
+  test('rooms of the gateway import only lower rooms', () => {
     const inside = files.filter(file => file.path.startsWith('src/gateway/'))
     expect(inside.filter(file => layerOf(file.path, ROOMS) === -1).map(file => file.path)).toEqual([])
     const wrong = importsWhere((file, _, target) => {
@@ -298,7 +301,7 @@ describe('architecture', () => {
     expect(wrong).toEqual([])
   })
 
-  test('adapters know src, node-http, the client and the console by their index and a few small files, and each other not at all', () => {
+  test('adapters import src and shared adapters only by their public modules', () => {
     const adapterOf = (path: string): string => path.split('/').slice(0, 2).join('/')
     const names = ['domain/errors', 'domain/public-notice', 'domain/version', 'ipld/cid', 'concurrency/turns']
     const light = [...names, 'concurrency/work'].map(name => `src/${name}.ts`)
@@ -314,7 +317,7 @@ describe('architecture', () => {
     expect(wrong).toEqual([])
   })
 
-  test('adapters of clusters know the port, its means and each other’s shared parts', () => {
+  test('adapters of clusters import only the port, its helpers and shared code', () => {
     const below = ['clusters', 'config', 'content', 'outgoing', 'ipld', 'concurrency', 'domain'].map(
       room => `src/${room}/`,
     )
@@ -327,7 +330,7 @@ describe('architecture', () => {
     expect(wrong).toEqual([])
   })
 
-  test('the adapter of PostgreSQL knows the catalogue’s port and rules, and loads with its first use', () => {
+  test('the PostgreSQL adapter imports only its port, and loads lazily', () => {
     const own = files.filter(({ path }) => path.startsWith('adapters/postgres/'))
     const wrong = importsWhere((file, _, target) => {
       if (!own.includes(file) || target === null || target.startsWith('adapters/postgres/')) return null
@@ -340,7 +343,7 @@ describe('architecture', () => {
     expect([own.length > 40, wrong, atOnce]).toEqual([true, [], null])
   })
 
-  test('the adapter of a fleet knows its port, and loads with the first node of one', () => {
+  test('the fleet adapter imports only its port, and loads lazily', () => {
     const wrong = importsWhere((file, _, target) => {
       if (!file.path.startsWith('adapters/fleet/') || target === null || target.startsWith('adapters/fleet/'))
         return null
@@ -350,14 +353,14 @@ describe('architecture', () => {
     expect([wrong, database?.text.match(/^import .*fleet-member.*$/m)]).toEqual([[], null])
   })
 
-  test('what is not passed to an engine is not loaded: src knows no adapter', () => {
+  test('src imports no adapter, so that unused ones are not loaded', () => {
     const wrong = importsWhere((file, _, target) =>
       file.path.startsWith('src/') && target?.startsWith('adapters/') === true ? `imports ${target}` : null,
     )
     expect(wrong).toEqual([])
   })
 
-  test('a thread that reads loads neither the engine nor its API: each such thread would pay for them', () => {
+  test('a reader thread loads neither the engine nor its API', () => {
     const entry = 'adapters/node-http/reader-thread.ts'
     const loaded = new Set([entry])
     for (const path of loaded) {
@@ -373,7 +376,7 @@ describe('architecture', () => {
     ).toEqual([])
   })
 
-  test('the client runs in browsers', () => {
+  test('the client has nothing that only Node provides', () => {
     const own = files.filter(({ path }) => path.startsWith('adapters/client/'))
     const wrong = importsWhere((file, specifier, target) => {
       if (!own.includes(file) || target === 'src/domain/errors.ts') return null
@@ -383,14 +386,14 @@ describe('architecture', () => {
     expect([own.length > 5, wrong, bound]).toEqual([true, [], []])
   })
 
-  test('every file has a name of its own', () => {
+  test('every file name is unique', () => {
     const places = Object.groupBy(files, ({ path }) => path.slice(path.lastIndexOf('/') + 1))
     const shared = Object.entries(places).filter(([, found = []]) => found.length > 1)
     expect(shared.map(([name]) => name).toSorted()).toEqual(Object.keys(SHARED_FILE_NAMES).toSorted())
   })
 
   test('every exported name is declared once', () => {
-    // The client names what the API answers, and imports nothing of src.
+    // The client declares its own types of the API's answers, and imports nothing of src.
     const declaring = files.filter(({ path }) => !path.startsWith('adapters/client/'))
     const places = new Map<string, Set<string>>()
     for (const { path, text } of declaring) {
@@ -404,7 +407,7 @@ describe('architecture', () => {
     expect(shared.toSorted()).toEqual(Object.keys(SHARED_NAMES).toSorted())
   })
 
-  test('relative imports name a file that is there', () => {
+  test('relative imports name an existing file', () => {
     const known = new Set(files.map(file => file.path))
     const wrong = importsWhere((_, specifier, target) => {
       if (specifier === '(computed)') return 'imports what is known only when it runs'
@@ -413,11 +416,11 @@ describe('architecture', () => {
     expect(wrong).toEqual([])
   })
 
-  test('no file imports itself by a detour', () => {
+  test('no imports form a cycle', () => {
     expect(cycles()).toEqual([])
   })
 
-  test('only their own folders import what belongs to them', () => {
+  test('reserved packages are imported only in their own folders', () => {
     const wrong = importsWhere((file, specifier) => {
       const rule = RESERVED.find(([packages]) => packages.test(specifier))
       return rule === undefined || file.path.startsWith(rule[1]) ? null : `imports ${specifier}; only ${rule[1]} may`
@@ -444,7 +447,7 @@ describe('architecture', () => {
     expect(idle).toEqual([])
   })
 
-  test('SQLite and its tables are known to the catalogue’s SQLite, the ledger and the wiring', () => {
+  test('only catalogue/sqlite, ledger, storage and wiring know SQLite tables', () => {
     const knowing = [
       'src/catalogue/sqlite/',
       'src/ledger/',
@@ -455,14 +458,14 @@ describe('architecture', () => {
     ]
     const wrong = importsWhere((file, _, target) => {
       if (target === null || knowing.some(path => file.path.startsWith(path))) return null
-      // A lock has no tables.
+      // A directory lock uses SQLite, but no tables.
       if (target === 'src/storage/directory-lock.ts') return null
       return /^src\/(catalogue\/sqlite|storage)\/|-table\.ts$/.test(target) ? `imports ${target}` : null
     })
     expect(wrong).toEqual([])
   })
 
-  test('inside src nothing knows a process or a console', () => {
+  test('src uses neither process nor console', () => {
     const wrong = findings((what, file) => file.path.startsWith('src/') && /^(process|console)\.$/.test(what))
     const imported = importsWhere((file, specifier) =>
       file.path.startsWith('src/') && /^(node:)?(process|console)$/.test(specifier) ? `imports ${specifier}` : null,
@@ -470,8 +473,8 @@ describe('architecture', () => {
     expect([...wrong, ...imported]).toEqual([])
   })
 
-  test('time and chance come in through ports', () => {
-    // The wait for a dying process is real, whatever clock the engine is given.
+  test('time and chance are injected', () => {
+    // Waiting for another process to exit takes real time, whatever clock the engine has.
     const allowed = ['src/domain/clock.ts', 'src/disk/data-directory.ts']
     const wrong = findings(
       (what, file) => what === 'own clock' && file.path.startsWith('src/') && !allowed.includes(file.path),
@@ -479,7 +482,7 @@ describe('architecture', () => {
     expect(wrong).toEqual([])
   })
 
-  test('types are not switched off, and only types are stripped', () => {
+  test('the sources have no any and no TypeScript syntax beyond types', () => {
     const wrong = findings(what => !/^(process|console)\.$|^own (clock|decoding)$/.test(what))
     const silenced = files
       .filter(file => /@ts-(ignore|nocheck|expect-error)/.test(file.text))
@@ -487,7 +490,7 @@ describe('architecture', () => {
     expect([...wrong, ...silenced]).toEqual([])
   })
 
-  test('files are short and named as kebab-case nouns', () => {
+  test('files are short and named in kebab case', () => {
     const long = files
       .map(file => ({ path: file.path, lines: file.text.trimEnd().split('\n').length }))
       .filter(({ lines }) => lines > LONGEST_FILE)
@@ -498,18 +501,18 @@ describe('architecture', () => {
     expect([...long, ...misnamed]).toEqual([])
   })
 
-  test('directories of tests mirror those of the sources, or are suites with a name', () => {
+  test('test directories mirror source directories, or are listed suites', () => {
     const unknown = readdirSync(join(ROOT, 'test'), { recursive: true, withFileTypes: true })
       .filter(entry => entry.isFile())
       .map(entry => relative(join(ROOT, 'test'), entry.parentPath).replaceAll('\\', '/'))
-      // What a directory of tests needs stands below it.
+      // Helpers and fixtures may stand in directories of their own.
       .filter(path => !/(^|\/)(support|fixtures)(\/|$)/.test(path))
       .filter(path => !SYSTEM_SUITES.some(suite => path === suite || path.startsWith(`${suite}/`)))
       .filter(path => !['src/', ''].some(top => existsSync(join(ROOT, top, path))))
     expect([...new Set(unknown)]).toEqual([])
   })
 
-  test('a test that is not run says why', () => {
+  test('a skipped test gives its reason', () => {
     const silent = readdirSync(join(ROOT, 'test'), { recursive: true, encoding: 'utf8' })
       .filter(path => path.endsWith('.ts') && path !== join('support', 'needs.ts'))
       .filter(path =>
@@ -518,13 +521,13 @@ describe('architecture', () => {
     expect(silent).toEqual([])
   })
 
-  test('only tests of the whole stand outside the directories', () => {
+  test('only tests of the whole stand directly in test/', () => {
     const whole = ['api', 'architecture', 'linear-text', 'promises', 'stopped-engine'].map(name => `${name}.test.ts`)
     const tests = readdirSync(join(ROOT, 'test')).filter(name => name.endsWith('.test.ts'))
     expect(tests.filter(name => !whole.includes(name))).toEqual([])
   })
 
-  test('the version is that of the package', () => {
+  test('VERSION equals the version of the package', () => {
     const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { version: string }
     expect(VERSION).toBe(version)
   })

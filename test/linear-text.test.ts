@@ -20,17 +20,17 @@ import { superlinear } from './support/regex-linearity.ts'
 
 const ROOT = join(import.meta.dirname, '..')
 
-/** What is allowed although it looks superlinear, by file, with the reason why no stranger can make use of it. */
+/** Expressions that look superlinear, by file, with the reason why no untrusted text reaches them. */
 const ALLOWED: Readonly<Record<string, readonly [expression: string, reason: string][]>> = {
   'src/gateway/policy/denylist.ts': [
     [
       '^hints:[^\\n]*\\n((?:[ \\t]+[^\\n]*(?:\\n|$))*)',
-      "the header of the operator's own file, cut before, and it cannot fail",
+      "the header of the operator's own file, of limited length, and it cannot fail",
     ],
   ],
-  'adapters/node-http/node-handler.ts': [['\\/+$', 'the prefix of the program that mounts the engine']],
-  'adapters/fastify/plugin.ts': [['\\/+$', 'the prefix of the program that mounts the engine']],
-  'adapters/cli/api-settings.ts': [['\\/+$', 'an address that the caller of the command types']],
+  'adapters/node-http/node-handler.ts': [['\\/+$', 'a prefix that the embedding program passes']],
+  'adapters/fastify/plugin.ts': [['\\/+$', 'a prefix that the embedding program passes']],
+  'adapters/cli/api-settings.ts': [['\\/+$', 'a URL that the user of the command types']],
 }
 
 interface Found {
@@ -39,7 +39,7 @@ interface Found {
   flags: string
 }
 
-/** Every regular expression in the sources: literals, those made of text, and the patterns of schemas. */
+/** Every regular expression in the sources: literals, dynamic ones, and patterns of schemas. */
 const expressions: Found[] = ['src', 'adapters'].flatMap(folder =>
   readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
     .filter(name => name.endsWith('.ts'))
@@ -57,7 +57,7 @@ function expressionsIn(file: string): Found[] {
         found.push({ file, source: regex.pattern, flags: regex.flags })
       }
       if (node.type === 'NewExpression' && (node.callee as { name?: string }).name === 'RegExp') {
-        found.push({ file, source: '(made while it runs)', flags: '' })
+        found.push({ file, source: '(dynamic)', flags: '' })
       }
       const { key, value: text } = node as { key?: { name?: string }; value?: { value?: unknown } }
       if (node.type === 'Property' && key?.name === 'pattern' && typeof text?.value === 'string') {
@@ -71,11 +71,11 @@ function expressionsIn(file: string): Found[] {
 }
 
 describe('regular expressions', () => {
-  test('the sources have some', () => {
+  test('occur in the sources', () => {
     expect(expressions.length).toBeGreaterThan(50)
   })
 
-  test('take linear time, whatever they are given', () => {
+  test('take linear time for any input', () => {
     const wrong = expressions.flatMap(({ file, source, flags }) => {
       if (ALLOWED[file]?.some(([expression]) => expression === source)) return []
       return superlinear(source, flags).map(problem => `${file} /${source}/${flags}: ${problem}`)
@@ -83,7 +83,7 @@ describe('regular expressions', () => {
     expect(wrong).toEqual([])
   })
 
-  test('no exception is for what is not there', () => {
+  test('have no exception that is no longer needed', () => {
     const stale = Object.entries(ALLOWED).flatMap(([file, allowed]) =>
       allowed.filter(([expression]) => !expressions.some(found => found.file === file && found.source === expression)),
     )
@@ -91,7 +91,7 @@ describe('regular expressions', () => {
   })
 })
 
-describe('the check itself', () => {
+describe('the check', () => {
   test.each([
     ['(a+)+$', ''],
     ['^(?:\\\\["\\\\]|[^"])*"', ''],
@@ -105,7 +105,7 @@ describe('the check itself', () => {
     ['^a*b?a*c', ''],
     ['^.*x.*$', ''],
     ['^\\d*x', 'm'],
-  ])('objects to /%s/%s', (source, flags) => {
+  ])('rejects /%s/%s', (source, flags) => {
     expect(superlinear(source, flags)).not.toEqual([])
   })
 
@@ -117,15 +117,15 @@ describe('the check itself', () => {
     ['^https?:$', ''],
     ['"[^"]*"', 'g'],
     ['^(?:a|b)*$', ''],
-  ])('lets /%s/%s pass', (source, flags) => {
+  ])('accepts /%s/%s', (source, flags) => {
     expect(superlinear(source, flags)).toEqual([])
   })
 })
 
-/** Characters or bytes of a text that would take hours in quadratic time. */
+/** Length of a text that would take hours in quadratic time. */
 const LARGE = 2 * 1024 ** 2
 
-/** A version 0 CID whose digest is long: its text would be base58. */
+/** A version 0 CID with a long digest, whose text would be base58. */
 const longVersion0 = Buffer.concat([Uint8Array.from([0x12, 0x80, 0x80, 0x80, 0x01]), Buffer.alloc(LARGE, 0xff)])
 const longIdentity = identityBlock(CODEC.raw, Buffer.alloc(16_000, 0xff)).cid
 const inCbor = (link: Uint8Array): Uint8Array => {
@@ -143,7 +143,7 @@ const inPb = (link: Uint8Array): Uint8Array => {
 const linksIn = (codec: number, bytes: Uint8Array): CID[] => [...linksOf(blockOf(codec, bytes).cid, bytes)]
 const doubleHashed = new Denylist(`//${'0'.repeat(64)}\n`)
 
-/** Everything that decodes what strangers write as CIDs, hashes, peers and addresses, by what it is given. */
+/** Every decoder of untrusted CIDs, hashes, peer ids and addresses, by its input. */
 const DECODERS: ReadonlyArray<[name: string, decode: (digits: string) => unknown]> = [
   ['a CID in base58', digits => parseCid(`z${digits}`)],
   ['a CID in base36', digits => parseCid(`k${digits.toLowerCase()}`)],
@@ -166,19 +166,19 @@ const DECODERS: ReadonlyArray<[name: string, decode: (digits: string) => unknown
 ]
 
 describe('decoders', () => {
-  test.each(DECODERS)('refuse %s of 2 MiB before they decode it', async (_, decode) => {
+  test.each(DECODERS)('refuse %s of 2 MiB before decoding it', async (_, decode) => {
     const digits = '23456789ABCDEFGHJKLMNPQRSTUVWXYZ'.repeat(LARGE / 32)
     await expect((async () => decode(digits))()).rejects.toThrow()
   })
 
-  test('of a denylist reject lines of 2 MiB, and look a long CID up in linear time', () => {
+  test('denylists reject lines of 2 MiB and find long CIDs quickly', () => {
     const digits = '2'.repeat(LARGE - 20)
     const list = new Denylist([`//${digits}`, `/ipfs/z${digits}`, `/ipfs/k${digits}`, `!//${digits}`].join('\n'))
     expect(list.rejected).toEqual([1, 2, 3, 4])
     for (let times = 0; times < 20; times++) expect(doubleHashed.statusOf(longIdentity)).toBe(null)
   })
 
-  test('of documents read one with a link of 2 MiB, which nothing follows', async () => {
+  test('documents with a link of 2 MiB show it as null', async () => {
     const bytes = Buffer.from(`{"a":{"/":"z${'2'.repeat(LARGE)}"},"b":1}`)
     const document = { cid: blockOf(CODEC.dagJson, bytes).cid, bytes }
     const budget = new WalkBudget(new AbortController().signal)

@@ -167,7 +167,7 @@ export const borderPromises: readonly KeptPromise[] = [
     file: 'src/http/counted-body.ts',
     find: "if (this.#bytes === 0 && chunk.length > 0) requirePlain(this.#request.header('content-encoding'))",
     replace: '',
-    test: { file: 'test/contract/contract.test.ts', name: 'MUST refuse a body with a Content-Encoding' },
+    test: { file: 'test/contract/contract.test.ts', name: 'MUST refuse a Content-Encoding on bodies' },
   },
   {
     promise: 'a stall is told with the route that held the loop',

@@ -143,6 +143,6 @@ export const cataloguePromises: readonly KeptPromise[] = [
     file: 'adapters/postgres/index.ts',
     find: 'import type { CatalogueAdapter }',
     replace: "import './postgres-system.ts'\nimport type { CatalogueAdapter }",
-    test: { file: 'test/architecture.test.ts', name: 'the adapter of PostgreSQL knows' },
+    test: { file: 'test/architecture.test.ts', name: 'the PostgreSQL adapter imports only its' },
   },
 ]

@@ -145,14 +145,14 @@ export const doorPromises: readonly KeptPromise[] = [
     file: 'src/contract/psa/list.ts',
     find: 'createdAt }) => createdAt > next)',
     replace: 'createdAt }) => createdAt >= next)',
-    test: { file: 'test/contract/psa.test.ts', name: 'without a gap where pins were made at the same time' },
+    test: { file: 'test/contract/psa.test.ts', name: 'MUST page by before and after without gaps' },
   },
   {
     promise: 'without a filter the pinning service API lists what is pinned',
     file: 'src/contract/psa/list.ts',
     find: "? ['pinned'] : undefined",
     replace: '? undefined : undefined',
-    test: { file: 'test/contract/psa.test.ts', name: 'MUST list what is pinned where no filter is given' },
+    test: { file: 'test/contract/psa.test.ts', name: 'MUST list pinned ones by default, filter' },
   },
   {
     promise: 'what waits in the log is written before the process exits',

@@ -59,7 +59,7 @@ export const gatewayPromises: readonly KeptPromise[] = [
     file: 'src/gateway/pages/document-text.ts',
     find: "    return 'null'\n",
     replace: '    throw link\n',
-    test: { file: linear, name: 'of documents read one with a link of 2 MiB' },
+    test: { file: linear, name: 'documents with a link of 2 MiB show it' },
   },
   {
     promise: 'new content has no long identity CIDs',

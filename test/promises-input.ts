@@ -5,7 +5,7 @@ const body = 'test/http/json-body.test.ts'
 const texts = 'test/wiring/given-texts.test.ts'
 const sender = 'test/outgoing/webhook-sender.test.ts'
 const inflated = 'test/content/car/inflated.test.ts'
-const fields = 'MUST refuse a field with U+0000 or half of a surrogate pair, and name it'
+const fields = 'MUST refuse a field with U+0000 or half a'
 
 /** Promises on what clients send, and on what they learn by it. */
 export const inputPromises: readonly KeptPromise[] = [
@@ -35,7 +35,7 @@ export const inputPromises: readonly KeptPromise[] = [
     file: 'src/contract/contract-route.ts',
     find: "rest.access === 'public' ? MAX_PUBLIC_JSON_BYTES : MAX_JSON_BYTES",
     replace: 'MAX_PUBLIC_JSON_BYTES > 0 ? MAX_JSON_BYTES : 0',
-    test: { file: contract, name: 'MUST refuse a JSON body of over 16 KiB where no credential is needed' },
+    test: { file: contract, name: 'MUST refuse a JSON body above 16 KiB where' },
   },
   {
     promise: 'malformed requests count against their address',
@@ -56,7 +56,7 @@ export const inputPromises: readonly KeptPromise[] = [
     file: 'src/contract/admin/takedown-routes.ts',
     find: 'maxLength: LONGEST_BASE32',
     replace: 'maxLength: 512',
-    test: { file: 'test/contract/admin.test.ts', name: 'a CID of any length that the node reads is taken down' },
+    test: { file: 'test/contract/admin.test.ts', name: 'a takedown of a long CID is accepted and lifted' },
   },
   {
     promise: 'a query value with U+0000 is refused',
@@ -77,7 +77,7 @@ export const inputPromises: readonly KeptPromise[] = [
     file: 'src/contract/body-reader.ts',
     find: 'properties[name] !== identifier',
     replace: 'name in body',
-    test: { file: contract, name: 'MUST answer an id or CID with U+0000 as any that is not known' },
+    test: { file: contract, name: 'MUST answer an id or CID with U+0000 as' },
   },
   {
     promise: 'a field of a form with U+0000 is refused',
@@ -164,14 +164,14 @@ export const inputPromises: readonly KeptPromise[] = [
     file: 'src/contract/cluster-routes.ts',
     find: 'given.country || region',
     replace: "given.country ?? ''",
-    test: { file: contract, name: 'MUST list the clusters of the plan as an array in configured order' },
+    test: { file: contract, name: "MUST list the plan's clusters in configured order" },
   },
   {
     promise: 'the name of an account is a text',
     file: 'src/contract/account/user-fields.ts',
     find: 'account.name ?? account.email',
     replace: "account.name ?? ''",
-    test: { file: contract, name: 'MUST change the name by a session or a full key' },
+    test: { file: contract, name: 'MUST change the name by key, the email' },
   },
   {
     promise: 'a walk remembers no more blocks than its bound',

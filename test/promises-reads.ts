@@ -17,14 +17,14 @@ export const readPromises: readonly KeptPromise[] = [
     file: 'src/storage/database.ts',
     find: 'return `${this.#changes.get()?.count} ${this.dataVersion()}`',
     replace: 'return `${this.#changes.get()?.count}`',
-    test: { file: remembered, name: 'follows what another process writes, and is no other account’s' },
+    test: { file: remembered, name: 'follows writes of another process, and stays' },
   },
   {
     promise: 'a list that is asked for again leaves out what has expired',
     file: 'src/contract/remembered-answers.ts',
     find: ' && now < known.until',
     replace: '',
-    test: { file: remembered, name: 'leaves out what has expired, however late it is removed' },
+    test: { file: remembered, name: 'omits expired records, even before their' },
   },
   {
     promise: 'a list that is asked for again reads no record',

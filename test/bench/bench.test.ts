@@ -41,7 +41,7 @@ import { hasPostgres } from '../support/postgres-server.ts'
 
 let dir: string
 
-/** With HOLDFAST_TEST_HEAVY set, the services of others as well, and the benches that take longest. */
+/** With HOLDFAST_TEST_HEAVY, the services of other projects and the slow benches run too. */
 const isHeavy = (process.env.HOLDFAST_TEST_HEAVY ?? '') !== ''
 
 beforeEach(async () => {
@@ -61,7 +61,7 @@ function tinyRun(over: Partial<RunOptions> = {}): RunOptions {
 const LIGHT = [upload, dag, small, fetch, gateway, takedowns, list, status, deletes, collect, start, memory]
 
 test.each(isHeavy ? [...LIGHT, loop, scale, ...(hasPostgres ? [fleet] : [])] : LIGHT)(
-  '$name runs every subject of its targets, and they agree about the CID',
+  '$name runs every subject of its targets with the same CID',
   async bench => {
     const measurements = await bench.run(tinyRun())
     for (const row of rowsOf(bench.name, bench.targets, measurements)) expect(row.value).toBeGreaterThan(0)
@@ -79,9 +79,9 @@ const OF_PROGRAMS = [
 ] as const
 
 test.each(isHeavy ? OF_PROGRAMS : OF_PROGRAMS.slice(0, 1))(
-  '$bench.name measures what there is',
+  '$bench.name measures the services that exist',
   async ({ bench, program }) => {
-    // On one core alone, and of the others all there are.
+    // The bench of cores runs with one core, the other bench with all services found.
     const run = bench.run(tinyRun(program === 'taskset' ? { subjects: ['cores-1'] } : {}))
     if (findProgram(program) === null) await expect(run).rejects.toThrow(`there is no ${program}`)
     else for (const row of rowsOf(bench.name, [], await run)) expect(row.value).toBeGreaterThan(0)
@@ -89,7 +89,7 @@ test.each(isHeavy ? OF_PROGRAMS : OF_PROGRAMS.slice(0, 1))(
   120_000,
 )
 
-test('what is kept elsewhere is asked there where there is somebody to ask, and told until when', async () => {
+test('clusters are measured on each installed service until answered and until pinned', async () => {
   const measurements = await clusters.run(tinyRun())
   const metricsOf = (wanted: string) => measurements.filter(({ subject }) => subject === wanted).map(row => row.metric)
   const stores = ['one-by-one', 'sixteen-at-once', 'file', 'folder']
@@ -113,7 +113,7 @@ class Counter implements Work {
   }
 }
 
-/** A subject that writes down its turns. */
+/** A subject that records the order of the rounds. */
 function recording(name: string, turns: string[], cid: string | undefined): Subject<Counter> {
   return {
     name,
@@ -142,7 +142,7 @@ function counting(subjects: Subject<Counter>[]) {
   } as const
 }
 
-test('rounds are interleaved in a rotating order, on fresh content, after a warm-up that does not count', async () => {
+test('rounds rotate on fresh content after an uncounted warm-up', async () => {
   const turns: string[] = []
   const subjects = ['a', 'b', 'c'].map(name => recording(name, turns, undefined))
   const measurements = await runContest(counting(subjects), tinyRun({ rounds: 4 }))
@@ -155,7 +155,7 @@ test('rounds are interleaved in a rotating order, on fresh content, after a warm
   ])
 }, 90_000)
 
-test('what a subject says of a round goes before the clock, and what it took goes with it', async () => {
+test("a value that a subject reports replaces the clock's", async () => {
   const told = { value: 7, also: { wait: 3 }, client: 'curl' }
   const said: Subject<Counter> = {
     name: 'said',
@@ -180,7 +180,7 @@ test('what a subject says of a round goes before the clock, and what it took goe
   expect(last).not.toHaveProperty('costs')
 })
 
-test('a row has the medians of what its rounds took, for each that was done, and the most memory', () => {
+test('a row has medians of cost per operation and the peak memory', () => {
   const cost = (cpuSeconds: number, peakMiB: number) => ({
     ...{ cpuSeconds, busiestSeconds: cpuSeconds / 2, peakMiB, writtenMiB: 0, amount: 100, clientShare: 0.25 },
   })
@@ -191,7 +191,7 @@ test('a row has the medians of what its rounds took, for each that was done, and
   expect(tableOf(bench, row === undefined ? [] : [row])).toBe('  ours  m  1 u    2 s cpu  90 MiB  wrk')
 })
 
-test('subjects that store different things fail the run, and are stopped', async () => {
+test('subjects that store different things fail the run and are stopped', async () => {
   const turns: string[] = []
   const subjects = [recording('a', turns, 'bafya'), recording('b', turns, 'bafyb')]
   await expect(runContest(counting(subjects), tinyRun())).rejects.toThrow('disagree about the CID: a bafya, b bafyb')
@@ -205,7 +205,7 @@ test('an interrupted run stops what it started', async () => {
   expect(turns).toEqual([])
 })
 
-test('rotation', () => {
+test('rotates a list by a number of places', () => {
   expect(rotated([1, 2, 3], 4)).toEqual([2, 3, 1])
   expect(rotated([], 2)).toEqual([])
 })
@@ -224,7 +224,7 @@ const measured = (subject: string, values: number[], better: 'higher' | 'lower' 
   values,
 })
 
-test('a row for each pair with a target, a row without ratio for the rest', () => {
+test('a row for each pair with a target, else without a ratio', () => {
   const targets = [
     { subject: 'ours', metric: 'm', against: 'theirs', atLeast: 2 },
     { subject: 'ours', metric: 'm', against: 'bound', atLeast: 0.5 },
@@ -266,13 +266,13 @@ test('a row for each pair with a target, a row without ratio for the rest', () =
   ])
 })
 
-test('the ratio of times is theirs by ours, so that higher is better', () => {
+test('the ratio of times is theirs to ours, so higher is better', () => {
   const targets = [{ subject: 'ours', metric: 'm', against: 'theirs', atLeast: 1 }]
   const rows = rowsOf('b', targets, [measured('ours', [2], 'lower'), measured('theirs', [6], 'lower')])
   expect(rows[0]?.ratio).toBe(3)
 })
 
-test('the command line names what it does not know', () => {
+test('the command line names unknown arguments', () => {
   const known = ['upload', 'dag']
   expect(parseCommand([], known)).toMatchObject({ names: [], size: 'full', json: false })
   expect(parseCommand(['all'], [...known, 'table']).names).toEqual(known)
@@ -298,13 +298,13 @@ test('the command line names what it does not know', () => {
 const main = join(import.meta.dirname, '../../bench/main.ts')
 const bench = (...args: string[]) => promisify(execFile)(process.execPath, [main, ...args])
 
-test.each([['nonsense'], ['--nonsense']])('%s is one line and exit code 2', async wrong => {
+test.each([['nonsense'], ['--nonsense']])('%s prints one line and exits with code 2', async wrong => {
   const failure = await bench(wrong).catch((error: { code: number; stdout: string; stderr: string }) => error)
   expect(failure).toMatchObject({ code: 2, stdout: '' })
   expect(failure.stderr).toMatch(/^[^\n]*nonsense[^\n]*\n$/)
 })
 
-test('--help, and nothing at all, tell what there is and how long it takes', async () => {
+test('--help, or no argument, lists the benches and their durations', async () => {
   const [helped, bare] = await Promise.all([bench('--help'), bench()])
   expect(bare.stdout).toBe(helped.stdout)
   for (const name of ['upload', 'dag', 'gateway', '--quick', '--json']) expect(bare.stdout).toContain(name)
@@ -312,7 +312,7 @@ test('--help, and nothing at all, tell what there is and how long it takes', asy
   expect(bare.stdout).toMatch(/^ {2}all +about \d+ minutes: all of these$/m)
 })
 
-test('a run says where it was measured and how far it spread, is saved, and compared with', async () => {
+test('a run reports its machine and spread, is saved and compared', async () => {
   const file = join(dir, 'saved.json')
   const tiny = ['upload', '--size', 'tiny', '--rounds', '2', '--subject', 'limit', '--dir', dir]
   const { stdout } = await bench(...tiny, '--json', '--save', file)
@@ -341,7 +341,7 @@ test('a run says where it was measured and how far it spread, is saved, and comp
   expect(() => readSavedRun(join(dir, 'missing.json'))).toThrow('cannot be read as a saved run')
 }, 120_000)
 
-test('what the limit writes is what it was given, hashed', async () => {
+test('the limit writes and hashes exactly its input', async () => {
   const content = new FileContent(3 * 1024 * 1024 + 17)
   content.refill()
   const sha256 = await writeHashed(content.chunks(), join(dir, 'file'))
@@ -351,7 +351,7 @@ test('what the limit writes is what it was given, hashed', async () => {
   expect(await readdir(dir)).toEqual(['file'])
 })
 
-test('a form is as long as it says and reads back as what went in', async () => {
+test('a form has its announced length and parses back to its parts', async () => {
   const tree = new TreeContent(120, 1_000)
   tree.refill()
   const large = Buffer.alloc(200_000, 7)
@@ -361,7 +361,7 @@ test('a form is as long as it says and reads back as what went in', async () => 
   const body = Buffer.concat(chunks)
   expect(body.length).toBe(form.contentLength)
   expect(Math.max(...chunks.map(chunk => chunk.length))).toBeLessThanOrEqual(64 * 1024)
-  // Read back by Node's own parser.
+  // Node's own parser checks the form.
   const read = await new Response(body, { headers: { 'content-type': form.contentType } }).formData()
   const files = read.getAll('files[]')
   expect(files).toHaveLength(121)
@@ -373,7 +373,7 @@ test('a form is as long as it says and reads back as what went in', async () => 
   }
 })
 
-test('the bare server keeps what it has been sent until it stops, and leaves nothing', async () => {
+test('the bare server keeps uploads until it stops, then removes all', async () => {
   const server = await plain.start(dir)
   const files = () => readdirSync(dir, { recursive: true, withFileTypes: true }).filter(entry => entry.isFile())
   try {
@@ -387,7 +387,7 @@ test('the bare server keeps what it has been sent until it stops, and leaves not
   expect(await readdir(dir)).toEqual([])
 })
 
-test('a build is as old as the sources that it was made of allow', async () => {
+test('a build is older than changed sources', async () => {
   const [built, source] = [join(dir, 'built'), join(dir, 'src')]
   await mkdir(source)
   await writeFile(join(source, 'a.ts'), '')

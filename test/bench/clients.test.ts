@@ -28,7 +28,7 @@ Requests/sec:  42052.00
 Transfer/sec:    169.28MB
 `
 
-test('what wrk says is read, and a failure is an error', () => {
+test('reads the output of wrk; a failure is an error', () => {
   expect(readWrk(WRK)).toEqual({ client: 'wrk', done: 46_258, seconds: 1.1, medianMs: 0.082 })
   expect(readWrk(WRK.replace('82.00us', '1.50s').replace('1.10s', '2.00m'))).toMatchObject({
     seconds: 120,
@@ -44,7 +44,7 @@ test('what wrk says is read, and a failure is an error', () => {
   expect(() => readWrk('unable to connect')).toThrow('unable to connect')
 })
 
-test('what curl and h2load say is read, and a failure is an error', () => {
+test('reads the output of curl and h2load; a failure is an error', () => {
   expect(readCurl('{"a":1}\nb\n201 0.250000 4096')).toEqual({ seconds: 0.25, bytes: 4_096, body: '{"a":1}\nb' })
   expect(() => readCurl('sorry\n503 0.1 7')).toThrow('curl was answered 503: sorry')
   expect(() => readCurl('')).toThrow('curl was answered')
@@ -53,7 +53,7 @@ test('what curl and h2load say is read, and a failure is an error', () => {
   expect(() => readH2load('no such host', 1)).toThrow('no such host')
 })
 
-test('lists are dealt out whole, and no part is empty', () => {
+test('lists are dealt out completely, without empty parts', () => {
   expect(partsOf([1, 2, 3, 4, 5], 2)).toEqual([
     [1, 3, 5],
     [2, 4],
@@ -62,7 +62,7 @@ test('lists are dealt out whole, and no part is empty', () => {
   expect(partsOf([], 8)).toEqual([])
 })
 
-test('versions and processes are found in what is said of them', () => {
+test('finds versions and processes in the output of programs', () => {
   expect(versionIn('Kubo version: 0.44.0-dev\n')).toBe('0.44.0-dev')
   expect(versionIn('nginx version: nginx/1.22.1\n')).toBe('1.22.1')
   expect(versionIn('none')).toBe('unknown')
@@ -79,13 +79,13 @@ test('versions and processes are found in what is said of them', () => {
   expect(statFields('4 (a) b c) S 1 2 3').slice(1)).toEqual([1, 2, 3])
 })
 
-test('a watch sees what processes take from its start on', needsLinux, () => {
+test('a watch measures the costs of processes from its start on', needsLinux, () => {
   expect(UsageWatch.start(undefined)).toBeNull()
   expect(UsageWatch.start([])).toBeNull()
   const watch = UsageWatch.start([process.pid])
   const idle = UsageWatch.start([2 ** 30])
   const began = process.cpuUsage()
-  // By the processor's time, however long that takes.
+  // Spends processor time, not wall time, so that a busy machine does not matter.
   for (let spent = 0; spent < 200_000; ) {
     const { user, system } = process.cpuUsage(began)
     spent = user + system
@@ -93,13 +93,13 @@ test('a watch sees what processes take from its start on', needsLinux, () => {
   const usage = watch?.usage()
   expect(usage?.cpuSeconds).toBeGreaterThan(0.15)
   expect(usage?.busiestSeconds).toBeGreaterThan(0.05)
-  // The kernel rounds each thread by itself.
+  // The kernel rounds the time of each thread separately.
   expect(usage?.busiestSeconds).toBeLessThan((usage?.cpuSeconds ?? 0) + 0.05)
   expect(usage?.peakMiB).toBeGreaterThan(10)
   expect(idle?.usage()).toEqual({ cpuSeconds: 0, busiestSeconds: 0, peakMiB: 0, writtenMiB: 0 })
 })
 
-test('a gateway is read once an answer closes its first connection, by which the port is left to its threads', async () => {
+test('a gateway counts as threaded when it closes its first connection', async () => {
   let asked = 0
   const front = createServer((_, response) => {
     response.shouldKeepAlive = ++asked < 3
@@ -142,7 +142,7 @@ const calls = (count: number, method: string) =>
     headers: { 'x-key': 'k "1"' },
   }))
 
-/** What every client has to have asked: all in turns, with the headers; forms with a fresh file of that size each. */
+/** Checks that all calls came in turn with their headers, each with a form of a fresh file of 300 bytes. */
 async function expectForms(count: number): Promise<void> {
   expect(new Set(seen.map(({ url }) => url))).toEqual(new Set(['/a/0?b=c', '/a/1?b=c', '/a/2?b=c']))
   expect(new Set(seen.map(({ method, key }) => `${method} ${key}`))).toEqual(new Set(['POST k "1"']))
@@ -157,18 +157,18 @@ async function expectForms(count: number): Promise<void> {
   expect(new Set(files).size).toBe(files.length)
 }
 
-test("Node's client asks as often as it is told, by fresh forms", async () => {
+test("Node's client sends the requested number of calls with fresh forms", async () => {
   const load = await hammerWithNode({ calls: calls(3, 'POST'), connections: 4, count: 20, seconds: 0, formBytes: 300 })
   expect(load).toMatchObject({ client: 'node', done: 20, medianMs: expect.any(Number) })
   expect(seen).toHaveLength(20)
   await expectForms(20)
 })
 
-test('wrk asks the same', needs(findProgram('wrk') !== null, 'there is no wrk'), async () => {
+test('wrk sends the same calls', needs(findProgram('wrk') !== null, 'there is no wrk'), async () => {
   const hammering = { calls: calls(3, 'POST'), connections: 4, count: 0, seconds: 1, formBytes: 300 }
   const load = await hammerWithWrk(findProgram('wrk') ?? '', hammering)
   expect(load.client).toBe('wrk')
-  // What was under way at its end is not counted.
+  // wrk does not count requests still under way at its end.
   expect(load.done).toBeLessThanOrEqual(seen.length)
   await expectForms(Math.min(seen.length, 50))
   status = ({ url }) => (url?.startsWith('/a/1') ? 500 : 200)
@@ -184,7 +184,7 @@ test('h2load makes each call once', needs(findProgram('h2load') !== null, 'there
   await expect(eachWithH2load(program, calls(11, 'DELETE'), 4)).rejects.toThrow(/1 4xx/)
 })
 
-test('an answer that is not what is wanted fails the load', async () => {
+test('an answer with another status fails the load', async () => {
   const { hammer, each } = clientsFor('tiny')
   status = () => 304
   const once = { calls: calls(1, 'GET'), connections: 1, count: 1, seconds: 1 }

@@ -16,7 +16,7 @@ const row = (bench: string, subject: string | number, metric: string, value: num
   ...over,
 })
 
-test('the page is what its runs make it', () => {
+test('the performance page and plots match the saved runs', () => {
   const results = join(ROOT, 'bench/results')
   const files = readdirSync(results).filter(file => file.endsWith('.json'))
   const runs = Object.fromEntries(files.map(file => [basename(file, '.json'), readSavedRun(join(results, file))]))
@@ -28,7 +28,7 @@ test('the page is what its runs make it', () => {
   }
 })
 
-test('blocks go to their places, and nothing else changes', () => {
+test('blocks replace their places in the page, and nothing else changes', () => {
   const place = (name: string) => `<!-- ${name}: made by npm run performance -->\nold\n<!-- end of ${name} -->`
   const page = `a\n${place('x')}\nb\n${place('y')}\nc`
   expect(filled(page, { x: 'new' })).toBe(page.replace('old', 'new'))
@@ -37,7 +37,7 @@ test('blocks go to their places, and nothing else changes', () => {
   expect(plotsOf({})).toEqual({})
 })
 
-test('how a figure grows is the exponent that fits it best', () => {
+test('growth is the exponent that fits best', () => {
   const sizes = [1e3, 1e4, 1e5]
   expect(exponentOf(sizes.map(x => ({ x, y: 7 })))).toBeCloseTo(0)
   expect(exponentOf(sizes.map(x => ({ x, y: 3 * x })))).toBeCloseTo(1)
@@ -64,7 +64,7 @@ test('how a figure grows is the exponent that fits it best', () => {
   expect(reckoned([], 1e7)).toBeUndefined()
 })
 
-test('growth is a table by size, and plots', () => {
+test('growth is shown as a table by size and as plots', () => {
   const rows = [
     ...[row('scale', 10_000, 'records-status', 60), row('scale', 1_000, 'records-status', 50)],
     ...[row('scale', 2_000, 'blocks-files', 900, { unit: 'files/s' }), row('scale', 1_000, 'blocks-files', 1_000)],
@@ -76,7 +76,7 @@ test('growth is a table by size, and plots', () => {
   expect(Object.keys(growthPlots(rows))).toEqual(['records', 'blocks'])
 })
 
-test('more cores answer what they can do together, and what the busiest thread can', () => {
+test('the rate on more cores is bounded by the busiest thread', () => {
   const costs = { cpuMs: 2, busiestMs: 1 }
   expect(rateOn(1, costs, 1)).toBe(500)
   expect(rateOn(2, costs, 1)).toBe(1_000)
@@ -94,7 +94,7 @@ test('more cores answer what they can do together, and what the busiest thread c
   ])
 })
 
-test('where a node ends follows from what each record and each MiB takes', () => {
+test("a node's limits follow from the cost of records and bytes", () => {
   const rows = [row('scale', 1e6, 'records-bytes-each', 2_000), row('scale', 2 ** 33, 'bytes-throughput', 100)]
   const ends = endsTable(rows)
   expect(ends).toContain('| database of 10,000,000 records | 20 GB |')
@@ -103,7 +103,7 @@ test('where a node ends follows from what each record and each MiB takes', () =>
   expect(ends).not.toContain('small blocks')
 })
 
-test('a plot has its points within its axes, linear or logarithmic, and its text escaped', () => {
+test('a plot has its points within its axes and escapes its text', () => {
   const series = [
     {
       name: 'a<b',
@@ -116,13 +116,13 @@ test('a plot has its points within its axes, linear or logarithmic, and its text
   const svg = svgOf({ title: 'T & t', x: 'x', y: 'y', series, isLog: { x: true } })
   expect(svg).toContain('<title>T &amp; t</title>')
   expect(svg).toContain('a&lt;b')
-  // A thousand is at the right end of three decades, 20 at the top, 10 in the middle.
+  // With a logarithmic x axis, 1,000 is at the right end. On the linear y axis 20 is at the top, 10 in the middle.
   expect(svg).toContain('<polyline points="78,184 530,44"')
   expect(svg.match(/<circle/g)).toHaveLength(3)
   expect(() => svgOf({ title: 'none', x: '', y: '', series: [] })).toThrow('none has no points')
 })
 
-test('clusters are a column each, and each figure of what was asked of them a line', () => {
+test('clusters are columns, and figures of each work are lines', () => {
   const of = (subject: string, metric: string, value: number, unit: string) =>
     row('clusters', subject, metric, value, { unit })
   const rows = [

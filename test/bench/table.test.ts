@@ -19,7 +19,7 @@ const rate: TableLine = {
   ],
 }
 
-test('a line has ours, each contender that was run, the limit, and whether the goals were met', () => {
+test('a line has our value, ratios, the limit and met goals', () => {
   const rows = [row('http', 'm', 200), row('kubo', 'm', 100), row('limit', 'other', 400), row('kubo', 'other', 1)]
   expect(tableMarkdown(rows, [rate]).split('\n')).toEqual([
     '| work | ours | / kubo | / kubo-sync | / kubo-pebble | / cluster | / limit | goals |',
@@ -31,7 +31,7 @@ test('a line has ours, each contender that was run, the limit, and whether the g
   expect(goalsMet([], [rate])).toEqual({ met: 0, of: 0 })
 })
 
-test('of times, processor and memory less is better, and more than 1 is ours', () => {
+test('for times, processor and memory, less counts as better', () => {
   const time = { ...rate, goals: [{ atMost: 30 }, { against: 'http', metric: 'idle', atMost: 2 }] }
   const rows = [row('http', 'm', 20, { unit: 'ms' }), row('kubo', 'm', 100, { unit: 'ms' }), row('http', 'idle', 9)]
   expect(tableMarkdown(rows, [time])).toContain('| 20 | 5 | – | – | – | – of limit | ≤ 30 met; ≤ 2 × idle **missed** |')
@@ -40,7 +40,7 @@ test('of times, processor and memory less is better, and more than 1 is ours', (
   expect(tableMarkdown(peaks, [memory])).toContain('| memory | 100 | 0.5 | – | – | – | – | ≤ 99 **missed** |')
 })
 
-test('whatever a line is about, the table has it measured', () => {
+test('the table measures all subjects of its lines', () => {
   const wanted = TABLE.flatMap(({ ours, limit, goals }) => [
     [ours.bench, ours.subject],
     ...(limit === undefined ? [] : [[ours.bench, limit.subject]]),

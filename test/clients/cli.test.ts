@@ -13,7 +13,7 @@ beforeAll(async () => {
 })
 afterAll(() => service.close())
 
-/** The listing loop of the command line, which knows only `pagination.total` and asks until it has as many. */
+/** The listing loop of the command line, which asks for pages until it has `pagination.total` rows. */
 async function listAll(as: ReturnType<typeof sdk>): Promise<Record<string, unknown>[]> {
   const rows: Record<string, unknown>[] = []
   for (let page = 1; ; page++) {
@@ -25,7 +25,7 @@ async function listAll(as: ReturnType<typeof sdk>): Promise<Record<string, unkno
   }
 }
 
-test('files: the loop ends with every row once, whatever the page size is clamped to', async () => {
+test('files: the loop ends with every row once, whatever the page size', async () => {
   const cids = new Set<string>()
   for (let index = 0; index < 250; index++) {
     const content = new TextEncoder().encode(`row ${index}`)
@@ -50,34 +50,34 @@ test('files: an account without uploads ends the loop at once', async () => {
   expect(await listAll(sdk(service.base, (await service.customer()).secret))).toEqual([])
 })
 
-test('upload: a blob without a name, and nothing read but its cid', async () => {
+test('upload: sends a nameless blob and reads only the cid', async () => {
   const form = new FormData()
   form.append('file', new Blob(['from the command line']))
   const { cid } = await call('POST', '/files', { form })
   expect(await (await fetch(service.gateway + cid)).text()).toBe('from the command line')
 })
 
-test('whoami: a name, a plan that is text, a number of clusters', async () => {
+test('whoami: reads a name, a plan as text, a number of clusters', async () => {
   const me = await call('GET', '/users/me')
   expect(me.email ?? me.username).toBe(customer.email)
   expect(`${me.plan}`).toBe('premium')
   expect(Array.isArray(me.clusters) ? me.clusters.length : me.clusters).toBe(6)
 })
 
-test('clusters: titles, and scalar fields below them', async () => {
+test('clusters: reads titles and scalar fields', async () => {
   const clusters = await call('GET', '/users/me/clusters')
   const titles = clusters.map((cluster: Record<string, unknown>) => cluster.name ?? cluster.id ?? 'Unnamed')
   expect(titles).toEqual(['cl0-global', 'cl1-eu', 'cl1-na', 'cl2-es', 'cl2-us', 'cl2-de'])
 })
 
-test('pin and remove: trimmed, with nothing read from the answer', async () => {
+test('pin and remove: trim the CID and ignore the answer', async () => {
   const { record } = await service.engine.pins.upload(Buffer.from('pinned after upload'), { account: customer.id })
   await call('POST', `/files/pin/${record.cid}`, { json: {} })
   await call('DELETE', `/files/remove/${record.cid}`)
   await expect(call('DELETE', `/files/remove/${record.cid}`)).rejects.toThrow('no pin')
 })
 
-test('doctor: API and gateway answer at once without credentials, the key is tried at /users/me', async () => {
+test('doctor: API and gateway answer without credentials; /users/me checks the key', async () => {
   const signal = AbortSignal.timeout(5_000)
   expect((await fetch(service.base, { signal })).status).toBe(200)
   expect((await fetch(service.gateway, { signal })).status).toBeGreaterThanOrEqual(200)
@@ -85,7 +85,7 @@ test('doctor: API and gateway answer at once without credentials, the key is tri
   expect(unknown.status).toBe(401)
 })
 
-test('share: a page elsewhere may read content from the gateway', async () => {
+test('share: pages of other origins may read content from the gateway', async () => {
   const { record } = await service.engine.pins.upload(Buffer.from('shared'), { account: customer.id })
   const answer = await fetch(service.gateway + record.cid, { headers: { Origin: 'https://share.example' } })
   expect(answer.headers.get('access-control-allow-origin')).toBe('*')

@@ -11,7 +11,7 @@ beforeAll(async () => {
 })
 afterAll(() => service.close())
 
-/** Paths that three of the clients send with a slash at the end. */
+/** Returns the trailing slash that three of the clients send with some paths. */
 const slashed = (client: { name: string }): string => (client === curl ? '' : '/')
 
 describe.each([python, php, go, curl].map(dialect => ({ dialect, name: dialect.name })))('$name', ({ dialect }) => {
@@ -23,7 +23,7 @@ describe.each([python, php, go, curl].map(dialect => ({ dialect, name: dialect.n
     open = caller(dialect, service.port, null)
   })
 
-  test('uploads a file, its fields before or behind it', async () => {
+  test('uploads a file with fields before or after it', async () => {
     const file = { name: 'file', filename: 'né "a".txt', content: `of ${dialect.name}` }
     const cl = { name: 'cl', content: 'cl1-na' }
     for (const form of [
@@ -63,19 +63,19 @@ describe.each([python, php, go, curl].map(dialect => ({ dialect, name: dialect.n
     expect((await call('DELETE', `/files/remove/${record.cid}`)).json.code).toBe('PIN_NOT_FOUND')
   })
 
-  test('pins nothing that is an address', async () => {
+  test('gets INVALID_CID for an address in place of a CID', async () => {
     for (const path of ['/files/pin/ipfs://bafy', '/files/pin//ipfs/bafy', '/files/pin/%2Fipfs%2Fbafy']) {
       const answer = await call('POST', path, { json: {} })
       expect([answer.status, answer.json.code]).toEqual([400, 'INVALID_CID'])
     }
   })
 
-  test('imports a path of the server, or is told that it may not', async () => {
+  test('gets INVALID_PATH for a forbidden path of the server', async () => {
     const answer = await call('POST', '/files/directory', { json: { dirPath: '../..', cl: '', timelock: null } })
     expect([answer.status, answer.json.code]).toEqual([400, 'INVALID_PATH'])
   })
 
-  test('asks for status and allocations of a cluster', async () => {
+  test('reads status and allocations of a cluster', async () => {
     const form = [{ name: 'file', filename: 'f', content: `allocated by ${dialect.name}` }]
     const { cid } = (await call('POST', '/files/', { form })).json
     const status = await call('GET', `/status/${cid}?cl=cl0-global`)
@@ -85,7 +85,7 @@ describe.each([python, php, go, curl].map(dialect => ({ dialect, name: dialect.n
     expect((await call('GET', `/status/${cid}?cl=cl1-eu`)).status).toBe(404)
   })
 
-  test('makes, lists and revokes keys, with names as it writes them', async () => {
+  test('creates, lists and revokes keys, with its own encoding of names', async () => {
     const name = `${dialect.name} (1)`
     const json = { name, label: 'cli-access', permissions: ['admin'], expiresInDays: 30, totpCode: '123456' }
     const made = await call('POST', '/tokens/generate', { json })
@@ -100,7 +100,7 @@ describe.each([python, php, go, curl].map(dialect => ({ dialect, name: dialect.n
     expect((await call('DELETE', `/tokens/revoke/${encodeURIComponent(name)}`)).status).toBe(404)
   })
 
-  test('reads what is public without a credential', async () => {
+  test('reads public routes without a credential', async () => {
     expect((await open('GET', '/health')).json).toEqual({ status: 'ok' })
     expect((await open('GET', `/peers${slashed(dialect)}`)).json).toEqual({ peers: [], count: 0 })
     expect((await open('GET', `/plans${slashed(dialect)}`)).json.length).toBeGreaterThanOrEqual(3)

@@ -7,7 +7,7 @@ export interface Call {
   headers?: readonly string[]
 }
 
-/** How one client writes its requests: header names, their order and case, and what it says of bodies that are empty. */
+/** How one client writes its requests: order and case of headers, and how it sends empty bodies. */
 export interface Dialect {
   name: string
   write(host: string, method: string, path: string, credential: string | null, call: Call): WireRequest
@@ -31,7 +31,7 @@ function request(head: (string | null)[], body: Buffer | null, extra: Partial<Wi
   return { head: head.filter(line => line !== null), ...(body === null ? {} : { body }), ...extra }
 }
 
-/** Python's requests: the key in a header of its own; DELETE and POST without a body announce none. */
+/** Python's requests: sends the key as X-API-Key, and `Content-Length: 0` unless it is a GET. */
 export const python: Dialect = {
   name: 'requests (Python)',
   write(host, method, path, credential, call) {
@@ -55,7 +55,7 @@ export const python: Dialect = {
   },
 }
 
-/** Guzzle: no length without a body. */
+/** Guzzle: sends no length without a body. */
 export const php: Dialect = {
   name: 'Guzzle (PHP)',
   write(host, method, path, credential, call) {
@@ -76,7 +76,7 @@ export const php: Dialect = {
   },
 }
 
-/** Go's net/http: header names in its canonical case. */
+/** Go's net/http: sends header names in canonical case. */
 export const go: Dialect = {
   name: 'Go',
   write(host, method, path, credential, call) {
@@ -98,7 +98,7 @@ export const go: Dialect = {
   },
 }
 
-/** curl as the samples call it: the same key in both headers, and a body of over a megabyte only when asked for. */
+/** curl as in the samples: sends the key in both headers, and waits for `100 Continue` with a body above 1 MiB. */
 export const curl: Dialect = {
   name: 'curl',
   write(host, method, path, credential, call) {
@@ -122,7 +122,7 @@ export const curl: Dialect = {
   },
 }
 
-/** Calls a server in a dialect. `path` is below `/api/v3`. */
+/** Returns a function that calls a server in a dialect. Its `path` is relative to `/api/v3`. */
 export function caller(dialect: Dialect, port: number, credential: string | null) {
   return (method: string, path: string, call: Call = {}): Promise<WireAnswer> =>
     exchange(port, dialect.write(`127.0.0.1:${port}`, method, `/api/v3${path}`, credential, call))

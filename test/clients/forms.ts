@@ -1,8 +1,8 @@
-/** A part of a form, before a client has written it its own way. */
+/** A part of a form, before a client encodes it. */
 export interface FormPart {
   name: string
   content: string | Buffer
-  /** Makes it a file part. */
+  /** A part with a file name is a file. */
   filename?: string
   type?: string
 }
@@ -28,7 +28,7 @@ function writer(boundary: string, head: PartHead): (parts: readonly FormPart[]) 
   })
 }
 
-/** Raw UTF-8, and of all that might need it only the quote is encoded. */
+/** Encodes a name as browsers do: raw UTF-8, with only quotes escaped. */
 function html5(text: string): string {
   return text.replaceAll('"', '%22')
 }
@@ -38,13 +38,13 @@ function disposition({ name, filename }: FormPart, encode: (text: string) => str
   return `Content-Disposition: form-data; name="${encode(name)}"${file}`
 }
 
-/** urllib3 below requests: a type only where one is given. */
+/** urllib3: sends a type only if one is given. */
 export const urllib3Form = writer('0d5a1fb4c2e84a3c9d1e6f7a8b9c0d1e', part => [
   disposition(part, html5),
   ...(part.type === undefined ? [] : [`Content-Type: ${part.type}`]),
 ])
 
-/** Guzzle: the length of every part, and of a file name only what follows the last slash. */
+/** Guzzle: sends the length of every part, and only the last segment of a file name. */
 export const guzzleForm = writer('2c6bb0a7d1f94f0f8a3e5b9c7d1e2f3a4b5c6d7e', part => {
   const { filename, ...field } = part
   const base = filename?.slice(filename.lastIndexOf('/') + 1)
@@ -55,18 +55,18 @@ export const guzzleForm = writer('2c6bb0a7d1f94f0f8a3e5b9c7d1e2f3a4b5c6d7e', par
   ]
 })
 
-/** Go's mime/multipart: quotes and backslashes behind a backslash, files always octets. */
+/** Go's mime/multipart: escapes quotes and backslashes with a backslash, and sends files as octet streams. */
 export const goForm = writer('5f0b7f9c0d1e2f3a4b5c6d7e8f90a1b2c3d4e5f60718293a4b5c6d7e8f90', part => [
   disposition(part, text => text.replaceAll('\\', '\\\\').replaceAll('"', '\\"')),
   ...(part.filename === undefined ? [] : ['Content-Type: application/octet-stream']),
 ])
 
-/** Go code that writes content with CreateFormField: a file that is no file part. */
+/** Go code with CreateFormField: sends a file's content as a plain field. */
 export const goFieldForm = writer('5f0b7f9c0d1e2f3a4b5c6d7e8f90a1b2c3d4e5f60718293a4b5c6d7e8f91', ({ name }) => [
   `Content-Disposition: form-data; name="${name}"`,
 ])
 
-/** curl -F. */
+/** curl -F: sends files as octet streams by default. */
 export const curlForm = writer('------------------------8d3f1c2b4a596877', part => [
   disposition(part, html5),
   ...(part.filename === undefined ? [] : [`Content-Type: ${part.type ?? 'application/octet-stream'}`]),

@@ -17,7 +17,7 @@ beforeAll(async () => {
 })
 afterAll(() => service.close())
 
-/** `file` first, what else there is behind it. */
+/** Returns a form with `file` first and other fields after it. */
 function fileForm(file: Blob, fields: Record<string, string> = {}): FormData {
   const form = new FormData()
   form.append('file', file)
@@ -39,7 +39,7 @@ async function refusal(promise: Promise<unknown>): Promise<SdkError> {
 }
 
 describe('files of the TypeScript and JavaScript clients', () => {
-  test('uploadFile: file, cl, timelock in this order', async () => {
+  test('uploadFile: sends file, cl and timelock in this order', async () => {
     const form = fileForm(new File(['a file'], 'né "a".txt'), { cl: 'cl1-eu', timelock: tomorrow })
     const made = await call('POST', '/files', { form })
     expect(made).toMatchObject({ clusterId: 'cl1-eu', expiresAt: tomorrow, status: 'pinned', name: 'né "a".txt' })
@@ -48,12 +48,12 @@ describe('files of the TypeScript and JavaScript clients', () => {
     expect(await (await fetch(service.gateway + made.cid.trim())).text()).toBe('a file')
   })
 
-  test('uploadFile of a blob: its name is blob, and no bytes are fine', async () => {
+  test('uploadFile: accepts an empty blob, named blob', async () => {
     const made = await call('POST', '/files', { form: fileForm(new Blob([])) })
     expect(made).toMatchObject({ name: 'blob', size: 0, expiresAt: null })
   })
 
-  test('uploadDirectoryDag: fields first, then files whose names are paths', async () => {
+  test('uploadDirectoryDag: sends fields first, then files whose names are paths', async () => {
     const form = new FormData()
     form.append('dirName', 'holiday')
     form.append('cl', 'cl0-global')
@@ -73,7 +73,7 @@ describe('files of the TypeScript and JavaScript clients', () => {
     expect(detail.files).toEqual(made.files)
   })
 
-  test('uploadDirectoryDag of 3.1.0: paths and contents by index, contents as blobs or text', async () => {
+  test('uploadDirectoryDag 3.1.0: sends paths and contents by index', async () => {
     const form = new FormData()
     form.append('files[0][path]', 'a/b.txt')
     form.append('files[0][content]', new Blob(['blob content']))
@@ -85,12 +85,12 @@ describe('files of the TypeScript and JavaScript clients', () => {
     expect(await (await fetch(`${service.gateway}${dagCid}/c.txt`)).text()).toBe('text content')
   })
 
-  test('uploadDirectory: a path of the server, refused by name', async () => {
+  test('uploadDirectory: gets INVALID_PATH for a server path outside', async () => {
     const error = await refusal(call('POST', '/files/directory', { json: { dirPath: '/etc' } }))
     expect([error.status, error.code]).toEqual([400, 'INVALID_PATH'])
   })
 
-  test('pinCid: an empty object when there are no options', async () => {
+  test('pinCid: sends an empty object without options', async () => {
     const cid = await uploaded('to be pinned')
     expect(await call('POST', `/files/pin/${cid}`, { json: {} })).toMatchObject({ cid, pinned: true, customName: null })
     const named = await call('POST', `/files/pin/${cid}`, { json: { customName: 'mine', cl: 'cl2-de' } })
@@ -99,7 +99,7 @@ describe('files of the TypeScript and JavaScript clients', () => {
     expect(older.customName).toBe('of version 2')
   })
 
-  test('pinCid: addresses and paths that people paste are no CIDs', async () => {
+  test('pinCid: gets INVALID_CID for pasted addresses and paths', async () => {
     const cid = await uploaded('to be pasted')
     for (const pasted of [`ipfs://${cid}`, `/ipfs/${cid}`, `https://gateway.example/ipfs/${cid}`]) {
       const error = await refusal(call('POST', `/files/pin/${pasted}`, { json: {} }))
@@ -107,13 +107,13 @@ describe('files of the TypeScript and JavaScript clients', () => {
     }
   })
 
-  test('removeFile: no body; the answer is JSON', async () => {
+  test('removeFile: sends no body and reads JSON', async () => {
     const cid = await uploaded('to be removed')
     expect(await call('DELETE', `/files/remove/${cid}`)).toMatchObject({ cid, removed: true })
     expect((await refusal(call('DELETE', `/files/remove/${cid}`))).status).toBe(404)
   })
 
-  test('renameFile', async () => {
+  test('renameFile: reads the new name', async () => {
     const made = await call('POST', '/files', { form: fileForm(new Blob(['to be renamed'])) })
     const renamed = await call('PUT', `/files/rename/${made.uploadId}`, { json: { newName: 'new.txt' } })
     expect(renamed).toEqual({ updated: true, newName: 'new.txt' })
@@ -121,7 +121,7 @@ describe('files of the TypeScript and JavaScript clients', () => {
 })
 
 describe('lists and account of the TypeScript and JavaScript clients', () => {
-  test('listUploads: page 1 and limit 10 by default, filters as they send them', async () => {
+  test('listUploads: sends page 1, limit 10 and the filters', async () => {
     const fresh = sdk(service.base, (await service.customer()).secret)
     const made = await fresh('POST', '/files', { form: fileForm(new Blob(['kept']), { timelock: tomorrow }) })
     await fresh('POST', '/files', { form: fileForm(new Blob(['listed'])) })
@@ -138,7 +138,7 @@ describe('lists and account of the TypeScript and JavaScript clients', () => {
     expect((await fresh('GET', `/users/me/uploads?page=1&limit=10&parentCid=${made.cid}`)).total).toBe(0)
   })
 
-  test('getMe, clusters and plans', async () => {
+  test('getMe, clusters and plans: read the expected fields', async () => {
     expect(await call('GET', '/users/me')).toMatchObject({ id: customer.id, email: customer.email, plan: 'unlimited' })
     const clusters = await call('GET', '/users/me/clusters')
     expect(Array.isArray(clusters)).toBe(true)
@@ -153,7 +153,7 @@ describe('lists and account of the TypeScript and JavaScript clients', () => {
     }
   })
 
-  test('what the node has not is an error that they can read', async () => {
+  test('missing features give errors that the clients can read', async () => {
     const change = await refusal(call('PUT', '/plans/change', { json: { planId: 'premium' } }))
     expect([change.status, change.code]).toEqual([403, 'NOT_OFFERED'])
     const json = { language: 'es', country: 'ES' }
@@ -166,7 +166,7 @@ describe('lists and account of the TypeScript and JavaScript clients', () => {
     }
   })
 
-  test('tokens: days of zero are no expiry; names are encoded; bodies on DELETE', async () => {
+  test('tokens: 0 days mean no expiry, names are encoded, DELETE has bodies', async () => {
     const json = { name: 'my key', scopes: ['files:read'], expiresInDays: 0, ipAllowlist: [] }
     const made = await call('POST', '/tokens/generate', { json })
     expect(made).toMatchObject({ name: 'my key', expiresAt: null, scopes: ['files:read'], token: expect.any(String) })
@@ -185,7 +185,7 @@ describe('lists and account of the TypeScript and JavaScript clients', () => {
     expect([slash.status, slash.code]).toEqual([404, 'NOT_FOUND'])
   })
 
-  test('status and both paths of allocations', async () => {
+  test('status and both paths of allocations: read the expected fields', async () => {
     const cid = await uploaded('allocated')
     const status = await call('GET', `/status/${cid}`)
     expect(status).toMatchObject({ cid, status: 'pinned', size: 9, peers: expect.any(Array) })
@@ -198,7 +198,7 @@ describe('lists and account of the TypeScript and JavaScript clients', () => {
 })
 
 describe('errors of the TypeScript and JavaScript clients', () => {
-  test('401, 403 with the missing scope, 429 with whole seconds', async () => {
+  test('401, 403 with the missing scope, and 429 with whole seconds', async () => {
     const unknown = await refusal(sdk(service.base, 'no-such-key')('GET', '/users/me'))
     expect([unknown.status, unknown.code]).toEqual([401, 'INVALID_API_KEY'])
     const reader = sdk(service.base, await customer.key('reader', ['files:read']))
@@ -212,7 +212,7 @@ describe('errors of the TypeScript and JavaScript clients', () => {
     expect(rate.retryAfter).toBeGreaterThanOrEqual(1)
   })
 
-  test('413 for a file over the limit, and an unknown route, are JSON too', async () => {
+  test('413 and 404 are JSON: a large file, an unknown route', async () => {
     const limited = sdk(service.base, (await service.customer('one-request')).secret)
     const large = await refusal(limited('POST', '/files', { form: fileForm(new Blob(['x'.repeat(100_000)])) }))
     expect([large.status, large.code]).toEqual([413, 'FILE_TOO_LARGE'])

@@ -17,14 +17,14 @@ export class SdkError extends Error {
 export interface SdkOptions {
   json?: unknown
   form?: FormData
-  /** Sent by clients that carry a session. */
+  /** Sends `X-Request-Source: web`, as clients with a session do. */
   web?: boolean
 }
 
 /**
- * Calls as the TypeScript and JavaScript clients do, on the platform's own fetch: the credential always as Bearer, a
- * JSON type only with a body that is text. Reads as they do: nothing for 204 and for a length of zero, and an error for
- * whatever else does not say that it is JSON.
+ * Returns a function that calls the API as the TypeScript and JavaScript clients do, with `fetch` and a Bearer
+ * credential.
+ * It returns nothing for a 204 or an empty body, and throws for any answer whose type is not JSON.
  */
 export function sdk(base: string, credential: string | null) {
   return async (method: string, path: string, { json, form, web }: SdkOptions = {}) => {

@@ -7,16 +7,16 @@ import { createServer } from '../../adapters/node-http/index.ts'
 import { createEngine, type Engine, SCOPES } from '../../src/index.ts'
 import { ManualClock } from '../support/manual-clock.ts'
 
-/** A running server with an account of each plan, for clients that know no more of it than its address. */
+/** A running server for tests of clients, which know only its address. */
 export interface Service {
   engine: Engine
   clock: ManualClock
   port: number
-  /** `http://127.0.0.1:<port>/api/v3`, as users configure their clients. */
+  /** `http://127.0.0.1:<port>/api/v3`, as users configure it. */
   base: string
-  /** Where the gateway is, ending with `/ipfs/`. */
+  /** Base URL of the gateway, ending in `/ipfs/`. */
   gateway: string
-  /** An account of its own. */
+  /** Creates an account on a plan. */
   customer(plan?: string): Promise<Customer>
   close(): Promise<void>
 }
@@ -24,12 +24,12 @@ export interface Service {
 export interface Customer {
   id: string
   email: string
-  /** Of a key with every scope. */
+  /** Key with every scope. */
   secret: string
   key(name: string, scopes: string[]): Promise<string>
 }
 
-/** The caller closes it. */
+/** Starts a server. The caller closes it. */
 export async function openService(): Promise<Service> {
   const dataDir = await mkdtemp(join(tmpdir(), 'holdfast-clients-'))
   const clock = new ManualClock()

@@ -22,7 +22,7 @@ async function person(): Promise<Customer> {
   return customer
 }
 
-/** Turns the second factor on. Returns what gives a code that was not used yet. */
+/** Enables the second factor. Returns a function that gives an unused code. */
 async function protect(token: string): Promise<() => string> {
   const session = sdk(service.base, token)
   const { secret } = await session('POST', '/auth/2fa/setup')
@@ -44,7 +44,7 @@ async function statusOf(promise: Promise<unknown>): Promise<[number, unknown]> {
 }
 
 describe('sessions of the TypeScript and JavaScript clients', () => {
-  test('login, the session as Bearer, logout without a body', async () => {
+  test('login, the session as Bearer, and logout without a body', async () => {
     const { email } = await person()
     const { token, user } = await open('POST', '/auth/login', { json: { email, password: PASSWORD } })
     expect(user).toMatchObject({ email, plan: 'unlimited' })
@@ -55,7 +55,7 @@ describe('sessions of the TypeScript and JavaScript clients', () => {
     expect(await statusOf(session('GET', '/users/me', { web: true }))).toEqual([401, 'INVALID_API_KEY'])
   })
 
-  test('a wrong password is 401, signing up is off', async () => {
+  test('a wrong password is a 401, and sign-up is off', async () => {
     const { email } = await person()
     expect(await statusOf(open('POST', '/auth/login', { json: { email, password: 'wrong' } }))).toEqual([
       401,
@@ -65,7 +65,7 @@ describe('sessions of the TypeScript and JavaScript clients', () => {
     expect(await statusOf(open('POST', '/auth/signup?locale=es&refCode=x', { json }))).toEqual([403, 'NOT_OFFERED'])
   })
 
-  test('profile and password: other sessions end', async () => {
+  test('a new password ends the other sessions', async () => {
     const { email } = await person()
     const login = async (password: string): Promise<ReturnType<typeof sdk>> =>
       sdk(service.base, (await open('POST', '/auth/login', { json: { email, password } })).token)
@@ -80,7 +80,7 @@ describe('sessions of the TypeScript and JavaScript clients', () => {
     await login(newPassword)
   })
 
-  test('keys of an account with a second factor ask for its code, under both names, on DELETE too', async () => {
+  test('keys require a code under both names, on DELETE too', async () => {
     const { email } = await person()
     const { token } = await open('POST', '/auth/login', { json: { email, password: PASSWORD } })
     const next = await protect(token)
@@ -100,7 +100,7 @@ describe('sessions of the TypeScript and JavaScript clients', () => {
 describe.each([python, php, go, curl].map(dialect => ({ dialect, name: dialect.name })))(
   'sessions of $name',
   ({ dialect }) => {
-    test('login, and the second step where there is one', async () => {
+    test('login, with the second step if enabled', async () => {
       const { email } = await person()
       const call = caller(dialect, service.port, null)
       const login = () => call('POST', '/auth/login', { json: { email, password: PASSWORD } })

@@ -21,13 +21,13 @@ function file(name: string, filename: string, content: string): FormPart {
   return { name, filename, content }
 }
 
-/** What came in, by path, as the gateway serves it. */
+/** Returns the content of each path below a directory, from the gateway. */
 async function contents(cid: string, paths: readonly string[]): Promise<string[]> {
   return Promise.all(paths.map(async path => (await fetch(`${service.gateway}${cid}/${path}`)).text()))
 }
 
 describe('directories', () => {
-  test('files with paths for names: Python, PHP and Go of today', async () => {
+  test('files with paths as names: Python, PHP and Go today', async () => {
     const fields = [
       { name: 'dirName', content: 'tree' },
       { name: 'cl', content: 'cl1-eu' },
@@ -47,21 +47,21 @@ describe('directories', () => {
     expect(await contents(json.cid, ['a.txt', 'b.txt'])).toEqual(['a', 'b'])
   })
 
-  test('Guzzle sends base names only: two files of one name are refused, none is lost', async () => {
+  test('Guzzle sends base names only, so two equal ones are refused', async () => {
     const form = [file('files', 'one/index.html', 'first'), file('files', 'two/index.html', 'second')]
     const answer = await callAs(php)('POST', '/files/directory-dag', { form })
     expect([answer.status, answer.json.code]).toEqual([400, 'INVALID_PATH'])
     expect(answer.json.message).toContain('index.html')
   })
 
-  test('files[] of the samples, with fields behind', async () => {
+  test('files[] of the samples, with fields after the files', async () => {
     const form = [file('files[]', 'x.txt', 'x'), file('files[]', 'y.txt', 'y'), { name: 'timelock', content: '' }]
     const { json } = await callAs(curl)('POST', '/files/directory-dag', { form })
     expect(json).toMatchObject({ expiresAt: null, clusterId: 'cl0-global' })
     expect(await contents(json.cid, ['x.txt', 'y.txt'])).toEqual(['x', 'y'])
   })
 
-  test('Python 3.0: the path is a file part that is called like its field', async () => {
+  test('Python 3.0: the path is a file part named like its field', async () => {
     const form = [
       file('files[0][path]', 'files[0][path]', 'docs/read me.txt'),
       file('files[0][content]', 'files[0][content]', 'content'),
@@ -74,7 +74,7 @@ describe('directories', () => {
     expect(await contents(json.cid, ['docs/read%20me.txt', 'top.txt'])).toEqual(['content', 'more'])
   })
 
-  test('Go 2: content without any file name', async () => {
+  test('Go 2: content without a file name', async () => {
     const { contentType, body } = goFieldForm([
       { name: 'files[0][path]', content: 'deep/er/a.txt' },
       { name: 'files[0][content]', content: 'no file part' },
@@ -95,18 +95,18 @@ describe('directories', () => {
 })
 
 describe('names', () => {
-  test('with quotes and percent signs arrive from all clients as they were', async () => {
+  test('with quotes and percent signs arrive unchanged from all clients', async () => {
     for (const dialect of [python, php, go, curl]) {
       const form = [file('file', 'né "50 %" %20 .txt', `names of ${dialect.name}`)]
       expect((await callAs(dialect)('POST', '/files', { form })).json.name).toBe('né "50 %" %20 .txt')
     }
   })
 
-  test('of tokens arrive raw from Python, query and all', async () => {
+  test('may be unencoded in requests of Python to revoke tokens', async () => {
     const call = callAs(python)
     await call('POST', '/tokens/generate', { json: { name: 'my tok', label: 'cli-access' } })
     expect((await call('DELETE', '/tokens/revoke/my%20tok')).status).toBe(200)
-    // A slash and a question mark, which no name may have, make another route of it.
+    // Names may have no slash or question mark, because an unencoded one changes the route.
     const other = await call('DELETE', '/tokens/revoke/my%20tok/1?x')
     expect([other.status, other.json.code]).toEqual([404, 'NOT_FOUND'])
     for (const name of ['a/b', 'a?b', 'a#b', 'a%b', 'a\\b', 'a\nb']) {
@@ -116,7 +116,7 @@ describe('names', () => {
 })
 
 describe('samples of the documentation', () => {
-  test('curl asks before it sends a megabyte, and sends nothing that is refused', async () => {
+  test('curl waits for 100 Continue, and sends no body if refused', async () => {
     const form = [file('file', 'large.bin', 'x'.repeat(1_200_000))]
     expect((await callAs(curl)('POST', '/files', { form })).json.size).toBe(1_200_000)
     const limited = caller(curl, service.port, (await service.customer('one-request')).secret)
@@ -133,7 +133,7 @@ describe('samples of the documentation', () => {
     expect((await upload('/files?cl=cl2-us', [], [])).json.clusterId).toBe('cl2-us')
   })
 
-  test('of the first version: a pin without any body, DELETE below uploads, revoke by POST', async () => {
+  test('version 1: pin without a body, DELETE below uploads, revoke by POST', async () => {
     const call = callAs(curl)
     const { cid } = (await call('POST', '/files', { form: [file('file', 'v', 'of version 2')] })).json
     const pinned = await call('POST', `/files/pin/${cid}`)
@@ -148,7 +148,7 @@ describe('samples of the documentation', () => {
     expect([revoked.status, revoked.json.name]).toEqual([200, 'to-revoke'])
   })
 
-  test('a form of chunks, as streaming clients send it', async () => {
+  test('a chunked form, as streaming clients send it', async () => {
     const boundary = 'streamed'
     const text = `--${boundary}\r\nContent-Disposition: form-data; name="file"; filename="s.txt"\r\n\r\nstreamed\r\n--${boundary}--\r\n`
     const chunks = [text.slice(0, 20), text.slice(20, 77), text.slice(77)]
@@ -166,7 +166,7 @@ describe('samples of the documentation', () => {
     expect([answer.status, answer.json.size]).toEqual([201, 8])
   })
 
-  test('of two credentials one valid is enough, whichever it is', async () => {
+  test('one valid credential of two suffices', async () => {
     const open = caller(curl, service.port, null)
     const [good, bad] = [customer.secret, 'wrong']
     for (const headers of [

@@ -2,25 +2,25 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 
-/** An answer as it came over the wire. */
+/** An answer as received. */
 export interface WireAnswer {
   status: number
-  /** By lower-case name. */
+  /** Headers by lower-case name. */
   headers: ReadonlyMap<string, string>
   body: string
   // biome-ignore lint/suspicious/noExplicitAny: an answer is looked at, not typed
   json: any
 }
 
-/** A request as it goes over the wire: the head up to its last header, and the body if it has one. */
+/** A request as sent: its lines up to the last header, and its body if it has one. */
 export interface WireRequest {
   head: readonly string[]
   body?: Buffer
-  /** Hold the body back until the server asks for it, or answers. */
+  /** Holds the body back until the server answers `100 Continue`. */
   expectContinue?: boolean
 }
 
-/** Sends exactly these bytes on a connection of their own, and reads the answer to its announced end. */
+/** Sends exactly these bytes on a new connection, and reads the answer up to its announced length. */
 export async function exchange(port: number, { head, body, expectContinue = false }: WireRequest): Promise<WireAnswer> {
   const socket = connect(port, '127.0.0.1')
   try {
@@ -38,7 +38,7 @@ export async function exchange(port: number, { head, body, expectContinue = fals
   }
 }
 
-/** What has come in on a socket, taken from the front. */
+/** Reads the bytes received on a socket, in order. */
 class Received {
   readonly #socket: Socket
   #bytes = Buffer.alloc(0)

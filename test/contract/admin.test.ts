@@ -10,7 +10,7 @@ import { pseudoRandom } from '../support/bytes.ts'
 import { hosts } from './hosts.ts'
 import type { AuditClient } from './world.ts'
 
-/** Files of distinct content. */
+/** Yields files with distinct contents. */
 async function* manyFiles(count: number) {
   for (let i = 0; i < count; i++) yield { kind: 'file' as const, path: `f${i}`, content: pseudoRandom(64, `file ${i}`) }
 }
@@ -61,7 +61,7 @@ describe.each(hosts.map(host => ({ host, name: host.name })))('the owner’s rou
   ] as const
 
   test.each([...rows, ...accountRows])(
-    '%s %s is for the owner alone, by a key that has every scope',
+    '%s %s is only for the owner with every scope',
     async (method, row, body?: object) => {
       const path = row.replace(
         ':id',
@@ -95,9 +95,9 @@ describe.each(hosts.map(host => ({ host, name: host.name })))('the owner’s rou
     },
   )
 
-  test('stats tell what is held', async () => {
+  test('stats report the stored blocks', async () => {
     const { json } = await client.request('GET', '/admin/v1/stats', { headers: owner })
-    // Others write to the disk, too.
+    // Free disk space may change between the two readings.
     const { disks, ...rest } = json
     const { disks: sameDisks, ...same } = JSON.parse(JSON.stringify(await engine.stats()))
     expect(rest).toEqual(same)
@@ -106,7 +106,7 @@ describe.each(hosts.map(host => ({ host, name: host.name })))('the owner’s rou
     expect(json.databaseBytes).toBeGreaterThan(4_096)
   })
 
-  test('gc frees what was let go, of the age that is asked for', async () => {
+  test('gc removes dropped roots, then garbage of the given age', async () => {
     const { record } = await engine.pins.upload(pseudoRandom(5_000, host.name), { account: ownerId })
     await engine.pins.remove({ account: ownerId, cid: record.cid })
     const ask = async (body: string) => {
@@ -120,13 +120,13 @@ describe.each(hosts.map(host => ({ host, name: host.name })))('the owner’s rou
         json: { code: 'VALIDATION', message: expect.stringContaining('graceSeconds') },
       })
     }
-    // The root goes at once, its block only when it has been garbage for long enough.
+    // The root is removed at once, its block only after the grace period.
     expect(await ask('{"graceSeconds": 3600}')).toEqual({ status: 200, json: { roots: 1, blocks: 0, bytes: 0 } })
     expect(await ask('')).toEqual({ status: 200, json: { roots: 0, blocks: 0, bytes: 0 } })
     expect(await ask('{"graceSeconds": 0}')).toEqual({ status: 200, json: { roots: 0, blocks: 1, bytes: 5_000 } })
   })
 
-  test('reconcile answers what it has found, and refuses what it cannot read', async () => {
+  test('reconcile returns its findings and rejects a malformed body', async () => {
     const headers = { ...owner, 'content-type': 'application/json' }
     const ask = (body: string) => client.request('POST', '/admin/v1/reconcile', { headers, body })
     const { json } = await ask('{"dryRun": true}')
@@ -142,7 +142,7 @@ describe.each(hosts.map(host => ({ host, name: host.name })))('the owner’s rou
     })
   })
 
-  test('verify answers the outcome, or says line by line how far it is', async () => {
+  test('verify returns its outcome, or streams its progress by line', async () => {
     const plain = await client.request('POST', '/admin/v1/verify', { headers: owner })
     expect(plain.json).toEqual({ blocks: 101, bytes: expect.any(Number), damaged: [], damagedBlocks: 0 })
     const headers = { ...owner, accept: 'application/x-ndjson' }
@@ -158,7 +158,7 @@ describe.each(hosts.map(host => ({ host, name: host.name })))('the owner’s rou
     expect(lines[0]).toEqual({ blocks: expect.any(Number), bytes: expect.any(Number), damaged: 0 })
   })
 
-  test('accounts come in pages, with what they keep', async () => {
+  test('accounts are paged and include their usage', async () => {
     const ask = async (query: string) =>
       (await client.request('GET', `/admin/v1/accounts${query}`, { headers: owner })).json
     const all = await ask('')
@@ -207,7 +207,7 @@ describe.each(hosts.map(host => ({ host, name: host.name })))('the owner’s rou
     }
   })
 
-  test('an account is made with a key, and put on another plan', async () => {
+  test('an account is created with a key and moved to another plan', async () => {
     const ask = async (method: string, path: string, body: object) => {
       const headers = { ...owner, 'content-type': 'application/json' }
       const { status, json } = await client.request(method, `/admin/v1/accounts${path}`, {
@@ -240,7 +240,7 @@ describe.each(hosts.map(host => ({ host, name: host.name })))('the owner’s rou
     })
   })
 
-  test('history comes by the minute or the quarter of an hour, and no other way', async () => {
+  test('history has steps of one or fifteen minutes, and no others', async () => {
     const ask = async (query: string) =>
       (await client.request('GET', `/admin/v1/history${query}`, { headers: owner })).json
     const { stepSeconds, samples } = await ask('')
@@ -250,7 +250,7 @@ describe.each(hosts.map(host => ({ host, name: host.name })))('the owner’s rou
     expect(await ask('?step=1')).toMatchObject({ code: 'VALIDATION', message: expect.stringContaining('step') })
   })
 
-  test('a CID of any length that the node reads is taken down, and served again', async () => {
+  test('a takedown of a long CID is accepted and lifted', async () => {
     const cid = CID.createV1(raw.code, identity.digest(new Uint8Array(2_000))).toString()
     const headers = { ...owner, 'content-type': 'application/json' }
     const body = JSON.stringify({ cid, reason: 'a claim' })
@@ -259,7 +259,7 @@ describe.each(hosts.map(host => ({ host, name: host.name })))('the owner’s rou
     expect(lifted.status).toBeLessThan(300)
   })
 
-  test('peers are told, and what went wrong', async () => {
+  test('peers and failures are listed', async () => {
     const peers = (await client.request('GET', '/admin/v1/peers', { headers: owner })).json
     expect(peers).toEqual({ peerId: null, addresses: [], peers: [], count: 0 })
     await engine.takedowns.add({ cid: 'bafkqaaa', reason: 'a claim' })
@@ -268,7 +268,7 @@ describe.each(hosts.map(host => ({ host, name: host.name })))('the owner’s rou
     expect(failures[0]).toMatchObject({ level: 'warn', message: 'takedown lifted', about: { cid: 'bafkqaaa' } })
   })
 
-  test('the sessions of an account are seen and ended', async () => {
+  test('sessions of an account are listed and ended', async () => {
     const password = 'a password to remember'
     const email = 'signed-in@example.org'
     const { id } = await engine.accounts.create({ email, plan: 'free', password })
@@ -284,7 +284,7 @@ describe.each(hosts.map(host => ({ host, name: host.name })))('the owner’s rou
     expect(await ask('GET')).toEqual({ sessions: [], next: null })
   })
 
-  test('other methods and paths are refused in JSON, and the contract’s description says nothing of any', async () => {
+  test('other paths get JSON errors; the OpenAPI document omits all of them', async () => {
     const wrong = await client.request('GET', '/admin/v1/gc', { headers: owner })
     expect([wrong.status, wrong.header('allow')]).toEqual([405, 'POST, OPTIONS'])
     const nothing = await client.request('GET', '/admin/v1/', { headers: owner })
@@ -294,7 +294,7 @@ describe.each(hosts.map(host => ({ host, name: host.name })))('the owner’s rou
   })
 })
 
-test('an engine that stops ends a verification, and waits until it has ended', async () => {
+test('an engine that stops aborts a verification and waits for its end', async () => {
   const dataDir = await mkdtemp(join(tmpdir(), 'holdfast-admin-'))
   try {
     const engine = await createEngine({ dataDir })

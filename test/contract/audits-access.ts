@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { type Audit, assertError, BASE, DAY_MS, expectStatus, json } from './world.ts'
 
-/** Every protected endpoint with the scope that it needs, null for any valid credential. */
+/** Every protected endpoint with its scope; null if any valid credential suffices. */
 const PROTECTED: readonly (readonly [method: string, path: string, scope: string | null])[] = [
   ['POST', '/files', 'files:write'],
   ['POST', '/files/', 'files:write'],
@@ -21,11 +21,11 @@ const PROTECTED: readonly (readonly [method: string, path: string, scope: string
 
 const ALL = ['files:read', 'files:write', 'files:delete', 'cluster:read']
 
-/** Who may do what. */
+/** Credentials, scopes and allowlists. */
 export const accessAudits: readonly Audit[] = [
   {
     id: 'access.missing',
-    name: 'MUST answer 401 INVALID_API_KEY with WWW-Authenticate on every protected endpoint without a credential',
+    name: 'MUST answer 401 with WWW-Authenticate on protected endpoints without a credential',
     async run({ client }) {
       for (const [method, path] of PROTECTED) {
         const answer = await client.request(method, BASE + path)
@@ -36,7 +36,7 @@ export const accessAudits: readonly Audit[] = [
   },
   {
     id: 'access.invalid',
-    name: 'MUST answer 401 INVALID_API_KEY to a credential that is none',
+    name: 'MUST answer 401 INVALID_API_KEY to an invalid credential',
     async run({ client, actor }) {
       const { secret } = await actor()
       const bad = ['x', `${secret}x`, secret.slice(0, -1), 'a.b.c', '', 'é']
@@ -55,7 +55,7 @@ export const accessAudits: readonly Audit[] = [
   },
   {
     id: 'access.headers',
-    name: 'MUST accept a key in either header, the scheme in any case, and with both the first valid one',
+    name: 'MUST accept keys in both headers, and use the first valid one',
     async run({ client, actor }) {
       const one = await actor()
       const two = await actor()
@@ -77,7 +77,7 @@ export const accessAudits: readonly Audit[] = [
   },
   {
     id: 'access.request-source',
-    name: 'MUST give X-Request-Source no say in what is allowed',
+    name: 'MUST ignore X-Request-Source in decisions about access',
     async run({ client, actor }) {
       const account = await actor()
       const headers = { 'x-request-source': 'web' }
@@ -87,7 +87,7 @@ export const accessAudits: readonly Audit[] = [
   },
   {
     id: 'access.scopes',
-    name: 'MUST answer 403 missing_scope naming the scope in required, before anything else is looked at',
+    name: 'MUST check the scope first, and name it in 403 missing_scope',
     async run({ client, actor }) {
       const account = await actor()
       for (const scope of ALL) {
@@ -107,7 +107,7 @@ export const accessAudits: readonly Audit[] = [
   },
   {
     id: 'access.disabled',
-    name: 'MUST answer 403 account_disabled to the keys of a disabled account',
+    name: 'MUST answer 403 account_disabled to keys of a disabled account',
     async run({ actor, disable }) {
       const account = await actor()
       await expectStatus(account.request('GET', `${BASE}/users/me`), 200)
@@ -117,7 +117,7 @@ export const accessAudits: readonly Audit[] = [
   },
   {
     id: 'access.allowlist',
-    name: 'MUST answer 403 IP_NOT_ALLOWED outside the allowlist of a key',
+    name: "MUST answer 403 IP_NOT_ALLOWED outside a key's allowlist",
     async run({ client, actor }) {
       const account = await actor()
       const elsewhere = await account.key({ name: 'elsewhere', ipAllowlist: ['10.1.2.3', '192.168.0.0/16'] })
@@ -129,7 +129,7 @@ export const accessAudits: readonly Audit[] = [
   },
   {
     id: 'access.expired-key',
-    name: 'MUST answer 401 INVALID_API_KEY to a key from the instant of its expiry',
+    name: 'MUST answer 401 INVALID_API_KEY to a key from its expiry on',
     async run({ client, actor, advance }) {
       const account = await actor()
       const options = json({ name: 'a-day', expiresInDays: 1 })
@@ -143,7 +143,7 @@ export const accessAudits: readonly Audit[] = [
   },
   {
     id: 'access.me',
-    name: 'MUST tell who is asking, the plan as a plain string and the clusters as a number',
+    name: 'MUST return account, plan as a string and number of clusters',
     async run({ actor }) {
       const account = await actor('free')
       const { json: me } = await expectStatus(account.request('GET', `${BASE}/users/me`), 200)

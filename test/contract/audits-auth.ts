@@ -20,14 +20,14 @@ export function post(world: Pick<World, 'client'>, path: string, body: unknown, 
   return world.client.request('POST', BASE + path, { ...rest, headers: { ...headers, ...auth } })
 }
 
-/** An account that can sign in. */
+/** Returns an account that can sign in with a password. */
 export async function person(world: World, plan?: string): Promise<Actor> {
   const account = await world.actor(plan)
   await world.setPassword(account, PASSWORD)
   return account
 }
 
-/** A session of an account without a second factor. */
+/** Returns the token of a new session. The account must have no second factor. */
 export async function signIn(world: World, { email }: Actor): Promise<string> {
   return (await expectStatus(post(world, '/auth/login', { email, password: PASSWORD }), 200)).json.token
 }
@@ -50,11 +50,11 @@ function partOf(token: string, index: number): Record<string, unknown> {
   return JSON.parse(Buffer.from(token.split('.')[index] ?? '', 'base64url').toString())
 }
 
-/** Signing up, in and out. */
+/** Signing up, signing in and signing out. */
 export const authAudits: readonly Audit[] = [
   {
     id: 'auth.signup',
-    name: 'MUST make an account for whoever asks, where that is turned on, on the plan for it',
+    name: 'MUST create an account at sign-up, if enabled, on the configured plan',
     async run(world) {
       const email = 'new.person@example.org'
       const body = { name: 'New', email, password: PASSWORD, country: 'DE', role: 'owner', plan: 'unlimited' }
@@ -72,7 +72,7 @@ export const authAudits: readonly Audit[] = [
   },
   {
     id: 'auth.login',
-    name: 'MUST answer a login with exactly a token and the user; the token is a credential with every scope',
+    name: 'MUST answer a login with the user and a token of every scope',
     async run(world) {
       const account = await person(world)
       const credentials = { email: ` ${account.email.toUpperCase()} `, password: PASSWORD, rememberMe: true }
@@ -96,7 +96,7 @@ export const authAudits: readonly Audit[] = [
   },
   {
     id: 'auth.wrong',
-    name: 'MUST answer alike to a wrong password, an unknown user, an account without password, and a locked one',
+    name: 'MUST answer every failed login alike, whatever the reason',
     async run(world) {
       const account = await person(world)
       const keysOnly = await world.actor()
@@ -115,7 +115,7 @@ export const authAudits: readonly Audit[] = [
   },
   {
     id: 'auth.throttle',
-    name: 'MUST answer 429 with Retry-After to an address that keeps failing to sign in, and serve it afterwards',
+    name: 'MUST answer 429 with Retry-After after many failed sign-ins, then recover',
     async run(world) {
       const account = await person(world)
       const session = await signIn(world, account)
@@ -134,7 +134,7 @@ export const authAudits: readonly Audit[] = [
   },
   {
     id: 'auth.input',
-    name: 'MUST refuse a malformed login with 400 naming the field',
+    name: 'MUST refuse a malformed login with 400 and name the field',
     async run(world) {
       const cases: [path: string, body: unknown, field: string][] = [
         ['/auth/login', {}, 'email'],
@@ -196,7 +196,7 @@ export const authAudits: readonly Audit[] = [
   },
   {
     id: 'auth.disabled',
-    name: 'MUST answer 403 account_disabled to the sessions and to the right password of a disabled account',
+    name: 'MUST answer 403 account_disabled to a disabled account with valid credentials',
     async run(world) {
       const account = await person(world)
       const token = await signIn(world, account)
@@ -209,7 +209,7 @@ export const authAudits: readonly Audit[] = [
   },
   {
     id: 'auth.password',
-    name: 'MUST change the password by a session that knows it, and end all others',
+    name: 'MUST change the password in a session, and end all other sessions',
     async run(world) {
       const account = await person(world)
       const [own, other] = [await signIn(world, account), await signIn(world, account)]
@@ -232,7 +232,7 @@ export const authAudits: readonly Audit[] = [
   },
   {
     id: 'auth.sessions',
-    name: 'MUST list the sessions of an account to a session of it, and end one, or all but the one that asks, at once',
+    name: "MUST list an account's sessions to a session, and end them",
     async run(world) {
       const account = await person(world)
       const tokens = [await signIn(world, account), await signIn(world, account), await signIn(world, account)]
@@ -265,7 +265,7 @@ export const authAudits: readonly Audit[] = [
   },
   {
     id: 'auth.profile',
-    name: 'MUST change the name by a session or a full key, the email by a session, and ignore what it does not know',
+    name: 'MUST change the name by key, the email only in a session',
     async run(world) {
       const account = await person(world)
       const token = await signIn(world, account)

@@ -30,11 +30,11 @@ function carForm(car: Uint8Array, fields: Record<string, string>, filename = 'ba
   return form([{ name: 'file', filename, content: car, type: 'application/octet-stream' }, ...texts])
 }
 
-/** POST /files/car, beside what the contract has. */
+/** POST /files/car, beyond the frozen contract. */
 export const carAudits: readonly Audit[] = [
   {
     id: 'car.created',
-    name: 'MUST answer 201 with the record of the root, and 200 with the same to a repeat; the content is served',
+    name: "MUST answer 201 with the root's record, and 200 to a repeat",
     async run({ actor, client }) {
       const account = await actor()
       const words = leaf(Buffer.from('words in a CAR'))
@@ -58,7 +58,7 @@ export const carAudits: readonly Audit[] = [
   },
   {
     id: 'car.roots',
-    name: 'MUST make a record of every root, of a CAR of version 2 too',
+    name: 'MUST create a record for every root, also for CAR version 2',
     async run({ actor }) {
       const account = await actor()
       const dags = leaves(3, 1_000, 'car.roots')
@@ -77,7 +77,7 @@ export const carAudits: readonly Audit[] = [
   },
   {
     id: 'car.form',
-    name: 'MUST take a form as well, its fields behind the file, named after the file',
+    name: 'MUST accept a form with fields after the file, named after it',
     async run({ actor, now }) {
       const account = await actor()
       const dag = randomFile(2, 30_000, 'car.form')
@@ -93,7 +93,7 @@ export const carAudits: readonly Audit[] = [
   },
   {
     id: 'car.target',
-    name: 'MUST take cluster and expiry from header and query',
+    name: 'MUST read cluster and expiry from header and query',
     async run({ actor, now }) {
       const account = await actor()
       const dag = randomFile(2, 30_000, 'car.target')
@@ -115,7 +115,7 @@ export const carAudits: readonly Audit[] = [
   },
   {
     id: 'car.damaged',
-    name: 'MUST answer 400 to what is no CAR, is cut short or damaged, and keep nothing',
+    name: 'MUST answer 400 to an invalid or damaged CAR and store nothing',
     async run({ actor }) {
       const account = await actor()
       const dag = randomFile(3, 30_000, 'car.damaged')
@@ -142,7 +142,7 @@ export const carAudits: readonly Audit[] = [
   },
   {
     id: 'car.identity',
-    name: 'MUST answer 400 INVALID_CID to an identity CID of more than 128 bytes, as root, block or link (IPIP-0512)',
+    name: 'MUST answer 400 INVALID_CID to identity CIDs above 128 bytes (IPIP-0512)',
     async run({ actor }) {
       const account = await actor()
       const whole = identityBlock(CODEC.raw, Buffer.alloc(128, 'whole'))
@@ -167,7 +167,7 @@ export const carAudits: readonly Audit[] = [
   },
   {
     id: 'car.incomplete',
-    name: 'MUST answer 400 naming a block that a root lacks, and keep nothing',
+    name: 'MUST answer 400 naming a missing block, and store nothing',
     async run({ actor }) {
       const account = await actor()
       const dag = randomFile(3, 30_000, 'car.incomplete')
@@ -187,7 +187,7 @@ export const carAudits: readonly Audit[] = [
   },
   {
     id: 'car.partial',
-    name: 'MUST keep what is not whole only when asked to, never as pinned, and never where storage is counted',
+    name: 'MUST store partial content only on request, unpinned, without a storage quota',
     async run({ actor, client }) {
       const account = await actor()
       const dag = randomFile(3, 30_000, 'car.partial')
@@ -209,7 +209,7 @@ export const carAudits: readonly Audit[] = [
   },
   {
     id: 'car.limits',
-    name: 'MUST hold a CAR to the sizes of the plan with 413, then to its storage with 403',
+    name: "MUST enforce the plan's sizes with 413, then storage with 403",
     async run({ actor }) {
       const account = await actor('audit-small')
       const large = randomFile(3, 80_000, 'car.limits large')
@@ -234,7 +234,7 @@ export const carAudits: readonly Audit[] = [
   },
   {
     id: 'car.type',
-    name: 'MUST answer 415 to another Content-Type, and 403 without the scope files:write',
+    name: 'MUST answer 415 to another Content-Type, 403 without the scope files:write',
     async run({ actor, client }) {
       const account = await actor()
       const dag = leaf(Buffer.from('car.type'))

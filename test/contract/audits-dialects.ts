@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { type Audit, BASE, FORM_TYPE, fileForm, form, json } from './world.ts'
 
-/** How the dialects of clients are read, and what is refused rather than guessed. */
+/** Variations that clients send: which are accepted, and which are refused rather than guessed. */
 export const dialectAudits: Audit[] = [
   {
     id: 'dialects-empty-json',
-    name: 'MUST take a JSON body of null or an empty array for none',
+    name: 'MUST treat a JSON body of null or [] as empty',
     run: async world => {
       const actor = await world.actor()
       const { cid } = (await actor.request('POST', `${BASE}/files`, fileForm('dialects'))).json
@@ -20,7 +20,7 @@ export const dialectAudits: Audit[] = [
   },
   {
     id: 'dialects-long-fields',
-    name: 'MUST refuse fields that are longer than anything they can mean, and name them',
+    name: 'MUST refuse overlong fields and name them',
     run: async world => {
       const actor = await world.actor()
       const cid = 'bafkreigh2akiscaildcqabsyg3dfr6chu3fgpregiymsck7e7aqa4s52zy'
@@ -40,7 +40,7 @@ export const dialectAudits: Audit[] = [
   },
   {
     id: 'dialects-empty-file',
-    name: 'MUST take a file part without a name and without bytes for no file',
+    name: 'MUST ignore a file part without name and content',
     run: async world => {
       const actor = await world.actor()
       const chosen = (filename: string, content: string) => ({ name: 'file', filename, content })
@@ -55,7 +55,7 @@ export const dialectAudits: Audit[] = [
   },
   {
     id: 'dialects-encoded-body',
-    name: 'MUST refuse a body with a Content-Encoding, and a part with a Content-Transfer-Encoding',
+    name: 'MUST refuse a Content-Encoding on bodies and a Content-Transfer-Encoding on parts',
     run: async world => {
       const actor = await world.actor()
       const { headers, body } = fileForm('x')
@@ -110,7 +110,7 @@ export const dialectAudits: Audit[] = [
   },
   {
     id: 'dialects-nosniff',
-    name: 'MUST tell browsers to take every answer for what it says it is',
+    name: 'MUST send X-Content-Type-Options: nosniff with every answer',
     run: async world => {
       const actor = await world.actor()
       for (const path of ['', '/users/me', '/nothing', '/docs', '/openapi.json']) {

@@ -27,7 +27,7 @@ function fromServer(account: Actor, body: unknown): Promise<Answer> {
   return account.request('POST', `${BASE}/files/directory`, json(body))
 }
 
-/** `FILES` in each of the shapes that clients send. */
+/** Returns `FILES` in each of the form layouts that clients send. */
 function shapes(): Record<string, readonly Part[]> {
   const entries = Object.entries(FILES)
   const escaped = (path: string): string => path.replaceAll('"', '%22')
@@ -71,7 +71,7 @@ function shapes(): Record<string, readonly Part[]> {
 export const directoryAudits: readonly Audit[] = [
   {
     id: 'directory-dag.shapes',
-    name: 'MUST give the same root for the same files in every shape that clients send',
+    name: 'MUST give the same root for the same files in every layout',
     async run({ client, actor }) {
       const roots = new Set<string>()
       for (const [shape, parts] of Object.entries(shapes())) {
@@ -89,7 +89,7 @@ export const directoryAudits: readonly Audit[] = [
   },
   {
     id: 'directory-dag.answer',
-    name: 'MUST answer 201 with the fields that all clients read, and 200 to an identical repeat',
+    name: 'MUST answer 201 with the fields clients read, 200 to a repeat',
     async run({ actor, now }) {
       const account = await actor()
       const options = directoryForm(FILES, { dirName: 'my tree', cl: 'cl1-eu' })
@@ -120,7 +120,7 @@ export const directoryAudits: readonly Audit[] = [
   },
   {
     id: 'directory-dag.dir-name',
-    name: 'MUST NOT wrap the files in dirName, and take dirName, cl and timelock behind the files too',
+    name: 'MUST NOT add dirName to paths; MUST accept fields after the files',
     async run({ actor }) {
       const account = await actor()
       const plain = await expectStatus(dag(account, directoryForm(FILES)), 201)
@@ -139,7 +139,7 @@ export const directoryAudits: readonly Audit[] = [
   },
   {
     id: 'directory-dag.invalid-paths',
-    name: 'MUST refuse paths that are empty, absolute, leave the directory, clash or cannot be stored, with 400',
+    name: 'MUST refuse invalid, absolute, escaping and clashing paths with 400',
     async run({ actor }) {
       const account = await actor()
       const file = (filename: string): Part => ({ name: 'files', filename, content: 'x' })
@@ -175,7 +175,7 @@ export const directoryAudits: readonly Audit[] = [
   },
   {
     id: 'directory-dag.invalid-forms',
-    name: 'MUST refuse a form without files, or with halves of files, with 400 naming the field',
+    name: 'MUST refuse a form without complete files with 400, naming the field',
     async run({ actor }) {
       const account = await actor()
       const half = (name: string): Part => ({ name, content: 'x' })
@@ -202,7 +202,7 @@ export const directoryAudits: readonly Audit[] = [
   },
   {
     id: 'directory-dag.many',
-    name: 'MUST take ten thousand files, list at most 1,000 of them in the answer, and count them all',
+    name: 'MUST accept ten thousand files, list 1,000 and count all',
     async run({ actor }) {
       const files = Object.fromEntries(Array.from({ length: 10_000 }, (_, n) => [`d${n % 100}/f${n}`, `${n % 7}`]))
       const { json: made } = await expectStatus(dag(await actor(), directoryForm(files)), 201)
@@ -213,7 +213,7 @@ export const directoryAudits: readonly Audit[] = [
   },
   {
     id: 'directory-dag.refused',
-    name: 'MUST refuse cluster and timelock as for a single file, and keep nothing',
+    name: 'MUST refuse cluster and timelock as for a file, and store nothing',
     async run({ actor }) {
       const account = await actor('free')
       const refuse = async (fields: Record<string, string>, status: number, code: string): Promise<void> => {
@@ -227,7 +227,7 @@ export const directoryAudits: readonly Audit[] = [
   },
   {
     id: 'directory.same-root',
-    name: 'MUST give a directory on the server the root that its files have as a form, by relative or absolute path',
+    name: 'MUST give a server directory the same root as a form',
     async run({ actor, importRoot }) {
       for (const [path, content] of Object.entries(FILES)) {
         const target = join(importRoot, 'same-root', path)
@@ -250,7 +250,7 @@ export const directoryAudits: readonly Audit[] = [
   },
   {
     id: 'directory.invalid-path',
-    name: 'MUST answer one and the same 400 INVALID_PATH to what is missing, outside or no directory',
+    name: 'MUST answer missing, outside and non-directory paths with the same 400',
     async run({ actor, importRoot }) {
       const account = await actor()
       await writeFile(join(importRoot, 'plain-file'), 'x')
@@ -265,7 +265,7 @@ export const directoryAudits: readonly Audit[] = [
   },
   {
     id: 'directory.not-offered',
-    name: 'MUST refuse imports by server path with 403 where the plan does not offer them, whatever the path',
+    name: 'MUST refuse imports by server path with 403 unless the plan offers them',
     async run({ actor, importRoot }) {
       const account = await actor('audit-remote')
       await mkdir(join(importRoot, 'not-offered'), { recursive: true })
@@ -282,7 +282,7 @@ export const directoryAudits: readonly Audit[] = [
   },
   {
     id: 'directory.invalid-body',
-    name: 'MUST refuse a body without dirPath, or with wrong types, with 400 naming the field',
+    name: 'MUST refuse a body without dirPath or with wrong types with 400',
     async run({ actor }) {
       const account = await actor()
       const cases = [

@@ -5,11 +5,11 @@ function generate(account: Actor, body: unknown): Promise<Answer> {
   return account.request('POST', `${BASE}/tokens/generate`, json(body))
 }
 
-/** Making, listing and revoking API keys. */
+/** Creating, listing and revoking API keys. */
 export const keyAudits: readonly Audit[] = [
   {
     id: 'keys.generate',
-    name: 'MUST answer 201 with a secret that works at once, with the default scopes and without expiry',
+    name: 'MUST answer 201 with a working secret, default scopes and no expiry',
     async run({ client, actor }) {
       const account = await actor()
       const { json: made } = await expectStatus(generate(account, { name: 'ci', label: 'for CI' }), 201)
@@ -24,7 +24,7 @@ export const keyAudits: readonly Audit[] = [
   },
   {
     id: 'keys.scopes',
-    name: 'MUST give a key the scopes asked for, or those of the older permissions',
+    name: 'MUST give a key the requested scopes, or those of legacy permissions',
     async run({ actor }) {
       const account = await actor()
       const all = ['cluster:read', 'files:delete', 'files:read', 'files:write']
@@ -44,7 +44,7 @@ export const keyAudits: readonly Audit[] = [
   },
   {
     id: 'keys.expiry',
-    name: 'MUST take 0 days for no expiry and print the instant otherwise',
+    name: 'MUST treat 0 days as no expiry, and return the expiry otherwise',
     async run({ actor, now }) {
       const account = await actor()
       assert.equal((await generate(account, { name: 'zero', expiresInDays: 0 })).json.expiresAt, null)
@@ -54,7 +54,7 @@ export const keyAudits: readonly Audit[] = [
   },
   {
     id: 'keys.invalid',
-    name: 'MUST refuse what is wrong with 400 naming the field',
+    name: 'MUST refuse invalid fields with 400 and name the field',
     async run({ actor }) {
       const account = await actor()
       const cases: [unknown, string][] = [
@@ -81,7 +81,7 @@ export const keyAudits: readonly Audit[] = [
   },
   {
     id: 'keys.cap',
-    name: 'MUST refuse with 403 QUOTA_EXCEEDED more live keys than the plan allows, and go on once one is revoked',
+    name: "MUST refuse live keys above the plan's limit with 403 QUOTA_EXCEEDED",
     async run({ actor }) {
       const account = await actor()
       for (let i = 1; i < 100; i++) await account.key({ name: `k${i}`, scopes: ['files:read'] })
@@ -92,7 +92,7 @@ export const keyAudits: readonly Audit[] = [
   },
   {
     id: 'keys.parent',
-    name: 'MUST show which key made a key, and revoke with a key what it made, and what that made',
+    name: "MUST show a key's parent, and revoke all keys made with it",
     async run({ client, actor }) {
       const account = await actor()
       const make = async (secret: string, name: string): Promise<string> => {
@@ -122,7 +122,7 @@ export const keyAudits: readonly Audit[] = [
   },
   {
     id: 'keys.duplicate',
-    name: 'MUST refuse the name of a live key with 409, and take it again once that is revoked',
+    name: "MUST refuse a live key's name with 409 until it is revoked",
     async run({ actor }) {
       const account = await actor()
       await expectStatus(generate(account, { name: 'twice' }), 201)
@@ -133,7 +133,7 @@ export const keyAudits: readonly Audit[] = [
   },
   {
     id: 'keys.subset',
-    name: 'MUST refuse with 403 missing_scope that a key mints more than it has',
+    name: 'MUST refuse to create a key with more scopes: 403 missing_scope',
     async run({ client, actor }) {
       const account = await actor()
       const secret = await account.key({ name: 'lesser', scopes: ['files:read'] })
@@ -147,7 +147,7 @@ export const keyAudits: readonly Audit[] = [
   },
   {
     id: 'keys.list',
-    name: 'MUST list the keys of the account alone as a bare array without secrets',
+    name: "MUST list only the account's keys, as an array without secrets",
     async run({ actor }) {
       const account = await actor()
       await (await actor()).key({ name: 'of somebody else' })
@@ -179,7 +179,7 @@ export const keyAudits: readonly Audit[] = [
   },
   {
     id: 'keys.revoke',
-    name: 'MUST revoke by DELETE or POST, whatever the body, and refuse the key from then on',
+    name: 'MUST revoke by DELETE or POST, and refuse the key from then on',
     async run({ client, actor }) {
       const account = await actor()
       const ways = [
@@ -200,7 +200,7 @@ export const keyAudits: readonly Audit[] = [
   },
   {
     id: 'keys.revoke-rights',
-    name: 'MUST let a key revoke itself and what it covers, nothing greater and nobody else’s',
+    name: 'MUST let a key revoke itself and keys of no more scopes',
     async run({ client, actor }) {
       const account = await actor()
       const stranger = await actor()

@@ -10,11 +10,11 @@ function rateHeaders(answer: Answer): (number | null)[] {
   })
 }
 
-/** How often. Windows are of a minute: three requests of a key, four of an account. */
+/** Rate limits. In a window of a minute a key has three requests, an account four. */
 export const limitAudits: readonly Audit[] = [
   {
     id: 'limits.headers',
-    name: 'MUST tell limit, remaining and reset on every authenticated answer, refusals included',
+    name: 'MUST send limit, remaining and reset with every authenticated answer',
     async run({ client, actor, now }) {
       const account = await actor('audit-rate')
       const first = await expectStatus(account.request('GET', `${BASE}/users/me`), 200)
@@ -27,13 +27,13 @@ export const limitAudits: readonly Audit[] = [
       const headers = { 'x-api-key': secret }
       const forbidden = await client.request('GET', `${BASE}/users/me/clusters`, { headers })
       assertError(forbidden, 403, 'missing_scope')
-      // Three of the account's four are used, so its window is the tighter one.
+      // The account has one request left of four, which is the tighter limit.
       assert.deepEqual(rateHeaders(forbidden), [4, 1, reset])
     },
   },
   {
     id: 'limits.none',
-    name: 'MUST send no rate-limit headers on a plan without limits, nor without credentials',
+    name: 'MUST send no rate-limit headers without limits or without credentials',
     async run({ client, actor }) {
       const account = await actor('unlimited')
       assert.deepEqual(rateHeaders(await account.request('GET', `${BASE}/users/me`)), [null, null, null])
@@ -42,7 +42,7 @@ export const limitAudits: readonly Audit[] = [
   },
   {
     id: 'limits.key',
-    name: 'MUST answer 429 with all fields and headers when a key has used up its window, and serve it after retryAfter',
+    name: "MUST answer 429 when a key's window is used up, until retryAfter",
     async run({ actor, advance, now }) {
       const account = await actor('audit-rate')
       for (let used = 0; used < 3; used++) await expectStatus(account.request('GET', `${BASE}/users/me`), 200)
@@ -78,7 +78,7 @@ export const limitAudits: readonly Audit[] = [
   },
   {
     id: 'limits.accounts-apart',
-    name: 'MUST NOT let one account use up the window of another',
+    name: "MUST NOT count one account's requests against another",
     async run({ actor }) {
       const one = await actor('audit-rate')
       const two = await actor('audit-rate')
@@ -88,7 +88,7 @@ export const limitAudits: readonly Audit[] = [
   },
   {
     id: 'limits.failures',
-    name: 'SHOULD limit an address that keeps sending bad credentials, but not the good ones from there',
+    name: 'SHOULD limit an address with bad credentials, but not its valid ones',
     async run({ client, actor, advance }) {
       const account = await actor()
       const attempt = () => client.request('GET', `${BASE}/users/me`, { headers: { 'x-api-key': 'guess' } })
@@ -103,7 +103,7 @@ export const limitAudits: readonly Audit[] = [
   },
   {
     id: 'limits.malformed',
-    name: 'MUST limit an address that keeps sending malformed bodies, but not the good ones from there',
+    name: 'MUST limit an address with malformed bodies, but not its valid ones',
     async run({ client, actor, advance }) {
       const account = await actor()
       const attempt = () => client.request('POST', `${BASE}/auth/login`, { ...json({}), body: '{"email":' })

@@ -30,7 +30,7 @@ async function store(account: Actor, content: string, fields: Record<string, str
 export const listAudits: readonly Audit[] = [
   {
     id: 'list.shape',
-    name: 'MUST list records with the fields that all clients read, and both totals',
+    name: 'MUST list records with the fields that clients read, and both totals',
     async run({ actor, now }) {
       const account = await actor()
       assert.deepEqual(await list(account), {
@@ -54,7 +54,7 @@ export const listAudits: readonly Audit[] = [
   },
   {
     id: 'list.search',
-    name: 'MUST find records by name, meta, type, status and time, and refuse what makes no sense naming the field',
+    name: 'MUST find records by all filters, and refuse invalid ones by name',
     async run({ actor, advance, now }) {
       const account = await actor()
       const cats = await store(account, 'Cats', { meta: '{"album":"pets","rated":"5"}' })
@@ -104,7 +104,7 @@ export const listAudits: readonly Audit[] = [
   },
   {
     id: 'list.meta',
-    name: 'MUST keep meta with records, change it with their names, and refuse what is not an object of texts',
+    name: 'MUST store meta, change it on rename, and refuse non-text values',
     async run({ actor }) {
       const account = await actor()
       const cid = await store(account, 'kept', { meta: '{"b":"2","a":"1","__proto__":"p"}' })
@@ -130,7 +130,7 @@ export const listAudits: readonly Audit[] = [
   },
   {
     id: 'list.paging',
-    name: 'MUST deliver by paging exactly what total says, newest first, each once, with the limit clamped and echoed',
+    name: 'MUST page through exactly total records, newest first, with the limit clamped',
     async run({ actor, advance }) {
       const account = await actor('audit-small')
       const cids: string[] = []
@@ -159,7 +159,7 @@ export const listAudits: readonly Audit[] = [
   },
   {
     id: 'list.invalid',
-    name: 'MUST refuse a page or limit that is no positive integer with 400 naming it',
+    name: 'MUST refuse a page or limit that is not a positive integer',
     async run({ actor }) {
       const account = await actor()
       for (const value of ['0', '-1', '1.5', 'x', '', '1e3', '%20']) {
@@ -172,7 +172,7 @@ export const listAudits: readonly Audit[] = [
   },
   {
     id: 'list.filters',
-    name: 'MUST filter by content and by expiry, the latter only when true',
+    name: 'MUST filter by CID, and by hasExpiration only if it is true',
     async run({ actor }) {
       const account = await actor()
       const kept = await store(account, 'kept')
@@ -191,7 +191,7 @@ export const listAudits: readonly Audit[] = [
   },
   {
     id: 'list.parent',
-    name: 'MUST list the files of a directory that the account has, each path once, and directories as one record',
+    name: 'MUST list a directory as one record, and its files by parentCid',
     async run({ actor }) {
       const account = await actor()
       const files = { 'a.txt': 'same', 'b.txt': 'same', 'sub/c.txt': 'other' }
@@ -216,7 +216,7 @@ export const listAudits: readonly Audit[] = [
   },
   {
     id: 'list.own',
-    name: 'MUST list nobody else’s records, and without credentials none',
+    name: "MUST list only the account's own records, and require credentials",
     async run({ client, actor }) {
       const account = await actor()
       await store(account, 'mine alone')
@@ -226,7 +226,7 @@ export const listAudits: readonly Audit[] = [
   },
   {
     id: 'clusters.array',
-    name: 'MUST list the clusters of the plan as an array in configured order, with gateways that end in /ipfs/',
+    name: "MUST list the plan's clusters in configured order, gateways ending in /ipfs/",
     async run({ actor }) {
       const account = await actor('premium')
       const { json: clusters } = await expectStatus(account.request('GET', `${BASE}/users/me/clusters`), 200)

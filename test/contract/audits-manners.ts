@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { type Audit, assertError, BASE, expectStatus, json } from './world.ts'
 
-/** How every answer behaves, whatever it is about. */
+/** Behaviour of every answer, whatever the endpoint. */
 export const mannerAudits: readonly Audit[] = [
   {
     id: 'manners.about',
-    name: 'MUST tell name and version at the base without credentials, with or without a trailing slash',
+    name: 'MUST return name and version at the base without credentials',
     async run({ client }) {
       for (const path of [BASE, `${BASE}/`]) {
         const answer = await expectStatus(client.request('GET', path), 200)
@@ -16,7 +16,7 @@ export const mannerAudits: readonly Audit[] = [
   },
   {
     id: 'manners.health',
-    name: 'MUST answer /health and /ready in JSON at the origin and under the base without credentials',
+    name: 'MUST answer /health and /ready without credentials, with and without the base',
     async run({ client }) {
       for (const path of ['/health', '/ready'].flatMap(path => [path, `${BASE}${path}`, `${BASE}${path}/`])) {
         assert.deepEqual((await expectStatus(client.request('GET', path), 200)).json, { status: 'ok' })
@@ -25,7 +25,7 @@ export const mannerAudits: readonly Audit[] = [
   },
   {
     id: 'manners.head',
-    name: 'MUST answer HEAD wherever GET is answered, without a body',
+    name: 'MUST answer HEAD wherever it answers GET, without a body',
     async run({ client, actor }) {
       const account = await actor()
       for (const path of ['/health', `${BASE}/users/me`, `${BASE}/users/me/uploads`]) {
@@ -40,7 +40,7 @@ export const mannerAudits: readonly Audit[] = [
   },
   {
     id: 'manners.gone',
-    name: 'MUST answer 410 below the older versions, whatever the method',
+    name: 'MUST answer 410 under older versions, whatever the method',
     async run({ client }) {
       for (const path of ['/api/v1', '/api/v2', '/api/v1/files', '/api/v2/users/me/uploads/']) {
         for (const method of ['GET', 'POST', 'DELETE']) assertError(await client.request(method, path), 410, 'GONE')
@@ -49,7 +49,7 @@ export const mannerAudits: readonly Audit[] = [
   },
   {
     id: 'manners.unknown-route',
-    name: 'MUST answer an unknown path with a JSON 404, credentials or not',
+    name: 'MUST answer an unknown path with a JSON 404, with or without credentials',
     async run({ client, actor }) {
       const account = await actor()
       for (const path of ['/api', '/nothing', `${BASE}/nothing`, `${BASE}/users/me/nothing`, `${BASE}/files/x/y`]) {
@@ -60,7 +60,7 @@ export const mannerAudits: readonly Audit[] = [
   },
   {
     id: 'manners.front-page',
-    name: 'MUST answer the address of the node with a page whose links lead somewhere, and with an icon',
+    name: 'MUST serve a front page whose links work, and an icon',
     async run({ client }) {
       const page = await expectStatus(client.request('GET', '/'), 200)
       assert.match(page.header('content-type') ?? '', /^text\/html/)
@@ -78,7 +78,7 @@ export const mannerAudits: readonly Audit[] = [
   },
   {
     id: 'manners.wrong-method',
-    name: 'MUST answer a wrong method with 405 and name the right ones in Allow',
+    name: 'MUST answer a wrong method with 405 and the right ones in Allow',
     async run({ client }) {
       const cases = [
         ['GET', '/files', 'POST'],
@@ -96,7 +96,7 @@ export const mannerAudits: readonly Audit[] = [
   },
   {
     id: 'manners.request-id',
-    name: 'MUST give every answer a request id of its own',
+    name: 'MUST give every answer its own request id',
     async run({ client }) {
       const ids = new Set<string | undefined>()
       for (const path of [BASE, '/health', '/nothing', `${BASE}/users/me`, '/api/v1']) {
@@ -108,7 +108,7 @@ export const mannerAudits: readonly Audit[] = [
   },
   {
     id: 'manners.cors',
-    name: 'MUST let any origin read every answer, the rate-limit headers included',
+    name: 'MUST let any origin read every answer and its rate-limit headers',
     async run({ client, actor }) {
       const account = await actor()
       const answers = [
@@ -127,7 +127,7 @@ export const mannerAudits: readonly Audit[] = [
   },
   {
     id: 'manners.preflight',
-    name: 'MUST answer a preflight without credentials and allow what clients send',
+    name: 'MUST answer a preflight without credentials and allow the headers clients send',
     async run({ client }) {
       const names = ['authorization', 'x-api-key', 'x-request-source', 'x-cluster', 'content-type']
       for (const asked of [names.join(','), undefined]) {
@@ -171,7 +171,7 @@ export const mannerAudits: readonly Audit[] = [
   },
   {
     id: 'manners.large-json',
-    name: 'MUST refuse a JSON body of over a mebibyte with 413, announced or not',
+    name: 'MUST refuse a JSON body above 1 MiB with 413, announced or not',
     async run({ actor }) {
       const account = await actor()
       const options = json({ name: 'x'.repeat(2 * 1024 * 1024) })
@@ -182,7 +182,7 @@ export const mannerAudits: readonly Audit[] = [
   },
   {
     id: 'manners.empty-body',
-    name: 'MUST take an empty body with a JSON type for none, and bodies on DELETE',
+    name: 'MUST treat an empty JSON body as absent, and accept bodies on DELETE',
     async run({ actor }) {
       const account = await actor()
       const empty = { headers: { 'content-type': 'application/json', 'content-length': '0' } }

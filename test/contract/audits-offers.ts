@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { type Audit, assertError, auditPlans, BASE, expectStatus, json } from './world.ts'
 
-/** What the node offers to an account, and what it has not and says so. */
+/** Plans, preferences and other offers, including those that this node does not have. */
 export const offerAudits: readonly Audit[] = [
   {
     id: 'offers.plans',
@@ -25,7 +25,7 @@ export const offerAudits: readonly Audit[] = [
   },
   {
     id: 'offers.own-plan',
-    name: "MUST tell an account its plan and usage, with any credential's scopes",
+    name: "MUST return an account's plan and usage to a credential of any scope",
     async run({ client, actor }) {
       const account = await actor('audit-small')
       const auth = { 'x-api-key': await account.key({ name: 'bare', scopes: ['cluster:read'] }) }
@@ -47,7 +47,7 @@ export const offerAudits: readonly Audit[] = [
   },
   {
     id: 'offers.refusals',
-    name: 'MUST refuse changes of plan and preferences with 403, and know no payments',
+    name: 'MUST refuse changes of plan and preferences with 403, payments with 404',
     async run({ client, actor }) {
       const account = await actor()
       const change = json({ planId: 'premium' })
@@ -69,7 +69,7 @@ export const offerAudits: readonly Audit[] = [
   },
   {
     id: 'offers.empty',
-    name: 'SHOULD answer what it does not keep with nothing, in the shape that clients expect',
+    name: 'SHOULD answer features it lacks with empty results of the expected shape',
     async run({ client, actor }) {
       const account = await actor()
       const own = async (path: string): Promise<unknown> =>

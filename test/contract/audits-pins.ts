@@ -31,7 +31,7 @@ async function stored(account: Actor, content: string): Promise<string> {
 export const pinAudits: readonly Audit[] = [
   {
     id: 'pin.held',
-    name: 'MUST pin content that the node holds at once: 201, then 200 to an identical repeat',
+    name: 'MUST pin content the node has at once: 201, then 200',
     async run({ actor, now }) {
       const cid = await stored(await actor(), 'held already')
       const account = await actor()
@@ -49,7 +49,7 @@ export const pinAudits: readonly Audit[] = [
   },
   {
     id: 'pin.body',
-    name: 'MUST take names, cluster and timelock, and filename for customName',
+    name: 'MUST accept names, cluster and timelock, and filename as customName',
     async run({ actor }) {
       const account = await actor()
       const cid = await stored(account, 'to be named')
@@ -70,7 +70,7 @@ export const pinAudits: readonly Audit[] = [
   },
   {
     id: 'pin.invalid-body',
-    name: 'MUST refuse wrong types and impossible names with 400 naming the field',
+    name: 'MUST refuse wrong types and invalid names with 400, naming the field',
     async run({ actor }) {
       const account = await actor()
       const cid = await stored(account, 'badly named')
@@ -87,7 +87,7 @@ export const pinAudits: readonly Audit[] = [
   },
   {
     id: 'pin.refused',
-    name: 'MUST refuse clusters and timelocks that the plan does not allow with 403',
+    name: 'MUST refuse clusters and timelocks outside the plan with 403',
     async run({ actor }) {
       const cid = await stored(await actor(), 'refused to be pinned')
       const account = await actor('free')
@@ -99,7 +99,7 @@ export const pinAudits: readonly Audit[] = [
   },
   {
     id: 'pin.invalid-cid',
-    name: 'MUST answer 400 INVALID_CID to anything that is no CID, URLs and paths included',
+    name: 'MUST answer 400 INVALID_CID to anything but a CID, also URLs and paths',
     async run({ actor }) {
       const account = await actor()
       const cid = await cidOf('a fine one')
@@ -116,7 +116,7 @@ export const pinAudits: readonly Audit[] = [
   },
   {
     id: 'pin.identity',
-    name: 'MUST answer 400 INVALID_CID to an identity CID of more than 128 bytes that is not stored (IPIP-0512)',
+    name: 'MUST answer 400 INVALID_CID to unstored identity CIDs above 128 bytes (IPIP-0512)',
     async run({ actor }) {
       const account = await actor()
       const { cid } = identityBlock(CODEC.raw, Buffer.alloc(129, 'pinned'))
@@ -130,7 +130,7 @@ export const pinAudits: readonly Audit[] = [
   },
   {
     id: 'pin.not-found',
-    name: 'MUST answer 404 CID_NOT_FOUND to content that is nowhere, and record nothing',
+    name: 'MUST answer 404 CID_NOT_FOUND to unavailable content, and record nothing',
     async run({ actor }) {
       const account = await actor()
       assertError(await pin(account, await cidOf(`nobody has this ${account.id}`)), 404, 'CID_NOT_FOUND')
@@ -139,7 +139,7 @@ export const pinAudits: readonly Audit[] = [
   },
   {
     id: 'pin.other-forms',
-    name: 'MUST know a CID in every form, echo it as sent, and take a child of a held DAG',
+    name: 'MUST accept every form of a CID, echo it, and pin a child',
     async run({ actor }) {
       const account = await actor()
       const files = { 'one/a.txt': 'child one', 'one/b.txt': 'child two' }
@@ -156,7 +156,7 @@ export const pinAudits: readonly Audit[] = [
   },
   {
     id: 'remove.done',
-    name: 'MUST answer 200 {cid, removed: true}, and then neither list the pin nor find it again',
+    name: 'MUST answer {cid, removed: true}, and then no longer list the pin',
     async run({ client, actor }) {
       const account = await actor()
       const cid = await stored(account, 'to be removed')
@@ -171,7 +171,7 @@ export const pinAudits: readonly Audit[] = [
   },
   {
     id: 'remove.alias',
-    name: 'MUST remove by DELETE /users/me/uploads/:cid as well',
+    name: 'MUST also remove by DELETE /users/me/uploads/:cid',
     async run({ actor }) {
       const account = await actor()
       const cid = await stored(account, 'by the alias')
@@ -181,7 +181,7 @@ export const pinAudits: readonly Audit[] = [
   },
   {
     id: 'remove.not-found',
-    name: 'MUST answer 404 PIN_NOT_FOUND alike to no pin, somebody else’s and a malformed CID',
+    name: 'MUST answer the same 404 PIN_NOT_FOUND to unknown, foreign and malformed CIDs',
     async run({ actor }) {
       const owner = await actor()
       const account = await actor()
@@ -196,7 +196,7 @@ export const pinAudits: readonly Audit[] = [
   },
   {
     id: 'remove.clusters',
-    name: 'MUST remove from one cluster if one is named, from all otherwise',
+    name: 'MUST remove from the named cluster, or from all without one',
     async run({ actor }) {
       const account = await actor()
       const total = async (): Promise<number> => (await account.request('GET', `${BASE}/users/me/uploads`)).json.total

@@ -20,11 +20,11 @@ function dag(account: Actor, options: RequestOptions): Promise<Answer> {
   return account.request('POST', `${BASE}/files/directory-dag`, options)
 }
 
-/** Sizes, storage and number of pins, as the plan says. */
+/** Limits of a plan: sizes, storage and number of pins. */
 export const planAudits: readonly Audit[] = [
   {
     id: 'upload.too-large',
-    name: 'MUST take a file of exactly the limit and answer 413 FILE_TOO_LARGE beyond it, announced or not',
+    name: 'MUST accept a file of exactly the limit, and answer 413 above it',
     async run({ actor }) {
       const account = await actor('audit-small')
       for (const [length, chunked] of [
@@ -42,11 +42,11 @@ export const planAudits: readonly Audit[] = [
   },
   {
     id: 'upload.quota',
-    name: 'MUST answer 403 QUOTA_EXCEEDED beyond the storage of the plan, the size limit being checked first',
+    name: "MUST answer 403 QUOTA_EXCEEDED above the plan's storage, after checking the size",
     async run({ actor }) {
       const account = await actor('audit-small')
       await expectStatus(upload(account, fileForm(new Uint8Array(100_000).fill(1))), 201)
-      // The same content again takes no further room.
+      // A second record of the same content needs no more storage.
       await expectStatus(upload(account, fileForm(new Uint8Array(100_000).fill(1), { cl: 'cl1-eu' })), 201)
       assert.deepEqual((await account.request('GET', `${BASE}/users/me`)).json.usage, { pins: 2, storedBytes: 100_000 })
       await expectStatus(upload(account, fileForm(new Uint8Array(100_000).fill(2))), 201)
@@ -60,7 +60,7 @@ export const planAudits: readonly Audit[] = [
   },
   {
     id: 'upload.max-pins',
-    name: 'MUST answer 403 QUOTA_EXCEEDED beyond the pins of the plan',
+    name: "MUST answer 403 QUOTA_EXCEEDED above the plan's number of pins",
     async run({ actor }) {
       const account = await actor('audit-small')
       for (let made = 0; made < 4; made++) await expectStatus(upload(account, fileForm(`pin ${made}`)), 201)
@@ -70,7 +70,7 @@ export const planAudits: readonly Audit[] = [
   },
   {
     id: 'directory-dag.limits',
-    name: 'MUST answer 413: FILE_TOO_LARGE for one file, DIRECTORY_TOO_LARGE for their sum and number',
+    name: 'MUST answer 413 to a file or a directory above its limit',
     async run({ actor }) {
       const account = await actor('audit-small')
       const big = new Uint8Array(100_000)

@@ -6,7 +6,7 @@ import { type Actor, type Audit, assertError, BASE, expectStatus, json, type Wor
 const STEP_MS = 30_000
 const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'
 
-/** What an authenticator app shows, by RFC 6238, from the secret as it is typed in. */
+/** Returns the code of RFC 6238 that an authenticator app shows for a secret. */
 export function codeAt(secret: string, now: number): string {
   const bits = [...secret].map(letter => ALPHABET.indexOf(letter).toString(2).padStart(5, '0')).join('')
   const bytes = Buffer.from((bits.match(/.{8}/g) ?? []).map(byte => Number.parseInt(byte, 2)))
@@ -17,13 +17,13 @@ export function codeAt(secret: string, now: number): string {
   return String(binary % 1_000_000).padStart(6, '0')
 }
 
-/** A code of now that has not been used: time moves on by a step. */
+/** Returns a fresh code. It moves the clock by a step, because a code works once. */
 async function nextCode(world: World, secret: string): Promise<string> {
   await world.advance(STEP_MS)
   return codeAt(secret, world.now())
 }
 
-/** Turns the second factor of an account on. */
+/** Enables the second factor of an account. */
 async function protect(world: World, account: Actor): Promise<{ secret: string; codes: string[]; token: string }> {
   const token = await signIn(world, account)
   const { json: setup } = await expectStatus(post(world, '/auth/2fa/setup', {}, token), 200)
@@ -39,11 +39,11 @@ async function half(world: World, { email }: Actor): Promise<string> {
   return answer.temporaryToken
 }
 
-/** Codes by time. */
+/** Second factor with time-based codes. */
 export const secondFactorAudits: readonly Audit[] = [
   {
     id: 'auth.2fa-enrol',
-    name: 'MUST turn the second factor on only once a code has been seen, by a session',
+    name: 'MUST enable the second factor in a session, after a valid code',
     async run(world) {
       const account = await person(world)
       const token = await signIn(world, account)
@@ -68,7 +68,7 @@ export const secondFactorAudits: readonly Audit[] = [
   },
   {
     id: 'auth.2fa-login',
-    name: 'MUST sign in with password and code; neither the temporary token nor a code works twice',
+    name: 'MUST sign in with password and code, each usable once',
     async run(world) {
       const account = await person(world)
       const { secret } = await protect(world, account)
@@ -100,7 +100,7 @@ export const secondFactorAudits: readonly Audit[] = [
   },
   {
     id: 'auth.2fa-drift',
-    name: 'MUST take the code of the step before and after, and none further away',
+    name: 'MUST accept the codes of the adjacent steps, and no others',
     async run(world) {
       const account = await person(world)
       const { secret } = await protect(world, account)
@@ -118,7 +118,7 @@ export const secondFactorAudits: readonly Audit[] = [
   },
   {
     id: 'auth.2fa-recovery',
-    name: 'MUST take each recovery code once in place of a code, however it is typed',
+    name: 'MUST accept each recovery code once, in any spelling',
     async run(world) {
       const account = await person(world)
       const { codes } = await protect(world, account)
@@ -132,7 +132,7 @@ export const secondFactorAudits: readonly Audit[] = [
   },
   {
     id: 'auth.2fa-guessing',
-    name: 'MUST answer 429 to the right code too after a few wrong ones, until the time is over',
+    name: 'MUST answer 429 after a few wrong codes, even to the right one',
     async run(world) {
       const account = await person(world)
       const { secret } = await protect(world, account)
@@ -148,7 +148,7 @@ export const secondFactorAudits: readonly Audit[] = [
   },
   {
     id: 'auth.2fa-keys',
-    name: 'MUST ask for a code to make or revoke an API key where the second factor is on, under both names',
+    name: 'MUST require a code to create or revoke keys, under both names',
     async run(world) {
       const account = await person(world)
       const { secret } = await protect(world, account)
@@ -174,7 +174,7 @@ export const secondFactorAudits: readonly Audit[] = [
   },
   {
     id: 'auth.2fa-disable',
-    name: 'MUST turn the second factor off on the word of a code or of the password',
+    name: 'MUST disable the second factor with a code or the password',
     async run(world) {
       const account = await person(world)
       const { token, secret } = await protect(world, account)

@@ -24,11 +24,11 @@ function rename(account: Actor, uploadId: string, body: unknown): Promise<Answer
 
 const ALLOCATIONS = ['/status/allocations/', '/allocations/']
 
-/** Single records: how far they are, what is in them, what they are called. */
+/** Single records: status, files and name. */
 export const statusAudits: readonly Audit[] = [
   {
     id: 'status.pinned',
-    name: 'MUST tell the state of a pin in the words of the list, with an allocation for each record',
+    name: "MUST return a pin's status as in the list, with its allocations",
     async run({ actor, now }) {
       const account = await actor()
       const made = await stored(account, 'whose status is asked')
@@ -45,7 +45,7 @@ export const statusAudits: readonly Audit[] = [
   },
   {
     id: 'status.other-form',
-    name: 'MUST find a content by any form of its CID',
+    name: 'MUST find content by any form of its CID',
     async run({ actor }) {
       const account = await actor()
       const form = directoryForm({ 'a.txt': 'by any form of its cid' })
@@ -80,7 +80,7 @@ export const statusAudits: readonly Audit[] = [
   },
   {
     id: 'status.unknown',
-    name: "MUST answer 404 for what is not pinned, is expired, is somebody else's or is no CID",
+    name: 'MUST answer 404 for unknown, expired, foreign and malformed CIDs',
     async run({ actor, now, advance }) {
       const account = await actor()
       const { cid: theirs } = await stored(await actor(), 'of somebody else')
@@ -95,7 +95,7 @@ export const statusAudits: readonly Audit[] = [
   },
   {
     id: 'status.scopes',
-    name: 'MUST ask for files:read, and for files:write to rename',
+    name: 'MUST require files:read, and files:write to rename',
     async run({ client, actor }) {
       const account = await actor()
       const { cid, uploadId } = await stored(account, 'guarded status')
@@ -134,7 +134,7 @@ export const statusAudits: readonly Audit[] = [
   },
   {
     id: 'rename.record',
-    name: 'MUST rename one record, trimmed, and tell so in the list',
+    name: 'MUST rename one record, trimmed, and list the new name',
     async run({ actor }) {
       const account = await actor()
       const { uploadId } = await stored(account, 'to be renamed')
@@ -148,7 +148,7 @@ export const statusAudits: readonly Audit[] = [
   },
   {
     id: 'rename.refused',
-    name: 'MUST refuse to rename what is not there or not theirs with 404, and a bad name with 400',
+    name: 'MUST refuse to rename foreign records with 404, bad names with 400',
     async run({ actor }) {
       const account = await actor()
       const { uploadId } = await stored(account, 'keeps its name')
@@ -172,7 +172,7 @@ export const statusAudits: readonly Audit[] = [
   },
   {
     id: 'description.served',
-    name: 'MUST describe itself to programs and to people, without credentials',
+    name: 'MUST serve its OpenAPI document and a page of it without credentials',
     async run({ client }) {
       const { json: document } = await expectStatus(client.request('GET', `${BASE}/openapi.json`), 200)
       assert.match(document.openapi, /^3\.1\./)

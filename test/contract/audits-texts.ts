@@ -7,7 +7,7 @@ const HALF = '\ud800'
 
 const inQuery = (value: unknown): string => encodeURIComponent(JSON.stringify(value))
 
-/** Requests with a text that no catalogue keeps, and the field that the refusal names. */
+/** Requests with a text that not every database can store, and the field that the error must name. */
 const FIELDS: ReadonlyArray<(actor: Actor) => Promise<[answer: Answer, field: string]>> = [
   ...[NUL, HALF].flatMap(text => [
     post(`/files/pin/${CID}`, { customName: `a${text}` }, 'customName'),
@@ -34,7 +34,7 @@ const FIELDS: ReadonlyArray<(actor: Actor) => Promise<[answer: Answer, field: st
   upload(form([{ name: 'other', content: NUL }]), 'other'),
 ]
 
-/** Requests for ids and CIDs that cannot be, and the answer to any that is not known. */
+/** Requests for impossible ids and CIDs. The answer must equal that to an unknown one. */
 const UNKNOWN: ReadonlyArray<[method: string, path: string, status: number, code: string, body?: object]> = [
   ['POST', '/files/pin/%00', 400, 'INVALID_CID', {}],
   ['DELETE', '/files/remove/%00', 404, 'PIN_NOT_FOUND'],
@@ -49,11 +49,11 @@ const UNKNOWN: ReadonlyArray<[method: string, path: string, status: number, code
   ['POST', '/auth/2fa/verify-login', 401, 'INVALID_API_KEY', { temporaryToken: NUL, code: '123456' }],
 ]
 
-/** Texts that not every catalogue can keep. */
+/** Texts that not every database can store. */
 export const textAudits: Audit[] = [
   {
     id: 'texts.fields',
-    name: 'MUST refuse a field with U+0000 or half of a surrogate pair, and name it',
+    name: 'MUST refuse a field with U+0000 or half a surrogate pair by name',
     async run({ actor }) {
       const account = await actor()
       for (const ask of FIELDS) {
@@ -66,7 +66,7 @@ export const textAudits: Audit[] = [
   },
   {
     id: 'texts.ids',
-    name: 'MUST answer an id or CID with U+0000 as any that is not known',
+    name: 'MUST answer an id or CID with U+0000 as unknown',
     async run({ actor }) {
       const account = await actor()
       for (const [method, path, status, code, body] of UNKNOWN) {
@@ -77,7 +77,7 @@ export const textAudits: Audit[] = [
   },
   {
     id: 'texts.public-bodies',
-    name: 'MUST refuse a JSON body of over 16 KiB where no credential is needed',
+    name: 'MUST refuse a JSON body above 16 KiB where no credential is needed',
     async run({ client }) {
       const body = { email: 'a@example.org', password: 'x'.repeat(3_000) }
       for (const path of ['/auth/login', '/auth/signup', '/auth/2fa/verify-login']) {

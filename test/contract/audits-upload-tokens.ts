@@ -35,11 +35,11 @@ async function uses(account: Actor): Promise<number | undefined> {
   return (await tokens(account))[0]?.uses
 }
 
-/** Upload tokens: keys for so many uploads and nothing else. */
+/** Upload tokens: keys that allow a number of uploads and nothing else. */
 export const uploadTokenAudits: readonly Audit[] = [
   {
     id: 'upload-tokens.generate',
-    name: 'MUST make an upload token of what is asked for, list it apart from keys, and revoke it by its name',
+    name: 'MUST create an upload token, list it apart, and revoke it by name',
     async run({ actor, client, now }) {
       const account = await actor()
       const timelock = new Date(now() + DAY_MS).toISOString()
@@ -62,7 +62,7 @@ export const uploadTokenAudits: readonly Audit[] = [
   },
   {
     id: 'upload-tokens.defaults',
-    name: 'MUST give a token without a name one, an hour, and what the plan allows',
+    name: 'MUST give a token by default a name and an hour',
     async run({ actor, now }) {
       const account = await actor()
       const { json: made } = await expectStatus(
@@ -76,7 +76,7 @@ export const uploadTokenAudits: readonly Audit[] = [
   },
   {
     id: 'upload-tokens.invalid',
-    name: 'MUST refuse fields of a token that are wrong, or without maxUses, naming them',
+    name: 'MUST refuse invalid fields of a token, or without maxUses, by name',
     async run({ actor, now }) {
       const account = await actor()
       const generate = (body: object) => account.request('POST', `${BASE}/tokens/generate`, json(body))
@@ -110,7 +110,7 @@ export const uploadTokenAudits: readonly Audit[] = [
   },
   {
     id: 'upload-tokens.scope',
-    name: 'MUST make no token for a key without files:write, and let a token do nothing but upload',
+    name: 'MUST require files:write for a token, and allow it only uploads',
     async run({ actor, client }) {
       const account = await actor()
       const reader = { 'x-api-key': await account.key({ name: 'reader', scopes: ['files:read'] }) }
@@ -143,7 +143,7 @@ export const uploadTokenAudits: readonly Audit[] = [
   },
   {
     id: 'upload-tokens.uses',
-    name: 'MUST take a use for each upload that is stored, whatever its shape, none for one that is refused, and no more than there are',
+    name: 'MUST count a use for each stored upload, not for refused ones',
     async run({ actor, client, now }) {
       const account = await actor()
       const token = await tokenOf(account, { maxUses: 3, maxBytes: 20, cl: 'cl0-global' })
@@ -171,7 +171,7 @@ export const uploadTokenAudits: readonly Audit[] = [
   },
   {
     id: 'upload-tokens.at-once',
-    name: 'MUST let ten of twenty uploads at once through with a token of ten uses',
+    name: 'MUST let ten of twenty concurrent uploads through with ten uses left',
     async run({ actor, client }) {
       const account = await actor()
       const token = await tokenOf(account, { maxUses: 10 })
@@ -186,7 +186,7 @@ export const uploadTokenAudits: readonly Audit[] = [
   },
   {
     id: 'upload-tokens.parent',
-    name: 'MUST end a token with the key that made it, and give it no later expiry',
+    name: 'MUST end a token with its parent key, at the latest',
     async run({ actor, client }) {
       const account = await actor()
       const parent = await account.key({ name: 'parent', expiresInDays: 1 })

@@ -23,7 +23,7 @@ function upload(account: Actor, options: RequestOptions, path = '/files'): Promi
 export const uploadAudits: readonly Audit[] = [
   {
     id: 'upload.created',
-    name: 'MUST answer 201 with cid, clusterId, expiresAt and the fields that clients read',
+    name: 'MUST answer 201 with cid, clusterId, expiresAt and the fields clients read',
     async run({ actor, now }) {
       const account = await actor()
       const { json: made } = await expectStatus(
@@ -42,7 +42,7 @@ export const uploadAudits: readonly Audit[] = [
   },
   {
     id: 'upload.repeat',
-    name: 'MUST answer 200 with the same record to an identical repeat, and 201 to anything new',
+    name: 'MUST answer 200 with the same record to a repeat, else 201',
     async run({ actor, now }) {
       const account = await actor()
       const { json: made } = await expectStatus(upload(account, fileForm('again')), 201)
@@ -67,7 +67,7 @@ export const uploadAudits: readonly Audit[] = [
   },
   {
     id: 'upload.chunked',
-    name: 'MUST take a body of unannounced length',
+    name: 'MUST accept a body without Content-Length',
     async run({ actor }) {
       const content = 'chunked '.repeat(20_000)
       const { json: made } = await expectStatus(upload(await actor(), { ...fileForm(content), chunked: true }), 201)
@@ -76,7 +76,7 @@ export const uploadAudits: readonly Audit[] = [
   },
   {
     id: 'upload.served',
-    name: 'MUST serve what was uploaded at the gateway at once',
+    name: 'MUST serve uploaded content at the gateway at once',
     async run({ client, actor }) {
       const { json: made } = await expectStatus(upload(await actor(), fileForm('to be served')), 201)
       const answer = await expectStatus(client.request('GET', `/ipfs/${made.cid}`), 200)
@@ -85,7 +85,7 @@ export const uploadAudits: readonly Audit[] = [
   },
   {
     id: 'upload.fields',
-    name: 'MUST take cl and timelock before or behind the file, and read past fields that it does not know',
+    name: 'MUST accept cl and timelock before or after the file, ignoring others',
     async run({ actor, now }) {
       const account = await actor()
       const timelock = new Date(now() + DAY_MS).toISOString()
@@ -104,7 +104,7 @@ export const uploadAudits: readonly Audit[] = [
   },
   {
     id: 'upload.cluster-precedence',
-    name: 'MUST let X-Cluster win over cl in the form and that over cl in the query, empty meaning absent',
+    name: "MUST prefer X-Cluster to the form's cl, and that to the query",
     async run({ actor }) {
       const account = await actor()
       const cases: [
@@ -132,7 +132,7 @@ export const uploadAudits: readonly Audit[] = [
   },
   {
     id: 'upload.cluster-refused',
-    name: 'MUST refuse unknown and forbidden clusters alike with 403 CLUSTER_NOT_ALLOWED and keep nothing',
+    name: 'MUST refuse unknown and forbidden clusters with the same 403, storing nothing',
     async run({ client, actor }) {
       const account = await actor('free')
       const messages = new Set<unknown>()
@@ -156,7 +156,7 @@ export const uploadAudits: readonly Audit[] = [
   },
   {
     id: 'upload.timelock',
-    name: 'MUST read timelocks by RFC 3339, as UTC without an offset, and print UTC with milliseconds',
+    name: 'MUST parse timelocks by RFC 3339 and print UTC with milliseconds',
     async run({ actor }) {
       const account = await actor('premium')
       const cases = [
@@ -173,7 +173,7 @@ export const uploadAudits: readonly Audit[] = [
   },
   {
     id: 'upload.timelock-invalid',
-    name: 'MUST refuse a timelock that is malformed, past or too far away with 400, and a valid one without the plan with 403',
+    name: 'MUST refuse an invalid timelock with 400, one outside the plan with 403',
     async run({ actor, now }) {
       const invalid = [
         '2031-05-06',
@@ -199,7 +199,7 @@ export const uploadAudits: readonly Audit[] = [
   },
   {
     id: 'upload.expiry',
-    name: 'MUST let a timelocked upload vanish from list and gateway at its instant',
+    name: 'MUST hide a timelocked upload from list and gateway at its expiry',
     async run({ client, actor, advance, now }) {
       const account = await actor()
       const timelock = new Date(now() + 60_000).toISOString()
@@ -215,7 +215,7 @@ export const uploadAudits: readonly Audit[] = [
   },
   {
     id: 'upload.empty-file',
-    name: 'MUST take a file of zero bytes, and one without a name',
+    name: 'MUST accept an empty file, and one without a name',
     async run({ actor }) {
       const account = await actor()
       const { json: made } = await expectStatus(upload(account, fileForm('', {}, 'empty')), 201)
@@ -227,7 +227,7 @@ export const uploadAudits: readonly Audit[] = [
   },
   {
     id: 'upload.one-file',
-    name: 'MUST refuse a form without a file part, or with two, with 400 and keep nothing',
+    name: 'MUST refuse a form without exactly one file with 400, storing nothing',
     async run({ actor }) {
       const account = await actor()
       const file = { name: 'file', filename: 'f', content: 'one' }
@@ -245,7 +245,7 @@ export const uploadAudits: readonly Audit[] = [
   },
   {
     id: 'upload.malformed',
-    name: 'MUST refuse a form that is malformed or cut short with 400 and keep nothing',
+    name: 'MUST refuse a malformed or truncated form with 400, storing nothing',
     async run({ actor }) {
       const account = await actor()
       const whole = fileForm('malformed').body
@@ -266,7 +266,7 @@ export const uploadAudits: readonly Audit[] = [
   },
   {
     id: 'upload.large-field',
-    name: 'MUST refuse a text field of a megabyte with 400 naming it',
+    name: 'MUST refuse a text field of a megabyte with 400, naming it',
     async run({ actor }) {
       const account = await actor()
       const options = fileForm('large field', { timelock: 'x'.repeat(1_000_000) })

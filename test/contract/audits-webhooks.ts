@@ -1,18 +1,18 @@
 import assert from 'node:assert/strict'
 import { type Actor, type Answer, type Audit, assertError, BASE, expectStatus, fileForm, json } from './world.ts'
 
-/** A name that leads nowhere, so that nothing outside is ever asked. */
+/** A host name that never resolves, so that no test contacts the internet. */
 const URL = 'https://hook.invalid/told?by=us'
 
 function create(account: Actor, url: unknown = URL): Promise<Answer> {
   return account.request('POST', `${BASE}/webhooks`, json({ url }))
 }
 
-/** Who is told of what becomes of records. */
+/** Webhooks and their deliveries. */
 export const webhookAudits: readonly Audit[] = [
   {
     id: 'webhooks.made',
-    name: 'MUST show the secret once, list what is there, tell of each transition, and forget what is removed',
+    name: 'MUST show the secret once, list, deliver each transition, and forget on removal',
     async run({ actor }) {
       const account = await actor()
       const { json: made } = await expectStatus(create(account), 201)
@@ -35,7 +35,7 @@ export const webhookAudits: readonly Audit[] = [
   },
   {
     id: 'webhooks.scopes',
-    name: 'MUST ask for reading as well, since a webhook tells what its maker may read, and end with its key',
+    name: 'MUST require files:read, and remove a webhook with its key',
     async run({ actor, client }) {
       const account = await actor()
       const asKey = async (name: string, scopes: string[]) => {
@@ -55,7 +55,7 @@ export const webhookAudits: readonly Audit[] = [
   },
   {
     id: 'webhooks.invalid',
-    name: 'MUST refuse what is no address on the public internet with 400 naming the field',
+    name: 'MUST refuse URLs outside the public internet with 400, naming the field',
     async run({ actor }) {
       const account = await actor()
       const wrong = [
@@ -74,7 +74,7 @@ export const webhookAudits: readonly Audit[] = [
   },
   {
     id: 'webhooks.bounds',
-    name: 'MUST keep ten for an account, each for that account alone',
+    name: 'MUST allow ten webhooks for an account, each visible only to it',
     async run({ actor }) {
       const account = await actor()
       const made = await Promise.all(Array.from({ length: 12 }, () => create(account)))

@@ -18,7 +18,7 @@ import { uploadAudits } from './audits-uploads.ts'
 import { webhookAudits } from './audits-webhooks.ts'
 import type { Audit } from './world.ts'
 
-/** The contract as data: what every way of serving an engine has to do. */
+/** The contract as data: checks that every way of serving an engine must pass. */
 export const audits: readonly Audit[] = [
   ...mannerAudits,
   ...accessAudits,

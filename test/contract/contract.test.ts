@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { audits } from './audits.ts'
 import { hosts, openWorld } from './hosts.ts'
 
-test('audits have names of their own', () => {
+test('audits have unique ids and begin with MUST or SHOULD', () => {
   expect(new Set(audits.map(({ id }) => id)).size).toBe(audits.length)
   expect(audits.filter(({ name }) => !/^(MUST|SHOULD) /.test(name))).toEqual([])
 })

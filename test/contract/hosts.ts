@@ -20,10 +20,10 @@ import {
 } from '../../src/index.ts'
 import { type Actor, type Answer, type AuditClient, auditPlans, type RequestOptions, type World } from './world.ts'
 
-/** A way of serving an engine. The contract has to be the same on all of them. */
+/** A way of serving an engine. All must fulfil the same contract. */
 export interface Host {
   name: string
-  /** Serves the engine. `close` ends the serving, not the engine. */
+  /** Serves the engine. `close` ends the serving, but not the engine. */
   serve(engine: Engine): Promise<{ client: AuditClient; close(): Promise<void> }>
 }
 
@@ -81,7 +81,7 @@ export const hosts: readonly Host[] = [
   },
 ]
 
-/** Requests over a connection that is kept. */
+/** Returns a client that reuses its connection to a server. */
 export function clientOf(server: http.Server): { client: AuditClient; agent: http.Agent } {
   const address = server.address()
   assert.ok(address !== null && typeof address === 'object')
@@ -93,17 +93,17 @@ export function clientOf(server: http.Server): { client: AuditClient; agent: htt
   }
 }
 
-/** What the engine of an audit is configured with. */
+/** Configuration of the audited engine. */
 export const auditConfig = {
   plans: auditPlans,
   signup: { enabled: true, plan: 'premium' },
   passwordCost: 1_024,
 }
 
-/** When the clocks of audits begin. */
+/** Start of the audits' clocks, in milliseconds since the epoch. */
 export const AUDITS_BEGIN = Date.UTC(2026, 0, 15, 12)
 
-/** Starts an engine of its own behind a host. The caller closes it; then its data directory is gone. */
+/** Starts an engine behind a host. The caller closes it, which deletes its data directory. */
 export async function openWorld(
   host: Host,
   options: Partial<EngineOptions> = {},
@@ -122,7 +122,7 @@ export async function openWorld(
   }
 }
 
-/** A world that is reached by a client; accounts are made by the engine. */
+/** Returns a world that sends requests through a client, and creates accounts through the engine. */
 export function worldOf(engine: Engine, client: AuditClient, clock: AuditClock): World {
   const [importRoot = ''] = engine.importRoots
   let actors = 0
@@ -157,7 +157,7 @@ function actorOf(engine: Engine, client: AuditClient, { id, email }: Account, se
   }
 }
 
-/** Stands still until it is moved, and then fires what is due. */
+/** A clock that stands still until it is moved, and then fires the timers due. */
 export class AuditClock implements Clock {
   #now: number
   #timers = new Set<{ at: number; callback: () => void }>()

@@ -19,8 +19,8 @@ interface Exchange {
   answer: Answer
 }
 
-/** The table as it is, on services that are never called. */
-// The owner's requests and the pinning service API have tables of their own, elsewhere.
+/** The API's route table, bound to services that are never called. */
+// The owner's routes and those of the pinning service have their own documents.
 const rows = bindRoutes(routeGroups, {} as Services).filter(
   ({ path }) => !path.startsWith(ADMIN_PATH) && !path.startsWith(PSA_PATH),
 )
@@ -29,7 +29,7 @@ const described = rows.filter(({ method, path }) => method !== '*' && path.start
 const exchanges: Exchange[] = []
 let document: OpenApiDocument
 
-/** As the first host, writing down what goes over it. */
+/** The first host, which records all exchanges. */
 const recorder: Host = {
   name: 'recorder',
   serve: async engine => {
@@ -55,7 +55,7 @@ beforeAll(async () => {
   }
 }, 60_000)
 
-/** The row that answers a request, or the error that says that none does. */
+/** Returns the route of a request, or the code of the error if none matches. */
 function rowOf({ method, path }: Exchange): (typeof rows)[number] | 'NOT_FOUND' | 'METHOD_NOT_ALLOWED' | 'VALIDATION' {
   try {
     return router.match(method, path.split('?', 1)[0] ?? '').route
@@ -78,7 +78,7 @@ function operationOf(row: { method: string; path: string }) {
 // biome-ignore lint/suspicious/noExplicitAny: a schema is walked here, not typed
 type AnySchema = any
 
-/** The schema with every object closed, so that a field that is not described is found. */
+/** Returns the schema with all objects closed, so that it rejects undocumented fields. */
 function closed(schema: AnySchema): AnySchema {
   if (Array.isArray(schema)) return schema.map(closed)
   if (typeof schema !== 'object' || schema === null) return schema
@@ -90,7 +90,7 @@ function closed(schema: AnySchema): AnySchema {
 
 const compiled = new Map<string, (value: unknown) => string[]>()
 
-/** What is wrong with a value by a schema of the document. */
+/** Returns the violations of a schema of the document. */
 function faults(schema: AnySchema, value: unknown, strict: boolean): string[] {
   const key = JSON.stringify([schema, strict])
   let check = compiled.get(key)
@@ -106,22 +106,22 @@ function faults(schema: AnySchema, value: unknown, strict: boolean): string[] {
   return check(value)
 }
 
-describe('the description of the contract', () => {
-  test('is a valid OpenAPI document', async () => {
+describe('the OpenAPI document', () => {
+  test('is valid', async () => {
     const outcome = await new Validator().validate(structuredClone(document) as SpecData)
     expect(outcome.errors ?? []).toEqual([])
     expect(outcome.valid).toBe(true)
     expect(document.openapi).toMatch(/^3\.1\./)
   })
 
-  test('has every row of the route table, and nothing else', () => {
+  test('contains every route of the table, and nothing else', () => {
     expect(described).toHaveLength(contractRoutes.filter(({ method }) => method !== '*').length)
     for (const row of described) expect(operationOf(row)?.summary, keyOf(row)).toMatch(/\S/)
     const count = Object.values(document.paths).reduce((sum, methods) => sum + Object.keys(methods).length, 0)
     expect(count).toBe(described.length)
   })
 
-  test('tells what the table says of credentials and parameters', () => {
+  test('has the access and the parameters of the table', () => {
     for (const row of described) {
       const operation = operationOf(row)
       const scopes =
@@ -134,7 +134,7 @@ describe('the description of the contract', () => {
     }
   })
 
-  test('holds for the status, type and body of every answer that the audits see', () => {
+  test('matches status, type and body of every audited answer', () => {
     expect(exchanges.length).toBeGreaterThan(500)
     const wrong: string[] = []
     const complain = (exchange: Exchange, what: string): void => {
@@ -164,7 +164,7 @@ describe('the description of the contract', () => {
     expect([...new Set(wrong)]).toEqual([])
   })
 
-  test('holds for every JSON body that was taken', () => {
+  test('matches every accepted JSON body', () => {
     const taken = exchanges.filter(({ answer, options }) => answer.status < 400 && (options.body?.length ?? 0) > 0)
     let checked = 0
     for (const exchange of taken) {
@@ -172,7 +172,7 @@ describe('the description of the contract', () => {
       if (typeof row === 'string') continue
       const schema = operationOf(row)?.requestBody?.content['application/json']?.schema
       if (schema === undefined) continue
-      // What stands for no body is none.
+      // `null` and `[]` count as no body.
       const sent = JSON.parse(String(exchange.options.body)) as Record<string, unknown> | null
       const body = sent === null || (Array.isArray(sent) && sent.length === 0) ? {} : sent
       const present = Object.fromEntries(Object.entries(body).filter(([, value]) => value !== null))
@@ -182,7 +182,7 @@ describe('the description of the contract', () => {
     expect(checked).toBeGreaterThan(20)
   })
 
-  test('a body that is not as described would be found', () => {
+  test('the schema check detects undocumented and wrong fields', () => {
     const [error] = faults({ $ref: '#/components/schemas/Health' }, { status: 'ok', extra: 1 }, true)
     expect(error).toMatch(/extra|unevaluated/)
     expect(faults({ $ref: '#/components/schemas/Upload' }, { cid: 1 }, false)).not.toEqual([])
@@ -191,13 +191,13 @@ describe('the description of the contract', () => {
 })
 
 describe('the audits', () => {
-  test('reach every row of the route table', () => {
+  test('cover every route of the table', () => {
     const seen = new Set(exchanges.map(rowOf))
     const router = rows.filter(row => !seen.has(row)).map(({ method, path }) => `${method} ${path}`)
     expect(router).toEqual([])
   })
 
-  test('see every success that is described', () => {
+  test('cover every documented success', () => {
     const seen = new Set(
       exchanges.flatMap(exchange => {
         const row = rowOf(exchange)
@@ -214,7 +214,7 @@ describe('the audits', () => {
 })
 
 describe('the page', () => {
-  test('tells every route, loads and runs nothing, and links to the document', async () => {
+  test('shows every route, runs nothing, and links to the document', async () => {
     const page = exchanges.find(({ path }) => path === `${BASE_PATH}/docs`)?.answer
     const html = page?.body.toString() ?? ''
     expect(page?.header('content-type')).toBe('text/html; charset=utf-8')

@@ -19,7 +19,7 @@ const ABSENT = 'bafkreigh2akiscaildcqabsyg3dfr6chu3fgpregiymsck7e7aqa4s52zy'
 interface Service {
   engine: Engine
   clock: ManualClock
-  /** As somebody new, with a key of these scopes. */
+  /** Creates an account with a key of these scopes. */
   user(scopes?: readonly Scope[]): Promise<User>
 }
 
@@ -28,10 +28,10 @@ interface User {
   call(method: string, path: string, body?: unknown): Promise<Answer>
 }
 
-/** What the specification says, each row run against every host. */
+/** Rules of the pinning service specification, each tested on every host. */
 const RULES: ReadonlyArray<[rule: string, run: (service: Service) => Promise<void>]> = [
   [
-    'MUST answer a pin with 202, queued, an id, a time and addresses to connect to',
+    'MUST answer a pin with 202, status, id, time and delegates',
     async ({ user, clock }) => {
       const { call } = await user()
       const peer = '12D3KooWHRjUCPYT19SLk17K2o6BXHTNBPaWS2uEPcpKJNmDbJXp'
@@ -53,7 +53,7 @@ const RULES: ReadonlyArray<[rule: string, run: (service: Service) => Promise<voi
     },
   ],
   [
-    'MUST answer an id with U+0000 as one that is not known, and name a field with it',
+    'MUST treat an id with U+0000 as unknown, and name such a field',
     async ({ user }) => {
       const { call } = await user()
       for (const method of ['GET', 'DELETE']) await expectStatus(call(method, '/pins/%00'), 404)
@@ -63,7 +63,7 @@ const RULES: ReadonlyArray<[rule: string, run: (service: Service) => Promise<voi
     },
   ],
   [
-    'MUST make a pin of each request, however often it is repeated, and of content that is here as well',
+    'MUST create a pin for each request, also repeated or stored ones',
     async ({ engine, user }) => {
       const { id, call } = await user()
       const { cid } = (await engine.pins.upload('is here', { account: id, name: 'uploaded' })).record
@@ -80,7 +80,7 @@ const RULES: ReadonlyArray<[rule: string, run: (service: Service) => Promise<voi
     },
   ],
   [
-    'MUST list what is pinned where no filter is given, and by status, name, match, cid and meta in any state; count MUST be all that there is',
+    'MUST list pinned ones by default, filter, and count all matches',
     async ({ engine, user, clock }) => {
       const { id, call } = await user()
       for (const name of ['Cats', 'dogs', 'Category']) {
@@ -111,7 +111,7 @@ const RULES: ReadonlyArray<[rule: string, run: (service: Service) => Promise<voi
     },
   ],
   [
-    'MUST page by before and after to the end, without a gap where pins were made at the same time',
+    'MUST page by before and after without gaps at equal times',
     async ({ engine, user, clock }) => {
       const { id, call } = await user()
       const made: string[] = []
@@ -133,7 +133,7 @@ const RULES: ReadonlyArray<[rule: string, run: (service: Service) => Promise<voi
     },
   ],
   [
-    'MUST put a pin in the place of another, with an id of its own, and remove the other',
+    'MUST replace a pin by one with a new id',
     async ({ user }) => {
       const { call } = await user()
       const { json: old } = await expectStatus(call('POST', '/pins', { cid: ABSENT, name: 'old' }), 202)
@@ -147,7 +147,7 @@ const RULES: ReadonlyArray<[rule: string, run: (service: Service) => Promise<voi
     },
   ],
   [
-    'MUST remove by id, with 202, that pin alone',
+    'MUST remove a pin by its id with 202, and no other',
     async ({ user }) => {
       const { call } = await user()
       const [first, second] = [
@@ -161,7 +161,7 @@ const RULES: ReadonlyArray<[rule: string, run: (service: Service) => Promise<voi
     },
   ],
   [
-    'MUST show nobody the pins of another, and ask for a token and its scopes',
+    'MUST hide the pins of others, and require the scopes',
     async ({ user }) => {
       const [one, two] = [await user(), await user()]
       const { requestid } = (await expectStatus(one.call('POST', '/pins', { cid: ABSENT }), 202)).json
@@ -177,7 +177,7 @@ const RULES: ReadonlyArray<[rule: string, run: (service: Service) => Promise<voi
     },
   ],
   [
-    'MUST tell of what is wrong in its own shape, with a reason',
+    "MUST report errors in the specification's shape, with a reason",
     async ({ user }) => {
       const { call } = await user()
       expectError(await call('POST', '/pins', {}), 400, 'VALIDATION')
@@ -257,7 +257,7 @@ describe.each(hosts.map(host => ({ host, name: host.name })))('the pinning servi
 
   test.each(RULES)('%s', (_, run) => run(service))
 
-  test('is described by a valid OpenAPI document: each request, its answers and the shape of its errors', async () => {
+  test('has a valid OpenAPI document with all requests, answers and errors', async () => {
     const { json: document } = await expectStatus(client.request('GET', '/psa/openapi.json'), 200)
     const outcome = await new Validator().validate(structuredClone(document) as SpecData)
     expect([outcome.valid, outcome.errors ?? []]).toEqual([true, []])
@@ -277,12 +277,12 @@ describe.each(hosts.map(host => ({ host, name: host.name })))('the pinning servi
     expect(contract.json.info.description).toContain('/psa/openapi.json')
   })
 
-  test('MUST refuse who has no token', async () => {
+  test('MUST refuse a request without a token', async () => {
     expectError(await client.request('GET', '/psa/pins'), 401, 'INVALID_API_KEY')
   })
 })
 
-test('a node that nobody can reach says 501 to all of it, and why', async () => {
+test('a node without a network answers 501 and gives the reason', async () => {
   const dataDir = await mkdtemp(join(tmpdir(), 'holdfast-psa-'))
   const engine = await createEngine({ dataDir })
   const [host] = hosts

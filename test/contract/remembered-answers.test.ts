@@ -8,7 +8,7 @@ import { callApi } from '../support/api-call.ts'
 import { ManualClock } from '../support/manual-clock.ts'
 import { type TestEngine, withEngine } from '../support/test-engine.ts'
 
-describe('an answer', () => {
+describe('a cached answer', () => {
   function world() {
     const clock = new ManualClock()
     const state = { version: 'one' as string | null, nextExpiry: null as number | null, found: 0 }
@@ -24,7 +24,7 @@ describe('an answer', () => {
     return { clock, state, answers, ask: (question = 'q') => answers.answer(question, find) }
   }
 
-  test('is found once, until something is written', async () => {
+  test('is reused until the next write', async () => {
     const { state, ask } = world()
     for (let time = 0; time < 5; time++) expect((await ask()).body).toBe('{"found":1}')
     await ask('another')
@@ -34,7 +34,7 @@ describe('an answer', () => {
     expect((await ask()).body).toBe('{"found":3}')
   })
 
-  test('is found anew once a record has expired, and after the clock was set back', async () => {
+  test('is not reused after an expiry or a backward clock', async () => {
     const { state, clock, ask } = world()
     state.nextExpiry = clock.now() + 10
     await ask()
@@ -52,7 +52,7 @@ describe('an answer', () => {
     expect(state.found).toBe(5)
   })
 
-  test('is not kept if something was written while it was looked for, or nobody can tell', async () => {
+  test('is not stored after a concurrent write, or without a version', async () => {
     const { state, answers, ask } = world()
     const late = async () => {
       state.version = 'two'
@@ -66,7 +66,7 @@ describe('an answer', () => {
     expect(state.found).toBe(3)
   })
 
-  test('that fails is not kept', async () => {
+  test('is not stored if it is an error', async () => {
     const { state, answers, ask } = world()
     await expect(answers.answer('q', () => Promise.reject(new Error('no')))).rejects.toThrow('no')
     await ask()
@@ -74,7 +74,7 @@ describe('an answer', () => {
   })
 })
 
-describe('a list that is asked for again', () => {
+describe('a list asked for again', () => {
   async function listOf(test: TestEngine, secret: string): Promise<string[]> {
     const { status, json } = await callApi(test.engine, 'GET', '/users/me/uploads', { 'x-api-key': secret })
     expect(status).toBe(200)
@@ -108,7 +108,7 @@ describe('a list that is asked for again', () => {
       expect(await list()).toEqual(['second'])
     }))
 
-  test('leaves out what has expired, however late it is removed', () =>
+  test('omits expired records, even before their removal', () =>
     withLists(async (test, list) => {
       const { engine, account, clock } = test
       const timelock = new Date(clock.now() + 60_000)
@@ -120,7 +120,7 @@ describe('a list that is asked for again', () => {
       expect(await list()).toEqual([])
     }))
 
-  test('follows what another process writes, and is no other account’s', () =>
+  test('follows writes of another process, and stays with its account', () =>
     withLists(async (test, list) => {
       const { engine, account, dataDir } = test
       await engine.pins.upload([Buffer.from('one')], { account, name: 'one' })

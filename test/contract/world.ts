@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { CID } from 'multiformats/cid'
 import { sha256 } from 'multiformats/hashes/sha2'
 
-/** Anything that can carry a request to an engine and its answer back. */
+/** A client that sends a request to an engine and returns its answer. */
 export interface AuditClient {
   request(method: string, path: string, options?: RequestOptions): Promise<Answer>
 }
@@ -10,38 +10,38 @@ export interface AuditClient {
 export interface RequestOptions {
   headers?: Record<string, string>
   body?: string | Uint8Array
-  /** Send the body without announcing its length. */
+  /** Sends the body without `Content-Length`. */
   chunked?: boolean
 }
 
 export interface Answer {
   status: number
-  /** By lower-case name. */
+  /** Returns a header by its lower-case name. */
   header(name: string): string | undefined
   body: Buffer
-  /** The body as JSON; fails unless that is what it claims to be. */
+  /** The body parsed as JSON. @throws if its type is not JSON */
   // biome-ignore lint/suspicious/noExplicitAny: an answer is looked at, not typed
   json: any
 }
 
-/** An account of its own, with a key that may do everything. */
+/** An account with a key of all scopes. */
 export interface Actor {
   id: string
   email: string
   secret: string
-  /** Headers that carry the key. */
+  /** Headers with the account's key. */
   auth: Record<string, string>
   request(method: string, path: string, options?: RequestOptions): Promise<Answer>
-  /** A further key of the account. */
+  /** Creates another key of the account. Returns its secret. */
   key(input: { name: string; scopes?: string[]; ipAllowlist?: string[]; expiresInDays?: number }): Promise<string>
 }
 
-/** What an audit has to work with: a running service with nobody else on it, and the hands of its operator. */
+/** A running service for audits, with operations that only its operator has. */
 export interface World {
   client: AuditClient
   actor(plan?: string): Promise<Actor>
   disable(actor: Actor): Promise<void>
-  /** Gives the account a password. */
+  /** Sets the account's password. */
   setPassword(actor: Actor, password: string): Promise<void>
   /** Moves the service's clock. */
   advance(ms: number): Promise<void>
@@ -57,7 +57,7 @@ export interface Audit {
   run(world: World): Promise<void>
 }
 
-/** Plans that the service under audit must have, beside the built-in ones. */
+/** Plans that the audited service needs besides the built-in ones. */
 export const auditPlans = {
   'audit-small': {
     timelock: true,
@@ -107,7 +107,7 @@ export function json(value: unknown): RequestOptions {
 
 export interface Part {
   name: string
-  /** As on the wire, quotes encoded. */
+  /** File name as sent, with quotes encoded. */
   filename?: string
   content: string | Uint8Array
   type?: string
@@ -129,7 +129,7 @@ export function form(parts: readonly Part[]): { headers: Record<string, string>;
   }
 }
 
-/** The form that browser-like clients send: the file first, then the fields. */
+/** Returns an upload form with the file first, then the fields, as browsers send it. */
 export function fileForm(content: string | Uint8Array, fields: Record<string, string> = {}, filename = 'audit.txt') {
   const texts = Object.entries(fields).map(([name, value]) => ({ name, content: value }))
   return form([{ name: 'file', filename, content, type: 'application/octet-stream' }, ...texts])
@@ -143,12 +143,12 @@ export function directoryForm(files: Record<string, string | Uint8Array>, fields
   return form([...texts, ...parts])
 }
 
-/** The CID of a file of one chunk. */
+/** Returns the CID of a file of one chunk. */
 export async function cidOf(content: string | Uint8Array): Promise<string> {
   return CID.createV1(0x55, await sha256.digest(Buffer.from(content))).toString()
 }
 
-/** Fails unless the answer is an error of this status and code, in the contract's shape. Returns its body. */
+/** Fails unless the answer is an error of this status and code in the contract's shape. Returns its body. */
 export function assertError(
   answer: Answer,
   status: number,
@@ -163,14 +163,14 @@ export function assertError(
   return answer.json
 }
 
-/** Fails unless the answer has this status. Returns it. */
+/** Fails unless the answer has one of these statuses. Returns it. */
 export async function expectStatus(answer: Promise<Answer>, ...statuses: number[]): Promise<Answer> {
   const settled = await answer
   assert.ok(statuses.includes(settled.status), `${settled.status} ${settled.body.toString()}`)
   return settled
 }
 
-/** Fails if the account has anything listed or counted. */
+/** Fails if the account lists or counts anything. */
 export async function assertNothingKept(account: Actor): Promise<void> {
   assert.equal((await account.request('GET', `${BASE}/users/me/uploads`)).json.total, 0)
   assert.deepEqual((await account.request('GET', `${BASE}/users/me`)).json.usage, { pins: 0, storedBytes: 0 })

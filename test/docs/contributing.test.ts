@@ -18,7 +18,7 @@ describe('pages of common changes', () => {
     expect(patch).toMatch(/^\+\+\+ /m)
     const apply = ['apply', '--check', '--numstat', '-']
     const changes = execFileSync('git', apply, { cwd: ROOT, input: patch, encoding: 'utf8' }).trim().split('\n')
-    // A hunk whose header counts too few lines loses the rest of them.
+    // If a hunk's header counts too few lines, `git apply` ignores the rest.
     const added = changes.reduce((sum, line) => sum + Number(line.split('\t')[0]), 0)
     expect(added).toBe(patch.match(/^\+(?!\+\+ b\/)/gm)?.length)
   })

@@ -9,7 +9,7 @@ import { linkPackage } from '../support/linked-package.ts'
 const DOCUMENT = join(import.meta.dirname, '../../docs/reference/embedding.md')
 const PACKAGES = ['express', 'koa', 'fastify', 'hono', '@hono/node-server']
 
-/** Uses what a recipe serves as its clients would, and says what came of it. */
+/** A program that uses the server of a recipe as clients would, and prints the results. */
 const VISITOR = `
 import { once } from 'node:events'
 import { SCOPES } from 'holdfast'
@@ -65,7 +65,7 @@ const SCRIPTS: Record<string, RegExp> = {
 }
 
 describe('docs/reference/embedding.md', () => {
-  test('has no block that is not run here', () => {
+  test('has only blocks that these tests run', () => {
     expect([...blocks.keys()].toSorted()).toEqual(['engine.js', ...SERVED, ...Object.keys(SCRIPTS)].toSorted())
   })
 
@@ -75,7 +75,7 @@ describe('docs/reference/embedding.md', () => {
     expect(JSON.parse(await run('visitor.js'))).toEqual([201, 'a file', 404, ...app])
   })
 
-  test.each(Object.entries(SCRIPTS))('%s does what it says', { timeout: 60_000 }, async (name, output) => {
+  test.each(Object.entries(SCRIPTS))('%s prints what the page says', { timeout: 60_000 }, async (name, output) => {
     expect(await run(name)).toMatch(output)
   })
 })

@@ -14,12 +14,12 @@ function textOf(path: string): string {
   return documents.get(path)?.is ?? ''
 }
 
-describe('what is made of the sources', () => {
-  test.each([...documents])('%s is as `npm run docs` would write it', (_, { is, shouldBe }) => {
+describe('generated documents', () => {
+  test.each([...documents])('%s is up to date (if not: npm run docs)', (_, { is, shouldBe }) => {
     expect(is).toBe(shouldBe)
   })
 
-  test('every route and every code stands in a document', () => {
+  test('list every route and every error code', () => {
     const shown = (path: string): string => path.replace(/[:*](\w+)/g, '<$1>')
     for (const { method, path } of contractRoutes) {
       if (method !== '*')
@@ -31,7 +31,7 @@ describe('what is made of the sources', () => {
     for (const code of Object.keys(ERROR_TABLE)) expect(textOf('docs/reference/errors.md')).toContain(`| \`${code}\` |`)
   })
 
-  test('every field of the configuration says what it means and what holds without it', () => {
+  test('describe every field of the configuration, with its default', () => {
     const rows = [configSchema, clusterSchema, planSchema].flatMap(schema => configRows(schema))
     const adapters = clusterAdapters.flatMap(({ schema }) => configRows(schema))
     expect(rows.length).toBeGreaterThan(60)
@@ -43,7 +43,7 @@ describe('what is made of the sources', () => {
     }
   })
 
-  test('a code that the error table says is for operators alone is told to clients as INTERNAL_ERROR', () => {
+  test("show operators' codes as INTERNAL_ERROR to clients", () => {
     expect(textOf('docs/reference/errors.md')).toContain('| `DATA_DIR_IN_USE` | 500, as `INTERNAL_ERROR` |')
   })
 })

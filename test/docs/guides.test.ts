@@ -25,7 +25,7 @@ afterAll(async () => {
   shared.remove()
 })
 
-/** Makes programs that the reader has: `holdfast` itself, and copies of what a page needs beside it. */
+/** Creates the programs that a page expects on `PATH`: `holdfast`, and copies of the files next to this test. */
 function installCommands(directory: string, page: string): string {
   const bin = join(directory, 'bin')
   mkdirSync(bin)
@@ -39,7 +39,7 @@ function installCommands(directory: string, page: string): string {
   return bin
 }
 
-/** A server from which the pages about moving bring content, with one pin. */
+/** Starts a server with one pin, from which pages about migration copy content. */
 async function startSource(): Promise<{ url: string; key: string; cid: string }> {
   const server = await ServerProcess.start(join(shared.path, 'source'), [], {}, 600_000)
   const key = keyOf(server)
@@ -53,7 +53,7 @@ function keyOf(server: ServerProcess): string {
   return /^API key of the owner, .*: (\S+)$/m.exec(server.stdout)?.[1] ?? ''
 }
 
-/** Runs a page as a reader would. Returns what each step printed, with the addresses that the page has. */
+/** Runs a page as a reader would. Returns the output of each step, with the page's addresses. */
 async function follow(blocks: readonly Block[], page: string): Promise<{ printed: string[]; started: string }> {
   const temporary = temporaryDirectory()
   const cwd = join(temporary.path, 'work')
@@ -113,7 +113,7 @@ describe('pages with commands', () => {
     }
   })
 
-  test.each(guides)('%s is short, and a guide ends in a thing that the reader sees', page => {
+  test.each(guides)('%s is short, and a guide ends with a visible result', page => {
     const text = readFileSync(join(ROOT, page), 'utf8')
     expect(text.split(/\s+/).length).toBeLessThan(LONGEST)
     if (page.includes('guides')) expect(text).toMatch(/^## You see$/m)
@@ -129,19 +129,19 @@ describe('pages with commands', () => {
     expect(missing).toEqual([])
   })
 
-  test('the check finds commands and flags that do not exist', () => {
+  test('the check finds unknown commands and flags', () => {
     expect(unknownIn('nothing --data-dir x')).toContain('nothing')
     expect(unknownIn('upload site --nothing')).toContain('--nothing')
     expect(unknownIn('backup check DIR --repair')).toBeNull()
   })
 
-  test('a shown output with another word does not match', () => {
+  test('an output with another word does not match', () => {
     expect('abc 1\nde').toMatch(patternOf('abc …\nde\n'))
     expect('abc 1\ndf').not.toMatch(patternOf('abc …\nde\n'))
   })
 })
 
-/** Returns the command or flag that no help has, or null. */
+/** Returns an error for a command or flag that no help text has, or null. */
 function unknownIn(command: string): string | null {
   const words = command.trim().split(/\s+/)
   if (words[0] === '--version') return null

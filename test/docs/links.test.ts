@@ -6,7 +6,7 @@ const ROOT = join(import.meta.dirname, '../..')
 const written = globSync('docs/**/*.md', { cwd: ROOT }).filter(path => !path.startsWith(join('docs', 'api')))
 const documents = [...written, 'README.md', 'CONTRIBUTING.md', 'SECURITY.md'].toSorted()
 
-/** Headings of a document, as links name them. */
+/** Returns the anchors of a document's headings, as links name them. */
 function anchorsOf(path: string): string[] {
   const headings = [...readFileSync(join(ROOT, path), 'utf8').matchAll(/^#+ (.*)$/gm)].map(([, text = '']) => text)
   return headings.map(text =>
@@ -17,7 +17,7 @@ function anchorsOf(path: string): string[] {
   )
 }
 
-/** Returns null if the target of a link exists, else the target. */
+/** Returns the target of a broken link; null if it exists. */
 function missing(from: string, target: string): string | null {
   const [path = '', anchor] = target.split('#')
   const file = path === '' ? from : join(dirname(from), path)
@@ -34,7 +34,7 @@ describe('documents', () => {
     expect(sources.map(([, file = '']) => file).filter(file => !existsSync(join(ROOT, file)))).toEqual([])
   })
 
-  test('the check finds a file and a heading that do not exist', () => {
+  test('the check finds a missing file and a missing heading', () => {
     const wrong = ['nothing.md', '../architecture.md#nothing', '#nothing', '../../src/nothing.ts']
     expect(wrong.filter(target => missing('docs/design/packages.md', target) === null)).toEqual([])
     expect(missing('docs/design/packages.md', '../architecture.md#rooms')).toBeNull()

@@ -1,4 +1,4 @@
-// Writes the pictures of the documents, by the browser of the tests: `npm run docs:pictures`.
+// Writes the documents' screenshots with the browser of the tests: `npm run docs:pictures`.
 import { join } from 'node:path'
 import { launchBrowser } from '../support/browser.ts'
 import { signInByKey, withConsole } from '../support/console-server.ts'

@@ -10,25 +10,25 @@ import { PUBLIC_NOTICE } from '../../src/domain/public-notice.ts'
 const readme = readFileSync(join(import.meta.dirname, '../../README.md'), 'utf8')
 const document = openApiDocument(contractRoutes, '0.0.0')
 
-describe('that everything pinned is public is told', () => {
-  test('by the README, before anything is run', () => {
+describe('the notice that everything pinned is public', () => {
+  test('is in the README before the first command', () => {
     expect(readme.indexOf(PUBLIC_NOTICE)).toBeGreaterThan(0)
     expect(readme.indexOf(PUBLIC_NOTICE)).toBeLessThan(readme.indexOf('```'))
   })
 
-  test('by the page of the documentation, and by the description', () => {
+  test('is in the OpenAPI document and on its page', () => {
     expect(document.info.description).toContain(`**${PUBLIC_NOTICE}**`)
     expect(documentationPage(document, 'openapi.json')).toContain(`<strong>${PUBLIC_NOTICE}</strong>`)
   })
 
   test.each(['/files', '/files/directory', '/files/directory-dag', '/files/car', '/files/pin/{cid}'])(
-    'where content goes in by %s',
+    'is in the description of %s',
     path => {
       expect(document.paths[path]?.post?.description).toContain(PUBLIC_NOTICE)
     },
   )
 
-  test.each(['upload', 'import', 'pin'] as const)('by the help of %s', command => {
+  test.each(['upload', 'import', 'pin'] as const)('is in the help of %s', command => {
     expect(HELP[command]).toContain(PUBLIC_NOTICE)
   })
 })

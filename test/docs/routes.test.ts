@@ -6,10 +6,12 @@ import { EXAMPLES } from '../../tools/route-examples.ts'
 import { routePage } from '../../tools/route-page.ts'
 
 const PAGE = join(import.meta.dirname, '../../docs/reference/routes.md')
-/** Routes for browsers, which answer with a page or a picture. */
+/** Routes for browsers, which answer with a page or an image. */
 const FOR_BROWSERS = ['GET ', 'GET /favicon.ico']
 
-/** Leaves requests, statuses and fields. Words of messages and summaries may change without the page. */
+/**
+ * Returns a page with only requests, statuses and fields. Wording of messages may change without an update of the page.
+ */
 function bones(page: string): string {
   return page.replaceAll(/"(message|details|reason|label)": ".*"/g, '"$1"').replaceAll(/^[A-Z][^\n`]*\.$/gm, '')
 }

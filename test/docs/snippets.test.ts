@@ -9,7 +9,7 @@ import { needs } from '../support/needs.ts'
 import { ServerProcess, temporaryDirectory } from '../support/server-process.ts'
 
 const KEY = 'key-of-the-owner-for-snippets-0123456789'
-/** What runs each language, and how it is found out whether that is here. */
+/** How to run each language, and a command that checks whether it is installed. */
 const RUNTIMES = {
   curl: { file: 'snippet.sh', run: ['sh'], probe: ['curl', '--version'] },
   Python: { file: 'snippet.py', run: ['python3'], probe: ['python3', '-c', 'import requests'] },
@@ -36,7 +36,7 @@ function runtime(language: string) {
   const [command = '', ...args] = found.probe
   if (spawnSync(command, args).status !== 0)
     return { ...found, missing: `there is no ${language}, or not all it needs` }
-  // Go builds all of its library first, which takes a minute where that has not been done before.
+  // Go compiles its standard library first, which takes a minute on a new machine.
   const missing = language === 'Go' && !isHeavy ? 'Go is run with HOLDFAST_TEST_HEAVY=1 only' : null
   return { ...found, missing }
 }
@@ -45,7 +45,7 @@ describe('the snippets of the documentation page', () => {
   for (const { language, text } of SNIPPETS) {
     const { file, run, missing } = runtime(language)
     const options = { timeout: 300_000, ...needs(missing === null, missing ?? '') }
-    test(`${language} uploads a file and lists what is there`, options, async () => {
+    test(`${language} uploads a file and lists the uploads`, options, async () => {
       const cwd = join(directory.path, language)
       await mkdir(cwd)
       await writeFile(join(cwd, file), text)
@@ -60,7 +60,7 @@ describe('the snippets of the documentation page', () => {
     })
   }
 
-  test('stand on the page, and the front page says who can read what is stored', async () => {
+  test('are on the page, and the front page has the public notice', async () => {
     const page = await (await fetch(`${server.api}/docs`)).text()
     for (const { language } of SNIPPETS) expect(page).toContain(`id="in-${language.toLowerCase()}"`)
     expect(await (await fetch(`${server.url}/`)).text()).toContain(`<strong>${PUBLIC_NOTICE}</strong>`)

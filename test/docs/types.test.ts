@@ -8,10 +8,10 @@ import { blocksOf } from '../support/guide.ts'
 const ROOT = join(import.meta.dirname, '../..')
 const CACHE = join(ROOT, 'node_modules/.cache')
 const PAGES = globSync(['README.md', 'docs/{start,guides,reference}/*.md'], { cwd: ROOT })
-/** A JSX for blocks of React, which is no package of ours. */
+/** JSX types for blocks of React, which is not a dependency. */
 const JSX = 'declare namespace JSX { interface IntrinsicElements { [name: string]: object } interface Element {} }\n'
 
-/** Checks blocks under the strict settings of the project. Returns what the compiler printed. */
+/** Type-checks blocks with the project's strict settings. Returns the compiler's output. */
 function check(blocks: ReadonlyArray<{ name: string; text: string }>): string {
   mkdirSync(CACHE, { recursive: true })
   const directory = mkdtempSync(join(CACHE, 'types-'))

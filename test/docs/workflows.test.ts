@@ -8,7 +8,7 @@ const scripts: Record<string, string> = JSON.parse(read('package.json')).scripts
 const workflows = globSync('.github/workflows/*.yml', { cwd: ROOT }).toSorted()
 const tests = globSync('test/**/*.ts', { cwd: ROOT }).map(read).join('\n')
 
-/** The command lines of a workflow: what `run:` has, and the items of a matrix of commands. */
+/** Returns the commands of a workflow: those of `run:`, and those of a matrix. */
 function commandsOf(path: string): string[] {
   return read(path)
     .split('\n')
@@ -16,7 +16,7 @@ function commandsOf(path: string): string[] {
     .flatMap(line => line.split(' && '))
 }
 
-/** Why a command cannot run; null if it can. */
+/** Returns why a command cannot run; null if it can. */
 function problemOf(command: string): string | null {
   const words = command.split(/\s+/)
   const variables = words.filter(word => /^[A-Z_]+=/.test(word)).map(word => word.split('=')[0] ?? '')
@@ -46,7 +46,7 @@ describe('workflows', () => {
     expect(problems).toEqual([])
   })
 
-  test('refuse commands that do not exist', () => {
+  test('the check finds commands that do not exist', () => {
     const wrong = [
       'npm run --silent nothing',
       'npm run --silent torture -- --nothing',
@@ -59,7 +59,7 @@ describe('workflows', () => {
     expect(problemOf('npm run --silent torture -- --cluster kubo --rounds 3')).toBeNull()
   })
 
-  test('run every way of torture, the model and the mutations each night', () => {
+  test('run torture, model, fuzz and mutations each night', () => {
     const commands = commandsOf('.github/workflows/long.yml')
     const wanted = [
       ...['torture -- --rounds', '--fleet', '--cluster --', '--cluster kubo', '--cluster ipfs-cluster', 'fuzz --'],
@@ -69,7 +69,7 @@ describe('workflows', () => {
     expect(wanted.filter(text => !commands.some(command => command.includes(text)))).toEqual([])
   })
 
-  test.each(workflows)('%s grants nothing by default, and each job the permissions that it names', path => {
+  test.each(workflows)('%s grants each job only the permissions it names', path => {
     const [head = '', jobs = ''] = read(path).split(/^jobs:$/m)
     expect(head).toMatch(/^permissions: \{\}$/m)
     const each = jobs.split(/^ {2}(?=[\w-]+:$)/m).slice(1)
@@ -77,7 +77,7 @@ describe('workflows', () => {
     expect(each.filter(job => !/^ {4}permissions:\n {6}\w/m.test(job))).toEqual([])
   })
 
-  test.each(workflows)('%s pins actions and suites of others by commit', path => {
+  test.each(workflows)('%s pins actions and cloned suites by commit', path => {
     const text = read(path)
     const actions = [...text.matchAll(/uses: (.+)/g)].map(([, action]) => action)
     expect(actions.length).toBeGreaterThan(3)

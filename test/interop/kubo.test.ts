@@ -20,7 +20,7 @@ const options = {
   ...needs(binary !== null, 'there is no "ipfs" on PATH, and HOLDFAST_TEST_IPFS names none'),
 }
 
-/** As many bytes, in pieces, none of which has to be there at the same time as another. */
+/** Yields `size` pseudo-random bytes in pieces, so that they are never in memory at once. */
 function* generated(size: number): Generator<Uint8Array> {
   const piece = pseudoRandom(MiB, 'generated')
   for (let at = 0; at < size; at += piece.length) {
@@ -40,7 +40,7 @@ async function importTree(engine: Engine, account: string, dirPath: string): Pro
   return (await engine.pins.importDirectory(dirPath, { account })).record.cid
 }
 
-/** The CIDs that both give to a directory below the import root, ours first. */
+/** Returns the CIDs that the engine and Kubo give to the same directory, the engine's first. */
 async function bothCids(other: Kubo, write: (dir: string) => void): Promise<[string, string]> {
   return withEngine(async ({ engine, account }) => {
     const dir = join(engine.importRoots[0] ?? '', 'tree')
@@ -82,12 +82,12 @@ describe('Kubo under the profile unixfs-v1-2025', options, () => {
     ),
   )
 
-  // A link to one byte under such a name takes 55 bytes of a directory's block, which may have 262,144.
+  // A link to one byte under such a name takes 55 bytes. A directory's block is sharded above 262,144 bytes.
   test.each([
     [4_766, 'plain'],
     [4_767, 'sharded'],
     [6_000, 'sharded'],
-  ])('gives a directory of %i files, which is %s, the same CID', count =>
+  ])('gives a directory of %i files, %s, the same CID', count =>
     withKubo(kubo, async other => {
       const names = Array.from({ length: count }, (_, i) => `name-${String(i).padStart(6, '0')}`)
       const [ours, theirs] = await bothCids(other, dir =>
@@ -97,7 +97,7 @@ describe('Kubo under the profile unixfs-v1-2025', options, () => {
     }),
   )
 
-  test('gives directories of many sub-directories the same CID, plain and sharded', () =>
+  test('gives directories of many sub-directories the same CID', () =>
     withKubo(kubo, async other => {
       for (const count of [300, 4_700, 4_800]) {
         const [ours, theirs] = await bothCids(other, dir => {
@@ -108,7 +108,7 @@ describe('Kubo under the profile unixfs-v1-2025', options, () => {
       }
     }))
 
-  test('gives names of every script, hidden files, empty directories and links the same CID', () =>
+  test('gives names of all scripts, hidden files and links the same CID', () =>
     withKubo(kubo, async other => {
       const names = [
         'ünïcödé',
@@ -166,7 +166,7 @@ describe('Kubo and an engine', options, () => {
       }),
     ))
 
-  test('the engine pins from Kubo, what it added under this profile and under the old one', () =>
+  test('the engine pins from Kubo, also content of the old profile', () =>
     withNetwork((engine, account) =>
       withKubo(kubo, async other => {
         await other.start()
@@ -196,7 +196,7 @@ describe('Kubo and an engine', options, () => {
       }),
     ))
 
-  test('the engine is told by Kubo at once that it does not have a block', () =>
+  test('the engine learns at once that Kubo lacks a block', () =>
     withNetwork((engine, account) =>
       withKubo(kubo, async other => {
         await other.start()

@@ -6,7 +6,7 @@ import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { withTempDir } from '../support/temp-dir.ts'
 
-/** Where Kubo is: what HOLDFAST_TEST_IPFS names, else `ipfs` on PATH; null if there is none. */
+/** Returns the path of Kubo: `HOLDFAST_TEST_IPFS`, else `ipfs` on `PATH`; null if neither can run. */
 export function findKubo(): string | null {
   const named = process.env.HOLDFAST_TEST_IPFS ?? ''
   const places = (process.env.PATH ?? '').split(delimiter).map(dir => join(dir, 'ipfs'))
@@ -15,13 +15,13 @@ export function findKubo(): string | null {
       accessSync(place, constants.X_OK)
       return place
     } catch {
-      // Not there, or nothing that can be run.
+      // It does not exist, or may not be run.
     }
   }
   return null
 }
 
-/** Kubo with a repository of its own under the profile `unixfs-v1-2025`, which never looks beyond this machine. */
+/** A Kubo with its own repository under the profile `unixfs-v1-2025`, which stays offline. */
 export class Kubo {
   readonly #binary: string
   readonly #env: NodeJS.ProcessEnv
@@ -51,7 +51,7 @@ export class Kubo {
   async start(): Promise<void> {
     const daemon = spawn(this.#binary, ['daemon'], { env: this.#env, stdio: ['ignore', 'pipe', 'pipe'] })
     this.#daemon = daemon
-    // Whatever becomes of the test, nothing of it stays.
+    // The daemon must not outlive the tests, even if they crash.
     const kill = (): boolean => daemon.kill('SIGKILL')
     process.once('exit', kill)
     daemon.once('exit', () => process.off('exit', kill))
@@ -75,7 +75,7 @@ export class Kubo {
     await exited
   }
 
-  /** Runs a command to its end. Returns what it printed, trimmed. */
+  /** Runs a command to its end. Returns its output, trimmed. */
   async run(...args: string[]): Promise<string> {
     return this.feed([], ...args)
   }
@@ -92,7 +92,7 @@ export class Kubo {
     return promise
   }
 
-  /** The address by which it is reached on this machine. */
+  /** Returns its multiaddress on loopback. */
   async address(): Promise<string> {
     const { Addresses } = JSON.parse(await this.run('id')) as { Addresses: string[] }
     const [address] = Addresses.filter(text => text.startsWith('/ip4/127.0.0.1/tcp/'))
@@ -101,7 +101,7 @@ export class Kubo {
   }
 }
 
-/** Runs with a repository that is removed afterwards. */
+/** Runs with a new repository, and deletes it afterwards. */
 export function withKubo<T>(binary: string, use: (kubo: Kubo) => Promise<T>): Promise<T> {
   return withTempDir(async dir => {
     const kubo = await Kubo.make(binary, join(dir, 'repository'))

@@ -10,7 +10,7 @@ import { signInByKey } from '../support/console-server.ts'
 import { ServerProcess, temporaryDirectory } from '../support/server-process.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
-/** Below the repository, so that what stays outside of the bundle is found. */
+/** In the repository, so that Node resolves packages that the bundle lacks. */
 const CACHES = join(ROOT, 'node_modules/.cache')
 
 let bundle: string
@@ -33,7 +33,7 @@ function start(dataDir: string): Promise<ServerProcess> {
 }
 
 describe('the bundled command line', () => {
-  test('has beside it every thread that its code starts, and the licences of what is in it', () => {
+  test('contains every thread that its code starts, and the licences', () => {
     const files = readdirSync(bundle)
     const threads = new Set<string>()
     for (const file of files.filter(name => name.endsWith('.js'))) {
@@ -56,7 +56,7 @@ describe('the bundled command line', () => {
     expect(told).toBe(`${VERSION}\n`)
   })
 
-  test('has the console in it, which starts in a few requests and signs in', inBrowser, async () => {
+  test('contains the console, which loads in a few requests and signs in', inBrowser, async () => {
     const server = await start(join(directory.path, 'console'))
     const [, key = ''] = /^API key of the owner, .*: (\S+)$/m.exec(server.stdout) ?? []
     const browser = await launchBrowser()
@@ -78,7 +78,7 @@ describe('the bundled command line', () => {
     }
   })
 
-  test('serves, and keeps what Node compiles in a data directory that is there, for its user alone', async () => {
+  test('serves, and keeps its compile cache private in the data directory', async () => {
     const dataDir = join(directory.path, 'data')
     const cache = join(dataDir, 'cache')
     const first = await start(dataDir)
@@ -93,7 +93,7 @@ describe('the bundled command line', () => {
 
     const second = await start(dataDir)
     expect(statSync(cache).mode & 0o777).toBe(0o700)
-    // While it runs: it may end by being killed.
+    // Checked while it runs, because a killed server must keep its cache too.
     await expect.poll(() => readdirSync(cache, { recursive: true }).length).toBeGreaterThan(5)
     const again = new HoldfastClient({ base: second.url })
     expect((await again.content.file(cid)).size).toBe(bytes.length)

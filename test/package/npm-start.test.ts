@@ -7,7 +7,7 @@ import { temporaryDirectory } from '../support/server-process.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 
-/** Whether any process of its group is there. */
+/** Returns true if any process of a group is alive. */
 function isRunning(group: number): boolean {
   try {
     return process.kill(-group, 0)
@@ -27,7 +27,7 @@ async function untilListening(child: ChildProcess): Promise<void> {
 }
 
 test.each(['start --', 'run holdfast -- serve'])(
-  'npm %s: what ends npm ends the server, before npm has ended',
+  'npm %s: a signal to npm ends the server first',
   { timeout: 60_000, ...needsPosix },
   async command => {
     const directory = temporaryDirectory()

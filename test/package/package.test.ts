@@ -17,13 +17,13 @@ interface Metadata {
 
 const metadata = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as Metadata
 
-/** What `dist` is made of. */
+/** Sources from which `dist` is built. */
 const sources = globSync('{src,adapters}/**/*.ts', { cwd: ROOT }).map(path => ({
   path,
   text: readFileSync(join(ROOT, path), 'utf8'),
 }))
 
-/** Packages that are imported, with whether any import of them is there when the code runs. */
+/** Returns the packages that the sources import, and whether any import remains at run time. */
 function importedPackages(): Map<string, { atRuntime: boolean; from: string }> {
   const found = new Map<string, { atRuntime: boolean; from: string }>()
   const statement = /^\s*(?:import|export)\s+(type\s)?(?:[^'"]*?\sfrom\s+)?'([^'.][^']*)'|\bimport\('([^'.][^']*)'\)/gm
@@ -39,13 +39,13 @@ function importedPackages(): Map<string, { atRuntime: boolean; from: string }> {
   return found
 }
 
-/** The source of a file in `dist`. */
+/** Returns the source of a file in `dist`. */
 function sourceOf(built: string): string {
   return built.replace(/^\.\/dist\//, '').replace(/(\.d\.ts|\.js)$/, '.ts')
 }
 
 describe('the package', () => {
-  test('its entries and commands are built from sources that are there', () => {
+  test('has entries and commands that are built from existing sources', () => {
     const entries = [
       '.',
       './catalogue',
@@ -81,14 +81,14 @@ describe('the package', () => {
     const optional = Object.keys(metadata.peerDependenciesMeta).filter(
       name => metadata.peerDependenciesMeta[name]?.optional === true,
     )
-    // Loaded where it is configured, by whoever has installed it.
+    // It is loaded only if configured, and the operator installs it.
     expect(needed.filter(name => !(name in metadata.dependencies))).toEqual(['pg'])
     expect(Object.keys(metadata.dependencies).filter(name => !imported.has(name))).toEqual([])
     const typesOnly = [...imported.keys()].filter(name => !(name in metadata.dependencies))
     expect(typesOnly.toSorted()).toEqual(optional.toSorted())
   })
 
-  test('scripts install on a bare clone what they need, the server no more', () => {
+  test('has scripts that install what a bare clone needs', () => {
     const { scripts } = metadata
     const hook = 'node tools/node-runtime/ensure.mjs'
     const own = Object.keys(scripts).filter(name => !(name.startsWith('pre') && name.slice(3) in scripts))
