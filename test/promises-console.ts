@@ -5,24 +5,24 @@ const handler = 'test/adapters/console/handler.test.ts'
 const failures = 'test/upkeep/recent-failures.test.ts'
 const console = 'adapters/console/console-handler.ts'
 
-/** What keeps the console apart from what is hosted beside it. */
+/** Promises that keep the console apart from the content on the same node. */
 export const consolePromises: readonly KeptPromise[] = [
   {
-    promise: 'a console whose files cannot be prepared says so, and tries again',
+    promise: 'a console whose files cannot be prepared reports it and retries',
     file: console,
     find: '      prepared = undefined\n',
     replace: '',
     test: { file: handler, name: 'reports and logs files that cannot be prepared, and retries them' },
   },
   {
-    promise: 'no script that was uploaded runs in the console',
+    promise: 'no uploaded script runs in the console',
     file: console,
     find: 'script-src $',
     replace: "script-src 'self' $",
     test: { file: safety, name: 'neither runs scripts of /ipfs/ nor reads its content' },
   },
   {
-    promise: 'the console reads nothing of what was uploaded',
+    promise: 'the console reads no uploaded content',
     file: console,
     find: 'connect-src $',
     replace: "connect-src 'self' $",
@@ -36,14 +36,14 @@ export const consolePromises: readonly KeptPromise[] = [
     test: { file: safety, name: 'neither runs scripts of /ipfs/ nor reads its content' },
   },
   {
-    promise: 'a page that 0.1.0 had the browser keep is forgotten before anybody signs in',
+    promise: "a page that 0.1.0 left in the browser's cache is cleared before sign-in",
     file: console,
     find: `'"cache", "storage"'`,
     replace: `'"storage"'`,
     test: { file: safety, name: 'clears unsandboxed pages of 0.1.0 before the sign-in' },
   },
   {
-    promise: 'a service worker of 0.1.0 is gone before anybody signs in',
+    promise: 'a service worker of 0.1.0 is removed before sign-in',
     file: console,
     find: `'"cache", "storage"'`,
     replace: `'"cache"'`,
@@ -57,7 +57,7 @@ export const consolePromises: readonly KeptPromise[] = [
     test: { file: safety, name: 'removes service workers of 0.1.0, and gives its modules to none' },
   },
   {
-    promise: 'a page that has opened the console does not reach into it',
+    promise: 'a page that opens the console has no access to it',
     file: console,
     find: `'cross-origin-opener-policy': 'same-origin'`,
     replace: `'cross-origin-opener-policy': 'unsafe-none'`,
@@ -71,42 +71,42 @@ export const consolePromises: readonly KeptPromise[] = [
     test: { file: safety, name: 'loads in no frame, not even of its own origin' },
   },
   {
-    promise: 'the console lends its modules to no page on another port',
+    promise: 'the console gives its modules to no page on another port',
     file: console,
     find: `'cross-origin-resource-policy': 'same-origin'`,
     replace: `'cross-origin-resource-policy': 'cross-origin'`,
     test: { file: safety, name: 'neither answers nor obeys a page on a gateway’s port' },
   },
   {
-    promise: 'the console is not served by plain HTTP from elsewhere',
+    promise: 'the console refuses plain HTTP from other machines',
     file: 'adapters/console/safe-connection.ts',
     find: "(scheme === 'http' && isLoopbackName(host))",
     replace: "scheme === 'http'",
     test: { file: safety, name: 'is refused by plain HTTP from other machines, with advice' },
   },
   {
-    promise: 'what the owner is told of failures has nothing that a client has sent of itself',
+    promise: "the owner's list of failures contains no private data of clients",
     file: 'src/upkeep/recent-failures.ts',
     find: "else if (SAFE_FIELDS.has(name) && typeof value === 'string')",
     replace: "else if (typeof value === 'string')",
     test: { file: failures, name: 'records no secret, address or path of a request' },
   },
   {
-    promise: 'failures are remembered within bounds',
+    promise: 'the list of failures is bounded',
     file: 'src/upkeep/recent-failures.ts',
     find: 'if (this.#failures.length > MOST) this.#failures.shift()',
     replace: '',
     test: { file: failures, name: 'keeps the last two hundred, each of limited length' },
   },
   {
-    promise: 'history is remembered within bounds',
+    promise: 'the history is bounded',
     file: 'src/upkeep/history.ts',
     find: 'if (this.#samples.length > MOST_SAMPLES[this.#step]) this.#samples.shift()',
     replace: '',
     test: { file: 'test/upkeep/history.test.ts', name: 'history stays bounded, and survives a clock that is set back' },
   },
   {
-    promise: 'a console whose public address has a path starts by the machine’s own address, too',
+    promise: 'a console with a path in its public URL also starts at the local address',
     file: console,
     find: 'isPublished ? published.pathname : prefix',
     replace: 'published?.pathname ?? prefix',
@@ -116,7 +116,7 @@ export const consolePromises: readonly KeptPromise[] = [
     },
   },
   {
-    promise: 'a console behind a proxy that strips a path names its modules by that path',
+    promise: 'a console behind a proxy that strips a path links its modules with the path',
     file: console,
     find: 'isPublished ? published.pathname : prefix',
     replace: 'prefix',
@@ -126,7 +126,7 @@ export const consolePromises: readonly KeptPromise[] = [
     },
   },
   {
-    promise: 'on a host name of content /console/ is the content’s',
+    promise: 'on a host name of content, /console/ belongs to the content',
     file: 'adapters/fetch/fetch-handler.ts',
     find: ' && engine.isContentHost?.(header) !== true',
     replace: '',

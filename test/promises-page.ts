@@ -6,17 +6,17 @@ const pins = 'test/adapters/console/page/pins.test.ts'
 const account = 'test/adapters/console/page/account.test.ts'
 const accessibility = 'test/adapters/console/page/accessibility.test.ts'
 
-/** What the console does for those who use it. */
+/** Promises of the console to its users. */
 export const pagePromises: readonly KeptPromise[] = [
   {
-    promise: 'browsers are told how far an upload is',
+    promise: 'browsers show the progress of an upload',
     file: 'adapters/client/progress-fetch.ts',
     find: '    sending.upload.onprogress = ({ loaded }) => onProgress(loaded)\n',
     replace: '',
     test: { file: content, name: 'shows the progress of a large file, cancels and retries it' },
   },
   {
-    promise: 'an upload that is cancelled is not sent any further',
+    promise: 'a cancelled upload stops sending',
     file: `${page}/content/upload-queue.ts`,
     find: '    this.#running.get(id)?.abort()\n',
     replace: '',
@@ -26,7 +26,7 @@ export const pagePromises: readonly KeptPromise[] = [
     },
   },
   {
-    promise: 'an upload that is cancelled and sent again at once does not end with its first attempt',
+    promise: 'an upload retried right after its cancellation survives the end of the first attempt',
     file: `${page}/content/upload-queue.ts`,
     find: '!controller.signal.aborted',
     replace: 'true',
@@ -36,21 +36,21 @@ export const pagePromises: readonly KeptPromise[] = [
     },
   },
   {
-    promise: 'the console is not closed while something is on its way up, unless it is asked',
+    promise: 'the console asks before it closes during an upload',
     file: `${page}/app.ts`,
     find: "    addEventListener('beforeunload', ask)\n",
     replace: '',
     test: { file: content, name: 'keeps uploading in other views, and asks before closing' },
   },
   {
-    promise: 'a file that is dropped where none belongs does not take the place of the console',
+    promise: 'a file dropped outside the target does not replace the console',
     file: `${page}/app.ts`,
     find: "    addEventListener('drop', keep)\n",
     replace: '',
     test: { file: content, name: 'ignores a file that is dropped outside of the target' },
   },
   {
-    promise: 'a deletion can be taken back for a moment',
+    promise: 'a deletion can be undone for a moment',
     file: `${page}/content/removals.ts`,
     find: 'const UNDO_MS = 8_000',
     replace: 'const UNDO_MS = 0',
@@ -64,14 +64,14 @@ export const pagePromises: readonly KeptPromise[] = [
     test: { file: pins, name: 'have a page with details and content' },
   },
   {
-    promise: 'what was deleted a moment ago goes before whoever deleted it is signed out',
+    promise: 'signing out first carries out deletions that could still be undone',
     file: `${page}/app.ts`,
     find: '    await flushRemovals()\n',
     replace: '',
     test: { file: pins, name: 'are deleted before their user signs out' },
   },
   {
-    promise: 'a page of a long list is one request, wherever it is',
+    promise: 'any page of a long list takes one request',
     file: `${page}/content/pin-list-view.ts`,
     find: 'signal => client.pins.page(page, { ...options, signal })',
     replace: 'async signal => (await client.pins.page(1, options), client.pins.page(page, { ...options, signal }))',
@@ -98,21 +98,21 @@ export const pagePromises: readonly KeptPromise[] = [
     },
   },
   {
-    promise: 'a session that has ended is asked for again',
+    promise: 'an ended session leads to a new sign-in',
     file: `${page}/widgets/use-load.ts`,
     find: "    if (isHoldfastError(error, 'INVALID_API_KEY')) session?.end('Your session has ended. Sign in again.')\n",
     replace: '',
     test: { file: account, name: 'asks for sign-in after a reload, and when the session has ended' },
   },
   {
-    promise: 'the QR code is that of the secret',
+    promise: 'the QR code contains the secret',
     file: `${page}/account/second-factor-view.ts`,
     find: 'setup.otpauthUrl',
     replace: 'setup.secret',
     test: { file: account, name: 'turns a second factor on by QR code, and off' },
   },
   {
-    promise: 'the text of the console can be read, light and dark',
+    promise: "the console's text has enough contrast in light and dark",
     file: `${page}/style.css`,
     find: '--quiet: #56616e',
     replace: '--quiet: #9aa4ae',

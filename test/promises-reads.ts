@@ -3,52 +3,52 @@ import type { KeptPromise } from './promises.ts'
 const remembered = 'test/contract/remembered-answers.test.ts'
 const blockReads = 'test/content/block-reads.test.ts'
 
-/** What reading costs, in counts. */
+/** Promises about the work that a read costs. */
 export const readPromises: readonly KeptPromise[] = [
   {
-    promise: 'a list that is asked for again follows what was written meanwhile',
+    promise: 'a repeated list shows what was written meanwhile',
     file: 'src/contract/remembered-answers.ts',
     find: 'known.version === version && ',
     replace: '',
     test: { file: remembered, name: 'reads no record, and follows each change at once' },
   },
   {
-    promise: 'a list that is asked for again follows what another process has written',
+    promise: 'a repeated list shows what another process has written',
     file: 'src/storage/database.ts',
     find: 'return `${this.#changes.get()?.count} ${this.dataVersion()}`',
     replace: 'return `${this.#changes.get()?.count}`',
     test: { file: remembered, name: 'follows writes of another process, and stays' },
   },
   {
-    promise: 'a list that is asked for again leaves out what has expired',
+    promise: 'a repeated list omits expired records',
     file: 'src/contract/remembered-answers.ts',
     find: ' && now < known.until',
     replace: '',
     test: { file: remembered, name: 'omits expired records, even before their' },
   },
   {
-    promise: 'a list that is asked for again reads no record',
+    promise: 'a repeated list reads no record',
     file: 'src/contract/uploads/uploads.ts',
     find: '  isRemembered: true,\n',
     replace: '',
     test: { file: remembered, name: 'reads no record, and follows each change at once' },
   },
   {
-    promise: 'what is read for others is not copied to be hashed',
+    promise: 'blocks read for other nodes are hashed without a copy',
     file: 'src/content/stored-blocks.ts',
     find: 'return matchesHere(cid.multihash.bytes, bytes) ? bytes',
     replace: 'return (await matches(cid.multihash.bytes, bytes)) ? bytes',
     test: { file: blockReads, name: 'reads for others hash blocks in place, without a copy' },
   },
   {
-    promise: 'every block that is read for others is checked',
+    promise: 'every block read for other nodes is checked',
     file: 'src/content/stored-blocks.ts',
     find: 'return matchesHere(cid.multihash.bytes, bytes) ? bytes',
     replace: 'return bytes.length > 0 ? bytes',
     test: { file: blockReads, name: 'a block with other bytes is damaged' },
   },
   {
-    promise: 'blocks that are read for others are hashed in turns',
+    promise: 'hashing blocks for other nodes yields the event loop',
     file: 'src/content/stored-blocks.ts',
     find: '    if (turnSpent()) await nextTurn()\n    return matchesHere',
     replace: '    return matchesHere',

@@ -5,9 +5,9 @@ import { promises } from './promises.ts'
 
 const ROOT = join(import.meta.dirname, '..')
 
-/** `npm run mutations` breaks each promise and runs its test; here only that it still could. */
+/** `npm run mutations` breaks each promise and runs its test. This test only checks that it still can. */
 describe('the list of promises', () => {
-  test.each(promises)('$promise: what keeps it is there once', kept => {
+  test.each(promises)('$promise: its code occurs exactly once', kept => {
     const text = readFileSync(join(ROOT, kept.file), 'utf8')
     expect(text.split(kept.find).length - 1, `${kept.file}: ${kept.find}`).toBe(1)
     expect(existsSync(join(ROOT, kept.test.file)), kept.test.file).toBe(true)

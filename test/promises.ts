@@ -18,13 +18,13 @@ import { upkeepPromises } from './promises-upkeep.ts'
 import { webhookPromises } from './promises-webhooks.ts'
 import { wirePromises } from './promises-wire.ts'
 
-/** A promise, the test that keeps it, and a change of the code that breaks it: the test has to notice. */
+/** A promise, the test that guards it, and a change of the code that breaks it, which the test must detect. */
 export interface KeptPromise {
   promise: string
-  /** The file with what keeps the promise, and what is there exactly once. */
+  /** File of the code that keeps the promise. It contains `find` exactly once. */
   file: string
   find: string
-  /** What stands there when the promise is broken. */
+  /** Replaces `find` to break the promise. */
   replace: string
   test: { file: string; name: string }
 }
@@ -38,7 +38,7 @@ const clusters = 'test/storage/cluster-directories.test.ts'
 const accessRules = 'test/catalogue/access.test.ts'
 const removal = 'test/access/removal.test.ts'
 
-/** Each test takes less than ten seconds. `npm run mutations` proves all of it. */
+/** All promises. Each test takes less than ten seconds. `npm run mutations` breaks each and runs its test. */
 export const promises: readonly KeptPromise[] = [
   {
     promise: 'no account is removed once the engine has stopped',
@@ -48,91 +48,91 @@ export const promises: readonly KeptPromise[] = [
     test: { file: removal, name: 'does nothing if woken after a stop' },
   },
   {
-    promise: 'the removal of accounts leaves no timer once it has stopped',
+    promise: 'the removal of accounts leaves no timer after a stop',
     file: 'src/pins/removal/account-removal.ts',
     find: '    if (!this.#isStopped) this.#cancelTimer = clock',
     replace: '    this.#cancelTimer = clock',
     test: { file: removal, name: 'does nothing if woken after a stop' },
   },
   {
-    promise: 'the bytes of a chunk are on the disk before it has its name',
+    promise: 'the bytes of a chunk are synced before its file is renamed',
     file: 'src/content/block-writing.ts',
     find: '    files.fdatasyncSync(file)\n',
     replace: '',
     test: { file: order, name: 'is synced before it is renamed' },
   },
   {
-    promise: 'a chunk is written where the file system cannot write past the page cache',
+    promise: 'a chunk is written even on a file system without direct I/O',
     file: 'src/content/block-writing.ts',
     find: "if (!NOT_DIRECTLY.has(fileErrorCode(error) ?? '')) throw error",
     replace: 'throw error',
     test: { file: order, name: 'uses the page cache if the file system requires it' },
   },
   {
-    promise: 'disks take the chunks of the pool without a copy',
+    promise: 'chunks of the pool are written to disk without a copy',
     file: 'src/content/block-threads.ts',
     find: 'new SharedArrayBuffer(CHUNK_BYTES, { maxByteLength: CHUNK_BYTES })',
     replace: 'new SharedArrayBuffer(CHUNK_BYTES)',
     test: { file: 'test/content/chunk-pool.test.ts', name: 'allocates chunks that a disk takes without a copy' },
   },
   {
-    promise: 'the bytes of every other block in a file are on the disk before it has its name',
+    promise: 'the bytes of every other block file are synced before it is renamed',
     file: 'src/content/block-files.ts',
     find: '      await file.datasync()\n',
     replace: '',
     test: { file: order, name: 'an upload of a block in a file' },
   },
   {
-    promise: 'the names of block files are on the disk before the ledger calls them durable',
+    promise: 'the names of block files are synced before the ledger marks them durable',
     file: 'src/content/block-files.ts',
     find: '      await syncDirectories(this.#files, new Set(group.map(block => block.dir)))\n',
     replace: '',
     test: { file: order, name: 'an upload of whole chunks' },
   },
   {
-    promise: 'an upload is settled before it is committed',
+    promise: "an upload's blocks are all written before its commit",
     file: 'src/content/dag/staged-dag.ts',
     find: '    await this.#drain()\n    if (this.#failure !== null) throw this.#failure.error\n',
     replace: '    if (this.#failure !== null) throw this.#failure.error\n',
     test: { file: order, name: 'an upload of whole chunks' },
   },
   {
-    promise: 'the commit that completes an upload is on the disk before the answer',
+    promise: 'the commit that completes an upload is synced before the answer',
     file: 'src/catalogue/sqlite/sqlite-driver.ts',
     find: 'this.#statements.carryOut(make()), { durable: true, ...options })',
     replace: 'this.#statements.carryOut(make()), { durable: false, ...options })',
     test: { file: order, name: 'an upload of a small block' },
   },
   {
-    promise: 'a small file is stored by the commit of its record: bytes and record are there together, or neither',
+    promise: "one commit stores a small file's bytes and its record, or neither",
     file: 'src/catalogue/sqlite/record-commit.ts',
     find: "healed: this.#claims.store(rootId, backendId, block) === 'healed'",
     replace: 'healed: false',
     test: { file: order, name: 'a file of one small block is one commit' },
   },
   {
-    promise: 'what is known of a peer when the node ends is on the disk',
+    promise: 'records of peers are on disk when the node stops',
     file: 'src/network/peer-records.ts',
     find: 'if (!record.isWritten) await this.#write(record)\n  }\n\n  async put',
     replace: 'if (record.isWritten) await this.#write(record)\n  }\n\n  async put',
     test: { file: 'test/network/peer-records.test.ts', name: 'reaches the store on flush' },
   },
   {
-    promise: 'memory does not grow with the peers that have been met',
+    promise: 'memory does not grow with the number of known peers',
     file: 'src/network/peer-records.ts',
     find: '    await this.#forgetOldest()\n',
     replace: '',
     test: { file: 'test/network/peer-records.test.ts', name: 'beyond the limit stays in the store' },
   },
   {
-    promise: 'a stream that its peer has closed before it is handled is closed',
+    promise: 'a stream that its peer closes before it is handled is closed',
     file: 'src/network/exchange/block-exchange.ts',
     find: "    if (stream.remoteWriteStatus !== 'writable') end()\n",
     replace: '',
     test: { file: 'test/pins/fetches/serving.test.ts', name: 'leaves no streams behind' },
   },
   {
-    promise: 'wants of one turn go in one message',
+    promise: 'wants of one turn share a message',
     file: 'src/network/exchange/peer-wants.ts',
     find: '        await nextTurn()\n      }\n    } finally',
     replace: '      }\n    } finally',
@@ -142,21 +142,21 @@ export const promises: readonly KeptPromise[] = [
     },
   },
   {
-    promise: 'a write that waits because a batch done again took fewer is not forgotten',
+    promise: 'a write that a repeated batch leaves out is still written',
     file: 'src/storage/write-queue.ts',
     find: '      attempted = []\n      taken = 0\n',
     replace: '      attempted = []\n',
     test: { file: queue, name: 'a repeated batch has the same writes, and leaves later ones' },
   },
   {
-    promise: 'a write that throws takes none with it that came together with it',
+    promise: 'a write that throws undoes no other of its batch',
     file: 'src/storage/write-queue.ts',
     find: 'if (hasThrown) return false',
     replace: 'if (hasThrown) return true',
     test: { file: queue, name: 'a write that throws undoes only itself' },
   },
   {
-    promise: 'what is to be on the disk is answered after the sync of its commit has ended',
+    promise: 'a durable write is acknowledged after the sync of its commit',
     file: 'src/storage/write-queue.ts',
     find: '      await logSync.run()\n',
     replace: '      void logSync.run()\n',
@@ -170,14 +170,14 @@ export const promises: readonly KeptPromise[] = [
     test: { file: queue, name: 'after a failed sync nothing is acknowledged or written' },
   },
   {
-    promise: 'what goes first does not take along what it overtakes',
+    promise: 'a write that goes first does not include the patient ones it overtakes',
     file: 'src/storage/write-queue.ts',
     find: '        if (overtakes && write.patient) break\n',
     replace: '',
     test: { file: queue, name: 'patient writes give way to others once, then come next' },
   },
   {
-    promise: 'only patient writes are overtaken while they are synced',
+    promise: 'only patient writes are overtaken during their sync',
     file: 'src/storage/write-queue.ts',
     find: 'attempted.every(({ write }) => write.patient)',
     replace: 'true',
@@ -187,7 +187,7 @@ export const promises: readonly KeptPromise[] = [
     },
   },
   {
-    promise: 'a sync that succeeds acknowledges nothing once another has failed',
+    promise: 'a successful sync acknowledges nothing after another has failed',
     file: 'src/storage/write-queue.ts',
     find: 'if (broken === null) return settle(attempted)',
     replace: 'if (failure === undefined) return settle(attempted)',
@@ -204,35 +204,35 @@ export const promises: readonly KeptPromise[] = [
     test: { file: order, name: 'an upload of a small block' },
   },
   {
-    promise: 'removals are on the disk before their rows are forgotten',
+    promise: 'removals of files are synced before their rows are deleted',
     file: 'src/content/block-store.ts',
     find: 'await files.sync(new Set(removed.values()))',
     replace: 'new Map<string, unknown>()',
     test: { file: order, name: 'a collection: deleting durably, unlink, directory sync, row' },
   },
   {
-    promise: 'a removal that may come undone keeps its row',
+    promise: "the row stays while a crash may undo the file's removal",
     file: 'src/content/block-store.ts',
     find: 'if (unsynced.has(dir)) failed.push',
     replace: 'if (unsynced.size < 0) failed.push',
     test: { file: files, name: 'a row stays while the removal of its file may be undone' },
   },
   {
-    promise: 'the names of blocks and tmp are on the disk',
+    promise: 'the names of blocks/ and tmp/ are synced',
     file: 'src/content/block-files.ts',
     find: '    if (made.includes(true)) await files.syncDirectory(this.dataDir)\n',
     replace: '',
     test: { file: order, name: 'directories: blocks, tmp and the shards have synced entries' },
   },
   {
-    promise: 'the names of the shards are on the disk',
+    promise: 'the names of the shard directories are synced',
     file: 'src/content/block-files.ts',
     find: '    if (missing.length > 0) await files.syncDirectory(this.#dir)\n',
     replace: '',
     test: { file: order, name: 'directories: blocks, tmp and the shards have synced entries' },
   },
   {
-    promise: 'a block file that cannot be removed keeps nothing else',
+    promise: 'a block file that cannot be removed does not stop the collection',
     file: 'src/content/block-store.ts',
     find: '      failed.push({ id, error })\n',
     replace: '      throw error\n',
@@ -253,35 +253,35 @@ export const promises: readonly KeptPromise[] = [
     test: { file: files, name: 'garbage with a time in the future is deleted' },
   },
   {
-    promise: 'nothing is completed that is not being staged',
+    promise: 'only a root being staged can be completed',
     file: 'src/ledger/root-table.ts',
     find: 'if (this.#complete.run(codec, multihash, ...sizes, rootId).changes === 1) return',
     replace: 'if (this.#complete.run(codec, multihash, ...sizes, rootId).changes < 2) return',
     test: { file: blocks, name: 'an abandoned root cannot be completed' },
   },
   {
-    promise: 'what is being read is not collected',
+    promise: 'content being read is not collected',
     file: 'src/content/collector.ts',
     find: 'this.#parts.ledger.droppedRoots(() => this.#parts.leases.held(), lastRoot)',
     replace: 'this.#parts.ledger.droppedRoots(() => new Set(), lastRoot)',
     test: { file: blocks, name: 'a leased root is not collected until its release' },
   },
   {
-    promise: 'an upload that fails gives back the quota it had reserved',
+    promise: 'a failed upload releases its reserved quota',
     file: 'src/pins/upload/upload-staging.ts',
     find: '      budget.release()\n',
     replace: '',
     test: { file: 'test/pins/quotas.test.ts', name: 'uploads that fail give back what they had reserved' },
   },
   {
-    promise: 'uploads under way share what is left of the quota',
+    promise: 'concurrent uploads share the remaining quota',
     file: 'src/pins/upload/upload-budget.ts',
     find: '    this.#reservations.add(this.#accountId, step)\n',
     replace: '',
     test: { file: 'test/pins/quotas.test.ts', name: 'uploads under way share what is left of the quota' },
   },
   {
-    promise: 'content that cannot be read is damage',
+    promise: 'unreadable content is reported as damage',
     file: 'src/content/stored-blocks.ts',
     find: 'await this.#read(multihash, found, options.localOnly === true).catch((error: unknown) => {',
     replace:
@@ -289,35 +289,35 @@ export const promises: readonly KeptPromise[] = [
     test: { file: 'test/content/damage.test.ts', name: 'a block whose file fails with EIO is reported' },
   },
   {
-    promise: 'new content leaves the reserve free',
+    promise: 'new content leaves the disk reserve free',
     file: 'src/content/disk-reserve.ts',
     find: 'if (freeBytes - bytes < reserveBytes) {',
     replace: 'if (freeBytes < 0) {',
     test: { file: full, name: 'refuses new content, deletes, reports itself, and recovers by' },
   },
   {
-    promise: 'a deletion that finds no room is given the ballast',
+    promise: 'a deletion on a full disk frees the ballast',
     file: 'src/wiring/storage-module.ts',
     find: '(await reserves.get(DEFAULT_BACKEND_ID)?.giveUpBallast()) ?? false',
     replace: 'false',
     test: { file: full, name: 'is written with enough room, deleted for a deletion, and' },
   },
   {
-    promise: 'after a commit that the disk has failed nothing is acknowledged',
+    promise: 'nothing is acknowledged after a commit fails on the disk',
     file: 'src/storage/write-queue.ts',
     find: 'write.reject(reason)\n    if (isDiskFailure(error)) this.#break(error)\n',
     replace: 'write.reject(reason)\n',
     test: { file: queue, name: 'after a failed commit nothing more is written or acknowledged' },
   },
   {
-    promise: 'a cluster directory that is not mounted refuses the start',
+    promise: 'an unmounted cluster directory refuses the start',
     file: 'src/ledger/cluster-directories.ts',
     find: 'if (known === undefined || !hasBlocks(database, known.id)) return',
     replace: 'if (known === undefined || known.id > 0) return',
     test: { file: clusters, name: 'that is empty refuses the start' },
   },
   {
-    promise: "a cluster directory that is another's refuses the start",
+    promise: 'a cluster directory of another node refuses the start',
     file: 'src/ledger/cluster-directories.ts',
     find: '  if (backend === undefined) return refuse(',
     replace:
@@ -325,7 +325,7 @@ export const promises: readonly KeptPromise[] = [
     test: { file: clusters, name: 'that is of another Holdfast refuses the start' },
   },
   {
-    promise: 'a directory has one owner in a process, whatever it is called',
+    promise: 'a directory has one owner in a process, by whatever path',
     file: 'src/disk/data-directory.ts',
     find: '    if (owned.has(place)) {',
     replace: '    if (owned.size < 0) {',
@@ -351,7 +351,7 @@ export const promises: readonly KeptPromise[] = [
   ...postgresPromises,
   ...readPromises,
   {
-    promise: 'a revoked key takes with it what it minted',
+    promise: 'revoking a key revokes the keys created with it',
     file: 'src/catalogue/rules/key-rules.ts',
     find: 'ON k.parent_id = minted.id)',
     replace: 'ON k.parent_id = minted.id WHERE 0)',
@@ -365,28 +365,28 @@ export const promises: readonly KeptPromise[] = [
     test: { file: accessRules, name: 'an account has at most so many' },
   },
   {
-    promise: 'a code of a second factor is good once',
+    promise: 'a code of a second factor works once',
     file: 'src/catalogue/rules/second-factor-rules.ts',
     find: 'AND secret = :secret AND enabled_at IS NOT NULL AND last_step < :step',
     replace: 'AND secret = :secret AND enabled_at IS NOT NULL',
     test: { file: accessRules, name: 'no code is good twice' },
   },
   {
-    promise: 'a node keeps an owner that is not disabled',
+    promise: 'a node always has an enabled owner',
     file: 'src/catalogue/rules/account-rules.ts',
     find: "return role === 'owner' && !disabled && ",
     replace: "return role === 'owner' && disabled && ",
     test: { file: accessRules, name: 'there is always an owner' },
   },
   {
-    promise: 'secrets of second factors are stored sealed',
+    promise: 'secrets of second factors are stored encrypted',
     file: 'src/access/sign-in/second-factor-check.ts',
     find: 'this.#store.begin(account.id, this.#sealing.seal(secret, contextOf(account.id)))',
     replace: 'this.#store.begin(account.id, secret)',
     test: { file: 'test/access/sealing.test.ts', name: 'a secret is stored encrypted' },
   },
   {
-    promise: 'secrets that were stored in clear are sealed at the next start',
+    promise: 'secrets stored in clear are encrypted at the next start',
     file: 'src/wiring/access-module.ts',
     find: 'start: () => secondFactor.sealStored(),',
     replace: 'start: async () => undefined,',

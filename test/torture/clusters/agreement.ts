@@ -158,10 +158,7 @@ async function readBackThere(world: World): Promise<void> {
   const listed = new Set((await uploadsOf(world)).map(({ cid }) => cid))
   for (const content of contents.values()) {
     if (content.expiresAt !== null || !listed.has(content.cid)) continue
-    assert.ok(
-      await isThere(world, content, world.place.copies),
-      `${content.cid} does not read back from its place`,
-    )
+    assert.ok(await isThere(world, content, world.place.copies), `${content.cid} does not read back from its place`)
   }
 }
 
