@@ -100,8 +100,8 @@ const promises: readonly KeptPromise[] = [
   {
     promise: 'a node that has no connection left but the one it listens by says so',
     file: 'adapters/postgres/credential-changes.ts',
-    find: '    if (!this.#database.isRefused) return this.health.look(client)\n',
-    replace: '    if (this.#client === client) return this.health.look(client)\n',
+    find: '    if (!this.#database.isRefused) return this.health.check(client)\n',
+    replace: '    if (this.#client === client) return this.health.check(client)\n',
     test: {
       file: 'test/adapters/postgres/credential-changes.test.ts',
       name: 'by a connection that is the only one to be had',
@@ -124,7 +124,7 @@ const promises: readonly KeptPromise[] = [
   {
     promise: 'what a node has begun when it ended is given up, whether its ledger had it or not',
     file: 'adapters/postgres/postgres-reconciliation.ts',
-    find: '    if (isLast) await holds.voidLate()\n',
+    find: '    if (isLast) await holds.voidExpired()\n',
     replace: '',
     test: test('what a node has begun and its ledger never had'),
   },
@@ -188,7 +188,7 @@ const promises: readonly KeptPromise[] = [
   {
     promise: 'nodes sign sessions with one key, however many make it',
     file: 'adapters/postgres/postgres-signing-keys.ts',
-    find: '      if ((there[0]?.kid ?? null) !== newest) return there\n',
+    find: '      if ((stored[0]?.kid ?? null) !== newest) return stored\n',
     replace: '',
     test: signIn('are signed with one key'),
   },
@@ -251,7 +251,7 @@ const promises: readonly KeptPromise[] = [
   {
     promise: 'what a moved ledger holds is held in the catalogue under the same ids',
     file: 'adapters/postgres/move-in.ts',
-    find: '        await hold(sql, table, batch, node)\n',
+    find: '        await insertHolds(sql, table, batch, node)\n',
     replace: '',
     test: moved('is there as it was'),
   },
@@ -349,7 +349,7 @@ const promises: readonly KeptPromise[] = [
   {
     promise: 'a node two versions behind its database is refused',
     file: 'adapters/postgres/migrate.ts',
-    find: 'beyond.length > 1 || ',
+    find: 'newer.length > 1 || ',
     replace: '',
     test: { file: 'test/wiring/postgres-catalogue.test.ts', name: 'is refused beside one of two' },
   },
@@ -370,7 +370,7 @@ const promises: readonly KeptPromise[] = [
   {
     promise: 'a schema that is newer by a version that nobody may miss is refused',
     file: 'adapters/postgres/migrate.ts',
-    find: '|| beyond.some(({ tolerated }) => !tolerated)',
+    find: '|| newer.some(({ tolerated }) => !tolerated)',
     replace: '',
     test: test('nodes that start at once bring it up once'),
   },
@@ -646,8 +646,8 @@ const promises: readonly KeptPromise[] = [
   {
     promise: 'files of a directory that is gone are forgotten, though the process was killed before',
     file: 'adapters/postgres/shared-holds.ts',
-    find: '    await forgetFiles(this.#database)\n',
-    replace: '    if (count > 0) await forgetFiles(this.#database)\n',
+    find: '    await deleteFiles(this.#database)\n',
+    replace: '    if (count > 0) await deleteFiles(this.#database)\n',
     test: { file: 'test/adapters/postgres/catalogue-model.test.ts', name: 'failed once' },
   },
   {
@@ -660,14 +660,14 @@ const promises: readonly KeptPromise[] = [
   {
     promise: 'a node that has said nothing for thirty seconds is gone',
     file: 'adapters/postgres/postgres-nodes.ts',
-    find: "const GONE = `INTERVAL '30 seconds'`",
-    replace: "const GONE = `INTERVAL '30 days'`",
+    find: "const TIMEOUT = `INTERVAL '30 seconds'`",
+    replace: "const TIMEOUT = `INTERVAL '30 days'`",
     test: { file: 'test/adapters/postgres/nodes.test.ts', name: 'or have said nothing' },
   },
   {
     promise: 'a node says that it stops',
     file: 'adapters/postgres/postgres-nodes.ts',
-    find: "await this.#say('NULL', false)",
+    find: "await this.#heartbeat('NULL', false)",
     replace: "await this.#say('seen_at', false)",
     test: { file: 'test/adapters/postgres/nodes.test.ts', name: 'or have said nothing' },
   },
@@ -702,14 +702,14 @@ const promises: readonly KeptPromise[] = [
   {
     promise: 'transactions that wait for each other are repeated',
     file: 'adapters/postgres/statement-failure.ts',
-    find: "|| TO_REPEAT.has(error.sqlState ?? '')\n",
+    find: "|| RETRYABLE.has(error.sqlState ?? '')\n",
     replace: '|| false\n',
     test: test('transactions that wait for each other'),
   },
   {
     promise: 'of accounts changed to one email at once all but one are told of it',
     file: 'adapters/postgres/statement-failure.ts',
-    find: 'error.sqlState === MET_ANOTHER || ',
+    find: 'error.sqlState === UNIQUE_VIOLATION || ',
     replace: '',
     test: { file: 'test/adapters/postgres/access.test.ts', name: 'of accounts made at once with one email' },
   },

@@ -1,16 +1,18 @@
 import { BACKENDS_OF_NODE as BACKENDS, LEDGER_BACKEND } from '../../src/catalogue/rules/dialect.ts'
 
-/** No backend of a node has a higher number. */
+/** The highest number that a backend has in its node's ledger. */
 export const LAST_BACKEND = BACKENDS - 1
-/** The number of a node's backend in that node's ledger, from the one that all nodes know it by. */
+/** SQL expression: the number of a backend in its node's ledger, from its number in the catalogue. */
 export const BACKEND_ID = LEDGER_BACKEND.postgres
-/** The node that has a backend, by its number. */
+/** SQL expression: the number of the node that has a backend. */
 export const NODE_NUMBER = `backend_id / ${BACKENDS}`
 
-/** The number by which all nodes know a backend, from its number in the ledger of the node that has it. */
+/**
+ * Maps the number of a backend in its node's ledger to its number in the catalogue, which is unique among all nodes.
+ */
 export type SharedBackend = (backendId: number) => number
 
-/** @param node the number of the node; the first one's is 0, so that its backends are called as they are there */
+/** Returns the mapping of one node. Node 0, the first, has the same numbers in both. */
 export function backendsOf(node: number): SharedBackend {
   return backendId => node * BACKENDS + backendId
 }

@@ -10,24 +10,24 @@ import type { CatalogueHolds } from '../../src/ledger/catalogue-holds.ts'
 import { fetchParts } from './fetch-parts.ts'
 import { LockedAccounts } from './locked-accounts.ts'
 import type { Postgres } from './postgres.ts'
-import { carriedOut } from './postgres-driver.ts'
+import { runRule } from './postgres-driver.ts'
 import { getRecord, hasDag, identicalRecord, insertRecord, setStatus } from './record-rows.ts'
 import { NeedsHold, type PlacedHold, type SharedHolds } from './shared-holds.ts'
 import type { Sql } from './sql.ts'
 
-/** What a commit was prepared with. */
+/** The hold placed for a commit before its transaction begins. */
 export interface Prepared {
-  /** On the whole DAG, or on what is there of it. */
+  /** Null root: the hold is on a staged root, which has only part of the DAG. Null: no hold was placed. */
   hold: PlacedHold | { id: string; rootId: null } | null
 }
 
-/** What one transaction does to records and to what keeps their content. The accounts' rows are locked first. */
+/** Changes of records and holds in one transaction, which locks the rows of the accounts first. */
 export class ContentChange {
   readonly #sql: Sql
   readonly #database: Postgres
   readonly #holds: SharedHolds
   readonly #ledger: CatalogueHolds
-  readonly #elsewhere: ReadonlySet<number>
+  readonly #external: ReadonlySet<number>
   readonly accounts: LockedAccounts
 
   private constructor(sql: Sql, parts: ContentParts, accounts: LockedAccounts) {
@@ -35,7 +35,7 @@ export class ContentChange {
     this.#database = parts.database
     this.#holds = parts.holds
     this.#ledger = parts.ledger
-    this.#elsewhere = parts.elsewhere
+    this.#external = parts.external
     this.accounts = accounts
   }
 
@@ -43,33 +43,32 @@ export class ContentChange {
     return new ContentChange(sql, parts, await LockedAccounts.lock(sql, accountIds))
   }
 
-  /** @throws NeedsHold if it turns out that one is needed */
+  /** @throws NeedsHold if the commit needs a hold and none was placed */
   async commit(intent: CommitIntent, { hold }: Prepared): Promise<Committed> {
     return intent.kind === 'whole' ? this.#commitWhole(intent, hold) : this.#commitPart(intent, hold)
   }
 
-  /** @throws HoldfastError `QUOTA_EXCEEDED` if the account may not have one more record. */
+  /** @throws HoldfastError `QUOTA_EXCEEDED` if one more record would exceed the plan */
   async checkPinCount(accountId: string, { maxPins }: PinLimits, now: number): Promise<void> {
     if (maxPins !== null && (await this.accounts.usage(accountId, now)).pins + 1 > maxPins) {
       throw new HoldfastError('QUOTA_EXCEEDED', `the plan allows ${maxPins} pins`)
     }
   }
 
-  /** @throws HoldfastError `QUOTA_EXCEEDED` if not one more record of the account may wait for its content. */
+  /** @throws HoldfastError `QUOTA_EXCEEDED` if one more record that waits for content would exceed the plan */
   async checkQueued(accountId: string, { maxQueuedPins }: PinLimits): Promise<void> {
     if (maxQueuedPins === null) return
-    const counted = await carriedOut(first(COUNT_UNFINISHED, { accountId, limit: maxQueuedPins }), this.#sql)
+    const counted = await runRule(first(COUNT_UNFINISHED, { accountId, limit: maxQueuedPins }), this.#sql)
     if ((counted?.count ?? 0) < maxQueuedPins) return
     throw new HoldfastError('QUOTA_EXCEEDED', `the plan allows ${maxQueuedPins} pins that wait for their content`)
   }
 
-  /** Whether a DAG fits into an account's storage; one that it has already always does. */
+  /** Checks the storage quota. A DAG that the account has already costs nothing. */
   async fits(accountId: string, dag: DagIdentity & { charge: number }, max: number | null, now: number) {
     if (max === null || (await hasDag(this.#sql, accountId, dag))) return true
     return (await this.accounts.usage(accountId, now)).storedBytes + dag.charge <= max
   }
 
-  /** Writes a record that is new. */
   async insert(row: RecordRow, holdId: string | null): Promise<void> {
     const { accountId, rootId, expiresAt, charge } = row
     const adds = rootId !== null && !(await hasDag(this.#sql, accountId, row))
@@ -78,7 +77,10 @@ export class ContentChange {
     this.accounts.count(accountId, { pins: 1, expiringPins: expiresAt === null ? 0 : 1, storedBytes })
   }
 
-  /** Gives a record that has waited its content; it is `pinning` on while that has still to reach its backend. */
+  /**
+   * Gives a waiting record its content. The record is `pinning` until an external backend has the content, else
+   * `pinned`.
+   */
   async fulfil(record: RecordRow, hold: PlacedHold, backendId: number, now: number): Promise<RecordRow> {
     const status = await this.#statusIn(backendId, record, now)
     const from = record.status === 'failed' ? 'queued' : record.status
@@ -97,9 +99,12 @@ export class ContentChange {
     return setStatus(this.#sql, record.id, { status, at: now, reason: null })
   }
 
-  /** Has a record wait, as `pinning`, for content that it had: what the fetch brings counts instead. */
+  /**
+   * Makes a record `pinning` again until a fetch has brought its content, and takes the content off the account's
+   * usage.
+   */
   async wait(record: RecordRow, fetchId: number, now: number, reason: string): Promise<RecordRow> {
-    await carriedOut(run(SET_WAITING, { id: record.id, fetchId }), this.#sql)
+    await runRule(run(SET_WAITING, { id: record.id, fetchId }), this.#sql)
     if (record.rootId !== null) await this.#free(record)
     return setStatus(this.#sql, record.id, { status: 'pinning', at: now, reason: { code: null, text: reason } })
   }
@@ -113,7 +118,7 @@ export class ContentChange {
     const { record, dag, limits, now, backendId } = intent
     const existing = await identicalRecord(this.#sql, record, now)
     if (existing !== undefined && existing.rootId !== null) return { record: existing, created: false, waited: null }
-    if (hold === null || hold.rootId === null) throw new NeedsHold('the content is not held')
+    if (hold === null || hold.rootId === null) throw new NeedsHold('the content has no hold')
     if (existing === undefined) await this.checkPinCount(record.accountId, limits, now)
     if (!(await this.fits(record.accountId, dag, limits.maxStorageBytes, now))) {
       throw new HoldfastError('QUOTA_EXCEEDED', `the plan allows ${limits.maxStorageBytes} bytes of storage`)
@@ -131,25 +136,25 @@ export class ContentChange {
 
   async #commitPart(intent: CommitIntent & { kind: 'partial' }, hold: Prepared['hold']): Promise<Committed> {
     const { record, backendId, stagedRootId, brought, limits, now } = intent
-    if ((await identicalRecord(this.#sql, record, now)) !== undefined) throw known(record)
-    if (hold === null) throw new NeedsHold('what is there is not held')
+    if ((await identicalRecord(this.#sql, record, now)) !== undefined) throw alreadyExists(record)
+    if (hold === null) throw new NeedsHold('the staged root has no hold')
     await this.checkPinCount(record.accountId, limits, now)
     await this.#holds.use(this.#sql, hold.id)
     const wanted = { backendId, record, now, brought }
-    const fetchId = await carriedOut(
+    const fetchId = await runRule(
       insertFetch(fetchParts(this.#database, this.#holds), wanted, { rootId: stagedRootId, holdId: hold.id }),
       this.#sql,
     )
-    if (fetchId === null) throw known(record)
+    if (fetchId === null) throw alreadyExists(record)
     await this.insert({ ...record, rootId: null, dagSize: 0, charge: 0, fetchId }, null)
     return { record: await this.#reread(record), created: true, waited: null }
   }
 
-  /** Content that is here, and held, is `pinned` once its backend has it as well. */
+  /** Returns the status of a record whose content this node holds: `pinned` once the backend has the content, too. */
   async #statusIn(backendId: number, record: NewRecord, now: number): Promise<'pinned' | 'pinning'> {
-    if (!this.#elsewhere.has(backendId)) return 'pinned'
-    const isPlaced = await carriedOut(wantPlacement(this.#holds.backend(backendId), record, now), this.#sql)
-    // While the row is locked. The ledger may have kept the root since it was there the last time.
+    if (!this.#external.has(backendId)) return 'pinned'
+    const isPlaced = await runRule(wantPlacement(this.#holds.backend(backendId), record, now), this.#sql)
+    // Runs while the placement row is locked. The ledger may have a stale mark from an earlier placement.
     await this.#ledger.setPlaced(backendId, record, isPlaced ? now : null)
     return isPlaced ? 'pinned' : 'pinning'
   }
@@ -161,15 +166,15 @@ export class ContentChange {
   }
 }
 
-/** What each change of content is made with. */
+/** The parts that changes of content share. */
 export interface ContentParts {
   database: Postgres
   ledger: CatalogueHolds
   holds: SharedHolds
-  /** The backends that have to be told what to keep. */
-  elsewhere: ReadonlySet<number>
+  /** The backends on other systems. Each needs a placement for what it must keep. */
+  external: ReadonlySet<number>
 }
 
-function known({ cid }: NewRecord): HoldfastError {
-  return new HoldfastError('CONFLICT', `${cid} is there in part, or being fetched, already`)
+function alreadyExists({ cid }: NewRecord): HoldfastError {
+  return new HoldfastError('CONFLICT', `this pin of ${cid} exists already`)
 }

@@ -6,23 +6,23 @@ import type { DatabasePast } from './database-past.ts'
 import type { NodeClaim } from './node-claim.ts'
 import type { Postgres } from './postgres.ts'
 
-/** How often the connection is looked at, and how long it is trusted since; in milliseconds. */
-const LOOK_MS = 400
+/** Interval of the connection checks, and how long a successful check counts; in milliseconds. */
+const CHECK_MS = 400
 const TRUSTED_MS = 1_000
 
-/** By which nodes tell each other, each by its name, that there is something to do. */
+/** NOTIFY channel: wakes the node named in the payload. */
 export const NODES_CHANNEL = 'holdfast_nodes'
-/** By which the database tells of what is taken down. */
+/** NOTIFY channel: a takedown was added, changed or lifted. */
 const TAKEDOWNS_CHANNEL = 'holdfast_takedowns'
 
 /**
- * Tells whether credentials may have changed, on any node: the database tells each node of each change (`LISTEN`). While
- * nobody can say, they may have each second.
+ * Listens for changes by other nodes (`LISTEN`). While the connection is down, credentials count as changed every
+ * second.
  */
 export class CredentialChanges implements CatalogueChanges {
   readonly #database: Postgres
   readonly #clock: Clock
-  /** By the same looks. */
+  /** Updated by the same checks. */
   readonly health: DatabaseHealth
   readonly #past: Pick<DatabasePast, 'check'> | null
   readonly #claim: Pick<NodeClaim, 'lost' | 'takeAgain'> | null
@@ -30,14 +30,17 @@ export class CredentialChanges implements CatalogueChanges {
   #client: PoolClient | null = null
   #cancel: () => void = () => undefined
   #ended = false
-  #isAsking = false
+  #isProbing = false
   #changes = 0
   #onNotice: (node: string | null) => void = () => undefined
   #onTakedowns: () => void = () => undefined
-  /** When the connection was last known to be there; null while there is none. */
+  /** Start of the last successful check, in milliseconds since the epoch. Null while disconnected. */
   #seenAt: number | null = null
 
-  /** @param past checked with each connection; @param claim kept by it */
+  /**
+   * @param past checked with each new connection;
+   * @param claim taken again with each new connection
+   */
   constructor(
     database: Postgres,
     clock: Clock,
@@ -51,7 +54,7 @@ export class CredentialChanges implements CatalogueChanges {
     this.#claim = claim
   }
 
-  /** Another number than before once something may have changed. */
+  /** Returns a number that differs from the last one if credentials may have changed. */
   version(): number {
     const now = this.#clock.now()
     const isTrusted = this.#seenAt !== null && now - this.#seenAt < TRUSTED_MS
@@ -59,26 +62,26 @@ export class CredentialChanges implements CatalogueChanges {
   }
 
   /**
-   * Calls `told` with the name of a node that has something to do, by what another node did; with null when that may
-   * have been missed.
+   * Sets the listener for work that another node left. Its argument is the node's name, or null if a notice may be
+   * lost.
    */
-  notices(told: (node: string | null) => void): void {
-    this.#onNotice = told
+  notices(listener: (node: string | null) => void): void {
+    this.#onNotice = listener
   }
 
-  /** Calls `told` when something was taken down or lifted, on whichever node, or may have been. */
-  takedowns(told: () => void): void {
-    this.#onTakedowns = told
+  /** Sets the listener for takedowns that were added, changed or lifted, or that may have been. */
+  takedowns(listener: () => void): void {
+    this.#onTakedowns = listener
   }
 
   /**
-   * Resolves once it listens, or could not for now: then it goes on trying.
+   * Resolves after the first attempt to listen. If it failed, attempts go on.
    *
-   * @param connection the first to listen by, which is its own then
+   * @param connection used for the first attempt, and owned from then on
    */
   async start(connection: PoolClient | null = null): Promise<void> {
     this.#given = connection
-    await this.#look()
+    await this.#check()
   }
 
   async stop(): Promise<void> {
@@ -87,32 +90,35 @@ export class CredentialChanges implements CatalogueChanges {
     this.#lost()
   }
 
-  /** Looks whether the connection is there, has another one otherwise, and does so again soon. */
-  async #look(): Promise<void> {
+  /** Checks the connection, replaces a lost one, and schedules the next check. */
+  async #check(): Promise<void> {
     const begun = this.#clock.now()
     try {
       if (this.#client === null) await this.#listen()
       if (this.#client !== null) await this.#claim?.takeAgain(this.#client)
-      if (this.#client !== null) await this.#lookBy(this.#client)
+      if (this.#client !== null) await this.#checkHealth(this.#client)
       if (this.#client !== null) this.#seenAt = begun
     } catch {
       this.#lost()
     }
     if (this.#ended) this.#lost()
-    else this.#cancel = this.#clock.after(LOOK_MS, () => void this.#look())
+    else this.#cancel = this.#clock.after(CHECK_MS, () => void this.#check())
   }
 
-  /** One that listens is of no use for anything else: where no other is to be had, the database is out of reach. */
-  async #lookBy(client: PoolClient): Promise<void> {
-    if (!this.#database.isRefused) return this.health.look(client)
-    if (this.#isAsking) return
-    this.#isAsking = true
+  /**
+   * Checks the database's health. A listening connection says nothing about others: if the pool was refused, ask for
+   * one.
+   */
+  async #checkHealth(client: PoolClient): Promise<void> {
+    if (!this.#database.isRefused) return this.health.check(client)
+    if (this.#isProbing) return
+    this.#isProbing = true
     this.#database
       .connection()
       .then(other => other.release())
       .catch(() => undefined)
       .finally(() => {
-        this.#isAsking = false
+        this.#isProbing = false
       })
   }
 
@@ -128,7 +134,7 @@ export class CredentialChanges implements CatalogueChanges {
     this.#client = client
     await client.query(`LISTEN holdfast_credentials; LISTEN ${NODES_CHANNEL}; LISTEN ${TAKEDOWNS_CHANNEL}`)
     await this.#past?.check(client)
-    // Of what has changed before, nobody has told.
+    // Notices sent before this connection are lost, so report every kind of change.
     this.#changes++
     this.#onNotice(null)
     this.#onTakedowns()

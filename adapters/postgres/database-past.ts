@@ -1,6 +1,5 @@
 import type { CataloguePast, KeptPast, Past } from '../../src/catalogue/shared-catalogue.ts'
 
-/** What one connection is asked with. */
 interface Connection {
   query<Row extends object>(text: string, values?: unknown[]): Promise<{ rows: Row[] }>
 }
@@ -10,13 +9,14 @@ const PAST = `SELECT (SELECT system_identifier::text FROM pg_control_system()) A
   (SELECT oid::text FROM pg_database WHERE datname = current_database()) AS database`
 const UNKNOWN = `SELECT number::float8 AS number FROM unnest($1::bigint[]) AS number
   WHERE NOT EXISTS (SELECT 1 FROM holds WHERE id = 'hold ' || number)`
-/** How far numbers go on past those that this node knows to have been given: others may have got some as well. */
+/** Numbers to skip after a setback: other nodes may have been given numbers that this node has not seen. */
 const GAP = 1_000
 
 /**
- * Notices at each connection whether the database is still the one that this node has committed to: one that was set
- * back, or replaced by a standby that was behind, knows nothing of commits that were acknowledged. What the ledger
- * holds for them must not be let go of before somebody has looked.
+ * Checks at each connection that the database is the one this node has committed to.
+ *
+ * A database restored to an earlier point, or a standby promoted while it lagged behind, lacks acknowledged commits.
+ * The ledger keeps their holds until the operator has accepted the problem.
  */
 export class DatabasePast implements CataloguePast {
   readonly #kept: KeptPast
@@ -29,12 +29,12 @@ export class DatabasePast implements CataloguePast {
     this.#onProblem = onProblem
   }
 
-  /** What is other than it was, in words; null if nothing is. */
+  /** Describes how the database differs from the one this node knew. Null if it does not. */
   get problem(): string | null {
     return this.#problem
   }
 
-  /** Rejects where it cannot be told. */
+  /** Rejects if the database does not answer. */
   async check(connection: Connection): Promise<void> {
     const {
       rows: [past],
@@ -49,7 +49,7 @@ export class DatabasePast implements CataloguePast {
     if (kept === null || kept.problem !== problem) this.#kept.put(kept?.past ?? past, problem)
   }
 
-  /** Somebody has looked at this problem: from now on this past is the right one. */
+  /** Accepts the database as it is: the operator has seen this problem. */
   accept(problem: string): void {
     if (problem !== this.#problem) return
     if (this.#current !== null) this.#kept.put(this.#current, null)
@@ -57,22 +57,22 @@ export class DatabasePast implements CataloguePast {
   }
 
   async #found(connection: Connection, past: Past, known: Past): Promise<string | null> {
-    if (past.system !== known.system) return 'the database is another server’s than before'
-    if (past.database !== known.database) return 'the database was made anew'
+    if (past.system !== known.system) return 'the database is on another server than before'
+    if (past.database !== known.database) return 'the database was dropped and created again'
     const holds = this.#kept.newestHolds()
     const { rows } = await connection.query<{ number: number }>(UNKNOWN, [holds])
-    // What was let go of meanwhile was so here before it was forgotten there.
+    // Read the ledger again: a hold that was released meanwhile left both sides.
     const isBehind = rows.some(({ number }) => this.#kept.isHeld(number))
     if (isBehind) {
-      // No number is given twice, or a hold of the lost past would be taken for one of this.
+      // Never reuse a number. Else a new hold could be taken for one that the database has lost.
       const next = Math.max(...holds) + GAP
       await connection.query(
         "SELECT setval('hold_numbers', $1::bigint) FROM hold_numbers WHERE last_value < $1::bigint",
         [next],
       )
     }
-    if (isBehind) return 'the database knows nothing of what was committed last: it was set back'
+    if (isBehind) return 'the database lacks the latest commits: it was restored to an earlier point'
     if (past.timeline === known.timeline) return null
-    return `the database has gone from timeline ${known.timeline} to ${past.timeline}: it was recovered to a point, or a standby has taken over`
+    return `the database changed from timeline ${known.timeline} to ${past.timeline}: it was restored, or a standby took over`
   }
 }

@@ -6,18 +6,18 @@ import { lockRecordRows, STEP } from '../../src/catalogue/rules/status-rules.ts'
 import type { WholeDag } from '../../src/ledger/whole-dag.ts'
 import { BACKEND_ID } from './backends.ts'
 import { ContentChange, type ContentParts } from './content-change.ts'
-import { carriedOut, ownStep } from './postgres-driver.ts'
+import { ownStep, runRule } from './postgres-driver.ts'
 import { getRecord, identicalRecord } from './record-rows.ts'
 import type { PlacedHold } from './shared-holds.ts'
 import type { Sql } from './sql.ts'
 
-/** A complete root, and the hold that a record gets on it. */
+/** A complete root with the hold that a record gets on it. */
 interface HeldRoot {
   root: WholeDag & { id: number; backendId: number }
   hold: PlacedHold
 }
 
-/** The records of accounts that a transaction locks first. */
+/** Locks the accounts, and returns the operations on their waiting records for this transaction. */
 export async function waitingRecords(
   sql: Sql,
   parts: ContentParts,
@@ -39,7 +39,7 @@ export async function waitingRecords(
   return { change, records }
 }
 
-/** Gives what a fetch has brought to some of the records that wait, each of which holds it from then on. */
+/** Delivers a fetched DAG to some of the records that wait for it. Each gets its own hold. */
 export async function deliverSome(
   fetches: FetchParts,
   parts: ContentParts,
@@ -70,13 +70,13 @@ export async function deliverSome(
         const changes = yield* deliverTo(fetches, records, { waiting, limits, now })
         return { changes, isDone: yield* dropIfUnneeded(fetches, fetch) }
       }
-      const delivered = await carriedOut(deliver(), sql)
+      const delivered = await runRule(deliver(), sql)
       await change.accounts.write()
       return delivered
     })
   } finally {
-    // Those that were not used: of who could not have it, or does not wait any more.
-    await parts.holds.giveUp(placedMore.map(({ id }) => id))
+    // Some records no longer wait or exceed their quota: discard their holds.
+    await parts.holds.discard(placedMore.map(({ id }) => id))
   }
 }
 

@@ -4,18 +4,19 @@ import { usageOf } from '../../src/catalogue/rules/record-rules.ts'
 import { accountUsage, COUNT } from '../../src/catalogue/rules/record-statements.ts'
 import { selectList } from '../../src/catalogue/rules/statement.ts'
 import { HoldfastError } from '../../src/domain/errors.ts'
-import { carriedOut } from './postgres-driver.ts'
+import { runRule } from './postgres-driver.ts'
 import type { Sql } from './sql.ts'
 
 interface Counted extends AccountUsage {
   id: string
-  /** The number of its list of records. */
+  /** The `seq` of the account, which prefixes the search words of its records. */
   list: number
 }
 
 /**
- * Accounts whose rows are locked until the transaction ends, so that what they have is exact: all that makes or removes
- * records of an account goes by here, on whichever node.
+ * Accounts whose rows stay locked until the transaction ends.
+ *
+ * Every node takes these locks before it adds or removes records, so the counters are exact.
  */
 export class LockedAccounts {
   readonly #sql: Sql
@@ -27,7 +28,7 @@ export class LockedAccounts {
     this.#accounts = new Map(accounts.map(account => [account.id, account]))
   }
 
-  /** In the order of their ids, so that no two transactions wait for each other. */
+  /** Locks rows in the order of their ids to avoid deadlocks. */
   static async lock(sql: Sql, ids: readonly string[]): Promise<LockedAccounts> {
     const accounts = await sql.all<Counted>(
       `SELECT id, seq AS list, ${selectList(accountUsage).postgres} FROM accounts WHERE id = ANY($1) ORDER BY id FOR UPDATE`,
@@ -36,7 +37,7 @@ export class LockedAccounts {
     return new LockedAccounts(sql, accounts)
   }
 
-  /** @throws HoldfastError `NOT_FOUND`: it may have been deleted while the content came */
+  /** @throws HoldfastError `NOT_FOUND` if the account was deleted while its content was on the way */
   listOf(id: string): number {
     const account = this.#accounts.get(id)
     if (account === undefined) throw new HoldfastError('NOT_FOUND', `there is no account ${id}`)
@@ -44,7 +45,7 @@ export class LockedAccounts {
   }
 
   async usage(id: string, now: number): Promise<AccountUsage> {
-    return carriedOut(usageOf(id, now, this.#accounts.get(id)), this.#sql)
+    return runRule(usageOf(id, now, this.#accounts.get(id)), this.#sql)
   }
 
   count(id: string, change: AccountUsage): void {
@@ -56,11 +57,11 @@ export class LockedAccounts {
     this.#changes.set(id, changed)
   }
 
-  /** Writes what was counted; the last thing that a transaction does with it. */
+  /** Writes the counters. Call it last in the transaction. */
   async write(): Promise<void> {
     for (const [id, { pins, expiringPins, storedBytes }] of this.#changes) {
       if (pins === 0 && expiringPins === 0 && storedBytes === 0) continue
-      await carriedOut(run(COUNT, { accountId: id, pins, expiringPins, storedBytes }), this.#sql)
+      await runRule(run(COUNT, { accountId: id, pins, expiringPins, storedBytes }), this.#sql)
     }
     this.#changes.clear()
   }

@@ -15,7 +15,10 @@ export async function sealedIn({ reading }: Postgres): Promise<SealedSecrets> {
   }
 }
 
-/** Gives up all that is sealed, the keys of sessions included, and asks for no key any more. */
+/**
+ * Deletes every sealed secret, signing keys included, and the name of the sealing key. The next node to start names a
+ * new one.
+ */
 export async function forgetSealed(database: Postgres): Promise<void> {
   await database.transaction(async sql => {
     for (const table of ['recovery_codes', 'second_factors', 'webhooks', 'signing_keys', 'sealing_key']) {

@@ -2,23 +2,23 @@ import { HoldfastError } from '../../src/domain/errors.ts'
 import type { Postgres } from './postgres.ts'
 import type { Sql } from './sql.ts'
 
-/** Advisory lock that one migration holds at a time. No other code takes this number. */
+/** Advisory lock of a migration. No other code uses this number. */
 const LOCK = 0x484f4c44
 
 /** One version of the schema. */
 export interface Migration {
   sql: string
-  /** Whether a node that knows only the version before may go on beside it: what it adds, that one does without. */
+  /** True if nodes that know only the version before may keep running: they do not need what it adds. */
   isTolerated: boolean
 }
 
 /**
- * Brings the schema up to what this node knows. Nodes that start at once wait for each other. Returns the version that
- * the database has then.
+ * Brings the schema up to the version of this node, and returns the version. Nodes that start at once wait for each
+ * other.
  *
- * @param mayMigrate false for a command: nodes of an older version may run, so only the start of a node migrates
- * @throws HoldfastError `DATA_DIR_NEWER` if the database has a version that this node cannot work with; `CONFLICT` if it
- * has an older one and may not be migrated, `CONFIG_INVALID` if it has none
+ * @param mayMigrate false for commands: nodes of an older version may be running, so only a starting node migrates
+ * @throws HoldfastError `DATA_DIR_NEWER` if the database has a version that this node cannot work with; `CONFLICT` if
+ * its version is older and `mayMigrate` is false; `CONFIG_INVALID` if it has no schema and `mayMigrate` is false
  */
 export function migrate(database: Postgres, migrations: readonly Migration[], mayMigrate = true): Promise<number> {
   return database.transaction(async sql => {
@@ -29,19 +29,19 @@ export function migrate(database: Postgres, migrations: readonly Migration[], ma
     const found = await sql.all<{ version: number; tolerated: boolean }>(
       'SELECT version, tolerated FROM schema_versions ORDER BY version',
     )
-    const beyond = found.slice(migrations.length)
-    if (beyond.length > 1 || beyond.some(({ tolerated }) => !tolerated)) {
+    const newer = found.slice(migrations.length)
+    if (newer.length > 1 || newer.some(({ tolerated }) => !tolerated)) {
       throw new HoldfastError('DATA_DIR_NEWER', 'the database was written by a newer version of Holdfast')
     }
     if (!mayMigrate && found.length === 0) {
       throw new HoldfastError(
         'CONFIG_INVALID',
-        'database: it has no catalogue; name the database of this data directory',
+        'database: it has no catalogue; set it to the database of this data directory',
       )
     }
     if (!mayMigrate && found.length < migrations.length) {
-      const remedy = 'whose nodes may be running: start a node of this version first'
-      throw new HoldfastError('CONFLICT', `database: it has the schema of an older Holdfast, ${remedy}`)
+      const remedy = 'and its nodes may be running; start a node of this version first'
+      throw new HoldfastError('CONFLICT', `database: the schema is from an older Holdfast, ${remedy}`)
     }
     for (const [i, migration] of migrations.entries()) if (i >= found.length) await apply(sql, i + 1, migration)
     return Math.max(found.length, migrations.length)
@@ -53,7 +53,7 @@ async function apply(sql: Sql, version: number, { sql: text, isTolerated }: Migr
   await sql.run('INSERT INTO schema_versions (version, tolerated) VALUES ($1, $2)', [version, isTolerated])
 }
 
-/** Statements end with a semicolon at the end of a line, those within `$$` apart. */
+/** Splits SQL into statements. A statement ends with a semicolon at the end of a line outside `$$` quotes. */
 function statementsOf(text: string): string[] {
   const statements: string[] = []
   let open = ''

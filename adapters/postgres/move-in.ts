@@ -7,15 +7,17 @@ import {
   type MovedTable,
 } from '../../src/catalogue/moving.ts'
 import { HoldfastError } from '../../src/domain/errors.ts'
-import { insertMoved, numberOn } from './moved-rows.ts'
+import { advanceSequences, insertMoved } from './moved-rows.ts'
 import type { Postgres } from './postgres.ts'
 import type { Sql } from './sql.ts'
 
 /**
- * Copies a catalogue into a database that has none, all of it or nothing: it is the node's once the node takes it up. A
- * copy of the same node that was not taken up is replaced.
+ * Copies a catalogue into an empty database in one transaction.
  *
- * @throws HoldfastError `CONFLICT` if the database has something; `OUTCOME_UNKNOWN` if the connection was lost at the end
+ * The copy belongs to the node once {@link takeUp} has run. Until then a new copy of the same node replaces it.
+ *
+ * @throws HoldfastError `CONFLICT` if the database is not empty; `OUTCOME_UNKNOWN` if the connection was lost at the
+ * end
  */
 export function moveIn(
   database: Postgres,
@@ -24,8 +26,8 @@ export function moveIn(
 ): Promise<CopiedCatalogue> {
   return database.transaction(async sql => {
     await sql.run('LOCK TABLE nodes IN EXCLUSIVE MODE')
-    await empty(sql, node)
-    const indexed = await dropIndexes(sql)
+    await checkEmpty(sql, node)
+    const dropped = await dropIndexes(sql)
     await sql.run('ALTER TABLE records DISABLE TRIGGER records_counted')
     const of = MOVED_TABLES.reduce((sum, table) => sum + source.count(table), 0)
     let rows = 0
@@ -36,15 +38,15 @@ export function moveIn(
           table,
           batch.map(row => ({ ...row, node })),
         )
-        await hold(sql, table, batch, node)
+        await insertHolds(sql, table, batch, node)
         rows += batch.length
         onProgress({ step: 'copying', rows, of })
       }
     }
-    for (const definition of indexed) await sql.run(definition)
+    for (const definition of dropped) await sql.run(definition)
     await sql.run('SELECT place_records()')
     await sql.run('ALTER TABLE records ENABLE TRIGGER records_counted')
-    await numberOn(sql)
+    await advanceSequences(sql)
     await sql.run('ANALYZE')
     const counted = await compare(sql, source)
     await dropUnheld(sql)
@@ -55,7 +57,7 @@ export function moveIn(
   })
 }
 
-/** Takes up what was copied: the database is the node's from now on. Nothing happens where it has been. */
+/** Makes a copied catalogue the node's own. Does nothing if no copy waits. */
 export async function takeUp(database: Postgres, node: string): Promise<void> {
   await database.transaction(async sql => {
     const taken = await sql.run('DELETE FROM moves WHERE node = $1', [node])
@@ -63,14 +65,14 @@ export async function takeUp(database: Postgres, node: string): Promise<void> {
   })
 }
 
-/** Whether the catalogue is the node's, or was copied for it. */
+/** Returns true if the catalogue belongs to the node, or was copied for it. */
 export async function isKnownTo(database: Postgres, node: string): Promise<boolean> {
   const text = 'SELECT 1 FROM nodes WHERE name = $1 UNION ALL SELECT 1 FROM moves WHERE node = $1'
   return (await database.reading.first(text, [node])) !== undefined
 }
 
-/** Sees that there is nothing; what was copied for the node, and not taken up, goes. */
-async function empty(sql: Sql, node: string): Promise<void> {
+/** Checks that the database is empty. Deletes a copy that this node did not take up. */
+async function checkEmpty(sql: Sql, node: string): Promise<void> {
   const tables = await sql.all<{ name: string }>(
     `SELECT tablename AS name FROM pg_tables WHERE schemaname = current_schema() AND tablename <> 'schema_versions'`,
   )
@@ -81,13 +83,14 @@ async function empty(sql: Sql, node: string): Promise<void> {
   }
   for (const { name } of tables) {
     if ((await sql.first(`SELECT 1 FROM ${name} LIMIT 1`)) === undefined) continue
-    throw new HoldfastError('CONFLICT', `the database has a catalogue already: there are rows in ${name}`)
+    throw new HoldfastError('CONFLICT', `the database is not empty: the table ${name} has rows`)
   }
 }
 
 /**
- * Takes the indexes of what is copied away, but for those that keep rules: made at once from all rows they take a
- * fraction of the time. Returns how each is made again.
+ * Drops the indexes that enforce no uniqueness, and returns their definitions.
+ *
+ * Building an index once after the copy takes a fraction of the time.
  */
 async function dropIndexes(sql: Sql): Promise<string[]> {
   await sql.run("SET LOCAL maintenance_work_mem = '256MB'")
@@ -101,8 +104,8 @@ async function dropIndexes(sql: Sql): Promise<string[]> {
   return indexes.map(({ definition }) => definition)
 }
 
-/** What the ledger holds for what was copied, by the ids under which it does. */
-async function hold(sql: Sql, table: MovedTable, batch: readonly MovedRow[], node: string): Promise<void> {
+/** Writes the ledger's holds on the copied rows, under the ids that the ledger has. */
+async function insertHolds(sql: Sql, table: MovedTable, batch: readonly MovedRow[], node: string): Promise<void> {
   const held = table === 'records' ? batch.filter(row => row.root_id !== null) : table === 'fetches' ? batch : []
   if (held.length === 0) return
   const isRecord = table === 'records'
@@ -121,20 +124,22 @@ async function compare(sql: Sql, source: CatalogueToMove): Promise<Record<MovedT
   const counted: Array<[MovedTable, number]> = []
   for (const table of MOVED_TABLES) {
     const found = await sql.first<{ count: number }>(`SELECT COUNT(*) AS count FROM ${table}`)
-    const [there, here] = [found?.count ?? 0, source.count(table)]
-    if (there !== here) throw new HoldfastError('INTERNAL_ERROR', `of ${here} rows of ${table} ${there} were copied`)
-    counted.push([table, there])
+    const [copied, expected] = [found?.count ?? 0, source.count(table)]
+    if (copied !== expected) {
+      throw new HoldfastError('INTERNAL_ERROR', `${copied} of ${expected} rows of ${table} were copied`)
+    }
+    counted.push([table, copied])
   }
   return Object.fromEntries(counted) as Record<MovedTable, number>
 }
 
-/** What the ledger has for others than the catalogue, which lists it nowhere. */
+/** Deletes roots that only the host program holds: they belong to no record. */
 async function dropUnheld(sql: Sql): Promise<void> {
   await sql.run('DELETE FROM roots WHERE NOT EXISTS (SELECT 1 FROM holds WHERE holds.root_id = roots.id)')
   await sql.run('DELETE FROM root_files f WHERE NOT EXISTS (SELECT 1 FROM roots WHERE roots.id = f.root_id)')
 }
 
-/** Has the counters of all accounts say what there is. Returns the accounts of which they did not. */
+/** Corrects the counters of all accounts. Returns the accounts whose counters were wrong. */
 async function recount(sql: Sql): Promise<string[]> {
   const wrong = await sql.all<{ id: string }>(
     `WITH counted AS (

@@ -6,7 +6,7 @@ import type { Sql, SqlParam } from './sql.ts'
 
 type Value = MovedRow[string]
 
-/** The columns of each table, and of which type they are. Lists come as JSON. */
+/** The columns of each table with their types. Values of array columns arrive as JSON. */
 const COLUMNS: Readonly<Record<MovedTable, string>> = {
   accounts: `
     id text, seq bigint, email text, email_key text, name text, plan text, role text, default_cluster text,
@@ -47,16 +47,16 @@ const COLUMNS: Readonly<Record<MovedTable, string>> = {
     kind text, key bigint, queue text, account_id text, due_at bigint, attempts bigint, last_error text`,
 }
 
-/** What other columns of a row say. */
+/** Columns whose values are computed from others. */
 const DERIVED: Partial<Record<MovedTable, (row: MovedRow) => MovedRow>> = {
-  // Of an account that is to go it is what nobody can be given.
+  // A deleted account keeps a placeholder that no other account can have as its email.
   accounts: ({ email = null, deleted_at }) => ({ email_key: deleted_at === null ? emailKey(String(email)) : email }),
   records: derivedOfRecord,
-  // Fetches go on at the node that has begun them.
+  // The node that began a fetch continues it.
   jobs: ({ kind = null, queue = null, node = null }) => ({ queue: kind === 'fetch' ? node : queue }),
 }
 
-/** Columns whose numbers the database gives, by table: what it gives next is larger than what was moved. */
+/** Columns that the database numbers. New numbers must be larger than the moved ones. */
 const NUMBERED = [
   ['accounts', 'seq'] as const,
   ['api_keys', 'seq'] as const,
@@ -69,7 +69,7 @@ const NUMBERED = [
   ['deliveries', 'id'] as const,
 ]
 
-/** Writes rows as they were elsewhere, numbers included. */
+/** Inserts rows unchanged, with their numbers. */
 export async function insertMoved(sql: Sql, table: MovedTable, rows: readonly MovedRow[]): Promise<void> {
   const columns = COLUMNS[table].split(',').map(column => column.trim().split(/\s+/) as [name: string, type: string])
   const whole: MovedRow[] = rows.map(row => ({ ...row, ...DERIVED[table]?.(row) }))
@@ -87,8 +87,8 @@ export async function insertMoved(sql: Sql, table: MovedTable, rows: readonly Mo
   )
 }
 
-/** Has the numbers that are given go on behind those that were moved. */
-export async function numberOn(sql: Sql): Promise<void> {
+/** Sets each sequence past the largest number that was moved. */
+export async function advanceSequences(sql: Sql): Promise<void> {
   for (const [table, column] of NUMBERED) {
     await sql.run(
       `SELECT setval(pg_get_serial_sequence('${table}', '${column}'), GREATEST(1, (SELECT MAX(${column}) FROM ${table})))`,
@@ -100,12 +100,12 @@ function paramOf(value: Value, type: string): Value {
   return type === 'text[]' ? listText(JSON.parse(String(value)) as string[]) : value
 }
 
-/** A list as the database writes it. */
+/** Formats a PostgreSQL array literal. */
 function listText(items: readonly string[]): string {
   return `{${items.map(item => `"${item.replace(/["\\]/g, character => `\\${character}`)}"`).join(',')}}`
 }
 
-/** @param row with the number of its account's list */
+/** @param row a record with the `list` of its account */
 function derivedOfRecord(row: MovedRow): MovedRow {
   const { id = null, root_id, list } = row
   const text = (column: string): string | null => (row[column] ?? null) as string | null

@@ -1,29 +1,35 @@
 import type { PoolClient } from 'pg'
 import { HoldfastError } from '../../src/domain/errors.ts'
 
-/** How long one that has just ended may still seem to be there. */
+/** How long to wait for the lock: the server may notice late that the former process has ended. */
 const WAIT = '2s'
-/** Not to be refused: somebody else has it (`lock_not_available`). */
+/** SQLSTATE `lock_not_available`: another process has the lock. */
 const IS_TAKEN = '55P03'
-/** A machine that vanished is noticed within 25 seconds; those of a server that is not reached over TCP have no effect. */
+/** Keepalives that detect a vanished machine within 25 seconds. They have no effect on a Unix socket. */
 const NOTICE_SOON = `SET tcp_keepalives_idle = 10; SET tcp_keepalives_interval = 5; SET tcp_keepalives_count = 3`
-/** Numbers of locks are those of a database: others may have some of their own. */
+/** Advisory locks share one number space in a database, so the number is a hash of a prefixed name. */
 const LOCK = `hashtextextended('holdfast node ' || $1, 0)`
 
 /**
- * That one process at a time is a node: a copy of its data directory would let go of what the other holds. It lasts as long
- * as a connection, so whatever becomes of the process, the next can have it.
+ * A lock that lets only one process be a node.
+ *
+ * A copy of its data directory would release holds that the original needs. The server frees the lock when the
+ * connection ends, also after a crash.
  */
 export class NodeClaim {
   readonly #name: string
   #isTaken = false
 
-  /** @param name of the data directory */
+  /** @param name the name of the data directory */
   constructor(name: string) {
     this.#name = name
   }
 
-  /** Takes it, by a connection that is kept. @throws HoldfastError `DATA_DIR_IN_USE` if another process has it */
+  /**
+   * Takes the lock on a connection that stays open.
+   *
+   * @throws HoldfastError `DATA_DIR_IN_USE` if another process has it
+   */
   async take(connection: PoolClient): Promise<void> {
     await connection.query(`${NOTICE_SOON}; SET lock_timeout = '${WAIT}'`)
     try {
@@ -37,12 +43,12 @@ export class NodeClaim {
     this.#isTaken = true
   }
 
-  /** The connection it was taken by is gone. */
+  /** Notes that the connection with the lock is closed. */
   lost(): void {
     this.#isTaken = false
   }
 
-  /** Takes it by another connection, if nobody has it: this process's last may still seem to be there. */
+  /** Tries to take the lock on a new connection. It fails while the server still counts the old connection as open. */
   async takeAgain(connection: PoolClient): Promise<void> {
     if (this.#isTaken) return
     const { rows } = await connection.query<{ taken: boolean }>(`SELECT pg_try_advisory_lock(${LOCK}) AS taken`, [

@@ -3,10 +3,10 @@ import type { DagIdentity } from '../../src/ipld/cid.ts'
 import type { Postgres } from './postgres.ts'
 import type { SharedHolds } from './shared-holds.ts'
 
-/** Fetches that one look is for. */
+/** Fetches that one call returns. */
 const STEP = 50
 
-/** What follows on this node from what others have done, while it was there or not: each once, and in the end. */
+/** Work on this node that changes by other nodes cause, also while this node was down. Each piece is done once. */
 export class PostgresNodeWork implements NodeWork {
   readonly #database: Postgres
   readonly #holds: SharedHolds
@@ -21,7 +21,7 @@ export class PostgresNodeWork implements NodeWork {
   }
 
   async letGo(): Promise<void> {
-    await this.#holds.letGo()
+    await this.#holds.releaseVoid()
   }
 
   leftFetches(): Promise<LeftFetch[]> {

@@ -4,15 +4,19 @@ import { HoldfastError } from '../../src/domain/errors.ts'
 import type { Postgres } from './postgres.ts'
 import { PostgresDriver } from './postgres-driver.ts'
 
-/** No version stored a secret in clear in PostgreSQL. */
+/** No version has stored an unsealed secret in PostgreSQL. */
 const NO_CLEAR_SECRETS: ClearSecrets = {
   inClear: async () => [],
   seal: async secrets => {
-    if (secrets.length > 0) throw new HoldfastError('INTERNAL_ERROR', 'PostgreSQL has no second factor in clear')
+    if (secrets.length > 0) throw new HoldfastError('INTERNAL_ERROR', 'PostgreSQL has no unsealed second factor')
   },
 }
 
-/** The part of the catalogue that access needs. The database is the caller's, and migrated. @param node whose process this is */
+/**
+ * Returns the stores of accounts and credentials. The caller migrates and closes the database.
+ *
+ * @param node the name of this node
+ */
 export function postgresAccess(database: Postgres, node: string): AccessStores {
   return accessStores(new PostgresDriver(database), NO_CLEAR_SECRETS, node)
 }

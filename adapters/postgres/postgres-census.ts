@@ -1,15 +1,15 @@
 import type { Census, StateCount } from '../../src/catalogue/census.ts'
 import type { Postgres } from './postgres.ts'
 
-/** Of which the ledger knows. */
+/** Kinds that the ledger counts. */
 const LEDGER = new Set(['roots', 'blocks', 'garbage'])
 
-/** How much is recorded, from the counters of the accounts and from what has not come to its end. */
+/** Counts rows from the accounts' counters and the unfinished records, without reading whole tables. */
 export class PostgresCensus implements Census {
   readonly #database: Postgres
   readonly #ledger: Census
 
-  /** @param ledger counts what the ledger of this node has */
+  /** @param ledger counts the rows of this node's ledger */
   constructor(database: Postgres, ledger: Census) {
     this.#database = database
     this.#ledger = ledger
@@ -26,9 +26,9 @@ export class PostgresCensus implements Census {
       `SELECT status AS state, COUNT(*) AS count FROM records WHERE status IN ('queued', 'pinning') GROUP BY status
        UNION ALL SELECT 'failed', COUNT(*) FROM records WHERE status = 'failed'`,
     )
-    const all = accounts.reduce((sum, { pins }) => sum + pins, 0)
-    const others = waiting.reduce((sum, { count }) => sum + count, 0)
-    const records = [...waiting, { state: 'pinned', count: Math.max(0, all - others) }]
+    const pins = accounts.reduce((sum, { pins }) => sum + pins, 0)
+    const notPinned = waiting.reduce((sum, { count }) => sum + count, 0)
+    const records = [...waiting, { state: 'pinned', count: Math.max(0, pins - notPinned) }]
     return [
       ...(await this.#ledger.counters()).filter(({ kind }) => LEDGER.has(kind)),
       ...accounts.map(({ pins: _, ...counted }) => counted),

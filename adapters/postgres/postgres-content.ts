@@ -13,20 +13,20 @@ import { postgresRecords } from './postgres-records.ts'
 import { SharedHolds } from './shared-holds.ts'
 
 /**
- * The part of the catalogue that is about content. The database, migrated, and the ledger are the caller's.
+ * Returns the stores of records and their content. The caller owns the ledger and the migrated database.
  *
- * @param node by which the holds of this ledger are told from others', and its backends by its number
- * @param elsewhere the backends that have to be told what to keep
+ * @param node the node's name marks its holds, its number marks its backends
+ * @param external the backends on other systems, each of which needs placements
  */
 export function postgresContent(
   database: Postgres,
   ledger: CatalogueHolds,
   { name, number }: { name: string; number: number },
-  elsewhere: ReadonlySet<number> = new Set(),
+  external: ReadonlySet<number> = new Set(),
 ): { content: SharedContent; work: NodeWork } {
   const backend = backendsOf(number)
   const holds = new SharedHolds(database, ledger, name, backend)
-  const parts = { database, ledger, holds, elsewhere }
+  const parts = { database, ledger, holds, external }
   const driver = new PostgresDriver(database)
   const content = {
     records: postgresRecords(parts),

@@ -13,7 +13,7 @@ import type { Sql, SqlParam } from './sql.ts'
 
 const NOTHING = { first: null, all: [], run: 0 }
 
-/** Runs rules on PostgreSQL: each statement is awaited, and a rule that met others is begun again. */
+/** Runs rules on PostgreSQL. A transaction that collides with another one starts again. */
 export class PostgresDriver implements CatalogueDriver {
   readonly #database: Postgres
 
@@ -30,30 +30,30 @@ export class PostgresDriver implements CatalogueDriver {
   }
 
   read<T>(rule: Rule<T>): Promise<T> {
-    return carriedOut(rule, this.#database.reading)
+    return runRule(rule, this.#database.reading)
   }
 
   run(statement: RuleStatement, params: object): Promise<number> {
-    return this.#database.transaction(sql => carriedOut(run(statement, params), sql))
+    return this.#database.transaction(sql => runRule(run(statement, params), sql))
   }
 
   transaction<T>(make: () => Rule<T>, { lane }: WriteOptions<T> = {}): Promise<T> {
-    return this.#database.transaction(sql => carriedOut(make(), sql), lane ?? null)
+    return this.#database.transaction(sql => runRule(make(), sql), lane ?? null)
   }
 }
 
-/** Runs a rule by a connection, as a part of its transaction if it has one. */
-export async function carriedOut<T>(rule: Rule<T>, sql: Sql): Promise<T> {
+/** Runs a rule on a connection, inside its transaction if there is one. */
+export async function runRule<T>(rule: Rule<T>, sql: Sql): Promise<T> {
   let next = rule.next()
   while (next.done !== true) {
     const step = next.value
-    const answered = typeof step === 'function' ? step(sql) : answer(sql, step.want, step.statement, step.params)
-    next = rule.next(await answered)
+    const result = typeof step === 'function' ? step(sql) : answer(sql, step.want, step.statement, step.params)
+    next = rule.next(await result)
   }
   return next.value
 }
 
-/** Does what needs the transaction of PostgreSQL, within a rule. */
+/** Returns a rule step that runs its own SQL in the transaction. */
 export function ownStep<T>(work: (sql: Sql) => Promise<T>): Rule<T> {
   return own(connection => work(connection as Sql))
 }
@@ -62,8 +62,8 @@ async function answer(sql: Sql, want: keyof Sql, statement: RuleStatement, param
   const { text, names } = statement.postgres
   const values = names.map(name => toSql(paramOf(params, name)))
   if (hasUnkept(statement, values)) return NOTHING[want]
-  const answered = await sql[want](text, values)
-  return answered === undefined ? null : answered
+  const result = await sql[want](text, values)
+  return result === undefined ? null : result
 }
 
 function toSql(value: unknown): SqlParam {

@@ -5,10 +5,10 @@ import { fetchRules } from '../../src/catalogue/rules/fetch-rules.ts'
 import type { ContentParts } from './content-change.ts'
 import { deliverSome, waitingRecords } from './deliver.ts'
 import { beginFetch, fetchParts } from './fetch-parts.ts'
-import { carriedOut } from './postgres-driver.ts'
+import { runRule } from './postgres-driver.ts'
 import { NeedsHold, putRoot } from './shared-holds.ts'
 
-/** Fetches in PostgreSQL, each into the ledger of the node that was asked first. */
+/** Fetches in PostgreSQL. The node that received the first request fetches into its ledger. */
 export function postgresFetches(of: ContentParts): Fetches {
   const { database, ledger, holds } = of
   const parts = fetchParts(database, holds)
@@ -25,23 +25,23 @@ export function postgresFetches(of: ContentParts): Fetches {
           const { isNew, ...made } = await database.transaction(async sql => {
             const { change, records } = await waitingRecords(sql, of, [record.accountId])
             const begin = () => beginFetch(parts, holds, request, staged)
-            const requested = await carriedOut(requestFetch(parts, records, request, begin), sql)
+            const requested = await runRule(requestFetch(parts, records, request, begin), sql)
             await change.accounts.write()
             return requested
           }, record.accountId)
-          if (staged !== null && !isNew) await holds.giveUp([staged.id])
+          if (staged !== null && !isNew) await holds.discard([staged.id])
           return made
         } catch (error) {
-          if (staged !== null) await holds.giveUp([staged.id])
+          if (staged !== null) await holds.discard([staged.id])
           if (!(error instanceof NeedsHold)) throw error
         }
       }
     },
     complete: async (fetchId, dag) => {
-      const fetch = await carriedOut(lockFetch(fetchId), database.reading)
+      const fetch = await runRule(lockFetch(fetchId), database.reading)
       if (fetch === null || fetch.isWhole) return
       const { backendId, rootId, holdId } = fetch
-      // The hold moves from what was staged to what is complete.
+      // Move the hold from the staged root to the complete one.
       const wanted = { id: holdId, backendId, stagedRootId: rootId, dag, ends: null }
       const [ledgerRootId] = (await ledger.place([wanted])) ?? []
       const root = await database.transaction(async sql => {
@@ -51,7 +51,7 @@ export function postgresFetches(of: ContentParts): Fetches {
         await sql.run('UPDATE holds SET root_id = $2 WHERE id = $1', [holdId, put.id])
         return put
       })
-      // No record waits for the fetch any more, and its hold was void. The ledger placed it again above.
+      // No record waits any more and the hold was void. The ledger placed it again above, so release it.
       if (root === null) await ledger.release([holdId])
       if (root === null || ledgerRootId === undefined) return
       if (dag.fileCount > 0 && !root.listed) await holds.list(root.id, ledgerRootId)

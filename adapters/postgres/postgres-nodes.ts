@@ -2,13 +2,13 @@ import type { FleetNodes, KnownNode } from '../../src/catalogue/fleet.ts'
 import type { Clock } from '../../src/domain/clock.ts'
 import type { Postgres } from './postgres.ts'
 
-/** How often a node says that it is there, and how often what others said is read anew; in milliseconds. */
-const SAY_MS = 5_000
-const READ_MS = 2_000
-/** Who has said nothing for so long, by the database's clock, is taken for gone. */
-const GONE = `INTERVAL '30 seconds'`
+/** Interval of this node's heartbeat, and how long the list of nodes is cached; in milliseconds. */
+const HEARTBEAT_MS = 5_000
+const CACHE_MS = 2_000
+/** A node without a heartbeat for this long, by the database's clock, counts as down. */
+const TIMEOUT = `INTERVAL '30 seconds'`
 
-/** Who shares the catalogue, by what each of them says. */
+/** Registry of the nodes that share the catalogue. Each node writes its own heartbeat. */
 export class Nodes implements FleetNodes {
   readonly #database: Postgres
   readonly #clock: Clock
@@ -18,47 +18,53 @@ export class Nodes implements FleetNodes {
   #ended = false
   #isLeaving = false
 
-  /** @param name of this node's data directory */
+  /** @param name the name of this node's data directory */
   constructor(database: Postgres, clock: Clock, name: string) {
     this.#database = database
     this.#clock = clock
     this.#name = name
   }
 
-  /** Says that this node is there, goes on saying it, and calls `look` as often. What cannot be said now is said later. */
-  async start(look: () => void = () => undefined): Promise<void> {
-    const say = async (): Promise<void> => {
-      await this.#say('clock_timestamp()', this.#isLeaving).catch(() => undefined)
+  /**
+   * Sends heartbeats from now on, and calls `onBeat` after each. A failed heartbeat is repeated at the next interval.
+   */
+  async start(onBeat: () => void = () => undefined): Promise<void> {
+    const beat = async (): Promise<void> => {
+      await this.#heartbeat('clock_timestamp()', this.#isLeaving).catch(() => undefined)
       if (this.#ended) return
-      this.#cancel = this.#clock.after(SAY_MS, () => void say())
-      look()
+      this.#cancel = this.#clock.after(HEARTBEAT_MS, () => void beat())
+      onBeat()
     }
-    await say()
+    await beat()
   }
 
-  /** Says that this node is told to end: others ask nothing new of it, and wait for what it has begun. */
+  /** Marks this node as shutting down. Other nodes send it no new work, and wait for what it has begun. */
   async leave(): Promise<void> {
     this.#isLeaving = true
-    await this.#say('clock_timestamp()', true).catch(() => undefined)
+    await this.#heartbeat('clock_timestamp()', true).catch(() => undefined)
   }
 
-  /** Says that this node is gone. */
+  /** Marks this node as down. */
   async stop(): Promise<void> {
     this.#ended = true
     this.#cancel()
-    await this.#say('NULL', false).catch(() => undefined)
+    await this.#heartbeat('NULL', false).catch(() => undefined)
   }
 
-  /** Those that others can reach. @throws HoldfastError `UNAVAILABLE` */
+  /**
+   * Returns the nodes that have an address.
+   *
+   * @throws HoldfastError `UNAVAILABLE`
+   */
   async all(): Promise<KnownNode[]> {
     const now = this.#clock.now()
     if (this.#known === null || now >= this.#known.until) {
       const nodes = this.#database.reading.all<KnownNode>(
-        `SELECT id, number, url, COALESCE(seen_at > clock_timestamp() - ${GONE}, FALSE) AS "isThere",
+        `SELECT id, number, url, COALESCE(seen_at > clock_timestamp() - ${TIMEOUT}, FALSE) AS "isThere",
            leaving AS "isLeaving", run FROM nodes
          WHERE id IS NOT NULL AND url IS NOT NULL ORDER BY number`,
       )
-      this.#known = { nodes, until: now + READ_MS }
+      this.#known = { nodes, until: now + CACHE_MS }
       nodes.catch(() => {
         this.#known = null
       })
@@ -66,7 +72,7 @@ export class Nodes implements FleetNodes {
     return this.#known.nodes
   }
 
-  async #say(seen: string, isLeaving: boolean): Promise<void> {
+  async #heartbeat(seen: string, isLeaving: boolean): Promise<void> {
     const text = `UPDATE nodes SET seen_at = ${seen}, leaving = $2 WHERE name = $1`
     await this.#database.command(text, [this.#name, isLeaving])
   }

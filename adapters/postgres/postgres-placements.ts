@@ -6,7 +6,6 @@ import type { ContentParts } from './content-change.ts'
 import { STATUS } from './fetch-parts.ts'
 import { ownStep, PostgresDriver } from './postgres-driver.ts'
 
-/** Placements in PostgreSQL. */
 export function postgresPlacements({ database, holds, ledger }: ContentParts): Placements {
   return placementRules({
     driver: new PostgresDriver(database),

@@ -11,20 +11,20 @@ import type { CatalogueHolds } from '../../src/ledger/catalogue-holds.ts'
 import { ContentChange, type ContentParts } from './content-change.ts'
 import { beginFetch, fetchParts } from './fetch-parts.ts'
 import { LockedAccounts } from './locked-accounts.ts'
-import { carriedOut } from './postgres-driver.ts'
+import { runRule } from './postgres-driver.ts'
 import { getRecord, lockRecords, RECORD_COLUMNS } from './record-rows.ts'
 import { IS_PLACING, PLACING } from './shared-holds.ts'
 import type { Sql } from './sql.ts'
 
-/** Records that one step looks for. */
+/** Records in one step. */
 const STEP = 50
-/** Ids of holds that a catalogue gives, or one that was moved here had given; others are a host program's. */
+/** Ids that a catalogue gives to holds, before or after a move to PostgreSQL. Other ids belong to the host program. */
 const OWN_HOLD = /^(hold \d+|fetch \d+|[0-9a-z]{9}[\w-]{12})$/
 
-/** A record of this node, and where its content is, or is to be. */
+/** A record of this node with the backend that has, or needs, its content. */
 type Mended = Pick<WrongRecord, 'record' | 'backendId'> & { now: number }
 
-/** Compares this node's ledger with the catalogue, which others use as well: of theirs nothing is said. */
+/** Compares this node's ledger with the catalogue. Content of other nodes is left alone. */
 export class PostgresReconciliation implements ReconciliationParts {
   readonly #parts: ContentParts
   readonly #sql: Sql
@@ -41,15 +41,15 @@ export class PostgresReconciliation implements ReconciliationParts {
   async mend(wrong: readonly WrongRecord[], now: number): Promise<StatusChange[]> {
     const changes: StatusChange[] = []
     for (const { kind, ...of } of wrong) changes.push(...(await this.#mend({ ...of, now }, kind)))
-    await this.#parts.holds.letGo()
+    await this.#parts.holds.releaseVoid()
     return changes
   }
 
-  /** All at once: the database counts beside everything else, while only the account's own records wait. */
+  /** Counts all records in one transaction. Meanwhile only changes of this account's records wait. */
   recount({ accountId, mend }: { accountId: string; limit: number; mend: boolean }) {
     return this.#parts.database.transaction(async sql => {
       const accounts = await LockedAccounts.lock(sql, [accountId])
-      const noted = await carriedOut(first(COUNTERS, { accountId }), sql)
+      const noted = await runRule(first(COUNTERS, { accountId }), sql)
       const counted = await sql.first<AccountUsage>(
         `SELECT COUNT(*) AS pins, COUNT(expires_at) AS "expiringPins", (
            SELECT COALESCE(SUM(charge), 0)::bigint FROM (
@@ -99,19 +99,19 @@ export class PostgresReconciliation implements ReconciliationParts {
     return own.filter(id => !isWanted.has(id))
   }
 
-  /** Lets go only of what it has turned to `void` itself, so that no commit can use it any more. */
+  /** Releases only holds that it has made `void` itself: no commit can use those. */
   async release(ids: readonly string[], isLast: boolean): Promise<void> {
     const { holds } = this.#parts
     if (ids.length > 0) await this.#void(ids)
-    // The ledger may never have had them.
-    if (isLast) await holds.voidLate()
-    if (isLast || ids.length > 0) await holds.letGo()
+    // The ledger may never have placed these holds.
+    if (isLast) await holds.voidExpired()
+    if (isLast || ids.length > 0) await holds.releaseVoid()
   }
 
   async #void(ids: readonly string[]): Promise<void> {
     const { database, holds } = this.#parts
     await database.transaction(async sql => {
-      // Of what is not known here the id is taken, so that no commit comes to use it.
+      // Claim the ids that the catalogue does not know, so that no late commit can use them.
       await sql.run(
         `INSERT INTO holds (id, node, state) SELECT id, $2, 'placing' FROM unnest($1::text[]) AS id
          ON CONFLICT (id) DO NOTHING`,
@@ -159,11 +159,11 @@ export class PostgresReconciliation implements ReconciliationParts {
         return [{ record: whole, from: current.status }]
       }, record.accountId)
     } finally {
-      await holds.giveUp([hold.id])
+      await holds.discard([hold.id])
     }
   }
 
-  /** Has a record wait for its content, which is fetched again. */
+  /** Makes a record wait for a new fetch of its content. */
   async #wait(
     { record, backendId, now }: Mended,
     reason: string,
@@ -178,7 +178,7 @@ export class PostgresReconciliation implements ReconciliationParts {
         const wanted = { backendId, record, now }
         const parts = fetchParts(database, holds)
         const begin = () => beginFetch(parts, holds, wanted, staged)
-        const fetch = await carriedOut(fetchFor(parts, wanted, begin), sql)
+        const fetch = await runRule(fetchFor(parts, wanted, begin), sql)
         const [current] = await lockRecords(sql, [record.id])
         if (current === undefined || current.status !== record.status) return []
         const row = await change.wait(current, fetch.id, now, reason)
@@ -190,7 +190,7 @@ export class PostgresReconciliation implements ReconciliationParts {
         return [{ record: (await getRecord(sql, row.id)) ?? row, from: current.status }]
       }, record.accountId)
     } finally {
-      await holds.giveUp([staged.id])
+      await holds.discard([staged.id])
     }
   }
 }

@@ -6,7 +6,7 @@ import { RecordCommits } from './record-commits.ts'
 import { RecordLists } from './record-lists.ts'
 import { foundBy } from './record-rows.ts'
 
-/** Records in PostgreSQL, whose content the ledgers of nodes hold. */
+/** Records in PostgreSQL. Their content is held in the ledgers of the nodes. */
 export function postgresRecords(parts: ContentParts): Records {
   const { database, holds } = parts
   const commits = new RecordCommits(parts)
@@ -21,8 +21,8 @@ export function postgresRecords(parts: ContentParts): Records {
             records.flatMap(({ holdId }) => holdId ?? []),
           ),
         ),
-      // The records are removed already. If the ledger cannot release their holds now, it does so later.
-      letGo: async () => void (await holds.letGo().catch(() => undefined)),
+      // The records are removed by now. If the ledger fails, a later call releases their holds.
+      letGo: async () => void (await holds.releaseVoid().catch(() => undefined)),
     }),
     commit: (intents, token) => commits.commit(intents, token),
     page: (filter, offset, limit) => lists.page(filter, offset, limit),

@@ -12,7 +12,11 @@ import type { Postgres } from './postgres.ts'
 import { PostgresSigningKeys } from './postgres-signing-keys.ts'
 import { PostgresRequestWindows } from './request-windows.ts'
 
-/** What nodes have to know of each other to let people in. @param sealing the same on all of them */
+/**
+ * Returns the sign-in state that all nodes share.
+ *
+ * @param sealing the same on all nodes
+ */
 export function postgresSignIn(database: Postgres, sealing: Sealing): SharedSignIn {
   return {
     attempts: kind => new PostgresAttempts(database, kind),
@@ -22,7 +26,7 @@ export function postgresSignIn(database: Postgres, sealing: Sealing): SharedSign
   }
 }
 
-/** Rows that have ended which one that begins removes: more than one, so that they do not grow. */
+/** Expired rows that each insertion deletes. More than one, so the table shrinks. */
 const SWEPT = 4
 const inMs = (time: string): string => `EXTRACT(EPOCH FROM ${time})::float8 * 1000`
 
@@ -48,7 +52,8 @@ class PostgresAttempts implements AttemptStore {
          RETURNING used, ${inMs('ends_at')} AS "endsAt", ${inMs('clock_timestamp()')} AS now`,
         [this.#kind, key],
       )
-      // Read after the lock: by now(), the start of the transaction, a window of one that waited less begins in the future.
+      // Read the clock after the lock. now() is the start of the transaction, which may lie before the window of
+      // another one.
       const now = locked?.now ?? 0
       const { allowed, state, resetAt } = decideInWindow(locked ?? null, limit, now)
       const taken =

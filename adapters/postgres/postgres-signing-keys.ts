@@ -3,7 +3,7 @@ import type { Sealing } from '../../src/domain/sealing.ts'
 import type { Postgres } from './postgres.ts'
 import type { Sql } from './sql.ts'
 
-/** The keys that all nodes sign session tokens with, sealed. */
+/** The keys that sign session tokens on all nodes, sealed. */
 export class PostgresSigningKeys implements SigningKeyStore {
   readonly #database: Postgres
   readonly #sealing: Sealing
@@ -20,9 +20,9 @@ export class PostgresSigningKeys implements SigningKeyStore {
   replace(newest: string | null, keys: readonly StoredSigningKey[]): Promise<readonly StoredSigningKey[]> {
     return this.#database.transaction(async sql => {
       await sql.run('LOCK TABLE signing_keys IN EXCLUSIVE MODE')
-      const there = await this.#read(sql)
-      if ((there[0]?.kid ?? null) !== newest) return there
-      const known = new Set(there.map(({ kid }) => kid))
+      const stored = await this.#read(sql)
+      if ((stored[0]?.kid ?? null) !== newest) return stored
+      const known = new Set(stored.map(({ kid }) => kid))
       await sql.run('DELETE FROM signing_keys WHERE kid <> ALL($1)', [keys.map(({ kid }) => kid)])
       for (const { kid, secret, createdAt } of keys.filter(key => !known.has(key.kid))) {
         const sealed = this.#sealing.seal(Buffer.from(secret, 'base64url'), contextOf(kid))

@@ -7,10 +7,10 @@ import { postgresSignIn } from './postgres-sign-in.ts'
 import { agreeOnKey } from './sealing-key.ts'
 import { openMigrated, openShared } from './shared-database.ts'
 
-/** Longest wait for an answer during a move, in milliseconds: counting many rows takes time. */
+/** Longest wait for an answer during a move, in milliseconds. Counting the rows of large tables takes minutes. */
 const MOVE_ANSWER_MS = 3_600_000
 
-/** The modules behind `holdfast/postgres`. */
+/** The implementation behind `holdfast/postgres`. */
 export const postgresSystem: CatalogueSystem = {
   open: openShared,
   connect: async url => connected(await openMigrated({ url }, false)),

@@ -1,52 +1,56 @@
 import type { Pool, PoolClient, PoolConfig, QueryConfig, QueryResult } from 'pg'
 import { HoldfastError } from '../../src/domain/errors.ts'
 import type { Sql, SqlParam } from './sql.ts'
-import { isLost, isToRepeat, outcomeUnknown, StatementFailure, shownFailure } from './statement-failure.ts'
+import { isConnectionLost, isRetryable, outcomeUnknown, StatementFailure, safeError } from './statement-failure.ts'
 
-/** How a transaction that met others is tried in all. */
+/** Attempts at a transaction that collides with others. */
 const MOST_ATTEMPTS = 8
 const MOST_CONNECTIONS = 16
-/** How long a connection is waited for, and an answer; in milliseconds. */
+/** Longest waits for a connection and for an answer, in milliseconds. */
 const CONNECT_MS = 15_000
 const ANSWER_MS = 30_000
 /**
- * After how much silence, in milliseconds, the database ends a transaction: a node that stands still in the middle of one
- * must not keep what it has locked from all others.
+ * Time without a statement after which the database ends a transaction, in milliseconds. A stalled node must not keep
+ * its locks.
  */
 const SILENT_MS = 5_000
-/** BIGINT: times, sizes and counters, none of them past what a number holds exactly. */
+/** OID of BIGINT. Times, sizes and counters fit into a number exactly. */
 const INT8 = 20
 
 export interface PostgresOptions {
-  /** `postgres://user:password@host:port/database`, with the parameters that libpq knows. */
+  /** `postgres://user:password@host:port/database`, with the parameters of libpq. */
   url: string
-  /** Connections at most. Default 16. */
+  /** Maximum number of connections. Default 16. */
   connections?: number
-  /** How long an answer is waited for, in milliseconds. Default 30,000. */
+  /** Longest wait for an answer, in milliseconds. Default 30,000. */
   answerMs?: number
-  /** How long a transaction may be silent, in milliseconds. Default 5,000. */
+  /** Longest pause within a transaction, in milliseconds. Default 5,000. */
   silentMs?: number
-  /** Told of errors of connections that nobody is waiting for. */
+  /** Called with errors of idle connections. */
   onError?: (error: Error) => void
 }
 
 /**
- * A PostgreSQL database: statements, and transactions that are repeated where they met others. `pg` is loaded here, and
- * only here, by whoever asks for such a database.
+ * A PostgreSQL database: statements, and transactions that are retried after a collision. `pg` is loaded when the first
+ * database is opened.
  */
 export class Postgres {
   readonly #pool: Pool
-  /** Statements are prepared once for each connection, by these names. */
+  /** Names of prepared statements, by text. Each connection prepares a statement once. */
   readonly #names = new Map<string, string>()
   #isRefused = false
-  /** The last of those who wait for the same lock. */
+  /** The last transaction of each lane, settled or not. */
   readonly #lanes = new Map<string, Promise<unknown>>()
 
   private constructor(pool: Pool) {
     this.#pool = pool
   }
 
-  /** Nothing is connected yet. @throws HoldfastError `CONFIG_INVALID` if the package `pg` is not installed */
+  /**
+   * Creates a pool without connecting.
+   *
+   * @throws HoldfastError `CONFIG_INVALID` if the package `pg` is not installed
+   */
   static async open(options: PostgresOptions): Promise<Postgres> {
     const { default: pg } = await loadPg()
     const {
@@ -66,7 +70,7 @@ export class Postgres {
       keepAlive: true,
       statement_timeout: answerMs,
       idle_in_transaction_session_timeout: silentMs,
-      // Later than the server's own, so that it is the server that gives up, and says so.
+      // Longer than the server's timeout, so that the server cancels the statement and reports it.
       query_timeout: answerMs + CONNECT_MS,
       types: {
         getTypeParser: ((oid: number, format?: 'text' | 'binary') =>
@@ -75,21 +79,21 @@ export class Postgres {
     }
     const pool = new pg.Pool(config)
     pool.on('error', onError)
-    // Also one that is in use tells of its end by an event, which would end the process if nobody listened.
+    // A connection in use emits its errors as events, too. Without a listener they would end the process.
     pool.on('connect', client => client.on('error', onError))
     return new Postgres(pool)
   }
 
-  /** For reading: each statement for itself, on any connection. */
-  readonly reading: Sql = this.#sql(<Row>(text: string, params: readonly SqlParam[]) => this.#alone<Row>(text, params))
+  /** Runs single reading statements, each on any free connection. */
+  readonly reading: Sql = this.#sql(<Row>(text: string, params: readonly SqlParam[]) => this.#single<Row>(text, params))
 
-  /** The texts of all statements that were sent so far. */
+  /** The texts of all statements sent so far. */
   get statements(): string[] {
     return [...this.#names.keys()]
   }
 
   /**
-   * One statement that writes, a transaction by itself. Returns how many rows it has changed.
+   * Runs one writing statement in its own transaction. Returns the number of changed rows.
    *
    * @throws HoldfastError as {@link transaction}
    */
@@ -98,17 +102,17 @@ export class Postgres {
   }
 
   /**
-   * Runs `work` in one transaction, which is durable when this resolves. Where it met others it is run again, so `work`
-   * may do nothing but send statements.
+   * Runs `work` in one transaction, which is durable when the promise resolves. `work` may run several times, so it
+   * must only send statements.
    *
-   * @param lane whose lock it takes first: of those who take the same one has a connection at a time, so that many
-   * requests of one account leave connections to others
-   * @throws HoldfastError what `work` throws; `UNAVAILABLE` if the database cannot be reached, and nothing has happened;
-   * `OUTCOME_UNKNOWN` if the connection was lost while it committed
+   * @param lane transactions of one lane run one at a time. Use it for transactions that take the same lock, so that
+   * the requests of one account occupy one connection.
+   * @throws HoldfastError what `work` throws; `UNAVAILABLE` if the database cannot be reached, and nothing has
+   * happened; `OUTCOME_UNKNOWN` if the connection was lost during the commit
    */
   async transaction<T>(work: (sql: Sql) => Promise<T>, lane: string | null = null): Promise<T> {
-    if (lane === null) return this.#repeated(work)
-    const turn = (this.#lanes.get(lane) ?? Promise.resolve()).then(() => this.#repeated(work))
+    if (lane === null) return this.#withRetries(work)
+    const turn = (this.#lanes.get(lane) ?? Promise.resolve()).then(() => this.#withRetries(work))
     const ended = turn.then(
       () => undefined,
       () => undefined,
@@ -121,17 +125,21 @@ export class Postgres {
     }
   }
 
-  async #repeated<T>(work: (sql: Sql) => Promise<T>): Promise<T> {
+  async #withRetries<T>(work: (sql: Sql) => Promise<T>): Promise<T> {
     for (let attempt = 1; ; attempt++) {
       try {
         return await this.#attempt(work)
       } catch (error) {
-        if (!isToRepeat(error) || attempt === MOST_ATTEMPTS) throw shownFailure(error)
+        if (!isRetryable(error) || attempt === MOST_ATTEMPTS) throw safeError(error)
       }
     }
   }
 
-  /** A connection of its own, outside the pool's turn, until `release`; `isBroken` has it closed. */
+  /**
+   * Takes a connection out of the pool until its `release(isBroken)`.
+   *
+   * @throws HoldfastError `UNAVAILABLE`
+   */
   async connection(): Promise<PoolClient> {
     try {
       const client = await this.#pool.connect()
@@ -139,11 +147,11 @@ export class Postgres {
       return client
     } catch (error) {
       this.#isRefused = true
-      throw new HoldfastError('UNAVAILABLE', 'the catalogue cannot be reached now', { cause: error })
+      throw new HoldfastError('UNAVAILABLE', 'the catalogue database cannot be reached', { cause: error })
     }
   }
 
-  /** Whether no connection was to be had when one was last asked for. */
+  /** True if the last request for a connection failed. */
   get isRefused(): boolean {
     return this.#isRefused
   }
@@ -161,10 +169,10 @@ export class Postgres {
       const result = await work(this.#sql((text, params) => this.#send(client, text, params)))
       isCommitting = true
       const { command } = await ask(client, 'COMMIT')
-      if (command !== 'COMMIT') throw new HoldfastError('INTERNAL_ERROR', 'a transaction went on after an error')
+      if (command !== 'COMMIT') throw new HoldfastError('INTERNAL_ERROR', 'the transaction continued after an error')
       return result
     } catch (error) {
-      isBroken = isLost(error)
+      isBroken = isConnectionLost(error)
       if (isCommitting && isBroken) throw outcomeUnknown(error)
       if (!isBroken) await client.query('ROLLBACK').catch(() => (isBroken = true))
       throw error
@@ -173,14 +181,14 @@ export class Postgres {
     }
   }
 
-  async #alone<Row>(text: string, params: readonly SqlParam[]): Promise<{ rows: Row[]; count: number }> {
+  async #single<Row>(text: string, params: readonly SqlParam[]): Promise<{ rows: Row[]; count: number }> {
     const client = await this.connection()
     let isBroken = false
     try {
       return await this.#send<Row>(client, text, params)
     } catch (error) {
-      isBroken = isLost(error)
-      throw shownFailure(error)
+      isBroken = isConnectionLost(error)
+      throw safeError(error)
     } finally {
       client.release(isBroken)
     }
@@ -213,7 +221,7 @@ async function loadPg(): Promise<typeof import('pg')> {
   try {
     return await import('pg')
   } catch (cause) {
-    throw new HoldfastError('CONFIG_INVALID', 'database: a PostgreSQL database needs the package pg: npm install pg', {
+    throw new HoldfastError('CONFIG_INVALID', 'database: PostgreSQL needs the package pg; run npm install pg', {
       cause,
     })
   }
@@ -227,7 +235,7 @@ async function ask(client: PoolClient, query: string | QueryConfig): Promise<Que
   }
 }
 
-/** Bytes as `pg` takes them everywhere, in arrays too. */
+/** Converts bytes to what `pg` accepts, in arrays too. */
 function toValue(param: SqlParam): unknown {
   if (param instanceof Uint8Array) return Buffer.from(param.buffer, param.byteOffset, param.byteLength)
   return Array.isArray(param) ? param.map(toValue) : param

@@ -2,11 +2,11 @@ import type { CommitIntent, Committed } from '../../src/catalogue/records.ts'
 import { takeUse } from '../../src/catalogue/rules/record-rules.ts'
 import { HoldfastError, isHoldfastError } from '../../src/domain/errors.ts'
 import { ContentChange, type ContentParts, type Prepared } from './content-change.ts'
-import { carriedOut } from './postgres-driver.ts'
+import { runRule } from './postgres-driver.ts'
 import { identicalRecord } from './record-rows.ts'
 import { NeedsHold } from './shared-holds.ts'
 
-/** Records that are written, with what has their content stay. */
+/** Writes records together with the holds on their content. */
 export class RecordCommits {
   readonly #parts: ContentParts
 
@@ -14,18 +14,18 @@ export class RecordCommits {
     this.#parts = parts
   }
 
-  /** As `Records.commit`. */
+  /** Implements `Records.commit`. */
   async commit(intents: readonly CommitIntent[], token?: string): Promise<Committed[]> {
-    for (let isAgain = false; ; isAgain = true) {
-      const prepared = await this.#prepare(intents, isAgain)
+    for (let isRetry = false; ; isRetry = true) {
+      const prepared = await this.#prepare(intents, isRetry)
       const holds = prepared.flatMap(({ hold }) => hold?.id ?? [])
       let made: Committed[]
       try {
         made = await this.#commit(intents, prepared, token)
       } catch (error) {
         if (isHoldfastError(error, 'OUTCOME_UNKNOWN')) throw error
-        await this.#parts.holds.giveUp(holds)
-        if (!(error instanceof NeedsHold) || isAgain) throw error
+        await this.#parts.holds.discard(holds)
+        if (!(error instanceof NeedsHold) || isRetry) throw error
         continue
       }
       await this.#giveUpUnused(intents, made, holds)
@@ -33,8 +33,8 @@ export class RecordCommits {
     }
   }
 
-  /** Has the ledger hold what is to be committed; what is there already needs no hold, unless that turns out wrong. */
-  async #prepare(intents: readonly CommitIntent[], isAgain: boolean): Promise<Prepared[]> {
+  /** Places the holds for a commit. A record that exists already needs none, unless it turns out to be gone. */
+  async #prepare(intents: readonly CommitIntent[], isRetry: boolean): Promise<Prepared[]> {
     const { holds } = this.#parts
     const wanted: Array<{ intent: CommitIntent & { kind: 'whole' }; index: number }> = []
     const prepared: Prepared[] = intents.map(() => ({ hold: null }))
@@ -43,7 +43,7 @@ export class RecordCommits {
         if (intent.kind === 'partial') {
           prepared[index] = { hold: { id: await holds.keep(intent.stagedRootId), rootId: null } }
         } else {
-          const known = isAgain
+          const known = isRetry
             ? undefined
             : await identicalRecord(this.#parts.database.reading, intent.record, intent.now)
           if (known === undefined || known.rootId === null) wanted.push({ intent, index })
@@ -58,8 +58,8 @@ export class RecordCommits {
       for (const [i, hold] of placed.entries()) prepared[wanted[i]?.index ?? 0] = { hold }
       return prepared
     } catch (error) {
-      await holds.giveUp(prepared.flatMap(({ hold }) => hold?.id ?? []))
-      // Whatever has become of the holds, no record was written.
+      await holds.discard(prepared.flatMap(({ hold }) => hold?.id ?? []))
+      // The failure concerns only holds: no record was written.
       throw isHoldfastError(error, 'OUTCOME_UNKNOWN') ? notRecorded(error) : error
     }
   }
@@ -76,7 +76,7 @@ export class RecordCommits {
         async sql => {
           attempt = []
           const change = await ContentChange.begin(sql, this.#parts, accounts)
-          if (token !== undefined) await carriedOut(takeUse(token), sql)
+          if (token !== undefined) await runRule(takeUse(token), sql)
           for (const [i, intent] of intents.entries()) {
             attempt.push(await change.commit(intent, prepared[i] ?? { hold: null }))
           }
@@ -87,16 +87,16 @@ export class RecordCommits {
       )
     } catch (error) {
       if (!isHoldfastError(error, 'OUTCOME_UNKNOWN')) throw error
-      if (await this.#hasHappened(prepared, error)) return attempt
+      if (await this.#hasCommitted(prepared, error)) return attempt
       throw notRecorded(error)
     }
   }
 
   /**
-   * Whether a commit of which the answer was lost has happened. It has used its holds, or it never can: they are made
-   * void by the same comparison that it would use them by.
+   * Finds out whether a commit whose answer was lost has happened: either its holds are used, or this makes them void.
+   * A void hold cannot be used, so a late commit fails.
    */
-  async #hasHappened(prepared: readonly Prepared[], unknown: HoldfastError): Promise<boolean> {
+  async #hasCommitted(prepared: readonly Prepared[], unknown: HoldfastError): Promise<boolean> {
     const ids = prepared.flatMap(({ hold }) => hold?.id ?? [])
     if (ids.length === 0) throw unknown
     try {
@@ -111,11 +111,11 @@ export class RecordCommits {
     }
   }
 
-  /** @throws HoldfastError `OUTCOME_UNKNOWN` if the ledger fails: the catalogue has committed by then */
+  /** @throws HoldfastError `OUTCOME_UNKNOWN` if the ledger fails: the catalogue has already committed */
   async #giveUpUnused(intents: readonly CommitIntent[], made: readonly Committed[], holds: string[]): Promise<void> {
     const isRepeat = ({ created, waited }: Committed) => !created && waited === null
     if (!made.some(isRepeat)) return
-    await this.#parts.holds.giveUp(holds)
+    await this.#parts.holds.discard(holds)
     const staged = intents.flatMap((intent, i) => {
       const one = made[i]
       return one !== undefined && isRepeat(one) && intent.kind === 'whole' ? (intent.stagedRootId ?? []) : []
@@ -123,7 +123,7 @@ export class RecordCommits {
     try {
       await this.#parts.ledger.abandon(staged)
     } catch (cause) {
-      const message = 'the catalogue has recorded it, and the disk of this node failed: ask again after a restart'
+      const message = 'the record is written, but the disk of this node failed: repeat the request after a restart'
       throw new HoldfastError('OUTCOME_UNKNOWN', message, { cause })
     }
   }

@@ -3,24 +3,24 @@ import type { RecordFilter, RecordRow, RecordSearch } from '../../src/catalogue/
 import { usageOf } from '../../src/catalogue/rules/record-rules.ts'
 import { folded, foldedNameWord, metaWord, nameWord, partWords } from '../../src/domain/search-words.ts'
 import type { Postgres } from './postgres.ts'
-import { carriedOut } from './postgres-driver.ts'
+import { runRule } from './postgres-driver.ts'
 import { live, RECORD_COLUMNS } from './record-rows.ts'
 import type { Sql, SqlParam } from './sql.ts'
 
 const NEWEST_FIRST = 'created_at DESC, id DESC'
-/** Records that are passed over without looking for a place nearer to what is wanted. */
+/** Offset from which a page is sought from the nearest place instead of from the start of the list. */
 const FAR = 1_000
-/** Few are; an index has these alone. */
+/** Few records match, and a partial index has only these. */
 const NOT_PINNED = "status <> 'pinned'"
-/** After all records. */
+/** Sorts after all records. */
 const NEVER = Number.MAX_SAFE_INTEGER
 
-/** What a list is, as SQL: conditions, and what their parameters are. */
+/** Conditions of a query, with their parameters. */
 class Conditions {
   readonly params: SqlParam[] = []
   readonly #conditions: string[] = []
 
-  /** @param text with `?` where the parameter goes */
+  /** @param text SQL with `?` for the parameter */
   add(text: string, param: SqlParam): void {
     this.#conditions.push(text.replaceAll('?', this.param(param)))
   }
@@ -38,7 +38,7 @@ class Conditions {
   }
 }
 
-/** Lists of an account's records: by number of the page, from place to place, and by what is searched for. */
+/** Lists of an account's records: by page number, by cursor, and by search. */
 export class RecordLists {
   readonly #sql: Sql
 
@@ -67,7 +67,10 @@ export class RecordLists {
     return { rows: rows.slice(0, limit), next: last === undefined ? null : `${last.createdAt} ${last.id}` }
   }
 
-  /** The keys are read from an index alone, the records for those that are wanted; from the nearest place, if it is far. */
+  /**
+   * Reads the keys of a page from an index alone, then only the records of the page. A far page starts at the nearest
+   * place.
+   */
   #slice(filter: RecordFilter, offset: number, limit: number): Promise<RecordRow[]> {
     const conditions = conditionsOf(filter)
     const [most, skipped] = [conditions.param(limit), conditions.param(offset)]
@@ -122,11 +125,13 @@ export class RecordLists {
   }
 
   async #count({ accountId, hasExpiration, now }: RecordFilter): Promise<number> {
-    const { pins, expiringPins } = await carriedOut(usageOf(accountId, now), this.#sql)
+    const { pins, expiringPins } = await runRule(usageOf(accountId, now), this.#sql)
     return hasExpiration ? expiringPins : pins
   }
 
-  /** Most are pinned: all there are, less what has expired, less those in other states; all of one instant. */
+  /**
+   * Subtracts the expired records and those in other states from the account's counter, since most records are pinned.
+   */
   async #countStates({ accountId, hasExpiration, now, search: { statuses } }: Searching): Promise<number> {
     const text = `SELECT ${hasExpiration ? 'expiring_pins' : 'pins'}
         - (SELECT COUNT(*) FROM records WHERE account_id = $1 AND expires_at <= $2)
@@ -144,7 +149,7 @@ export class RecordLists {
 
 type Searching = RecordFilter & { search: RecordSearch }
 
-/** Whether all that is asked is that records are in one of some states, pinned among them. */
+/** Returns true for a search by status alone that includes `pinned`. */
 function isOfStates({ multihash, search }: Searching): boolean {
   const { names, meta, types, statuses, multihashes, before, after } = search
   const hasMore = [names, Object.keys(meta), types, multihashes].some(({ length }) => length > 0)
@@ -165,8 +170,10 @@ function conditionsOf({ accountId, multihash, hasExpiration, now }: RecordFilter
 }
 
 /**
- * The last place of a list that no more than so many live records are before: those that have expired are counted by
- * their places until they are removed. The first two parameters are the account and the instant.
+ * Returns SQL for the last place that is preceded by at most `most` live records.
+ *
+ * Places count an expired record until it is removed, so the query subtracts it. Parameter 1 is the account, parameter
+ * 2 the current time.
  */
 function placeBefore({ hasExpiration }: RecordFilter, most: string): string {
   return `SELECT created_at, id, passed FROM (
@@ -178,7 +185,10 @@ function placeBefore({ hasExpiration }: RecordFilter, most: string): string {
     WHERE is_place AND passed <= ${most} ORDER BY created_at, id LIMIT 1`
 }
 
-/** Words are looked up in the index; what they do not tell is looked at in what they let through. */
+/**
+ * Translates a search into SQL. The word index narrows the rows, and further conditions check what words cannot
+ * express.
+ */
 function questionOf(list: number, filter: Searching): Conditions {
   const conditions = conditionsOf(filter)
   const { names, meta, types, statuses, multihashes, before, after } = filter.search

@@ -2,24 +2,28 @@ import type { RequestShare, RequestWindows } from '../../src/catalogue/sign-in.t
 import type { RateLimit } from '../../src/domain/plan.ts'
 import type { Postgres } from './postgres.ts'
 
-/** Windows that have ended which one question removes: more than it makes, so that they do not grow. */
+/** Expired windows that each call deletes. More than it creates, so the table shrinks. */
 const SWEPT = 4
 /**
- * Decides as `RateLimiter` does: no window ends later than one that begins now. A statement that waited for the row's lock
- * has an old `now()`, so the clock is read again.
+ * Decides as `RateLimiter` does: no window ends later than one that begins now. Reads the clock again, because `now()`
+ * is old if the statement waited for the row's lock.
  */
 const HAS_ENDED = '(w.ends_at <= now() OR w.ends_at > clock_timestamp() + (excluded.ends_at - now()))'
-/** One in so many of what is left is granted at a time: two for each node, so that others get theirs, and four at least. */
+/**
+ * A grant is this fraction of what is left: two grants per node, and at least four, so that all nodes get their share.
+ */
 const PARTS = 'GREATEST(4, 2 * (SELECT COUNT(*) FROM nodes))'
-/** How many of so many that are left are granted: one at least, while there is one. */
+/** SQL expression: the size of a grant. It is at least one request while any is left. */
 const grantOf = (left: string): string => `LEAST(GREATEST(0, ${left}), GREATEST(1, (${left}) / ${PARTS}))`
 const OF_NEW = grantOf('b.most')
 const OF_LEFT = grantOf('excluded.most - w.used')
 const NOTHING: RequestShare = { granted: 0, left: 0, msLeft: 0 }
 
 /**
- * The windows of requests that all nodes let through. A node is granted a part of what is left, which counts as let
- * through by then: so a limit takes a few questions in each window, however many requests there are.
+ * Request windows that all nodes share.
+ *
+ * A node gets part of the remaining requests in advance, and they count as used. So a limit costs a few queries in each
+ * window, however many requests arrive.
  */
 export class PostgresRequestWindows implements RequestWindows {
   readonly #database: Postgres
@@ -30,7 +34,7 @@ export class PostgresRequestWindows implements RequestWindows {
 
   async grant(buckets: ReadonlyArray<{ key: string; limit: RateLimit }>): Promise<RequestShare[]> {
     const limits = buckets.map(({ limit }) => limit)
-    // One statement, which commits by itself. One whose answer is lost has granted what nobody uses.
+    // A single statement commits by itself. If its answer is lost, nobody uses the grant.
     const rows = await this.#database.reading.all<RequestShare & { key: string }>(
       `WITH ended AS (
          DELETE FROM request_windows WHERE key = ANY(ARRAY(

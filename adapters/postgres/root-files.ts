@@ -1,11 +1,11 @@
 import type { RootFile } from '../../src/ledger/whole-dag.ts'
 import type { Postgres } from './postgres.ts'
 
-/** Files that one transaction notes, or forgets. */
+/** Files that one transaction stores or deletes. */
 const STEP = 1_000
 
-/** Notes all files of a root, in steps that may be repeated: it is listed with the last. */
-export async function noteFiles(
+/** Stores the files of a root in repeatable steps, then marks the root as listed. */
+export async function storeFiles(
   database: Postgres,
   rootId: number,
   read: (offset: number, limit: number) => RootFile[],
@@ -32,8 +32,8 @@ export async function noteFiles(
   await database.command('UPDATE roots SET listed = TRUE WHERE id = $1', [rootId])
 }
 
-/** Forgets the files of roots that are gone, in steps. */
-export async function forgetFiles(database: Postgres): Promise<void> {
+/** Deletes the files of removed roots in steps. */
+export async function deleteFiles(database: Postgres): Promise<void> {
   for (;;) {
     const next = await database.reading.first<{ rootId: number }>(
       'SELECT root_id AS "rootId" FROM roots_gone ORDER BY root_id LIMIT 1',

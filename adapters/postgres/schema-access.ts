@@ -1,4 +1,4 @@
-/** Accounts, and what they sign in with. `seq` tells rows of one instant apart; no text is compared by a locale. */
+/** Accounts and credentials. `seq` orders rows of the same millisecond. Text is compared by bytes, not by locale. */
 export const accessSchema = `
   CREATE TABLE accounts (
     id TEXT COLLATE "C" PRIMARY KEY,
@@ -10,13 +10,13 @@ export const accessSchema = `
     plan TEXT NOT NULL,
     role TEXT NOT NULL CHECK (role IN ('owner', 'user')),
     default_cluster TEXT,
-    -- by scrypt, parameters and salt included; null for an account that has keys only
+    -- scrypt hash with its parameters and salt; null for an account that has only keys
     password_hash TEXT,
     disabled BOOLEAN NOT NULL,
     created_at BIGINT NOT NULL,
-    -- of an account that is to go: what it had is removed in steps, the row last
+    -- set while the account is being deleted: its contents go first, in steps, and this row last
     deleted_at BIGINT,
-    -- counters, kept in the transaction that changes what they count; its row lock makes quotas exact
+    -- counters, updated in the transaction that changes what they count; the lock of this row makes quotas exact
     pins BIGINT NOT NULL DEFAULT 0,
     expiring_pins BIGINT NOT NULL DEFAULT 0,
     stored_bytes BIGINT NOT NULL DEFAULT 0
@@ -29,7 +29,7 @@ export const accessSchema = `
     id TEXT COLLATE "C" PRIMARY KEY,
     seq BIGINT GENERATED ALWAYS AS IDENTITY,
     account_id TEXT COLLATE "C" NOT NULL,
-    -- the key that minted it; null if a session, the owner or a command did
+    -- the key that created it; null if a session, the owner or a command did
     parent_id TEXT COLLATE "C",
     name TEXT COLLATE "C" NOT NULL,
     label TEXT,
@@ -41,7 +41,7 @@ export const accessSchema = `
     created_at BIGINT NOT NULL,
     expires_at BIGINT,
     last_used_at BIGINT,
-    -- of an upload token: what it fixes, how many uploads it is for, and how many there were; null for other keys
+    -- upload tokens only: the fixed parameters of uploads, and the allowed and actual number of uploads
     upload JSON,
     max_uses BIGINT,
     uses BIGINT NOT NULL DEFAULT 0,
@@ -66,7 +66,7 @@ export const accessSchema = `
     account_id TEXT COLLATE "C" PRIMARY KEY,
     secret BYTEA NOT NULL,
     enabled_at BIGINT,
-    -- the time step of the newest code that was taken: none is taken twice
+    -- the time step of the newest accepted code; no code is accepted twice
     last_step BIGINT NOT NULL
   );
   CREATE TABLE recovery_codes (
@@ -75,8 +75,8 @@ export const accessSchema = `
     PRIMARY KEY (account_id, hash)
   );
 
-  -- Told to all nodes when the transaction commits, once however many rows it has changed: what they remember of
-  -- credentials may be another by then.
+  -- Notifies all nodes when the transaction commits, once for all changed rows: credentials in their caches may be
+  -- stale.
   CREATE FUNCTION credentials_changed() RETURNS trigger LANGUAGE plpgsql AS $$
   BEGIN
     PERFORM pg_notify('holdfast_credentials', '');

@@ -1,9 +1,10 @@
 /**
- * Records, what they wait for, and which nodes hold their content. Times are milliseconds since the epoch and come from
- * the engine, leases apart: these are by the database's clock, which is one for all nodes.
+ * Records, fetches, placements and holds.
+ *
+ * Times are milliseconds since the epoch by the nodes' clocks. Leases use the database's clock, which all nodes share.
  */
 export const contentSchema = `
-  -- A DAG that a backend holds whole, for all nodes to tell of.
+  -- A complete DAG on a backend.
   CREATE TABLE roots (
     id BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     backend_id INTEGER NOT NULL,
@@ -14,7 +15,7 @@ export const contentSchema = `
     blocks BIGINT NOT NULL,
     charge BIGINT NOT NULL,
     file_count BIGINT NOT NULL,
-    -- whether all of its files are listed
+    -- true once all of its files are in root_files
     listed BOOLEAN NOT NULL DEFAULT FALSE,
     -- when the network was last told who has it
     announced_at BIGINT,
@@ -31,16 +32,16 @@ export const contentSchema = `
     PRIMARY KEY (root_id, position)
   );
   CREATE INDEX root_files_by_content ON root_files (root_id, multihash, position);
-  -- Directories that are gone, whose files are removed in steps.
+  -- Removed directories whose files are still to be deleted.
   CREATE TABLE roots_gone (root_id BIGINT PRIMARY KEY);
 
-  -- What a node's ledger keeps for the catalogue: 'placing' until a commit uses it, 'void' until the ledger has let go.
-  -- No id is given twice, so whoever comes late with one finds that it is void, or not there.
+  -- Holds of the ledgers. 'placing': until a commit uses it. 'void': until the ledger has released it.
+  -- No id is given twice, so a late commit finds its hold void or missing.
   CREATE SEQUENCE hold_numbers;
   CREATE TABLE holds (
     id TEXT COLLATE "C" PRIMARY KEY,
     node TEXT NOT NULL,
-    -- null while only part of a DAG is held
+    -- null while only part of the DAG is held
     root_id BIGINT,
     state TEXT NOT NULL CHECK (state IN ('placing', 'used', 'void')),
     placed_at TIMESTAMPTZ NOT NULL DEFAULT clock_timestamp()
@@ -49,10 +50,10 @@ export const contentSchema = `
   CREATE INDEX holds_placing ON holds (placed_at) WHERE state = 'placing';
   CREATE INDEX holds_by_root ON holds (root_id) WHERE state <> 'void';
 
-  -- A DAG that is being fetched into a node's ledger, for all records that wait for it.
+  -- A DAG that one node fetches into its ledger, for all records that wait for it.
   CREATE TABLE fetches (
     id BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-    -- whose turn it is: the account that asked first
+    -- the account that asked first; accounts take turns
     account_id TEXT COLLATE "C" NOT NULL,
     backend_id INTEGER NOT NULL,
     codec BIGINT NOT NULL,
@@ -63,7 +64,7 @@ export const contentSchema = `
     hold_id TEXT COLLATE "C" NOT NULL,
     origins TEXT[] NOT NULL,
     attempts BIGINT NOT NULL DEFAULT 0,
-    -- null while it runs, and once nothing more is tried
+    -- null while the fetch runs, and after the last attempt
     next_attempt_at BIGINT,
     last_error TEXT,
     blocks BIGINT NOT NULL DEFAULT 0,
@@ -80,7 +81,7 @@ export const contentSchema = `
 
   CREATE TABLE records (
     id TEXT COLLATE "C" PRIMARY KEY,
-    -- grows in the order in which they were recorded
+    -- increases in the order of insertion
     seq BIGINT GENERATED ALWAYS AS IDENTITY,
     account_id TEXT COLLATE "C" NOT NULL,
     cluster_id TEXT NOT NULL,
@@ -88,7 +89,7 @@ export const contentSchema = `
     codec BIGINT NOT NULL,
     multihash BYTEA NOT NULL,
     root_id BIGINT,
-    -- what keeps its content in the ledger of the node that has it
+    -- the hold on its content, in the ledger of the node that has it
     hold_id TEXT COLLATE "C",
     type TEXT NOT NULL,
     status TEXT NOT NULL,
@@ -105,9 +106,9 @@ export const contentSchema = `
     charge BIGINT NOT NULL,
     expires_at BIGINT,
     created_at BIGINT NOT NULL,
-    -- a hash of all in which a repeat is the same
+    -- a hash of everything that two records must share to be duplicates
     identity BYTEA NOT NULL,
-    -- the name as names are compared without upper and lower case, and the words of name and meta
+    -- the case-folded name, and the search words of name and metadata
     folded_name TEXT,
     words TEXT[] COLLATE "C" NOT NULL
   );
@@ -129,7 +130,7 @@ export const contentSchema = `
   CREATE INDEX records_by_root ON records (root_id, id) WHERE root_id IS NOT NULL;
   CREATE INDEX records_by_words ON records USING gin (words);
 
-  -- The records of an account, of one content, that are to go: noted at once, finished in steps.
+  -- Requested removals: the records of an account with this content. Removed in steps.
   CREATE TABLE removals (
     id BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     account_id TEXT COLLATE "C" NOT NULL,
@@ -137,11 +138,11 @@ export const contentSchema = `
     multihash BYTEA NOT NULL,
     -- null for all clusters
     cluster_id TEXT,
-    -- records made later stay
+    -- the time of the request: newer records stay
     created_by BIGINT NOT NULL
   );
 
-  -- What backends elsewhere are to be told: one row for each DAG of each of them.
+  -- What external backends must keep: one row for each DAG of each backend.
   CREATE TABLE placements (
     id BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     backend_id INTEGER NOT NULL,
@@ -149,31 +150,31 @@ export const contentSchema = `
     multihash BYTEA NOT NULL,
     account_id TEXT COLLATE "C" NOT NULL,
     wanted BOOLEAN NOT NULL,
-    -- grows each time that it begins or ceases to be wanted
+    -- incremented each time it becomes wanted or unwanted
     generation BIGINT NOT NULL,
     placed BOOLEAN NOT NULL DEFAULT FALSE,
     attempts BIGINT NOT NULL DEFAULT 0,
     due_at BIGINT,
-    -- while a node is at it, until this by the database's clock
+    -- the node that works on it, until this time by the database's clock
     leased_by TEXT,
     leased_until TIMESTAMPTZ,
     last_error TEXT,
-    -- until when an unpin whose end is unknown may still arrive
+    -- until when an unpin without an answer may still take effect
     unpin_until BIGINT NOT NULL DEFAULT 0,
     UNIQUE (multihash, codec, backend_id)
   );
   CREATE INDEX placements_by_account ON placements (backend_id, account_id, due_at) WHERE due_at IS NOT NULL;
   CREATE INDEX placements_by_time ON placements (backend_id, due_at) WHERE due_at IS NOT NULL;
 
-  -- The data directories whose ledgers hold what is recorded here.
+  -- The data directories whose ledgers hold the content.
   CREATE TABLE nodes (name TEXT COLLATE "C" PRIMARY KEY);
 `
 
-/** What is found of content that backends elsewhere were seen to have, when it is looked at again. */
+/** State of placements that checks of external backends need. */
 export const placementsSeenSchema = `
-  -- whether all of it is to be sent, also if the backend says that it has it
+  -- true if all blocks must be sent, even if the backend reports that it has them
   ALTER TABLE placements ADD COLUMN anew BOOLEAN NOT NULL DEFAULT FALSE;
-  -- since when it is wanted there, or was found not to be there
+  -- since when the backend should have it but does not
   ALTER TABLE placements ADD COLUMN wanted_at BIGINT NOT NULL DEFAULT 0;
   CREATE INDEX placements_waiting ON placements (backend_id, wanted_at) WHERE wanted AND NOT placed;
   CREATE INDEX placements_leaving ON placements (backend_id) WHERE NOT wanted;

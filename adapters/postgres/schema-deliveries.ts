@@ -1,7 +1,7 @@
-/** Transitions that wait at most for one webhook; beyond that they are counted, and not told. */
+/** Queued deliveries of one webhook. Further transitions are dropped and only counted. */
 const MOST_WAITING = 1_000
 
-/** Queues a job for each noted delivery. Every node may attempt it. */
+/** Queues a job for each delivery. Any node may attempt it. */
 const queued = `
     RETURNING id, account_id)
     INSERT INTO jobs (kind, key, queue, account_id, due_at) SELECT 'delivery', id, '', told.account_id, 0 FROM told`
@@ -9,14 +9,14 @@ const queued = `
 /**
  * Returns the SQL of the function that stores a delivery for each webhook of the account.
  *
- * @param hasDue whether `deliveries` has the column `due_at`; later versions have jobs instead
+ * @param hasDue true if `deliveries` has the column `due_at`; later versions have jobs instead
  */
 export function noteTransition({ hasDue }: { hasDue: boolean }): string {
   return `CREATE ${hasDue ? '' : 'OR REPLACE '}FUNCTION note_transition(event TEXT, r records, former TEXT, at BIGINT) RETURNS void LANGUAGE plpgsql AS $$
   BEGIN
-    -- Most accounts have none.
+    -- Most accounts have no webhook.
     IF NOT EXISTS (SELECT 1 FROM webhooks w WHERE w.account_id = r.account_id) THEN RETURN; END IF;
-    -- In order, so that no two transactions wait for each other here.
+    -- Lock in one order to avoid deadlocks.
     PERFORM 1 FROM webhooks w WHERE w.account_id = r.account_id ORDER BY w.id FOR UPDATE;
     UPDATE webhooks w SET dropped = dropped + 1 WHERE w.account_id = r.account_id AND waiting >= ${MOST_WAITING};
     WITH noted AS (
@@ -32,18 +32,18 @@ export function noteTransition({ hasDue }: { hasDue: boolean }): string {
   END $$;`
 }
 
-/** Whom accounts have told of their records. What is to be told is noted in the transaction that changes a record. */
+/** Webhooks and their deliveries. Triggers queue deliveries in the transaction that changes a record. */
 export const webhooksSchema = `
   CREATE TABLE webhooks (
     id TEXT COLLATE "C" PRIMARY KEY,
     account_id TEXT COLLATE "C" NOT NULL,
-    -- the key that made it, with which it goes; null if a session did
+    -- the key that created it, and with which it is deleted; null if a session did
     key_id TEXT COLLATE "C",
     url TEXT NOT NULL,
-    -- what deliveries are signed with, sealed
+    -- the sealed key that signs deliveries
     secret BYTEA NOT NULL,
     created_at BIGINT NOT NULL,
-    -- deliveries that have not ended, and transitions that were not noted because there were too many
+    -- queued deliveries, and transitions dropped because the queue was full
     waiting BIGINT NOT NULL DEFAULT 0,
     dropped BIGINT NOT NULL DEFAULT 0
   );
@@ -59,9 +59,9 @@ export const webhooksSchema = `
     from_status TEXT,
     created_at BIGINT,
     attempts BIGINT NOT NULL DEFAULT 0,
-    -- null once it has ended
+    -- null once the delivery has succeeded or was given up
     due_at BIGINT,
-    -- while a node is at it, until this by the database's clock
+    -- the node that works on it, until this time by the database's clock
     leased_by TEXT,
     leased_until TIMESTAMPTZ,
     delivered BOOLEAN NOT NULL DEFAULT FALSE,

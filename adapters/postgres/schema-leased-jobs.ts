@@ -1,23 +1,23 @@
 import { noteTransition } from './schema-deliveries.ts'
 
 /**
- * Work that is repeated until it succeeds: one table for fetches, placements and deliveries, which keep their states. A job
- * that has ended, or was given up, has no row.
+ * One table of jobs for fetches, placements and deliveries, whose own tables keep the rest of their state. A finished
+ * or abandoned job has no row.
  */
 export const leasedJobsSchema = `
   CREATE TABLE jobs (
-    -- what is to be done, and the row of the kind's own table that has its state
+    -- kind of work, and the id of its row in the table of that kind
     kind TEXT COLLATE "C" NOT NULL,
     key BIGINT NOT NULL,
-    -- who works at it: a node for fetches, the number of a backend for placements, empty for any node
+    -- who may run it: a node for fetches, the number of a backend for placements, empty for any node
     queue TEXT COLLATE "C" NOT NULL,
-    -- whose turn it is
+    -- the account whose turn it uses
     account_id TEXT COLLATE "C" NOT NULL,
-    -- null while its only worker is at it
+    -- null while its only possible worker runs it
     due_at BIGINT,
     attempts BIGINT NOT NULL DEFAULT 0,
     last_error TEXT,
-    -- while a node is at it, until this by the database's clock
+    -- the node that runs it, until this time by the database's clock
     leased_by TEXT,
     leased_until TIMESTAMPTZ
   );
@@ -42,14 +42,14 @@ export const leasedJobsSchema = `
   ALTER TABLE fetches DROP COLUMN next_attempt_at;
   CREATE TRIGGER fetches_gone AFTER DELETE ON fetches FOR EACH ROW EXECUTE FUNCTION job_gone('fetch');
 
-  -- whether the backend fetches it by itself, and has no job until that is over
+  -- true while the backend fetches the content by itself; there is no job meanwhile
   ALTER TABLE placements ADD COLUMN entrusted BOOLEAN NOT NULL DEFAULT FALSE;
   UPDATE placements SET entrusted = TRUE WHERE wanted AND NOT placed AND due_at IS NULL;
   ALTER TABLE placements DROP COLUMN attempts, DROP COLUMN due_at, DROP COLUMN last_error, DROP COLUMN leased_by,
     DROP COLUMN leased_until;
   CREATE TRIGGER placements_gone AFTER DELETE ON placements FOR EACH ROW EXECUTE FUNCTION job_gone('placement');
 
-  -- whether nothing is tried any more; attempts and last_error say what there was until then
+  -- true after the last attempt, which attempts and last_error describe
   ALTER TABLE deliveries ADD COLUMN ended BOOLEAN NOT NULL DEFAULT FALSE;
   UPDATE deliveries SET ended = TRUE WHERE due_at IS NULL;
   ALTER TABLE deliveries DROP COLUMN due_at, DROP COLUMN leased_by, DROP COLUMN leased_until;

@@ -1,5 +1,5 @@
-/** Moves that have not come to their end. */
+/** Moves of a catalogue to this database that are not finished. */
 export const movesSchema = `
-  -- The data directory whose catalogue was copied here, until it uses it: meanwhile nobody else may.
+  -- The data directory that is being moved. Until it uses the database, no other may.
   CREATE TABLE moves (node TEXT COLLATE "C" PRIMARY KEY);
 `

@@ -1,35 +1,35 @@
-/** Several nodes on one catalogue: who they are, and what one has to be told of what another did. */
+/** Several nodes on one catalogue. */
 export const nodesSchema = `
-  -- by which what a node keeps is told from what others keep: its backends are numbered by it, see backends.ts
+  -- numbers the backends of the node, see backends.ts
   ALTER TABLE nodes ADD COLUMN number INTEGER NOT NULL DEFAULT 0;
   ALTER TABLE nodes ALTER COLUMN number DROP DEFAULT;
   ALTER TABLE nodes ADD CONSTRAINT nodes_number UNIQUE (number);
-  -- as its configuration calls it; null for one that is alone
+  -- the configured node.id; null for a node outside a fleet
   ALTER TABLE nodes ADD COLUMN id TEXT COLLATE "C" UNIQUE;
-  -- where the others reach it, and when it was last there; null once it has stopped
+  -- the address for other nodes, and the last heartbeat; null after a clean stop
   ALTER TABLE nodes ADD COLUMN url TEXT;
   ALTER TABLE nodes ADD COLUMN seen_at TIMESTAMPTZ;
 
-  -- What nodes prove to each other that they are of one fleet by, sealed.
+  -- The sealed secret by which nodes prove that they belong to the fleet.
   CREATE TABLE fleet_secret (secret BYTEA NOT NULL);
 
-  -- how often records have left it on other nodes than its own, which has still to look whether anybody waits
+  -- how often records left it on other nodes; its own node must still check whether any record waits for it
   ALTER TABLE fetches ADD COLUMN leavings BIGINT NOT NULL DEFAULT 0;
   CREATE INDEX fetches_left ON fetches (node, id) WHERE leavings > 0;
 
-  -- until when a root is needed, and which roots a file is below
+  -- finds how long a root is needed, and the roots that contain a file
   CREATE INDEX records_by_life ON records (root_id, expires_at) WHERE root_id IS NOT NULL;
   CREATE INDEX root_files_by_cid ON root_files (multihash);
 `
 
-/** What nodes say when they are told to end. */
+/** Shutdown of nodes. */
 export const leavingSchema = `
-  -- whether it only finishes what it has begun
+  -- true while the node shuts down: it finishes its work and takes no more
   ALTER TABLE nodes ADD COLUMN leaving BOOLEAN NOT NULL DEFAULT FALSE;
 `
 
-/** Which run of a node the proofs of other nodes are for. */
+/** The run of a node, which proofs of other nodes name. */
 export const runsSchema = `
-  -- random, made anew with each start; null for a node of a version that has none
+  -- random for each start; null if the node's version writes none
   ALTER TABLE nodes ADD COLUMN run TEXT COLLATE "C";
 `

@@ -1,15 +1,16 @@
-/** Records that one place counts at most; a place that has so many becomes two. */
+/** Records in one place of a list. A place that reaches this number is split in two. */
 export const MOST_COUNTED = 2_000
 
 /**
- * How many records there are from place to place of each account's list, so that a page by its number is found without
- * passing over all that is newer. Kept by triggers, in the transaction that changes what they count, whoever does it;
- * the account's row is locked by then.
+ * Places: counts of consecutive records in each account's list, which lead to a page by its number without reading all
+ * newer records.
+ *
+ * Triggers update them in the transaction that changes the records. The account's row is locked by then.
  */
 export const pagesSchema = `
   CREATE TABLE record_places (
     account_id TEXT COLLATE "C" NOT NULL,
-    -- the oldest record that it can count; it counts up to the next place
+    -- the oldest record of the place, which reaches up to the next newer place
     created_at BIGINT NOT NULL,
     id TEXT COLLATE "C" NOT NULL,
     records BIGINT NOT NULL,
@@ -37,7 +38,7 @@ export const pagesSchema = `
     part RECORD;
     place record_places;
   BEGIN
-    -- What is older than all places is counted by one before all records.
+    -- Records older than every place are counted in a place at the start of the list.
     FOR part IN
       SELECT c.account_id, COALESCE(p.created_at, -1) AS created_at, COALESCE(p.id, '') AS id,
         COUNT(*) AS records, COUNT(c.expires_at) AS expiring
@@ -67,7 +68,7 @@ export const pagesSchema = `
   CREATE TRIGGER records_uncounted AFTER DELETE ON records
     REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION count_records();
 
-  -- Counts what is there already.
+  -- Creates the places of all existing records.
   CREATE FUNCTION place_records() RETURNS void LANGUAGE sql AS $$
     INSERT INTO record_places
     SELECT account_id, MIN(created_at), (array_agg(id ORDER BY created_at, id))[1], COUNT(*), COUNT(expires_at)
@@ -79,13 +80,13 @@ export const pagesSchema = `
   $$;
   SELECT place_records();
 
-  -- what has expired and is not removed yet is counted by its place
+  -- places include expired records until these are removed, so pages must find those
   DROP INDEX records_by_account_expiry;
   CREATE INDEX records_by_account_expiry ON records (account_id, expires_at) INCLUDE (created_at, id)
     WHERE expires_at IS NOT NULL;
 `
 
-/** Records that are not pinned are few beside those that are, whose number is what the others leave. */
+/** Few records are not pinned. The number of pinned ones is the account's counter minus these. */
 export const statesSchema = `
   CREATE INDEX records_not_pinned ON records (account_id, seq) WHERE status <> 'pinned';
 `

@@ -1,9 +1,9 @@
-/** What the nodes have to know of each other to let people and programs in. Ends are by the database's clock. */
+/** Sign-in state that all nodes share. Ends are by the database's clock. */
 export const signInSchema = `
-  -- Names the key with which all nodes seal what they keep here, so that none begins with another.
+  -- The name of the key that seals secrets in this database. A node with another key cannot start.
   CREATE TABLE sealing_key (id TEXT COLLATE "C" PRIMARY KEY);
 
-  -- What session tokens are signed with.
+  -- Keys that sign session tokens.
   CREATE TABLE signing_keys (
     kid TEXT COLLATE "C" PRIMARY KEY,
     -- sealed
@@ -11,7 +11,7 @@ export const signInSchema = `
     created_at BIGINT NOT NULL
   );
 
-  -- Attempts at secrets that have not turned out right, in windows that begin with the first.
+  -- Failed attempts at secrets. A window begins with the first attempt.
   CREATE TABLE attempts (
     kind TEXT COLLATE "C" NOT NULL,
     key TEXT COLLATE "C" NOT NULL,
@@ -21,7 +21,7 @@ export const signInSchema = `
   ) WITH (fillfactor = 70);
   CREATE INDEX attempts_by_end ON attempts (ends_at);
 
-  -- Logins between password and code.
+  -- Logins with a checked password that wait for the second factor.
   CREATE TABLE login_challenges (
     hash BYTEA PRIMARY KEY,
     account_id TEXT COLLATE "C" NOT NULL,
@@ -30,8 +30,8 @@ export const signInSchema = `
   );
   CREATE INDEX login_challenges_by_expiry ON login_challenges (expires_at);
 
-  -- Windows of requests: how many of them nodes were granted, to all together and by the last of them. Nothing is
-  -- lost if they are, so no commit of them waits for a disk.
+  -- Request windows: requests granted to all nodes, and by the last grant.
+  -- Unlogged, so a commit waits for no disk. A crash of the server only empties the windows.
   CREATE UNLOGGED TABLE request_windows (
     key TEXT COLLATE "C" PRIMARY KEY,
     most BIGINT NOT NULL,

@@ -1,4 +1,4 @@
-/** What the owner has taken down, on all nodes. */
+/** Takedowns of the owner, for all nodes. */
 export const takedownsSchema = `
   CREATE TABLE takedowns (
     cid TEXT COLLATE "C" NOT NULL,
@@ -8,7 +8,7 @@ export const takedownsSchema = `
     status INTEGER NOT NULL,
     reason TEXT NOT NULL,
     at BIGINT NOT NULL,
-    -- kept when it is lifted, so that a node tells what was lifted from what was lost
+    -- a lifted takedown stays in the table: a node must distinguish it from a lost one
     lifted_at BIGINT,
     PRIMARY KEY (cid, path)
   );

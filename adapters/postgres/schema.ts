@@ -9,7 +9,7 @@ import { pagesSchema, statesSchema } from './schema-pages.ts'
 import { signInSchema } from './schema-sign-in.ts'
 import { takedownsSchema } from './schema-takedowns.ts'
 
-/** The schema, one entry a version, applied in order. An entry that has shipped is never edited: add another. */
+/** The schema, one entry for each version, applied in order. Never edit the SQL of a released entry: add another. */
 export const migrations: readonly Migration[] = [
   { sql: accessSchema, isTolerated: false },
   { sql: contentSchema, isTolerated: false },

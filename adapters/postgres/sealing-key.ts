@@ -1,12 +1,11 @@
 import type { Postgres } from './postgres.ts'
 
 /**
- * Has all nodes seal what they keep here with one key: the first that comes decides. A node without a key of its own
- * makes none before it knows whether others have one.
+ * Checks that all nodes seal secrets in this database with the same key. The first node decides which.
  *
- * @param open opens the key of this node, and returns the key's name
- * @param expected null for the first
- * @throws HoldfastError what `open` throws, which has to refuse any other key than the expected one
+ * @param open opens this node's key, or creates one if null is expected, and returns its name
+ * @param expected the name of the key; null for the first node
+ * @throws HoldfastError from `open`, which must refuse any key but the expected one
  */
 export async function agreeOnKey(database: Postgres, open: (expected: string | null) => string): Promise<void> {
   await database.transaction(async sql => {

@@ -20,10 +20,11 @@ import { PostgresPlaces } from './shared-places.ts'
 import type { Sql } from './sql.ts'
 
 /**
- * Opens a catalogue as `CatalogueSystem.open` says.
+ * Implements `CatalogueSystem.open`.
  *
- * @throws HoldfastError `CONFIG_INVALID` if it is not PostgreSQL 15 or newer, another directory's, or `pg` is missing;
- * `DATA_DIR_IN_USE` if a copy of the directory is in use; `UNAVAILABLE`, `DATA_DIR_NEWER`
+ * @throws HoldfastError `CONFIG_INVALID` if `pg` is missing, the server is not PostgreSQL 15 or newer, or the catalogue
+ * belongs to another data directory; `DATA_DIR_IN_USE` if a copy of the directory is in use; `UNAVAILABLE`,
+ * `DATA_DIR_NEWER`
  */
 export async function openShared(options: SharedOptions, name: NodeName): Promise<SharedCatalogue> {
   const database = await openMigrated(options)
@@ -68,14 +69,14 @@ function storesIn(database: Postgres, node: SharedCatalogue['node']): Stores {
     access: postgresAccess(database, node.name),
     takedowns: new PostgresTakedowns(database),
     places: new PostgresPlaces(database),
-    content: (ledger, elsewhere) => postgresContent(database, ledger, node, elsewhere),
+    content: (ledger, external) => postgresContent(database, ledger, node, external),
     census: ledger => new PostgresCensus(database, ledger),
     signIn: sealing => postgresSignIn(database, sealing),
   }
 }
 
 /**
- * Opens a database and brings its schema up. The caller closes it.
+ * Opens a database and migrates its schema. The caller closes it.
  *
  * @throws HoldfastError as {@link openShared}
  */
@@ -95,7 +96,7 @@ async function checkVersion(database: Postgres): Promise<void> {
   const text = `SELECT current_setting('server_version_num')::integer AS version`
   const found = await database.reading.first<{ version: number }>(text)
   if ((found?.version ?? 0) >= 150_000) return
-  throw new HoldfastError('CONFIG_INVALID', 'database: PostgreSQL 15 or newer is needed')
+  throw new HoldfastError('CONFIG_INVALID', 'database: PostgreSQL must be version 15 or newer')
 }
 
 async function join(
@@ -105,17 +106,21 @@ async function join(
 ) {
   await sql.run('LOCK TABLE nodes IN EXCLUSIVE MODE')
   if ((await sql.first('SELECT 1 FROM moves LIMIT 1')) !== undefined) {
-    throw new HoldfastError('CONFIG_INVALID', 'database: the catalogue of another data directory is being moved to it')
+    throw new HoldfastError(
+      'CONFIG_INVALID',
+      'database: the catalogue of another data directory is being moved into it',
+    )
   }
   const all = await sql.all<{ name: string; number: number; id: string | null }>('SELECT name, number, id FROM nodes')
   const others = all.filter(({ name }) => name !== known)
   const alone = address === null ? others[0] : others.find(({ id }) => id === null)
   if (alone !== undefined) {
-    const reason = alone.id === null ? 'which is alone until it has a node, too' : 'so this one needs a node, too'
-    throw new HoldfastError('CONFIG_INVALID', `database: it is the catalogue of another data directory, ${reason}`)
+    const reason =
+      alone.id === null ? 'which must also set node before this one can join' : 'so this one must set node, too'
+    throw new HoldfastError('CONFIG_INVALID', `database: it belongs to another data directory, ${reason}`)
   }
   if (address !== null && others.some(({ id }) => id === address.id)) {
-    throw new HoldfastError('CONFIG_INVALID', `node.id: another data directory is the node ${address.id} already`)
+    throw new HoldfastError('CONFIG_INVALID', `node.id: ${address.id} is already the id of another data directory`)
   }
   const name = known ?? make()
   const number = all.find(node => node.name === name)?.number ?? Math.max(-1, ...all.map(node => node.number)) + 1

@@ -5,36 +5,36 @@ import type { WholeDag } from '../../src/ledger/whole-dag.ts'
 import type { SharedBackend } from './backends.ts'
 import { NODES_CHANNEL } from './credential-changes.ts'
 import type { Postgres } from './postgres.ts'
-import { forgetFiles, noteFiles } from './root-files.ts'
+import { deleteFiles, storeFiles } from './root-files.ts'
 import type { Sql } from './sql.ts'
 
-/** A hold that the ledger has placed, for a commit to use. */
+/** A hold in the ledger, ready for a commit. */
 export interface PlacedHold {
   id: string
-  /** Of the catalogue. */
+  /** The id of the root in the catalogue. */
   rootId: number
-  /** What the catalogue knows of the DAG. */
+  /** The size of the DAG's distinct blocks in bytes, as the catalogue has it. */
   dagSize: number
   charge: number
   contentSize: number
 }
 
-/** Thrown where a commit finds that it needs a hold that was not placed for it: it is placed, and all is done again. */
+/** Thrown when a commit needs a hold that was not placed. The caller places it and commits again. */
 export class NeedsHold extends Error {}
 
-/** A root that was staged, by the id of its hold. */
+/** A staged root, with the id of its hold. */
 export interface StagedHold {
   id: string
   ledgerRootId: number
 }
 
-/** Holds that the ledger lets go of in one transaction. */
+/** Holds that the ledger releases in one transaction. */
 const STEP = 200
-/** How long a commit may take from when its hold was begun; afterwards it is refused. By the database's clock. */
+/** Longest time from the start of a hold to its commit, by the database's clock. A later commit is refused. */
 export const PLACING = `INTERVAL '10 minutes'`
 /**
- * Of holds that are found by their ids. Said so that the index of those that are being placed does not answer it: where
- * statistics take that for empty, it would be gone through instead of the ids being looked up.
+ * True for a hold that waits for its commit. Unlike `state = 'placing'`, this condition cannot use the partial index,
+ * which the planner might scan instead of looking up ids.
  */
 export const IS_PLACING = "state NOT IN ('used', 'void')"
 
@@ -49,22 +49,23 @@ interface RootFound {
   charge: number
   contentSize: number
   listed: boolean
-  /** Whether its backend, if that is elsewhere, has it. */
+  /** True if its external backend has the DAG. */
   isPlaced: boolean
 }
 
 /**
- * The holds by which this node's ledger keeps content for the catalogue, which is elsewhere. The catalogue has a hold's
- * id first (`placing`), the ledger places it, durably, and the commit that needs it turns it to `used`, or is refused.
- * What is no longer needed is turned to `void`, and only what was so turned is let go of. So whatever stops between two
- * of these steps, the ledger holds too much, and never too little.
+ * Places and releases this node's holds for the catalogue.
+ *
+ * The catalogue stores a hold as `placing`, the ledger places it durably, and the commit makes it `used`. When nothing
+ * needs it, the catalogue makes it `void` before the ledger releases it. A crash between two steps therefore leaves too
+ * much in the ledger, never too little.
  */
 export class SharedHolds {
   readonly #database: Postgres
   readonly #ledger: CatalogueHolds
-  /** By which the holds of this ledger are told from others'. */
+  /** The name of this node, which marks its holds. */
   readonly node: string
-  /** As what all nodes know the backends of this one. */
+  /** Maps this node's backends to their numbers in the catalogue. */
   readonly backend: SharedBackend
   #onGone: (dag: DagIdentity) => void = () => undefined
 
@@ -76,27 +77,27 @@ export class SharedHolds {
   }
 
   /**
-   * Has the ledger hold DAGs that are whole.
+   * Places holds on complete DAGs.
    *
-   * @throws HoldfastError `CID_NOT_FOUND` if one of them is not here
+   * @throws HoldfastError `CID_NOT_FOUND` if the ledger lacks one of them
    */
   async place(wanted: ReadonlyArray<Omit<WantedHold, 'id'>>): Promise<PlacedHold[]> {
     const begun: Array<WantedHold & PlacedHold & { isListed: boolean }> = []
     try {
       for (const hold of wanted) begun.push({ ...hold, ...(await this.#begin(hold.backendId, hold.dag)) })
       const roots = await this.#ledger.place(begun)
-      if (roots === null) throw new HoldfastError('CID_NOT_FOUND', 'the content is no longer here')
+      if (roots === null) throw new HoldfastError('CID_NOT_FOUND', 'this node no longer has the content')
       for (const [i, { rootId, isListed, dag }] of begun.entries()) {
         if (dag.fileCount > 0 && !isListed) await this.list(rootId, roots[i] ?? 0)
       }
       return begun
     } catch (error) {
-      await this.giveUp(begun.map(({ id }) => id))
+      await this.discard(begun.map(({ id }) => id))
       throw error
     }
   }
 
-  /** Holds more of a root that the catalogue has, one for each instant at which one ends. */
+  /** Places more holds on a root of the catalogue, one for each end. */
   async placeMore(hold: PlacedHold & Omit<WantedHold, 'ends' | 'stagedRootId'>, ends: ReadonlyArray<number | null>) {
     const made = await this.#database.transaction(sql =>
       sql.all<{ id: string }>(`${NEW_HOLD}, $2, 'placing' FROM generate_series(1, $3) RETURNING id`, [
@@ -109,34 +110,38 @@ export class SharedHolds {
     const wanted = made.map(({ id }, i) => ({ id, backendId, dag, stagedRootId: null, ends: ends[i] ?? null }))
     const roots = await this.#ledger.place(wanted)
     if (roots === null) {
-      await this.giveUp(made.map(({ id }) => id))
-      throw new HoldfastError('CID_NOT_FOUND', 'the content is no longer here')
+      await this.discard(made.map(({ id }) => id))
+      throw new HoldfastError('CID_NOT_FOUND', 'this node no longer has the content')
     }
     return made.map(({ id }): PlacedHold => ({ ...known, id }))
   }
 
-  /** Starts a root that is filled step by step, and held meanwhile. @returns the id of the root in the ledger */
+  /** Creates a staged root with a hold on it. */
   async stage(backendId: number, now: number): Promise<StagedHold> {
     const id = await this.#beginPart()
     return { id, ledgerRootId: await this.#ledger.stage(id, backendId, now) }
   }
 
-  /** Holds what is staged already. */
+  /** Places a hold on a staged root. */
   async keep(stagedRootId: number): Promise<string> {
     const id = await this.#beginPart()
     await this.#ledger.keep(id, stagedRootId)
     return id
   }
 
-  /** Part of the transaction that needs the hold. @throws HoldfastError `UNAVAILABLE` if that comes too late */
+  /**
+   * Marks a hold as used, in the transaction of the commit.
+   *
+   * @throws HoldfastError `UNAVAILABLE` if the hold has expired
+   */
   async use(sql: Sql, id: string): Promise<void> {
     const used = await sql.run(`UPDATE holds SET state = 'used' WHERE id = $1 AND ${IS_PLACING}`, [id])
-    if (used !== 1) throw new HoldfastError('UNAVAILABLE', 'it took too long to commit: its content was let go of')
+    if (used !== 1) throw new HoldfastError('UNAVAILABLE', 'the commit took too long and its content was released')
   }
 
   /**
-   * Part of the transaction after which the holds are not needed; the roots that these were the last of go with it. Other
-   * nodes whose holds they are let go of them as soon as they are told, or next look.
+   * Makes holds void, in the transaction that ends the need for them, and drops roots without holds. Notifies the other
+   * nodes that have such holds to release them.
    */
   async void(sql: Sql, ids: readonly string[]): Promise<void> {
     if (ids.length === 0) return
@@ -146,12 +151,14 @@ export class SharedHolds {
     )
     const others = new Set(voided.map(({ node }) => node))
     others.delete(this.node)
-    for (const node of others) await tellNode(sql, node)
+    for (const node of others) await notifyNode(sql, node)
     await dropUnheld(sql, [...new Set(voided.flatMap(({ rootId }) => rootId ?? []))])
   }
 
-  /** Gives up holds that no commit has used, or will. What fails here is left to {@link letGo}, and to a reconciliation. */
-  async giveUp(ids: readonly string[]): Promise<void> {
+  /**
+   * Discards holds that no commit uses. If that fails, {@link releaseVoid} or a reconciliation releases them.
+   */
+  async discard(ids: readonly string[]): Promise<void> {
     if (ids.length === 0) return
     try {
       await this.#database.transaction(async sql => {
@@ -162,14 +169,14 @@ export class SharedHolds {
           unused.map(({ id }) => id),
         )
       })
-      await this.letGo()
+      await this.releaseVoid()
     } catch {
-      // They are held until somebody can tell.
+      // They stay held until the database answers again.
     }
   }
 
-  /** Gives up what this node has begun and no commit has used in time: it may have ended before the ledger had it. */
-  async voidLate(): Promise<void> {
+  /** Makes this node's expired holds void: a crash may have come between the catalogue and the ledger. */
+  async voidExpired(): Promise<void> {
     for (let found = STEP; found === STEP; ) {
       found = await this.#database.transaction(async sql => {
         const late = await sql.all<{ id: string }>(
@@ -184,13 +191,13 @@ export class SharedHolds {
     }
   }
 
-  /** Calls `told` with each DAG that this node holds no more, whoever has removed it. */
-  gone(told: (dag: DagIdentity) => void): void {
-    this.#onGone = told
+  /** Sets the listener for DAGs that this node no longer holds, whichever node removed them. */
+  gone(listener: (dag: DagIdentity) => void): void {
+    this.#onGone = listener
   }
 
-  /** Has the ledger let go of all that is void, in steps. Returns how many there were. */
-  async letGo(): Promise<number> {
+  /** Releases all void holds of this node in steps. Returns how many there were. */
+  async releaseVoid(): Promise<number> {
     let count = 0
     for (;;) {
       const found = await this.#database.reading.all<{ id: string }>(
@@ -207,14 +214,14 @@ export class SharedHolds {
       count += ids.length
       if (ids.length < STEP) break
     }
-    // Also if nothing was void: a process may have been killed between the two.
-    await forgetFiles(this.#database)
+    // Run this even if no hold was void: a crash may have left files of removed roots.
+    await deleteFiles(this.#database)
     return count
   }
 
-  /** Notes the files of a root, which the ledger has, where all nodes see them. */
+  /** Copies the list of a root's files from the ledger to the catalogue, where all nodes see it. */
   async list(rootId: number, ledgerRootId: number): Promise<void> {
-    await noteFiles(this.#database, rootId, (offset, limit) => this.#ledger.files(ledgerRootId, offset, limit))
+    await storeFiles(this.#database, rootId, (offset, limit) => this.#ledger.files(ledgerRootId, offset, limit))
   }
 
   async #begin(backendId: number, dag: WholeDag): Promise<PlacedHold & { isListed: boolean; isPlaced: boolean }> {
@@ -236,12 +243,16 @@ export class SharedHolds {
   }
 }
 
-/** Has a node look, once the transaction has committed, what there is for it to do. */
-export async function tellNode(sql: Sql, node: string): Promise<void> {
+/** Notifies a node, when the transaction commits, that it has work. */
+export async function notifyNode(sql: Sql, node: string): Promise<void> {
   await sql.run('SELECT pg_notify($1, $2)', [NODES_CHANNEL, node])
 }
 
-/** The root of a DAG, locked, so that it does not go before something holds it. @param backend as all nodes know it */
+/**
+ * Inserts or finds a root and locks it until the transaction ends, so that nobody drops it before it is held.
+ *
+ * @param backend its number in the catalogue
+ */
 export async function putRoot(sql: Sql, backend: number, dag: WholeDag): Promise<RootFound> {
   const { codec, multihash, contentSize, dagSize, blocks, charge, fileCount } = dag
   const root = await sql.first<RootFound>(
@@ -250,14 +261,14 @@ export async function putRoot(sql: Sql, backend: number, dag: WholeDag): Promise
      ON CONFLICT (multihash, codec, backend_id) DO UPDATE SET backend_id = excluded.backend_id RETURNING ${ROOT}`,
     [backend, codec, multihash, contentSize, dagSize, blocks, charge, fileCount],
   )
-  if (root === undefined) throw new HoldfastError('INTERNAL_ERROR', 'the catalogue forgets')
+  if (root === undefined) throw new HoldfastError('INTERNAL_ERROR', 'the inserted row was not returned')
   return root
 }
 
-/** Roots that nothing holds go, with their files; what is kept of them elsewhere is not wanted any more. */
+/** Drops roots without holds, with their files. Their placements become unwanted. */
 async function dropUnheld(sql: Sql, ids: readonly number[]): Promise<void> {
   if (ids.length === 0) return
-  // What places a hold has the row locked: only afterwards can be seen what holds it.
+  // Placing a hold locks the root's row. Lock the rows first, to see every hold.
   await sql.run('SELECT 1 FROM roots WHERE id = ANY($1) ORDER BY id FOR UPDATE', [ids])
   const gone = await sql.all<{ id: number }>(
     `WITH gone AS (
@@ -282,6 +293,6 @@ async function dropUnheld(sql: Sql, ids: readonly number[]): Promise<void> {
 }
 
 function idOf(hold: { id: string } | undefined): string {
-  if (hold === undefined) throw new HoldfastError('INTERNAL_ERROR', 'the catalogue forgets')
+  if (hold === undefined) throw new HoldfastError('INTERNAL_ERROR', 'the inserted row was not returned')
   return hold.id
 }

@@ -2,7 +2,7 @@ import type { SharedPlace, SharedPlaces } from '../../src/catalogue/fleet.ts'
 import { NODE_NUMBER } from './backends.ts'
 import type { Postgres } from './postgres.ts'
 
-/** Places of one content that are looked at. */
+/** Places that one query examines. */
 const MOST = 16
 const LIFE = `LATERAL (
   SELECT expires_at FROM records WHERE root_id = roots.id ORDER BY expires_at DESC LIMIT 1) AS life`
@@ -11,7 +11,7 @@ const IS_ROOT = 'TRUE AS "isRoot"'
 const IS_FILE = 'FALSE AS "isRoot"'
 const IS_LIVE = '(life.expires_at IS NULL OR life.expires_at > $2)'
 
-/** Where the nodes have what records need: by the roots that are recorded, and the files that are listed below them. */
+/** Finds the nodes that have content, among the recorded roots and their listed files. */
 export class PostgresPlaces implements SharedPlaces {
   readonly #database: Postgres
 
@@ -19,7 +19,7 @@ export class PostgresPlaces implements SharedPlaces {
     this.#database = database
   }
 
-  /** Where a root, or a file of a directory, is needed at an instant; one for each that needs it, some of many. */
+  /** Returns live records' places of a root, or of a file in a directory; at most {@link MOST}. */
   async find(multihash: Uint8Array, now: number): Promise<SharedPlace[]> {
     const { reading } = this.#database
     const asRoot = `SELECT ${PLACE}, ${IS_ROOT} FROM roots, ${LIFE} WHERE multihash = $1 AND ${IS_LIVE} LIMIT ${MOST}`

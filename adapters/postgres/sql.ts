@@ -1,4 +1,4 @@
-/** What a statement may be given. Times and sizes are numbers, and columns of them BIGINT. */
+/** A parameter of a statement. Times and sizes are numbers, and BIGINT in their columns. */
 export type SqlParam =
   | string
   | number
@@ -7,10 +7,10 @@ export type SqlParam =
   | Uint8Array
   | ReadonlyArray<string | number | null | Uint8Array>
 
-/** What statements are sent by: a connection in a transaction, or any one for a statement alone. */
+/** A connection in a transaction, or any connection for a single statement. */
 export interface Sql {
   all<Row>(text: string, params?: readonly SqlParam[]): Promise<Row[]>
   first<Row>(text: string, params?: readonly SqlParam[]): Promise<Row | undefined>
-  /** Returns how many rows were changed. */
+  /** Returns the number of changed rows. */
   run(text: string, params?: readonly SqlParam[]): Promise<number>
 }

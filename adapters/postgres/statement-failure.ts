@@ -1,55 +1,55 @@
 import { HoldfastError } from '../../src/domain/errors.ts'
 
-/** SQLSTATE: serialization_failure and deadlock_detected, of which nothing has happened. */
-const TO_REPEAT = new Set(['40001', '40P01'])
-/** SQLSTATE unique_violation: run again, a rule finds the row that another transaction has committed meanwhile. */
-const MET_ANOTHER = '23505'
-/** Classes and codes of SQLSTATE that say nothing of what was asked, only that it cannot be done now. */
-const NOT_NOW = /^(08|53|57|58)|^(25006|25P03|55P03)$/
-/** SQLSTATE with which a server ends a connection, so that what it was doing may be done or not. */
+/** SQLSTATE serialization_failure and deadlock_detected: the server has rolled back the transaction. */
+const RETRYABLE = new Set(['40001', '40P01'])
+/** SQLSTATE unique_violation: after a retry, the rule sees the row that another transaction has committed. */
+const UNIQUE_VIOLATION = '23505'
+/** SQLSTATE classes and codes of temporary failures, which say nothing about the statement. */
+const TEMPORARY = /^(08|53|57|58)|^(25006|25P03|55P03)$/
+/** SQLSTATE classes and codes that end the connection: a running commit may have succeeded or failed. */
 const ENDS_CONNECTION = /^(08|57P|25P03)/
 
 /**
- * What `pg` has thrown as its cause, whether the server has told it or could not be asked. All else that comes out of a
- * transaction is of whoever runs it, and passed on as it is.
+ * A failure of `pg`, as reported by the server or by a broken connection. Other errors in a transaction come from its
+ * caller and pass unchanged.
  */
 export class StatementFailure extends Error {
   readonly #sqlState: string | null
 
   constructor(cause: unknown) {
     super('a statement failed', { cause })
-    const isTold = typeof cause === 'object' && cause !== null && 'code' in cause && 'severity' in cause
-    this.#sqlState = isTold && typeof cause.code === 'string' ? cause.code : null
+    const isFromServer = typeof cause === 'object' && cause !== null && 'code' in cause && 'severity' in cause
+    this.#sqlState = isFromServer && typeof cause.code === 'string' ? cause.code : null
   }
 
-  /** Null if it is not the server that has told of it. */
+  /** Null if the error is not from the server. */
   get sqlState(): string | null {
     return this.#sqlState
   }
 }
 
-/** Whether the same transaction may succeed when it is run again, and has done nothing so far. */
-export function isToRepeat(error: unknown): boolean {
+/** Returns true if nothing has happened yet and a retry of the transaction may succeed. */
+export function isRetryable(error: unknown): boolean {
   if (!(error instanceof StatementFailure)) return false
-  return error.sqlState === MET_ANOTHER || TO_REPEAT.has(error.sqlState ?? '')
+  return error.sqlState === UNIQUE_VIOLATION || RETRYABLE.has(error.sqlState ?? '')
 }
 
-/** Whether the connection is gone, and with it the answer. */
-export function isLost(error: unknown): boolean {
+/** Returns true if the connection is closed, so that no answer can come. */
+export function isConnectionLost(error: unknown): boolean {
   return error instanceof StatementFailure && (error.sqlState === null || ENDS_CONNECTION.test(error.sqlState))
 }
 
-/** Nobody knows whether it has happened: it is looked up, and never taken for refused. */
+/** The outcome of a commit is unknown. The caller must find it out, and must not report a refusal. */
 export function outcomeUnknown(cause: unknown): HoldfastError {
   return new HoldfastError('OUTCOME_UNKNOWN', 'the connection to the catalogue was lost before it answered', { cause })
 }
 
-/** What a caller is told of a statement that failed; other errors are told as they are. */
-export function shownFailure(error: unknown): unknown {
+/** Converts a failed statement to a HoldfastError that is safe to show. Other errors pass unchanged. */
+export function safeError(error: unknown): unknown {
   if (!(error instanceof StatementFailure)) return error
   const { sqlState, cause } = error
-  if (sqlState === null || NOT_NOW.test(sqlState) || TO_REPEAT.has(sqlState)) {
-    return new HoldfastError('UNAVAILABLE', 'the catalogue cannot be reached now', { cause })
+  if (sqlState === null || TEMPORARY.test(sqlState) || RETRYABLE.has(sqlState)) {
+    return new HoldfastError('UNAVAILABLE', 'the catalogue database cannot be reached', { cause })
   }
-  return new HoldfastError('INTERNAL_ERROR', 'the catalogue has failed', { cause })
+  return new HoldfastError('INTERNAL_ERROR', 'the catalogue database failed', { cause })
 }

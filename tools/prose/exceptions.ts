@@ -9,6 +9,7 @@ export interface Exception {
 const NO_PROSE = 'a style sheet, markup or a program is no prose'
 
 export const EXCEPTIONS: Exception[] = [
+  { path: 'adapters/postgres/moved-rows.ts', text: ' bigint, ', reason: 'a list of columns is no prose' },
   {
     path: 'adapters/console/page/content/add-content.ts',
     text: 'Drop files and folders here',
@@ -29,7 +30,6 @@ export const UNSWEPT: string[] = [
   'adapters/holdfast',
   'adapters/ipfs-cluster',
   'adapters/kubo',
-  'adapters/postgres',
   'bench',
   'docs/reference/backup.md',
   'docs/design/benchmarks.md',

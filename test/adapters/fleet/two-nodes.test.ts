@@ -94,7 +94,7 @@ describe('two nodes on one catalogue', needsPostgres, () => {
       const node = { id: 'b', url: 'http://127.0.0.1:1' }
       const start = (dataDir: string) => createEngine({ catalogue: postgres, ...TWO_CLUSTERS, database, dataDir, node })
       await expect(start(copied)).rejects.toMatchObject({ code: 'DATA_DIR_IN_USE' })
-      const message = expect.stringContaining('node.id: another data directory is the node b')
+      const message = expect.stringContaining('node.id: b is already the id of another')
       await expect(start(other)).rejects.toMatchObject({ code: 'CONFIG_INVALID', message })
       // The node is where it was.
       const body = formOf(bytes(900, 1), { cl: 'second' })

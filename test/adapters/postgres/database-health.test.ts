@@ -28,7 +28,7 @@ describe('the health of a database', () => {
     const clock = new ManualClock()
     const health = healthAt(clock)
     expect([health.problem, health.skewMs]).toEqual(['no-catalogue', null])
-    await health.look(databaseBehind(clock, ms))
+    await health.check(databaseBehind(clock, ms))
     expect([health.problem, health.skewMs]).toEqual([problem, ms])
   })
 
@@ -39,15 +39,15 @@ describe('the health of a database', () => {
   ])('an answer that takes %d ms there and %d ms back makes no clock wrong that is right', async (there, back) => {
     const clock = new ManualClock()
     const health = healthAt(clock)
-    await health.look(databaseBehind(clock, 0, [there, back]))
+    await health.check(databaseBehind(clock, 0, [there, back]))
     expect(health.problem).toBeNull()
   })
 
   test('clocks are compared anew at each look', async () => {
     const clock = new ManualClock()
     const health = healthAt(clock)
-    await health.look(databaseBehind(clock, 60_000))
-    await health.look(databaseBehind(clock, -100))
+    await health.check(databaseBehind(clock, 60_000))
+    await health.check(databaseBehind(clock, -100))
     expect([health.problem, health.skewMs]).toEqual([null, -100])
   })
 
@@ -56,10 +56,10 @@ describe('the health of a database', () => {
     const health = healthAt(clock)
     const database = databaseBehind(clock, 0)
     database.state.isReadOnly = true
-    await health.look(database)
+    await health.check(database)
     expect(health.problem).toBe('no-catalogue')
     database.state.isReadOnly = false
-    await health.look(database)
+    await health.check(database)
     expect(health.problem).toBeNull()
     clock.advance(5_000)
     expect(health.problem).toBeNull()
@@ -70,7 +70,7 @@ describe('the health of a database', () => {
   test('a clock of the host program’s own is not compared', async () => {
     const clock = new ManualClock()
     const health = new DatabaseHealth(clock)
-    await health.look(databaseBehind(clock, 3_600_000))
+    await health.check(databaseBehind(clock, 3_600_000))
     expect([health.problem, health.skewMs]).toEqual([null, null])
   })
 })

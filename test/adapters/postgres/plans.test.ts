@@ -130,7 +130,7 @@ describe('statements of the catalogue in PostgreSQL', needsPostgres, () => {
       const census = new PostgresCensus(database, new CensusTable(db))
       await census.counters()
       await census.oldestFetchAt()
-      await new SharedHolds(database, ledger, 'here', number => number).voidLate()
+      await new SharedHolds(database, ledger, 'here', number => number).voidExpired()
     })
     await signIns(postgresSignIn(database, sealingWith(new Uint8Array(32))))
     await agreeOnKey(database, () => 'key')
