@@ -668,7 +668,7 @@ const promises: readonly KeptPromise[] = [
     promise: 'a node says that it stops',
     file: 'adapters/postgres/postgres-nodes.ts',
     find: "await this.#heartbeat('NULL', false)",
-    replace: "await this.#say('seen_at', false)",
+    replace: "await this.#heartbeat('seen_at', false)",
     test: { file: 'test/adapters/postgres/nodes.test.ts', name: 'or have said nothing' },
   },
   {
