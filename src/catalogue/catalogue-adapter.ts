@@ -1,21 +1,24 @@
 import { HoldfastError } from '../domain/errors.ts'
 
 /**
- * A database system that keeps catalogues: `postgres` of `holdfast/postgres`. What it loads is internal to this package and
- * no part of its API: programs pass the adapter on, and neither call nor write one.
+ * A database system that stores catalogues, such as `postgres` of `holdfast/postgres`. Programs only pass an adapter on
+ * to the engine; the modules that it loads are internal to this package.
  */
 export interface CatalogueAdapter {
   /** Loads the modules of the system. */
   load(): Promise<object>
 }
 
-/** The database outside a data directory that keeps its catalogue. */
+/** The database outside a data directory that stores its catalogue. */
 export interface CatalogueDatabase {
   url: string
   adapter: CatalogueAdapter
 }
 
-/** Returns the database that a configuration names, with its adapter; null if it names none. @throws as {@link neededAdapter} */
+/**
+ * Returns the configured catalogue database with its adapter; null if none is configured. @throws as {@link
+ * neededAdapter}
+ */
 export function catalogueDatabase(
   url: string | undefined,
   adapter: CatalogueAdapter | undefined,
@@ -24,14 +27,14 @@ export function catalogueDatabase(
 }
 
 /**
- * Returns the adapter that a configuration with `database` needs.
+ * Returns the adapter that a configuration with `database` requires.
  *
- * @throws HoldfastError `CONFIG_INVALID` naming the import, if the program has passed none
+ * @throws HoldfastError `CONFIG_INVALID`, naming the import, if the program passed no adapter
  */
 export function neededAdapter(adapter: CatalogueAdapter | undefined): CatalogueAdapter {
   if (typeof adapter?.load === 'function') return adapter
   throw new HoldfastError(
     'CONFIG_INVALID',
-    "database: it needs its adapter: import { postgres } from 'holdfast/postgres' and pass it as catalogue",
+    "database needs an adapter: import { postgres } from 'holdfast/postgres' and pass it as catalogue",
   )
 }

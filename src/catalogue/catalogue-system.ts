@@ -5,73 +5,76 @@ import type { AccessStores } from './rules/access-stores.ts'
 import type { NodeName, SharedCatalogue, SharedOptions } from './shared-catalogue.ts'
 import type { SharedSignIn } from './sign-in.ts'
 
-/** A database system that keeps catalogues. Internal: the engine and the adapters of this package change it together. */
+/** A database system that stores catalogues. Internal to this package: the engine and the adapters change together. */
 export interface CatalogueSystem {
   /**
-   * Opens the catalogue of an engine, brings its schema up, and joins it: as the only node, or as one of those that have
-   * addresses. The caller closes it.
+   * Opens the catalogue of an engine, migrates its schema, and joins it: as the only node, or as one of several nodes
+   * that have addresses. The caller closes it.
    *
-   * @throws HoldfastError `CONFIG_INVALID` if the database does not suit or is another directory's; `DATA_DIR_IN_USE` if a
-   * copy of the directory is in use; `UNAVAILABLE`, `DATA_DIR_NEWER`
+   * @throws HoldfastError `CONFIG_INVALID` if the database is unsuitable or belongs to another data directory;
+   * `DATA_DIR_IN_USE` if a copy of the data directory is in use; `UNAVAILABLE`, `DATA_DIR_NEWER`
    */
   open(options: SharedOptions, name: NodeName): Promise<SharedCatalogue>
-  /** Connects to a catalogue beside its engines, which bring its schema up. The caller closes it. @throws as {@link open} */
+  /**
+   * Connects to a catalogue for a command, without migrating its schema. The caller closes it. @throws as {@link open}
+   */
   connect(url: string): Promise<ConnectedCatalogue>
-  /** Connects to a database that a catalogue is moved into, and brings its schema up. The caller closes it. */
+  /** Connects to the target database of a move, and migrates its schema. The caller closes it. */
   connectToMove(url: string): Promise<MoveTarget>
 }
 
-/** A connection to a catalogue, without a node. */
+/** A connection to a catalogue without joining it as a node. */
 interface CatalogueConnection {
-  /** Whether the catalogue is that of the data directory, or was copied for it. */
+  /** Returns whether the catalogue belongs to this data directory, or was copied for it. */
   isKnownTo(node: string): Promise<boolean>
-  /** @param sealing the same on all nodes */
+  /** @param sealing the same key on all nodes */
   signIn(sealing: Sealing): SharedSignIn
   close(): Promise<void>
 }
 
-/** The catalogue of running or stopped engines, for commands. */
+/** A catalogue as commands use it, whether engines run on it or not. */
 export interface ConnectedCatalogue extends CatalogueConnection {
   /** @param node the name of the data directory */
   access(node: string): AccessStores
   sealed(): Promise<SealedSecrets>
-  /** Gives up all that is sealed, the keys of sessions included, and asks for no key any more. */
+  /** Deletes all sealed secrets, including the keys that sign sessions. The catalogue then accepts any sealing key. */
   forgetSealed(): Promise<void>
 }
 
-/** Secrets that are sealed with the key of the nodes, by their public names. */
+/** Sealed secrets by their public names. One key seals them on all nodes. */
 export interface SealedSecrets {
-  /** Emails of accounts that sign in with a second factor. */
+  /** Emails of accounts with a second factor. */
   secondFactors: string[]
-  /** Addresses that accounts have told of their records. */
+  /** URLs of webhooks. */
   webhooks: string[]
-  /** How many data directories seal and open with the key. */
+  /** Number of data directories that use the key. */
   nodes: number
 }
 
-/** A database that a catalogue is moved into. */
+/** The target database of a move. */
 export interface MoveTarget extends CatalogueConnection {
   /**
-   * Copies a catalogue into the empty database, all of it or nothing. A copy for the same node that it has not taken up is
-   * replaced.
+   * Copies a catalogue into the empty database in one transaction. Replaces an earlier copy for the same node if the
+   * node has not switched to it yet.
    *
-   * @throws HoldfastError `CONFLICT` if the database has something; `OUTCOME_UNKNOWN` if the connection was lost at the end
+   * @throws HoldfastError `CONFLICT` if the database is not empty; `OUTCOME_UNKNOWN` if the connection is lost during
+   * the commit
    */
   moveIn(source: CatalogueToMove, into: MoveInto): Promise<CopiedCatalogue>
-  /** Agrees with the database on the key. @param open as {@link SharedOptions.openKey} */
+  /** Agrees with the database on the sealing key. @param open as {@link SharedOptions.openKey} */
   agreeOnKey(open: (expected: string | null) => string): Promise<void>
-  /** Takes up a copy: the database is the node's from now on. Nothing happens if the node has done so. */
+  /** Switches the node to its copy: from now on the database belongs to the node. Idempotent. */
   takeUp(node: string): Promise<void>
 }
 
-/** The node that a catalogue is copied for. */
+/** The node that a catalogue is copied for, and the observer of the copy. */
 export interface MoveInto {
   /** The name of the data directory, whose ledger has the holds. */
   node: string
   onProgress: (progress: MoveProgress) => void
 }
 
-/** Loads the modules of an adapter, which this package has made. */
+/** Loads the modules of one of this package's adapters. */
 export async function loadSystem(adapter: CatalogueAdapter): Promise<CatalogueSystem> {
   return (await adapter.load()) as CatalogueSystem
 }

@@ -10,8 +10,8 @@ import type { SessionStore } from './session-store.ts'
 import type { WebhookStore } from './webhook-store.ts'
 
 /**
- * Who wants what: a port of commands. Each method is one transaction of the implementation; data goes in and comes out,
- * and what has to be decided inside the transaction, the time included, goes in as data.
+ * The state that nodes share: accounts, credentials, records and work. A port of commands: each method is one
+ * transaction. Parameters carry everything that the transaction needs to decide, including the current time.
  */
 export interface Catalogue {
   accounts: AccountStore

@@ -1,4 +1,4 @@
-/** How many of a kind and state there are, and their bytes together. */
+/** Number of rows of a kind and state, and the sum of their bytes. */
 export interface StateCount {
   kind: string
   state: string
@@ -6,11 +6,11 @@ export interface StateCount {
   bytes: number
 }
 
-/** How much is stored; asking costs about the same however much it is. */
+/** Totals of what is stored. Each call costs about the same whatever the totals are. */
 export interface Census {
   counters(): Promise<StateCount[]>
-  /** Since when the oldest fetch is wanted that is still tried; null if none is. In milliseconds since the epoch. */
+  /** Returns when the oldest unfinished fetch was requested, in milliseconds since the epoch; null if there is none. */
   oldestFetchAt(): Promise<number | null>
-  /** Of the database itself, small blocks included. */
+  /** Returns the size of the database, including the blocks inside it. */
   databaseBytes(): number
 }

@@ -3,33 +3,33 @@ import type { DagIdentity } from '../ipld/cid.ts'
 import type { WholeDag } from '../ledger/whole-dag.ts'
 import type { Brought, NewRecord, PinLimits, RecordRow } from './records.ts'
 
-/** A DAG that is to be fetched, for all records of it on a backend. Times are milliseconds since the epoch. */
+/** A DAG to be fetched, on behalf of all records of it on one backend. Times are milliseconds since the epoch. */
 export interface FetchRow extends Brought {
   id: number
-  /** Whose turn it is. */
+  /** The account that attempts count against: the first one that requested the DAG. */
   accountId: string
   backendId: number
   codec: number
   multihash: Uint8Array
-  /** The staging root that has what has come so far. */
+  /** The staging root with the blocks fetched so far. */
   rootId: number
-  /** Where to ask first: multiaddrs and URLs of gateways. */
+  /** Sources to ask first: multiaddrs, and URLs of gateways. */
   origins: string[]
   attempts: number
   nextAttemptAt: number | null
   lastError: string | null
-  /** All of it is here; records that wait are still to be told. */
+  /** True once all blocks are on this node. Records may still have to be updated by {@link Fetches.deliver}. */
   isWhole: boolean
 }
 
 /** A record whose status has changed. */
 export interface StatusChange {
-  /** As it is now. */
+  /** The record after the change. */
   record: RecordRow
   from: PinStatus
 }
 
-/** Who asks for content that is still to come, and what they may have. */
+/** A request to pin content that is not on this node, with the limits of the account's plan. */
 export interface FetchRequest {
   record: NewRecord
   backendId: number
@@ -37,11 +37,11 @@ export interface FetchRequest {
   limits: PinLimits
   /** Milliseconds since the epoch. */
   now: number
-  /** Writes a record of its own even if an identical one is there. Default false. */
+  /** Creates a new record even if an identical one exists. Default false. */
   isAnew?: boolean
 }
 
-/** What has become of a request; without a fetch the content is here, or is not tried for any more. */
+/** The outcome of a request. `fetchId` is null if the record already has its content. */
 export interface RequestedPin {
   record: RecordRow
   created: boolean
@@ -49,75 +49,78 @@ export interface RequestedPin {
   changes: StatusChange[]
 }
 
-/** How an attempt has ended without the whole DAG. */
+/** Why an attempt ended without the whole DAG. */
 export interface FetchFailure extends Brought {
   reason: StatusReason
-  /** Null if nothing more is tried by itself. */
+  /** When to retry; null for no automatic retry. */
   retryAt: number | null
 }
 
-/** Why a record that waited for content that has come did not get it. */
+/** The status of a record whose content was fetched but exceeds the account's quota. */
 export const OVER_QUOTA: StatusReason = {
   code: 'QUOTA_EXCEEDED',
   text: 'QUOTA_EXCEEDED: the content does not fit into the storage of the plan',
 }
 
 /**
- * Pins whose content is still to come: records wait for a fetch, which fills a staging root. Each method that changes
- * something is one transaction, or a short one for every few records that wait. Data in, data out: the clock is the caller's.
+ * Pins whose content is still missing. Records wait for a fetch, which fills a staging root. Each method that changes
+ * something is one transaction, or one per 50 waiting records. The caller passes the current time.
  */
 export interface Fetches {
   /**
-   * Writes a record that waits for content, and the fetch that is to bring it unless there is one already. An
-   * identical request that has failed is tried anew.
+   * Inserts a waiting record, and its fetch unless one exists. An identical record that has failed is retried instead.
    *
-   * @returns the record as it was written, `queued`; and what changed at once, where its fetch is running already
-   * @throws HoldfastError `QUOTA_EXCEEDED` for the number of pins, or of those that wait.
+   * @returns the record as inserted, `queued`; and the change to `pinning` if its fetch is already running
+   * @throws HoldfastError `QUOTA_EXCEEDED` for the number of pins, or of waiting pins
    */
   request(request: FetchRequest): Promise<RequestedPin>
-  /** Counts an attempt and has its records `pinning`. Undefined if nobody waits any more: the fetch is then gone. */
+  /**
+   * Counts an attempt and sets its records to `pinning`. Returns undefined if no record waits any more; the fetch is
+   * then removed.
+   */
   start(fetchId: number, now: number): Promise<{ fetch: FetchRow; changes: StatusChange[] } | undefined>
   fail(fetchId: number, failure: FetchFailure, now: number): Promise<StatusChange[]>
-  /** Ends the wait of records that cannot have the content. The fetch stays, for whoever else waits. */
+  /** Fails records that may not have the content. The fetch stays for the other records. */
   refuse(recordIds: readonly string[], reason: StatusReason, now: number): Promise<StatusChange[]>
-  /** All of the DAG is here: its root completes. The records that wait are told by {@link deliver}. */
+  /** Completes the root once all blocks are on this node. {@link deliver} then updates the waiting records. */
   complete(fetchId: number, dag: WholeDag): Promise<void>
   /**
-   * Gives the content to some of the records that wait, unless their account's storage is too small by now. The
-   * fetch is gone with the last one.
+   * Gives the content to some of the waiting records, or fails those whose account has too little storage left. Removes
+   * the fetch with the last record.
    *
-   * @param limits by account; records of others are left waiting
+   * @param limits by account; records of other accounts keep waiting
    */
   deliver(
     fetchId: number,
     limits: ReadonlyMap<string, PinLimits>,
     now: number,
   ): Promise<{ changes: StatusChange[]; isDone: boolean }>
-  /** Ends an attempt that nobody waited for. If somebody does by now there is another one at once. */
+  /** Ends an attempt that no record waited for. If a record waits by now, makes the fetch due immediately. */
   dropOrRepeat(fetchId: number, now: number): Promise<void>
-  /** Gives a fetch up that no record waits for, and that is not being attempted. Returns whether it did. */
+  /** Removes a fetch that no record waits for, unless it is running. Returns whether it did. */
   dropIfUnneeded(fetchId: number): Promise<boolean>
-  /** Has what an earlier process was fetching start again, attempts kept. */
+  /** Makes the fetches that an earlier process was running due again, and keeps their attempt counts. */
   resume(now: number): Promise<StatusChange[]>
 
   get(fetchId: number): Promise<FetchRow | undefined>
   find(backendId: number, dag: DagIdentity): Promise<FetchRow | undefined>
   isWanted(fetchId: number): Promise<boolean>
-  /** The accounts whose records wait. */
+  /** Returns the accounts whose records wait for a fetch. */
   waitingAccounts(fetchId: number): Promise<string[]>
-  /** The ids of an account's records that wait. */
+  /** Returns the ids of an account's records that wait for a fetch. */
   waitersOf(fetchId: number, accountId: string): Promise<string[]>
-  /** The fetches that an account waits for, and what each has left behind. */
+  /** Returns the fetches that an account waits for, and the quota bytes of the blocks that each has staged. */
   heldFor(accountId: string): Promise<Array<{ id: number; charge: number }>>
   /**
-   * Fetches whose attempt is due: of some accounts, in the order of their ids from the one after `after` on, some each.
+   * Reads due fetches, at most `each` per account, of the next `accounts` accounts. Accounts are ordered by id and
+   * start after `after`.
    *
-   * @returns also the last account looked at; null once there is none beyond
+   * @returns also the last account read; null if no account follows
    */
   due(query: { now: number; after: string; accounts: number; each: number }): Promise<{
     jobs: FetchRow[]
     last: string | null
   }>
-  /** When the next attempt is due; null if none is. */
+  /** Returns when the next attempt is due; null if none is. */
   nextDue(): Promise<number | null>
 }

@@ -1,56 +1,59 @@
-/** The nodes that share a catalogue, as one of them sees them. */
+/** The nodes that share a catalogue, from the view of one of them. */
 export interface Fleet {
   nodes: FleetNodes
-  /** The secret that proves that a node is of the fleet, sealed. */
+  /** The sealed secret with which nodes authenticate to each other. */
   secret: Uint8Array
-  /** Random, made anew with each start: proofs for an earlier run of this node are refused. */
+  /** Random for each start of this node. Requests signed for an earlier run are refused. */
   run: string
-  /** Loads the modules by which nodes ask each other: a `FleetSystem`. */
+  /** Loads the modules for requests between nodes: a `FleetSystem`. */
   load(): Promise<object>
 }
 
-/** The name of a node among the others, and the address of its API. */
+/** A node's name, and the URL of its API. */
 export interface NodeAddress {
   id: string
   url: string
 }
 
-/** One of the nodes that share a catalogue. */
+/** A node of the catalogue. */
 export interface KnownNode extends NodeAddress {
-  /** By which its backends are told from others'. */
+  /** Distinguishes its backends from those of other nodes. */
   number: number
-  /** Whether it was there a short time ago. */
+  /** True if the node has reported itself recently. */
   isThere: boolean
-  /** Whether it is told to end, and only finishes what it has begun. */
+  /** True while the node is shutting down: it finishes its work and accepts nothing new. */
   isLeaving: boolean
-  /** Random, made anew with each of its starts; null if its version makes none. */
+  /** Random for each start of the node; null if its version does not have this. */
   run: string | null
 }
 
-/** The register of nodes, by what each says of itself. */
+/** The register of nodes. Each node reports its own state. */
 export interface FleetNodes {
-  /** Says that this node is there, goes on saying it, and calls `look` as often. */
-  start(look?: () => void): Promise<void>
-  /** Says that this node is told to end: others ask nothing new of it, and wait for what it has begun. */
+  /** Reports this node as running, and repeats that periodically. Calls `onReport` each time. */
+  start(onReport?: () => void): Promise<void>
+  /** Reports that this node is shutting down. Other nodes send it nothing new, and wait for its running work. */
   leave(): Promise<void>
-  /** Says that this node is gone. */
+  /** Reports that this node has stopped. */
   stop(): Promise<void>
-  /** Returns the nodes that others can reach. @throws HoldfastError `UNAVAILABLE` */
+  /** Returns the nodes that can be reached. @throws HoldfastError `UNAVAILABLE` */
   all(): Promise<KnownNode[]>
 }
 
-/** A place that keeps content for a record. */
+/** A node that keeps a DAG for a record. */
 export interface SharedPlace {
-  /** The number of the node that has it. */
+  /** The number of the node that keeps it. */
   node: number
-  /** When the last record that needs it ends, in milliseconds since the epoch; null for never. */
+  /** When the last of its records expires, in milliseconds since the epoch; null for never. */
   liveUntil: number | null
-  /** Whether a record has it as its root; otherwise it is a file below one. */
+  /** True if the DAG is the root of a record; false if it is a file below one. */
   isRoot: boolean
 }
 
-/** The places of content, by the roots of records and the files that are listed below them. */
+/** The lookup of nodes by content: by the roots of records, and by the files listed below them. */
 export interface SharedPlaces {
-  /** Returns places that need a root, or a file of a directory, at an instant: one for each root, some of many. */
+  /**
+   * Returns the nodes that keep content at an instant, as a root or as a file of a directory. The list has one entry
+   * per root, up to a fixed number.
+   */
   find(multihash: Uint8Array, now: number): Promise<SharedPlace[]>
 }

@@ -1,4 +1,4 @@
-/** What a catalogue is, for those who write one: who wants what, as a port of commands with data in and data out. */
+/** The interfaces of a catalogue, for programs that implement their own. */
 
 export type { PinStatus, StatusCode, StatusReason } from '../domain/pin-status.ts'
 export { checkTransition } from '../domain/pin-status.ts'

@@ -1,22 +1,22 @@
 import type { Page, PageRequest } from './page.ts'
 
-/** What an upload token fixes. Sizes are bytes, times milliseconds since the epoch. */
+/** The rights that an upload token carries. Sizes are in bytes, times in milliseconds since the epoch. */
 export interface UploadGrant {
-  /** How many uploads it is for. */
+  /** Maximum number of uploads. */
   maxUses: number
-  /** Content bytes of one upload; null for what the plan allows. */
+  /** Maximum content bytes of one upload; null for the plan's limit. */
   maxBytes: number | null
-  /** Where they go; null for the default cluster of the account. */
+  /** The cluster of the uploads; null for the account's default cluster. */
   cluster: string | null
-  /** When they expire, in milliseconds since the epoch; null for never. */
+  /** When the uploads expire, in milliseconds since the epoch; null for never. */
   timelock: number | null
 }
 
-/** An API key as it is stored. Times are milliseconds since the epoch. */
+/** A stored API key. Times are milliseconds since the epoch. */
 export interface KeyRow {
   id: string
   accountId: string
-  /** The key that minted it; null if a session, the owner or a command did. */
+  /** The key that created this one; null if a session, the owner or a command did. */
   parentId: string | null
   /** The name of that key. */
   parent: string | null
@@ -31,44 +31,46 @@ export interface KeyRow {
   createdAt: number
   expiresAt: number | null
   lastUsedAt: number | null
-  /** Of an upload token; null for every other key. */
+  /** The rights of an upload token; null for other keys. */
   upload: UploadGrant | null
-  /** How many uploads were made with it, of an upload token. */
+  /** Number of uploads made with an upload token. */
   uses: number
 }
 
-/** What is written; the parent's name follows from its id. */
+/** A key to insert. The database adds the parent's name and the count of uses. */
 export type NewKeyRow = Omit<KeyRow, 'parent' | 'uses'>
 
 /** Why a key was not inserted. */
 export type KeyRefusal = 'no_account' | 'no_parent' | 'name_taken' | 'too_many'
 
-/** How many expired keys of an account are kept, to be seen; those that expired first go first. */
+/** Number of expired keys kept per account, for display. Beyond that, the key that expired first is removed. */
 export const EXPIRED_KEYS_KEPT = 100
 
-/** Where API keys are kept. Each method is one transaction, durable when its promise resolves, {@link noteUse} apart. */
+/** The store of API keys. Each method is one transaction, durable when its promise resolves, except {@link noteUse}. */
 export interface KeyStore {
   /**
-   * Takes the place of an expired key of the same name. `no_account`: there is no such account; `no_parent`: the key
-   * that mints it is not, or no longer, good; `name_taken`: by a live key; `too_many`: the account has `maxKeys` live
-   * ones (null for any number). Beyond {@link EXPIRED_KEYS_KEPT} expired keys are removed on the way. Upload tokens and
-   * other keys are counted, and removed, each for themselves.
+   * Inserts a key. Replaces an expired key of the same name, and removes surplus expired keys beyond
+   * {@link EXPIRED_KEYS_KEPT}. Upload tokens and other keys are counted separately.
+   *
+   * @param limits.maxKeys maximum number of live keys of the account; null for no limit
+   * @returns `no_parent`: the key that creates it does not exist or has expired; `name_taken`: a live key has the name;
+   * `too_many`: the account has `maxKeys` live keys
    */
   insert(key: NewKeyRow, limits: { now: number; maxKeys: number | null }): Promise<'inserted' | KeyRefusal>
   /**
-   * Inserts a key, or gives the account's key of that name this hash, expiry and rights; its id and what it minted
-   * stay. If any key has the hash already, nothing is changed and that one is returned.
+   * Inserts a key, or replaces hash, expiry and rights of the account's key with the same name. That key keeps its id
+   * and the keys it created. If any key already has the hash, returns that key and changes nothing.
    */
   adopt(key: NewKeyRow): Promise<KeyRow>
   findByHash(hash: Uint8Array): Promise<KeyRow | null>
-  /** Names are exact. */
+  /** Returns the key with exactly this name. */
   findByName(accountId: string, name: string): Promise<KeyRow | null>
-  /** Those of an account, oldest first, expired ones included: its upload tokens, or all others. */
+  /** Lists the upload tokens or the other keys of an account, oldest first, including expired ones. */
   list(accountId: string, request: PageRequest & { isUpload?: boolean }): Promise<Page<KeyRow>>
-  /** How many uploads were made with an upload token; null if it is gone. The commits of records count them. */
+  /** Returns how many uploads were made with an upload token; null if it is gone. Committing records counts them. */
   uses(id: string): Promise<number | null>
-  /** Removes a key, what it minted, what that minted, and so on. Returns how many. */
+  /** Removes a key and all keys created with it, recursively. Returns how many. */
   revoke(id: string): Promise<number>
-  /** Resolves before it is durable. */
+  /** Stores when a key was last used. Resolves before the write is durable. */
   noteUse(id: string, at: number): Promise<void>
 }

@@ -7,22 +7,22 @@ export interface ListedFile {
   size: number
 }
 
-/** What is known of the content of a record, without its bytes. */
+/** Metadata of a record's content. */
 export interface ListedContent {
-  /** Distinct blocks, and their bytes. */
+  /** Number of distinct blocks. */
   blocks: number
   dagSize: number
   fileCount: number
-  /** When the network was last told who has it, in milliseconds since the epoch; null for never. */
+  /** When this node last announced the content to the network, in milliseconds since the epoch; null for never. */
   announcedAt: number | null
 }
 
-/** The files below directories, by the root that a record names. */
+/** The files below directories. A directory is identified by the ledger root of its record. */
 export interface Files {
   content(rootId: number): Promise<ListedContent | undefined>
-  /** A page of the files, in the order in which they were noted; any page costs the same. */
+  /** Returns a page of the files, in insertion order. Every page costs the same. */
   page(rootId: number, offset: number, limit: number): Promise<ListedFile[]>
-  /** A page of those files that have one content, and how many there are. */
+  /** Returns a page of the files with a given content, and their total number. */
   pageOf(
     rootId: number,
     multihash: Uint8Array,

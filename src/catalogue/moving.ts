@@ -1,4 +1,4 @@
-/** A table that is copied where a catalogue moves. */
+/** A table that a move copies. */
 export type MovedTable =
   | 'accounts'
   | 'api_keys'
@@ -15,37 +15,37 @@ export type MovedTable =
   | 'deliveries'
   | 'jobs'
 
-/** All of them, in the order in which they are written. */
+/** All moved tables, in the order of copying. */
 export const MOVED_TABLES: readonly MovedTable[] = [
   ...(['accounts', 'api_keys', 'sessions', 'second_factors', 'recovery_codes'] as const),
   ...(['roots', 'root_files', 'fetches', 'records', 'removals', 'placements'] as const),
-  // After the records: what these have been was told already.
+  // After the records: inserting these first would notify webhooks of records that are not new.
   ...(['webhooks', 'deliveries', 'jobs'] as const),
 ]
 
-/** A row, by the names of the columns that it goes to: numbers for booleans, JSON for lists. */
+/** A row by the column names of the target: booleans as numbers, lists as JSON. */
 export type MovedRow = Readonly<Record<string, string | number | null | Uint8Array>>
 
-/** A catalogue that is moved, and that nobody changes meanwhile. */
+/** The source catalogue of a move. Nothing changes it during the move. */
 export interface CatalogueToMove {
-  /** How many rows a table has. */
+  /** Returns the number of rows of a table. */
   count(table: MovedTable): number
-  /** All rows of a table in the order in which they were made, a few hundred at a time. */
+  /** Yields all rows of a table in insertion order, in batches of a few hundred. */
   batches(table: MovedTable): Iterable<MovedRow[]>
 }
 
-/** How far a move is. */
+/** The progress of a move. */
 export interface MoveProgress {
   step: 'copying' | 'copied' | 'switched' | 'joined' | 'removing'
-  /** Copied, or removed, so far; and of how many. */
+  /** Rows copied or removed so far, and their total. */
   rows: number
   of: number
 }
 
-/** What a move has copied. */
+/** The outcome of a copy. */
 export interface CopiedCatalogue {
-  /** Rows by table. */
+  /** Number of rows by table. */
   rows: Readonly<Record<MovedTable, number>>
-  /** Accounts whose counters did not say what there is, and do now. */
+  /** Ids of accounts whose counters were wrong. The move has corrected them. */
   recounted: string[]
 }

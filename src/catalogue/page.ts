@@ -1,14 +1,14 @@
-/** Which part of a list is wanted. */
+/** A request for one page of a list. */
 export interface PageRequest {
-  /** `next` of the page before; null for the first. */
+  /** `next` of the previous page; null for the first page. */
   after: string | null
-  /** Rows at most. */
+  /** Maximum number of rows. */
   limit: number
 }
 
-/** Part of a list. What is added or removed between two pages neither repeats nor hides another row. */
+/** A page of a list. Inserting or deleting rows between two requests neither repeats nor hides another row. */
 export interface Page<Row> {
   rows: Row[]
-  /** What the next page begins after, meaningful to the store alone; null at the end. */
+  /** Opaque cursor for the next page; null at the end. */
   next: string | null
 }

@@ -2,103 +2,111 @@ import type { DagIdentity } from '../ipld/cid.ts'
 import type { StatusChange } from './fetches.ts'
 
 /**
- * A DAG of a cluster that is kept elsewhere: there is one for each DAG of each such backend that is needed there, or
- * was and has still to be let go of. Times are milliseconds since the epoch.
+ * A DAG on an external backend, such as Kubo. The row exists while the backend must keep the DAG, and afterwards until
+ * the backend has unpinned it. Times are milliseconds since the epoch.
  */
 export interface PlacementRow extends DagIdentity {
   id: number
   backendId: number
-  /** Whose turn it is: the account that asked last. */
+  /** The account that attempts count against: the last one that requested the DAG. */
   accountId: string
-  /** Whether anything needs it there. */
+  /** True if any record or fetch needs the DAG on the backend. */
   isWanted: boolean
-  /** Grows each time that it begins or ceases to be wanted. */
+  /** Incremented each time `isWanted` changes. */
   generation: number
-  /** Whether the backend has been seen to keep it since it is wanted. Until then all of it is held here. */
+  /**
+   * True once the backend has confirmed the DAG since it became wanted. Until then this node keeps all blocks, unless
+   * the backend fetches them itself.
+   */
   isPlaced: boolean
   attempts: number
-  /** When the next attempt is due; null once there is nothing to do. */
+  /** When the next attempt is due; null if nothing is left to do. */
   dueAt: number | null
   lastError: string | null
-  /** Until when a request to let go of it, of which the end is unknown, may still arrive there. */
+  /** Until when an unpin request without a known outcome may still reach the backend; 0 if there is none. */
   unpinUntil: number
-  /** Whether all of it is to be sent, also if the backend says that it has it. */
+  /** True if all blocks must be sent again, even if the backend reports that it has the DAG. */
   isAnew: boolean
 }
 
-/** How much a backend has still to be told, each counted up to {@link MOST_WAITING}. */
+/** The backlog of a backend. Each number is counted up to {@link MOST_WAITING}. */
 export interface PlacementLag {
-  /** DAGs that it is to keep and was not seen to. */
+  /** DAGs that the backend should keep and has not confirmed. */
   pins: number
-  /** DAGs that it is to let go of. */
+  /** DAGs that the backend should unpin. */
   unpins: number
-  /** Since when the oldest of `pins` waits; null if there is none. */
+  /** When the oldest of `pins` became wanted; null if there is none. */
   since: number | null
 }
 
-/** Up to which what waits is counted. */
+/** Upper bound for counts of waiting work. */
 export const MOST_WAITING = 10_000
-/** Whose turn it is of what no account has asked for: in front of all ids of accounts. */
+/** Account id for work that no account requested. It sorts before all real ids. */
 export const NOBODY = '-'
 
-/** What a job was started for; it is another's once either has changed. */
+/** Identifies a placement at one generation. Work for an older generation is refused. */
 export type PlacementKey = Pick<PlacementRow, 'id' | 'generation'>
 
 /**
- * What backends elsewhere are to be told. A row follows its roots in the transaction that changes these, so that a
- * commit, a removal and an expiry all come by here. Each method is one transaction or, where it says so, one step.
+ * The DAGs that external backends should keep. A row changes in the same transaction as the roots and records that need
+ * it. Each method is one transaction unless stated otherwise.
  */
 export interface Placements {
   find(backendId: number, dag: DagIdentity): Promise<PlacementRow | undefined>
   /**
-   * What is due on a backend: of some accounts, in the order of their ids from the one after `after` on, some each.
+   * Reads due placements, at most `each` per account, of the next `accounts` accounts. Accounts are ordered by id and
+   * start after `after`.
    *
-   * @returns also the last account looked at; null once there is none beyond
+   * @returns also the last account read; null if no account follows
    */
   due(query: { backendId: number; now: number; after: string; accounts: number; each: number }): Promise<{
     jobs: PlacementRow[]
     last: string | null
   }>
   /**
-   * Has a backend keep a DAG that it fetches by itself, of which nothing is here: it is wanted there from now on, and not
-   * due, since whoever calls this tells the backend. It ceases to be wanted with the fetch that waits for it, unless all
-   * of it is here by then, and with {@link withdraw}.
+   * Marks a DAG as wanted on a backend that fetches it from the network itself. No job becomes due, because the caller
+   * sends the pin request. The mark ends with {@link withdraw}, or with the fetch that waits for the DAG, unless this
+   * node has the whole DAG by then.
    */
   entrust(backendId: number, dag: DagIdentity, by: { accountId: string; now: number }): Promise<PlacementRow>
-  /** The backend is to let go of what was left to it, unless it is here by now, whole. */
+  /** Marks such a DAG as unwanted, unless this node has the whole DAG by now. */
   withdraw(backendId: number, dag: DagIdentity): Promise<void>
-  /** When the next attempt on a backend is due; null if none is. */
+  /** Returns when the next attempt on a backend is due; null if none is. */
   nextDue(backendId: number): Promise<number | null>
-  /** Counts an attempt. Undefined if the row is no longer what the key says. */
+  /** Counts an attempt. Returns undefined if the generation has changed. */
   begin(key: PlacementKey): Promise<PlacementRow | undefined>
   /**
-   * Reads the row anew, immediately before it is sent that the backend may let go, and notes until when that may
-   * arrive. Returns whether nothing has come to need it since.
+   * Checks immediately before an unpin request that the DAG is still unwanted, and stores until when the request may
+   * arrive. Returns false if the DAG is wanted again.
    */
   beginUnpin(key: PlacementKey, until: number): Promise<boolean>
-  /** The backend keeps it: one step of the records that wait become `pinned`. Whether those were the last. */
+  /**
+   * Stores that the backend keeps the DAG, and sets some of the waiting records to `pinned`. `isDone` is true if none
+   * is left.
+   */
   placed(key: PlacementKey, now: number): Promise<{ changes: StatusChange[]; isDone: boolean }>
   /**
-   * The backend has let go, and said so, or nothing was sent. The row is gone, unless it is wanted again: then that is due.
+   * Removes the row after the backend confirmed an unpin, or nothing was sent. If the DAG is wanted again, its pin
+   * becomes due.
    *
-   * @param at.until when nothing that an earlier attempt has sent can arrive any more: before that the row stays, and
-   * is not due
+   * @param at.until when requests of earlier attempts can no longer arrive; until then the row stays and is not due
    */
   released(key: PlacementKey, at: { now: number; until: number }): Promise<void>
-  /** An attempt has failed, or is to be repeated. Records stay `pinning`. */
+  /** Schedules another attempt. Records stay `pinning`. */
   retry(key: PlacementKey, retry: { at: number; reason: string | null }): Promise<void>
-  /** The next by id, of all backends, to go through all of them. */
+  /** Returns the next placements by id, across all backends. */
   after(id: number, limit: number): Promise<PlacementRow[]>
   /**
-   * The backend has not, or not whole, what it was seen to keep: it is due at once, to be sent anew, and its records are
-   * `pinning` until then. Several steps; does nothing if the row is no longer what the key says, or not placed.
+   * Handles a backend that no longer has the whole DAG. Makes the placement due, marks all blocks to be sent again, and
+   * sets the records to `pinning`. Takes several transactions. Does nothing if the generation has changed or the DAG
+   * was not placed.
    */
   lost(key: PlacementKey, lost: { now: number; reason: string }): Promise<StatusChange[]>
   /**
-   * The backend keeps something for us that nothing is known of: it is to let go of it, as of what is no longer needed.
-   * False if something is known.
+   * Schedules the unpin of a DAG that the backend keeps although the catalogue does not know it. Returns false if it
+   * does know it.
    */
   disown(backendId: number, dag: DagIdentity, now: number): Promise<boolean>
-  /** What is due on a backend or waits there. */
+  /** Returns the backlog of a backend. */
   lag(backendId: number): Promise<PlacementLag>
 }

@@ -2,18 +2,18 @@ import type { DagIdentity } from '../ipld/cid.ts'
 import type { StatusChange } from './fetches.ts'
 import type { AccountUsage } from './records.ts'
 
-/** What may be wrong with a record. */
+/** An inconsistency of a record. */
 export type RecordProblem =
-  /** Its content is here, and nothing keeps it. */
+  /** The node has the content, but nothing holds it. */
   | 'record-unheld'
-  /** It is called pinned, and its content is not here. */
+  /** The record is `pinned`, but the node does not have its content. */
   | 'record-lost'
-  /** It waits for content that nothing brings. */
+  /** The record waits for its content, but no fetch exists. */
   | 'record-unfetched'
-  /** It waits for content that is here. */
+  /** The record waits for its content, but the node has all of it. */
   | 'record-whole'
 
-/** A record with which something is wrong. */
+/** A record with an inconsistency. */
 export interface RecordFinding {
   kind: RecordProblem
   record: string
@@ -21,26 +21,28 @@ export interface RecordFinding {
 }
 
 /**
- * Looks for what does not fit together in who wants what, a step at each call, and puts it right if that is asked for.
- * Each step is one transaction.
+ * Finds inconsistencies between the catalogue and the ledger, and repairs them if `mend` is set. Each call covers one
+ * step in one transaction.
  */
 export interface Reconciliation {
-  /** The next holds: those that nobody wants are let go of. Ids that are no record's and no fetch's are left alone. */
+  /**
+   * Checks the next holds, and releases those that no record and no fetch needs. Leaves holds with foreign ids alone.
+   */
   holds(step: { after: string; limit: number; mend: boolean }): Promise<{
     unwanted: string[]
     seen: number
     last: string | null
   }>
-  /** The next complete roots: those without a hold are given up. */
+  /** Checks the next complete roots, and drops those without a hold. */
   roots(step: { after: number; limit: number; mend: boolean }): Promise<{
     unwanted: string[]
     seen: number
     last: number | null
   }>
   /**
-   * The next records: those that nothing keeps are held, those without content are fetched again.
+   * Checks the next records: holds content that has no hold, and fetches missing content again.
    *
-   * @param step.homes the backend of each cluster; records of others are passed over
+   * @param step.homes the backend of each cluster; records of other clusters are skipped
    */
   records(step: {
     after: string
@@ -49,24 +51,23 @@ export interface Reconciliation {
     now: number
     mend: boolean
   }): Promise<{ findings: RecordFinding[]; changes: StatusChange[]; seen: number; last: string | null }>
-  /** The ids of the next accounts, of those that are being deleted, too. */
+  /** Returns the ids of the next accounts, including those being deleted. */
   accounts(step: { after: string; limit: number }): Promise<string[]>
   /**
-   * Counts what an account has anew, a part at each call. Once all is counted, what its row said and what it is, also
-   * where both are the same; `more` before, null if there is no such account.
+   * Recounts the usage of an account, one part per call. Returns `more` until the count is complete, then the stored
+   * and the counted numbers, even if they are equal. Returns null if the account does not exist.
    */
   recount(step: {
     accountId: string
     limit: number
     mend: boolean
   }): Promise<'more' | { noted: AccountUsage; counted: AccountUsage } | null>
-  /** The next fetches that no record waits for, among those after `after`. */
+  /** Returns the next fetches after the id `after` that no record waits for. */
   fetches(step: { after: number; limit: number }): Promise<{ unwanted: number[]; seen: number; last: number | null }>
   /**
-   * Has all records of a root, of which some blocks are lost, wait until they are fetched again; what is there is kept
-   * meanwhile.
+   * Sets all records of a root with lost blocks to wait for a fetch. The remaining blocks are kept.
    *
-   * @param root.homes records of other clusters are passed over
+   * @param root.homes records of other clusters are skipped
    */
   requeue(root: {
     backendId: number

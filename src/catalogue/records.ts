@@ -4,7 +4,7 @@ import type { NewBlock } from '../ledger/blocks.ts'
 import type { WholeDag } from '../ledger/whole-dag.ts'
 import type { Page, PageRequest } from './page.ts'
 
-/** A record as it is kept; see `PinRecord` for the meaning of each field. */
+/** A stored record. `PinRecord` documents the fields. */
 export interface RecordRow {
   id: string
   accountId: string
@@ -16,49 +16,49 @@ export interface RecordRow {
   type: 'file' | 'directory' | 'pin'
   status: PinStatus
   statusAt: number
-  /** What of {@link statusReason} programs go by. */
+  /** Code for programs; {@link statusReason} is the text. */
   statusCode: StatusCode | null
   statusReason: string | null
   fetchId: number | null
   name: string | null
   originalName: string | null
   customName: string | null
-  /** A JSON object of texts, its keys sorted; null for none. */
+  /** A JSON object with string values and sorted keys; null for none. */
   meta: string | null
   size: number
   dagSize: number
-  /** What its blocks count against the quota, in bytes; 0 while they are not here. */
+  /** Bytes that its blocks count against the quota; 0 while this node does not have them. */
   charge: number
   expiresAt: number | null
   createdAt: number
 }
 
-/** What lists tell of a record. Of a page there are many, so no more is read for it. */
+/** The fields of a record that lists show. Lists read many rows, so they leave the others out. */
 export type ListedRecord = Omit<
   RecordRow,
   'codec' | 'multihash' | 'rootId' | 'statusAt' | 'statusCode' | 'statusReason' | 'fetchId' | 'charge'
 >
 
-/** A record about to be made: all of it but what the transaction finds out. */
+/** A record to insert, without the fields that the transaction determines. */
 export type NewRecord = Omit<RecordRow, 'rootId' | 'dagSize' | 'charge' | 'fetchId'>
 
-/** The limits of a plan that a new record meets; null for none. */
+/** The limits of a plan for new records; null for no limit. */
 export interface PinLimits {
   maxPins: number | null
   maxStorageBytes: number | null
-  /** Records that wait for their content. */
+  /** Records whose content has not arrived. */
   maxQueuedPins: number | null
 }
 
-/** What has been brought of a DAG. */
+/** The blocks fetched so far of a DAG. */
 export interface Brought {
   blocks: number
   bytes: number
-  /** What the blocks count against a quota, in bytes. */
+  /** Bytes that the blocks count against the quota. */
   charge: number
 }
 
-/** A record to be written, and the content that it is for. */
+/** A record to insert, and its content. */
 export type CommitIntent = {
   record: NewRecord
   backendId: number
@@ -67,110 +67,109 @@ export type CommitIntent = {
 } & (
   | {
       kind: 'whole'
-      /** The staged root that has the DAG, or null if a complete one must be there already, or `block` is given. */
+      /** The staged root of the DAG. Null if a complete root must already exist, or `block` is given. */
       stagedRootId: number | null
-      /** The one block that the DAG is, to be stored with the record; only for records that take it. */
+      /** The only block of the DAG, stored with the record. Requires {@link Records.takesBlocks}. */
       block?: NewBlock | null
       dag: WholeDag
     }
-  /** Here in part: what is staged is where a fetch begins. */
+  /** Only a part of the DAG is staged. A fetch continues from it. */
   | { kind: 'partial'; stagedRootId: number; brought: Brought }
 )
 
-/** A record as a commit left it. */
+/** The outcome of a commit for one record. */
 export interface Committed {
   record: RecordRow
-  /** False if an identical live record was there already. */
+  /** False if an identical live record already existed. */
   created: boolean
-  /** The record as it was before, if it had been waiting for this content; its fetch is left for the caller to end. */
+  /** The previous state of the record if it was waiting for this content. The caller ends its fetch. */
   waited: RecordRow | null
-  /** Whether the block that came with it was here, damaged, and has been put right. */
+  /** True if the given block repaired a damaged block on this node. */
   healed?: boolean
 }
 
-/** Which records of an account a list wants; `now` hides the expired. */
+/** Selects live records of an account; `now` excludes expired ones. */
 export interface RecordFilter {
   accountId: string
   multihash: Uint8Array | null
   hasExpiration: boolean
   now: number
-  /** More that has to be so. What is found comes in the order in which it was recorded. */
+  /** Further conditions. With them, results are in insertion order or its reverse. */
   search?: RecordSearch | undefined
 }
 
-/** How a name is compared: all of it or part of it, with upper and lower case (`exact`, `partial`) or without. */
+/** Comparison of names: the whole name or a part of it, case-sensitive (`exact`, `partial`) or not. */
 export type NameMatch = 'exact' | 'iexact' | 'partial' | 'ipartial'
 
-/** What records are searched for: all of what is given. */
+/** Search conditions for records. A record must match all of them. */
 export interface RecordSearch {
-  /** Of stored names; none is empty. */
+  /** Conditions on the name. No text is empty. */
   names: ReadonlyArray<{ text: string; match: NameMatch }>
   meta: Readonly<Record<string, string>>
-  /** One of these; empty for any. */
+  /** Any of these; empty for all. */
   types: ReadonlyArray<RecordRow['type']>
   statuses: readonly PinStatus[]
   multihashes: readonly Uint8Array[]
-  /** Created strictly before and after, in milliseconds since the epoch. */
+  /** Created strictly before and after these instants, in milliseconds since the epoch. */
   before: number | null
   after: number | null
-  /** Whether what was recorded first comes first. */
+  /** True for insertion order; false for its reverse. */
   oldestFirst: boolean
 }
 
-/** What an account has. */
-/** What a record is to be called from now on. */
+/** A change of a record's name or meta. */
 export interface RenameRequest {
   accountId: string
-  /** Of the record. */
+  /** The id of the record. */
   id: string
-  /** Undefined: it stays. */
+  /** Undefined keeps the name. */
   name: string | undefined
-  /** As in {@link RecordRow}. */
+  /** As in {@link RecordRow}; undefined keeps the meta. */
   meta: string | null | undefined
   now: number
 }
 
-/** What the live records of an account come to. */
+/** Usage of an account, from its records. */
 export interface AccountUsage {
   /** Live records. */
   pins: number
   expiringPins: number
-  /** What the blocks of each distinct root count, each root once; of records that expired until they are removed. */
+  /** Sum of the quota bytes of each distinct root. Counts expired records until they are removed. */
   storedBytes: number
 }
 
 /**
- * Who wants what. Each method that changes something is one transaction, or, where it says so, as many short ones as
- * it takes, of which after a crash all or none have happened. Data in, data out: the clock is the caller's.
+ * The records of accounts. Each method that changes something is one transaction, or several short ones if stated;
+ * after a crash the next start finishes those. The caller passes the current time.
  */
 export interface Records {
-  /** Whether a commit stores the block of a DAG of one block, so that it need not be staged. */
+  /** True if a commit can store a DAG of one block itself, so that the caller need not stage it. */
   readonly takesBlocks?: boolean
   /**
-   * Writes the records and has their content stay, all of them or none.
+   * Inserts the records and holds their content, all or none.
    *
-   * @param token the id of an upload token, of which this is one use
-   * @throws HoldfastError `QUOTA_EXCEEDED`, also if the token has no use left; `INVALID_API_KEY` if that is gone;
-   * `CID_NOT_FOUND` if nothing was staged and the DAG is gone meanwhile;
-   * `CONFLICT` for content that is here in part and known already.
+   * @param token the id of the upload token that this commit uses once
+   * @throws HoldfastError `QUOTA_EXCEEDED`, also if the token is used up; `INVALID_API_KEY` if the token is gone;
+   * `CID_NOT_FOUND` if nothing was staged and the DAG is no longer stored; `CONFLICT` for a partial DAG that is already
+   * known
    */
   commit(intents: readonly CommitIntent[], token?: string): Promise<Committed[]>
-  /** Removes an account's live records of a DAG, in one cluster or all, in steps. Returns them, newest first. */
-  remove(request: { accountId: string; dag: DagIdentity; clusterId: string | null; now: number }): Promise<RecordRow[]>
-  /** Removes one record. Returns whether it was there. */
-  discard(id: string): Promise<boolean>
-  /** Removes records that have expired, the earliest first. Returns them. */
-  expire(now: number, limit: number): Promise<RecordRow[]>
-  /** Ends the removals that an earlier process began. */
-  finishRemovals(): Promise<void>
   /**
-   * Gives a live record of an account another name, or other meta in place of all it had; what is undefined stays.
-   * Returns whether there is such a record.
+   * Removes an account's live records of a DAG, in one cluster or all, in several transactions. Returns them, newest
+   * first.
    */
+  remove(request: { accountId: string; dag: DagIdentity; clusterId: string | null; now: number }): Promise<RecordRow[]>
+  /** Removes one record. Returns whether it existed. */
+  discard(id: string): Promise<boolean>
+  /** Removes up to `limit` expired records, those that expired first. Returns them. */
+  expire(now: number, limit: number): Promise<RecordRow[]>
+  /** Finishes removals that an earlier process began. */
+  finishRemovals(): Promise<void>
+  /** Changes the name of a live record, or replaces its whole meta. Returns whether the record exists. */
   rename(request: RenameRequest): Promise<boolean>
 
   get(id: string): Promise<RecordRow | undefined>
-  /** An account's live records of a DAG, newest first, at most `limit`. */
+  /** Returns up to `limit` of an account's live records of a DAG, newest first. */
   ofDag(request: {
     accountId: string
     dag: DagIdentity
@@ -178,7 +177,7 @@ export interface Records {
     now: number
     limit: number
   }): Promise<RecordRow[]>
-  /** An account's newest live record of a DAG, of those that will expire if only they are asked for. */
+  /** Returns an account's newest live record of a DAG. With `hasExpiration`, considers only records that expire. */
   newestOf(request: {
     accountId: string
     dag: DagIdentity
@@ -186,10 +185,10 @@ export interface Records {
     now: number
   }): Promise<RecordRow | undefined>
   usage(accountId: string, now: number): Promise<AccountUsage>
-  /** Some of the records that a filter lets through, newest first, and how many there are in all. */
+  /** Returns a page of the matching records, newest first, and their total number. */
   page(filter: RecordFilter, offset: number, limit: number): Promise<{ rows: ListedRecord[]; total: number }>
-  /** All records that a filter lets through, newest first; a page goes on where the one before has ended. */
+  /** Returns the matching records page by page, newest first. */
   walk(filter: RecordFilter, page: PageRequest): Promise<Page<ListedRecord>>
-  /** When the next record expires; null if none does. */
+  /** Returns when the next record expires; null if none does. */
   nextExpiry(): Promise<number | null>
 }

@@ -1,27 +1,29 @@
 /** The second factor of an account. Times are milliseconds since the epoch. */
 export interface SecondFactorRow {
-  /** Sealed: the store cannot read it. */
+  /** Sealed, so the store cannot read it. */
   secret: Uint8Array
-  /** Null while it is being set up. */
+  /** Null until setup is complete. */
   enabledAt: number | null
-  /** The time step of the newest code that was taken; -1 for none. */
+  /** The time step of the newest accepted code; -1 if there is none. */
   lastStep: number
 }
 
-/** A secret that an earlier version has stored in clear. */
+/** An unsealed secret, stored by an earlier version. */
 export interface ClearSecret {
   accountId: string
   clear: Uint8Array
 }
 
-/** Where second factors and recovery codes are kept. Each method is one transaction, durable when its promise resolves. */
+/**
+ * The store of second factors and recovery codes. Each method is one transaction, durable when its promise resolves.
+ */
 export interface SecondFactorStore {
   get(accountId: string): Promise<SecondFactorRow | null>
-  /** A new secret, still to be enabled, in place of one that has not been. */
+  /** Stores a new secret to be enabled later. Replaces a secret that is not enabled yet. */
   begin(accountId: string, secret: Uint8Array): Promise<'begun' | 'enabled' | 'no_account'>
   /**
-   * Enables the one that is being set up with `secret`, and uses up the code of `step`. Returns whether there is such a
-   * one; only the recovery codes with these hashes are good from then on.
+   * Enables the second factor if its pending secret is `secret`, and marks the code of `step` as used. Replaces all
+   * recovery codes. Returns whether the secret matched.
    */
   enable(
     accountId: string,
@@ -29,14 +31,17 @@ export interface SecondFactorStore {
     at: number,
     recoveryHashes: readonly Uint8Array[],
   ): Promise<boolean>
-  /** Returns whether `secret` is the one that is enabled, and `step` newer than all that have been used. */
+  /**
+   * Marks the code of `step` as used. Returns false if `secret` is not the enabled one, or `step` is not newer than the
+   * last used one.
+   */
   useStep(accountId: string, code: { secret: Uint8Array; step: number }): Promise<boolean>
-  /** Returns whether there was such a code. */
+  /** Uses up a recovery code. Returns whether it existed. */
   useRecoveryCode(accountId: string, hash: Uint8Array): Promise<boolean>
-  /** All that are stored in clear. */
+  /** Returns all secrets that are not sealed. */
   inClear(): Promise<ClearSecret[]>
-  /** Puts sealed secrets in the place of the clear ones, all or none, and leaves nothing of those behind. */
+  /** Replaces unsealed secrets by sealed ones, all or none, and erases the unsealed bytes from the database file. */
   seal(secrets: ReadonlyArray<ClearSecret & { sealed: Uint8Array }>): Promise<void>
-  /** Removes secret and codes. Returns whether one was enabled. */
+  /** Removes the secret and the recovery codes. Returns whether a second factor was enabled. */
   disable(accountId: string): Promise<boolean>
 }

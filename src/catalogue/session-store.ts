@@ -1,7 +1,7 @@
 import type { Account } from './account-store.ts'
 import type { Page, PageRequest } from './page.ts'
 
-/** Somebody signed in. Times are milliseconds since the epoch. */
+/** A signed-in session. Times are milliseconds since the epoch. */
 export interface Session {
   id: string
   accountId: string
@@ -9,22 +9,26 @@ export interface Session {
   expiresAt: number
 }
 
-/** How many sessions an account has at most: whoever signs in once more ends the oldest. */
+/** Maximum number of sessions per account. A further sign-in ends the oldest session. */
 export const MOST_SESSIONS = 1_000
 
-/** Where sessions are kept that have not been ended. Each method is one transaction, durable when its promise resolves. */
+/**
+ * The store of sessions that have not been ended. Each method is one transaction, durable when its promise resolves.
+ */
 export interface SessionStore {
   /**
-   * Inserts a session, removes some that have expired by `now`, and those beyond {@link MOST_SESSIONS}. Returns the account as it is then; `stale` if that is
-   * not there any more or its password is no longer the one with `passwordHash`, and `disabled` if the account is.
+   * Inserts a session, and removes some expired sessions and the account's surplus beyond {@link MOST_SESSIONS}.
+   *
+   * @returns the account; `stale` if it is gone or its password hash is no longer `passwordHash`; `disabled` if it is
+   * disabled
    */
   begin(session: Session, check: { now: number; passwordHash: string }): Promise<Account | 'stale' | 'disabled'>
-  /** Expired or not. */
+  /** Returns a session, even if it has expired. */
   get(id: string): Promise<Session | null>
-  /** Those of an account that live past `now`, oldest first. */
+  /** Lists the sessions of an account that are valid at `now`, oldest first. */
   list(accountId: string, now: number, request: PageRequest): Promise<Page<Session>>
-  /** Returns whether there was one. */
+  /** Ends a session. Returns whether it existed. */
   end(id: string): Promise<boolean>
-  /** Ends those of an account but the one with the id `keep`. Returns how many. */
+  /** Ends the sessions of an account except `keep`. Returns how many it ended. */
   endAll(accountId: string, keep: string | null): Promise<number>
 }

@@ -9,27 +9,27 @@ import type { AccessStores } from './rules/access-stores.ts'
 import type { SharedSignIn } from './sign-in.ts'
 import type { TakedownRows } from './takedown-rows.ts'
 
-/** The catalogue of an engine in a database outside its data directory, which other nodes may share. */
+/** The catalogue of an engine in a database outside its data directory. Other nodes may share it. */
 export interface SharedCatalogue {
-  /** The name of the data directory, and the number that tells its backends from others'. */
+  /** The name of the data directory, and the number that distinguishes its backends from those of other nodes. */
   node: { name: string; number: number }
   changes: CatalogueChanges
   past: CataloguePast
-  /** The other nodes; null for a node that is alone. */
+  /** The nodes that share the catalogue; null for a node without an address. */
   fleet: Fleet | null
   access: AccessStores
   takedowns: TakedownRows
   places: SharedPlaces
   /**
-   * Makes the part that is about content.
+   * Creates the stores of records, fetches and placements.
    *
-   * @param ledger of this node, which is the caller's
-   * @param elsewhere the backends that have to be told what to keep
+   * @param ledger this node's ledger, owned by the caller
+   * @param external the numbers of external backends, which need placements
    */
-  content(ledger: CatalogueHolds, elsewhere: ReadonlySet<number>): { content: SharedContent; work: NodeWork }
+  content(ledger: CatalogueHolds, external: ReadonlySet<number>): { content: SharedContent; work: NodeWork }
   /** @param ledger counts the rows of this node's ledger */
   census(ledger: Census): Census
-  /** @param sealing the same on all nodes */
+  /** @param sealing the same key on all nodes */
   signIn(sealing: Sealing): SharedSignIn
   close(): Promise<void>
 }
@@ -39,94 +39,100 @@ export type SharedContent = Pick<Catalogue, 'records' | 'fetches' | 'files' | 'p
 export interface SharedOptions {
   url: string
   clock: Clock
-  /** Takes errors of connections that nobody is waiting for. */
+  /** Receives connection errors that no call waits for. */
   onError: (error: Error) => void
   past: KeptPast
-  /** Takes the problem of a database that is not the one it was. */
+  /** Receives the problem if the database is not the one that the node last used. */
   onProblem: (problem: string) => void
   /**
-   * Opens the key that this node seals with, and returns its name. Refuses any other key than the expected one; the first
-   * node expects null, and decides.
+   * Opens this node's sealing key and returns its name. Throws if the key is not the expected one. The first node
+   * passes null, which accepts its key.
    */
   openKey: (expected: string | null) => string
-  /** Makes the sealed secret of the fleet; called once the key is open. */
+  /** Creates the sealed secret that all nodes share. Called once the key is open. */
   newSecret: () => Uint8Array
-  /** Null for a node that is alone. */
+  /** Null for a node that runs alone. */
   address: NodeAddress | null
 }
 
 /** The name of a data directory. */
 export interface NodeName {
-  /** Null if it has none yet. */
+  /** Null if the directory has no name yet. */
   known: string | null
-  /** Gives it one for ever; called once it is known that it may join, and may be called again. */
+  /** Gives the directory a permanent name. Called once the node may join the catalogue. Idempotent. */
   make(): string
 }
 
-/** Changes by other nodes and commands, as the database tells of them. */
+/** Notifications of changes by other nodes and commands. */
 export interface CatalogueChanges {
   health: CatalogueHealth
-  /** Returns another number than before once credentials may have changed. */
+  /** Returns a number that changes when credentials may have changed. */
   version(): number
   /**
-   * Calls `told` with the name of a node that has something to do, by what another node did; with null when that may
-   * have been missed.
+   * Calls `listener` with the name of a node that has new work from another node; with null if a notification may have
+   * been lost.
    */
-  notices(told: (node: string | null) => void): void
-  /** Calls `told` when something was taken down or lifted, on whichever node, or may have been. */
-  takedowns(told: () => void): void
+  notices(listener: (node: string | null) => void): void
+  /** Calls `listener` when a takedown was added or lifted on any node, or a notification may have been lost. */
+  takedowns(listener: () => void): void
 }
 
-/** The state of the database, by the last look at it. */
+/** The state of the database at the last check. */
 export interface CatalogueHealth {
-  /** `no-catalogue` if nothing can be written there now, `clock-skew` if the clocks are over two seconds apart. */
+  /** `no-catalogue`: the database accepts no writes now. `clock-skew`: the clocks differ by more than two seconds. */
   readonly problem: 'no-catalogue' | 'clock-skew' | null
-  /** Milliseconds by which this node's clock is ahead of the database's; null if it is not compared. */
+  /** Milliseconds by which this node's clock is ahead of the database's; null before the first comparison. */
   readonly skewMs: number | null
 }
 
-/** Whether the database is still the one that this node has committed to. */
+/** The check that the database is still the one that this node has committed to, and not an older copy. */
 export interface CataloguePast {
-  /** Null if it is, or somebody has accepted that it is not. */
+  /** The problem to show; null if the database is the same, or an operator has accepted it as it is. */
   readonly problem: string | null
-  /** Takes the database as it is from now on. A problem that has changed meanwhile stays. */
+  /** Accepts the database as it is. Does nothing if the problem has changed in the meantime. */
   accept(problem: string): void
 }
 
-/** Marks that tell one past of a database from another: a restored copy, or a standby that takes over, has others. */
+/** Marks that identify one history of a database. A restored copy or a promoted standby has other marks. */
 export interface Past {
-  /** Of the server's data, made with them. */
+  /** Identifier of the database server's data directory. */
   system: string
-  /** Grows with each recovery to a point, and each promotion of a standby. */
+  /** Increases with each point-in-time recovery and each promotion of a standby. */
   timeline: string
-  /** Of the database in the server. */
+  /** Identifier of the database inside the server. */
   database: string
 }
 
-/** The past that a node has seen last, and the holds of its ledger. */
+/** The database history that a node saw last, and the holds of its ledger. */
 export interface KeptPast {
   get(): { past: Past; problem: string | null } | null
   put(past: Past, problem: string | null): void
-  /** The numbers of holds by the newest roots that the catalogue has them for. */
+  /** Returns the numbers of the newest holds in the ledger of this node. */
   newestHolds(): number[]
   isHeld(hold: number): boolean
 }
 
-/** Work that other nodes leave to this one, while it runs or not: each piece once, and in the end. */
+/** Work that other nodes leave to this one, even while it is down. Each piece is done once. */
 export interface NodeWork {
-  /** Calls `told` with each DAG that this node holds no more, whoever has removed it. */
-  gone(told: (dag: DagIdentity) => void): void
-  /** Lets go of content that nobody needs any more, whoever removed it. */
+  /** Calls `listener` with each DAG that this node no longer holds, whichever node removed its records. */
+  gone(listener: (dag: DagIdentity) => void): void
+  /** Releases the holds of removed records, whichever node removed them. */
   letGo(): Promise<void>
-  /** Returns some of the fetches that records have left on other nodes, and that nobody has looked at here since. */
+  /**
+   * Returns some of the fetches that records on other nodes have stopped waiting for, and that this node has not
+   * checked since.
+   */
   leftFetches(): Promise<LeftFetch[]>
-  /** Notes that somebody has looked who waits for a fetch. A record that left it meanwhile counts anew. */
+  /**
+   * Notes that this node has checked whether any record still waits for a fetch. A record that leaves later counts
+   * again.
+   */
   lookedAt(fetch: LeftFetch): Promise<void>
 }
 
-/** A fetch of this node that records have left on another one. */
+/** A fetch of this node that at least one record on another node has stopped waiting for. */
 export interface LeftFetch {
   id: number
-  /** How often, as far as is known. */
+  /** Number of records that have left it, as last read. */
   leavings: number
 }

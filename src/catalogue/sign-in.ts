@@ -1,43 +1,43 @@
 import type { RateLimit } from '../domain/plan.ts'
 
-/** Whether one more attempt may be made. */
+/** The decision on one attempt at a secret. */
 export interface AttemptDecision {
   allowed: boolean
-  /** Milliseconds until the window ends in which it counts, or would have. */
+  /** Milliseconds until the window of the attempt ends. */
   msLeft: number
 }
 
-/** Attempts at secrets of one kind, counted in windows that begin with their first. Each method is one step for all. */
+/** Attempts at secrets of one kind. A window begins with its first attempt. Each method is atomic across nodes. */
 export interface AttemptStore {
-  /** Counts one if there have been fewer than the limit says. */
+  /** Counts an attempt if the window has fewer than the limit. */
   take(key: string, limit: RateLimit): Promise<AttemptDecision>
-  /** Takes one back. */
+  /** Takes one attempt back. */
   release(key: string): Promise<void>
-  /** Forgets all of a key. */
+  /** Forgets all attempts of a key. */
   clear(key: string): Promise<void>
 }
 
-/** A login whose password was right and whose code is still to come. */
+/** A login whose password was correct and whose second factor is still missing. */
 export interface LoginChallenge {
   accountId: string
-  /** The stored password by then: a login does not outlive its change. */
+  /** The password hash at that time. A change of the password invalidates the login. */
   passwordHash: string
   /** Milliseconds since the epoch. */
   expiresAt: number
 }
 
-/** Logins between password and code, by a hash of the token that the code is to come with. */
+/** Logins between password and second factor. The key is a hash of the token that the second request carries. */
 export interface ChallengeStore {
-  /** @param now in milliseconds since the epoch: what has expired by then may be forgotten */
+  /** @param now in milliseconds since the epoch; challenges that have expired by then may be removed */
   insert(hash: Uint8Array, challenge: LoginChallenge, now: number): Promise<void>
   get(hash: Uint8Array): Promise<LoginChallenge | null>
-  /** Returns whether it was there, so that of two at once only one goes on. */
+  /** Removes a challenge. Returns whether it existed: only one of two concurrent calls gets true. */
   remove(hash: Uint8Array): Promise<boolean>
 }
 
-/** A key that session tokens are signed with, as it is kept. */
+/** A stored key that signs session tokens. */
 export interface StoredSigningKey {
-  /** Names it in tokens. */
+  /** The key id that tokens carry. */
   kid: string
   /** 256 bits, base64url. */
   secret: string
@@ -45,34 +45,37 @@ export interface StoredSigningKey {
   createdAt: number
 }
 
-/** Where signing keys are kept from one start to the next. */
+/** The store of signing keys, which survives restarts. */
 export interface SigningKeyStore {
-  /** Newest first. */
+  /** Returns the keys, newest first. */
   load(): Promise<readonly StoredSigningKey[]>
   /**
-   * Puts `keys` in the place of those whose newest is `newest`, null for none; where that is another by now, nothing
-   * changes. Resolves, once it is durable, with what is there then.
+   * Replaces the keys if the newest one is still `newest` (null for none); otherwise changes nothing.
+   *
+   * @returns the stored keys, once they are durable
    */
   replace(newest: string | null, keys: readonly StoredSigningKey[]): Promise<readonly StoredSigningKey[]>
 }
 
-/** What one node may let through of the requests of a window. */
+/** A node's share of the requests that a window allows. */
 export interface RequestShare {
-  /** 0 if no more pass until the window ends. */
+  /** Number of requests that this node may admit; 0 if the window is used up. */
   granted: number
-  /** That no node has been granted yet. */
+  /** Number of requests not yet granted to any node. */
   left: number
   /** Milliseconds until the window ends. */
   msLeft: number
 }
 
-/** Windows of requests that several nodes let through: they never let through more than a limit says together. */
+/** Rate limit windows that several nodes share. Together the nodes never admit more requests than the limit. */
 export interface RequestWindows {
-  /** Grants this node a part of what is left of each; one that has ended, or is not there, begins. */
+  /**
+   * Grants this node a part of the remaining requests of each window. Starts windows that do not exist or have ended.
+   */
   grant(buckets: ReadonlyArray<{ key: string; limit: RateLimit }>): Promise<RequestShare[]>
 }
 
-/** What the nodes of one catalogue have to know of each other to let people and programs in. */
+/** The sign-in state that all nodes of one catalogue share. */
 export interface SharedSignIn {
   attempts(kind: string): AttemptStore
   challenges: ChallengeStore

@@ -1,8 +1,8 @@
-/** Content that the owner has taken down, on all nodes that share the catalogue. */
+/** Content that the owner has taken down, on all nodes of the catalogue. */
 export interface TakedownRow {
-  /** In the form in which all nodes write it. */
+  /** The CID in its normal form, which is the same on all nodes. */
   cid: string
-  /** Below the CID; empty for the block itself and so for all below it. */
+  /** Path below the CID. Empty for the block of the CID and everything below it. */
   path: string
   status: 410 | 451
   reason: string
@@ -10,20 +10,23 @@ export interface TakedownRow {
   at: number
 }
 
-/** What is or was taken down. What was lifted is told as well: what a node knows and is not told of was lost here. */
+/**
+ * A current or lifted takedown. Lifted ones are included, so that a node can tell a takedown that was lifted from one
+ * that the database has lost.
+ */
 export interface KnownTakedown extends TakedownRow {
-  /** Milliseconds since the epoch; null while it is taken down. */
+  /** Milliseconds since the epoch; null while the takedown is in force. */
   liftedAt: number | null
 }
 
 /** The takedowns of all nodes. Each method is one transaction. */
 export interface TakedownRows {
-  /** All there are or were, the oldest first. */
+  /** Returns all current and lifted takedowns, oldest first. */
   all(): Promise<KnownTakedown[]>
-  /** Takes content down; what is down already gets the new reason and status. */
+  /** Takes content down. An existing takedown gets the new reason and status. */
   put(takedown: TakedownRow): Promise<void>
-  /** Lets content be served again. Returns whether it was taken down. */
+  /** Lifts a takedown, so that the content is served again. Returns whether one was in force. */
   lift(takedown: Pick<TakedownRow, 'cid' | 'path'>, at: number): Promise<boolean>
-  /** Puts in what is not known, and leaves what is. */
+  /** Inserts takedowns that the database does not have. Existing rows stay unchanged. */
   adopt(takedowns: readonly TakedownRow[]): Promise<void>
 }

@@ -1,90 +1,93 @@
 import type { Page, PageRequest } from './page.ts'
 
-/** An address that is told of what becomes of an account's records. Times are milliseconds since the epoch. */
+/** A webhook: a URL that receives the events of an account's records. Times are milliseconds since the epoch. */
 export interface WebhookRow {
   id: string
   accountId: string
-  /** The key that made it, with which it goes; null if a session did. */
+  /** The key that created the webhook; deleting the key deletes the webhook. Null if a session created it. */
   keyId: string | null
   /** `http` or `https`. */
   url: string
-  /** What deliveries are signed with, sealed: the store cannot read it. */
+  /** The sealed signing secret, which the store cannot read. */
   secret: Uint8Array
   createdAt: number
-  /** Deliveries that have not ended. */
+  /** Number of deliveries that have not ended. */
   waiting: number
-  /** Transitions that are not told, because too many waited. */
+  /** Number of events dropped because too many deliveries were waiting. */
   dropped: number
 }
 
-/** One transition of a record, to be told to one address. */
+/** One event of a record, to be sent to one webhook. */
 export interface DeliveryRow {
   id: number
   accountId: string
   webhookId: string
   event: 'pin:created' | 'pin:status' | 'pin:removed'
-  /** As it was then: JSON, with times as here. */
+  /** The record at the time of the event, as JSON. Its times are milliseconds since the epoch. */
   record: string
-  /** The status before; null but for `pin:status`. */
+  /** The previous status; null for events other than `pin:status`. */
   from: string | null
-  /** Null until the first attempt where nothing says when it was. */
+  /** Null before the first attempt if the time of the event is unknown. */
   createdAt: number | null
   attempts: number
-  /** When the next attempt is due; null once it has ended. */
+  /** When the next attempt is due; null once the delivery has ended. */
   dueAt: number | null
   isDelivered: boolean
-  /** Of the last attempt: the HTTP status, or why there was none, and when. */
+  /** HTTP status of the last attempt, or its error, and its time. */
   lastStatus: number | null
   lastError: string | null
   lastAt: number | null
 }
 
-/** How an attempt at a delivery has ended. */
+/** The outcome of an attempt at a delivery. */
 export interface DeliveryOutcome {
-  /** Of HTTP; null if there was no answer. */
+  /** HTTP status; null without an answer. */
   status: number | null
-  /** Why there was none; null if there was. */
+  /** Why there was no answer; null if there was one. */
   error: string | null
   /** Milliseconds since the epoch. */
   at: number
 }
 
-/** How many deliveries that have ended are kept of each webhook, to be seen. */
+/** Number of ended deliveries kept per webhook, for display. */
 export const ENDED_DELIVERIES_KEPT = 100
 
 /**
- * Whom accounts have told of their records. A delivery is noted for each webhook of an account in the transaction that
- * creates, changes the status of, or removes one of its records. Each method is one transaction.
+ * Webhooks and their deliveries. Creating or removing a record, or changing its status, adds a delivery for each
+ * webhook of the account in the same transaction. Each method is one transaction.
  */
 export interface WebhookStore {
-  /** `too_many`: the account has `most` of them. `no_key`: the key that makes it is gone. */
+  /**
+   * Inserts a webhook. `too_many`: the account has `most` of them already. `no_key`: the key that creates it is gone.
+   */
   insert(
     webhook: Omit<WebhookRow, 'waiting' | 'dropped'>,
     most: number,
   ): Promise<'inserted' | 'no_account' | 'no_key' | 'too_many'>
   get(accountId: string, id: string): Promise<WebhookRow | null>
-  /** Oldest first. */
+  /** Lists the webhooks of an account, oldest first. */
   list(accountId: string): Promise<WebhookRow[]>
-  /** Its deliveries go with it. Returns whether it was there. */
+  /** Removes a webhook and its deliveries. Returns whether it existed. */
   remove(accountId: string, id: string): Promise<boolean>
-  /** Those of a webhook, the newest first. */
+  /** Lists the deliveries of a webhook, newest first. */
   deliveries(webhookId: string, request: PageRequest): Promise<Page<DeliveryRow>>
 
   /**
-   * What is due: of some accounts, in the order of their ids from the one after `after` on, some each.
+   * Reads due deliveries, at most `each` per account, of the next `accounts` accounts. Accounts are ordered by id and
+   * start after `after`.
    *
-   * @returns also the last account looked at; null once there is none beyond
+   * @returns also the last account read; null if no account follows
    */
   due(query: { now: number; after: string; accounts: number; each: number }): Promise<{
     jobs: DeliveryRow[]
     last: string | null
   }>
-  /** When the next attempt is due; null if none is. */
+  /** Returns when the next attempt is due; null if none is. */
   nextDue(): Promise<number | null>
-  /** Counts an attempt. Undefined if it has ended, or its webhook is gone. */
+  /** Counts an attempt. Returns undefined if the delivery has ended or its webhook is gone. */
   begin(id: number, now: number): Promise<{ delivery: DeliveryRow; webhook: WebhookRow } | undefined>
-  /** It is over; of those that are, {@link ENDED_DELIVERIES_KEPT} are kept. */
+  /** Ends a delivery. Only the newest {@link ENDED_DELIVERIES_KEPT} ended deliveries of a webhook are kept. */
   end(id: number, outcome: DeliveryOutcome & { isDelivered: boolean }): Promise<void>
-  /** Another attempt is due at `dueAt`, in milliseconds since the epoch. */
+  /** Schedules another attempt at `dueAt`, in milliseconds since the epoch. */
   retry(id: number, outcome: DeliveryOutcome & { dueAt: number }): Promise<void>
 }

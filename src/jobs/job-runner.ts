@@ -4,10 +4,10 @@ import { type Clock, waitFor } from '../domain/clock.ts'
 import { HoldfastError } from '../domain/errors.ts'
 import type { Logger } from '../domain/logger.ts'
 
-/** A row that says what is to be done. */
+/** A stored unit of work. */
 export interface Job {
   id: number
-  /** Whose turn it is. */
+  /** The account that attempts count against. Accounts take turns. */
   accountId: string
   attempts: number
 }
@@ -15,27 +15,36 @@ export interface Job {
 /** One attempt at a job, in this process. */
 export interface Attempt<Row extends Job> {
   readonly job: Row
-  /** @param begun the row as it is once the attempt counts. @throws why it is to be repeated */
+  /**
+   * Runs the attempt. If it throws, the runner retries the job later.
+   * @param begun the row after the attempt was counted
+   */
   run(begun: Row): Promise<void>
   abort(reason: HoldfastError): void
 }
 
-/** Jobs that are worked off together. Times are milliseconds since the epoch. */
+/**
+ * One kind of job: how its rows are read and updated, and how its attempts run. Times are milliseconds since the epoch.
+ */
 export interface JobKind<Row extends Job, Made extends Attempt<Row>> {
-  /** What they are called where the loop is watched, and in the log. */
+  /** Name of the kind in the log and in the event-loop watch. */
   name: string
-  /** The pause after the first attempt, which doubles with each, and the longest, in milliseconds. */
+  /** Backoff in milliseconds: the pause after the first attempt, doubled after each failure, up to the longest. */
   pauses: { firstMs: number; longestMs: number }
-  /** Accounts that one look passes, and jobs of each beside those that run. */
+  /** How many accounts one query covers, and how many jobs of each it reads in addition to the running ones. */
   look: { accounts: number; each: number }
-  /** Attempts for one account at a time. */
+  /** Maximum number of attempts that run at a time for one account. */
   perAccount: number
-  /** After which time a full runner may have room without an attempt having ended, in milliseconds. */
+  /**
+   * How long a full runner waits before it checks for room again, in milliseconds. An attempt that ends wakes it
+   * earlier.
+   */
   fullMs: number
   /**
-   * What is due: of some accounts, in the order of their ids from the one after `after` on, some each.
+   * Reads due jobs, at most `each` per account, of the next `accounts` accounts. Accounts are ordered by id and start
+   * after `after`.
    *
-   * @returns also the last account looked at; null once there is none beyond
+   * @returns also the last account read; null if no account follows
    */
   due(query: {
     now: number
@@ -43,37 +52,37 @@ export interface JobKind<Row extends Job, Made extends Attempt<Row>> {
     accounts: number
     each: number
   }): Promise<{ jobs: Row[]; last: string | null }>
-  /** When the next is due; null if none is. */
+  /** Returns when the next job is due; null if none is. */
   nextDue(): Promise<number | null>
-  /** Whether what runs leaves no room. */
+  /** Returns whether the running attempts leave no room for another. */
   isFull(running: Iterable<Made>): boolean
   attempt(job: Row): Made
-  /** Counts an attempt. Undefined if there is nothing to do any more. */
+  /** Counts an attempt. Returns undefined if the job needs no work any more. */
   begin(attempt: Made): Promise<Row | undefined>
-  /** Notes that an attempt has failed, and when it is to be repeated. */
+  /** Stores the failure of an attempt, and when to retry it. */
   failed(attempt: Made, begun: Row, failure: { error: unknown; retryAt: number }): Promise<void>
   /**
-   * Has a job be due again whose attempt could not be begun, or its end not be recorded, and which may be noted as under
-   * way. Absent where a job is due until its end is recorded.
+   * Makes a job due again. The runner calls it if it could not store that an attempt began or ended, so the row may
+   * wrongly say that an attempt runs. Absent if jobs of the kind stay due until their end is stored.
    */
   again?(id: number): Promise<void>
 }
 
-/** After a look that failed, and between looks while something that is due runs already. */
+/** Pause after a failed query, and between queries while a due job already runs, in milliseconds. */
 const LOOK_AGAIN_MS = 1_000
 
 /**
- * Works jobs off: attempts start when they are due, the account with the fewest running first, and are repeated with
- * growing pauses. However many are due, one look for them is short, and asking for it costs nothing.
+ * Runs jobs when they are due, and retries failed attempts with exponential backoff. The account with the fewest
+ * running attempts goes first. Queries are short however many jobs are due, and waking the runner costs nothing.
  */
 export class JobRunner<Row extends Job, Made extends Attempt<Row>> {
   readonly #kind: JobKind<Row, Made>
   readonly #clock: Clock
   readonly #logger: Logger
   readonly #running = new Map<number, { attempt: Made; ended: Promise<void> }>()
-  /** Jobs of which is noted something else than has become of them. */
+  /** Jobs whose outcome could not be stored, so their rows are out of date. */
   readonly #unrecorded = new Set<number>()
-  /** The last account that was looked at: accounts take turns. */
+  /** The last account read. The next query continues after it, so accounts take turns. */
   #lastAccount = ''
   #cancelTimer: () => void = () => undefined
   #looking = false
@@ -90,17 +99,17 @@ export class JobRunner<Row extends Job, Made extends Attempt<Row>> {
     return [...this.#running.values()].map(({ attempt }) => attempt)
   }
 
-  /** The attempt under way at a job. */
+  /** Returns the running attempt at a job. */
   attempt(id: number): Made | undefined {
     return this.#running.get(id)?.attempt
   }
 
-  /** Resolves when the attempt under way at a job, if any, has ended. */
+  /** Resolves when no attempt at the job is running. */
   async ended(id: number): Promise<void> {
     await this.#running.get(id)?.ended
   }
 
-  /** Looks for what is due: soon, and once for all who ask before that. */
+  /** Schedules one query for due jobs. Calls before it starts share it. */
   wake(): void {
     this.#lookAgain = true
     if (this.#looking || this.#stopped) return
@@ -108,7 +117,7 @@ export class JobRunner<Row extends Job, Made extends Attempt<Row>> {
     this.#cancelTimer()
     underName(this.#kind.name, () => this.#look())
       .catch((error: unknown) => {
-        this.#logger.error({ err: error, jobs: this.#kind.name }, 'looking for what is due failed')
+        this.#logger.error({ err: error, jobs: this.#kind.name }, 'reading due jobs failed')
         return this.#clock.now() + LOOK_AGAIN_MS
       })
       .then(next => {
@@ -118,14 +127,14 @@ export class JobRunner<Row extends Job, Made extends Attempt<Row>> {
       })
   }
 
-  /** Starts an attempt at once. Returns false if there is no room, or one under way. */
+  /** Starts an attempt immediately. Returns false if there is no room or the job is already running. */
   start(attempt: Made): boolean {
     const { id } = attempt.job
     if (this.#stopped || this.#running.has(id) || this.#isFull()) return false
     const ended = underName(this.#kind.name, () => this.#run(attempt))
       .catch((error: unknown) => {
         this.#unrecorded.add(id)
-        this.#logger.error({ err: error, job: id, jobs: this.#kind.name }, 'what became of a job could not be recorded')
+        this.#logger.error({ err: error, job: id, jobs: this.#kind.name }, 'storing the outcome of a job failed')
       })
       .finally(() => {
         this.#running.delete(id)
@@ -136,7 +145,7 @@ export class JobRunner<Row extends Job, Made extends Attempt<Row>> {
     return true
   }
 
-  /** Ends all attempts; their jobs stay as they are, to go on at the next start. */
+  /** Aborts all attempts. Their rows stay unchanged, so the next start resumes them. */
   async stop(): Promise<void> {
     this.#stopped = true
     this.#cancelTimer()
@@ -146,7 +155,7 @@ export class JobRunner<Row extends Job, Made extends Attempt<Row>> {
     await Promise.allSettled([...this.#running.values()].map(({ ended }) => ended))
   }
 
-  /** Starts what is due. Returns when to look again; null for no set time. */
+  /** Starts due jobs. Returns when to query again; null if no time is set. */
   async #look(): Promise<number | null> {
     const kind = this.#kind
     await nextTurn()
@@ -154,10 +163,11 @@ export class JobRunner<Row extends Job, Made extends Attempt<Row>> {
     await this.#repeatUnrecorded()
     const next = await kind.nextDue()
     if (next === null || next > this.#clock.now()) return next
-    // From the last account round to itself; those that come in meanwhile ask for another look.
+    // Two passes reach every account even if the first began in the middle. A job added meanwhile schedules another
+    // query.
     for (let rounds = 0; rounds < 2 && !this.#stopped; ) {
       if (this.#isFull()) return this.#clock.now() + kind.fullMs
-      // Those that run may be among those that are due.
+      // Running jobs can be due as well, so the query asks for that many more.
       const { accounts, each } = kind.look
       const query = { now: this.#clock.now(), after: this.#lastAccount, accounts, each: each + this.#running.size }
       const due = await kind.due(query)
@@ -193,7 +203,7 @@ export class JobRunner<Row extends Job, Made extends Attempt<Row>> {
     this.#cancelTimer = this.#clock.after(soon, () => this.wake())
   }
 
-  /** Those that are not running, ordered so that no account waits for another's many. */
+  /** Returns the jobs that do not run yet, ordered so that an account with many jobs does not delay the others. */
   #inTurn(due: readonly Row[]): Row[] {
     const counts = new Map<string, number>()
     const count = (accountId: string): number => {

@@ -102,7 +102,7 @@ export class MemoryContent {
   completed(backendId: number, stagedRootId: number | null, dag: WholeDag): Root {
     const known = this.rootOf(backendId, dag)
     if (known !== undefined) return known
-    if (stagedRootId === null) throw new HoldfastError('CID_NOT_FOUND', 'the content is no longer here')
+    if (stagedRootId === null) throw new HoldfastError('CID_NOT_FOUND', 'this node no longer has the content')
     const root = { ...dag, id: stagedRootId, backendId }
     this.roots.set(root.id, root)
     return root

@@ -13,7 +13,7 @@ type Comment = ReturnType<typeof parseSync>['comments'][number]
 /** Comments that steer a tool. */
 const DIRECTIVE = /^\s*(?:biome-ignore|@ts-|v8 ignore|\/ ?<reference|@vitest)/
 const SQL =
-  /\b(?:SELECT|FROM|WHERE|VALUES|UPDATE|DELETE|CREATE|ALTER|ORDER BY|ON CONFLICT|PRAGMA|RETURNING|UNION|JOIN)\b/
+  /\b(?:SELECT|FROM|WHERE|VALUES|UPDATE|DELETE|CREATE|ALTER|ORDER BY|ON CONFLICT|PRAGMA|RETURNING|UNION|JOIN|AS|IS NULL)\b/
 const TITLED = new Set(['test', 'it', 'describe'])
 /** Attributes of HTML that a person reads. */
 const READ_ATTRIBUTE = /\b(?:aria-label|title|placeholder|alt|label|hint|name)="([^"]*)"/g

@@ -6,10 +6,10 @@ import { type ClearSecrets, secondFactorRules } from './second-factor-rules.ts'
 import { sessionRules } from './session-rules.ts'
 import { webhookRules } from './webhook-rules.ts'
 
-/** The part of the catalogue that access needs. */
+/** The stores that access needs. */
 export type AccessStores = Pick<Catalogue, 'accounts' | 'keys' | 'sessions' | 'secondFactors' | 'webhooks'>
 
-/** The stores of access on any database. @param node the process that they are for */
+/** Creates the stores for access on any database. @param node the node that leases jobs */
 export function accessStores(driver: CatalogueDriver, clear: ClearSecrets, node: string): AccessStores {
   return {
     accounts: accountRules(driver),

@@ -13,8 +13,8 @@ export const account = columns<Account>({
   createdAt: 'integer',
 })
 
-/** The condition of accounts that are not marked deleted. */
+/** Condition: the account is not marked as deleted. */
 export const LIVE_ACCOUNT = 'deleted_at IS NULL'
 
-/** A live account, which nothing else changes until the transaction ends. */
+/** Reads a live account and locks it until the transaction ends. */
 export const LOCKED_ACCOUNT = sql`SELECT ${account} FROM accounts WHERE id = :accountId AND ${LIVE_ACCOUNT} ${FOR_UPDATE}`

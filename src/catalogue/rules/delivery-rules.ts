@@ -20,7 +20,7 @@ const delivery = columns<DeliveryRow>({
   lastAt: 'integer',
 })
 
-/** A node leases a delivery for longer than an attempt takes. */
+/** Lease of a delivery in milliseconds. Longer than any attempt. */
 const LEASE_MS = 120_000
 const STATES = withJob('deliveries', 'delivery')
 const ENDED = fragment`
@@ -42,16 +42,16 @@ const FORGET = sql`DELETE ${ENDED} AND id <= (SELECT id ${ENDED} ORDER BY id DES
 const RETRY = sql`
   UPDATE deliveries SET last_status = :status, last_error = :error, last_at = :at WHERE id = :id AND NOT ended`
 
-/** Any node attempts a delivery. */
+/** The queue of deliveries: any node may attempt them. */
 const ANY_NODE = ''
 
 type DeliveryRules = Pick<WebhookStore, 'deliveries' | 'due' | 'nextDue' | 'begin' | 'end' | 'retry'>
 
 /**
- * The rules of deliveries; triggers on `records` write their rows.
+ * The rules of deliveries. Triggers on `records` insert the rows.
  *
- * @param node the process that attempts them
- * @param webhookOf asks for the webhook of a delivery
+ * @param node the node that leases them
+ * @param webhookOf returns the webhook of a delivery
  */
 export function deliveryRules(
   driver: CatalogueDriver,

@@ -4,9 +4,9 @@ import { type Rule, run } from './driver.ts'
 import { type FetchParts, fetchFor } from './fetch-rows.ts'
 import { SET_FETCH } from './record-statements.ts'
 
-/** The records of an account, as a request and a delivery change them. */
+/** The steps on an account's records that requests and deliveries need. */
 export interface WaitingRecords<Content> {
-  /** The live record that the request would only repeat. */
+  /** Returns the live record with the same account, cluster, DAG, expiry, names and meta. */
   identical(request: FetchRequest): Rule<RecordRow | null>
   /** @throws HoldfastError `QUOTA_EXCEEDED` */
   checkPinCount(accountId: string, limits: PinLimits, now: number): Rule<void>
@@ -18,7 +18,7 @@ export interface WaitingRecords<Content> {
   fulfil(record: RecordRow, content: Content, now: number): Rule<RecordRow>
 }
 
-/** Part of a transaction that has locked the account. */
+/** Inserts or retries a waiting record, and finds or creates its fetch. The transaction has locked the account. */
 export function* requestFetch(
   parts: FetchParts,
   records: WaitingRecords<never>,
@@ -47,7 +47,9 @@ export function* requestFetch(
   return { record: made, created: existing === null, fetchId, changes, isNew }
 }
 
-/** Part of a transaction: gives the content to records that wait, unless their account's storage is too small by now. */
+/**
+ * Gives waiting records their content, or fails those whose account has too little storage left. Part of a transaction.
+ */
 export function* deliverTo<Content>(
   parts: FetchParts,
   records: WaitingRecords<Content>,

@@ -8,7 +8,7 @@ import { withdrawPlacement } from './placement-rules.ts'
 import { columns, fragment, sql } from './statement.ts'
 import { SOME_WAITING_AS, type StatusRules } from './status-rules.ts'
 
-/** A fetch, and what keeps the blocks that it has brought. */
+/** A fetch, with the id of the hold that keeps its blocks. */
 export type HeldFetch = FetchRow & { holdId: string; isRunning: boolean; node: string }
 
 export const fetch = columns<FetchRow>({
@@ -54,14 +54,14 @@ const DELETE = sql`DELETE FROM fetches WHERE id = :fetchId`
 export const ANY_WAITING = sql`
   SELECT 1 FROM records ${indexed('records_by_fetch')} WHERE fetch_id = :fetchId AND fetch_id IS NOT NULL LIMIT 1`
 
-/** A root that was staged for a fetch. */
+/** A root staged for a fetch. */
 export interface StagedRoot {
   rootId: number
-  /** What keeps it; null where that follows from the id of the fetch. */
+  /** The hold of the root; null if its id follows from the id of the fetch. */
   holdId: string | null
 }
 
-/** The fetch that a record's content needs. */
+/** The fetch to find or insert for a record. */
 export interface WantedFetch {
   backendId: number
   record: DagIdentity & { accountId: string }
@@ -70,25 +70,25 @@ export interface WantedFetch {
   brought?: Brought
 }
 
-/** What fetches need of a database and of the ledger. */
+/** The parts of fetches that differ between databases. */
 export interface FetchParts {
   driver: CatalogueDriver
-  /** The node whose fetches these are. */
+  /** The node that runs the fetches. */
   node: string
-  /** The number by which the catalogue knows a backend of this node. */
+  /** Returns the number of a backend of this node in the catalogue. */
   backend: (backendId: number) => number
   status: StatusRules
-  /** Keeps a staged root for a fetch, once it has an id. */
+  /** Places the hold of a new fetch on its staged root. */
   hold(fetchId: number, rootId: number): Rule<void>
-  /** Lets go of the blocks that a fetch has brought. */
+  /** Releases the hold of a fetch. */
   release(holdId: string): Rule<void>
-  /** Has the ledger let go, after a transaction that has released something. */
+  /** Has the ledger carry out released holds, after the transaction. */
   letGo(): Promise<void>
-  /** Tells another node to look at its fetches. */
+  /** Notifies another node that one of its fetches may be unneeded. */
   tell(node: string): Rule<void>
 }
 
-/** Writes the row of a fetch. Returns its id; null if there is one by now. */
+/** Inserts a fetch and its job. Returns its id; null if the DAG already has a fetch. */
 export function* insertFetch(parts: FetchParts, wanted: WantedFetch, staged: StagedRoot): Rule<number | null> {
   const { backendId, record, origins = [], now, brought = { blocks: 0, bytes: 0, charge: 0 } } = wanted
   const { accountId, codec, multihash } = record
@@ -101,9 +101,9 @@ export function* insertFetch(parts: FetchParts, wanted: WantedFetch, staged: Sta
 }
 
 /**
- * The fetch that is to bring a DAG, which begins now unless it is under way.
+ * Returns the fetch of a DAG, and makes it due now unless it is running.
  *
- * @param begin makes a fetch, where there is none
+ * @param begin inserts the fetch if there is none
  */
 export function* fetchFor(
   parts: FetchParts,
@@ -122,7 +122,7 @@ export function* fetchFor(
   return { id: fetchId, isRunning, isNew: false }
 }
 
-/** The job of a fetch, as if it had never been attempted. */
+/** Returns the job of a fetch, without attempts. */
 export function fetchJob(
   { node: queue }: FetchParts,
   { id: key, accountId }: { id: number; accountId: string },
@@ -132,15 +132,12 @@ export function fetchJob(
   return { kind: 'fetch', key, queue, accountId, dueAt, error }
 }
 
-/** Locks a fetch: no record comes to wait for it, and it is not given up, until the transaction ends. */
+/** Locks a fetch. Until the transaction ends, no record can start to wait for it and nothing can remove it. */
 export function lockFetch(fetchId: number): Rule<HeldFetch | null> {
   return first(LOCKED, { fetchId })
 }
 
-/**
- * Gives a fetch up that no record waits for, the blocks that it has brought, and what a cluster was to fetch for it.
- * Returns whether it is gone.
- */
+/** Removes a fetch that no record waits for, with its hold and its placement. Returns whether the fetch is gone. */
 export function* dropIfUnneeded(parts: FetchParts, fetch: HeldFetch | null): Rule<boolean> {
   if (fetch === null) return true
   if ((yield* first(ANY_WAITING, { fetchId: fetch.id })) !== null) return false

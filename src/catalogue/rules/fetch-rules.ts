@@ -18,7 +18,7 @@ import { SET_FETCH } from './record-statements.ts'
 import { fragment, sql } from './statement.ts'
 import { lockRecordRows, SOME_WAITING_AS, STEP, type StatusStep } from './status-rules.ts'
 
-/** Fetches of the node: SQLite has one. */
+/** Condition: the fetch belongs to this node. SQLite has only one. */
 const OWN = either('', 'node = :node AND')
 
 const SET_RUNNING = sql`UPDATE fetches SET running = :isRunning WHERE id = :fetchId`
@@ -41,13 +41,13 @@ const WAITED_FOR = fragment`
 const HELD_FOR = sql<{ id: number; charge: number }>`
   SELECT id, charge FROM fetches
   WHERE id ${either(`IN (${WAITED_FOR.sqlite})`, `= ANY(ARRAY(${WAITED_FOR.postgres}))`)}`
-/** Has the node that works at a fetch look whether anybody waits for it. */
+/** Asks the node of a fetch to check whether any record still waits for it. */
 const LEAVE = sql`${either('', 'UPDATE fetches SET leavings = leavings + 1 WHERE id = :fetchId')}`
 
 const TRIED_AGAIN: StatusReason = { code: null, text: 'tried again' }
 const RESTARTED: StatusReason = { code: null, text: 'the node was restarted' }
 
-/** The rules of fetches on any database, but for those that move content between ledger and catalogue. */
+/** The rules of fetches on any database, except the rules that also change the ledger. */
 export function fetchRules(parts: FetchParts): Omit<Fetches, 'request' | 'complete' | 'deliver'> {
   const { driver, node, status, backend } = parts
   const jobs = dueJobs(driver, 'fetch', node, DUE)
@@ -56,7 +56,7 @@ export function fetchRules(parts: FetchParts): Omit<Fetches, 'request' | 'comple
     for (const step of steps) changes.push(...(yield* status.waiting(fetchId, step)))
     return changes
   }
-  /** However many records wait, no transaction is long. Adds to `changes`. */
+  /** Changes all waiting records in short transactions. Appends to `changes`. */
   const changeAll = async (fetchId: number, steps: readonly StatusStep[], changes: StatusChange[]): Promise<void> => {
     for (const step of steps) {
       while ((await driver.first(SOME_WAITING_AS, { fetchId, from: step.from })) !== null) {
@@ -64,7 +64,10 @@ export function fetchRules(parts: FetchParts): Omit<Fetches, 'request' | 'comple
       }
     }
   }
-  /** Changes a fetch that is needed, and the records that wait for it. Undefined if it is gone. */
+  /**
+   * Changes a fetch that a record waits for, and some of its records. Removes an unneeded fetch. Returns undefined if
+   * it is gone.
+   */
   const changed = async <T>(fetchId: number, steps: readonly StatusStep[], change: (of: HeldFetch) => Rule<T>) => {
     const made = await driver.transaction(function* () {
       const found = yield* lockFetch(fetchId)
@@ -76,7 +79,7 @@ export function fetchRules(parts: FetchParts): Omit<Fetches, 'request' | 'comple
     else await changeAll(fetchId, steps, made.changes)
     return made
   }
-  /** Ends an attempt and asks for one more. */
+  /** Ends an attempt and makes the fetch due again. */
   function* schedule(fetchId: number, now: number): Rule<boolean> {
     yield* run(SET_RUNNING, { fetchId, isRunning: false })
     return yield* wakeJob({ kind: 'fetch', key: fetchId }, now)

@@ -21,7 +21,7 @@ const PAGE_OF = sql`
 const COUNT_OF = sql<{ count: number }>`
   SELECT COUNT(*) AS count FROM root_files WHERE root_id = :rootId AND multihash = :multihash`
 
-/** The files below directories, as both databases list them. */
+/** The rules of listed files. */
 export function fileRules(driver: CatalogueDriver): Files {
   return {
     content: async rootId => (await driver.first(CONTENT, { rootId })) ?? undefined,
@@ -34,7 +34,10 @@ export function fileRules(driver: CatalogueDriver): Files {
   }
 }
 
-/** Names in a DAG are any bytes. SQLite has them as they are, and PostgreSQL as it can keep them. */
+/**
+ * Makes the path valid text: names in a DAG can be any bytes, SQLite stores them unchanged, and PostgreSQL stores valid
+ * text.
+ */
 function asKept(listed: ListedFile): ListedFile {
   return { ...listed, path: keptText(listed.path) }
 }

@@ -2,31 +2,33 @@ import { either, IF_UNLOCKED, indexed } from './dialect.ts'
 import { type CatalogueDriver, first, type Rule, run } from './driver.ts'
 import { type Columns, type Fragment, fragment, type RuleStatement, sql } from './statement.ts'
 
-/** What a job does; its key is the number of a row that has its state, in a table of the kind. */
+/** The kind of a job. A job's key is the id of the row with its state, in the table of the kind. */
 export type JobName = 'fetch' | 'placement' | 'delivery'
 
-/** Work that is to be done, and repeated until it succeeds. Times are milliseconds since the epoch. */
+/** A job to insert. Times are milliseconds since the epoch. */
 export interface NewJob {
   kind: JobName
   key: number
-  /** Who works at it: a node, or whoever tells a backend. Empty for any node. */
+  /**
+   * The queue: a node's name for fetches, a backend's number for placements, empty for deliveries, which any node runs.
+   */
   queue: string
-  /** Whose turn it is. */
+  /** The account that attempts count against. */
   accountId: string
   dueAt: number
-  /** Why the last attempt has failed, if there was one. */
+  /** The error of the last attempt; null if there is none. */
   error: string | null
 }
 
 type JobKey = Pick<NewJob, 'kind' | 'key'>
 
-/** A node that leases a job: for longer than an attempt takes, after which the node counts as gone. */
+/** The lease of a job. It lasts longer than any attempt; after it another node may take the job. */
 export interface Lease {
   node: string
   leaseMs: number
 }
 
-/** A job, as tables of states join it. */
+/** Columns of a job, as statements join them to its state. */
 export const JOB = {
   attempts: 'COALESCE(job.attempts, state.attempts)',
   dueAt: 'job.due_at',
@@ -37,7 +39,7 @@ const KEY = 'kind = :kind AND key = :key'
 const DUE_OF_QUEUE = 'kind = :kind AND queue = :queue AND due_at IS NOT NULL'
 const LEASE = either('', `, leased_by = :node, leased_until = clock_timestamp() + :leaseMs::float8 * INTERVAL '1 ms'`)
 const END_LEASE = either('', ', leased_until = NULL')
-/** Jobs that no other node is at; this node knows what it is at. */
+/** Condition: no other node has a lease on the job. */
 const FREE = either('', 'AND (leased_until IS NULL OR leased_until < clock_timestamp() OR leased_by = :node)')
 
 const ENQUEUE = sql`
@@ -61,12 +63,12 @@ const NEXT_ACCOUNT = sql<{ accountId: string }>`${ACCOUNT_AFTER}`
 const NEXT_DUE = sql<{ at: number }>`
   SELECT due_at AS at FROM jobs ${indexed('jobs_by_time')} WHERE ${DUE_OF_QUEUE} ${FREE} ORDER BY due_at LIMIT 1`
 
-/** The states of jobs of a kind, with their jobs where they have one. */
+/** Returns a join of the states of a kind with their jobs, if they have one. */
 export function withJob(table: string, kind: JobName): Fragment {
   return fragment`${table} state LEFT JOIN jobs job ON job.kind = '${kind}' AND job.key = state.id`
 }
 
-/** A statement that reads the states of jobs of the next account that are due, the longest waiting first. */
+/** Returns a statement that reads the due jobs of the next account, the longest waiting first. */
 export function dueStates<Row>(state: Columns<Row>, table: string): RuleStatement<Row> {
   return sql<Row>`
     SELECT ${state} FROM jobs job ${indexed('jobs_by_account')} JOIN ${table} state ON state.id = job.key
@@ -74,37 +76,37 @@ export function dueStates<Row>(state: Columns<Row>, table: string): RuleStatemen
     ORDER BY due_at, key LIMIT :each`
 }
 
-/** Puts a job in line, as if it had never been attempted; also one that waits, for another node, or is given up. */
+/** Inserts a job without attempts, or resets an existing one, possibly for another node. */
 export function* enqueue(job: NewJob): Rule<void> {
   yield* run(ENQUEUE, job)
 }
 
-/** Counts an attempt, and leases the job. Null if there is none, or another node is at it. */
+/** Counts an attempt and leases the job. Returns null if there is no job, or another node has the lease. */
 export function beginJob(key: JobKey, lease: Lease): Rule<{ attempts: number; dueAt: number } | null> {
   return first(BEGIN, { ...key, ...lease })
 }
 
-/** Counts an attempt of the only node that works at the job, which is not due until that has ended. */
+/** Counts an attempt at a job that only one node runs. The job is not due until the attempt has ended. */
 export function beginAlone(key: JobKey): Rule<{ attempts: number; dueAt: null } | null> {
   return first(BEGIN_ALONE, key)
 }
 
-/** Repeats a job whose attempt has failed. */
+/** Makes a job due again after a failure. */
 export function* retryJob(key: JobKey, at: number, error: string | null): Rule<void> {
   yield* run(RETRY, { ...key, at, error })
 }
 
-/** Repeats a job, whatever its last attempt said. Returns whether there is one. */
+/** Makes a job due at an instant. Returns whether the job exists. */
 export function* wakeJob(key: JobKey, at: number): Rule<boolean> {
   return (yield* run(WAKE, { ...key, at })) > 0
 }
 
-/** Ends a job that has succeeded, or that nobody needs any more. */
+/** Removes a job that has succeeded or is no longer needed. */
 export function* endJob(key: JobKey): Rule<void> {
   yield* run(END, key)
 }
 
-/** Jobs that are due: see `JobKind.due`. */
+/** A query for due jobs, as `JobKind.due` describes it. */
 export interface DueQuery {
   now: number
   after: string
@@ -112,7 +114,7 @@ export interface DueQuery {
   each: number
 }
 
-/** Reads which jobs of a kind are due. @param states made by {@link dueStates} */
+/** Returns the reads of due jobs of a kind. @param states a statement of {@link dueStates} */
 export function dueJobs<Row extends { accountId: string }>(
   driver: CatalogueDriver,
   kind: JobName,
@@ -128,7 +130,7 @@ export function dueJobs<Row extends { accountId: string }>(
       let last = after
       for (let looked = 0; looked < accounts; looked++) {
         const some = await driver.all(states, { kind, queue, node, after: last, now, each })
-        // Nothing of the next account may be due by now, or there is none.
+        // No rows: either the next account has no due job, or there is no next account.
         const account = some[0] ?? (await driver.first(NEXT_ACCOUNT, { kind, queue, after: last }))
         if (account === null) return { jobs, last: null }
         last = account.accountId

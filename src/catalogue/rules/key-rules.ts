@@ -5,7 +5,7 @@ import { type CatalogueDriver, first, type Rule, run } from './driver.ts'
 import { pageOf, placeAfter, withPlace } from './row-cursor.ts'
 import { columnNames, columns, fragment, sql, valuesOf } from './statement.ts'
 
-/** Old expired keys that one insertion removes at most. */
+/** Maximum number of expired keys that one insertion removes. */
 const CLEARED_AT_ONCE = 100
 
 const newKey = columns<NewKeyRow>({
@@ -29,7 +29,7 @@ const key = columns<KeyRow>({
   uses: 'integer',
 })
 
-/** Upload tokens, or all other keys: by the expression that the index of each database has. */
+/** Condition: the key is an upload token, or is not. It is the expression that the index of each database has. */
 const OF_KIND = either('(max_uses IS NULL) = NOT :isToken', 'is_token = :isToken')
 
 const BY_HASH = sql`SELECT ${key} FROM api_keys k WHERE hash = :hash`
@@ -42,7 +42,10 @@ const LIVE_PARENT = sql`
   SELECT 1 FROM api_keys WHERE id = :parentId AND account_id = :accountId AND (expires_at IS NULL OR expires_at > :now)`
 const ofKind = (expiry: string) =>
   fragment`(SELECT 1 FROM api_keys WHERE account_id = :accountId AND ${OF_KIND} AND ${expiry} LIMIT :maxKeys) AS live`
-/** Live keys, counted as far as the limit: those without an end and those before theirs, each by its part of the index. */
+/**
+ * Counts live keys up to the limit: first those that never expire, then those that have not expired. Each part uses one
+ * range of the index.
+ */
 const COUNT_LIVE = sql<{ count: number }>`
   SELECT (SELECT COUNT(*) FROM ${ofKind('expires_at IS NULL')})
     + (SELECT COUNT(*) FROM ${ofKind('expires_at > :now')}) AS count`
@@ -59,7 +62,7 @@ const ROTATE = sql`
   UPDATE api_keys SET hash = :hash, prefix = :prefix, scopes = :scopes, ip_allowlist = :ipAllowlist,
     expires_at = :expiresAt, parent_id = NULL
   WHERE id = :id`
-/** Its key mints nothing meanwhile, also where the account is marked deleted. */
+/** Locks the account of a key, even one marked as deleted, so that the key creates no other key meanwhile. */
 const LOCKED_OWNER = sql`
   SELECT 1 FROM accounts WHERE id = (SELECT account_id FROM api_keys WHERE id = :id) ${FOR_UPDATE}`
 const REVOKE = sql`
@@ -70,7 +73,7 @@ const REVOKE = sql`
 const NOTE_USE = sql`UPDATE api_keys SET last_used_at = :at WHERE id = :id`
 const USES = sql<{ uses: number }>`SELECT uses FROM api_keys WHERE id = :id AND max_uses IS NOT NULL`
 
-/** The rules of API keys. A rule that makes or removes keys of an account locks its row. */
+/** The rules of API keys. Rules that insert or remove keys lock the account. */
 export function keyRules(driver: CatalogueDriver): KeyStore {
   return {
     insert: (added, limits) => driver.transaction(() => insert(added, limits), { lane: added.accountId }),

@@ -24,7 +24,7 @@ const placement = columns<PlacementRow>({
   isAnew: ['flag', 'anew'],
 })
 
-/** A node that is at a placement for longer counts as gone; the generation refuses what it does late. */
+/** Lease of a placement in milliseconds; after it another node may take over. The generation rejects late writes. */
 const LEASE_MS = 600_000
 const DAG = fragment`multihash = :multihash AND codec = :codec AND backend_id = :backend`
 const ROOT = fragment`SELECT id FROM roots WHERE ${either("state = 'complete' AND ", '')} ${DAG}`
@@ -33,7 +33,7 @@ const WANTED = fragment`account_id = excluded.account_id, wanted = TRUE, generat
 const STATES = withJob('placements', 'placement')
 
 const FIND = sql`SELECT ${placement} FROM ${STATES} WHERE ${DAG}`
-/** The row does not change until the transaction ends. */
+/** Reads a placement and keeps it unchanged until the transaction ends. */
 const FIND_SHARED = sql`SELECT ${placement} FROM ${STATES} WHERE ${DAG} ${either('', 'FOR SHARE OF state')}`
 const LOCKED = sql`SELECT ${placement} FROM ${STATES} WHERE id = :id ${either('', 'FOR UPDATE OF state')}`
 const COMPLETE_ROOT = sql<{ id: number }>`${ROOT}`
@@ -42,7 +42,7 @@ const WANT = sql<Changed>`
   INSERT INTO placements AS p (backend_id, codec, multihash, account_id, wanted, generation, wanted_at)
   VALUES (:backend, :codec, :multihash, :accountId, TRUE, 1, :now)
   ON CONFLICT (multihash, codec, backend_id) DO UPDATE SET ${WANTED}, entrusted = FALSE
-  -- A DAG that was left to the backend to fetch, and is in the ledger all the same, is sent like all others.
+  -- If the backend was to fetch a DAG that this node now has, the blocks are sent as usual.
   WHERE NOT p.wanted OR (p.entrusted AND NOT p.placed) ${CHANGED}`
 const ENTRUST = sql<Changed>`
   INSERT INTO placements AS p (backend_id, codec, multihash, account_id, wanted, generation, wanted_at, entrusted)
@@ -52,7 +52,7 @@ const WITHDRAW = sql<{ id: number; accountId: string }>`
   UPDATE placements SET wanted = FALSE, placed = FALSE, generation = generation + 1
   WHERE ${DAG} AND wanted AND NOT EXISTS (${ROOT}) RETURNING id, account_id AS "accountId"`
 const DUE = dueStates(placement, 'placements')
-/** PostgreSQL takes `NOT wanted` for the condition of an index, and might go through all of that. */
+/** Says `IS NOT TRUE`, because `NOT wanted` would let PostgreSQL scan a partial index with that condition. */
 const BEGIN_UNPIN = sql`
   UPDATE placements SET unpin_until = :until
   WHERE id = :id AND generation = :generation AND wanted IS NOT TRUE`
@@ -78,32 +78,35 @@ const LEAVING = sql<{ unpins: number }>`
     SELECT 1 FROM placements ${indexed('placements_leaving')}
     WHERE ${isUnset('wanted')} AND backend_id = :backend LIMIT :most) AS waiting`
 
-/** A placement that has come to be wanted. */
+/** A placement that became wanted. */
 type Changed = Pick<PlacementRow, 'id' | 'unpinUntil'>
 
-/** A page of the records that have a root; a place is the database's. */
+/** A page of the records that hold a root. `next` is a cursor of the database. */
 export interface HeldPage {
   ids: readonly string[]
   next: unknown
 }
 
-/** What placements need of a database. */
+/** The parts of placements that differ between databases. */
 export interface PlacementPorts {
   driver: CatalogueDriver
-  /** By which this process is known to others at work on the same catalogue. */
+  /** The name under which this process leases jobs. */
   node: string
-  /** The number by which the catalogue knows a backend of this node. */
+  /** Returns the number of a backend of this node in the catalogue. */
   backend: (backendId: number) => number
-  /** The largest number that a backend of a node has there. */
+  /** The largest number of a backend on its node. */
   lastBackend: number
   status: StatusRules
-  /** Notes in the ledger since when a backend has been seen to have a DAG; null if it is not. */
+  /** Stores in the ledger since when a backend has a DAG; null if it does not have it. */
   setPlaced(backendId: number, dag: DagIdentity, at: number | null): void | Promise<void>
-  /** Records that have a root, locked, from a place on; the first if it is null. */
+  /** Locks and returns a page of the records that hold a root; `from` null for the first page. */
   recordsOf(rootId: number, from: unknown): Rule<HeldPage>
 }
 
-/** Has a backend keep a DAG. Returns whether it is known to do so already. @param backend as the catalogue knows it */
+/**
+ * Marks a DAG as wanted on a backend. Returns whether the backend already has it. @param backend its number in the
+ * catalogue
+ */
 export function* wantPlacement(
   backend: number,
   { codec, multihash, accountId }: DagIdentity & { accountId: string },
@@ -115,7 +118,7 @@ export function* wantPlacement(
   return false
 }
 
-/** Has a backend let go of a DAG, unless that is recorded as whole. @param backend as the catalogue knows it */
+/** Marks a DAG as unwanted on a backend, unless a complete root has it. @param backend its number in the catalogue */
 export function* withdrawPlacement(backend: number, { codec, multihash }: DagIdentity): Rule<void> {
   const gone = yield* first(WITHDRAW, { backend, codec, multihash })
   if (gone !== null) yield* enqueuePlacement(backend, { key: gone.id, accountId: gone.accountId, dueAt: 0 })
@@ -147,7 +150,7 @@ export function placementRules(parts: PlacementPorts): Placements {
   }
   const waitAgain = (row: PlacementRow, rootId: number, from: unknown, step: { now: number; reason: string }) =>
     driver.transaction(function* () {
-      // Once it is placed again, the status of its records is right.
+      // If the DAG was placed again meanwhile, its records are already correct.
       const isLost = (yield* current(row))?.isPlaced === false
       if (!isLost) return { changes: [], next: null }
       const { ids, next } = yield* recordsOf(rootId, from)
@@ -185,7 +188,7 @@ export function placementRules(parts: PlacementPorts): Placements {
         const root = row?.isWanted === true ? yield* first(COMPLETE_ROOT, keyOf(row.backendId, row)) : null
         if (row === null || root === null) return { changes: [], isDone: true }
         if (!row.isPlaced) {
-          // While the row is locked, so that it is never noted of a DAG that has ceased to be wanted.
+          // The lock on the row ensures that the ledger never notes a DAG that has become unwanted.
           yield* own(() => setPlaced(row.backendId, row, now))
           yield* run(PLACED, row)
           yield* endJob(jobOf(row.id))

@@ -7,29 +7,29 @@ import { type CatalogueDriver, first, type Rule } from './driver.ts'
 import { type HeldRecord, heldRecord } from './removal-rules.ts'
 import { columns, fragment, sql } from './statement.ts'
 
-/** A record with which something is wrong, and the backend that has its content, or is to have it. */
+/** A record with an inconsistency, and the backend that should have its content. */
 export interface WrongRecord {
   record: HeldRecord
   kind: RecordProblem
   backendId: number
 }
 
-/** What a reconciliation reads of the ledger of this node. */
+/** The part of the node's ledger that a reconciliation reads. */
 export type ReconciledLedger = Pick<
   CatalogueHolds,
   'holdsAfter' | 'rootsAfter' | 'drop' | 'isHeld' | 'isLostFrom' | 'find' | 'rootOf'
 >
 
-/** What a database does to reconcile in its own way. */
+/** The parts of reconciliation that differ between databases. */
 export interface ReconciliationParts extends Pick<Reconciliation, 'recount' | 'requeue'> {
   ledger: ReconciledLedger
-  /** The node whose ledger it is; null if the catalogue has one node. */
+  /** The node of the ledger; null if the catalogue has one node. */
   node: string | null
-  /** Finds the holds that nobody wants. */
+  /** Returns those of the holds that no record and no fetch needs. */
   unwanted(holds: readonly string[]): Promise<string[]>
-  /** Releases holds that are still unwanted. @param isLast whether there are no others */
+  /** Releases those of the holds that are still unneeded. @param isLast whether no more holds follow */
   release(holds: readonly string[], isLast: boolean): Promise<void>
-  /** Puts records right with which the same is still wrong. */
+  /** Repairs records that still have the same inconsistency. */
   mend(wrong: readonly WrongRecord[], now: number): Promise<StatusChange[]>
 }
 
@@ -49,7 +49,7 @@ const ACCOUNTS = sql<{ id: string }>`SELECT id FROM accounts WHERE id > :after O
 const FETCHES = sql`SELECT ${foundFetch} FROM fetches WHERE id > :after ORDER BY id LIMIT :limit`
 const FETCH = sql`SELECT 1 FROM fetches WHERE id = :fetchId`
 
-/** The rules by which the ledger of a node and the catalogue are compared. */
+/** The rules that compare the ledger of a node with the catalogue. */
 export function reconciliationRules(driver: CatalogueDriver, parts: ReconciliationParts): Reconciliation {
   const { ledger } = parts
   return {
@@ -92,7 +92,7 @@ export function reconciliationRules(driver: CatalogueDriver, parts: Reconciliati
   }
 }
 
-/** Compares a record with what its backend has of it. */
+/** Returns the inconsistency between a record and the ledger; null if there is none. */
 export function* problemOf(
   ledger: ReconciledLedger,
   record: HeldRecord,
@@ -105,7 +105,7 @@ export function* problemOf(
     if (root === undefined) return 'record-lost'
     return isHeld ? null : 'record-unheld'
   }
-  // It waits for a backend elsewhere to have what is held here meanwhile.
+  // The record waits for an external backend, and this node holds the content in the meantime.
   if (rootId !== null) return isHeld ? null : 'record-lost'
   if (isHeld && !ledger.isLostFrom(root.id)) return 'record-whole'
   if (status === 'failed') return null

@@ -16,7 +16,7 @@ import {
 import { type RemovalParts, removalRules } from './removal-rules.ts'
 import { columns, sql } from './statement.ts'
 
-/** The number of the list of a record's account; SQLite has it in another table. */
+/** The number of the account's search list. SQLite has it in another table. */
 const LIST = either('0', '(SELECT seq FROM accounts WHERE accounts.id = account_id)')
 const withList = columns<RecordRow & { list: number }>({ ...record.kinds, list: ['integer', LIST] })
 const RENAMED = sql`
@@ -26,13 +26,15 @@ const HAS_TOKEN = sql`
   SELECT 1 FROM api_keys WHERE id = :token AND ${either('max_uses IS NOT NULL', 'is_token')}`
 const NONE: AccountUsage = { pins: 0, expiringPins: 0, storedBytes: 0 }
 
-/** What a database does with records in its own way. */
+/** The parts of records that differ between databases. */
 export interface RecordParts extends RemovalParts {
-  /** Returns the columns that a record is found by. Called in the transaction that stores them. */
+  /**
+   * Updates the search words of a record. Returns the columns that PostgreSQL stores them in. Part of the transaction.
+   */
   found(record: RecordRow & { list: number }): object
 }
 
-/** The rules of records that are there. */
+/** The rules of existing records. */
 export function recordRules(
   driver: CatalogueDriver,
   parts: RecordParts,
@@ -59,9 +61,9 @@ export function recordRules(
 }
 
 /**
- * What an account's row says, and how many of its records have expired and are not removed yet.
+ * Returns an account's stored usage, and the number of its expired records that are not removed yet.
  *
- * @param known what the row says, where the transaction has read and locked it
+ * @param known the stored usage, if the transaction has read and locked it
  */
 export function* countsOf(
   accountId: string,
@@ -73,16 +75,16 @@ export function* countsOf(
   return { ...counters, expired: found?.count ?? 0 }
 }
 
-/** The live records of an account; otherwise as {@link countsOf}. */
+/** Returns the usage of an account without its expired records. @param known as in {@link countsOf} */
 export function* usageOf(accountId: string, now: number, known: AccountUsage | null = null): Rule<AccountUsage> {
   const { pins, expiringPins, storedBytes, expired } = yield* countsOf(accountId, now, known)
   return { pins: pins - expired, expiringPins: expiringPins - expired, storedBytes }
 }
 
 /**
- * Takes one use of an upload token.
+ * Uses an upload token once.
  *
- * @throws HoldfastError `QUOTA_EXCEEDED` if it has none left; `INVALID_API_KEY` if it is gone
+ * @throws HoldfastError `QUOTA_EXCEEDED` if the token has no use left; `INVALID_API_KEY` if it is gone
  */
 export function* takeUse(token: string): Rule<void> {
   if ((yield* run(TAKE_USE, { token })) === 1) return

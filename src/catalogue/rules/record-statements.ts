@@ -29,16 +29,16 @@ export const record = columns<RecordRow>({
   fetchId: 'integer',
   charge: 'integer',
 })
-/** What an account's row says of its records. */
+/** The usage counters of an account's row. */
 export const accountUsage = columns<AccountUsage>({ pins: 'integer', expiringPins: 'integer', storedBytes: 'integer' })
 
-/** The condition of records that have not expired. */
+/** Condition: the record has not expired. */
 export const LIVE_RECORD = '(expires_at IS NULL OR expires_at > :now)'
 const OF_DAG_WHERE = 'account_id = :accountId AND multihash = :multihash AND codec = :codec'
 const NEWEST_FIRST = 'ORDER BY created_at DESC, id DESC'
 const BY_CONTENT = fragment`records ${indexed('records_by_content')}`
 const HAS_CONTENT = either('(root_id IS NULL) = 0', 'root_id IS NOT NULL')
-/** PostgreSQL has a hash of all in which a repeat is the same. */
+/** Condition: the record is identical. PostgreSQL compares a hash of all these columns. */
 const REPEATS = either(
   `multihash = :multihash AND codec = :codec AND (root_id IS NULL) IN (0, 1) AND cluster_id = :clusterId
     AND expires_at IS :expiresAt AND name IS :name AND original_name IS :originalName AND custom_name IS :customName
@@ -47,7 +47,7 @@ const REPEATS = either(
 )
 
 export const GET_RECORD = sql`SELECT ${record} FROM records WHERE id = :id`
-/** An account's live records of a DAG, newest first. */
+/** Reads an account's live records of a DAG, newest first. */
 export const RECORDS_OF_DAG = sql`
   SELECT ${record} FROM ${BY_CONTENT}
   WHERE ${OF_DAG_WHERE} AND ${LIVE_RECORD} AND (:clusterId${either('', '::text')} IS NULL OR cluster_id = :clusterId)
@@ -56,10 +56,10 @@ export const NEWEST_OF_DAG = sql`
   SELECT ${record} FROM ${BY_CONTENT}
   WHERE ${OF_DAG_WHERE} AND (expires_at > :now OR (NOT :hasExpiration AND expires_at IS NULL))
   ${NEWEST_FIRST} LIMIT 1`
-/** Whether the content of a DAG is held for an account; by a record that has expired but is not yet removed, too. */
+/** Checks whether a record of an account has the content of a DAG. Counts expired records until they are removed. */
 export const HAS_DAG = sql`
   SELECT 1 FROM records ${indexed('records_identical')} WHERE ${OF_DAG_WHERE} AND ${HAS_CONTENT} LIMIT 1`
-/** The live record that another of the same account, cluster, DAG, expiry and names would only repeat. */
+/** Reads the live record with the same account, cluster, DAG, expiry, names and meta. */
 export const REPEATED_RECORD = sql`
   SELECT ${record} FROM records ${indexed('records_identical')}
   WHERE account_id = :accountId AND ${REPEATS} AND ${LIVE_RECORD} LIMIT 1`
@@ -69,7 +69,7 @@ export const EXPIRED_RECORDS = sql`
 export const NEXT_EXPIRY = sql<{ at: number }>`
   SELECT expires_at AS at FROM records ${indexed('records_by_expiry')}
   WHERE expires_at IS NOT NULL ORDER BY expires_at LIMIT 1`
-/** Columns by which each database finds records. */
+/** Columns that only one database has, to find records by. */
 const DERIVED = either('search_id', 'hold_id, identity, folded_name, words')
 const DERIVED_VALUES = either(':searchId', ':holdId, :identity, :foldedName, :words')
 export const INSERT_RECORD = sql`
@@ -83,7 +83,7 @@ export const SET_STATUS = sql`
   UPDATE records SET status = :status, status_at = :at, status_code = :code, status_reason = :text WHERE id = :id
   RETURNING ${record}`
 export const SET_FETCH = sql`UPDATE records SET fetch_id = :fetchId WHERE id = :id`
-/** A record that waits has no content: what the fetch brings counts instead. */
+/** Sets a record to wait. It has no content until its fetch ends. */
 export const SET_WAITING = sql`
   UPDATE records SET fetch_id = :fetchId, root_id = NULL, dag_size = 0, charge = 0 WHERE id = :id`
 
@@ -92,11 +92,11 @@ export const COUNT = sql`
   UPDATE accounts SET pins = pins + :pins, expiring_pins = expiring_pins + :expiringPins,
     stored_bytes = stored_bytes + :storedBytes
   WHERE id = :accountId`
-/** Records that have expired and are not removed yet. */
+/** Counts an account's expired records that are not removed yet. */
 export const COUNT_EXPIRED = sql<{ count: number }>`
   SELECT COUNT(*) AS count FROM records ${indexed('records_by_account_expiry')}
   WHERE account_id = :accountId AND expires_at IS NOT NULL AND expires_at <= :now`
-/** Records that wait for their content. */
+/** Counts an account's records that wait for their content. */
 export const COUNT_UNFINISHED = sql<{ count: number }>`
   SELECT COUNT(*) AS count FROM (
     SELECT 1 FROM records ${indexed('records_unfinished')}

@@ -6,32 +6,32 @@ import { all, type CatalogueDriver, first, type Rule, run } from './driver.ts'
 import { COUNT, EXPIRED_RECORDS, GET_RECORD, HAS_DAG, RECORDS_OF_DAG, record } from './record-statements.ts'
 import { columns, sql } from './statement.ts'
 
-/** Records that one transaction removes. */
+/** Maximum number of records that one transaction removes. */
 const STEP = 50
-/** Age, in milliseconds, at which any node finishes a removal: the process that began it may be gone. */
+/** Age in milliseconds after which any node finishes a removal, because the process that began it may be gone. */
 const LATE_MS = 60_000
 
-/** Which records of an account are to go. */
+/** The records of an account to remove. */
 interface Removal extends DagIdentity {
   accountId: string
   /** Null for all clusters. */
   clusterId: string | null
-  /** Records made later stay. */
+  /** Records created later stay. */
   createdBy: number
 }
 
-/** A record, and what keeps its content; SQLite holds it by the record's own id. */
+/** A record, with the id of the hold on its content. In SQLite that is the record's own id. */
 export type HeldRecord = RecordRow & { holdId: string | null }
 
-/** What a database does with records that go in its own way. */
+/** The parts of removals that differ between databases. */
 export interface RemovalParts {
-  /** Releases what kept the content of records that are removed. */
+  /** Releases the holds of removed records. */
   release(records: readonly HeldRecord[]): Rule<void>
-  /** Takes note, within the transaction, of each record that is removed, and how much less its account has. */
+  /** Notes each removed record and the change of its account's usage, within the transaction. */
   uncounted?(record: RecordRow, count: AccountUsage): void
-  /** Called with records that are removed, as {@link WriteOptions.committed}. */
+  /** Called with the removed records, as {@link WriteOptions.committed}. */
   removed?(records: readonly RecordRow[]): void
-  /** Lets go of content outside the transaction. */
+  /** Has the ledger carry out released holds, after the transaction. */
   letGo(): Promise<void>
 }
 
@@ -45,21 +45,24 @@ const removal = columns<Removal & { id: number }>({
   createdBy: 'integer',
 })
 
-/** A removal of many records takes many transactions. The first one notes it. */
+/**
+ * Stores a removal that needs several transactions. The first of them runs this, so a crash cannot interrupt the
+ * removal for good.
+ */
 const NOTE = sql<{ id: number }>`
   INSERT INTO removals (account_id, codec, multihash, cluster_id, created_by)
   VALUES (:accountId, :codec, :multihash, :clusterId, :createdBy) RETURNING id`
 const NOTED = sql`SELECT ${removal} FROM removals WHERE created_by < :before ORDER BY id LIMIT 1`
 const FORGET = sql`DELETE FROM removals WHERE id = :id`
 const LOCK_ACCOUNTS = sql`${either('', 'SELECT 1 FROM accounts WHERE id = ANY(:accounts) ORDER BY id FOR UPDATE')}`
-/** PostgreSQL locks them by id, so that no two transactions wait for each other. */
+/** PostgreSQL locks the records in the order of their ids, which avoids deadlocks. */
 const THESE = either(
   'IN (SELECT value FROM json_each(:ids))',
   '= ANY(ARRAY(SELECT id FROM records WHERE id = ANY(:ids) ORDER BY id FOR UPDATE))',
 )
 const REMOVE = sql`DELETE FROM records WHERE id ${THESE} RETURNING ${heldRecord}`
 
-/** The rules of records that go, in transactions of a few, with what kept their content. */
+/** The rules of removals. Records and their holds are removed in short transactions. */
 export function removalRules(
   driver: CatalogueDriver,
   parts: RemovalParts,
@@ -75,11 +78,11 @@ export function removalRules(
 
   function* removeKnown(records: readonly RecordRow[]): Rule<{ rows: RecordRow[] }> {
     yield* first(LOCK_ACCOUNTS, { accounts: records.map(({ accountId }) => accountId) })
-    // Another node may have removed some of them meanwhile.
+    // Another node may have removed some of them in the meantime.
     return { rows: yield* removeRecords(parts, records) }
   }
 
-  /** The rest of a removal that is noted; it is forgotten with the last record. */
+  /** Finishes a stored removal, and forgets it with the last record. */
   async function finish(noted: Removal & { id: number }): Promise<RecordRow[]> {
     const removed: RecordRow[] = []
     for (;;) {
@@ -135,7 +138,7 @@ export function removalRules(
   }
 }
 
-/** Removes those of some records that are still there, and returns them in the same order. Their accounts are locked. */
+/** Removes those of the records that still exist, and returns them in the same order. Their accounts are locked. */
 export function* removeRecords(parts: RemovalParts, records: readonly RecordRow[]): Rule<RecordRow[]> {
   const ids = records.map(({ id }) => id)
   const removed = new Map((yield* all(REMOVE, { ids })).map(row => [row.id, row]))
@@ -167,8 +170,8 @@ function sum(some: AccountUsage | undefined, more: AccountUsage): AccountUsage {
 }
 
 /**
- * A noted removal happens, so `UNAVAILABLE`, which says that nothing has happened, becomes `OUTCOME_UNKNOWN`. Every other
- * error keeps its cause and its code.
+ * Turns `UNAVAILABLE`, which says that nothing has changed, into `OUTCOME_UNKNOWN`: a stored removal will be finished.
+ * Rethrows other errors unchanged.
  */
 async function rest(finished: Promise<RecordRow[]>): Promise<RecordRow[]> {
   try {

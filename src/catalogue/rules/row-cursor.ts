@@ -2,7 +2,7 @@ import type { Page } from '../page.ts'
 import { SEQ } from './dialect.ts'
 import type { Columns } from './statement.ts'
 
-/** Where a row stands in a list by age. */
+/** The sort key of a row in a list by age. */
 export interface RowPlace {
   createdAt: number
   rowid: number
@@ -11,18 +11,18 @@ export interface RowPlace {
 /** Before the first row. */
 const START: RowPlace = { createdAt: Number.MIN_SAFE_INTEGER, rowid: Number.MIN_SAFE_INTEGER }
 
-/** The place that a page begins after. One that no page has given is the start. */
+/** Returns the position after which a page begins. An invalid cursor means the start. */
 export function placeAfter(cursor: string | null): RowPlace {
   const match = cursor === null ? null : /^(-?\d{1,16}):(\d{1,16})$/.exec(cursor)
   return match === null ? START : { createdAt: Number(match[1]), rowid: Number(match[2]) }
 }
 
-/** The columns of a row and its place. */
+/** Returns the columns of a row with its sort key. */
 export function withPlace<Row extends { createdAt: number }>({ kinds }: Columns<Row>): Columns<Row & RowPlace> {
   return { kinds: { ...kinds, rowid: ['integer', SEQ] } } as Columns<Row & RowPlace>
 }
 
-/** Returns a page of the rows that were read, which are `limit` and one more unless they are the last. */
+/** Returns a page of the rows read. The caller reads one more than `limit`, to find out whether more follow. */
 export function pageOf<Row extends { createdAt: number }>(
   raw: ReadonlyArray<Row & RowPlace>,
   limit: number,

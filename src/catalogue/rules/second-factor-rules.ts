@@ -7,7 +7,7 @@ import { columns, sql } from './statement.ts'
 const factor = columns<SecondFactorRow>({ secret: 'bytes', enabledAt: 'integer', lastStep: 'integer' })
 
 const GET = sql`SELECT ${factor} FROM second_factors WHERE account_id = :accountId`
-/** Every version that had PostgreSQL seals what it stores. */
+/** Stores a sealed secret. Only SQLite has unsealed ones, from versions before PostgreSQL, so only SQLite marks it. */
 const PUT = sql`
   INSERT INTO second_factors (account_id, secret, last_step${either(', sealed', '')})
   VALUES (:accountId, :secret, -1${either(', 1', '')})
@@ -27,7 +27,7 @@ export const DROP_CODES = sql`DELETE FROM recovery_codes WHERE account_id = :acc
 export const DROP_FACTOR = sql<Pick<SecondFactorRow, 'enabledAt'>>`
   DELETE FROM second_factors WHERE account_id = :accountId RETURNING enabled_at AS "enabledAt"`
 
-/** What only a database of an earlier version needs: secrets that it stored in clear. */
+/** Secrets that an early version stored unsealed in SQLite. */
 export type ClearSecrets = Pick<SecondFactorStore, 'inClear' | 'seal'>
 
 /** The rules of second factors and recovery codes. */

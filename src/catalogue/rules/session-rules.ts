@@ -5,7 +5,10 @@ import { type CatalogueDriver, first, run } from './driver.ts'
 import { pageOf, placeAfter, withPlace } from './row-cursor.ts'
 import { columnNames, columns, fragment, sql, valuesOf } from './statement.ts'
 
-/** Expired sessions that the start of one removes, and as many surplus ones: more than start. */
+/**
+ * Maximum number of expired sessions that a sign-in removes, and of surplus ones. It adds only one, so the backlog
+ * shrinks.
+ */
 const CLEARED_AT_ONCE = 100
 
 const session = columns<Session>({ id: 'text', accountId: 'text', createdAt: 'integer', expiresAt: 'integer' })
@@ -24,10 +27,10 @@ const PAGE = sql`
   WHERE account_id = :accountId AND (created_at, ${SEQ}) > (:createdAt, :rowid) AND expires_at > :now
   ORDER BY created_at, ${SEQ} LIMIT :rows`
 const END = sql`DELETE FROM sessions WHERE id = :id`
-/** Also follows a new password. */
+/** Ends an account's sessions except one. A new password does this, too. */
 export const END_OTHERS = sql`DELETE FROM sessions WHERE account_id = :accountId AND id <> :keep`
 
-/** The rules of sessions, which keep those that have not ended. */
+/** The rules of sessions. */
 export function sessionRules(driver: CatalogueDriver): SessionStore {
   return {
     begin: (begun, { now, passwordHash }) => {

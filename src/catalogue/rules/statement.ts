@@ -1,16 +1,16 @@
-/** SQL for both databases: the same text but for the words that their dialects spell differently. */
+/** SQL for both databases. The texts differ only in words of the dialects. */
 export interface Fragment {
   readonly sqlite: string
   readonly postgres: string
 }
 
-/** SQL as one database takes it, with the names of its parameters in the order of their places. */
+/** SQL for one database, and the names of its parameters in order. */
 export interface RenderedSql {
   readonly text: string
   readonly names: readonly string[]
 }
 
-/** How a column is stored. SQLite has flags as 0 or 1, and lists and objects as JSON text. */
+/** How a column is stored. SQLite stores flags as 0 or 1, and lists and objects as JSON text. */
 type KindOf<T> = [T] extends [boolean]
   ? 'flag'
   : [T] extends [string | null]
@@ -21,31 +21,31 @@ type KindOf<T> = [T] extends [boolean]
         ? 'bytes'
         : 'json'
 
-/** The kind of each field, and its expression where that is not its name in snake case. */
+/** The kind of each field, and its SQL expression if that is not its name in snake case. */
 type Kinds<Row> = {
   readonly [Field in keyof Row]: KindOf<Row[Field]> | readonly [kind: KindOf<Row[Field]>, expression: Fragment | string]
 }
 
-/** The columns of a row, by the names of its fields. */
+/** The columns of a row type, by field. */
 export interface Columns<Row> {
   readonly kinds: Kinds<Row>
 }
 
-/** One statement of a rule: written once, a constant, and rendered for both databases. */
+/** One statement of a rule, rendered for both databases. Each is a constant. */
 export interface RuleStatement<Row = unknown> {
   readonly sqlite: RenderedSql
   readonly postgres: RenderedSql
-  /** Fields that SQLite has to decode. */
+  /** Fields that SQLite must decode. */
   readonly encoded: ReadonlyArray<readonly [field: string, kind: 'flag' | 'json']>
-  /** Whether it stores its parameters, rather than looks for them. */
+  /** True if the statement stores its parameters; false if it only compares them. */
   readonly stores: boolean
-  /** Never set: the type of a row. */
+  /** Never set; carries the type of a row. */
   readonly row?: Row
 }
 
 const known: RuleStatement[] = []
 
-/** Every statement of the rules that are loaded, for the tests of their plans. */
+/** Returns every statement of the loaded rules, for the tests of query plans. */
 export function knownStatements(): readonly RuleStatement[] {
   return known
 }
@@ -54,14 +54,12 @@ export function columns<Row>(kinds: Kinds<Row>): Columns<Row> {
   return { kinds }
 }
 
-/**
- * A part of statements. Parameters are written `:name`; columns stand for their list, as in `SELECT ${session} FROM`.
- */
+/** Returns a part of a statement. Parameters are written `:name`. */
 export function fragment(strings: TemplateStringsArray, ...parts: ReadonlyArray<string | Fragment>): Fragment {
   return { sqlite: joined('sqlite', strings, parts), postgres: joined('postgres', strings, parts) }
 }
 
-/** A whole statement. Its rows have the fields of the columns in it. */
+/** Returns a whole statement. Columns become a `SELECT` list, and give its rows their type. */
 export function sql<Row = unknown>(
   strings: TemplateStringsArray,
   ...parts: ReadonlyArray<string | Fragment | Columns<Row>>
@@ -77,12 +75,12 @@ export function sql<Row = unknown>(
   return statement
 }
 
-/** The names of columns, as an `INSERT` has them. */
+/** Returns the names of columns, as in an `INSERT`. */
 export function columnNames(of: Columns<object>): string {
   return Object.keys(of.kinds).map(snakeCase).join(', ')
 }
 
-/** The parameters of columns, in the same order. */
+/** Returns the parameters for columns, in the same order. */
 export function valuesOf(of: Columns<object>): string {
   return Object.keys(of.kinds)
     .map(field => `:${field}`)
@@ -98,7 +96,7 @@ function joined(engine: keyof Fragment, strings: readonly string[], parts: Reado
   return strings.map((string, i) => string + text(parts[i])).join('')
 }
 
-/** @param isShared whether a parameter that occurs again has the place it had before */
+/** @param isShared true if a repeated parameter reuses its number */
 function rendered(source: string, placeholder: (place: number) => string, isShared = false): RenderedSql {
   const names: string[] = []
   const text = source.replaceAll(/(?<!:):([a-z]\w*)/gi, (_, name: string) => {
@@ -108,7 +106,7 @@ function rendered(source: string, placeholder: (place: number) => string, isShar
   return { text, names }
 }
 
-/** The columns as a `SELECT` lists them, for a statement that one database alone has. */
+/** Returns columns as a `SELECT` list, for a statement that only one database has. */
 export function selectList<Row>({ kinds }: Columns<Row>): Fragment {
   const each = Object.entries<string | readonly [string, Fragment | string]>(kinds).map(([field, kind]) => {
     const expression = typeof kind === 'string' ? snakeCase(field) : kind[1]

@@ -7,7 +7,7 @@ import { all, first, own, type Rule } from './driver.ts'
 import { record, SET_STATUS } from './record-statements.ts'
 import { fragment, sql } from './statement.ts'
 
-/** Records that one transaction changes. */
+/** Maximum number of records that one transaction changes. */
 export const STEP = 50
 
 const NEW_STATUS = fragment`
@@ -18,7 +18,10 @@ const WAITING = fragment`
 const PLACING = fragment`
   SELECT id FROM records ${indexed('records_placing')} WHERE status = 'pinning' AND root_id = :rootId`
 const LOCKED = fragment`${WAITING} ${either('', 'ORDER BY id')} LIMIT :step ${either('', 'FOR UPDATE')}`
-/** The transaction that removes a record has its row locked, and waits for the placement's. */
+/**
+ * Skips locked rows. A transaction that removes a record locks the record first and then waits for its placement, so
+ * waiting for it would deadlock.
+ */
 const FREE = fragment`${PLACING} LIMIT :step ${IF_UNLOCKED}`
 
 const LOCK_WAITING = sql`
@@ -28,11 +31,11 @@ const LOCK_RECORDS = sql`SELECT ${record} FROM records WHERE id ${AMONG_IDS} ORD
 const CHANGE_WAITING = sql`${NEW_STATUS} WHERE id ${among(LOCKED)} RETURNING ${record}`
 const CHANGE_PLACING = sql`${NEW_STATUS} WHERE id ${among(FREE)} RETURNING ${record}`
 const CHANGE_AMONG = sql`${NEW_STATUS} WHERE id ${AMONG_IDS} AND status = :from RETURNING ${record}`
-/** A fetch's records that have a status. */
+/** Finds a record of a fetch with a given status. */
 export const SOME_WAITING_AS = sql`${WAITING} LIMIT 1`
 const SOME_PLACING = sql`${PLACING} LIMIT 1`
 
-/** A change of status for all records that have one. */
+/** A change of status for all records that have the status `from`. */
 export interface StatusStep {
   from: PinStatus
   to: PinStatus
@@ -41,18 +44,18 @@ export interface StatusStep {
   reason: StatusReason | null
 }
 
-/** The rules by which the status of records changes. */
+/** The rules that change the status of records. */
 export interface StatusRules {
   set(of: RecordRow, to: PinStatus, now: number, reason: StatusReason | null): Rule<StatusChange>
   /** Changes the status of some of the records that wait for a fetch. */
   waiting(fetchId: number, step: StatusStep): Rule<StatusChange[]>
-  /** Changes the status of some of the records that wait for a backend to have a root. */
+  /** Sets some of the records that wait for a backend to `pinned`, once it has the root. */
   placed(rootId: number, now: number): Rule<{ changes: StatusChange[]; isDone: boolean }>
-  /** Changes the status of those records among some that have the one before. */
+  /** Changes the status of those of the records that have the status `from`. */
   among(ids: readonly string[], step: StatusStep): Rule<StatusChange[]>
 }
 
-/** @param changed called where what a record is found by has changed */
+/** @param changed called for each changed record, because its search words include the status */
 export function statusRules(changed: () => void): StatusRules {
   function* changes(rows: readonly RecordRow[], from: PinStatus): Rule<StatusChange[]> {
     for (const _ of rows) yield* own(changed)
@@ -88,7 +91,7 @@ export function lockWaiting(fetchId: number): Rule<RecordRow[]> {
   return all(LOCK_WAITING, { fetchId, step: STEP })
 }
 
-/** Locks records, in the order of their ids. */
+/** Locks records in the order of their ids. */
 export function lockRecordRows(ids: readonly string[]): Rule<RecordRow[]> {
   return all(LOCK_RECORDS, { ids })
 }

@@ -11,13 +11,13 @@ interface Place extends AccountUsage {
   codec: number
 }
 
-/** Past the oldest record. */
+/** Key past the oldest record: all records are counted. */
 const THROUGH = -1
 
 /**
- * Counts what one account has from its records, in steps between which they may change: records first, the newest
- * first, then each DAG once. What changes where it has been already is counted in at once. How far it is lies in a
- * temporary table, so that it goes back with a transaction that is undone. All methods are part of one.
+ * Recounts one account's usage in steps, between which records may change: first its records, newest first, then each
+ * distinct DAG. A change in the part already counted is added immediately. The position is a row of a temporary table,
+ * so rolling a transaction back also rolls the position back. The caller runs each method in a transaction.
  */
 export class AccountRecount {
   readonly #place: Statement<[number], Place>
@@ -30,9 +30,12 @@ export class AccountRecount {
   readonly #addDag: Statement<[Uint8Array, number, number, number], unknown>
   readonly #changed: Statement<[number, number, number, number, string], unknown>
   readonly #dagChanged: Statement<[number, number, Uint8Array, number], unknown>
-  /** The account that is being counted, or was last. */
+  /** The account of the current or last count. */
   #accountId: string | null = null
-  /** Each count has a number of its own: a row that is back because the next count's beginning was undone is not trusted. */
+  /**
+   * Number of the current count. It identifies the row of the count, because a rollback can restore the row of an
+   * earlier one.
+   */
   #count = 0
 
   constructor(db: Database) {
@@ -67,7 +70,7 @@ export class AccountRecount {
       UPDATE recounts SET stored_bytes = stored_bytes + ? WHERE count = ? AND (multihash, codec) >= (?, ?)`)
   }
 
-  /** To be told of every change of what records count for their account, once it has been made. */
+  /** Adds a change of usage to the count. The caller reports each change of a record after it is written. */
   changed(record: CountedRecord, { pins, expiringPins, storedBytes }: AccountUsage): void {
     const { accountId, createdAt, id, multihash, codec } = record
     if (accountId !== this.#accountId) return
@@ -75,7 +78,7 @@ export class AccountRecount {
     this.#dagChanged.run(storedBytes, this.#count, multihash, codec)
   }
 
-  /** Counts a part of what an account has. Returns all of it once it is through. */
+  /** Counts up to `limit` rows. Returns the usage when the count is complete; null before. */
   step(accountId: string, limit: number): AccountUsage | null {
     const place = this.#placeOf(accountId)
     if (place.createdAt === THROUGH) return this.#countDags(accountId, place, limit)
@@ -109,7 +112,7 @@ export class AccountRecount {
     this.#drop.run()
     this.#begin.run(this.#count, Number.MAX_SAFE_INTEGER)
     const begun = this.#place.get(this.#count)
-    if (begun === undefined) throw new HoldfastError('INTERNAL_ERROR', 'the database forgets')
+    if (begun === undefined) throw new HoldfastError('INTERNAL_ERROR', 'the database lost the row of a recount')
     return begun
   }
 }

@@ -5,7 +5,7 @@ import type { ClearSecret, SecondFactorRow } from '../second-factors.ts'
 
 type StoredRow = SecondFactorRow & { accountId: string; sealed: number }
 
-/** The secrets of second factors that the first versions stored in clear. */
+/** Secrets of second factors that the first versions stored unsealed. */
 export class SqliteClearSecrets implements ClearSecrets {
   readonly #db: Database
   readonly #writes: WriteQueue
@@ -33,7 +33,8 @@ export class SqliteClearSecrets implements ClearSecrets {
     const work = (): void => {
       const sealedOf = new Map(secrets.map(({ accountId, sealed }) => [accountId, sealed]))
       const rows = this.#all.all()
-      // An update would leave the bytes in the free parts of pages; pages that are given up are overwritten.
+      // An update would leave the old bytes in free space of pages, so all rows are deleted with overwriting and
+      // inserted again.
       this.#overwriteFreed(true)
       this.#clear.run()
       this.#overwriteFreed(false)
@@ -47,7 +48,7 @@ export class SqliteClearSecrets implements ClearSecrets {
   }
 
   #overwriteFreed(on: boolean): void {
-    // SQLite carries this out where it is prepared, so it cannot be kept for later.
+    // SQLite runs this pragma when it is prepared, so the statement cannot be reused.
     this.#db.prepare(`PRAGMA secure_delete = ${on ? 'ON' : 'OFF'}`).all()
   }
 }

@@ -6,7 +6,7 @@ import { ANY_WAITING, type FetchParts, fetchFor, GET, insertFetch, type WantedFe
 import type { StatusRules } from '../rules/status-rules.ts'
 import type { SqliteDriver, SqliteStatements } from './sqlite-driver.ts'
 
-/** Fetches as part of transactions that change records. Their roots are in the same database. */
+/** Fetches, as part of transactions that change records. Their roots are in the same database. */
 export class FetchTable {
   readonly parts: FetchParts
   readonly #statements: SqliteStatements
@@ -34,19 +34,19 @@ export class FetchTable {
     }
   }
 
-  /** Stages a root and writes the fetch that fills it. */
+  /** Stages a root and inserts the fetch that fills it. Returns the id of the fetch. */
   *begin(wanted: WantedFetch) {
     const rootId = yield* own(() => this.#roots.stage(wanted.backendId, wanted.now))
-    // SQLite has one writer: nobody has written another fetch meanwhile.
+    // SQLite has one writer, so no other transaction can have inserted the fetch.
     return (yield* insertFetch(this.parts, wanted, { rootId, holdId: null })) ?? 0
   }
 
-  /** The fetch that is to bring a DAG, which begins now unless it is under way. */
+  /** Returns the id of the fetch of a DAG. Inserts it if there is none, and makes it due now unless it is running. */
   fetchFor(wanted: WantedFetch): number {
     return this.#statements.carryOut(fetchFor(this.parts, wanted, () => this.begin(wanted))).id
   }
 
-  /** Writes the fetch that fills a root that is staged already. Returns its id; null if there is one for the DAG. */
+  /** Inserts the fetch of a root that is already staged. Returns its id; null if the DAG has a fetch. */
   insert(wanted: WantedFetch, rootId: number): number | null {
     return this.#statements.carryOut(insertFetch(this.parts, wanted, { rootId, holdId: null }))
   }
@@ -59,13 +59,13 @@ export class FetchTable {
     return this.#statements.first(ANY_WAITING, { fetchId }) !== null
   }
 
-  /** The ids of the next fetches, to go through all of them. */
+  /** Returns the ids of the next fetches after an id. */
   after(id: number, limit: number): number[] {
     return this.#after.all(id, limit).map(row => row.id)
   }
 }
 
-/** The hold by which a fetch keeps the blocks that it has brought. */
+/** Returns the id of the hold that keeps the blocks of a fetch. */
 export function fetchHold(fetchId: number): string {
   return `fetch ${fetchId}`
 }

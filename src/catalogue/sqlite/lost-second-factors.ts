@@ -1,6 +1,6 @@
 import type { Database } from '../../storage/database.ts'
 
-/** The emails of accounts that sign in with a second factor. */
+/** Returns the emails of the accounts that sign in with a second factor. */
 export function secondFactorsIn(db: Database): string[] {
   const rows = db.prepare<[], { email: string }>(`
     SELECT a.email FROM second_factors f JOIN accounts a ON a.id = f.account_id
@@ -8,7 +8,7 @@ export function secondFactorsIn(db: Database): string[] {
   return rows.all().map(({ email }) => email)
 }
 
-/** Takes all accounts their second factors, recovery codes included. Part of a transaction. */
+/** Removes the second factors and recovery codes of all accounts. The caller runs it in a transaction. */
 export function forgetSecondFactors(db: Database): void {
   db.prepare('DELETE FROM recovery_codes').run()
   db.prepare('DELETE FROM second_factors').run()

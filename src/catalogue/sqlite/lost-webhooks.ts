@@ -1,6 +1,6 @@
 import type { Database } from '../../storage/database.ts'
 
-/** The addresses that accounts have told of their records. */
+/** Returns the URLs of all webhooks. */
 export function webhooksIn(db: Database): string[] {
   return db
     .prepare<[], { url: string }>('SELECT url FROM webhooks ORDER BY url')
@@ -8,7 +8,7 @@ export function webhooksIn(db: Database): string[] {
     .map(({ url }) => url)
 }
 
-/** Tells none of them any more: what their deliveries were signed with is lost. Part of a transaction. */
+/** Removes all webhooks, whose signing secrets can no longer be opened. The caller runs it in a transaction. */
 export function forgetWebhooks(db: Database): void {
   db.prepare('DELETE FROM webhooks').run()
 }

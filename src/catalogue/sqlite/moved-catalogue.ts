@@ -1,16 +1,16 @@
 import type { Database, SqlValue } from '../../storage/database.ts'
 import type { CatalogueToMove, MovedRow, MovedTable } from '../moving.ts'
 
-/** Rows that are read at a time, and removed in one transaction. */
+/** Number of rows read at a time or removed in one transaction. */
 const STEP = 500
 
 interface TableSource {
-  /** What each row is read as, by the names of the columns that it goes to. */
+  /** The `SELECT` list, under the column names of the target. */
   columns: string
   from: string
-  /** Which rows; default all. */
+  /** Condition on the rows; default all. */
   where?: string
-  /** What rows are told apart by, in the order in which they are read. Default the row's number. */
+  /** Columns of a unique key, in reading order; default the rowid. */
   key?: readonly string[]
 }
 
@@ -72,7 +72,7 @@ const SOURCES: Readonly<Record<MovedTable, TableSource>> = {
   },
 }
 
-/** The catalogue of a data directory, to be copied. */
+/** The catalogue of a data directory, as the source of a move. */
 export class SqliteMovedCatalogue implements CatalogueToMove {
   readonly #db: Database
 
@@ -104,12 +104,12 @@ export class SqliteMovedCatalogue implements CatalogueToMove {
     }
   }
 
-  /** How many rows there are to be removed once they are kept elsewhere. */
+  /** Returns the number of rows to remove after the move. */
   left(): number {
     return REMOVED.reduce((sum, table) => sum + this.count(table), 0)
   }
 
-  /** Removes some of what is kept elsewhere by now. Part of a transaction. Returns how many rows; 0 once none is left. */
+  /** Removes some of the moved rows. Returns how many; 0 once none is left. The caller runs it in a transaction. */
   removeSome(): number {
     for (const table of REMOVED) {
       const some = table === 'recovery_codes' ? '' : `WHERE rowid IN (SELECT rowid FROM ${table} LIMIT ${STEP})`
@@ -123,8 +123,8 @@ export class SqliteMovedCatalogue implements CatalogueToMove {
 }
 
 /**
- * The roots and their files stay: they are the ledger's as well. Webhooks go first, so that nobody is told of what goes
- * here, and accounts, which others refer to, last.
+ * Webhooks come first, so that the removals cause no deliveries, and accounts last, because other tables refer to them.
+ * Roots and their files stay, because the ledger needs them.
  */
 const REMOVED = [
   ...(['webhooks', 'deliveries', 'records', 'removals', 'placements', 'fetches'] as const),

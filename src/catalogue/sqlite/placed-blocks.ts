@@ -1,6 +1,6 @@
 import type { Database, Statement } from '../../storage/database.ts'
 
-/** Which blocks of a backend elsewhere have to be on this disk, and how large each is. */
+/** Which blocks of external backends must stay on this disk, and their sizes. */
 export class PlacedBlocks {
   readonly #neededHere: Statement<[Uint8Array, number, number], unknown>
   readonly #size: Statement<[Uint8Array, number], { size: number }>
@@ -14,7 +14,10 @@ export class PlacedBlocks {
     this.#size = db.prepare('SELECT size FROM blocks WHERE multihash = ? AND backend_id = ?')
   }
 
-  /** Whether a root needs the block that has still to get to its backend, got there after an instant, or is unconfirmed. */
+  /**
+   * Returns whether the local copy of a block is needed. It is if some root of the block is not on its backend, got to
+   * it after the instant `after`, or is not yet confirmed.
+   */
   isNeededHere(backendId: number, multihash: Uint8Array, after: number): boolean {
     return this.#neededHere.get(multihash, backendId, after) !== undefined
   }

@@ -14,7 +14,7 @@ import type { SqliteStatements } from './sqlite-driver.ts'
 
 type WholeIntent = CommitIntent & { kind: 'whole' }
 
-/** A root with all that it needs, and whether its block was damaged until now. */
+/** A complete root, and whether storing it repaired its damaged block. */
 interface StoredRoot {
   rootId: number
   healed: boolean
@@ -23,8 +23,8 @@ interface StoredRoot {
 }
 
 /**
- * What happens to records and their content together: each record that has its content holds the root under its own
- * id. Each method is part of a transaction that the caller runs.
+ * Changes records together with their content. Each record that has its content holds the root under its own id. The
+ * caller runs each method in a transaction.
  */
 export class RecordCommit {
   readonly #records: RecordTable
@@ -33,9 +33,9 @@ export class RecordCommit {
   readonly #holds: Holds
   readonly #claims: Claims
   readonly #statements: SqliteStatements
-  readonly #elsewhere: ReadonlySet<number>
+  readonly #external: ReadonlySet<number>
 
-  /** @param elsewhere the backends that have to be told what to keep */
+  /** @param external the numbers of external backends, which need placements */
   constructor(
     tables: {
       records: RecordTable
@@ -45,7 +45,7 @@ export class RecordCommit {
       claims: Claims
       statements: SqliteStatements
     },
-    elsewhere: ReadonlySet<number>,
+    external: ReadonlySet<number>,
   ) {
     this.#records = tables.records
     this.#fetches = tables.fetches
@@ -53,34 +53,34 @@ export class RecordCommit {
     this.#holds = tables.holds
     this.#claims = tables.claims
     this.#statements = tables.statements
-    this.#elsewhere = elsewhere
+    this.#external = external
   }
 
   commit(intent: CommitIntent): Committed {
     return intent.kind === 'whole' ? this.#commitWhole(intent) : this.#commitPart(intent)
   }
 
-  /** @throws HoldfastError `QUOTA_EXCEEDED` if the account may not have one more record. */
+  /** @throws HoldfastError `QUOTA_EXCEEDED` if the account may not have another record */
   checkPinCount(accountId: string, { maxPins }: PinLimits, now: number): void {
     if (maxPins !== null && this.#records.usage(accountId, now).pins + 1 > maxPins) {
       throw new HoldfastError('QUOTA_EXCEEDED', `the plan allows ${maxPins} pins`)
     }
   }
 
-  /** @throws HoldfastError `QUOTA_EXCEEDED` if not one more record of the account may wait for its content. */
+  /** @throws HoldfastError `QUOTA_EXCEEDED` if no more records of the account may wait for content */
   checkQueued(accountId: string, { maxQueuedPins }: PinLimits): void {
     if (maxQueuedPins !== null && this.#records.countUnfinished(accountId, maxQueuedPins) >= maxQueuedPins) {
       throw new HoldfastError('QUOTA_EXCEEDED', `the plan allows ${maxQueuedPins} pins that wait for their content`)
     }
   }
 
-  /** Whether a DAG fits into an account's storage; one that it has pinned already always does. */
+  /** Returns whether a DAG fits into an account's storage. A DAG that the account has pinned already always fits. */
   fits(accountId: string, dag: DagIdentity & { charge: number }, maxStorageBytes: number | null, now: number): boolean {
     if (maxStorageBytes === null || this.#records.has(accountId, dag)) return true
     return this.#records.usage(accountId, now).storedBytes + dag.charge <= maxStorageBytes
   }
 
-  /** Gives a record that has waited its content; it is `pinning` on while that has still to reach its backend. */
+  /** Gives a waiting record its content. It stays `pinning` if its backend does not have the content yet. */
   fulfil(record: RecordRow, rootId: number, now: number): void {
     const root = this.#roots.get(rootId)
     if (root === undefined) throw new HoldfastError('INTERNAL_ERROR', `root ${rootId} has gone`)
@@ -115,15 +115,15 @@ export class RecordCommit {
     return { record: made, created: true, waited: null, healed }
   }
 
-  /** Completes a staged root, or takes the one that is here. */
+  /** Completes a staged root, or returns the complete root of the DAG. */
   #complete(backendId: number, stagedRootId: number | null, dag: WholeDag): StoredRoot {
     const rootId = this.#holds.complete(backendId, stagedRootId, dag)
-    if (rootId === null) throw new HoldfastError('CID_NOT_FOUND', 'the content is no longer here')
+    if (rootId === null) throw new HoldfastError('CID_NOT_FOUND', 'this node no longer has the content')
     const { dagSize, charge } = this.#roots.get(rootId) ?? dag
     return { rootId, healed: false, dagSize, charge }
   }
 
-  /** Stores a DAG of one block, unless it is here; then its bytes are compared. */
+  /** Stores a DAG of one block. If the block exists, compares its bytes and repairs it if it is damaged. */
   #store({ backendId, dag, now }: WholeIntent, block: NewBlock): StoredRoot {
     const found = this.#roots.find(backendId, dag)
     const rootId = found?.id ?? this.#roots.insert(backendId, dag, now)
@@ -138,16 +138,17 @@ export class RecordCommit {
     return made
   }
 
-  /** Content that is here, and held, is `pinned` once its backend has it as well. */
+  /**
+   * Returns the status of a record with content. Content for an external backend is `pinning` until the backend has it.
+   */
   #statusIn(backendId: number, record: DagIdentity & { accountId: string }, now: number): 'pinned' | 'pinning' {
-    if (!this.#elsewhere.has(backendId)) return 'pinned'
+    if (!this.#external.has(backendId)) return 'pinned'
     return this.#statements.carryOut(wantPlacement(backendId, record, now)) ? 'pinned' : 'pinning'
   }
 
   #commitPart(intent: CommitIntent & { kind: 'partial' }): Committed {
     const { record, backendId, stagedRootId, brought, limits, now } = intent
-    const known = (): HoldfastError =>
-      new HoldfastError('CONFLICT', `${record.cid} is there in part, or being fetched, already`)
+    const known = (): HoldfastError => new HoldfastError('CONFLICT', `this pin of ${record.cid} exists already`)
     if (this.#records.identical(record, now) !== undefined) throw known()
     this.checkPinCount(record.accountId, limits, now)
     const fetchId = this.#fetches.insert({ backendId, record, now, brought }, stagedRootId)

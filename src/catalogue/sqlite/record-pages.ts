@@ -4,30 +4,30 @@ import type { Page, PageRequest } from '../page.ts'
 import type { AccountUsage, ListedRecord, RecordFilter, RecordRow } from '../records.ts'
 import { IS_LIVE, LISTED_COLUMNS, type RecordTable } from './record-table.ts'
 
-/** Where in the order of a list a record is. */
+/** The sort key of a record in a list, which is ordered newest first. */
 interface Key {
   createdAt: number
   id: string
 }
 
-/** A place that is known: so many records are newer than it or are it. */
+/** A key whose position is known: `offset` records are newer than it or equal. */
 interface Place extends Key {
   offset: number
 }
 
-/** Index entries that one statement passes over. */
+/** Maximum number of index entries that one statement reads. */
 const STRIDE = 1_000
-/** Lists whose places are kept. */
+/** Number of lists whose positions are cached. */
 const KEPT_LISTS = 64
 
-/** What one list knows of itself; kept true as records come and go. */
+/** The cached positions and total of one list. They are updated when records are added or removed. */
 class KnownPlaces {
-  /** By offset. */
+  /** Sorted by offset. */
   readonly places: Place[] = []
-  /** How many records there are; null while nobody has counted. */
+  /** Number of records in the list; null until counted. */
   total: number | null = null
 
-  /** The last place at or before an offset. */
+  /** Returns the last known position at or before an offset. */
   before(offset: number): Place | null {
     return this.places.findLast(place => place.offset <= offset) ?? null
   }
@@ -42,7 +42,7 @@ class KnownPlaces {
     else if (this.places[next]?.offset !== place.offset) this.places.splice(next, 0, place)
   }
 
-  /** A record has come (1) or gone (-1). */
+  /** Moves the positions after a record was added (1) or removed (-1). */
   shift(key: Key, by: 1 | -1): void {
     if (this.total !== null) this.total += by
     for (const place of this.places) {
@@ -53,17 +53,16 @@ class KnownPlaces {
 }
 
 interface Statements {
-  /** The keys older than one, the newest first. */
+  /** Keys older than a key, newest first. */
   older: Statement<SqlValue[], Key>
-  /** The keys newer than one or equal, the oldest first. */
+  /** Keys newer than a key or equal to it, oldest first. */
   newer: Statement<SqlValue[], Key>
   rows: Statement<SqlValue[], ListedRecord>
 }
 
 /**
- * Pages of an account's records by number. A page is reached from the nearest place that is known, in strides that
- * give the event loop back, so neither a far page nor one in the middle is one long statement; the next time the
- * place is known.
+ * Pages of an account's records by offset. The list is read from the nearest known position in strides, which yield to
+ * the event loop and become known positions. So even a page in the middle of a long list needs no long statement.
  */
 export class RecordPages {
   readonly #records: RecordTable
@@ -81,12 +80,12 @@ export class RecordPages {
     this.#expiringContent = prepare(db, 'records_by_content', 'AND multihash = ? AND expires_at IS NOT NULL')
   }
 
-  /** To be called as soon as it is committed. */
+  /** Updates the cached lists. Called as soon as the record is committed. */
   added(record: RecordRow): void {
     this.#shift(record, 1)
   }
 
-  /** To be called as soon as it is committed. */
+  /** Updates the cached lists. Called as soon as the removal is committed. */
   removed(record: RecordRow): void {
     this.#shift(record, -1)
   }
@@ -99,7 +98,7 @@ export class RecordPages {
       if (total === null) list.countOn()
       else if (offset >= total) return { rows: [], total }
       else if (list.isNear(offset)) return { rows: list.rows(offset, limit), total }
-      // Records may go while they are counted; then the nearest place is as good as it gets.
+      // Removals during the count can empty the stride. The nearest known position is then close enough.
       else if (!list.stride(offset, total)) return { rows: list.rows(offset, limit), total }
       if (turnSpent()) await nextTurn()
       counts = this.#records.counts(filter.accountId, filter.now)
@@ -120,7 +119,10 @@ export class RecordPages {
     return hasExpiration ? this.#expiringContent : this.#content
   }
 
-  /** While records that have expired are still there, offsets are counted anew: they are no part of any list. */
+  /**
+   * Returns the cached positions of a list. Uses none while the account has expired records, which the list leaves out
+   * and nothing notifies.
+   */
   #placesOf(filter: RecordFilter, expired: number): KnownPlaces {
     if (expired > 0) return new KnownPlaces()
     const key = keyOf(filter.accountId, filter.multihash, filter.hasExpiration)
@@ -144,7 +146,7 @@ function totalOf({ hasExpiration }: RecordFilter, counts: AccountUsage & { expir
   return (hasExpiration ? counts.expiringPins : counts.pins) - counts.expired
 }
 
-/** One list while a page of it is looked for. */
+/** The reading of one page of a list. */
 class List {
   readonly known: KnownPlaces
   readonly #filter: RecordFilter
@@ -166,7 +168,7 @@ class List {
     return this.#statements.rows.all(...this.#of(from), limit, skipped)
   }
 
-  /** Counts on from the oldest place that is known; the total is known once that was the last stride. */
+  /** Counts one stride from the oldest known position. Sets the total after the last stride. */
   countOn(): void {
     const from = this.known.places.at(-1) ?? NEWEST
     const keys = this.#strideFrom('older', from)
@@ -174,7 +176,7 @@ class List {
     if (keys.length < STRIDE) this.known.total = from.offset + keys.length
   }
 
-  /** Comes nearer to an offset, from whichever place is nearest. Returns whether it has. */
+  /** Reads a stride towards an offset from the nearest known position. Returns whether it came nearer. */
   stride(offset: number, total: number): boolean {
     const below = this.known.before(offset) ?? NEWEST
     const above = this.known.after(offset) ?? { ...OLDEST, offset: total }
@@ -184,7 +186,7 @@ class List {
       return keys.length > 0
     }
     const keys = this.#strideFrom('newer', above)
-    // The stride begins with the place itself.
+    // The stride begins with the key of the position itself.
     this.#remember(above.offset - keys.length + 1, keys.at(-1))
     return keys.length > 1
   }
@@ -193,7 +195,7 @@ class List {
     return this.#statements[direction].all(...this.#of(from), STRIDE)
   }
 
-  /** What every statement is given first. */
+  /** Returns the parameters that all statements begin with. */
   #of(from: Key): SqlValue[] {
     const { accountId, multihash, now } = this.#filter
     return [accountId, ...(multihash === null ? [] : [multihash]), from.createdAt, from.id, now]
@@ -204,9 +206,9 @@ class List {
   }
 }
 
-/** Before all records. */
+/** Before the first record. */
 const NEWEST: Place = { createdAt: Number.MAX_SAFE_INTEGER, id: '', offset: 0 }
-/** Behind all records. */
+/** After the last record. */
 const OLDEST: Key = { createdAt: -1, id: '' }
 
 function keyOfText(text: string): Key {

@@ -12,22 +12,22 @@ import {
 } from '../../domain/search-words.ts'
 import type { RecordFilter, RecordSearch } from '../records.ts'
 
-/** What of a record is looked at, where its words do not say all. */
+/** The columns that {@link RecordQuestion.accepts} checks. */
 export interface LookedAt {
   name: string | null
   createdAt: number
   expiresAt: number | null
 }
 
-/** What the index is asked. */
+/** A search, translated for the full-text index. */
 export interface RecordQuestion {
-  /** In the language of the index. */
+  /** The query in FTS5 syntax. */
   words: string
-  /** Words that all of what is asked for has, of which one may be rare. */
+  /** Words that every match has. One of them may be rare. */
   telling: readonly string[]
-  /** In the language of the index: what has such a word, and what else {@link RecordQuestion.accepts} does not tell. */
+  /** Returns the FTS5 query for a word and all conditions that {@link RecordQuestion.accepts} does not check. */
   with: (word: string) => string
-  /** Whether every record with these words is wanted; else {@link RecordQuestion.accepts} tells. */
+  /** True if every record that the index finds matches; otherwise {@link RecordQuestion.accepts} decides. */
   isWhole: boolean
   accepts: (record: LookedAt) => boolean
 }
@@ -37,7 +37,7 @@ export function questionOf(list: number, filter: RecordFilter & { search: Record
   const { search, multihash, hasExpiration } = filter
   const parts: string[][] = []
   const telling: string[] = []
-  /** Said by the checks once more. */
+  /** Words that the checks cover, so a query may leave them out. */
   const checked: string[] = []
   const checks: Array<(name: string) => boolean> = []
   for (const { text, match } of search.names) {

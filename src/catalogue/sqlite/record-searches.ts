@@ -8,33 +8,36 @@ import { RECORD_COLUMNS, type RecordTable } from './record-table.ts'
 
 type Searching = RecordFilter & { search: RecordSearch }
 
-/** Numbers of a list that one statement looks through: few at first, more while they bring little. */
+/** Record numbers that one statement searches: this many at first, doubled up to the widest while few records match. */
 const WINDOW = 64 * 1024
 const WIDEST_WINDOW = 256 * 1024
-/** What is found in a window of which the next is no wider. */
+/** A window that finds more than this resets the width. */
 const MUCH = 8 * 1024
-/** Records that one statement reads to look at their names. */
+/** Maximum number of records that one statement reads to check their names. */
 const LOOKED_AT = 2_000
-/** Numbers of a list in which one statement looks for a word that is rare. */
+/** Record numbers in which one statement looks for a rare word. */
 const PROBED = 1024 * 1024
-/** Records that a word is rare with: they are read at once. */
+/** A word is rare if at most this many records have it. */
 const FEW = 64
-/** Words of a question that are looked for in the hope that they are rare. */
+/** Maximum number of words that a search probes for rareness. */
 const MOST_PROBED = 8
 
-/** A part of a list, both ends included. */
+/** A range of record numbers, both ends included. */
 interface Span {
   first: number
   last: number
 }
 
-/** What a part of a list has of what is asked for: so many, of which some are read. */
+/** The matches in a span. `rows` reads a part of them. */
 interface Found {
   count: number
   rows: (limit: number, from: number) => RecordRow[]
 }
 
-/** Records by what they are called, and what else they are found by; in the order in which they were recorded. */
+/**
+ * Searches an account's records through the full-text index, in insertion order or its reverse. Records are numbered in
+ * insertion order.
+ */
 export class RecordSearches {
   readonly #records: RecordTable
   readonly #list: Statement<[string], { number: number; last: number; disordered: 0 | 1 }>
@@ -64,7 +67,7 @@ export class RecordSearches {
     this.#oldest = prepare(db, 'ASC')
   }
 
-  /** Some of what is found, and how much there is in all. */
+  /** Returns a page of the matches, and their total number. */
   async page(filter: Searching, offset: number, limit: number): Promise<{ rows: RecordRow[]; total: number }> {
     const question = this.#questionOf(filter)
     const rows: RecordRow[] = []
@@ -80,7 +83,7 @@ export class RecordSearches {
     return { rows, total }
   }
 
-  /** As {@link page}, without counting: a page goes on where the one before has ended. */
+  /** Returns a page of the matches without counting them all. Continues after the record number in `after`. */
   async walk(filter: Searching, { after, limit }: PageRequest): Promise<Page<RecordRow>> {
     const question = this.#questionOf(filter)
     const found: RecordRow[] = []
@@ -98,7 +101,7 @@ export class RecordSearches {
     return { rows, next: id === undefined ? null : String(id) }
   }
 
-  /** Null if there can be nothing. */
+  /** Returns the query and the range to search; null if nothing can match. */
   #questionOf(filter: Searching): (RecordQuestion & { span: Span }) | null {
     const { accountId, search } = filter
     const list = this.#list.get(accountId)
@@ -108,20 +111,21 @@ export class RecordSearches {
     const span = list.disordered === 1 ? whole : this.#between(accountId, search, whole)
     if (span === null) return null
     const question = questionOf(list.number, filter)
-    // Of what has expired and is still there the index does not know, and where time goes back each record is looked at.
+    // The index still has expired records. In a list whose times are not ascending, the span of numbers does not match
+    // the times. In both cases each record is checked.
     const isOver = this.#records.counts(accountId, filter.now).expired > 0
     const isWhole = question.isWhole && !isOver && list.disordered === 0
     return { ...question, isWhole, span }
   }
 
-  /** The part of a list, in order of time, that was created between two instants. Null if it is empty. */
+  /** Returns the range of records created between two instants; null if it is empty. Requires ascending times. */
   #between(accountId: string, { before, after }: RecordSearch, whole: Span): Span | null {
     const first = after === null ? whole.first : this.#firstAfter.get(accountId, after)?.id
     const last = before === null ? whole.last : this.#lastBefore.get(accountId, before)?.id
     return first === undefined || last === undefined || first > last ? null : { first, last }
   }
 
-  /** What there is in a part of a list, piece by piece. */
+  /** Yields the matches in a span, window by window. */
   *#look(question: RecordQuestion, filter: Searching, span: Span): Generator<Found> {
     const { oldestFirst } = filter.search
     for (const part of partsOf(span, oldestFirst)) {
@@ -134,7 +138,10 @@ export class RecordSearches {
     }
   }
 
-  /** All that there is, if what is asked for has a word that few records have; else null, as for what is one window. */
+  /**
+   * Returns all matches in a span if one of the words is rare. Returns null if no word is, or the span fits into one
+   * window.
+   */
   #few(question: RecordQuestion, { search }: Searching, { first, last }: Span): Found | null {
     if (last - first < WINDOW) return null
     const statements = search.oldestFirst ? this.#oldest : this.#newest
@@ -153,7 +160,7 @@ export class RecordSearches {
     return null
   }
 
-  /** What one window has. */
+  /** Returns the matches in the next window. */
   #next(question: RecordQuestion, { search }: Searching, windows: Windows): Found {
     const statements = search.oldestFirst ? this.#oldest : this.#newest
     const { words, isWhole, accepts } = question
@@ -182,7 +189,7 @@ function foundOf(rows: readonly RecordRow[]): Found {
   return { count: rows.length, rows: (limit, from) => rows.slice(from, from + limit) }
 }
 
-/** The parts of a span in each of which a rare word is looked for at once. */
+/** Yields the parts of a span that are probed for a rare word one after the other. */
 function* partsOf({ first, last }: Span, oldestFirst: boolean): Generator<Span> {
   const parts = Math.ceil((last - first + 1) / PROBED)
   for (let i = 0; i < parts; i++) {
@@ -191,7 +198,7 @@ function* partsOf({ first, last }: Span, oldestFirst: boolean): Generator<Span> 
   }
 }
 
-/** Goes through a span, a window at a time. */
+/** Iterates over a span, one window at a time. */
 class Windows {
   readonly #oldestFirst: boolean
   #first: number
@@ -215,7 +222,7 @@ class Windows {
     return { first, last }
   }
 
-  /** The window that was given out last has been looked through only up to a number. */
+  /** Corrects the last window: only the numbers up to `id` were searched. */
   endAt(id: number): void {
     if (this.#oldestFirst) this.#first = id + 1
     else this.#last = id - 1

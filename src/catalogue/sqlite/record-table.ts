@@ -27,7 +27,7 @@ export const RECORD_COLUMNS = selectList(record).sqlite
 export const LISTED_COLUMNS = selectList(listed).sqlite
 export const IS_LIVE = LIVE_RECORD.replace(':now', '?')
 
-/** The rows of `records`, and the counters in `accounts` and numbers in `search_lists` that follow them. */
+/** The rows of `records`, with the counters in `accounts` and the record numbers in `search_lists`. */
 export class RecordTable {
   readonly #at: SqliteStatements
   readonly #recount: AccountRecount
@@ -36,7 +36,7 @@ export class RecordTable {
   readonly #searchId: Statement<[string], { searchId: number }>
   readonly #changed: () => void
 
-  /** @param changed called when what a record is found by has changed */
+  /** @param changed called when a change affects the words that a record is found by */
   constructor(db: Database, changed: () => void = () => undefined, statements = new SqliteStatements(db)) {
     this.#at = statements
     this.#changed = changed
@@ -57,11 +57,13 @@ export class RecordTable {
     this.#at.run(INSERT_RECORD, { ...record, searchId })
     this.#changed()
     const changes = this.#count(record, 1, expiresAt === null ? 0 : 1, adds ? charge : 0)
-    // It may have been deleted while the content came.
+    // The account may have been deleted during the upload.
     if (changes === 0) throw new HoldfastError('NOT_FOUND', `there is no account ${accountId}`)
   }
 
-  /** Takes note that a record is found by other words, or not any more, and what it counts less for its account. */
+  /**
+   * Marks the search words of a record as changed. @param count the change of the account's usage, for a removed record
+   */
   found(record: RecordRow, count?: AccountUsage): void {
     this.#changed()
     if (count !== undefined) this.#recount.changed(record, count)
@@ -71,7 +73,7 @@ export class RecordTable {
     return this.#at.first(GET_RECORD, { id }) ?? undefined
   }
 
-  /** The number of a record in the order in which they came. */
+  /** Returns the number of a record in insertion order. */
   searchId(id: string): number | undefined {
     return this.#searchId.get(id)?.searchId
   }
@@ -85,7 +87,10 @@ export class RecordTable {
     this.#at.run(SET_FETCH, { id, fetchId })
   }
 
-  /** Has a record wait, as `pinning`, for content that it had: what the fetch brings counts instead. */
+  /**
+   * Sets a record that had content to `pinning`, until a fetch brings its content again. Its content no longer counts
+   * for the account.
+   */
   setWaiting(record: RecordRow, fetchId: number, at: number, reason: string): void {
     this.#at.run(SET_WAITING, { id: record.id, fetchId })
     this.setStatus(record.id, 'pinning', at, { code: null, text: reason })
@@ -93,24 +98,26 @@ export class RecordTable {
     if (frees) this.#count(record, 0, 0, -record.charge)
   }
 
-  /** Stores the content of a record that has waited for it. The record has no content before. */
+  /** Stores the content of a record that waited for it. */
   setContent(record: RecordRow, root: { id: number; contentSize: number; dagSize: number; charge: number }): void {
     const adds = !this.has(record.accountId, record)
     this.#setContent.run(root.id, root.contentSize, root.dagSize, root.charge, record.id)
     this.#count(record, 0, 0, adds ? root.charge : 0)
   }
 
-  /** Whether the content of the DAG is held for the account; by a record that has expired but is not yet removed, too. */
+  /**
+   * Returns whether a record of the account has the content of the DAG. Counts expired records until they are removed.
+   */
   has(accountId: string, { multihash, codec }: DagIdentity): boolean {
     return this.#at.first(HAS_DAG, { accountId, multihash, codec }) !== null
   }
 
-  /** The live record that another of the same account, cluster, DAG, expiry and names would only repeat. */
+  /** Returns the live record with the same account, cluster, DAG, expiry, names and meta. */
   identical(record: NewRecord, now: number): RecordRow | undefined {
     return this.#at.first(REPEATED_RECORD, { ...record, now }) ?? undefined
   }
 
-  /** Records of an account that wait for their content, counted up to a limit. */
+  /** Counts an account's records that wait for content, up to a limit. */
   countUnfinished(accountId: string, limit: number): number {
     return this.#at.first(COUNT_UNFINISHED, { accountId, limit })?.count ?? 0
   }
@@ -119,14 +126,14 @@ export class RecordTable {
     return this.#at.carryOut(usageOf(accountId, now))
   }
 
-  /** What is noted of an account, and how many of its records have expired and are not removed yet. */
+  /** Returns the stored usage of an account, and the number of its expired records that are not removed yet. */
   counts(accountId: string, now: number): AccountUsage & { expired: number } {
     return this.#at.carryOut(countsOf(accountId, now))
   }
 
   /**
-   * Counts a part of what an account has from its records. Once it is through, returns what its row says and what it
-   * is, and with `mend` has the row say that; null before, and where there is no such account any more.
+   * Counts a part of an account's usage. Returns `more` until the count is complete, then the stored and the counted
+   * numbers. With `mend`, corrects the stored ones. Returns null if the account does not exist.
    */
   recount(
     accountId: string,
@@ -143,7 +150,7 @@ export class RecordTable {
     return { noted, counted }
   }
 
-  /** Returns how many accounts there are that it counts for. */
+  /** Adds to the counters of the record's account. Returns 0 if the account does not exist. */
   #count(record: RecordRow, pins: number, expiringPins: number, storedBytes: number): number {
     const changes = this.#at.run(COUNT, { accountId: record.accountId, pins, expiringPins, storedBytes })
     this.#recount.changed(record, { pins, expiringPins, storedBytes })

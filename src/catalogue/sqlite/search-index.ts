@@ -2,13 +2,13 @@ import type { Database, Statement } from '../../storage/database.ts'
 import { LIST_RECORDS } from '../../storage/search-function.ts'
 import type { WriteQueue } from '../../storage/write-queue.ts'
 
-/** Records whose words one transaction brings into the index. */
+/** Number of records that one transaction adds to the index. */
 const STEP = 50
 
 /**
- * Keeps the index of words that records are found by. What changes a record only notes its number (`search_pending`, by
- * triggers), because a commit that writes to the index costs about as much for a hundred records as for one, and more
- * than all the rest of an upload. They are brought in together, once there are enough or before somebody searches.
+ * Maintains the full-text index of records. Writing to the index costs a transaction about as much for a hundred
+ * records as for one, and more than the rest of an upload. So triggers only note the numbers of changed records in
+ * `search_pending`. They are indexed in batches: when enough have changed, or before a search.
  */
 export class SearchIndex {
   readonly #queue: WriteQueue
@@ -35,17 +35,17 @@ export class SearchIndex {
     this.#merge = db.prepare("INSERT INTO record_search (record_search, rank) VALUES ('merge', 64)")
   }
 
-  /** To be called when what a record is found by has changed. */
+  /** Counts a change of a record's search words. Indexes a batch after every {@link STEP} changes. */
   changed(): void {
     this.#noted++
     if (this.#noted < STEP) return
     this.#noted = 0
-    // What this cannot bring in, the next search does, and tells why it could not.
+    // A failure is harmless: the next search indexes the batch and reports the error.
     const step = (): void => this.#step(0, Number.MAX_SAFE_INTEGER)
     this.#queue.run(step, { durable: false, patient: true }).catch(() => undefined)
   }
 
-  /** Resolves once all of an account's records are in the index as they are. */
+  /** Resolves once the index has all changes of an account's records. */
   async bringIn(accountId: string): Promise<void> {
     const list = this.#list.get(accountId)
     if (list === undefined) return

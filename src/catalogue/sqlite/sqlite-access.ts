@@ -4,10 +4,10 @@ import { type AccessStores, accessStores } from '../rules/access-stores.ts'
 import { SqliteClearSecrets } from './clear-secrets.ts'
 import { SqliteDriver, SqliteStatements } from './sqlite-driver.ts'
 
-/** SQLite has one node, which leases nothing. */
+/** SQLite catalogues have one node, so jobs need no leases. */
 const NODE = ''
 
-/** The part of the catalogue that access needs. Database and queue are the caller's. */
+/** Creates the stores for access. The caller owns database and queue. */
 export function sqliteAccess(db: Database, writes: WriteQueue): AccessStores {
   return accessStores(new SqliteDriver(new SqliteStatements(db), writes), new SqliteClearSecrets(db, writes), NODE)
 }

@@ -20,16 +20,16 @@ import { SqliteReconciliation } from './sqlite-reconciliation.ts'
 import { sqliteRecords } from './sqlite-records.ts'
 
 /**
- * The part of the catalogue that is about content. It shares database and queue, which are the caller's, with the
- * ledger, so that a record and the hold of its content are one commit.
+ * Creates the stores for content. They share the database and the queue with the ledger, so that a record and its hold
+ * are one commit. The caller owns both.
  *
- * @param elsewhere the backends that have to be told what to keep
+ * @param external the numbers of external backends, which need placements
  */
 export function sqliteContent(
   db: Database,
   queue: WriteQueue,
   ledger: { roots: RootTable; holds: Holds; blocks: BlockTable; claims: Claims },
-  elsewhere: ReadonlySet<number> = new Set(),
+  external: ReadonlySet<number> = new Set(),
 ): Pick<Catalogue, 'records' | 'fetches' | 'files' | 'placements' | 'reconciliation'> {
   const searchIndex = new SearchIndex(db, queue)
   const statements = new SqliteStatements(db)
@@ -38,7 +38,7 @@ export function sqliteContent(
   const status = statusRules(() => searchIndex.changed())
   const fetches = new FetchTable(db, driver, statements, { ...ledger, status })
   const tables = { records, fetches, statements, ...ledger }
-  const commit = new RecordCommit(tables, elsewhere)
+  const commit = new RecordCommit(tables, external)
   const pages = new RecordPages(db, records)
   return {
     records: sqliteRecords({ db, driver, table: records, holds: ledger.holds, commit, pages, searchIndex }),

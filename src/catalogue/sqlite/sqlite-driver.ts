@@ -20,7 +20,7 @@ interface Prepared {
   readonly run: (params: object) => number
 }
 
-/** Answers statements of rules at once. Within a transaction they are part of it. */
+/** Runs statements of rules synchronously. Inside a transaction they are part of it. */
 export class SqliteStatements {
   readonly #db: Database
   readonly #prepared = new Map<RuleStatement, Prepared>()
@@ -63,7 +63,7 @@ export class SqliteStatements {
   }
 }
 
-/** Runs rules on `holdfast.db`: reads at once, writes in the queue, which may do them again. */
+/** Runs rules on `holdfast.db`: reads immediately, writes through the queue, which may run a rule twice. */
 export class SqliteDriver implements CatalogueDriver {
   readonly #statements: SqliteStatements
   readonly #writes: WriteQueue
@@ -96,7 +96,7 @@ export class SqliteDriver implements CatalogueDriver {
 
 function prepare(db: Database, rule: RuleStatement): Prepared {
   const { text, names } = rule.sqlite
-  // A lock that SQLite does not need.
+  // The statement is a lock, which SQLite does not need.
   if (text === '') return { first: () => null, all: () => [], run: () => 0 }
   const statement = db.prepare<SqlValue[], Row>(text)
   const bound = (params: object): SqlValue[] => {
@@ -127,7 +127,9 @@ function prepare(db: Database, rule: RuleStatement): Prepared {
   }
 }
 
-/** An id that is taken, for which PostgreSQL answers the same. */
+/**
+ * Returns whether an error is a violated constraint, such as a duplicate id. PostgreSQL reports the same error for it.
+ */
 function isConflict(error: unknown): boolean {
   return error instanceof Error && 'code' in error && String(error.code).startsWith('SQLITE_CONSTRAINT')
 }

@@ -16,9 +16,9 @@ import type { RecordTable } from './record-table.ts'
 type Root = NonNullable<ReturnType<RootTable['get']>>
 
 /**
- * Fetches in the engine's own database. Holds in their names keep the blocks that they have brought.
+ * Fetches in the engine's own database. A hold per fetch keeps its blocks.
  *
- * @param added called with each record that is new as soon as it is committed
+ * @param added called with each new record as soon as it is committed
  */
 export function sqliteFetches(
   { fetches, records, roots, holds }: { fetches: FetchTable; records: RecordTable; roots: RootTable; holds: Holds },

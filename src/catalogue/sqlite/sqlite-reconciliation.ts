@@ -19,7 +19,7 @@ import type { RecordCommit } from './record-commit.ts'
 import type { RecordTable } from './record-table.ts'
 import type { SqliteStatements } from './sqlite-driver.ts'
 
-/** Records that one transaction has wait. */
+/** Maximum number of records that one transaction sets to wait. */
 const STEP = 50
 const RECORD_ID = /^[0-9a-z]{9}[\w-]{12}$/
 const FETCH_HOLD = /^fetch (\d+)$/
@@ -33,7 +33,10 @@ interface Tables {
   blocks: BlockTable
 }
 
-/** The engine's own database, in which records and holds are seen together. A record holds its content by its own id. */
+/**
+ * Reconciliation in the engine's own database, where one transaction sees records and holds. A record's hold has the
+ * record's id.
+ */
 export class SqliteReconciliation implements ReconciliationParts {
   readonly ledger: ReconciledLedger
   readonly node = null

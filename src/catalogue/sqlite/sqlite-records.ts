@@ -10,7 +10,7 @@ import type { RecordTable } from './record-table.ts'
 import type { SearchIndex } from './search-index.ts'
 import type { SqliteDriver } from './sqlite-driver.ts'
 
-/** Records in the engine's own database: a record and the hold of its content are one commit. */
+/** Records in the engine's own database: one transaction writes a record and its hold. */
 export function sqliteRecords(parts: {
   db: Database
   driver: SqliteDriver
