@@ -302,20 +302,20 @@ export const accessPromises: readonly KeptPromise[] = [
     file: 'src/catalogue/rules/key-rules.ts',
     find: "(yield* first(LIVE_PARENT, { parentId, accountId, now })) === null) return 'no_parent'",
     replace: "parentId === '') return 'no_parent'",
-    test: { file: 'test/catalogue/access.test.ts', name: 'a key mints nothing once it has expired' },
+    test: { file: 'test/catalogue/access.test.ts', name: 'creates no key from an expired or' },
   },
   {
     promise: 'two live keys of an account have different names',
     file: 'src/catalogue/rules/key-rules.ts',
     find: "(former.expiresAt === null || former.expiresAt > now)) return 'name_taken'",
     replace: "former.name === '') return 'name_taken'",
-    test: { file: 'test/catalogue/access.test.ts', name: 'a live name is taken' },
+    test: { file: 'test/catalogue/access.test.ts', name: 'refuses the name of a live key, and' },
   },
   {
     promise: 'a disabled account begins no session',
     file: 'src/catalogue/rules/session-rules.ts',
     find: 'if (owner.disabled) return',
     replace: "if (owner.id === '') return",
-    test: { file: 'test/catalogue/access.test.ts', name: 'a session begins only with the password' },
+    test: { file: 'test/catalogue/access.test.ts', name: 'begins a session only with the current' },
   },
 ]

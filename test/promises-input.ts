@@ -49,7 +49,7 @@ export const inputPromises: readonly KeptPromise[] = [
     file: 'src/catalogue/rules/driver.ts',
     find: "typeof value === 'string' && !isText(value)",
     replace: "typeof value === 'string' && value.includes('\\0')",
-    test: { file: 'test/catalogue/rules/statement.test.ts', name: 'looks for no text like' },
+    test: { file: 'test/catalogue/rules/statement.test.ts', name: 'reads no row for the text' },
   },
   {
     promise: 'a CID that the node reads can be taken down, however long',

@@ -711,7 +711,7 @@ const promises: readonly KeptPromise[] = [
     file: 'adapters/postgres/statement-failure.ts',
     find: 'error.sqlState === UNIQUE_VIOLATION || ',
     replace: '',
-    test: { file: 'test/adapters/postgres/access.test.ts', name: 'of accounts made at once with one email' },
+    test: { file: 'test/adapters/postgres/access.test.ts', name: 'gives an email to one account only' },
   },
   {
     promise: 'a repeat on a node whose disk failed is not told as refused',

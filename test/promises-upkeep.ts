@@ -134,7 +134,7 @@ export const upkeepPromises: readonly KeptPromise[] = [
     file: 'src/catalogue/sqlite/record-table.ts',
     find: '    this.#recount.changed(record, { pins, expiringPins, storedBytes })\n',
     replace: '',
-    test: { file: 'test/catalogue/account-recount.test.ts', name: 'what an account has is counted as it is' },
+    test: { file: 'test/catalogue/account-recount.test.ts', name: 'counts usage correctly despite changes' },
   },
   {
     promise: 'what accounts have is put right where it was counted wrong',

@@ -9,7 +9,7 @@ import {
 } from '../../src/catalogue/index.ts'
 import type { AccessCatalogue } from './memory-access.ts'
 
-/** What every implementation of the access stores has to keep. Each rule gets an empty catalogue. */
+/** A test that every implementation of the access stores must pass. It gets an empty catalogue. */
 export interface AccessRule {
   name: string
   run(catalogue: AccessCatalogue): Promise<void>
@@ -21,7 +21,7 @@ const UNLIMITED = { now: NOW, maxKeys: null }
 
 export const accessRules: readonly AccessRule[] = [
   {
-    name: 'an account is found by id and by email, whatever its case, until it is another one’s',
+    name: 'finds an account by id, and by email without case',
     async run({ accounts }) {
       const one = account('one')
       assert.equal(await accounts.insert(one, 'hash'), 'inserted')
@@ -31,7 +31,7 @@ export const accessRules: readonly AccessRule[] = [
       assert.equal(await accounts.get('two'), null)
       assert.equal(await accounts.passwordHash('one'), 'hash')
       assert.equal(await accounts.passwordHash('two'), null)
-      // Only A to Z have a case.
+      // Case matters for all letters but A to Z.
       for (const letter of ['é', 'É']) {
         assert.equal(await accounts.insert({ ...account(letter), email: `${letter}@example.org` }, null), 'inserted')
       }
@@ -39,7 +39,7 @@ export const accessRules: readonly AccessRule[] = [
     },
   },
   {
-    name: 'an id that is taken is an internal error, and changes nothing',
+    name: 'refuses a duplicate id as an internal error, and changes nothing',
     async run({ accounts, keys, sessions }) {
       await accounts.insert(account('one'), 'hash')
       await keys.insert(key('one', 'k1'), UNLIMITED)
@@ -53,7 +53,7 @@ export const accessRules: readonly AccessRule[] = [
     },
   },
   {
-    name: 'text with U+0000 is found nowhere, and refused where it would be stored',
+    name: 'finds nothing for text with U+0000, and refuses to store it',
     async run({ accounts, keys, sessions }) {
       await accounts.insert(account('one'), 'hash')
       const invalid = { code: 'VALIDATION' }
@@ -68,7 +68,7 @@ export const accessRules: readonly AccessRule[] = [
     },
   },
   {
-    name: 'of accounts made at once with one email, or changed to it, there is one',
+    name: 'gives an email to one account only, under concurrent inserts and changes',
     async run({ accounts }) {
       const outcomes = await Promise.all(
         ['a', 'b', 'c'].map(id => accounts.insert({ ...account(id), email: 'same@example.org' }, null)),
@@ -85,7 +85,7 @@ export const accessRules: readonly AccessRule[] = [
     },
   },
   {
-    name: 'what is left out of a change stays, and a change is there afterwards',
+    name: 'changes only the given fields of an account',
     async run({ accounts }) {
       await accounts.insert(account('one'), null)
       await accounts.insert(account('two'), null)
@@ -98,7 +98,7 @@ export const accessRules: readonly AccessRule[] = [
     },
   },
   {
-    name: 'there is always an owner that is not disabled',
+    name: 'always keeps one enabled owner',
     async run({ accounts }) {
       await accounts.insert({ ...account('boss'), role: 'owner' }, null)
       assert.equal((await accounts.findOwner())?.id, 'boss')
@@ -113,7 +113,7 @@ export const accessRules: readonly AccessRule[] = [
     },
   },
   {
-    name: 'lists are paged oldest first, nothing twice and nothing left out, whatever goes meanwhile',
+    name: 'pages lists oldest first, without gaps or repeats despite removals',
     async run({ accounts, keys }) {
       const ids = Array.from({ length: 7 }, (_, i) => `a${i}`)
       for (const [i, id] of ids.entries()) await accounts.insert({ ...account(id), createdAt: 10 + i }, null)
@@ -136,7 +136,7 @@ export const accessRules: readonly AccessRule[] = [
     },
   },
   {
-    name: 'another password ends all sessions but the one to keep, and is set only where it was the former',
+    name: 'ends all other sessions with a new password; replaces only the former',
     async run({ accounts, sessions }) {
       await accounts.insert(account('one'), 'first')
       const check = { now: NOW, passwordHash: 'first' }
@@ -151,7 +151,7 @@ export const accessRules: readonly AccessRule[] = [
     },
   },
   {
-    name: 'a session begins only with the password as it is, in an account that is not disabled',
+    name: 'begins a session only with the current password of an enabled account',
     async run({ accounts, sessions }) {
       await accounts.insert(account('one'), 'hash')
       assert.deepEqual(await sessions.begin(session('one', 's1'), { now: NOW, passwordHash: 'hash' }), account('one'))
@@ -163,7 +163,7 @@ export const accessRules: readonly AccessRule[] = [
     },
   },
   {
-    name: 'sessions are listed while they live, and end once',
+    name: 'lists sessions until they expire, and ends each once',
     async run({ accounts, sessions }) {
       await accounts.insert(account('one'), 'hash')
       const check = { now: NOW, passwordHash: 'hash' }
@@ -177,7 +177,7 @@ export const accessRules: readonly AccessRule[] = [
     },
   },
   {
-    name: 'whoever signs in more often than sessions are kept ends the oldest',
+    name: 'drops the oldest session beyond the maximum per account',
     async run({ accounts, sessions }) {
       await accounts.insert(account('one'), 'hash')
       await accounts.insert(account('two'), 'hash')
@@ -194,7 +194,7 @@ export const accessRules: readonly AccessRule[] = [
     },
   },
   {
-    name: 'a key is found by its hash and by its name, in its own account',
+    name: 'finds a key by hash, and by name within its account',
     async run({ accounts, keys }) {
       await accounts.insert(account('one'), null)
       const row = key('one', 'k', { scopes: ['files:read'], ipAllowlist: ['10.0.0.0/8'], label: 'a note' })
@@ -210,7 +210,7 @@ export const accessRules: readonly AccessRule[] = [
     },
   },
   {
-    name: 'a live name is taken, however many ask at once; an expired key gives way to another of its name',
+    name: 'refuses the name of a live key, and replaces an expired one',
     async run({ accounts, keys }) {
       await accounts.insert(account('one'), null)
       const asked = ['a', 'b', 'c'].map(id =>
@@ -223,7 +223,7 @@ export const accessRules: readonly AccessRule[] = [
     },
   },
   {
-    name: 'an account has at most so many live keys, however many are asked for at once; expired ones do not count',
+    name: 'limits live keys per account under concurrent inserts, ignoring expired ones',
     async run({ accounts, keys }) {
       await accounts.insert(account('one'), null)
       await accounts.insert(account('two'), null)
@@ -238,7 +238,7 @@ export const accessRules: readonly AccessRule[] = [
     },
   },
   {
-    name: 'upload tokens are listed, counted and cleared apart from all other keys, and count uses from none',
+    name: 'lists, counts and clears upload tokens apart from other keys',
     async run({ accounts, keys }) {
       await accounts.insert(account('one'), null)
       const token = (id: string, changes: Partial<NewKeyRow> = {}) => key('one', id, { upload: GRANT, ...changes })
@@ -255,7 +255,7 @@ export const accessRules: readonly AccessRule[] = [
     },
   },
   {
-    name: 'expired keys are kept to be seen, as far as their bound',
+    name: 'keeps a limited number of expired keys',
     async run({ accounts, keys }) {
       await accounts.insert(account('one'), null)
       const surplus = 3
@@ -269,7 +269,7 @@ export const accessRules: readonly AccessRule[] = [
     },
   },
   {
-    name: 'a revoked key takes with it what it minted, and what that minted, and nothing else',
+    name: 'revokes a key with all keys created from it, and no others',
     async run({ accounts, keys }) {
       await accounts.insert(account('one'), null)
       await keys.insert(key('one', 'root'), UNLIMITED)
@@ -285,7 +285,7 @@ export const accessRules: readonly AccessRule[] = [
     },
   },
   {
-    name: 'a key mints nothing once it has expired or been revoked, at the same time included',
+    name: 'creates no key from an expired or concurrently revoked key',
     async run({ accounts, keys }) {
       await accounts.insert(account('one'), null)
       await keys.insert(key('one', 'root', { expiresAt: NOW + 1 }), UNLIMITED)
@@ -296,7 +296,7 @@ export const accessRules: readonly AccessRule[] = [
     },
   },
   {
-    name: 'an adopted secret takes the place of the one before; the key and what it minted stay',
+    name: 'adopts a new secret, and keeps the key and its child keys',
     async run({ accounts, keys }) {
       await accounts.insert(account('one'), null)
       const first = key('one', 'first', { name: 'bootstrap' })
@@ -312,7 +312,7 @@ export const accessRules: readonly AccessRule[] = [
     },
   },
   {
-    name: 'a second factor counts once enabled, by the secret that is being set up',
+    name: 'enables a second factor only with the pending secret',
     async run({ accounts, secondFactors }) {
       await accounts.insert(account('one'), null)
       const [former, secret] = [Buffer.from('former'), Buffer.from('secret')]
@@ -330,7 +330,7 @@ export const accessRules: readonly AccessRule[] = [
     },
   },
   {
-    name: 'of a new secret and an enabling of the former at once one is refused',
+    name: 'lets only one of a concurrent new secret and an enabling succeed',
     async run({ accounts, secondFactors }) {
       await accounts.insert(account('one'), null)
       const [former, secret] = [Buffer.from('former'), Buffer.from('secret')]
@@ -348,7 +348,7 @@ export const accessRules: readonly AccessRule[] = [
     },
   },
   {
-    name: 'no code is good twice, nor one that is older than one that was used',
+    name: 'refuses a used code and every older code',
     async run({ accounts, secondFactors }) {
       await accounts.insert(account('one'), null)
       const secret = Buffer.from('secret')
@@ -363,7 +363,7 @@ export const accessRules: readonly AccessRule[] = [
     },
   },
   {
-    name: 'a deleted account is gone at once, its email free, and forgotten once nothing of it is left',
+    name: 'hides a deleted account at once, and removes its row last',
     async run({ accounts, keys, sessions, secondFactors }) {
       await accounts.insert(account('one'), 'hash')
       await keys.insert(key('one', 'k1'), UNLIMITED)
@@ -408,7 +408,7 @@ function session(accountId: string, id: string) {
   return { id, accountId, createdAt: NOW, expiresAt: NOW + 1_000 }
 }
 
-/** The ids of a whole list, in the order of its pages. */
+/** Returns the ids of a whole list, read page by page. */
 async function walk(
   list: (request: PageRequest) => Promise<Page<{ id: string }>>,
   limit: number,

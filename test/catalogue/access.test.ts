@@ -35,20 +35,20 @@ describe('the access stores in memory', () => {
   })
 })
 
-/** Implementations that are wrong in one thing each, and words of the rules that find it out. */
+/** Implementations with one fault each, and the rules that must detect it. */
 const wrong: ReadonlyArray<[what: string, broken: (right: AccessCatalogue) => AccessCatalogue, rules: RegExp[]]> = [
   [
-    'says yes to a code twice',
+    'accepts a code twice',
     right => ({ ...right, secondFactors: { ...right.secondFactors, useStep: async () => true } }),
-    [/^no code is good twice/, /^a second factor counts/],
+    [/^refuses a used/, /^enables a second/],
   ],
   [
-    'answers a recovery code twice',
+    'accepts a recovery code twice',
     right => ({ ...right, secondFactors: { ...right.secondFactors, useRecoveryCode: async () => true } }),
-    [/^no code is good twice/],
+    [/^refuses a used/],
   ],
   [
-    'forgets a change that it has acknowledged',
+    'acknowledges a change without storing it',
     right => ({
       ...right,
       accounts: {
@@ -59,18 +59,18 @@ const wrong: ReadonlyArray<[what: string, broken: (right: AccessCatalogue) => Ac
         },
       },
     }),
-    [/^what is left out of a change/, /^there is always an owner/],
+    [/^changes only the/, /^always keeps one/],
   ],
   [
-    'takes upload tokens for keys like all others',
+    'treats upload tokens as ordinary keys',
     right => ({
       ...right,
       keys: { ...right.keys, insert: (key, limits) => right.keys.insert({ ...key, upload: null }, limits) },
     }),
-    [/^upload tokens are listed/],
+    [/^lists, counts and/],
   ],
   [
-    'looks first and writes later',
+    'checks the limit outside the transaction',
     right => ({
       ...right,
       keys: {
@@ -83,10 +83,10 @@ const wrong: ReadonlyArray<[what: string, broken: (right: AccessCatalogue) => Ac
         },
       },
     }),
-    [/^an account has at most so many/],
+    [/^limits live keys/],
   ],
   [
-    'revokes a key alone',
+    'revokes a key without its child keys',
     right => ({
       ...right,
       keys: {
@@ -94,10 +94,10 @@ const wrong: ReadonlyArray<[what: string, broken: (right: AccessCatalogue) => Ac
         insert: (key, limits) => right.keys.insert({ ...key, parentId: null }, limits),
       },
     }),
-    [/^a revoked key takes with it/, /^a key mints nothing/],
+    [/^revokes a key/, /^creates no key/],
   ],
   [
-    'forgets to end sessions with the password',
+    'leaves sessions open after a new password',
     right => ({
       ...right,
       accounts: {
@@ -106,10 +106,10 @@ const wrong: ReadonlyArray<[what: string, broken: (right: AccessCatalogue) => Ac
           right.accounts.replacePassword(id, (await right.accounts.passwordHash(id)) ?? '', hash),
       },
     }),
-    [/^another password ends/],
+    [/^ends all other/],
   ],
   [
-    'lets a session begin unchecked',
+    'begins a session without checking the password',
     right => ({
       ...right,
       sessions: {
@@ -120,10 +120,10 @@ const wrong: ReadonlyArray<[what: string, broken: (right: AccessCatalogue) => Ac
         },
       },
     }),
-    [/^a session begins only/],
+    [/^begins a session/],
   ],
   [
-    'shows the first page again',
+    'returns the first page again',
     right => ({
       ...right,
       keys: {
@@ -134,15 +134,15 @@ const wrong: ReadonlyArray<[what: string, broken: (right: AccessCatalogue) => Ac
         },
       },
     }),
-    [/^lists are paged/],
+    [/^pages lists oldest/],
   ],
   [
-    'forgets an account while something of it is left',
+    'removes an account before its keys and sessions',
     right => ({ ...right, accounts: { ...right.accounts, forget: async () => true } }),
-    [/^a deleted account/],
+    [/^hides a deleted/],
   ],
   [
-    'tells emails apart by their case',
+    'compares emails with case',
     right => ({
       ...right,
       accounts: {
@@ -153,10 +153,10 @@ const wrong: ReadonlyArray<[what: string, broken: (right: AccessCatalogue) => Ac
         },
       },
     }),
-    [/^an account is found/],
+    [/^finds an account/],
   ],
   [
-    'looks whether an email is taken, and writes later',
+    'checks the email outside the transaction',
     right => {
       let asked = 0
       return {
@@ -170,18 +170,18 @@ const wrong: ReadonlyArray<[what: string, broken: (right: AccessCatalogue) => Ac
         },
       }
     },
-    [/^of accounts made at once/],
+    [/^gives an email/],
   ],
   [
-    'says that a session has ended, whether there was one or not',
+    'reports the end of a session that does not exist',
     right => ({
       ...right,
       sessions: { ...right.sessions, end: id => right.sessions.end(id).then(() => true) },
     }),
-    [/^sessions are listed/],
+    [/^lists sessions until/],
   ],
   [
-    'keeps however many sessions there are',
+    'keeps any number of sessions',
     right => {
       const begun: Parameters<typeof right.sessions.begin>[0][] = []
       return {
@@ -201,10 +201,10 @@ const wrong: ReadonlyArray<[what: string, broken: (right: AccessCatalogue) => Ac
         },
       }
     },
-    [/^whoever signs in more often/],
+    [/^drops the oldest/],
   ],
   [
-    'finds keys by their names in any account',
+    'finds keys by name in every account',
     right => ({
       ...right,
       keys: {
@@ -215,10 +215,10 @@ const wrong: ReadonlyArray<[what: string, broken: (right: AccessCatalogue) => Ac
         },
       },
     }),
-    [/^a key is found/],
+    [/^finds a key/],
   ],
   [
-    'has an expired key take its name for ever',
+    'reserves the name of an expired key',
     right => ({
       ...right,
       keys: {
@@ -229,10 +229,10 @@ const wrong: ReadonlyArray<[what: string, broken: (right: AccessCatalogue) => Ac
         },
       },
     }),
-    [/^a live name is taken/],
+    [/^refuses the name/],
   ],
   [
-    'shows no key that has expired',
+    'hides expired keys',
     right => ({
       ...right,
       keys: {
@@ -243,10 +243,10 @@ const wrong: ReadonlyArray<[what: string, broken: (right: AccessCatalogue) => Ac
         },
       },
     }),
-    [/^expired keys are kept/],
+    [/^keeps a limited/],
   ],
   [
-    'keeps a second account with the id of another',
+    'accepts a duplicate id',
     right => ({
       ...right,
       accounts: {
@@ -254,18 +254,18 @@ const wrong: ReadonlyArray<[what: string, broken: (right: AccessCatalogue) => Ac
         insert: (account, hash) => right.accounts.insert(account, hash).catch(() => 'inserted' as const),
       },
     }),
-    [/^an id that is taken/, /^text with U\+0000/],
+    [/^refuses a duplicate/, /^finds nothing for/],
   ],
   [
-    'begins with another secret whatever is enabled',
+    'replaces the secret of an enabled second factor',
     right => ({
       ...right,
       secondFactors: { ...right.secondFactors, begin: async () => 'begun' },
     }),
-    [/^of a new secret/],
+    [/^lets only one/],
   ],
   [
-    'makes another key of an adopted secret',
+    'creates a second key for an adopted secret',
     right => ({
       ...right,
       keys: {
@@ -277,11 +277,11 @@ const wrong: ReadonlyArray<[what: string, broken: (right: AccessCatalogue) => Ac
         },
       },
     }),
-    [/^an adopted secret/],
+    [/^adopts a new/],
   ],
 ]
 
-describe('the rules find out a store that', () => {
+describe('the rules detect a store that', () => {
   const found = new Set<string>()
   test.each(wrong)('%s', async (_, broken, rules) => {
     const failed: string[] = []
@@ -295,7 +295,7 @@ describe('the rules find out a store that', () => {
     }
   })
 
-  test('is wrong in each of them', () => {
+  test('breaks each rule', () => {
     expect(accessRules.map(({ name }) => name).filter(name => !found.has(name))).toEqual([])
   })
 })

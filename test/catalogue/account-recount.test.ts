@@ -53,7 +53,7 @@ function recordOf(draws: Draws, id: string): RecordRow {
   } as RecordRow
 }
 
-test('what an account has is counted as it is, whatever changes between two steps, and is undone', async () => {
+test('counts usage correctly despite changes and rollbacks between steps', async () => {
   console.log(`recount: seed ${SEED}`)
   await withRecords((records, db) => {
     const draws = new Draws(SEED)
@@ -110,7 +110,7 @@ test('what an account has is counted as it is, whatever changes between two step
   })
 })
 
-test('each step looks at no more than it may, and what is wrong is put right', async () => {
+test('limits each step, and corrects wrong counters', async () => {
   await withRecords((records, db) => {
     const draws = new Draws(1)
     for (let i = 0; i < 60; i++) records.insert({ ...recordOf(draws, `r${i}`), accountId: 'a' })
@@ -130,7 +130,7 @@ test('each step looks at no more than it may, and what is wrong is put right', a
   })
 })
 
-test('a count whose successor was undone is not gone on with', async () => {
+test('starts a count again after the rollback of a later one', async () => {
   await withRecords((records, db) => {
     const draws = new Draws(2)
     const add = (id: string): void => records.insert({ ...recordOf(draws, id), accountId: 'a', createdAt: 1 })
@@ -147,7 +147,7 @@ test('a count whose successor was undone is not gone on with', async () => {
     for (const id of ['r1', 'r2', 'r3', 'r4', 'r5']) add(id)
     expect(step('a')).toBe('more')
     undone(() => step('b'))
-    // Where the first count of this account has been already.
+    // The first count of this account has passed this record.
     add('r9')
     undone(() => step('a'))
     for (;;) {

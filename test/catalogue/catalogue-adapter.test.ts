@@ -15,7 +15,7 @@ describe('a database without its adapter', () => {
     ['replaceDataKey', dataDir => replaceDataKey(dataDir, { database })],
   ]
 
-  test.each(uses)('is refused by %s, which names the import and makes nothing', async (_, use) => {
+  test.each(uses)('is refused by %s, which names the import and creates nothing', async (_, use) => {
     await withTempDir(async dir => {
       const dataDir = join(dir, 'data')
       await expect(use(dataDir)).rejects.toMatchObject({

@@ -10,11 +10,11 @@ import { Crash, fileOf, type MakeCatalogue, type ModelBlock, type ModelDag, Mode
 const RAW = 0x55
 const ACCOUNTS = ['a', 'b']
 const CLUSTERS = ['cl0', 'cl1']
-/** Kills are of processes here, not of machines: where syncs cost nothing there is time for more steps. */
+/** The model kills processes, not machines. A directory without syncs leaves time for more steps. */
 const PARENT = existsSync('/dev/shm') ? '/dev/shm' : tmpdir()
 const START = Date.parse('2030-01-01T00:00:00Z')
 
-/** Blocks that DAGs share; every second one is a file. */
+/** Blocks shared by DAGs. Every second one is a file. */
 const BLOCKS: ModelBlock[] = Array.from({ length: 8 }, (_, i) => ({
   multihash: multihashOf(`block ${i}`),
   size: 100 + 300 * i,
@@ -65,10 +65,10 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 3, arbitrary: fc.record({ do: fc.constant('pass' as const), seconds: fc.integer({ min: 1, max: 20 }) }) },
   { weight: 1, arbitrary: fc.constant({ do: 'restart' as const }) },
 )
-/** A step, and after how many of its writes the process is killed, if at all. */
+/** A step, and the number of its writes after which the process is killed; null for no kill. */
 const cutSteps = fc.tuple(step, fc.option(fc.nat(8), { freq: 5 }))
 
-/** What must be there: records by id. A step that was cut short has happened whole or not at all. */
+/** The expected records by id. An interrupted step must have happened completely or not at all. */
 class Model {
   records = new Map<string, NewRecord>()
   now = START
@@ -96,7 +96,7 @@ class Model {
   }
 }
 
-/** What a step would leave in the model. */
+/** Returns the expected records after a step. */
 function outcomeOf(model: Model, step: Step, made: readonly NewRecord[]): Map<string, NewRecord> {
   const after = new Map(model.records)
   if (step.do === 'store' || step.do === 'storeMany') {
@@ -140,7 +140,7 @@ function made(model: Model, step: Step): NewRecord[] {
   return Array.from({ length: 120 }, (_, i) => model.newRecord({ ...step, cluster: i % 2, expires: null }, `many ${i}`))
 }
 
-/** The ids that an account is shown. */
+/** Returns the ids in an account's list. */
 async function listed(store: ModelStore, model: Model, accountId: string): Promise<string[]> {
   const filter = { accountId, multihash: null, hasExpiration: false, now: model.now }
   const ids: string[] = []
@@ -151,7 +151,7 @@ async function listed(store: ModelStore, model: Model, accountId: string): Promi
   }
 }
 
-/** Everything that is shown is in the model and the other way round, and nothing that is needed is missing. */
+/** Checks that lists and model agree, and that no needed block is missing. */
 async function check(store: ModelStore, model: Model): Promise<void> {
   for (const accountId of ACCOUNTS) {
     const live = [...model.records.values()].filter(record => record.accountId === accountId && model.isLive(record))
@@ -172,7 +172,7 @@ async function check(store: ModelStore, model: Model): Promise<void> {
   }
 }
 
-/** The counters that are kept say what there is. */
+/** Checks the stored counters against the tables. */
 function checkCounters(store: ModelStore): void {
   const counted = store.db
     .prepare<[], { kind: string; count: number }>('SELECT kind, SUM(count) AS count FROM counters GROUP BY kind')
@@ -183,23 +183,23 @@ function checkCounters(store: ModelStore): void {
   }
 }
 
-/** After a step was cut short: what is shown tells whether it has happened, and then it has happened whole. */
+/** Checks after an interrupted step that it has happened completely or not at all, and updates the model. */
 async function settle(store: ModelStore, model: Model, after: Map<string, NewRecord>): Promise<void> {
   const shown = new Set((await Promise.all(ACCOUNTS.map(account => listed(store, model, account)))).flat())
   const changed = [...new Set([...model.records.keys(), ...after.keys()])].filter(
     id => model.records.has(id) !== after.has(id),
   )
   const happened = changed.filter(id => shown.has(id) === after.has(id))
-  expect([0, changed.length], 'part of a step has happened').toContain(happened.length)
+  expect([0, changed.length], 'a step has happened in part').toContain(happened.length)
   if (happened.length > 0) model.records = after
 }
 
 type Plan = ReadonlyArray<[Step, number | null]>
 
-/** Plans that once failed, by what failed, each as short as it can be. A new one is added and never removed. */
+/** Shortest plans that once failed, by cause. Plans are added and never removed. */
 export const FAILED_PLANS: Readonly<Record<string, readonly Plan[]>> = {
   // TEST_SEED=839442406: every error of the second step of a removal became a lost connection.
-  'a removal of many records is cut short': Array.from({ length: 9 }, (_, cut): Plan => {
+  'a removal of many records is interrupted': Array.from({ length: 9 }, (_, cut): Plan => {
     return [
       [{ do: 'storeMany', account: 0, dag: 4 }, null],
       [{ do: 'remove', account: 0, dag: 4, cluster: 1 }, cut],
@@ -209,7 +209,7 @@ export const FAILED_PLANS: Readonly<Record<string, readonly Plan[]>> = {
   }),
 }
 
-/** Returns how many steps were cut short. */
+/** Plays a plan. Returns how many steps were interrupted. */
 export async function play(plan: Plan, make: MakeCatalogue): Promise<number> {
   return withTempDir(async dir => {
     let store = await ModelStore.open(dir, make)
@@ -260,7 +260,7 @@ async function emptied(store: ModelStore, model: Model): Promise<void> {
 
 const SEED = Number(process.env.TEST_SEED ?? Math.floor(Math.random() * 2 ** 31))
 
-/** Plays plans at random. Returns how many steps there were, and how many of them were cut short. */
+/** Plays random plans. Returns how many steps they had, and how many were interrupted. */
 export async function playModel(
   make: MakeCatalogue,
   { runs, maxLength, shrinks }: { runs: number; maxLength: number; shrinks: boolean },

@@ -11,7 +11,7 @@ import { WriteQueue } from '../../src/storage/write-queue.ts'
 import { RepeatingDatabase } from '../support/repeating-database.ts'
 import { withTempDir } from '../support/temp-dir.ts'
 import { contentRules } from './content-rules.ts'
-import { ACCOUNTS, ELSEWHERE } from './content-support.ts'
+import { ACCOUNTS, EXTERNAL } from './content-support.ts'
 import { wrongCatalogues } from './content-wrong.ts'
 import { type ContentCatalogue, memoryCatalogue, type Surroundings } from './memory-catalogue.ts'
 import { placementRules } from './placement-rules.ts'
@@ -47,7 +47,7 @@ function withSqlite(run: (catalogue: ContentCatalogue) => Promise<void>, Databas
       lose: rootId => queue.run(() => roots.drop(rootId), { durable: false }),
     }
     const blocks = new BlockTable(db)
-    const content = sqliteContent(db, queue, { roots, holds, blocks, claims: new Claims(db, blocks, queue) }, ELSEWHERE)
+    const content = sqliteContent(db, queue, { roots, holds, blocks, claims: new Claims(db, blocks, queue) }, EXTERNAL)
     try {
       await run({ ...sqliteAccess(db, queue), ...content, ...surroundings })
     } finally {
@@ -57,9 +57,9 @@ function withSqlite(run: (catalogue: ContentCatalogue) => Promise<void>, Databas
   })
 }
 
-/** With the accounts. */
+/** Creates a catalogue in memory, with the accounts. */
 async function inMemory(): Promise<ContentCatalogue> {
-  const catalogue = memoryCatalogue(ELSEWHERE)
+  const catalogue = memoryCatalogue(EXTERNAL)
   const rest = { name: null, plan: 'unlimited', role: 'user' as const, defaultCluster: null, disabled: false }
   for (const id of ACCOUNTS) await catalogue.accounts.insert({ id, email: `${id}@test`, ...rest, createdAt: 0 }, null)
   return catalogue
@@ -69,7 +69,7 @@ describe('content in SQLite', () => {
   test.each(rules)('$name', ({ run }) => withSqlite(run))
 })
 
-describe('content in SQLite, each write done again', () => {
+describe('content in SQLite, with every write repeated', () => {
   test.each(rules)('$name', ({ run }) => withSqlite(run, RepeatingDatabase))
 })
 
@@ -77,7 +77,7 @@ describe('content in memory', () => {
   test.each(rules)('$name', async ({ run }) => run(await inMemory()))
 })
 
-describe('the rules find out a catalogue that', () => {
+describe('the rules detect a catalogue that', () => {
   const found = new Set<string>()
   test.each(wrongCatalogues)('%s', async (_, broken, expected) => {
     const failed: string[] = []
@@ -92,7 +92,7 @@ describe('the rules find out a catalogue that', () => {
     }
   })
 
-  test('is wrong in each of them', () => {
+  test('breaks each rule', () => {
     expect(rules.map(({ name }) => name).filter(name => !found.has(name))).toEqual([])
   })
 })

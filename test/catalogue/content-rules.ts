@@ -20,7 +20,7 @@ import {
 
 export const contentRules: readonly ContentRule[] = [
   {
-    name: 'a committed record is there in every answer, and the same again is the same record',
+    name: 'returns a committed record from all reads and from an identical commit',
     async run(catalogue) {
       const { records } = catalogue
       const [first] = await commit(catalogue, [record('r1')])
@@ -39,7 +39,7 @@ export const contentRules: readonly ContentRule[] = [
     },
   },
   {
-    name: 'of records that are committed together all are there or none is',
+    name: 'commits several records together or not at all',
     async run(catalogue) {
       const { records } = catalogue
       const refused = commit(catalogue, [record('r1'), record('r2', { dag: dagOf('b') })], { maxPins: 1 })
@@ -51,7 +51,7 @@ export const contentRules: readonly ContentRule[] = [
     },
   },
   {
-    name: 'storage is bounded, and content that an account has already counts once',
+    name: 'enforces the storage quota, counting each content once per account',
     async run(catalogue) {
       const limits = { maxStorageBytes: 512 }
       await commit(catalogue, [record('r1'), record('r2')], limits)
@@ -65,7 +65,7 @@ export const contentRules: readonly ContentRule[] = [
     },
   },
   {
-    name: 'a removal takes all that it names and nothing else, and tells of each once',
+    name: 'removes exactly the matching records, and returns each once',
     async run(catalogue) {
       const { records } = catalogue
       const all = Array.from({ length: 120 }, (_, i) => record(`r${1_000 + i}`, { createdAt: i }))
@@ -82,7 +82,7 @@ export const contentRules: readonly ContentRule[] = [
     },
   },
   {
-    name: 'what has expired is nowhere, and is taken once, the earliest first',
+    name: 'hides expired records, and removes them once, earliest first',
     async run(catalogue) {
       const { records } = catalogue
       const ends = [NOW + 30, NOW + 10, NOW + 20, NOW + 99]
@@ -105,7 +105,7 @@ export const contentRules: readonly ContentRule[] = [
     },
   },
   {
-    name: 'lists go from the newest on, in pages without gaps, and know their length',
+    name: 'lists records newest first, in pages without gaps, with their total',
     async run(catalogue) {
       const { records } = catalogue
       const made = Array.from({ length: 7 }, (_, i) => {
@@ -122,7 +122,7 @@ export const contentRules: readonly ContentRule[] = [
     },
   },
   {
-    name: 'a walk tells of each record once, whatever comes and goes between its pages',
+    name: 'walks over each record once, despite inserts and removals between pages',
     async run(catalogue) {
       const { records } = catalogue
       const made = Array.from({ length: 5 }, (_, i) => record(`r${i}`, { createdAt: i, dag: dagOf(`${i}`) }))
@@ -137,7 +137,7 @@ export const contentRules: readonly ContentRule[] = [
     },
   },
   {
-    name: 'a name is changed by the account that has the record',
+    name: 'lets only the account of a record rename it',
     async run(catalogue) {
       const { records } = catalogue
       await commit(catalogue, [record('r1')])
@@ -151,7 +151,7 @@ export const contentRules: readonly ContentRule[] = [
     },
   },
   {
-    name: 'records of one content wait for one fetch, and each gets it once',
+    name: 'shares one fetch between records, and delivers to each once',
     async run(catalogue) {
       const { records, fetches } = catalogue
       const first = await request(catalogue, record('r1'))
@@ -185,7 +185,7 @@ export const contentRules: readonly ContentRule[] = [
     },
   },
   {
-    name: 'who cannot have content that has come is told why, and the others get it',
+    name: 'fails records over the quota with a reason, and delivers to others',
     async run(catalogue) {
       const { records, fetches } = catalogue
       const { fetchId } = await request(catalogue, record('r1'))
@@ -206,7 +206,7 @@ export const contentRules: readonly ContentRule[] = [
     },
   },
   {
-    name: 'an attempt that fails is told and repeated when it is due, and an identical request is the same record',
+    name: 'retries a failed attempt when due, and reuses an identical record',
     async run(catalogue) {
       const { records, fetches } = catalogue
       const { fetchId } = await request(catalogue, record('r1'))
@@ -231,7 +231,7 @@ export const contentRules: readonly ContentRule[] = [
     },
   },
   {
-    name: 'a fetch goes with the last who waits, and not before',
+    name: 'removes a fetch with its last waiting record',
     async run(catalogue) {
       const { records, fetches } = catalogue
       const { fetchId } = await request(catalogue, record('r1'))
@@ -246,7 +246,7 @@ export const contentRules: readonly ContentRule[] = [
     },
   },
   {
-    name: 'so many records may wait as the plan says',
+    name: 'limits waiting records to the number in the plan',
     async run(catalogue) {
       const limits = { ...NO_LIMITS, maxQueuedPins: 1 }
       await request(catalogue, record('r1'), limits)
@@ -256,7 +256,7 @@ export const contentRules: readonly ContentRule[] = [
     },
   },
   {
-    name: 'content that comes otherwise ends the wait of the same record',
+    name: 'fulfils a waiting record when its content is uploaded',
     async run(catalogue) {
       const { fetchId } = await request(catalogue, record('r1'))
       const [made] = await commit(catalogue, [{ ...record('r2'), name: 'r1' }])

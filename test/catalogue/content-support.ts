@@ -3,8 +3,8 @@ import type { HoldfastError } from '../../src/index.ts'
 import type { ContentCatalogue } from './memory-catalogue.ts'
 
 /**
- * What every catalogue has to keep of content. Each rule gets an empty one, with {@link ACCOUNTS}, in which the backends
- * {@link ELSEWHERE} have to be told what to keep.
+ * A test of content that every catalogue must pass. It gets an empty catalogue with {@link ACCOUNTS} and the backends
+ * {@link EXTERNAL}.
  */
 export interface ContentRule {
   name: string
@@ -13,7 +13,7 @@ export interface ContentRule {
 
 export const ACCOUNTS = ['one', 'two'] as const
 export const AWAY = 1
-export const ELSEWHERE: ReadonlySet<number> = new Set([AWAY, 2])
+export const EXTERNAL: ReadonlySet<number> = new Set([AWAY, 2])
 
 export const NOW = 1_000
 export const NO_LIMITS: PinLimits = { maxPins: null, maxStorageBytes: null, maxQueuedPins: null }
@@ -45,8 +45,8 @@ export async function commit(
     const { codec, multihash } = one
     const dag = { codec, multihash, ...SIZES }
     const stagedRootId = await stage(backendId)
-    const told = { record: one, backendId, limits: { ...NO_LIMITS, ...limits }, now: NOW }
-    intents.push({ kind: 'whole', ...told, stagedRootId, dag })
+    const intent = { record: one, backendId, limits: { ...NO_LIMITS, ...limits }, now: NOW }
+    intents.push({ kind: 'whole', ...intent, stagedRootId, dag })
   }
   return records.commit(intents)
 }
@@ -67,7 +67,7 @@ export function ids(rows: readonly Pick<RecordRow, 'id'>[]): string[] {
   return rows.map(({ id }) => id)
 }
 
-/** By its values alone: buffers and rows of a database are of classes of their own. */
+/** Copies a value into plain objects and arrays, because databases return buffers and rows of their own classes. */
 export function plain(value: unknown): unknown {
   if (value instanceof Uint8Array) return new Uint8Array(value)
   if (Array.isArray(value)) return value.map(plain)

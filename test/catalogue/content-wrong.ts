@@ -6,13 +6,13 @@ import { wrongWebhooks } from './webhooks-wrong.ts'
 
 export type Broken = (right: ContentCatalogue) => Partial<ContentCatalogue>
 
-/** Catalogues that are wrong in one thing each, and words of the rules that find it out. */
+/** Catalogues with one fault each, and the rules that must detect it. */
 export const wrongCatalogues: ReadonlyArray<[what: string, broken: Broken, rules: RegExp[]]> = [
   ...wrongPlacements,
   ...wrongReconciliations,
   ...wrongWebhooks,
   [
-    'says that it has committed and has not',
+    'acknowledges a commit without storing it',
     ({ records, stage }) => ({
       records: {
         ...records,
@@ -24,10 +24,10 @@ export const wrongCatalogues: ReadonlyArray<[what: string, broken: Broken, rules
         },
       },
     }),
-    [/^a committed record/, /^a removal takes all/],
+    [/^returns a committed/, /^removes exactly the/],
   ],
   [
-    'commits one record after the other',
+    'commits records in separate transactions',
     ({ records }) => ({
       records: {
         ...records,
@@ -38,10 +38,10 @@ export const wrongCatalogues: ReadonlyArray<[what: string, broken: Broken, rules
         },
       },
     }),
-    [/^of records that are committed together/],
+    [/^commits several records/],
   ],
   [
-    'makes another record of the same request',
+    'creates a second record for an identical request',
     ({ records }) => ({
       records: {
         ...records,
@@ -49,10 +49,10 @@ export const wrongCatalogues: ReadonlyArray<[what: string, broken: Broken, rules
           records.commit(intents.map(one => ({ ...one, record: { ...one.record, originalName: one.record.id } }))),
       },
     }),
-    [/^a committed record/, /^content that comes otherwise/],
+    [/^returns a committed/, /^fulfils a waiting/],
   ],
   [
-    'forgets the rest of a long removal',
+    'removes only a part of a long removal',
     ({ records }) => ({
       records: {
         ...records,
@@ -63,17 +63,17 @@ export const wrongCatalogues: ReadonlyArray<[what: string, broken: Broken, rules
         },
       },
     }),
-    [/^a removal takes all/],
+    [/^removes exactly the/],
   ],
   [
-    'removes in every cluster',
+    'ignores the cluster of a removal',
     ({ records }) => ({
       records: { ...records, remove: request => records.remove({ ...request, clusterId: null }) },
     }),
-    [/^a removal takes all/],
+    [/^removes exactly the/],
   ],
   [
-    'answers a removal twice',
+    'returns removed records twice',
     ({ records }) => {
       let last: Awaited<ReturnType<typeof records.remove>> = []
       const remove: typeof records.remove = async request => {
@@ -83,17 +83,17 @@ export const wrongCatalogues: ReadonlyArray<[what: string, broken: Broken, rules
       }
       return { records: { ...records, remove } }
     },
-    [/^a removal takes all/],
+    [/^removes exactly the/],
   ],
   [
-    'shows what has expired until it is removed',
+    'lists expired records until they are removed',
     ({ records }) => ({
       records: { ...records, page: (filter, ...rest) => records.page({ ...filter, now: 0 }, ...rest) },
     }),
-    [/^what has expired/],
+    [/^hides expired records/],
   ],
   [
-    'delivers and delivers again',
+    'delivers to a record twice',
     ({ fetches }) => {
       let last: Awaited<ReturnType<typeof fetches.deliver>> | null = null
       const deliver: typeof fetches.deliver = async (...request) => {
@@ -103,10 +103,10 @@ export const wrongCatalogues: ReadonlyArray<[what: string, broken: Broken, rules
       }
       return { fetches: { ...fetches, deliver } }
     },
-    [/^records of one content wait/],
+    [/^shares one fetch/],
   ],
   [
-    'delivers whatever the limits are',
+    'delivers without checking limits',
     ({ fetches }) => ({
       fetches: {
         ...fetches,
@@ -116,22 +116,22 @@ export const wrongCatalogues: ReadonlyArray<[what: string, broken: Broken, rules
         },
       },
     }),
-    [/^who cannot have content/],
+    [/^fails records over/],
   ],
   [
-    'gives a fetch up that somebody waits for',
+    'removes a fetch that a record waits for',
     ({ fetches }) => ({ fetches: { ...fetches, dropIfUnneeded: async () => true } }),
-    [/^a fetch goes with the last/],
+    [/^removes a fetch/],
   ],
   [
-    'forgets when to try again',
+    'loses the time of the next attempt',
     ({ fetches }) => ({
       fetches: { ...fetches, fail: (id, failure, now) => fetches.fail(id, { ...failure, retryAt: null }, now) },
     }),
-    [/^an attempt that fails/],
+    [/^retries a failed/],
   ],
   [
-    'tells of a failure without its code',
+    'loses the code of a failure',
     ({ fetches }) => ({
       fetches: {
         ...fetches,
@@ -139,10 +139,10 @@ export const wrongCatalogues: ReadonlyArray<[what: string, broken: Broken, rules
           fetches.fail(id, { ...failure, reason: { code: null, text: failure.reason.text } }, now),
       },
     }),
-    [/^an attempt that fails/],
+    [/^retries a failed/],
   ],
   [
-    'counts storage once for each record',
+    'counts storage for each record',
     ({ records }) => ({
       records: {
         ...records,
@@ -152,17 +152,17 @@ export const wrongCatalogues: ReadonlyArray<[what: string, broken: Broken, rules
         },
       },
     }),
-    [/^storage is bounded/],
+    [/^enforces the storage/],
   ],
   [
-    'begins each page one later than it is to',
+    'skips the first row of each page',
     ({ records }) => ({
       records: { ...records, page: (filter, offset, limit) => records.page(filter, offset && offset + 1, limit) },
     }),
-    [/^lists go from the newest/],
+    [/^lists records newest/],
   ],
   [
-    'counts where a walk is to go on',
+    'uses an offset as the cursor of a walk',
     ({ records }) => ({
       records: {
         ...records,
@@ -173,15 +173,15 @@ export const wrongCatalogues: ReadonlyArray<[what: string, broken: Broken, rules
         },
       },
     }),
-    [/^a walk tells/],
+    [/^walks over each/],
   ],
   [
-    'takes upper and lower case for the same',
+    'ignores case in an exact match',
     ({ records }) => searching(records, search => ({ ...search, names: search.names.map(ignoringCase) })),
-    [/^names are found/],
+    [/^finds names in/],
   ],
   [
-    'counts what a page of a search has for all of it',
+    'returns the length of a page as the total',
     ({ records }) => ({
       records: {
         ...records,
@@ -191,15 +191,15 @@ export const wrongCatalogues: ReadonlyArray<[what: string, broken: Broken, rules
         },
       },
     }),
-    [/^a search is answered/],
+    [/^pages search results/],
   ],
   [
-    'has a bound of time let through what is at it',
+    'includes records at the exact time bound',
     ({ records }) => searching(records, search => ({ ...search, before: search.before && search.before + 1 })),
-    [/^records are found by type/],
+    [/^finds records by type/],
   ],
   [
-    'takes the order of records for that of time',
+    'assumes that insertion order is time order',
     ({ records }) => ({
       records: {
         ...records,
@@ -210,10 +210,10 @@ export const wrongCatalogues: ReadonlyArray<[what: string, broken: Broken, rules
         },
       },
     }),
-    [/^a clock that was set back/],
+    [/^finds records by time/],
   ],
   [
-    'finds by the name that a record had',
+    'finds a record by its former name',
     ({ records }) => ({
       records: {
         ...records,
@@ -223,10 +223,10 @@ export const wrongCatalogues: ReadonlyArray<[what: string, broken: Broken, rules
         },
       },
     }),
-    [/^what changes is found/],
+    [/^finds changed records/],
   ],
   [
-    'lets anybody change a name',
+    'lets every account rename a record',
     ({ records }) => ({
       records: {
         ...records,
@@ -234,23 +234,23 @@ export const wrongCatalogues: ReadonlyArray<[what: string, broken: Broken, rules
           records.rename({ ...request, id, accountId: (await records.get(id))?.accountId ?? '' }),
       },
     }),
-    [/^a name is changed/],
+    [/^lets only the/],
   ],
   [
-    'lets any number wait',
+    'lets any number of records wait',
     ({ fetches }) => ({
       fetches: {
         ...fetches,
         request: request => fetches.request({ ...request, limits: { ...request.limits, maxQueuedPins: null } }),
       },
     }),
-    [/^so many records may wait/],
+    [/^limits waiting records/],
   ],
 ]
 
 type Records = ContentCatalogue['records']
 
-/** A search that asks for something else. */
+/** Returns records that change the conditions of a search. */
 function searching(records: Records, change: (search: RecordSearch) => RecordSearch): { records: Records } {
   const changed = (filter: RecordFilter): RecordFilter =>
     filter.search === undefined ? filter : { ...filter, search: change(filter.search) }

@@ -12,7 +12,7 @@ import { Database, type SqlValue, type Statement } from '../../src/storage/datab
 import { WriteQueue } from '../../src/storage/write-queue.ts'
 import { withTempDir } from '../support/temp-dir.ts'
 
-/** Counts what statements return, and may fail as if the process had ended. */
+/** Counts the rows that statements return, and can fail as if the process had ended. */
 class CountingDatabase extends Database {
   mostRows = 0
   statements = 0
@@ -125,7 +125,7 @@ async function commit(world: World, content: ReturnType<typeof sqliteContent>, r
 const NEWEST_FIRST = (a: NewRecord, b: NewRecord): number => b.createdAt - a.createdAt || (a.id < b.id ? 1 : -1)
 
 describe('pages of records', () => {
-  test('any page of a long list is what it is to be, while records come and go, in short statements', async () => {
+  test('are correct at any offset while records change, in short statements', async () => {
     await withCatalogue(async world => {
       const content = world.open()
       const dags = ['a', 'b', 'c'].map(dagOf)
@@ -165,21 +165,21 @@ describe('pages of records', () => {
         { numRuns: 150 },
       )
       expect(world.db.mostRows).toBeLessThanOrEqual(1_000)
-      // Where a page has been reached once, reaching it again is one statement beside the counters.
+      // The position of the page is now known, so reading it again takes one statement besides the counters.
       const filter = { accountId: ACCOUNT, multihash: null, hasExpiration: false, now: 1 }
       for (const offset of [2_200, kept.length - 7]) {
         await content.records.page(filter, offset, 7)
         world.db.reset()
         const { rows } = await content.records.page(filter, offset, 7)
         expect(world.db.statements).toBeLessThanOrEqual(3)
-        // What no list tells of is not read: bytes cost most of all.
+        // Columns that no list shows are not read, because bytes dominate the cost.
         expect(Object.keys(rows[0] ?? {})).not.toContain('multihash')
         expect(world.db.mostRows).toBeLessThanOrEqual(7)
       }
     })
   })
 
-  test('hide what has expired before it is removed, deep in the list, too', async () => {
+  test('hide expired records before their removal, even deep in the list', async () => {
     await withCatalogue(async world => {
       const content = world.open()
       const records = Array.from({ length: 3_000 }, (_, i) =>
@@ -208,12 +208,12 @@ describe('a search', () => {
     { meta: { found: 'yes' }, types: ['file', 'pin'] },
   ]
 
-  test('for what few of very many records have is a few statements, in any order and page', async () => {
+  test('for a rare word takes few statements, in either order', async () => {
     await withCatalogue(async world => {
       const content = world.open()
       const skip = world.db.prepare<[number]>('UPDATE search_lists SET last = last + ?')
       const needles: string[] = []
-      // As if there had been so many others in between.
+      // Simulates many records between those of the test.
       for (let i = 0; i < 4; i++) {
         const more = i === 3 ? { createdAt: i, expiresAt: 5 } : { createdAt: i }
         const common = Array.from({ length: 70 }, (_, n) => recordOf(dagOf('a'), { ...more, name: `a file ${i} ${n}` }))
@@ -222,7 +222,7 @@ describe('a search', () => {
         needles.unshift(found.id)
         skip.run(900_000)
       }
-      // The first search brings into the index what has changed.
+      // The first search indexes all changed records.
       const first = { accountId: ACCOUNT, multihash: null, hasExpiration: false, now: 1, search: ANY }
       await content.records.page(first, 0, 1)
       for (const question of QUESTIONS) {
@@ -235,7 +235,7 @@ describe('a search', () => {
             world.db.reset()
             const { rows, total } = await content.records.page(filter, 1, 2)
             expect([total, rows.map(({ id }) => id)]).toEqual([wanted.length, wanted.slice(1, 3)])
-            // Five that all questions need, two for each of four parts of the list, and one for each record.
+            // Five statements for every search, two for each of four parts of the list, and one for each record.
             expect(world.db.statements).toBeLessThanOrEqual(5 + 4 * 2 + 2)
             const walked: string[] = []
             for (let after: string | null = null, isMore = true; isMore; isMore = after !== null) {
@@ -277,7 +277,7 @@ describe('a removal of many records', () => {
     expect(await records.usage(ACCOUNT, 1)).toEqual({ pins: 1, expiringPins: 0, storedBytes: 512 })
     expect(await records.ofDag({ ...removal, limit: 10 })).toEqual([])
     expect(await records.usage('another', 1)).toMatchObject({ pins: 1 })
-    // The root stays for the other account, and goes with it.
+    // The other account's record keeps the root.
     expect(world.roots.find(0, DAG)).toBeDefined()
     await records.remove({ ...removal, accountId: 'another' })
     expect(world.roots.find(0, DAG)).toBeUndefined()
@@ -285,7 +285,7 @@ describe('a removal of many records', () => {
     expect(left).toEqual({ count: 0 })
   }
 
-  test('is many short transactions, each of a few records', async () => {
+  test('takes many short transactions of a few records each', async () => {
     await withMany(async world => {
       const removed = await world.open().records.remove(removal)
       expect(removed).toHaveLength(420)
@@ -296,7 +296,7 @@ describe('a removal of many records', () => {
     })
   })
 
-  test.each([1, 2, 5, 8])('that ends after %d transactions is finished at the next start', async transactions => {
+  test.each([1, 2, 5, 8])('interrupted after %d transactions is finished at the next start', async transactions => {
     await withMany(async world => {
       world.db.transactionsLeft = transactions
       await expect(world.open().records.remove(removal)).rejects.toThrow('the process has ended')
@@ -306,7 +306,7 @@ describe('a removal of many records', () => {
     })
   })
 
-  test('that was noted a minute ago is finished with what has expired', async () => {
+  test('stored a minute ago is finished with the next expiry', async () => {
     await withMany(async world => {
       world.db.transactionsLeft = 2
       await expect(world.open().records.remove(removal)).rejects.toThrow('the process has ended')
@@ -320,7 +320,7 @@ describe('a removal of many records', () => {
     })
   })
 
-  test('that has not begun has not happened', async () => {
+  test('interrupted before its first transaction removes nothing', async () => {
     await withMany(async world => {
       world.db.transactionsLeft = 0
       await expect(world.open().records.remove(removal)).rejects.toThrow('the process has ended')
@@ -337,7 +337,7 @@ describe('fetches', () => {
     return { record, backendId: 0, origins: [], limits: { ...NO_LIMITS, ...limits }, now: 0 }
   }
 
-  test('are looked for a few at a time, each account in its turn', async () => {
+  test('are read a few at a time, by account in turn', async () => {
     await withCatalogue(async world => {
       const { fetches } = world.open()
       const many = Array.from({ length: 600 }, () => fetches.request(request(randomBytes(16).toString('hex'))))
@@ -352,7 +352,7 @@ describe('fetches', () => {
     })
   })
 
-  test('are as many as the plan allows to wait; one that has ended makes room', async () => {
+  test('are limited by the plan until one has ended', async () => {
     await withCatalogue(async world => {
       const { fetches } = world.open()
       const limits = { maxQueuedPins: 2 }
@@ -368,7 +368,7 @@ describe('fetches', () => {
     })
   })
 
-  test('that many records wait for are delivered in steps, after a crash too, and kept until the last', async () => {
+  test('are delivered in steps, and kept until the last record has them', async () => {
     await withCatalogue(async world => {
       const content = world.open()
       const asked = await Promise.all(
@@ -380,7 +380,7 @@ describe('fetches', () => {
       const limits = new Map([['another', NO_LIMITS]])
       const first = await content.fetches.deliver(fetchId, limits, 2)
       expect([first.changes.length, first.isDone]).toEqual([50, false])
-      // The process ends here; the next one goes on.
+      // The process ends, and the next one continues.
       const next = world.open().fetches
       expect(await next.resume(3)).toHaveLength(80)
       const started = await next.start(fetchId, 4)

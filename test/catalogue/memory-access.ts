@@ -25,7 +25,7 @@ export type AccessCatalogue = Pick<Catalogue, 'accounts' | 'keys' | 'sessions' |
 
 type StoredAccount = Account & { passwordHash: string | null; isDeleted: boolean }
 
-/** Rows of everything, in the order in which they came. Nothing awaits inside a command, so each is one transaction. */
+/** The rows of all stores, in insertion order. No command awaits, so each is one transaction. */
 interface AccessRows {
   accounts: StoredAccount[]
   keys: Array<NewKeyRow & { uses: number }>
@@ -34,16 +34,16 @@ interface AccessRows {
   codes: Map<string, Uint8Array[]>
 }
 
-/** What goes with keys and accounts, kept by somebody else. */
+/** Rows outside the access stores that are removed with keys and accounts. */
 export interface GoesAlong {
   keysGone(ids: ReadonlySet<string>): void
-  /** Removes something of an account. Returns whether there was any. */
+  /** Removes some rows of an account. Returns whether there were any. */
   purge(accountId: string): boolean
 }
 
 const NOTHING: GoesAlong = { keysGone: () => undefined, purge: () => false }
 
-/** The access stores without any database: what they promise is more than what SQLite happens to do. */
+/** Creates the access stores in memory. They prove that the rules demand no more than the interface promises. */
 export function memoryAccess(along = NOTHING): AccessCatalogue & AccessBeside & { takeUse(token: string): void } {
   const rows: AccessRows = { accounts: [], keys: [], sessions: [], factors: new Map(), codes: new Map() }
   return {
@@ -57,7 +57,7 @@ export function memoryAccess(along = NOTHING): AccessCatalogue & AccessBeside & 
   }
 }
 
-/** Counts a use of an upload token; called within the commit that it is for. */
+/** Counts a use of an upload token, within a commit. */
 function takeUse({ keys }: AccessRows, id: string): void {
   const token = keys.find(key => key.id === id && key.upload !== null)
   if (token === undefined) throw new HoldfastError('INVALID_API_KEY', 'the upload token has been revoked')
@@ -69,7 +69,7 @@ function takeUse({ keys }: AccessRows, id: string): void {
 
 const lowerCase = (email: string): string => email.replace(/[A-Z]/g, letter => letter.toLowerCase())
 
-/** Throws for what no database takes: text with U+0000, and an id that is taken. */
+/** Throws for rows that every database refuses: text with U+0000, and a duplicate id. */
 function checkStored(row: object, others: ReadonlyArray<{ id: string }> = []): void {
   const values: unknown[] = Object.values(row)
   if (values.some(value => typeof value === 'string' && value.includes('\0'))) {
@@ -87,7 +87,7 @@ function pageOf<Row extends { id: string; createdAt: number }>(rows: readonly Ro
   const sorted = rows.toSorted((a, b) => a.createdAt - b.createdAt)
   const { at = 0, id = '' } = request.after === null ? {} : (JSON.parse(request.after) as { at: number; id: string })
   const index = sorted.findIndex(row => row.id === id)
-  // Of rows of one instant those behind a removed one come again rather than never.
+  // After a removed row, repeats rows of the same time rather than skip them.
   const from = request.after === null ? 0 : index === -1 ? sorted.findIndex(row => row.createdAt > at) : index + 1
   const rest = from === -1 ? [] : sorted.slice(from)
   const shown = rest.slice(0, request.limit)
@@ -334,7 +334,7 @@ function secondFactorsOf({ accounts, factors, codes }: AccessRows): SecondFactor
       theirs.splice(index, 1)
       return true
     },
-    // Nothing here has ever been in clear.
+    // Memory never has unsealed secrets.
     inClear: async (): Promise<ClearSecret[]> => [],
     seal: async () => undefined,
     disable: async accountId => {

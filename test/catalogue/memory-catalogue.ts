@@ -5,29 +5,29 @@ import { memoryPlacements } from './memory-placements.ts'
 import { memoryFiles, memoryReconciliation } from './memory-reconciliation.ts'
 import { dropWebhooks, memoryWebhooks } from './memory-webhooks.ts'
 
-/** What the catalogue’s surroundings do: the ledger, and what may befall it. */
+/** Changes to the ledger from outside the catalogue. */
 export interface Surroundings {
-  /** Starts a staged root, with the files that lie below it. Returns its id. */
+  /** Creates a staged root, with the files below it. Returns its id. */
   stage(backendId: number, files?: readonly ListedFile[]): Promise<number>
-  /** Places a hold behind the catalogue’s back. */
+  /** Places a hold without the catalogue. */
   hold(id: string, rootId: number): Promise<void>
-  /** Lets go of one in the same way; the root stays. */
+  /** Removes a hold without the catalogue. The root stays. */
   unhold(id: string): Promise<void>
-  /** Loses a root. */
+  /** Drops a root. */
   lose(rootId: number): Promise<void>
 }
 
-/** What the rules of content are about. */
+/** A catalogue, with access to its ledger, for the rules of content. */
 export type ContentCatalogue = Catalogue & Surroundings
 
 /**
- * A catalogue as somebody writes it who has the package alone: as small as the port allows. Nothing awaits inside a
- * command, so each is one transaction.
+ * Creates a minimal catalogue, as a program would with only this package. No command awaits, so each is one
+ * transaction.
  *
- * @param elsewhere the backends that have to be told what to keep
+ * @param external the numbers of external backends, which need placements
  */
-export function memoryCatalogue(elsewhere: ReadonlySet<number>): ContentCatalogue {
-  const all = new MemoryContent(elsewhere)
+export function memoryCatalogue(external: ReadonlySet<number>): ContentCatalogue {
+  const all = new MemoryContent(external)
   const files = new Map<number, readonly ListedFile[]>()
   const { account, hasKey, takeUse, ...access } = memoryAccess({
     keysGone: ids => void dropWebhooks(all, ({ keyId }) => keyId !== null && ids.has(keyId)),

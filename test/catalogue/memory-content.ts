@@ -23,30 +23,30 @@ import {
 } from '../../src/catalogue/index.ts'
 import { HoldfastError } from '../../src/index.ts'
 
-/** Deliveries that wait at most for one webhook. */
+/** Maximum number of waiting deliveries per webhook. */
 const MOST_WAITING = 1_000
 
-/** A complete root of the ledger, as far as a catalogue needs it. */
+/** A complete root of the ledger, reduced to the fields that a catalogue needs. */
 export type Root = WholeDag & { id: number; backendId: number }
 
-/** Records, what they wait for and what they hold, in memory: lists that are looked through for each question. */
+/** Records, fetches and holds in memory, as lists that each query scans. */
 export class MemoryContent {
   rows = new Map<string, RecordRow>()
   waiting = new Map<number, FetchRow & { isRunning: boolean }>()
   roots = new Map<number, Root>()
-  /** Root ids by the id of the hold. */
+  /** Root ids by hold id. */
   holds = new Map<string, number>()
   placements = new Map<number, PlacementRow>()
-  /** Since when each is wanted, or was found lost. */
+  /** When each placement became wanted or was found lost. */
   readonly waitingSince = new Map<number, number>()
   webhooks: WebhookRow[] = []
   deliveries: DeliveryRow[] = []
   made = 0
-  /** The backends that have to be told what to keep. */
-  readonly elsewhere: ReadonlySet<number>
+  /** The numbers of external backends, which need placements. */
+  readonly external: ReadonlySet<number>
 
-  constructor(elsewhere: ReadonlySet<number>) {
-    this.elsewhere = elsewhere
+  constructor(external: ReadonlySet<number>) {
+    this.external = external
   }
 
   live(now: number, isWanted: (row: RecordRow) => boolean): RecordRow[] {
@@ -116,7 +116,7 @@ export class MemoryContent {
     return { ...row }
   }
 
-  /** Notes for each webhook of the account what it is to be told. */
+  /** Adds a delivery of an event for each webhook of the account. */
   note(event: DeliveryRow['event'], row: RecordRow, { from, at }: { from: string | null; at: number | null }): void {
     const { id: uploadId, cid, clusterId, type, size, status, statusReason: reason, expiresAt, createdAt } = row
     const name = row.customName ?? row.originalName ?? row.name ?? row.cid
@@ -169,7 +169,7 @@ export class MemoryContent {
     return true
   }
 
-  /** Lets go of a hold, and with its last one of a root. */
+  /** Releases a hold, and drops its root with the last hold. */
   release(hold: string): void {
     const rootId = this.holds.get(hold)
     this.holds.delete(hold)
@@ -196,9 +196,9 @@ export class MemoryContent {
     return [...this.placements.values()].find(row => row.backendId === backendId && keyOf(row) === keyOf(dag))
   }
 
-  /** Has a backend elsewhere keep a DAG. What it is known to have is `pinned`. */
+  /** Marks a DAG as wanted on an external backend. Returns `pinned` if the backend has it. */
   statusIn(backendId: number, { codec, multihash, accountId }: NewRecord, now: number): 'pinned' | 'pinning' {
-    if (!this.elsewhere.has(backendId)) return 'pinned'
+    if (!this.external.has(backendId)) return 'pinned'
     const known = this.placementOf(backendId, { codec, multihash })
     const anew = { accountId, isWanted: true, isPlaced: false, isAnew: false, attempts: 0, lastError: null }
     if (known === undefined) {
@@ -474,7 +474,7 @@ export function memoryFetches(all: MemoryContent): Fetches {
   }
 }
 
-/** By what a fetch holds what it has brought. */
+/** Returns the id of the hold that keeps the blocks of a fetch. */
 export function fetchHold(fetchId: number): string {
   return `fetch ${fetchId}`
 }

@@ -1,7 +1,7 @@
 import { NOBODY, type PlacementKey, type PlacementRow, type Placements } from '../../src/catalogue/index.ts'
 import type { MemoryContent } from './memory-content.ts'
 
-/** Records that one step changes. */
+/** Maximum number of records that one step changes. */
 const STEP = 50
 
 export function memoryPlacements(all: MemoryContent): Placements {

@@ -17,7 +17,7 @@ export function memoryReconciliation(all: MemoryContent): Reconciliation {
     if (RECORD_ID.test(hold)) return !all.rows.has(hold)
     return hold.startsWith('fetch ') && ![...all.waiting.keys()].some(id => fetchHold(id) === hold)
   }
-  /** Where the record has it, or else on the backend of its cluster. */
+  /** Returns the root on the backend that has it, or else on the cluster's backend. */
   const wholeOf = (backendId: number, record: RecordRow) =>
     (record.rootId === null ? undefined : all.roots.get(record.rootId)) ?? all.rootOf(backendId, record)
   const problemOf = (record: RecordRow, backendId: number): RecordProblem | null => {
@@ -29,7 +29,7 @@ export function memoryReconciliation(all: MemoryContent): Reconciliation {
     const isFetched = record.fetchId !== null && all.waiting.has(record.fetchId)
     return ['queued', 'pinning'].includes(record.status) && !isFetched ? 'record-unfetched' : null
   }
-  /** Has a record wait for its content anew. */
+  /** Sets a record to wait for its content. */
   const wait = (record: RecordRow, backendId: number, text: string, now: number): StatusChange => {
     const fetch = all.fetchOf(backendId, record) ?? all.addFetch(backendId, record, [], ++all.made, now)
     const row = { ...record, rootId: null, dagSize: 0, charge: 0, fetchId: fetch.id }
@@ -84,7 +84,7 @@ export function memoryReconciliation(all: MemoryContent): Reconciliation {
         .filter(id => id > after)
         .slice(0, limit)
     },
-    // Nothing is noted of what an account has: it is counted whenever it is asked for.
+    // Usage is not stored but counted on each call, so it is never wrong.
     recount: async ({ accountId }) => {
       const counted = all.usage(accountId, 0)
       return { noted: counted, counted }
@@ -104,7 +104,7 @@ export function memoryReconciliation(all: MemoryContent): Reconciliation {
   }
 }
 
-/** @param listed the files below each root, by its id */
+/** @param listed the files below each root, by the id of the root */
 export function memoryFiles(all: MemoryContent, listed: ReadonlyMap<number, readonly ListedFile[]>): Files {
   const filesOf = (rootId: number): readonly ListedFile[] => listed.get(rootId) ?? []
   return {

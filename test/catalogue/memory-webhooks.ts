@@ -7,7 +7,7 @@ import {
 } from '../../src/catalogue/index.ts'
 import type { MemoryContent } from './memory-content.ts'
 
-/** What webhooks need to know of the rest, and the rest of them. */
+/** Lookups of accounts and keys that webhooks need. */
 export interface AccessBeside {
   account(id: string): Account | undefined
   hasKey(id: string, accountId: string): boolean

@@ -16,10 +16,10 @@ import { RepeatingDatabase } from '../support/repeating-database.ts'
 const BACKEND = 0
 const NO_LIMITS: PinLimits = { maxPins: null, maxStorageBytes: null, maxQueuedPins: null }
 
-/** The process ends here, in the model's mind: of what was under way nothing more is written. */
+/** A simulated end of the process: no later write happens. */
 export class Crash extends Error {}
 
-/** A block of the model: one that lives in the database, or one that is a file. */
+/** A block of the model, stored in the database or as a file. */
 export interface ModelBlock {
   multihash: Uint8Array
   size: number
@@ -31,11 +31,11 @@ export interface ModelDag {
   blocks: readonly ModelBlock[]
 }
 
-/** Lets so many writes through and then fails all, as if the process had been killed between two of them. */
+/** Lets a number of writes through and then fails all, as if the process had been killed between two writes. */
 export class Cuts {
   left = Number.POSITIVE_INFINITY
 
-  /** @throws Crash once there are none left */
+  /** @throws Crash if no writes are left */
   pass(): void {
     if (this.left-- <= 0) throw new Crash('the process was killed')
   }
@@ -55,7 +55,7 @@ class CutQueue extends WriteQueue {
   }
 }
 
-/** What a model's ledger is made of. */
+/** The parts of a model's ledger. */
 export interface LedgerParts {
   db: Database
   queue: WriteQueue
@@ -76,21 +76,21 @@ function openLedger(file: string, cuts: Cuts): LedgerParts {
   return { db, queue, ledger: new Ledger({ claims, blocks, roots, holds, queue }), blocks, roots, holds, claims }
 }
 
-/** Where the records of a model's store are. */
+/** The catalogue of a model's store. */
 export interface ModelCatalogue {
   records: Catalogue['records']
-  /** Begins with nothing but accounts. */
+  /** Inserts the accounts. */
   begin(accounts: readonly string[]): Promise<void>
-  /** Lets go of what a process that was killed has left held for nobody, however short ago that was. */
+  /** Releases the holds that a killed process left without a record, regardless of their age. */
   reconcile(): Promise<void>
-  /** Rows of tables that are empty once there is nothing. */
+  /** Returns the row counts of tables that must be empty in the end. */
   left(): Promise<Record<string, number>>
 }
 
-/** A catalogue on a ledger, for each time that this is opened. */
+/** Opens a catalogue on a ledger. Called at each simulated start. */
 export type MakeCatalogue = (ledger: LedgerParts, cuts: Cuts) => Promise<ModelCatalogue>
 
-/** Ledger and catalogue in the ledger's database. */
+/** Opens a catalogue in the database of the ledger. */
 export const inSqlite: MakeCatalogue = async parts => {
   const { db } = parts
   const add = "INSERT INTO accounts (id, email, plan, role, created_at) VALUES (?, ?, 'x', 'user', 0)"
@@ -104,7 +104,7 @@ export const inSqlite: MakeCatalogue = async parts => {
   }
 }
 
-/** Ledger and catalogue, with a set in place of the files of blocks; it outlives every crash. */
+/** Ledger and catalogue, with a set in place of block files. The set outlives every crash. */
 export class ModelStore {
   readonly #file: string
   readonly #make: MakeCatalogue
@@ -148,12 +148,12 @@ export class ModelStore {
     return this.catalogue.records
   }
 
-  /** After so many writes more the process is killed. */
+  /** Kills the process after a number of further writes. */
   killAfter(writes: number): void {
     this.#cuts.left = writes
   }
 
-  /** Ends this one and opens the next on what is there, as a start does. */
+  /** Closes this store and opens the next one on the same files, as a restart does. */
   async reopened(): Promise<ModelStore> {
     this.killAfter(Number.POSITIVE_INFINITY)
     await this.close()
@@ -168,7 +168,7 @@ export class ModelStore {
     this.db.close()
   }
 
-  /** Stages a DAG, writes what is missing of it, and commits records of it all at once. */
+  /** Stages a DAG, writes its missing blocks, and commits the records in one transaction. */
   async store(dag: ModelDag, records: readonly NewRecord[], now: number): Promise<string[]> {
     const rootId = await this.ledger.stage(BACKEND, now)
     for (const block of dag.blocks) await this.#put(rootId, block)
@@ -180,7 +180,7 @@ export class ModelStore {
     return (await this.records.commit(intents)).map(({ record }) => record.id)
   }
 
-  /** Frees all that nothing needs. */
+  /** Deletes all garbage. */
   async collect(now: number): Promise<void> {
     for (const rootId of this.ledger.droppedRoots(() => new Set(), this.ledger.lastRoot())) {
       while ((await this.ledger.releaseBatch([rootId], now)) === 0) {}

@@ -19,10 +19,10 @@ import type { ContentCatalogue } from './memory-catalogue.ts'
 const there = { backendId: AWAY }
 const away = { clusterId: 'away' }
 
-/** What every catalogue has to keep of content that backends elsewhere are to be told of. */
+/** Tests of external content that every catalogue must pass. */
 export const placementRules: readonly ContentRule[] = [
   {
-    name: 'what is committed elsewhere is due there, and pinned once, when it has been seen',
+    name: 'makes an external commit due, and pins its record once confirmed',
     async run(catalogue) {
       const { records, placements } = catalogue
       const all = Array.from({ length: 120 }, (_, i) => record(`r${1_000 + i}`, away))
@@ -51,7 +51,7 @@ export const placementRules: readonly ContentRule[] = [
     },
   },
   {
-    name: 'what the last record lets go of is let go of there, and only then',
+    name: 'unpins a DAG only after its last record is removed',
     async run(catalogue) {
       const { records, placements } = catalogue
       await commit(catalogue, [record('r1', away), record('r2', { ...away, accountId: 'two' })], there)
@@ -72,7 +72,7 @@ export const placementRules: readonly ContentRule[] = [
     },
   },
   {
-    name: 'a job of an earlier generation changes nothing',
+    name: 'ignores a job of an earlier generation',
     async run(catalogue) {
       const { records, placements } = catalogue
       await commit(catalogue, [record('r1', away)], there)
@@ -93,7 +93,7 @@ export const placementRules: readonly ContentRule[] = [
     },
   },
   {
-    name: 'what is needed again waits until no request to let go can arrive',
+    name: 'delays a new pin until no earlier unpin can arrive',
     async run(catalogue) {
       const { records, placements } = catalogue
       await commit(catalogue, [record('r1', away)], there)
@@ -111,7 +111,7 @@ export const placementRules: readonly ContentRule[] = [
     },
   },
   {
-    name: 'what has been let go of is remembered until nothing that was sent can arrive',
+    name: 'keeps an unpinned row until no earlier request can arrive',
     async run(catalogue) {
       const { records, placements } = catalogue
       await commit(catalogue, [record('r1', away)], there)
@@ -129,7 +129,7 @@ export const placementRules: readonly ContentRule[] = [
     },
   },
   {
-    name: 'an attempt that failed is due when it is to be repeated, and its records wait',
+    name: 'keeps records pinning until a failed attempt is retried',
     async run(catalogue) {
       const { records, placements } = catalogue
       await commit(catalogue, [record('r1', away)], there)
@@ -144,7 +144,7 @@ export const placementRules: readonly ContentRule[] = [
     },
   },
   {
-    name: 'what is lost there is due anew, with all of its records, once',
+    name: 'sends a DAG again, once, after its backend lost it',
     async run(catalogue) {
       const { records, placements } = catalogue
       const all = Array.from({ length: 120 }, (_, i) => record(`r${1_000 + i}`, away))
@@ -183,7 +183,7 @@ export const placementRules: readonly ContentRule[] = [
     },
   },
   {
-    name: 'what a backend has and nothing is known of is let go of there, unless it comes to be needed',
+    name: 'unpins an unknown DAG of a backend, unless a record needs it',
     async run(catalogue) {
       const { placements } = catalogue
       assert.equal(await placements.disown(AWAY, DAG, NOW + 3), true)
@@ -204,7 +204,7 @@ export const placementRules: readonly ContentRule[] = [
     },
   },
   {
-    name: 'what waits on a backend is counted, and gone through by id',
+    name: 'counts the backlog of a backend, and lists placements by id',
     async run(catalogue) {
       const { records, placements } = catalogue
       const none = { pins: 0, unpins: 0, since: null }
@@ -227,7 +227,7 @@ export const placementRules: readonly ContentRule[] = [
     },
   },
   {
-    name: 'jobs are looked for by account in turn, and each backend for itself',
+    name: 'reads due placements by account in turn, separately for each backend',
     async run(catalogue) {
       const { placements } = catalogue
       const names = ['b', 'c', 'd']
@@ -257,7 +257,7 @@ export const placementRules: readonly ContentRule[] = [
     },
   },
   {
-    name: 'what a backend fetches by itself is wanted there, due to nobody, and pinned as soon as all is known of it',
+    name: 'pins an entrusted DAG once complete, without making it due',
     async run(catalogue) {
       const { placements, fetches } = catalogue
       const fetchId = await waiting(catalogue, 'r1')
@@ -279,7 +279,7 @@ export const placementRules: readonly ContentRule[] = [
     },
   },
   {
-    name: 'what a backend fetches by itself is let go of there with the last who waits, and when it is withdrawn',
+    name: 'unpins an entrusted DAG with its last waiting record, or when withdrawn',
     async run(catalogue) {
       const { placements, records, fetches } = catalogue
       const fetchId = await waiting(catalogue, 'r1')
@@ -291,7 +291,7 @@ export const placementRules: readonly ContentRule[] = [
       const row = await rowOf(catalogue)
       assert.deepEqual([row.isWanted, row.generation > entrusted.generation], [false, true])
       assert.deepEqual(await due(placements, {}), [row.id])
-      // A removal may still arrive: what ends it makes nothing due.
+      // An earlier unpin may still arrive, so its end makes nothing due.
       await placements.beginUnpin(row, NOW + 60)
       const again = await placements.entrust(AWAY, DAG, { accountId: 'one', now: NOW })
       assert.deepEqual([again.isWanted, again.dueAt, again.unpinUntil], [true, null, NOW + 60])
@@ -302,7 +302,7 @@ export const placementRules: readonly ContentRule[] = [
     },
   },
   {
-    name: 'what a backend fetches by itself is sent to it once it is here otherwise',
+    name: 'sends an entrusted DAG once this node has its content',
     async run(catalogue) {
       const { placements } = catalogue
       const row = await placements.entrust(AWAY, DAG, { accountId: 'one', now: NOW })
@@ -313,7 +313,7 @@ export const placementRules: readonly ContentRule[] = [
   },
 ]
 
-/** A record that waits for a fetch there. */
+/** Requests a record that waits for a fetch on the external backend. Returns the id of the fetch. */
 async function waiting({ fetches }: ContentCatalogue, id: string): Promise<number> {
   const queued = { ...record(id, away), status: 'queued' as const }
   const made = await fetches.request({ record: queued, backendId: AWAY, origins: [], limits: NO_LIMITS, now: NOW })

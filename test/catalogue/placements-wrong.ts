@@ -1,9 +1,9 @@
 import type { Broken } from './content-wrong.ts'
 
-/** Those that are wrong in one thing each, and words of the rules that find it out. */
+/** Placements with one fault each, and the rules that must detect it. */
 export const wrongPlacements: ReadonlyArray<[what: string, broken: Broken, rules: RegExp[]]> = [
   [
-    'says pinned before anything has been seen',
+    'sets records to pinned before the backend confirms',
     ({ records }) => ({
       records: {
         ...records,
@@ -14,10 +14,10 @@ export const wrongPlacements: ReadonlyArray<[what: string, broken: Broken, rules
           })),
       },
     }),
-    [/^what is committed elsewhere/, /^what is needed again/],
+    [/^makes an external/, /^delays a new/],
   ],
   [
-    'tells of pinned records twice',
+    'returns pinned records twice',
     ({ placements }) => {
       let last: Awaited<ReturnType<typeof placements.placed>> | null = null
       const placed: typeof placements.placed = async (...request) => {
@@ -27,10 +27,10 @@ export const wrongPlacements: ReadonlyArray<[what: string, broken: Broken, rules
       }
       return { placements: { ...placements, placed } }
     },
-    [/^what is committed elsewhere/],
+    [/^makes an external/],
   ],
   [
-    'forgets what is to be let go of',
+    'forgets to unpin',
     ({ placements }) => ({
       placements: {
         ...placements,
@@ -44,15 +44,15 @@ export const wrongPlacements: ReadonlyArray<[what: string, broken: Broken, rules
         },
       },
     }),
-    [/^what the last record lets go of/],
+    [/^unpins a DAG/],
   ],
   [
-    'lets go whoever needs it',
+    'unpins a DAG that is needed',
     ({ placements }) => ({ placements: { ...placements, beginUnpin: async () => true } }),
-    [/^what the last record lets go of/, /^a job of an earlier generation/],
+    [/^unpins a DAG/, /^ignores a job/],
   ],
   [
-    'takes a late job for that of now',
+    'accepts a job of an earlier generation',
     ({ placements }) => ({
       placements: {
         ...placements,
@@ -63,34 +63,34 @@ export const wrongPlacements: ReadonlyArray<[what: string, broken: Broken, rules
         },
       },
     }),
-    [/^a job of an earlier generation/],
+    [/^ignores a job/],
   ],
   [
-    'forgets until when a request to let go may arrive',
+    'forgets until when an unpin may arrive',
     ({ placements }) => ({ placements: { ...placements, beginUnpin: key => placements.beginUnpin(key, 0) } }),
-    [/^what is needed again/],
+    [/^delays a new/],
   ],
   [
-    'forgets what earlier attempts have sent',
+    'ignores requests of earlier attempts',
     ({ placements }) => ({
       placements: { ...placements, released: (key, { now }) => placements.released(key, { now, until: 0 }) },
     }),
-    [/^what has been let go of/],
+    [/^keeps an unpinned/],
   ],
   [
-    'repeats at once',
+    'retries without a pause',
     ({ placements }) => ({
       placements: { ...placements, retry: (key, { reason }) => placements.retry(key, { at: 0, reason }) },
     }),
-    [/^an attempt that failed/],
+    [/^keeps records pinning/],
   ],
   [
-    'forgets the records of what was lost',
+    'leaves records of a lost DAG pinned',
     ({ placements }) => ({ placements: { ...placements, lost: async () => [] } }),
-    [/^what is lost there/],
+    [/^sends a DAG/],
   ],
   [
-    'takes for lost what was never seen',
+    'handles an unconfirmed DAG as lost',
     ({ placements }) => ({
       placements: {
         ...placements,
@@ -100,10 +100,10 @@ export const wrongPlacements: ReadonlyArray<[what: string, broken: Broken, rules
         },
       },
     }),
-    [/^what is lost there/],
+    [/^sends a DAG/],
   ],
   [
-    'makes due what a backend fetches by itself',
+    'makes an entrusted DAG due',
     ({ placements }) => ({
       placements: {
         ...placements,
@@ -114,10 +114,10 @@ export const wrongPlacements: ReadonlyArray<[what: string, broken: Broken, rules
         },
       },
     }),
-    [/^what a backend fetches by itself/],
+    [/^pins an entrusted/],
   ],
   [
-    'leaves to a backend what is here',
+    'leaves a DAG entrusted that this node has',
     ({ placements }) => {
       const left = new Set<number>()
       return {
@@ -135,22 +135,22 @@ export const wrongPlacements: ReadonlyArray<[what: string, broken: Broken, rules
         },
       }
     },
-    [/^what a backend fetches by itself is sent/],
+    [/^sends an entrusted/],
   ],
   [
-    'never withdraws',
+    'never withdraws an entrusted DAG',
     ({ placements }) => ({ placements: { ...placements, withdraw: async () => undefined } }),
-    [/^what a backend fetches by itself is let go of/],
+    [/^unpins an entrusted/],
   ],
   [
-    'disowns what is needed',
+    'unpins a DAG that a record needs',
     ({ placements }) => ({
       placements: { ...placements, disown: async (...given) => (await placements.disown(...given)) || true },
     }),
-    [/^what a backend has and nothing is known of/],
+    [/^unpins an unknown/],
   ],
   [
-    'counts what is there among what waits',
+    'counts placed DAGs in the backlog',
     ({ placements }) => ({
       placements: {
         ...placements,
@@ -160,15 +160,15 @@ export const wrongPlacements: ReadonlyArray<[what: string, broken: Broken, rules
         },
       },
     }),
-    [/^what waits on a backend/],
+    [/^counts the backlog/],
   ],
   [
-    'begins with the first account again',
+    'starts from the first account each time',
     ({ placements }) => ({ placements: { ...placements, due: query => placements.due({ ...query, after: '' }) } }),
-    [/^jobs are looked for/],
+    [/^reads due placements/],
   ],
   [
-    'tells one backend what is another’s',
+    'ignores the backend of a query',
     ({ placements }) => ({
       placements: {
         ...placements,
@@ -179,6 +179,6 @@ export const wrongPlacements: ReadonlyArray<[what: string, broken: Broken, rules
         },
       },
     }),
-    [/^jobs are looked for/],
+    [/^reads due placements/],
   ],
 ]

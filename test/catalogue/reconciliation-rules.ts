@@ -6,10 +6,10 @@ import type { ContentCatalogue } from './memory-catalogue.ts'
 const HOMES: ReadonlyMap<string, number> = new Map([['near', 0]])
 const step = { after: '', limit: 100, homes: HOMES, now: NOW }
 
-/** What every catalogue has to find and mend, and which files it lists. */
+/** Tests of reconciliation and file lists that every catalogue must pass. */
 export const reconciliationRules: readonly ContentRule[] = [
   {
-    name: 'holds that nobody wants are let go of, and nobody else’s',
+    name: 'releases unneeded holds, and leaves foreign ones',
     async run(catalogue) {
       const { reconciliation } = catalogue
       const rootId = await committed(catalogue, idOf('1'))
@@ -28,7 +28,7 @@ export const reconciliationRules: readonly ContentRule[] = [
     },
   },
   {
-    name: 'roots that nothing holds are given up, and only these',
+    name: 'drops exactly the roots without a hold',
     async run(catalogue) {
       const { reconciliation } = catalogue
       await committed(catalogue, idOf('1'))
@@ -40,7 +40,7 @@ export const reconciliationRules: readonly ContentRule[] = [
     },
   },
   {
-    name: 'records that nothing keeps are held again, and those whose content is lost wait for it',
+    name: 'holds unheld records again, and fetches lost content again',
     async run(catalogue) {
       const { reconciliation, records, fetches } = catalogue
       await committed(catalogue, idOf('1'))
@@ -75,7 +75,7 @@ export const reconciliationRules: readonly ContentRule[] = [
     },
   },
   {
-    name: 'a record whose content is on another backend than new content of its cluster is not lost',
+    name: 'accepts a record whose content is on a former backend',
     async run(catalogue) {
       const { reconciliation, records } = catalogue
       await committed(catalogue, idOf('1'))
@@ -94,7 +94,7 @@ export const reconciliationRules: readonly ContentRule[] = [
     },
   },
   {
-    name: 'all records of a root of which blocks are lost wait until they are fetched',
+    name: 'sets all records of a root with lost blocks to wait',
     async run(catalogue) {
       const { reconciliation, records, fetches } = catalogue
       await committed(catalogue, idOf('1'))
@@ -106,7 +106,7 @@ export const reconciliationRules: readonly ContentRule[] = [
       const { status, statusReason, rootId: none, fetchId } = (await records.get(idOf('1'))) as RecordRow
       assert.deepEqual([status, statusReason, none], ['pinning', 'a block is lost', null])
       assert.equal((await records.get(idOf('3')))?.status, 'pinned')
-      // What is there is kept meanwhile.
+      // The remaining blocks are kept while the records wait.
       assert.equal((await reconciliation.roots({ after: 0, limit: 100, mend: true })).unwanted.length, 0)
       const id = fetchId ?? 0
       await fetches.start(id, NOW)
@@ -116,7 +116,7 @@ export const reconciliationRules: readonly ContentRule[] = [
     },
   },
   {
-    name: 'fetches that no record waits for are found',
+    name: 'finds fetches that no record waits for',
     async run({ reconciliation, ...catalogue }) {
       const wanted = await request({ reconciliation, ...catalogue }, record('r1'))
       const left = await request({ reconciliation, ...catalogue }, record('r2', { dag: dagOf('b') }))
@@ -128,7 +128,7 @@ export const reconciliationRules: readonly ContentRule[] = [
     },
   },
   {
-    name: 'the files below a root are listed in their order, in pages, and by their content',
+    name: 'lists the files below a root in order, paged or by content',
     async run(catalogue) {
       const { files, records } = catalogue
       const below = ['c', 'a', 'b'].map((name, i) => ({ path: name, ...dagOf(i === 1 ? 'y' : 'x'), size: i }))
@@ -149,7 +149,7 @@ export const reconciliationRules: readonly ContentRule[] = [
   },
 ]
 
-/** As the engine makes them. */
+/** Returns an id in the format of the engine's record ids. */
 function idOf(name: string): string {
   return `00000000${name}abcdefghijkl`
 }

@@ -1,9 +1,9 @@
 import type { Broken } from './content-wrong.ts'
 
-/** Those that are wrong in one thing each, and words of the rules that find it out. */
+/** Reconciliations with one fault each, and the rules that must detect it. */
 export const wrongReconciliations: ReadonlyArray<[what: string, broken: Broken, rules: RegExp[]]> = [
   [
-    'lets go of every hold that it does not know',
+    'releases foreign holds',
     ({ reconciliation, unhold }) => ({
       reconciliation: {
         ...reconciliation,
@@ -13,10 +13,10 @@ export const wrongReconciliations: ReadonlyArray<[what: string, broken: Broken, 
         },
       },
     }),
-    [/^holds that nobody wants/],
+    [/^releases unneeded holds/],
   ],
   [
-    'looks where it is to mend',
+    'reports without repairing',
     ({ reconciliation }) => ({
       reconciliation: {
         ...reconciliation,
@@ -25,17 +25,17 @@ export const wrongReconciliations: ReadonlyArray<[what: string, broken: Broken, 
         records: step => reconciliation.records({ ...step, mend: false }),
       },
     }),
-    [/^holds that nobody wants/, /^roots that nothing holds/, /^records that nothing keeps/],
+    [/^releases unneeded holds/, /^drops exactly the/, /^holds unheld records/],
   ],
   [
-    'mends where it is to look',
+    'repairs when only asked to report',
     ({ reconciliation }) => ({
       reconciliation: { ...reconciliation, records: step => reconciliation.records({ ...step, mend: true }) },
     }),
-    [/^records that nothing keeps/],
+    [/^holds unheld records/],
   ],
   [
-    'looks for content only where new content of the cluster goes',
+    'looks for content only on the cluster’s current backend',
     ({ reconciliation }) => ({
       reconciliation: {
         ...reconciliation,
@@ -46,10 +46,10 @@ export const wrongReconciliations: ReadonlyArray<[what: string, broken: Broken, 
         },
       },
     }),
-    [/^a record whose content is on another backend/],
+    [/^accepts a record/],
   ],
   [
-    'has one record of a lost root wait, and forgets the others',
+    'sets only one record of a lost root to wait',
     ({ reconciliation, records }) => ({
       reconciliation: {
         ...reconciliation,
@@ -63,20 +63,20 @@ export const wrongReconciliations: ReadonlyArray<[what: string, broken: Broken, 
         },
       },
     }),
-    [/^all records of a root/],
+    [/^sets all records/],
   ],
   [
-    'takes fetches that somebody waits for for unwanted',
+    'reports a fetch that a record waits for',
     ({ reconciliation }) => ({
       reconciliation: {
         ...reconciliation,
         fetches: async step => ({ ...(await reconciliation.fetches(step)), unwanted: [1, 2, 3] }),
       },
     }),
-    [/^fetches that no record waits for/],
+    [/^finds fetches that/],
   ],
   [
-    'sorts files by their names',
+    'sorts files by name',
     ({ files }) => ({
       files: {
         ...files,
@@ -86,6 +86,6 @@ export const wrongReconciliations: ReadonlyArray<[what: string, broken: Broken, 
         },
       },
     }),
-    [/^the files below a root/],
+    [/^lists the files/],
   ],
 ]

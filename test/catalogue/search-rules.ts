@@ -22,16 +22,16 @@ function called(text: string, match: NameMatch): Partial<RecordSearch> {
   return { names: [{ text, match }] }
 }
 
-/** One record for each name, the first the oldest. */
+/** Commits one record per name, the first one the oldest. */
 async function named(catalogue: ContentCatalogue, names: readonly string[]): Promise<void> {
   const made = names.map((name, i) => record(`r${i}`, { name, createdAt: i, dag: dagOf(`${i}`) }))
   await commit(catalogue, made)
 }
 
-/** How records are found. */
+/** Tests of searches that every catalogue must pass. */
 export const searchRules: ContentRule[] = [
   {
-    name: 'names are found whole and in part, with upper and lower case or without',
+    name: 'finds names in whole and in part, with and without case',
     async run(catalogue) {
       await named(catalogue, [
         'Holiday.jpg',
@@ -62,7 +62,7 @@ export const searchRules: ContentRule[] = [
     },
   },
   {
-    name: 'a search is answered in pages without gaps, and knows its length',
+    name: 'pages search results without gaps, and returns their total',
     async run(catalogue) {
       await named(
         catalogue,
@@ -92,7 +92,7 @@ export const searchRules: ContentRule[] = [
     },
   },
   {
-    name: 'records are found by type, state, content, time and meta, by all that is asked for',
+    name: 'finds records by type, status, content, time and meta, combined',
     async run(catalogue) {
       await commit(catalogue, [
         record('file', { createdAt: 10, dag: dagOf('1'), meta: '{"app":"x","n":"1"}' }),
@@ -116,7 +116,7 @@ export const searchRules: ContentRule[] = [
     },
   },
   {
-    name: 'a clock that was set back hides nothing from bounds of time',
+    name: 'finds records by time after the clock was set back',
     async run(catalogue) {
       await commit(catalogue, [record('late', { createdAt: 50 }), record('early', { createdAt: 10, dag: dagOf('2') })])
       await commit(catalogue, [record('mid', { createdAt: 30, dag: dagOf('3') })])
@@ -127,7 +127,7 @@ export const searchRules: ContentRule[] = [
     },
   },
   {
-    name: 'what changes is found as it is now, and what has gone is not',
+    name: 'finds changed records by their new values, and no removed ones',
     async run(catalogue) {
       const { records } = catalogue
       await commit(catalogue, [record('r1', { name: 'before' }), record('r2', { name: 'other', dag: dagOf('2') })])

@@ -6,10 +6,10 @@ import type { ContentCatalogue } from './memory-catalogue.ts'
 const ALL = { after: null, limit: 1_000 }
 const outcome = { status: 200, error: null, at: NOW }
 
-/** What every catalogue has to keep of those who are told of records. */
+/** Tests of webhooks that every catalogue must pass. */
 export const webhookRules: readonly ContentRule[] = [
   {
-    name: 'each transition of a record is noted for each webhook of its account, and what is rolled back is not',
+    name: 'adds a delivery per webhook for each committed change of a record',
     async run(catalogue) {
       const { records, fetches, webhooks } = catalogue
       for (const id of ['w1', 'w2']) assert.equal(await hook(catalogue, id), 'inserted')
@@ -47,7 +47,7 @@ export const webhookRules: readonly ContentRule[] = [
     },
   },
   {
-    name: 'a delivery is due until it has ended, and attempts and what came of them are kept',
+    name: 'keeps a delivery due until it ends, and stores its attempts',
     async run(catalogue) {
       const { webhooks } = catalogue
       await hook(catalogue, 'w1')
@@ -72,7 +72,7 @@ export const webhookRules: readonly ContentRule[] = [
     },
   },
   {
-    name: 'what waits for one webhook is bounded, and so is what is kept of what has ended',
+    name: 'limits the waiting and the ended deliveries of a webhook',
     async run(catalogue) {
       const { records, webhooks } = catalogue
       await hook(catalogue, 'w1')
@@ -95,7 +95,7 @@ export const webhookRules: readonly ContentRule[] = [
     },
   },
   {
-    name: 'a webhook is its account’s, and goes with all that it has to tell, and with the key that made it',
+    name: 'removes a webhook with its deliveries, or with its key',
     async run(catalogue) {
       const { webhooks, keys } = catalogue
       assert.equal(await hook(catalogue, 'nobody', { accountId: 'nobody' }), 'no_account')
@@ -130,7 +130,7 @@ export const webhookRules: readonly ContentRule[] = [
     },
   },
   {
-    name: 'deliveries are looked for by account in turn, and listed in pages, the newest first',
+    name: 'reads due deliveries by account in turn, and lists the newest first',
     async run(catalogue) {
       const { webhooks } = catalogue
       await hook(catalogue, 'w1')
@@ -154,7 +154,7 @@ function hook({ webhooks }: ContentCatalogue, id: string, more: { accountId?: st
   return webhooks.insert({ ...webhook, ...more }, 2)
 }
 
-/** The oldest first. */
+/** Returns the deliveries of a webhook, oldest first. */
 async function log({ webhooks }: ContentCatalogue, id: string): Promise<DeliveryRow[]> {
   return (await webhooks.deliveries(id, ALL)).rows.toReversed()
 }

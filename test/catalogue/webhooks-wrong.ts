@@ -1,9 +1,9 @@
 import type { Broken } from './content-wrong.ts'
 
-/** Those that are wrong in one thing each, and words of the rules that find it out. */
+/** Webhooks with one fault each, and the rules that must detect it. */
 export const wrongWebhooks: ReadonlyArray<[what: string, broken: Broken, rules: RegExp[]]> = [
   [
-    'forgets to tell of removals',
+    'adds no delivery for removals',
     ({ webhooks }) => ({
       webhooks: {
         ...webhooks,
@@ -13,37 +13,37 @@ export const wrongWebhooks: ReadonlyArray<[what: string, broken: Broken, rules: 
         },
       },
     }),
-    [/^each transition/],
+    [/^adds a delivery/],
   ],
   [
-    'tells what has been told again',
+    'sends an ended delivery again',
     ({ webhooks }) => ({
       webhooks: { ...webhooks, end: (id, { at }) => webhooks.retry(id, { status: 200, error: null, at, dueAt: at }) },
     }),
-    [/^a delivery is due until/, /^what waits for one webhook/],
+    [/^keeps a delivery/, /^limits the waiting/],
   ],
   [
-    'tells again at once',
+    'retries a delivery without a pause',
     ({ webhooks }) => ({
       webhooks: { ...webhooks, retry: (id, retry) => webhooks.retry(id, { ...retry, dueAt: 0 }) },
     }),
-    [/^a delivery is due until/],
+    [/^keeps a delivery/],
   ],
   [
-    'gives a webhook to whoever knows its id',
+    'returns a webhook to every account',
     ({ webhooks }) => ({
       webhooks: { ...webhooks, remove: async (_, id) => webhooks.remove('one', id) },
     }),
-    [/^a webhook is its account/],
+    [/^removes a webhook/],
   ],
   [
-    'has as many webhooks as anybody wants',
+    'accepts any number of webhooks',
     ({ webhooks }) => ({ webhooks: { ...webhooks, insert: webhook => webhooks.insert(webhook, 1_000) } }),
-    [/^a webhook is its account/],
+    [/^removes a webhook/],
   ],
   [
-    'begins with the first account again',
+    'starts from the first account each time',
     ({ webhooks }) => ({ webhooks: { ...webhooks, due: query => webhooks.due({ ...query, after: '' }) } }),
-    [/^deliveries are looked for/],
+    [/^reads due deliveries/],
   ],
 ]

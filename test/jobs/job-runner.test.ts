@@ -9,7 +9,7 @@ interface Row extends Job {
   dueAt: number | null
 }
 
-/** An attempt that ends when the test says so. */
+/** An attempt that ends when the test ends it. */
 class Held implements Attempt<Row> {
   readonly job: Row
   readonly ending = Promise.withResolvers<void>()
@@ -27,7 +27,7 @@ class Held implements Attempt<Row> {
   }
 }
 
-/** Jobs in memory, two at a time. */
+/** A runner over jobs in memory, with room for two attempts. */
 function world(names: readonly string[]) {
   const clock = new ManualClock()
   const rows: Row[] = names.map((accountId, id) => ({ id, accountId, attempts: 0, dueAt: clock.now() }))
@@ -35,7 +35,7 @@ function world(names: readonly string[]) {
   const seen = { looks: 0, rows: 0 }
   const faults = new Set<'begin' | 'failed' | 'again'>()
   const meet = (step: 'begin' | 'failed' | 'again'): void => {
-    if (faults.has(step)) throw new Error('nothing can be noted now')
+    if (faults.has(step)) throw new Error('nothing can be stored now')
   }
   const kind: JobKind<Row, Held> = {
     name: 'jobs',
@@ -96,7 +96,7 @@ function world(names: readonly string[]) {
   return { clock, rows, made, seen, runner, end, faults }
 }
 
-test('accounts take turns, however many jobs one has, and a look is short', async () => {
+test('lets accounts take turns, and reads few jobs per query', async () => {
   const { made, seen, runner, end } = world([...Array<string>(50).fill('many'), 'one', 'other'])
   runner.wake()
   await turns(20)
@@ -108,7 +108,7 @@ test('accounts take turns, however many jobs one has, and a look is short', asyn
   await runner.stop()
 })
 
-test('one job is attempted once at a time, and who asks often has it looked once', async () => {
+test('runs one attempt per job, and one query for many wakes', async () => {
   const { made, seen, runner } = world(['one'])
   for (let i = 0; i < 1_000; i++) runner.wake()
   await turns(20)
@@ -120,7 +120,7 @@ test('one job is attempted once at a time, and who asks often has it looked once
   await runner.stop()
 })
 
-test('a failure is repeated with pauses that grow to their bound, and is not counted when the runner stops', async () => {
+test('retries a failure with backoff, and stores no failure while stopping', async () => {
   const { clock, rows, made, runner } = world(['one'])
   runner.wake()
   await turns(20)
@@ -144,30 +144,27 @@ test('a failure is repeated with pauses that grow to their bound, and is not cou
   expect(made.length).toBe(6)
 })
 
-test.each(['begin', 'failed'] as const)(
-  'what could not be noted of a job when it was to %s is repeated once it can be',
-  async step => {
-    const { clock, rows, made, runner, faults } = world(['one'])
-    faults.add(step).add('again')
-    runner.wake()
+test.each(['begin', 'failed'] as const)('repeats a job whose %s could not be stored', async step => {
+  const { clock, rows, made, runner, faults } = world(['one'])
+  faults.add(step).add('again')
+  runner.wake()
+  await turns(20)
+  if (step === 'failed') made[0]?.ending.reject(new Error('not now'))
+  for (let i = 0; i < 3; i++) {
     await turns(20)
-    if (step === 'failed') made[0]?.ending.reject(new Error('not now'))
-    for (let i = 0; i < 3; i++) {
-      await turns(20)
-      // As far as is noted it is under way, and so not due.
-      expect([rows[0]?.dueAt, made.length]).toEqual([null, 1])
-      clock.advance(1_000)
-    }
-    faults.clear()
-    await turns(20)
+    // The row still says that the attempt runs, so the job is not due.
+    expect([rows[0]?.dueAt, made.length]).toEqual([null, 1])
     clock.advance(1_000)
-    await turns(20)
-    expect([rows[0]?.attempts, made.length]).toEqual([2, 2])
-    await runner.stop()
-  },
-)
+  }
+  faults.clear()
+  await turns(20)
+  clock.advance(1_000)
+  await turns(20)
+  expect([rows[0]?.attempts, made.length]).toEqual([2, 2])
+  await runner.stop()
+})
 
-test('what comes while it is full starts when an attempt ends', async () => {
+test('starts a job that arrived while full once an attempt ends', async () => {
   const { rows, made, runner, end, clock } = world(['a', 'b'])
   runner.wake()
   await turns(20)

@@ -8,7 +8,7 @@ import { Holds } from '../../../src/ledger/holds.ts'
 import { RootTable } from '../../../src/ledger/root-table.ts'
 import { Database } from '../../../src/storage/database.ts'
 import { WriteQueue } from '../../../src/storage/write-queue.ts'
-import { ACCOUNTS, ELSEWHERE } from '../../catalogue/content-support.ts'
+import { ACCOUNTS, EXTERNAL } from '../../catalogue/content-support.ts'
 import type { ContentCatalogue, Surroundings } from '../../catalogue/memory-catalogue.ts'
 import { withTempDir } from '../../support/temp-dir.ts'
 
@@ -41,7 +41,7 @@ export function withNode(
     try {
       await run({
         ...postgresAccess(database, name),
-        ...postgresContent(database, ledger, { name, number }, ELSEWHERE).content,
+        ...postgresContent(database, ledger, { name, number }, EXTERNAL).content,
         ...surroundings(database, { db, queue, roots, holds }),
         ...{ ledger, db },
       })
@@ -57,7 +57,7 @@ export function byOther(database: Postgres, node: TestNode, name: string, number
   return {
     ...node,
     ...postgresAccess(database, name),
-    ...postgresContent(database, node.ledger, { name, number }, ELSEWHERE).content,
+    ...postgresContent(database, node.ledger, { name, number }, EXTERNAL).content,
   }
 }
 
