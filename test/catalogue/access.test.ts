@@ -11,7 +11,7 @@ import { type AccessCatalogue, memoryAccess } from './memory-access.ts'
 
 describe.each([
   ['the access stores in SQLite', Database],
-  ['the access stores in SQLite, each write done again', RepeatingDatabase],
+  ['the access stores in SQLite, with every write repeated', RepeatingDatabase],
 ])('%s', (_, DatabaseClass) => {
   let directory: string
   let db: Database
