@@ -10,26 +10,33 @@ import type { HeldRoots } from '../ledger/held-roots.ts'
 import type { ServedBlocks } from '../network/served-blocks.ts'
 import type { PinRecord } from './pin-types.ts'
 
-/** Tells routers who has a content. */
+/** Publishes and withdraws provider records at routers. */
 export interface Announcing {
-  /** As whom the node announces: routers know nothing of what it announced under another id. */
+  /** Peer id of this node. Provider records published under another id are not ours to renew. */
   readonly peerId: string
-  /** What tells its network from others. */
+  /** Name of the network that the routers serve. */
   readonly network: string
-  /** False if there is no router to tell. @throws why no router took it */
+  /**
+   * Resolves to false if no router is configured.
+   *
+   * @throws if every router refused
+   */
   announce(cid: CID, signal: AbortSignal): Promise<boolean>
-  /** Has routers forget it in time. */
+  /** Asks routers to drop the record. */
   withdraw(cid: CID, signal: AbortSignal): Promise<void>
 }
 
 const AT_ONCE = 8
 const LONGEST_MS = 60_000
-/** Provider records live for 48 hours in the public DHT; they are renewed well before. */
+/** Provider records live for 48 hours in the public DHT. Renewing them earlier leaves a margin. */
 const RENEW_AFTER_MS = 22 * 3_600_000
 const DUE_BATCH = 256
-/** New roots that wait in memory; further ones are found among those that are due. */
+/** New roots held in memory. When it is full, the periodic search finds the rest. */
 const MOST_NEW = 10_000
-/** From one search for due roots to the next, and to the rest of it once this many announcements in a row have failed. */
+/**
+ * Pause between two searches for due roots. After `MOST_FAILURES` failures in a row the search stops and resumes after
+ * the shorter pause.
+ */
 const LOOK_EVERY_MS = 10 * 60_000
 const AFTER_FAILURES_MS = 60_000
 const MOST_FAILURES = 16
@@ -37,8 +44,8 @@ const MOST_FAILURES = 16
 type Waiting = Pick<DueRoot, 'id' | 'cid'>
 
 /**
- * Has the network know of every pinned root: at once when it is pinned, again before routers forget, and again once the
- * node is another peer or on another network. New and due roots take turns.
+ * Publishes a provider record for every pinned root. A root is announced when it is pinned, before its record expires,
+ * and after the node's peer id or network has changed. New and due roots take turns.
  */
 export class Announcer {
   readonly #announcing: Announcing
@@ -47,13 +54,13 @@ export class Announcer {
   readonly #served: Pick<ServedBlocks, 'has'>
   readonly #clock: Clock
   readonly #logger: Logger
-  /** By root. */
+  /** By id of the root. */
   readonly #new = new Map<number, Waiting>()
-  /** Roots of the search under way, and the place of the last of them; null while there is no search. */
+  /** Due roots of the current search, and the position of the last one taken. */
   #due: DueRoot[] = []
   #place: AnnouncedPlace = null
   #isSearching = false
-  /** Roots announced before this are due, whatever their age. */
+  /** Roots last announced before this instant are due, however recent that is. */
   #since = 0
   #isNewNext = true
   #failures = 0
@@ -65,7 +72,7 @@ export class Announcer {
     announcing: Announcing
     roots: Pick<HeldRoots, 'findAnywhere'>
     announcements: Announcements
-    /** The blocks that peers may have: a root that is taken down, or in an absent cluster, is not announced. */
+    /** Blocks that peers may fetch. A root that is not among them is not announced. */
     served: Pick<ServedBlocks, 'has'>
     clock: Clock
     logger: Logger
@@ -90,7 +97,7 @@ export class Announcer {
     this.#cancelTimer()
   }
 
-  /** To be called when a record has become `pinned`. */
+  /** Queues the root of a record that has become `pinned`. */
   pinned(record: PinRecord): void {
     const cid = parseCid(record.cid)
     const root = this.#roots.findAnywhere(identityOf(cid))
@@ -99,12 +106,12 @@ export class Announcer {
     this.#next()
   }
 
-  /** To be called when a record has gone; with the last one of its root the node no longer has the content. */
+  /** Withdraws the root of a removed record, if no other record holds it. */
   removed(record: PinRecord): void {
     this.gone(parseCid(record.cid))
   }
 
-  /** To be called when content may have gone. */
+  /** Withdraws the CID, if no complete root has it. */
   gone(cid: CID): void {
     if (this.#roots.findAnywhere(identityOf(cid)) !== undefined) return
     this.#announcing.withdraw(cid, this.#stop.signal).catch((error: unknown) => {
@@ -113,7 +120,7 @@ export class Announcer {
     })
   }
 
-  /** Begins to go through the roots that are due, or goes on after failures. */
+  /** Starts a search for due roots, or resumes one that failures have stopped. */
   #search(): void {
     this.#isSearching = true
     this.#failures = 0
@@ -137,7 +144,7 @@ export class Announcer {
     }
   }
 
-  /** New and due roots in turns, as long as there are both. */
+  /** Alternates between new and due roots while both exist. */
   #take(): Waiting | undefined {
     const [first] = this.#new.values()
     const due = first !== undefined && this.#isNewNext ? undefined : this.#nextDue()
@@ -164,10 +171,13 @@ export class Announcer {
     if (!this.#served.has(cid)) return
     const late = (): HoldfastError => new HoldfastError('ABORTED', 'took too long')
     try {
-      const told = await within({ clock: this.#clock, ms: LONGEST_MS, late, signal: this.#stop.signal }, ended => {
-        return this.#announcing.announce(cid, ended)
-      })
-      if (!told || this.#stop.signal.aborted) return
+      const isAnnounced = await within(
+        { clock: this.#clock, ms: LONGEST_MS, late, signal: this.#stop.signal },
+        ended => {
+          return this.#announcing.announce(cid, ended)
+        },
+      )
+      if (!isAnnounced || this.#stop.signal.aborted) return
       this.#failures = 0
       await this.#announcements.set(id, this.#clock.now())
     } catch (error) {

@@ -5,10 +5,10 @@ import type { Clock } from '../domain/clock.ts'
 import { type DagIdentity, identityOf } from '../ipld/cid.ts'
 import type { HeldRoots } from '../ledger/held-roots.ts'
 
-/** Records of one content that are looked at: in more clusters than that nobody has it. */
+/** Records checked for one CID. Accounts rarely have more. */
 const MOST_RECORDS = 100
 
-/** What an account has: the content of its live records, and everything below it. */
+/** Answers whether an account has pinned a CID, directly or as part of a larger DAG. */
 export class OwnedContent {
   readonly #records: Records
   readonly #held: HeldRoots
@@ -20,7 +20,9 @@ export class OwnedContent {
     this.#clock = clock
   }
 
-  /** Whether a live record of the account has that content, or content that it is part of, whole. */
+  /**
+   * Returns true if a live record of the account has the complete DAG of this CID, or a complete DAG that contains it.
+   */
   async has(accountId: string, cid: CID, signal?: AbortSignal): Promise<boolean> {
     if (await this.#hasRecord(accountId, identityOf(cid))) return true
     for (const root of this.#held.rootsWith(cid.multihash.bytes)) {

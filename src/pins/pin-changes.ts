@@ -4,17 +4,17 @@ import type { PinStatus } from '../domain/pin-status.ts'
 import type { EngineEvents, PinRecord } from './pin-types.ts'
 import { presentRecord } from './present-record.ts'
 
-/** A part of the engine that acts when a record changes. */
+/** Part of the engine that reacts to changes of records. Each method runs after the commit. */
 export interface PinObserver {
   created?(record: PinRecord): void
-  /** The record is as it is now. */
+  /** Receives the record in its new status. */
   changed?(record: PinRecord, from: PinStatus): void
   removed?(record: PinRecord): void
 }
 
 /**
- * What has become of records, once it is committed: those inside who have to act are called, then the public events
- * tell. Nothing that must happen hangs on the events.
+ * Publishes committed changes of records: first to the observers inside the engine, then as public events. Required
+ * work belongs in observers, because nobody may listen to the events.
  */
 export class PinChanges {
   readonly #events: Emitter<EngineEvents>
@@ -29,7 +29,7 @@ export class PinChanges {
     this.#observers.push(observer)
   }
 
-  /** Wakes a runner of jobs after every change. */
+  /** Registers a job runner to wake after every change. */
   wakes(runner: { wake(): void }): void {
     this.#runners.push(runner)
   }

@@ -14,16 +14,16 @@ import { type StoredNames, storedNames } from './pin-names.ts'
 import type { DecidedTarget, PinNames, PinOutcome, PinType, Requester } from './pin-types.ts'
 import { newUploadId, presentRecord } from './present-record.ts'
 
-/** Content that is whole, and the record to write for it. */
+/** A complete DAG, and the record to write for it. */
 export interface CommitInput {
   requester: Requester
   target: DecidedTarget
   names: PinNames
   type: PinType
-  /** As it will be echoed. */
+  /** CID in the client's spelling, which the record keeps. */
   cidText: string
   cid: CID
-  /** Where the content is whole: staged, or on a backend below a complete root. */
+  /** DAG staged on `backend`. If null, `backend` has the DAG below a complete root. */
   staged: StagedDag | null
   backend: StagingBackend
   sizes: DagSizes
@@ -39,7 +39,7 @@ export interface PinCommitParts {
   leaveFetch: (fetchId: number) => Promise<void>
 }
 
-/** The last step of every upload and pin: one short transaction for root and record. */
+/** Last step of every upload and pin: completes the root and writes the record in one short transaction. */
 export class PinCommit {
   readonly #parts: PinCommitParts
 
@@ -48,9 +48,10 @@ export class PinCommit {
   }
 
   /**
-   * Makes the content a pin. On failure a staged DAG is abandoned.
+   * Pins the content. On failure a staged DAG is abandoned.
    *
-   * @throws HoldfastError `QUOTA_EXCEEDED`, `VALIDATION` for a name, and what handing over to another backend throws.
+   * @throws HoldfastError `QUOTA_EXCEEDED`; `VALIDATION` for a name; the error of copying the DAG to the backend of its
+   * cluster
    */
   async commit(input: CommitInput, token?: string): Promise<PinOutcome> {
     const [outcome] = await this.commitAll([input], [], token)
@@ -59,10 +60,10 @@ export class PinCommit {
   }
 
   /**
-   * Makes each content a pin, or, on failure, none of them. Throws what {@link commit} throws.
+   * Pins all contents or, on failure, none. Throws what {@link commit} throws.
    *
-   * @param partial written in the same transaction: content that is here in part; the caller's to abandon
-   * @param token the id of an upload token, of which all of them are one use
+   * @param partial incomplete content, written in the same transaction; on failure the caller abandons its staged DAGs
+   * @param token id of an upload token; the whole call counts as one use
    */
   async commitAll(
     inputs: readonly CommitInput[],
@@ -70,7 +71,7 @@ export class PinCommit {
     token?: string,
   ): Promise<PinOutcome[]> {
     const made = await this.#complete(inputs, partial, token)
-    return Promise.all(made.map(committed => this.#tell(committed)))
+    return Promise.all(made.map(committed => this.#publish(committed)))
   }
 
   async #complete(
@@ -133,7 +134,7 @@ export class PinCommit {
     }
   }
 
-  async #tell({ record: row, created, waited }: Committed): Promise<PinOutcome> {
+  async #publish({ record: row, created, waited }: Committed): Promise<PinOutcome> {
     if (created) this.#parts.changes.created(row)
     if (waited !== null) {
       if (waited.status === 'failed')
@@ -146,7 +147,7 @@ export class PinCommit {
   }
 }
 
-/** Has the backend of the content's cluster take it over. */
+/** Copies the DAG to the backend of the target cluster. */
 async function handOver(input: CommitInput, staged: StagedDag | null, home: ClusterBackend): Promise<StagedDag> {
   const { cid, backend, signal } = input
   const copy = await stagingOf(home).staging.take(cid, backend.reader, { maxBlocks: ADMITTED, signal })

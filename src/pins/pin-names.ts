@@ -10,15 +10,15 @@ export interface StoredNames {
   name: string | null
   originalName: string | null
   customName: string | null
-  /** A JSON object, its keys sorted; null for none. */
+  /** JSON object with sorted keys; null if empty. */
   meta: string | null
 }
 
 /**
- * The names of a record. Those that a client chose are checked; the upload's own name came with its bytes, so it is
- * made to fit rather than refused.
+ * Returns the names of a record as stored. Names chosen by the client are checked. The upload's own name, such as a
+ * file name, is cut and cleaned instead of refused.
  *
- * @throws HoldfastError `VALIDATION` naming the field: over 255 characters, or with control characters.
+ * @throws HoldfastError `VALIDATION` naming the field: more than 255 characters, or control characters
  */
 export function storedNames(names: PinNames): StoredNames {
   const originalName = checkedName('originalName', names.originalName)
@@ -27,7 +27,11 @@ export function storedNames(names: PinNames): StoredNames {
   return { name, originalName, customName, meta: storedMeta(names.meta) }
 }
 
-/** A name that a client chose, trimmed; null if empty. @throws HoldfastError `VALIDATION` naming the field. */
+/**
+ * Returns a name chosen by the client, trimmed; null if it is empty.
+ *
+ * @throws HoldfastError `VALIDATION` naming the field
+ */
 export function checkedName(field: string, value: string | undefined): string | null {
   const name = value?.trim() ?? ''
   if (name === '') return null
@@ -39,7 +43,7 @@ export function checkedName(field: string, value: string | undefined): string | 
 }
 
 function fitted(value: string | undefined): string | null {
-  // The cut may leave half a character, which would be kept as another one than told.
+  // Cutting may split a surrogate pair. A lone half would be stored as another character than the answer shows.
   const cut = (value ?? '').replaceAll(CONTROL, ' ').trim().slice(0, LONGEST_NAME)
   const name = cut.replace(/[\ud800-\udbff]$/, '').toWellFormed()
   return name === '' ? null : name

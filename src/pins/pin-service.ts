@@ -36,11 +36,11 @@ export interface PinServiceParts {
   activity: Activity
   clock: Clock
   changes: PinChanges
-  /** Whose requests are that name no account; undefined where each has to. */
+  /** Returns the account of calls that name none; undefined if every call must name one. */
   ownAccount: () => Promise<string | undefined>
 }
 
-/** What an account does with its content. `PinService` of the public surface says what each method promises. */
+/** Pins of accounts. `PinService` in `api.ts` documents each method. */
 export class PinService {
   readonly #parts: PinServiceParts
 
@@ -48,7 +48,7 @@ export class PinService {
     this.#parts = parts
   }
 
-  /** @param handOver of an upload for a cluster of another node, which is refused without it */
+  /** @param handOver sends an upload to the node that keeps its cluster; without it such an upload is refused */
   upload<T extends object = never>(
     content: types.ByteSource,
     options: types.UploadOptions = {},
@@ -57,7 +57,7 @@ export class PinService {
     return this.#making(options, own => this.#parts.uploader.upload(content, own, handOver))
   }
 
-  /** As {@link upload}. */
+  /** See {@link upload} for `handOver`. */
   uploadDirectory<T extends object = never>(
     entries: types.DirectoryEntries,
     options: types.UploadOptions = {},
@@ -70,7 +70,7 @@ export class PinService {
     return this.#making(options, own => this.#parts.uploader.importDirectory(dirPath, own))
   }
 
-  /** As {@link upload}. */
+  /** See {@link upload} for `handOver`. */
   importCar<T extends object = never>(
     source: types.ByteSource,
     options: types.CarImportOptions = {},
@@ -140,8 +140,9 @@ export class PinService {
     const { uploadId: id, meta } = request
     const name = request.name === undefined ? undefined : checkedName('newName', request.name)
     if (name === null) throw new HoldfastError('VALIDATION', 'newName must not be empty')
-    const told = { name, meta: meta === undefined ? undefined : storedMeta(meta) }
-    if (!(await this.#parts.records.rename({ accountId, id, ...told, now: this.#parts.clock.now() }))) throw noUpload()
+    const values = { name, meta: meta === undefined ? undefined : storedMeta(meta) }
+    if (!(await this.#parts.records.rename({ accountId, id, ...values, now: this.#parts.clock.now() })))
+      throw noUpload()
     return this.get(request)
   }
 
@@ -157,7 +158,9 @@ export class PinService {
     this.#parts.targets.decide(await this.#parts.targets.requester(account), target)
   }
 
-  /** Makes a record unless everything stops meanwhile; the sweeper has to know of every expiry. */
+  /**
+   * Runs a call that may create a record. The engine waits for it when it stops. Wakes the sweeper for a new expiry.
+   */
   async #making<R extends Requesting & { signal?: AbortSignal | undefined }, T extends object>(
     request: R,
     make: (request: R) => Promise<T>,
@@ -176,7 +179,7 @@ export class PinService {
     return request.account === undefined ? { ...request, account: await this.#parts.ownAccount() } : request
   }
 
-  /** @throws HoldfastError `VALIDATION` if the request has to name an account and does not */
+  /** @throws HoldfastError `VALIDATION` if the request must name an account and does not */
   async #accountOf(request: Requesting): Promise<string> {
     const { account } = await this.#owned(request)
     if (typeof account === 'string') return account
@@ -184,7 +187,6 @@ export class PinService {
   }
 }
 
-/** A request that may name an account. */
 interface Requesting {
   account?: string | undefined
 }

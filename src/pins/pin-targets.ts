@@ -14,7 +14,7 @@ interface Parts {
   clock: Clock
 }
 
-/** Who asks for a pin, and where and until when it is to be kept. */
+/** Resolves the account of a request, and the cluster and expiry of its pin. */
 export class PinTargets {
   readonly #parts: Parts
 
@@ -34,10 +34,10 @@ export class PinTargets {
     const { clusters, timelock, clock } = this.#parts
     const clusterId = clusters.choose(plan, target.cluster?.trim(), account.defaultCluster)
     if (target.fromNode === true && clusters.isElsewhere(clusterId)) {
-      const reason = 'what a node keeps for another goes no further'
-      throw new HoldfastError('CLUSTER_NOT_ALLOWED', `cl names a cluster that is kept elsewhere: ${reason}`)
+      const reason = 'a node does not forward content that it keeps for another node'
+      throw new HoldfastError('CLUSTER_NOT_ALLOWED', `cl names a cluster on another system: ${reason}`)
     }
-    // Without a name the form may still bring one.
+    // If the request names no cluster, a later field of its form still may.
     if (target.cluster !== undefined && clusters.nodeOf(clusterId) === null) clusters.checkPresent(clusterId)
     return { clusterId, expiresAt: timelock.decide(target.timelock, plan, clock.now()) }
   }

@@ -7,183 +7,182 @@ import type { Plan } from '../domain/plan.ts'
 import type { ByteSource } from '../domain/sources.ts'
 
 export type { ByteSource, NameMatch, PinStatus }
-/** How content came in: as a file, as a directory, or by its CID. */
+/** Origin of the content: an uploaded file, an uploaded directory, or a CID. */
 export type PinType = 'file' | 'directory' | 'pin'
 
-/** One upload or pin request of an account. Times are milliseconds since the epoch, sizes bytes. */
+/** Record of one upload or pin of an account. Times are milliseconds since the epoch, sizes are bytes. */
 export interface PinRecord {
-  /** URL-safe. */
+  /** URL-safe id. */
   uploadId: string
   accountId: string
   clusterId: string
-  /** As it was sent, or as the upload made it. */
+  /** As the client wrote it, or as the upload computed it. */
   cid: string
   type: PinType
   status: PinStatus
-  /** What to call it: the custom name, else the original name, else the upload's own. */
+  /** Name to show: the custom name, else the original name, else the upload's own name. */
   name: string | null
   originalName: string | null
   customName: string | null
-  /** What else is kept with it; empty if nothing is. */
+  /** Metadata of the client; an empty object if there is none. */
   meta: Readonly<Record<string, string>>
-  /** Content bytes. */
+  /** Size of the file, or of all files in the directory. */
   size: number
-  /** Bytes of all distinct blocks; what counts against the quota. */
+  /** Sum of all distinct blocks. Quotas count it, with at least 512 bytes for each block. */
   dagSize: number
-  /** From this instant on it is over; null for never. */
+  /** Instant from which the record no longer exists; null if it never expires. */
   expiresAt: number | null
   createdAt: number
 }
 
-/** A file below a directory root. `cid` is in its canonical version 1 form. */
+/** File in a directory. `cid` is in canonical version 1 form. */
 export interface DagFile {
-  /** Names below the root, `/` between them. */
+  /** Path below the root, with `/` between names. */
   path: string
   cid: string
-  /** Content bytes. */
+  /** Bytes of the file. */
   size: number
 }
 
-/** Where a request's content goes and how long it stays. All optional; unset and empty mean the default. */
+/** Cluster and expiry of a request. Unset and empty values mean the default. */
 export interface PinTarget {
-  /** Cluster id. */
   cluster?: string | undefined
-  /** RFC 3339 date-time, as clients send it, or the instant itself. */
+  /** Instant at which the record expires: an RFC 3339 date-time or a `Date`. */
   timelock?: string | Date | undefined
-  /** Sent by another node, whose cluster this one keeps: it stays here or is refused, so that it never goes round. */
+  /** True if another node forwarded the request. It must be kept on this node, so that requests cannot loop. */
   fromNode?: boolean | undefined
 }
 
-/** What a record is called. */
+/** Names and metadata of a record. */
 export interface PinNames {
-  /** The upload's own name: a file name or directory name. */
+  /** Name of the uploaded file or directory. */
   name?: string | undefined
   originalName?: string | undefined
   customName?: string | undefined
-  /** What else is to be kept with the record, and found by: at most 64 keys, 4,096 bytes as JSON. */
+  /** Metadata to store and search by: at most 64 keys, 4,096 bytes as JSON. */
   meta?: Readonly<Record<string, string>> | undefined
 }
 
-/** An upload token in use. */
+/** Upload token that authorizes an upload. */
 export interface UploadToken extends UploadGrant {
-  /** Of the key. */
+  /** Id of the token's API key. */
   id: string
 }
 
-/** Whose an upload is, where it goes and what it is called. */
+/** Account, target and names of an upload. */
 export interface UploadOptions extends PinTarget, PinNames {
-  /** Id of the account that the record belongs to. Default: the owner's, in an engine for a single user. */
+  /** Account id. Default: the owner, if `singleUser` is set. */
   account?: string | undefined
   /**
-   * Asked once, after the content has been read to its end and before anything is decided: the parts of target and
-   * names that a form sends after its file. What it returns wins over the options of the same name.
+   * Called once, after the content has been read. Returns target and names from form fields that follow the file. They
+   * override the options of the same name.
    */
   late?: (() => Promise<PinTarget & PinNames>) | undefined
-  /** Content bytes still to come if known (`Content-Length`), so that a quota is refused before reading. */
+  /** Expected content bytes, such as from `Content-Length`. Lets a size limit refuse the upload before it is read. */
   expectedBytes?: number | undefined
-  /** Its abort ends the upload with `ABORTED`; nothing of it stays. */
+  /** Aborting it ends the upload with `ABORTED`, and nothing is stored. */
   signal?: AbortSignal | undefined
-  /** The upload token by which the upload is made: it is one use of it, and held to what it fixes. */
+  /** Upload token that authorizes the upload. The upload counts as one use, and the token's limits apply. */
   token?: UploadToken | undefined
-  /** Called with the content bytes taken in so far. */
+  /** Called with the content bytes read so far. */
   onProgress?: ((bytes: number) => void) | undefined
 }
 
 /**
- * One entry of a directory that is being uploaded. Paths are relative, `/` between segments. The content of an
- * entry is read to its end before the next entry is asked for.
+ * Entry of a directory to upload. Paths are relative, with `/` between names. The content of an entry is read to its
+ * end before the next entry is requested.
  */
 export type DirectoryEntry =
-  /** A path may be known only once the content has been read, in a form that sends it afterwards. */
+  /** A function returns the path after the content is read, for forms that send it later. */
   | { kind: 'file'; path: string | (() => string); content: ByteSource }
   | { kind: 'directory'; path: string }
   | { kind: 'symlink'; path: string; target: string }
 
-/** The entries of a directory, in any order. */
+/** Entries of a directory, in any order. */
 export type DirectoryEntries = AsyncIterable<DirectoryEntry> | Iterable<DirectoryEntry>
 
-/** The record that a request has now. */
+/** Record that a request created or found. */
 export interface PinOutcome {
   record: PinRecord
-  /** False if an identical live record was there already. */
+  /** False if an identical live record existed. */
   created: boolean
 }
 
-/** Files that one answer lists at most. */
+/** Maximum number of files in one answer. */
 export const LISTED_FILES = 1_000
 
-/** The record of a directory, and files of it. */
+/** Record of a directory, and its first files. */
 export interface DirectoryOutcome extends PinOutcome {
-  /** The first files, at most 1,000. */
+  /** At most 1,000. */
   files: DagFile[]
-  /** How many there are. */
+  /** Number of all files in the directory. */
   totalFiles: number
 }
 
-/** How a CAR is taken in. */
+/** Options of a CAR import. */
 export interface CarImportOptions extends UploadOptions {
   /**
-   * Keep roots that are not here whole, as `failed` records, which the network may complete. Only on plans without a
-   * storage limit, because what is not whole is not counted. Default false: they are refused.
+   * Accepts roots with missing blocks as `failed` records, which the network may complete later. Only for plans without
+   * a storage limit, because missing blocks cannot be counted. Default false: refuses the CAR.
    */
   allowPartial?: boolean | undefined
 }
 
-/** A root of a CAR and the record that it has now. */
+/** Root of a CAR, and its record. */
 export interface CarRoot extends PinOutcome {
-  /** What it lacks, if it was kept in part; the blocks below what is missing are not known. */
+  /** Missing blocks, if the root was accepted in part. Blocks below a missing one are not counted. */
   missing: { blocks: number; first: string } | null
 }
 
-/** What became of a CAR: the record of its first root, and all of them. `created` tells if any is new. */
+/** Outcome of a CAR import: the record of the first root, and all roots. `created` is true if any record is new. */
 export interface CarOutcome extends PinOutcome {
   roots: CarRoot[]
 }
 
-/** An upload that has been read to its end and is for a cluster of another node. */
-export interface StagedElsewhere<Piece> {
-  /** Id of that node. */
+/** Complete upload for a cluster that another node keeps. */
+export interface ForwardedUpload<Piece> {
+  /** Id of the other node. */
   node: string
-  /** What was sent, from what was staged of it. What it is held against a quota is given back at its end. */
+  /** Content of the upload, read from the staged DAG. Reading it to the end releases the quota reservation. */
   content: AsyncIterable<Piece>
   signal: AbortSignal
 }
 
-/** What such an upload comes to, in place of a record of this node. What was staged is dropped once it has settled. */
-export type HandOver<Piece, T> = (staged: StagedElsewhere<Piece>) => Promise<T>
+/** Sends an upload to another node and returns the outcome. Once it settles, the staged DAG is dropped. */
+export type HandOver<Piece, T> = (staged: ForwardedUpload<Piece>) => Promise<T>
 
-/** Content to be pinned by its CID. */
+/** Request to pin content by its CID. */
 export interface PinRequest extends PinTarget, PinNames {
-  /** Id of an account. Default: the owner's, in an engine for a single user (`singleUser`). */
+  /** Account id. Default: the owner, if `singleUser` is set. */
   account?: string | undefined
   cid: string
-  /** Where to ask first: multiaddrs ending in `/p2p/<id>`, or URLs of trustless gateways. */
+  /** Providers to ask first: multiaddrs that end in `/p2p/<id>`, or URLs of trustless gateways. */
   origins?: readonly string[] | undefined
-  /** Answer at once with a `queued` record, and do all the rest in the background. */
+  /** Answers immediately with a `queued` record and fetches the content in the background. */
   respondAsync?: boolean | undefined
   /**
-   * Always a record of its own, `queued`, whatever is here and whoever has it; all the rest in the background. For
-   * services by the IPFS Pinning Service API.
+   * Always creates a new record in status `queued`, even if this node has the content. The IPFS Pinning Service API
+   * requires it.
    */
   isAnew?: boolean | undefined
-  /** Called with the distinct blocks and their bytes that have come from the network, as long as the request lasts. */
+  /** Called with the distinct blocks and bytes fetched from the network, while the request lasts. */
   onProgress?: ((progress: { blocks: number; bytes: number }) => void) | undefined
   signal?: AbortSignal | undefined
 }
 
-/** Who asks, and what they may do. */
+/** Account of a request, and its plan. */
 export interface Requester {
   account: Account
   plan: Plan
 }
 
-/** Where content goes and how long it stays, once decided. */
+/** Cluster and expiry, after defaults and permissions are applied. */
 export interface DecidedTarget {
   clusterId: string
   expiresAt: number | null
 }
 
-/** A pin request once it is decided where it goes; within the engine. */
+/** Pin request with its decided target. */
 export interface DecidedPin {
   request: PinRequest
   requester: Requester
@@ -192,102 +191,104 @@ export interface DecidedPin {
   home: StagingBackend
 }
 
-/** Which records of an account are wanted: those of which all is so that is given. */
+/** Filters of a list. A record must match all that are given. */
 export interface ListQuery {
-  /** Id of an account. Default: the owner's, in an engine for a single user (`singleUser`). */
+  /** Account id. Default: the owner, if `singleUser` is set. */
   account?: string | undefined
-  /** From 1. */
+  /** Page number, starting at 1. */
   page?: number | undefined
-  /** Clamped to the plan's cap. */
+  /** Items per page. Capped by the plan. */
   limit?: number | undefined
-  /** Only records of this content. */
+  /** Lists only records of this CID. */
   cid?: string | undefined
-  /** Only records of one of these contents, at most 10. */
+  /** Lists only records of these CIDs; at most 10. */
   cids?: readonly string[] | undefined
-  /** The files below this DAG root instead of records. */
+  /** Lists the files below this root in place of records. */
   parentCid?: string | undefined
-  /** Only records that will expire. */
+  /** Lists only records with an expiry. */
   hasExpiration?: boolean | undefined
-  /** Part of the stored name, in upper or lower case. */
+  /** Text that the stored name contains, ignoring case. */
   q?: string | undefined
-  /** The stored name, compared as `match` says; default `exact`. */
+  /** The stored name, compared according to `match`. Default `exact`. */
   name?: string | undefined
   match?: NameMatch | undefined
-  /** Only records that have each of these. */
+  /** Lists only records that have all of these keys with these values. */
   meta?: Readonly<Record<string, string>> | undefined
-  /** One or more, as with `status`. */
+  /** One or more types. `status` takes one or more as well. */
   type?: PinType | readonly PinType[] | undefined
   status?: PinStatus | readonly PinStatus[] | undefined
-  /** Created strictly before or after an instant: a `Date`, an RFC 3339 date-time, or milliseconds since the epoch. */
+  /**
+   * Lists only records created strictly before or after this instant: a `Date`, an RFC 3339 date-time, or milliseconds
+   * since the epoch.
+   */
   before?: Date | string | number | undefined
   after?: Date | string | number | undefined
-  /** Default `newest`. */
   sort?: 'newest' | 'oldest' | undefined
 }
 
-/** A whole list. */
+/** Filters of a list without pages. */
 export type WholeListQuery = Omit<ListQuery, 'page' | 'limit'>
 
-/** An account's records of a content. */
+/** Selects an account's records of one CID. */
 export interface CidRequest {
-  /** Id of an account. Default: the owner's, in an engine for a single user (`singleUser`). */
+  /** Account id. Default: the owner, if `singleUser` is set. */
   account?: string | undefined
   cid: string
-  /** Only those in this cluster. */
+  /** Cluster id. Selects only records in this cluster. */
   cluster?: string | undefined
 }
 
-/** One record of an account. */
+/** Selects one record of an account. */
 export interface RecordRequest {
-  /** Id of an account. Default: the owner's, in an engine for a single user (`singleUser`). */
+  /** Account id. Default: the owner, if `singleUser` is set. */
   account?: string | undefined
   uploadId: string
 }
 
-/** What a record is to be called from now on; what is left out stays. */
+/** New name or metadata of a record. Omitted values stay. */
 export interface RenameRequest extends RecordRequest {
   name?: string | undefined
-  /** In place of all that it had. */
+  /** Replaces all metadata. */
   meta?: Readonly<Record<string, string>> | undefined
 }
 
-/** A row of a list: a record, or a file below one (`path` and `parentCid` set, null otherwise). */
+/** Item of a list: a record, or a file below it. `path` and `parentCid` are null for a record. */
 export interface ListItem extends PinRecord {
   parentCid: string | null
   path: string | null
 }
 
-/** One page of a list. */
+/** Page of a list. */
 export interface ListPage {
-  /** In the order that was asked for. */
+  /** Sorted as requested. */
   items: ListItem[]
-  /** Exactly what paging through all pages delivers. */
+  /** Number of items on all pages. */
   total: number
   page: number
-  /** The effective limit, after clamping. */
+  /** Limit after the cap of the plan. */
   limit: number
   totalPages: number
 }
 
-/** What an account has. */
+/** Storage that an account uses. */
 export interface Usage {
-  /** Live records. */
+  /** Number of live records. */
   pins: number
-  /** DAG bytes of each distinct root, counted once; each block counts as at least 512. */
+  /** Bytes of all distinct DAGs, each counted once, with at least 512 bytes for each block. */
   storedBytes: number
 }
 
-/** What an engine tells its embedder, in `engine.events`. */
+/** Events of `engine.events`. */
 export interface EngineEvents {
-  /** A record was written, in whatever status. */
+  /** A record was created, in any status. */
   'pin:created': { record: PinRecord }
-  /** Each change of a record's status but its first. */
+  /** The status of an existing record changed. */
   'pin:status': { record: PinRecord; from: PinStatus; reason: string | null }
-  /** A record is gone, by a call or by its timelock. */
+  /** A record was deleted or has expired. */
   'pin:removed': { record: PinRecord; reason: 'deleted' | 'expired' }
-  /** A block that was read, or verified, is not what it was stored as; and it is again. */
+  /** A read or a verification found a block damaged. `block:healed`: its bytes are correct again. */
   'block:damaged': { cid: CID; reason: string }
   'block:healed': { cid: CID }
-  /** A collection has ended. */
+  /** Garbage collection finished. Counts of deleted roots and blocks, and their bytes. */
   collected: { roots: number; blocks: number; bytes: number }
 }

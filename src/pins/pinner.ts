@@ -20,13 +20,13 @@ interface Parts {
   held: HeldRoots
   network: NetworkPinner
   clock: Clock
-  /** Distinct blocks below an identity CID, which nobody has admitted. */
+  /** Limit of distinct blocks below an identity CID. No earlier upload or fetch has counted them. */
   maxBlocks: number
-  /** Where another node has content, with what it is read through; null if none has. */
+  /** Returns a reader of another node that has the content; null if none has it. */
   others: (cid: CID) => Promise<{ source: BlockSource } | null>
 }
 
-/** Pins content by its CID: what the node holds already at once, the rest from the network. */
+/** Pins content by CID. Content on this node or another node of the fleet is pinned at once, the rest is fetched. */
 export class Pinner {
   readonly #parts: Parts
 
@@ -34,7 +34,7 @@ export class Pinner {
     this.#parts = parts
   }
 
-  /** @throws HoldfastError `INVALID_CID`; `CID_NOT_FOUND` if nobody has the content; those of quota and names. */
+  /** @throws HoldfastError `INVALID_CID`; `CID_NOT_FOUND` if no provider has the content; errors of quota and names */
   async pin(request: PinRequest): Promise<PinOutcome> {
     const requester = await this.#parts.targets.requester(request.account)
     const cid = parseCid(request.cid)
@@ -48,9 +48,9 @@ export class Pinner {
     try {
       return await this.#pinHeld(pin, holder)
     } catch (error) {
-      // An identity CID is its own block, but what that links to need not be here.
-      const isElsewhere = cid.multihash.code === HASH.identity && isHoldfastError(error, 'CID_NOT_FOUND')
-      if (isElsewhere) return this.#parts.network.pin(pin)
+      // An identity CID contains its own block, but the blocks it links to may be missing on this node.
+      const isIncomplete = cid.multihash.code === HASH.identity && isHoldfastError(error, 'CID_NOT_FOUND')
+      if (isIncomplete) return this.#parts.network.pin(pin)
       throw error
     }
   }
@@ -73,7 +73,7 @@ export class Pinner {
     }
   }
 
-  /** Below a complete root every block is held, so the one block answers for all that is below it. */
+  /** Returns a reader of the DAG. If a complete root needs this block, the node has all blocks below it. */
   #findHolder(cid: CID): BlockSource | null {
     if (cid.multihash.code === HASH.identity) return this.#parts.clusters.defaultBackend.reader
     const place = this.#parts.held.locate(cid.multihash.bytes, this.#parts.clock.now())

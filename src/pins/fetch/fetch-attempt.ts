@@ -12,21 +12,21 @@ import { HoldfastError, isHoldfastError } from '../../domain/errors.ts'
 import { cidOf } from '../../ipld/cid.ts'
 import type { Attempt } from '../../jobs/job-runner.ts'
 import type { FetchSession } from '../../network/block-fetcher.ts'
-import { type FetchedElsewhere, type Keepers, leaveTo } from './left-fetch.ts'
+import { type ExternalFetch, fetchExternally, type Keepers } from './external-fetch.ts'
 
 export interface FetchTimes {
-  /** Without a block for this long an attempt has stalled. */
+  /** Time without a new block after which an attempt is aborted as stalled. */
   stallMs: number
-  /** An attempt takes this long at most. */
+  /** Time limit of an attempt. */
   attemptMs: number
 }
 
 export interface AttemptParts {
-  /** What the plan of an account allows. */
+  /** Returns the limits from the plan of an account. */
   limitsOf: (accountId: string) => Promise<PinLimits>
-  /** Whether all of a DAG is here already, for others. */
+  /** Returns true if another root has the complete DAG on this node. */
   isHere: (fetch: FetchRow) => boolean
-  /** By its number in the ledger; undefined if it is not configured any more. */
+  /** Returns the backend with this ledger number; undefined if it is no longer configured. */
   backendOf: (backendId: number) => ClusterBackend | undefined
   records: Records
   fetches: Fetches
@@ -34,42 +34,42 @@ export interface AttemptParts {
   shared: SharedBlocks
   bounds: FetchBounds
   times: FetchTimes
-  /** What the blocks count that an account's other fetches have brought, though no record has them yet. */
+  /** Bytes that other fetches of an account have stored but not yet pinned. Its quota counts them. */
   heldByOthers: (accountId: string, fetchId: number) => Promise<number>
   onChanges: (changes: StatusChange[]) => void
   keepers: Keepers
 }
 
-/** Looks for who has a root. */
+/** Opens a session with providers of a root. */
 export type OpenSession = (signal: AbortSignal, root: CID) => Promise<FetchSession>
 
-const UNNEEDED = new HoldfastError('ABORTED', 'nobody waits for it any more')
-/** How often what has come is made durable, so that a crash loses little of a slow fetch. */
+const UNNEEDED = new HoldfastError('ABORTED', 'no record waits for the content')
+/** Pause between two syncs to disk. A crash loses at most the blocks since the last one. */
 const FLUSH_MS = 2_000
-/** How much may come before it is looked again whether there is room. */
+/** New bytes after which the quotas of all waiting accounts are checked again. */
 const ROOM_CHECK_BYTES = 16 * 1024 ** 2
-/** Sources whose failures a reason names. */
+/** Maximum number of failed providers named in an error. */
 const NAMED_PROVIDERS = 3
 
 /**
- * One attempt to bring a DAG for the records that wait for it. It ends with the DAG whole, with an error, or when it
- * is aborted; a record that cannot have the content is let go of on the way.
+ * One attempt to fetch a DAG for the records that wait for it. It ends with the complete DAG, an error or an abort. A
+ * record whose quota is too small fails on the way, and the attempt goes on for the others.
  */
 export class FetchAttempt implements Attempt<FetchRow> {
   readonly job: FetchRow
   readonly root: CID
   totals: FetchTotals = { blocks: 0, bytes: 0, charge: 0 }
-  /** When it began, or the last block came. */
+  /** When the attempt began, or its last block arrived. */
   movedAt: number
   readonly #parts: AttemptParts
   readonly #open: OpenSession
   readonly #abort = new AbortController()
   #cancelStall: () => void = () => undefined
-  /** How much the account with the least room may take, in bytes, as far as is known. */
+  /** Free quota of the waiting account that has the least, in bytes, at the last check. */
   #room = Number.POSITIVE_INFINITY
   #roomCheckedAt = 0
   #checking: Promise<void> | null = null
-  /** Aborted once somebody waits for it whose plan has a limit. */
+  /** Aborted when an account with a storage limit joins. */
   readonly #limited = new AbortController()
   readonly #listeners = new Set<(totals: FetchTotals) => void>()
 
@@ -89,25 +89,25 @@ export class FetchAttempt implements Attempt<FetchRow> {
     this.#abort.abort(reason)
   }
 
-  /** Whether it was given up because nobody waited for it any more. */
+  /** True if the attempt was aborted because no record waits for it. */
   get isUnneeded(): boolean {
     return this.#abort.signal.reason === UNNEEDED
   }
 
-  /** A record has joined or left; without any the attempt ends. */
+  /** Handles a record that joined or left. Without any record the attempt ends. */
   async subscribersChanged(): Promise<void> {
     if (!(await this.#parts.fetches.isWanted(this.job.id))) return this.abort(UNNEEDED)
     if (!(await this.#isUnlimited())) this.#limited.abort()
     await this.#checkRoom()
   }
 
-  /** Tells of each block that comes, until the returned function is called. */
+  /** Calls the listener after each block, until the returned function is called. */
   onProgress(listener: (totals: FetchTotals) => void): () => void {
     this.#listeners.add(listener)
     return () => this.#listeners.delete(listener)
   }
 
-  /** Brings the DAG and completes it. @throws why it ended otherwise. */
+  /** Fetches the DAG and completes it. @throws the reason if it fails */
   async run(): Promise<void> {
     const { clock, times, shared, bounds, backendOf } = this.#parts
     const backend = backendOf(this.job.backendId)
@@ -120,7 +120,7 @@ export class FetchAttempt implements Attempt<FetchRow> {
       this.#restartStall()
       await this.#checkRoom()
       session = await this.#open(this.signal, this.root)
-      const left = await this.#leave(staged, session)
+      const external = await this.#fetchExternally(staged, session)
       let flushedAt = clock.now()
       const onProgress = (totals: FetchTotals): void => {
         this.#progress(totals)
@@ -129,11 +129,11 @@ export class FetchAttempt implements Attempt<FetchRow> {
         void staged.store.flush()
       }
       const { signal } = this
-      const source = left ?? { session }
+      const source = external ?? { session }
       this.totals = await fetchDag(this.root, { staged, ...source, shared, bounds, signal, onProgress })
       this.#cancelStall()
       await staged.settle()
-      await this.#complete(staged, left?.placement ?? null)
+      await this.#complete(staged, external?.placement ?? null)
     } catch (error) {
       await staged.settle().catch(() => undefined)
       throw withProviders(error, session)
@@ -145,14 +145,14 @@ export class FetchAttempt implements Attempt<FetchRow> {
   }
 
   /**
-   * Leaves all below the root to the cluster, if that fetches by itself and nobody who waits has a limit: then nothing has
-   * to be counted before it comes. Null if it is fetched here.
+   * Has the external backend of the cluster fetch the DAG, if it fetches by itself. Accounts with a storage limit
+   * exclude this: their bytes must be counted before they arrive. Returns null if this node has to fetch the DAG.
    */
-  async #leave(staged: StagedDag, found: FetchSession): Promise<FetchedElsewhere | null> {
+  async #fetchExternally(staged: StagedDag, found: FetchSession): Promise<ExternalFetch | null> {
     const { keepers, clock, isHere } = this.#parts
     const keeper = keepers.of(this.job.backendId)
     if (keeper === null) return null
-    if (isHere(this.job) || !(await this.#isUnlimited())) return this.#fetchHere(staged)
+    if (isHere(this.job) || !(await this.#isUnlimited())) return this.#fetchLocally(staged)
     if (!staged.store.has(this.root)) {
       await staged.put(this.root, await found.get(this.root, { signal: this.signal }))
       await staged.settle()
@@ -163,21 +163,25 @@ export class FetchAttempt implements Attempt<FetchRow> {
       this.movedAt = clock.now()
     }
     try {
-      const left = await leaveTo(keeper, { job: this.job, root: this.root, signal, onMoved }, { ...keepers, clock })
+      const external = await fetchExternally(
+        keeper,
+        { job: this.job, root: this.root, signal, onMoved },
+        { ...keepers, clock },
+      )
       await staged.setPlaced(true)
-      return left
+      return external
     } catch (error) {
       if (this.signal.aborted || !this.#limited.signal.aborted) throw error
       await keepers.placements.withdraw(this.job.backendId, this.job)
       keepers.wake()
-      return this.#fetchHere(staged)
+      return this.#fetchLocally(staged)
     } finally {
       this.#restartStall()
     }
   }
 
-  /** What an earlier attempt has left elsewhere has to come. */
-  async #fetchHere(staged: StagedDag): Promise<null> {
+  /** Marks the DAG as local, so that this node fetches the blocks an earlier attempt left to the external backend. */
+  async #fetchLocally(staged: StagedDag): Promise<null> {
     await staged.setPlaced(false)
     return null
   }
@@ -189,7 +193,7 @@ export class FetchAttempt implements Attempt<FetchRow> {
     return limits.every(({ maxStorageBytes }) => maxStorageBytes === null)
   }
 
-  async #complete(staged: StagedDag, left: PlacementRow | null): Promise<void> {
+  async #complete(staged: StagedDag, external: PlacementRow | null): Promise<void> {
     await staged.clearFiles()
     const contentSize = await listContent(staged, this.root, this.totals.blocks, this.signal)
     await staged.settle()
@@ -197,16 +201,16 @@ export class FetchAttempt implements Attempt<FetchRow> {
     const { blocks, bytes, charge } = this.totals
     const sizes = { contentSize, dagSize: bytes, blocks, charge, fileCount: staged.fileCount }
     const { fetches, clock, keepers } = this.#parts
-    const told = left && (await keepers.placements.find(left.backendId, left))
-    if (left !== null && told?.generation !== left.generation) {
-      throw new HoldfastError('UNAVAILABLE', 'the cluster was told to let go of it meanwhile')
+    const current = external && (await keepers.placements.find(external.backendId, external))
+    if (external !== null && current?.generation !== external.generation) {
+      throw new HoldfastError('UNAVAILABLE', 'the cluster was asked to unpin the content during the fetch')
     }
     await fetches.complete(id, { codec, multihash, ...sizes })
-    if (left !== null) await keepers.placements.placed(left, clock.now())
+    if (external !== null) await keepers.placements.placed(external, clock.now())
     await this.#deliver()
   }
 
-  /** All of it is here, and kept: whoever waits gets it, in steps. */
+  /** Completes all waiting records, in batches. */
   async #deliver(): Promise<void> {
     const { fetches, limitsOf, clock, onChanges } = this.#parts
     for (let isDone = false; !isDone; ) {
@@ -217,7 +221,7 @@ export class FetchAttempt implements Attempt<FetchRow> {
       onChanges(delivered.changes)
       isDone = delivered.isDone
     }
-    // A record that goes on as `pinning` tells nobody that its cluster is to have it now.
+    // No other event wakes the runner for a record that stays `pinning` until its external backend has the content.
     this.#parts.keepers.wake()
   }
 
@@ -230,9 +234,9 @@ export class FetchAttempt implements Attempt<FetchRow> {
     if (isDue || totals.charge > this.#room) void this.#checkRoom()
   }
 
-  /** One look at a time; whoever asks meanwhile gets that one's outcome, and what comes after it is looked at anew. */
+  /** Runs one quota check at a time. A call during a check returns its promise. */
   #checkRoom(): Promise<void> {
-    this.#checking ??= this.#lookForRoom()
+    this.#checking ??= this.#refuseOverQuota()
       .catch((error: unknown) => this.#abort.abort(error))
       .finally(() => {
         this.#checking = null
@@ -240,8 +244,8 @@ export class FetchAttempt implements Attempt<FetchRow> {
     return this.#checking
   }
 
-  /** One account's quota ends its own wait, and the fetch only if nobody else waits. */
-  async #lookForRoom(): Promise<void> {
+  /** Fails the records of accounts over their quota. If no other account waits, the attempt ends. */
+  async #refuseOverQuota(): Promise<void> {
     const { fetches, clock, onChanges } = this.#parts
     const { id } = this.job
     this.#roomCheckedAt = this.totals.charge
@@ -279,7 +283,7 @@ export class FetchAttempt implements Attempt<FetchRow> {
   }
 }
 
-/** An error that also tells how those who were asked have failed. */
+/** Returns the error with the failures of providers added to its message. */
 function withProviders(error: unknown, session: FetchSession | null): unknown {
   if (!isHoldfastError(error) || !['CID_NOT_FOUND', 'ABORTED'].includes(error.code) || error === UNNEEDED) return error
   const failed = (session?.providers() ?? []).filter(provider => provider.error !== null)

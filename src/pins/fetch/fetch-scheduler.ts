@@ -7,24 +7,27 @@ import { type JobKind, JobRunner } from '../../jobs/job-runner.ts'
 import type { BlockFetcher, FetchSession } from '../../network/block-fetcher.ts'
 import { type AttemptParts, FetchAttempt } from './fetch-attempt.ts'
 
-/** Attempts at a time to which blocks come. */
+/** Attempts that receive blocks at the same time. */
 const ATTEMPTS_AT_ONCE = 64
-/** One to which none came for this long makes room for others; it goes on until it stalls. */
+/**
+ * An attempt without a new block for this long no longer counts toward `ATTEMPTS_AT_ONCE`. It continues until it
+ * stalls.
+ */
 const SLOW_MS = 5_000
-/** Attempts at a time, the slow ones included. */
+/** Limit of all attempts at the same time, slow ones included. */
 const MOST_ATTEMPTS = 1_024
-/** Accounts that one look for what is due passes, and fetches of each. */
+/** Accounts in one query for due fetches, and fetches of each. */
 const ACCOUNTS_AT_ONCE = 64
 const FETCHES_EACH = 16
-/** At its first attempt those who have it may still be on their way here. */
+/** Extra time of a first attempt to find providers. They may still be connecting to this node. */
 const LINGER_MS = 5_000
 const FIRST_RETRY_MS = 60_000
 const LONGEST_RETRY_MS = 3_600_000
 const MAX_ATTEMPTS = 10
 
 /**
- * Works off the fetches, one attempt at each at a time, with whoever joins or leaves it meanwhile. What a restart
- * interrupts goes on.
+ * Runs the queued fetches, at most one attempt at each. Records may join or leave a running attempt. A restart resumes
+ * unfinished fetches.
  */
 export class FetchScheduler {
   readonly #parts: AttemptParts
@@ -38,7 +41,7 @@ export class FetchScheduler {
     this.#runner = new JobRunner(this.#kind(), { clock: parts.clock, logger })
   }
 
-  /** Begins with what earlier processes left. Without a fetcher nothing is attempted; records wait. */
+  /** Starts with the fetches of earlier processes. Before it is called, fetches wait. */
   async start(fetcher: BlockFetcher): Promise<void> {
     const { fetches, clock, onChanges } = this.#parts
     this.#fetcher = fetcher
@@ -46,31 +49,31 @@ export class FetchScheduler {
     this.wake()
   }
 
-  /** Ends all attempts; their records stay as they are, to go on at the next start. */
+  /** Aborts all attempts. Their records keep their status, and the next start resumes them. */
   stop(): Promise<void> {
     return this.#runner.stop()
   }
 
-  /** Looks for what is due: soon, and once for all who ask before that. */
+  /** Schedules a query for due fetches. Several calls share one query. */
   wake(): void {
     if (this.#fetcher !== null) this.#runner.wake()
   }
 
-  /** The attempt under way for a fetch. */
+  /** Returns the running attempt of a fetch. */
   attempt(fetchId: number): FetchAttempt | undefined {
     return this.#runner.attempt(fetchId)
   }
 
-  /** Resolves when the attempt under way for a fetch, if any, has ended. */
+  /** Waits for the running attempt of a fetch, if any, to end. */
   ended(fetchId: number): Promise<void> {
     return this.#runner.ended(fetchId)
   }
 
-  /** Starts a fetch at once with a session that has found its root. Without a free place it waits its turn. */
+  /** Starts a fetch immediately, with a session that has found its root. If no slot is free, the fetch is queued. */
   async begin(fetchId: number, session: FetchSession): Promise<void> {
     const fetch = await this.#parts.fetches.get(fetchId)
     if (fetch !== undefined && this.#runner.start(new FetchAttempt(fetch, this.#parts, async () => session))) {
-      // Of an attempt that nobody waits for any more it is not even asked.
+      // An attempt that ends early may never take the session, so it is closed in every case.
       void this.ended(fetchId).finally(() => session.close())
       return
     }
@@ -79,18 +82,18 @@ export class FetchScheduler {
   }
 
   /**
-   * As {@link subscribersChanged}, for records that have left already, which is done, whatever can be looked at now: a fetch
-   * that nobody waits for is given up with its next attempt, or by a reconciliation.
+   * Handles records that have left a fetch, like {@link subscribersChanged}, but only logs errors. The records are
+   * already removed, and a later attempt or a reconciliation drops a fetch without records.
    */
   async left(fetchId: number): Promise<void> {
     try {
       await this.subscribersChanged(fetchId)
     } catch (error) {
-      this.#logger.warn({ err: error, fetch: fetchId }, 'a fetch could not be given up now')
+      this.#logger.warn({ err: error, fetch: fetchId }, 'a fetch without records could not be dropped')
     }
   }
 
-  /** To be called when records have joined or left a fetch. */
+  /** Call this when records have joined or left a fetch. */
   async subscribersChanged(fetchId: number): Promise<void> {
     const attempt = this.attempt(fetchId)
     if (attempt === undefined) {
@@ -100,7 +103,7 @@ export class FetchScheduler {
     }
     const ended = this.ended(fetchId)
     await attempt.subscribersChanged()
-    // It gives its blocks up once no more are on their way: a claim that comes later would never be released.
+    // Wait for the attempt to release its blocks. A block claimed after that would never be released.
     if (attempt.isUnneeded) await ended
   }
 
@@ -139,7 +142,7 @@ export class FetchScheduler {
     return running.filter(({ movedAt }) => movedAt > since).length >= ATTEMPTS_AT_ONCE
   }
 
-  /** What the blocks count that an account's other fetches have brought so far, in bytes. */
+  /** Returns the bytes that an account's other fetches have stored so far. */
   async #heldByOthers(accountId: string, fetchId: number): Promise<number> {
     let sum = 0
     for (const { id, charge } of await this.#parts.fetches.heldFor(accountId)) {
@@ -157,7 +160,7 @@ export class FetchScheduler {
     const reason = reasonOf(failure.error)
     const retryAt = isFinal(failure.error, begun.attempts) ? null : failure.retryAt
     this.#logger.warn({ cid: attempt.root.toString(), reason: reason.text, retryAt }, 'a fetch failed')
-    // An attempt that ended before it had looked at what is here knows less than the one before.
+    // An attempt that failed before it counted the stored blocks knows less than the one before.
     const { blocks, bytes, charge } = attempt.totals.blocks < begun.blocks ? begun : attempt.totals
     if (retryAt === null) {
       await keepers.placements.withdraw(begun.backendId, begun)
@@ -172,7 +175,7 @@ function reasonOf(error: unknown): StatusReason {
   return { code, text: `${code}: ${isHoldfastError(error) ? error.message : 'the fetch failed'}` }
 }
 
-/** Whether another attempt would end like this one, or there were enough. */
+/** Returns true if another attempt would fail the same way, or the limit of attempts is reached. */
 function isFinal(error: unknown, attempts: number): boolean {
   const isLasting = isHoldfastError(error) && ['QUOTA_EXCEEDED', 'VALIDATION', 'INVALID_CID'].includes(error.code)
   return isLasting || attempts >= MAX_ATTEMPTS

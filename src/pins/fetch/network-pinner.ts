@@ -13,9 +13,9 @@ import { newUploadId, presentRecord } from '../present-record.ts'
 import type { FetchScheduler } from './fetch-scheduler.ts'
 
 export interface NetworkPinTimes {
-  /** How long the network is asked for the root. */
+  /** Time limit for finding the root on the network. */
   findMs: number
-  /** How long a request waits for the rest of the DAG. */
+  /** Longest time that a request waits for the rest of the DAG. */
   waitMs: number
 }
 
@@ -26,14 +26,14 @@ export interface NetworkPinnerParts {
   clock: Clock
   changes: PinChanges
   times: NetworkPinTimes
-  /** Null while networking is off. */
+  /** Null if networking is off. */
   fetcher: BlockFetcher | null
 }
 
-/** Pins content that others hold: looks for its root, writes the record, and leaves the rest to the scheduler. */
+/** Pins content of other hosts. Finds its root, writes the record and leaves the rest to the scheduler. */
 export class NetworkPinner {
   readonly #parts: NetworkPinnerParts
-  /** Requests that wait for a record. */
+  /** Callbacks of waiting requests, by record id. */
   readonly #waiting = new Map<string, Set<() => void>>()
 
   constructor(parts: NetworkPinnerParts) {
@@ -45,8 +45,8 @@ export class NetworkPinner {
   }
 
   /**
-   * @throws HoldfastError `CID_NOT_FOUND`, with nothing recorded, if nobody has the root; `QUOTA_EXCEEDED`;
-   * `VALIDATION` for origins and names.
+   * @throws HoldfastError `CID_NOT_FOUND` if nobody has the root, and no record is written; `QUOTA_EXCEEDED`;
+   * `VALIDATION` for origins and names
    */
   async pin(pin: DecidedPin): Promise<PinOutcome> {
     const { request, cid, home } = pin
@@ -72,7 +72,7 @@ export class NetworkPinner {
     }
   }
 
-  /** Records it without a look at who has it; of its origins those that may be asked. */
+  /** Writes the record without searching for the root. Keeps only origins that this node can contact. */
   async #queue(pin: DecidedPin): Promise<PinOutcome> {
     const { origins = [] } = pin.request
     const usable = this.#parts.fetcher === null ? origins : this.#parts.fetcher.usable(origins)
@@ -81,7 +81,7 @@ export class NetworkPinner {
     return outcome
   }
 
-  /** A session that has the root. */
+  /** Opens a session that has found the root. */
   async #find(fetcher: BlockFetcher, { request, requester, cid }: DecidedPin): Promise<FetchSession> {
     const { clock, times } = this.#parts
     const deadline = new Deadline({ clock, ms: times.findMs, late: () => notFound(cid), signal: request.signal })
@@ -135,7 +135,7 @@ export class NetworkPinner {
     return { outcome, fetchId: made.fetchId }
   }
 
-  /** The record as it is once it is settled, or when the wait is over. */
+  /** Waits until the record is settled or the time is up, and returns the record. */
   async #outcome({ request }: DecidedPin, outcome: PinOutcome, fetchId: number | null): Promise<PinOutcome> {
     if (fetchId !== null) {
       const { signal, onProgress = () => undefined } = request
@@ -145,7 +145,7 @@ export class NetworkPinner {
       await this.#wait(outcome.record.uploadId, signal)
       unlisten?.()
     }
-    // It is recorded, whatever can be looked up now.
+    // The record exists even if the catalogue cannot be read now.
     const row = await this.#parts.records.get(outcome.record.uploadId).catch(unlessUnavailable)
     if (row === undefined) return outcome
     if (outcome.created && row.status === 'failed' && row.statusCode === 'QUOTA_EXCEEDED') {
@@ -156,7 +156,7 @@ export class NetworkPinner {
     return { record: presentRecord(row), created: outcome.created }
   }
 
-  /** Until the record has what it waits for, or cannot have it; or for as long as a request may take. */
+  /** Waits until the record is `pinned`, failed or removed, at most for `waitMs`. */
   #wait(uploadId: string, signal: AbortSignal | undefined): Promise<void> {
     return new Promise(resolve => {
       const done = (): void => {
@@ -193,7 +193,7 @@ function notFound(cid: CID): HoldfastError {
   return new HoldfastError('CID_NOT_FOUND', `no provider has ${cid}`)
 }
 
-/** The same session, which need not be asked for the root again. */
+/** Returns a session that already has the root, so that it is not requested again. */
 function primed(session: FetchSession, root: CID, bytes: Uint8Array): FetchSession {
   let first: Uint8Array | null = bytes
   return {

@@ -1,30 +1,30 @@
 import type { BackendStatus } from '../../clusters/cluster-backend.ts'
 import type { CidRequest, PinRecord } from '../pin-types.ts'
 
-/** How far a record is. Times are milliseconds since the epoch, null for never. */
+/** Progress of a record. Times are milliseconds since the epoch, null for never. */
 export interface PinProgress {
   record: PinRecord
-  /** When the record came into its state, and why if there is a reason. */
+  /** When the record entered its status, and the reason if there is one. */
   statusAt: number
   reason: string | null
-  /** Distinct blocks and their bytes that are here. */
+  /** Distinct blocks stored so far, and their bytes. */
   blocks: number
   bytes: number
-  /** How often it has been tried to get the rest, when it is tried again, and why it last did not come. */
+  /** Attempts to complete the record, the time of the next one, and the last error. */
   attempts: number
   nextAttemptAt: number | null
   lastError: string | null
-  /** When the network was last told who has it. */
+  /** When the node last published a provider record for the content. */
   announcedAt: number | null
   /**
-   * The peers of a cluster that is kept elsewhere, as it tells of them; null where it was not asked, or did not answer
+   * Peers that keep the content, as reported by an external cluster. Null if `peers` was not set or there was no answer
    * within three seconds.
    */
   peers: BackendStatus['allocations'] | null
 }
 
-/** How far an account's records of a content are. */
+/** Request for the progress of an account's records of one CID. */
 export interface StatusRequest extends CidRequest {
-  /** Also ask clusters that are kept elsewhere where it lies. Default false. */
+  /** Also asks external clusters which peers keep the content. Default false. */
   peers?: boolean | undefined
 }

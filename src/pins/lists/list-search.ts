@@ -13,7 +13,11 @@ const PIN_STATUSES: readonly PinStatus[] = ['queued', 'pinning', 'pinned', 'fail
 const LONGEST_NAME = 255
 const MOST_CIDS = 10
 
-/** What a list is searched for; undefined for nothing. @throws HoldfastError `VALIDATION` naming the field */
+/**
+ * Returns the search of a list query; undefined if it has none.
+ *
+ * @throws HoldfastError `VALIDATION` naming the field
+ */
 export function searchOf(query: ListQuery): RecordSearch | undefined {
   const { sort = 'newest', match = 'exact' } = query
   if (sort !== 'newest' && sort !== 'oldest') throw invalid('sort must be newest or oldest')

@@ -9,7 +9,7 @@ import type { ListItem, ListPage, ListQuery } from '../pin-types.ts'
 import { presentRecord } from '../present-record.ts'
 import { searchOf } from './list-search.ts'
 
-/** Records that one step of a whole list reads. */
+/** Records read by one query of a whole list. */
 const AT_ONCE = 500
 
 interface Slice {
@@ -44,7 +44,7 @@ export class PinList {
     return { items, total, page, limit, totalPages: Math.ceil(total / limit) }
   }
 
-  /** The whole of a list, page by page. Throws what {@link PinList.list} throws. */
+  /** Yields the whole list. Throws what {@link PinList.list} throws. */
   async *all(query: ListQuery): AsyncGenerator<ListItem, void, undefined> {
     if (query.parentCid !== undefined) {
       for (let page = 1, last = 1; page <= last; page++) {
@@ -111,7 +111,7 @@ function itemOf(row: ListedRecord): ListItem {
   return { ...presentRecord(row), parentCid: null, path: null }
 }
 
-/** A file has no record of its own: it lives and dies with the directory that it is in. */
+/** Returns a list item for a file. Files have no record of their own, so status and expiry are the directory's. */
 function fileItem(
   parent: RecordRow,
   parentCid: string,

@@ -11,13 +11,15 @@ import type { PinProgress } from '../fetch/pin-progress.ts'
 import { type DagFile, type DirectoryOutcome, LISTED_FILES } from '../pin-types.ts'
 import { presentRecord } from '../present-record.ts'
 
-/** Records of one content that one answer tells of. */
+/** Maximum number of records in one answer. */
 const LISTED_RECORDS = 1_000
 
-/** Where a content lies in a backend elsewhere, as it tells; null for another one, and if it does not tell. */
+/**
+ * Returns the peers that keep a DAG, as reported by an external backend; null for other backends and without an answer.
+ */
 type PeersOf = (backendId: number, dag: DagIdentity) => Promise<PinProgress['peers']>
 
-/** Looks at single records: how far each is, and what is in it. */
+/** Reads the progress and the files of single records. */
 export class PinStatusView {
   readonly #records: Records
   readonly #files: Files
@@ -32,7 +34,7 @@ export class PinStatusView {
     catalogue: { records: Records; files: Files; fetches: Fetches; placements: Placements },
     scheduler: FetchScheduler,
     clock: Clock,
-    /** Null for one of another node. */
+    /** Returns null if another node keeps the cluster. */
     backendOf: (clusterId: string) => number | null,
     peersOf: PeersOf,
   ) {
@@ -47,9 +49,9 @@ export class PinStatusView {
   }
 
   /**
-   * An account's records of a content, newest first, at most {@link LISTED_RECORDS}.
+   * Returns an account's records of a CID, newest first, at most {@link LISTED_RECORDS}.
    *
-   * @throws HoldfastError `PIN_NOT_FOUND` if there is none, `INVALID_CID` if there can be none.
+   * @throws HoldfastError `PIN_NOT_FOUND` if there is none; `INVALID_CID` if new records could not have this CID
    */
   async status(
     accountId: string,
@@ -60,7 +62,7 @@ export class PinStatusView {
     return Promise.all(records.map(record => this.#progress(record, peers)))
   }
 
-  /** The newest record of a content and the first of its files. @throws HoldfastError `PIN_NOT_FOUND`, `INVALID_CID` */
+  /** Returns the newest record of a CID and its first files. @throws HoldfastError `PIN_NOT_FOUND`, `INVALID_CID` */
   async dag(accountId: string, cid: string): Promise<DirectoryOutcome> {
     const [record] = await this.#find(accountId, cid, null, 1)
     if (record === undefined) throw noPin()
@@ -91,7 +93,7 @@ export class PinStatusView {
     }
   }
 
-  /** What is under way to have its backend elsewhere keep the content that is here. */
+  /** Returns the job that copies the content to its external backend. */
   async #placementOf(record: RecordRow) {
     if (record.rootId === null || record.status !== 'pinning') return undefined
     const backendId = this.#backendOf(record.clusterId)
@@ -120,7 +122,7 @@ function presentFile(file: { path: string; codec: number; multihash: Uint8Array;
   return { path: file.path, cid: cidOf(file).toString(), size: file.size }
 }
 
-/** Null for text that is no CID. */
+/** Returns null for text that is not a CID. */
 function readCid(text: string): CID | null {
   try {
     return parseCid(text)

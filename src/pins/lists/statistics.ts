@@ -2,44 +2,44 @@ import type { Census } from '../../catalogue/census.ts'
 import type { ClusterHealth } from '../../clusters/cluster-watch.ts'
 import type { Activity } from '../../concurrency/activity.ts'
 
-/** How many there are of something, and their bytes together. */
+/** Number of things, and the sum of their bytes. */
 export interface StoredAmount {
   count: number
   bytes: number
 }
 
-/** How much an engine holds. */
+/** Size and health of an engine. */
 export interface EngineStats {
   accounts: number
-  /** Records by status. */
+  /** Number of records by status. */
   pins: Readonly<Record<'queued' | 'pinning' | 'pinned' | 'failed', number>>
-  /** What counts against the quotas of all accounts together. */
+  /** Bytes counted against quotas, summed over all accounts. */
   accountedBytes: number
-  /** DAGs by state; `dropped` ones wait for the collector. */
+  /** DAGs by state. `dropped` ones wait for the collector. */
   roots: Readonly<Record<'staging' | 'complete' | 'dropped', StoredAmount>>
   /** Distinct blocks by state. */
   blocks: Readonly<Record<'writing' | 'durable' | 'deleting', StoredAmount>>
-  /** Blocks that the collector will take. */
+  /** Blocks that the next garbage collection deletes. */
   garbageBlocks: number
-  /** Since when the oldest fetch is wanted that is still tried, in milliseconds since the epoch; null if none is. */
+  /** When the oldest unfinished fetch was requested, in milliseconds since the epoch; null if there is none. */
   oldestFetchAt: number | null
-  /** Of the database, small blocks included. */
+  /** Size of the database, small blocks included. */
   databaseBytes: number
-  /** Room where blocks are, in bytes, by backend: the data directory first, then those of clusters. */
+  /** Disk space of each backend, in bytes: the data directory first, then the clusters. */
   disks: ReadonlyArray<{ backend: number; freeBytes: number; reserveBytes: number; isFull: boolean }>
-  /** Of the round of verification under way or, between two, the last one; times in milliseconds since the epoch. */
+  /** The running or last round of verification. Times are milliseconds since the epoch. */
   verification: { blocks: number; damaged: number; isRunning: boolean; endedAt: number | null }
-  /** Connected ones. */
+  /** Connected peers. */
   peers: number
-  /** Whether the public network has peers for this node; null if the node does not belong to it. */
+  /** Connection to the public network; null if the node is not part of it. */
   publicNetwork: 'connected' | 'no-peers' | null
-  /** The places that keep clusters elsewhere. */
+  /** State of the external systems that keep clusters. */
   clusters: readonly ClusterHealth[]
-  /** Milliseconds by which this node's clock is ahead of that of the PostgreSQL database; null without one. */
+  /** Milliseconds by which this node's clock is ahead of the PostgreSQL server; null with SQLite. */
   clockSkewMs: number | null
 }
 
-/** What is asked of others when it is wanted. */
+/** Values that other modules report at the time of the call. */
 export interface StatisticsSources {
   peerCount: () => number
   publicNetwork: () => EngineStats['publicNetwork']
@@ -49,7 +49,7 @@ export interface StatisticsSources {
   clockSkewMs: () => number | null
 }
 
-/** Tells how much there is: everything is counted as it changes, so asking costs the same however much there is. */
+/** Reads the size of an engine. Counters change with the data, so a read costs the same at any size. */
 export class Statistics {
   readonly #census: Census
   readonly #activity: Activity
@@ -61,7 +61,7 @@ export class Statistics {
     this.#sources = sources
   }
 
-  /** @throws HoldfastError `UNAVAILABLE` or `ABORTED` while everything stops. */
+  /** @throws HoldfastError `UNAVAILABLE` or `ABORTED` while the engine stops */
   read(): Promise<EngineStats> {
     return this.#activity.run(undefined, () => this.#read())
   }

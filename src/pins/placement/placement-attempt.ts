@@ -10,43 +10,46 @@ import { HoldfastError } from '../../domain/errors.ts'
 import { orAborted } from '../../domain/sources.ts'
 import { cidOf } from '../../ipld/cid.ts'
 import type { Attempt } from '../../jobs/job-runner.ts'
-import { checkWhole, type Keeper, NotedSource } from './keeper.ts'
+import { checkWhole, type Keeper, MissTracker } from './keeper.ts'
 
-/** Under what a backend elsewhere keeps a DAG: who needs it is counted here, so one hold is enough. */
+/** Name of the hold on external backends. This node counts who needs a DAG, so one hold is enough. */
 export const HOLD = 'cluster'
-/** How long a request to let go may be under way, and after it, how long it is taken to be able to arrive. */
+/** Time limit of an unpin request, and the time after its start in which it may still take effect. */
 const UNPIN_MS = 30_000
 const LEASE_MS = 60_000
-/** An attempt ends if nothing moves for this long, and in any case after this long. */
+/** Time without progress after which an attempt fails, and its total time limit. */
 const STALL_MS = 120_000
 const LONGEST_MS = 21_600_000
 
 export interface PlacementParts {
-  /** Those that have to be told, by their number in the ledger. */
+  /** External backends, by their number in the ledger. */
   backends: ReadonlyMap<number, ClusterBackend>
-  /** Where the blocks of a backend are until it has them. */
+  /** Returns the source of blocks that a backend does not have yet. */
   sourceOf: (backendId: number) => BlockSource
-  /** Those of them that fetch by themselves what is not here, and can be read. */
+  /** The backends that fetch missing content by themselves and can be read. */
   keepers: ReadonlyMap<number, Keeper>
   placements: Placements
   clock: Clock
   onChanges: (changes: readonly StatusChange[]) => void
 }
 
-/** What is handed over. */
+/** Content to send to a backend. */
 type Sending = Pick<PinJob, 'source' | 'blocks'> & { signal: AbortSignal }
 
-/** Another look at what a backend says that it keeps. */
-type Look = (signal: AbortSignal, onMoved: () => void) => Promise<void>
+/** Checks that a backend really has the content it reports as pinned. */
+type Verify = (signal: AbortSignal, onMoved: () => void) => Promise<void>
 
-/** One attempt to have a backend keep a DAG, or let go of it. What is sent is held here until it was seen there. */
+/**
+ * One attempt to have an external backend pin or unpin a DAG. This node keeps the blocks until the backend reports them
+ * as pinned.
+ */
 export class PlacementAttempt implements Attempt<PlacementRow> {
   readonly job: PlacementRow
   readonly #parts: PlacementParts
   readonly #large: FairGate
   readonly #abort = new AbortController()
 
-  /** @param large lets in those that send much */
+  /** @param large limits attempts that send many blocks */
   constructor(job: PlacementRow, parts: PlacementParts, large: FairGate) {
     this.job = job
     this.#parts = parts
@@ -70,11 +73,11 @@ export class PlacementAttempt implements Attempt<PlacementRow> {
 
   async #pin(row: PlacementRow, backend: ClusterBackend, ended: AbortSignal): Promise<void> {
     const { placements, clock, sourceOf, keepers, onChanges } = this.#parts
-    // What may still arrive there would take it away again, after any look.
+    // An unpin sent earlier may still arrive. After a new pin it would remove the content, whatever a check had shown.
     if (row.unpinUntil > clock.now()) return placements.retry(row, { at: row.unpinUntil, reason: row.lastError })
-    const source = new NotedSource(sourceOf(row.backendId))
+    const source = new MissTracker(sourceOf(row.backendId))
     const keeper = keepers.get(row.backendId)
-    const mayRefetch = (): boolean => keeper !== undefined && source.isLacking && !ended.aborted
+    const mayRefetch = (): boolean => keeper !== undefined && source.hasMissed && !ended.aborted
     const blocks = (await smallDag(cidOf(row), source, ended)) ?? undefined
     let isSent = false
     try {
@@ -93,7 +96,7 @@ export class PlacementAttempt implements Attempt<PlacementRow> {
     }
   }
 
-  /** Hands it over from here. */
+  /** Sends the blocks of this node to the backend. */
   async #send(row: PlacementRow, backend: ClusterBackend, from: Sending): Promise<void> {
     const { blocks, signal } = from
     const pass = blocks === undefined ? this.#large.enter(row.accountId) : null
@@ -106,40 +109,40 @@ export class PlacementAttempt implements Attempt<PlacementRow> {
     }
   }
 
-  /** Has the backend fetch what is not here, from whoever has it, and believes only what can be had there. */
+  /** Has the backend fetch blocks that this node lacks, and checks that it has them all. */
   async #refetch(row: PlacementRow, keeper: Keeper, signal: AbortSignal): Promise<void> {
     const root = cidOf(row)
     const job = { hold: HOLD, root, source: null, origins: [], ends: null, again: true }
-    const look: Look = (ended, onMoved) => checkWhole(keeper, root, { signal: ended, onMoved })
-    await this.#keep(row, keeper.backend, { ...job, signal }, look)
+    const verify: Verify = (ended, onMoved) => checkWhole(keeper, root, { signal: ended, onMoved })
+    await this.#keep(row, keeper.backend, { ...job, signal }, verify)
   }
 
-  /** Has the backend keep it, as long as something moves, and looks whether it does. */
-  async #keep(row: PlacementRow, backend: ClusterBackend, job: PinJob, look?: Look): Promise<void> {
-    const late = (): HoldfastError => new HoldfastError('ABORTED', 'nothing moved any more')
+  /** Pins the DAG on the backend and verifies it. Fails if progress stops. */
+  async #keep(row: PlacementRow, backend: ClusterBackend, job: PinJob, verify?: Verify): Promise<void> {
+    const late = (): HoldfastError => new HoldfastError('ABORTED', 'no progress for 2 minutes')
     const deadline = new Deadline({ clock: this.#parts.clock, ms: STALL_MS, late, signal: job.signal })
     const { signal } = deadline
     const moved = (): void => deadline.moved()
     try {
       await backend.pin({ ...job, signal, onProgress: moved })
       moved()
-      if (look !== undefined) await look(signal, moved)
+      if (verify !== undefined) await verify(signal, moved)
       if (backend.looksAfterPin === true) return
       const { state } = await backend.status(row, signal)
-      if (state !== 'pinned') throw new HoldfastError('UNAVAILABLE', `the cluster says that it is ${state}`)
+      if (state !== 'pinned') throw new HoldfastError('UNAVAILABLE', `the cluster reports the content as ${state}`)
     } finally {
       deadline.rest()
     }
   }
 
-  /** The row is read anew, and until when the request may arrive is noted, before anything is sent. */
+  /** Before a request is sent, rereads the row and notes until when the request may take effect. */
   async #unpin(row: PlacementRow, backend: ClusterBackend, signal: AbortSignal): Promise<void> {
     const { placements, clock } = this.#parts
     const mayUnpin = (): Promise<boolean> => placements.beginUnpin(row, clock.now() + LEASE_MS)
-    // One that does not ask may send at once.
+    // A backend that never asks may send at once, so check for it.
     if (backend.asksBeforeUnpin !== true && !(await mayUnpin())) return
     await backend.unpin(HOLD, row, signal, mayUnpin)
-    // An earlier request, of which the end is unknown, may be on its way still.
+    // An earlier unpin with unknown outcome may still arrive.
     await placements.released(row, { now: clock.now(), until: row.unpinUntil })
   }
 }

@@ -6,21 +6,21 @@ import { cidOf } from '../../ipld/cid.ts'
 import { type JobKind, JobRunner } from '../../jobs/job-runner.ts'
 import { PlacementAttempt, type PlacementParts } from './placement-attempt.ts'
 
-/** Jobs of one backend at a time, of one account, and of those that send much. */
+/** Concurrent jobs of one backend; of those, jobs of one account, and jobs that send many blocks. */
 const JOBS_AT_ONCE = 32
 const JOBS_OF_ACCOUNT = 24
 const LARGE_AT_ONCE = 4
-/** Accounts that one look passes, and jobs of each. */
+/** Accounts in one query for due jobs, and jobs of each. */
 const ACCOUNTS_AT_ONCE = 16
 const JOBS_EACH = 1
 const FIRST_RETRY_MS = 1_000
 const LONGEST_RETRY_MS = 300_000
-/** Only an attempt that has ended makes room. */
+/** A full runner only has room again when an attempt ends, so this check is rare. */
 const FULL_MS = 60_000
 
 /**
- * Tells backends elsewhere what to keep and what not: by rows that follow what is needed here, each backend for itself,
- * repeated for as long as it takes.
+ * Pins and unpins DAGs on external backends, as the rows in `placements` demand. Each backend has its own queue. A
+ * failed job is retried until it succeeds.
  */
 export class PlacementRunner {
   readonly #runners: Array<JobRunner<PlacementRow, PlacementAttempt>>
@@ -30,12 +30,12 @@ export class PlacementRunner {
     this.#runners = [...backends.keys()].map(id => new JobRunner(jobsOf(id, parts, logger), { clock, logger }))
   }
 
-  /** Looks for what is due: soon, and once for all who ask before that. */
+  /** Schedules a query for due jobs. Several calls share one query. */
   wake(): void {
     for (const runner of this.#runners) runner.wake()
   }
 
-  /** Ends all jobs; they go on at the next start. */
+  /** Aborts all jobs. The next start resumes them. */
   async stop(): Promise<void> {
     await Promise.all(this.#runners.map(runner => runner.stop()))
   }
@@ -45,7 +45,7 @@ function jobsOf(backendId: number, parts: PlacementParts, logger: Logger): JobKi
   const { placements } = parts
   const large = new FairGate(LARGE_AT_ONCE)
   return {
-    name: 'clusters elsewhere',
+    name: 'placements',
     pauses: { firstMs: FIRST_RETRY_MS, longestMs: LONGEST_RETRY_MS },
     look: { accounts: ACCOUNTS_AT_ONCE, each: JOBS_EACH },
     perAccount: JOBS_OF_ACCOUNT,
@@ -57,7 +57,7 @@ function jobsOf(backendId: number, parts: PlacementParts, logger: Logger): JobKi
     begin: ({ job }) => placements.begin(job),
     failed: async (_, row, { error, retryAt: at }) => {
       const reason = isHoldfastError(error) ? `${error.code}: ${error.message}` : 'INTERNAL_ERROR: the job failed'
-      logger.warn({ cid: cidOf(row).toString(), reason, retryAt: at }, 'a cluster could not be told')
+      logger.warn({ cid: cidOf(row).toString(), reason, retryAt: at }, 'a pin or unpin on an external cluster failed')
       await placements.retry(row, { at, reason })
     },
   }

@@ -8,20 +8,20 @@ import type { PinService } from '../pin-service.ts'
 export interface AccountRemovalParts {
   accounts: Pick<AccountStore, 'deleted' | 'purge' | 'forget'>
   pins: Pick<PinService, 'remove'>
-  /** CIDs of some live records of an account, at most `limit`. */
+  /** Returns CIDs of an account's live records, at most `limit`. */
   pinned: (accountId: string, limit: number) => Promise<string[]>
   clock: Clock
   logger: Logger
 }
 
-/** Accounts looked at, and contents or keys removed, at a time. */
+/** Accounts, CIDs or keys in one batch. */
 const BATCH = 50
-/** How soon accounts are found that another process has marked, and those that could not go yet. */
+/** Pause between two searches. They find accounts marked by another process, and accounts not yet removable. */
 const LOOK_AGAIN_MS = 60_000
 
 /**
- * Removes what an account had that is marked deleted: keys and sessions, pins, and the account last. Every step is of its
- * own and may be done again, so a crash between two costs nothing but time: the next start goes on.
+ * Removes accounts marked as deleted: keys and sessions first, then pins, then the account. Every step can be repeated,
+ * so the next start continues after a crash.
  */
 export class AccountRemoval {
   readonly #parts: AccountRemovalParts
@@ -34,7 +34,7 @@ export class AccountRemoval {
     this.#parts = parts
   }
 
-  /** Looks for marked accounts, now and every minute. Call it when one was marked. Does nothing once it has stopped. */
+  /** Searches for marked accounts now, and then every minute. Call it after marking one. Does nothing after `stop`. */
   wake(): void {
     this.#cancelTimer()
     this.#isWanted = true
@@ -43,7 +43,7 @@ export class AccountRemoval {
     })
   }
 
-  /** Resolves once nothing is being removed. */
+  /** Waits for the running removal. */
   async settled(): Promise<void> {
     await this.#running
   }
@@ -70,7 +70,10 @@ export class AccountRemoval {
     if (gone > 0 && ids.length === BATCH) this.#isWanted = true
   }
 
-  /** Returns whether nothing of it is left; records that have just expired are left to the sweeper. */
+  /**
+   * Removes what is left of an account. Returns false if some remains, such as expired records that the sweeper has yet
+   * to remove.
+   */
   async #remove(id: string): Promise<boolean> {
     const { accounts, logger } = this.#parts
     while (!this.#isStopped && (await accounts.purge(id, BATCH)));
@@ -80,12 +83,12 @@ export class AccountRemoval {
     return true
   }
 
-  /** Returns whether there may be more. */
+  /** Returns false once there are no more pins. */
   async #removePins(account: string): Promise<boolean> {
     const cids = new Set(await this.#parts.pinned(account, BATCH))
     const removals = [...cids].map(async cid => {
       await this.#parts.pins.remove({ account, cid }).catch((error: unknown) => {
-        // Expired, or removed by somebody else, since it was listed.
+        // The record has expired or was removed since it was listed.
         if (!isHoldfastError(error, 'PIN_NOT_FOUND')) throw error
       })
     })

@@ -5,9 +5,9 @@ import { type Clock, waitFor } from '../../domain/clock.ts'
 import type { Logger } from '../../domain/logger.ts'
 import type { PinChanges } from '../pin-changes.ts'
 
-/** Records that one transaction removes. */
+/** Records removed in one transaction. */
 const BATCH = 100
-/** After a look that failed. */
+/** Pause after a failed query. */
 const RETRY_MS = 10_000
 
 export interface ExpirySweeperParts {
@@ -20,8 +20,8 @@ export interface ExpirySweeperParts {
 }
 
 /**
- * Removes records at the instant they expire, sleeping until the next one. Nothing depends on its being on time:
- * every query hides what has expired. It gives back quota and blocks, and tells about it.
+ * Removes records when they expire. Queries hide expired records by themselves, so a delay is harmless. The sweeper
+ * frees quota and blocks, and emits the events.
  */
 export class ExpirySweeper {
   readonly #parts: ExpirySweeperParts
@@ -44,12 +44,12 @@ export class ExpirySweeper {
     await this.#running?.catch(() => undefined)
   }
 
-  /** Looks again when the next record expires; to be called when one may expire earlier than known. */
+  /** Schedules the next sweep. Call it when a record may expire earlier than any known before. */
   wake(): void {
     const wake = ++this.#wakes
     this.#parts.records.nextExpiry().then(
       next => {
-        // A later wake has newer news.
+        // Only the latest call sets the timer.
         if (wake === this.#wakes) this.#sleep(waitFor(next, this.#parts.clock.now()))
       },
       (error: unknown) => {
@@ -59,7 +59,7 @@ export class ExpirySweeper {
     )
   }
 
-  /** Removes what has expired by now. Returns how many records. */
+  /** Removes expired records. Returns their number. */
   sweep(): Promise<number> {
     this.#running ??= this.#sweep().finally(() => {
       this.#running = null

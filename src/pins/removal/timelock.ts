@@ -4,13 +4,13 @@ import type { Plan } from '../../domain/plan.ts'
 
 const LONGEST_YEARS = 100
 
-/** Decides about expiries; knows no clock. */
+/** Decides when records expire. The caller passes the time. */
 export class Timelock {
   /**
-   * The instant that a request's `timelock` means, in milliseconds; null for none (absent or empty).
+   * Returns the expiry of a request in milliseconds since the epoch; null if it has none or an empty one.
    *
-   * @throws HoldfastError `INVALID_TIMELOCK` unless it is a date-time to come within 100 years,
-   * `TIMELOCK_NOT_ALLOWED` if the plan has no timelocks.
+   * @throws HoldfastError `INVALID_TIMELOCK` unless it is a date-time within the next 100 years; `TIMELOCK_NOT_ALLOWED`
+   * if the plan has no timelocks
    */
   decide(timelock: string | Date | undefined, plan: Plan, now: number): number | null {
     const given = typeof timelock === 'string' ? timelock.trim() : timelock
@@ -25,7 +25,7 @@ export class Timelock {
     return instant
   }
 
-  /** Whether something that expires at `expiresAt` is over. */
+  /** Returns true if `expiresAt` has passed. */
   hasPassed(expiresAt: number | null, now: number): boolean {
     return expiresAt !== null && expiresAt <= now
   }

@@ -30,7 +30,7 @@ import type {
 import { newUploadId } from '../present-record.ts'
 import type { UploadStaging } from './upload-staging.ts'
 
-/** Roots of one CAR; each is walked, and becomes a record. */
+/** Maximum number of roots in a CAR. Each becomes a record. */
 const MOST_ROOTS = 100
 
 interface Parts {
@@ -40,36 +40,35 @@ interface Parts {
   held: HeldRoots
   scheduler: FetchScheduler
   clock: Clock
-  /** Distinct blocks and levels that a DAG may have. */
+  /** Maximum number of distinct blocks, and of levels, in a DAG. */
   bounds: { maxBlocks: number; maxDepth: number }
 }
 
-/** What a root came to. */
+/** A root with its blocks. */
 interface Assembled {
   root: CID
-  /** On the backend of the cluster: what the root needs, as far as it is here. */
+  /** Blocks that the root needs, on the backend of the target cluster. */
   staged: StagedDag
   missing: CarRoot['missing']
   kind: UnixfsKind
   contentSize: number
 }
 
-/** What one import is to come to. */
+/** Settings of one import. */
 interface Job {
   requester: Requester
   target: DecidedTarget
   names: PinNames
-  /** The backend of the target's cluster. */
   home: StagingBackend
   allowPartial: boolean
   signal: AbortSignal | undefined
-  /** The id of an upload token. */
+  /** Id of an upload token. */
   token: string | undefined
 }
 
 /**
- * Takes CARs in. All blocks are staged as they come, in whatever order; then each root claims those that it needs
- * for a staged DAG of its own, and what no root has claimed goes with the first one.
+ * Imports CARs. All blocks are staged first, in any order. Then each root claims the blocks that it needs. Unclaimed
+ * blocks are dropped.
  */
 export class CarImporter {
   readonly #parts: Parts
@@ -118,7 +117,11 @@ export class CarImporter {
     })
   }
 
-  /** Stages what a root needs. @throws HoldfastError `VALIDATION` if that is not here whole, unless the job allows it. */
+  /**
+   * Stages the blocks that a root needs.
+   *
+   * @throws HoldfastError `VALIDATION` if one is missing and the import must be complete
+   */
   async #assemble(root: CID, scratch: StagedDag, job: Job): Promise<Assembled> {
     const { home, requester, allowPartial, signal } = job
     const { bounds } = this.#parts
@@ -144,7 +147,7 @@ export class CarImporter {
     }
   }
 
-  /** A block may come from the CAR, or from what a live record needs. */
+  /** Returns a lookup of blocks: in the CAR first, then in the content of live records. */
   #holders(scratch: StagedDag): (cid: CID) => BlockHolder | null {
     const { held, clusters, clock } = this.#parts
     const { backendId } = scratch.store
@@ -156,7 +159,7 @@ export class CarImporter {
     }
   }
 
-  /** One transaction for all roots. */
+  /** Writes the records of all roots in one transaction. */
   async #commit(assembled: readonly Assembled[], job: Job): Promise<CarOutcome> {
     const { commit, scheduler } = this.#parts
     const whole = assembled.filter(({ missing }) => missing === null)
@@ -219,7 +222,7 @@ export class CarImporter {
   }
 }
 
-/** What a plan says of the content of a CAR, as of that of a directory or file that is sent as it is. */
+/** Limits of a plan for the files in a CAR, the same as for an upload of the files themselves. */
 class SizeLimits {
   readonly #plan: Plan
   #files = 0
@@ -261,7 +264,7 @@ function checkRoots(roots: readonly CID[]): void {
 
 function checkPartial({ name, maxStorageBytes }: Plan): void {
   if (maxStorageBytes === null) return
-  const reason = 'what is not whole is not counted in its storage'
+  const reason = 'its storage limit cannot count missing blocks'
   throw new HoldfastError('NOT_OFFERED', `the plan ${name} does not allow incomplete content: ${reason}`)
 }
 

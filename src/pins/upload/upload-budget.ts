@@ -1,12 +1,15 @@
 import { HoldfastError } from '../../domain/errors.ts'
 import type { Plan } from '../../domain/plan.ts'
 
-/** How far a reservation grows at a time. */
+/** Minimum by which a reservation grows. */
 const STEP_BYTES = 1024 ** 2
-/** What a form may weigh beside its file, so that a file of exactly the limit is not refused by its length. */
+/**
+ * Allowance for the form around a file. Without it, a file of exactly the limit would be refused by its
+ * `Content-Length`.
+ */
 const FORM_OVERHEAD_BYTES = 64 * 1024
 
-/** Bytes of uploads that are under way, by account, so that uploads side by side cannot pass the quota together. */
+/** Bytes reserved by running uploads, by account. Without them, parallel uploads could exceed the quota together. */
 export class StorageReservations {
   readonly #reserved = new Map<string, number>()
 
@@ -22,8 +25,8 @@ export class StorageReservations {
 }
 
 /**
- * What one upload may still take: each piece is counted against the size limits first (413), then against the
- * account's quota (403). {@link release} ends the reservation, whatever became of the upload.
+ * Limits of one upload. Each piece is checked against the size limits (413) before the quota (403). {@link release}
+ * must follow every upload.
  */
 export class UploadBudget {
   readonly #plan: Plan
@@ -39,7 +42,7 @@ export class UploadBudget {
   constructor(options: {
     plan: Plan
     accountId: string
-    /** What the account has stored already. */
+    /** Bytes that the account stores already. */
     storedBytes: number
     reservations: StorageReservations
     isDirectory: boolean
@@ -57,12 +60,12 @@ export class UploadBudget {
   }
 
   /**
-   * Refuses early what is announced as too large. A form's overhead is given the benefit of the doubt.
+   * Refuses an upload by its announced length.
    *
    * @throws HoldfastError `FILE_TOO_LARGE`
    */
   expect(bytes: number | undefined): void {
-    // A directory's form grows with its files, so only a single file is judged by its length.
+    // The form of a directory grows with its files, so its length says little.
     if (bytes === undefined || this.#isDirectory) return
     const content = bytes - FORM_OVERHEAD_BYTES
     this.#checkSize(content, content)
@@ -86,15 +89,15 @@ export class UploadBudget {
   }
 
   /**
-   * Reserves what the upload adds to the store, in steps. Blocks that are here already are not counted, so that
-   * sending again what one has is not refused near the quota; what it really costs is decided when it is whole.
+   * Reserves quota for the new blocks of an upload. Blocks that this node already has are not counted, so an upload can
+   * be repeated near the quota. The commit decides with the exact size.
    *
    * @throws HoldfastError `QUOTA_EXCEEDED`
    */
   reserve(newBytes: number): void {
     const missing = newBytes - this.#reserved
     if (missing <= 0) return
-    // Near the limit the step shrinks to what is needed.
+    // Near the limit, reserve only what is needed.
     const step = this.#room() >= STEP_BYTES ? Math.max(STEP_BYTES, missing) : missing
     this.#checkQuota(step)
     this.#reserved += step
@@ -102,9 +105,9 @@ export class UploadBudget {
   }
 
   /**
-   * Counts the pieces of an upload's content as they come.
+   * Returns a callback that counts each piece of content.
    *
-   * @param staged what they become
+   * @param staged the DAG that the pieces are added to
    * @param onProgress called with the content bytes so far
    */
   counting(staged: { readonly newCharge: number }, onProgress?: (bytes: number) => void): (length: number) => void {

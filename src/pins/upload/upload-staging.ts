@@ -10,30 +10,30 @@ import type { DecidedTarget, HandOver, Requester, UploadOptions } from '../pin-t
 import { StorageReservations, UploadBudget } from './upload-budget.ts'
 import { fixed, narrowed, UploadTokenUses } from './upload-token.ts'
 
-/** What is sent; the sizes of the files in a CAR are known only once it is whole. */
+/** Kind of an upload. A CAR has no file size limit while it is read, since its files are known only at the end. */
 export type UploadKind = 'file' | 'directory' | 'car'
 
-/** An upload under way. */
+/** A running upload. */
 export interface StagedUpload {
-  /** On the default backend, as the cluster may be known last. */
+  /** DAG on the default backend. A form may name the cluster after the file. */
   staged: StagedDag
   budget: UploadBudget
   requester: Requester
   /**
-   * Gives back what is kept for it of the quota and the upload token. Called right before the commit, which decides by
-   * itself: what is committed and also kept would be counted twice while the disk is synced.
+   * Releases the quota reservation and the use of the upload token. Call it right before the commit, which checks both
+   * itself. Otherwise they would be counted twice until the disk is synced.
    */
   giveBack(): void
 }
 
-/** What is to become of an upload; with the id of the node that keeps its cluster, if that is another one. */
-export type Decided = { settings: UploadOptions; target: DecidedTarget } & ({ node: null } | Elsewhere)
+/** Target of an upload. `node` is the id of the other node that keeps the cluster, or null. */
+export type Decided = { settings: UploadOptions; target: DecidedTarget } & ({ node: null } | OnOtherNode)
 
-interface Elsewhere {
+interface OnOtherNode {
   node: string
 }
 
-/** What every upload has around it: early refusals, a staged DAG, and a budget that uploads side by side share. */
+/** Common steps of every upload: early refusals, a staged DAG, and a budget shared by parallel uploads. */
 export class UploadStaging {
   readonly #clusters: ClusterRegistry
   readonly #targets: PinTargets
@@ -56,7 +56,7 @@ export class UploadStaging {
     this.#clock = clock
   }
 
-  /** Runs an upload on a fresh staged DAG; whatever goes wrong, nothing of it stays. */
+  /** Runs an upload on a new staged DAG. On failure nothing is stored. */
   async run<T>(options: UploadOptions, kind: UploadKind, upload: (upload: StagedUpload) => Promise<T>): Promise<T> {
     const { token } = options
     const requester = narrowed(await this.#targets.requester(options.account), token)
@@ -105,9 +105,9 @@ export class UploadStaging {
   }
 
   /**
-   * Decides where the content goes, once it has been read to its end.
+   * Decides the target, after the content has been read.
    *
-   * @throws HoldfastError `CLUSTER_NOT_ALLOWED`, `INVALID_TIMELOCK`, `TIMELOCK_NOT_ALLOWED`; what `late` throws.
+   * @throws HoldfastError `CLUSTER_NOT_ALLOWED`, `INVALID_TIMELOCK`, `TIMELOCK_NOT_ALLOWED`; the error of `late`
    */
   async decide(requester: Requester, options: UploadOptions): Promise<Decided> {
     const late = options.late === undefined ? undefined : await orAborted(options.late(), options.signal)
@@ -118,15 +118,15 @@ export class UploadStaging {
   }
 
   /**
-   * Has an upload handed over to the node that keeps its cluster.
+   * Forwards an upload to the node that keeps its cluster.
    *
-   * @param read what was sent, from what was staged of it
-   * @throws HoldfastError `VALIDATION` where nobody hands it over; `OUTCOME_UNKNOWN` if it is ended once all has been
-   * sent; what `handOver` throws
+   * @param read returns the content, read from the staged DAG
+   * @throws HoldfastError `VALIDATION` without `handOver`; `OUTCOME_UNKNOWN` if aborted after all content was sent; the
+   * error of `handOver`
    */
   async handOver<Piece, T>(
     { staged, giveBack }: StagedUpload,
-    { node, settings }: Decided & Elsewhere,
+    { node, settings }: Decided & OnOtherNode,
     read: (signal: AbortSignal) => AsyncIterable<Piece>,
     handOver: HandOver<Piece, T> | undefined,
   ): Promise<T> {
@@ -146,19 +146,22 @@ export class UploadStaging {
       return outcome
     } catch (error) {
       if (!isSent || !signal.aborted) throw error
-      const message = `nobody waits any more for the node ${node}, which has all of it: it may have done it`
+      const message = `the upload was aborted after the node ${node} had received all of it: it may be stored`
       throw new HoldfastError('OUTCOME_UNKNOWN', message, { cause: error })
     }
   }
 }
 
-/** Before its last byte has gone the other node commits nothing, which would be counted twice from there on. */
+/**
+ * Calls `end` after the last item. The other node cannot commit before it has received that item, so releasing the
+ * quota at this point never counts the bytes twice.
+ */
 async function* followedBy<T>(source: AsyncIterable<T>, end: () => void): AsyncGenerator<T, void, undefined> {
   yield* source
   end()
 }
 
-/** What a form did not send must not hide what came with the request. */
+/** Removes undefined values. A field missing in the form must not override an option. */
 function definedOnly<T extends object>(values: T | undefined): Partial<T> {
   return Object.fromEntries(Object.entries(values ?? {}).filter(([, value]) => value !== undefined)) as Partial<T>
 }

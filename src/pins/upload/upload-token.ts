@@ -3,10 +3,10 @@ import { instantOf } from '../../domain/date-time.ts'
 import { HoldfastError } from '../../domain/errors.ts'
 import type { PinTarget, Requester, UploadToken } from '../pin-types.ts'
 
-/** The uses of upload tokens that uploads under way have taken, beside those that are written down. */
+/** Uses of upload tokens that running uploads have reserved. */
 export class UploadTokenUses {
   readonly #keys: Pick<KeyStore, 'uses'>
-  /** By the token's id. */
+  /** By token id. */
   readonly #underWay = new Map<string, number>()
 
   constructor(keys: Pick<KeyStore, 'uses'>) {
@@ -14,10 +14,10 @@ export class UploadTokenUses {
   }
 
   /**
-   * Keeps a use for an upload until it is given back, so that no bytes are taken that could not be committed. The commit
-   * counts the use, and refuses one too many. Giving back twice does nothing.
+   * Reserves a use of a token, and returns a function that releases it. Refuses an upload early if no use is left. The
+   * commit counts the use and decides. Releasing twice has no effect.
    *
-   * @throws HoldfastError `QUOTA_EXCEEDED` if all are taken, `INVALID_API_KEY` if the token is gone
+   * @throws HoldfastError `QUOTA_EXCEEDED` if no use is left; `INVALID_API_KEY` if the token no longer exists
    */
   async reserve({ id, maxUses }: UploadToken): Promise<() => void> {
     this.#add(id, 1)
@@ -26,7 +26,7 @@ export class UploadTokenUses {
       if (uses === null) throw new HoldfastError('INVALID_API_KEY', 'the upload token has been revoked')
       if (uses >= maxUses) throw new HoldfastError('QUOTA_EXCEEDED', 'the upload token has no use left')
       if (uses + (this.#underWay.get(id) ?? 0) > maxUses) {
-        throw new HoldfastError('QUOTA_EXCEEDED', 'what is left of the upload token is taken by uploads under way')
+        throw new HoldfastError('QUOTA_EXCEEDED', 'running uploads have reserved the last uses of the upload token')
       }
     } catch (error) {
       this.#add(id, -1)
@@ -46,7 +46,7 @@ export class UploadTokenUses {
   }
 }
 
-/** Who asks by an upload token may not send more than it allows. */
+/** Applies the size limit of an upload token to the plan. */
 export function narrowed(requester: Requester, token: UploadToken | undefined): Requester {
   if (token === undefined || token.maxBytes === null) return requester
   const { maxBytes } = token
@@ -57,20 +57,20 @@ export function narrowed(requester: Requester, token: UploadToken | undefined): 
 }
 
 /**
- * The target that an upload token fixes, whatever is asked for.
+ * Returns the target with the cluster and expiry that the upload token sets.
  *
- * @throws HoldfastError `CLUSTER_NOT_ALLOWED`, `TIMELOCK_NOT_ALLOWED` for what differs from it
+ * @throws HoldfastError `CLUSTER_NOT_ALLOWED`, `TIMELOCK_NOT_ALLOWED` if the request asks for others
  */
 export function fixed<Target extends PinTarget>(target: Target, token: UploadToken | undefined): Target {
   if (token === undefined) return target
   const { cluster, timelock } = target
   const names = cluster?.trim() ?? ''
   if (names !== '' && names !== token.cluster) {
-    throw new HoldfastError('CLUSTER_NOT_ALLOWED', 'cl: where uploads go is fixed by the upload token')
+    throw new HoldfastError('CLUSTER_NOT_ALLOWED', 'cl: the upload token sets another cluster')
   }
   const isNone = timelock === undefined || (typeof timelock === 'string' && timelock.trim() === '')
   if (!isNone && instantOf(typeof timelock === 'string' ? timelock.trim() : timelock) !== token.timelock) {
-    throw new HoldfastError('TIMELOCK_NOT_ALLOWED', 'timelock: when uploads expire is fixed by the upload token')
+    throw new HoldfastError('TIMELOCK_NOT_ALLOWED', 'timelock: the upload token sets another expiry')
   }
   return {
     ...target,

@@ -24,7 +24,7 @@ import {
 import type { UploadBudget } from './upload-budget.ts'
 import type { Decided, StagedUpload, UploadStaging } from './upload-staging.ts'
 
-/** A directory entry whose path is checked, or is known only at the end. */
+/** Directory entry with a checked path, or with one that is known only after its content. */
 type StoredEntry =
   | { kind: 'file'; names: string[] | (() => string[]); content: ByteSource }
   | { kind: 'directory'; names: string[] }
@@ -38,7 +38,7 @@ export interface UploaderParts {
   importRoots: readonly string[]
 }
 
-/** Takes content in: stages it while it streams, and has it committed when it is whole and everything is decided. */
+/** Stages content while it streams, and commits it once it is complete. */
 export class Uploader {
   readonly #parts: UploaderParts
 
@@ -146,7 +146,7 @@ export class Uploader {
   }
 }
 
-/** The directory being built and what the answer tells of it. */
+/** The directory being built, and its files for the answer. */
 class DirectoryListing {
   readonly builder: DirectoryBuilder
   readonly files: DagFile[] = []

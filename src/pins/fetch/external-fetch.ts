@@ -8,52 +8,52 @@ import type { FetchSession } from '../../network/block-fetcher.ts'
 import type { Keeper } from '../placement/keeper.ts'
 import { HOLD } from '../placement/placement-attempt.ts'
 
-/** The clusters elsewhere, as fetches see them. */
+/** External backends, as fetches use them. */
 export interface Keepers {
-  /** Null for a backend that does not fetch by itself, or is here. */
+  /** Returns the backend if it is external and fetches by itself, otherwise null. */
   of(backendId: number): Keeper | null
   placements: Placements
-  /** Has them told of what is due. */
+  /** Runs the due pins and unpins of external backends. */
   wake(): void
 }
 
-/** A DAG that a cluster has fetched by itself, to be counted there. */
-export interface FetchedElsewhere {
-  /** What it was told. */
+/** DAG that an external backend has fetched by itself. This node still has to count it. */
+export interface ExternalFetch {
+  /** The placement row that asked for the DAG. */
   placement: PlacementRow
-  /** Reads there. */
+  /** Reads blocks from the backend. */
   session: FetchSession
   sizeOf: (cid: CID, signal: AbortSignal) => Promise<number>
 }
 
 /**
- * Has a cluster fetch a DAG by itself, and keep it, of which the root was found. What is told is noted first, so that it
- * is let go of there with the fetch, whatever stops in between.
+ * Has an external backend fetch and pin a DAG whose root was found. The placement is written first. After a crash it
+ * still says that the DAG must be unpinned with the fetch.
  *
- * @param onMoved called as often as it is known to have moved
- * @throws HoldfastError `UNAVAILABLE`, and what the signal is aborted with
+ * @param onMoved called on each sign of progress
+ * @throws HoldfastError `UNAVAILABLE`; the abort reason of the signal
  */
-export async function leaveTo(
+export async function fetchExternally(
   { backend, reader }: Keeper,
   { job, root, signal, onMoved }: { job: FetchRow; root: CID; signal: AbortSignal; onMoved: () => void },
   { placements, clock }: { placements: Placements; clock: Clock },
-): Promise<FetchedElsewhere> {
+): Promise<ExternalFetch> {
   const by = { accountId: job.accountId, now: clock.now() }
   const placement = await placements.entrust(job.backendId, job, by)
-  // What may still arrive there would take it away again, after any look.
+  // An unpin sent earlier may still arrive. After a new pin it would remove the content, whatever a check had shown.
   const lateMs = placement.unpinUntil - clock.now()
   if (lateMs > 0) await pause(clock, lateMs, signal)
   await backend.pin({
     hold: HOLD,
     root,
     source: null,
-    origins: told(job.origins),
+    origins: ipOrigins(job.origins),
     ends: null,
     signal,
     onProgress: onMoved,
   })
   const { state } = await backend.status(job, signal)
-  if (state !== 'pinned') throw new HoldfastError('UNAVAILABLE', `the cluster says that it is ${state}`)
+  if (state !== 'pinned') throw new HoldfastError('UNAVAILABLE', `the cluster reports the content as ${state}`)
   const session: FetchSession = {
     get: (cid, options) => reader.read(cid, options),
     providers: () => [],
@@ -62,7 +62,7 @@ export async function leaveTo(
   return { placement, session, sizeOf: (cid, own) => backend.sizeOf(cid, own) }
 }
 
-/** Those that lead where they say: what a name stands for where the cluster is, nobody here can tell. */
-function told(origins: readonly string[]): string[] {
+/** Keeps only IP addresses. A host name may resolve differently on the external system. */
+function ipOrigins(origins: readonly string[]): string[] {
   return origins.filter(origin => origin.startsWith('/ip4/') || origin.startsWith('/ip6/'))
 }
