@@ -45,252 +45,253 @@ import type {
 import type { Reconciled, ReconcileOptions } from './upkeep/findings.ts'
 
 /**
- * What an account does with its content: upload, pin, list, remove. The facade that every surface goes through.
+ * Uploads, pins, lists and removes the content of accounts. All interfaces of the node use this service.
  *
- * @throws HoldfastError of every method: `VALIDATION` without an account, `NOT_FOUND` for one that there is not,
- * `UNAVAILABLE` once the engine stops.
+ * @throws HoldfastError from every method: `VALIDATION` without an account, `NOT_FOUND` for an unknown one,
+ * `UNAVAILABLE` after the engine has stopped
  */
 export interface PinService {
   /**
-   * Stores one file and pins it. Resolves when everything is durable; on failure nothing of it stays.
+   * Stores one file and pins it. Resolves when the content and its record are durable. On failure nothing is stored.
    *
    * @throws HoldfastError `FILE_TOO_LARGE`, `QUOTA_EXCEEDED`, `CLUSTER_NOT_ALLOWED`, `INVALID_TIMELOCK`,
-   * `TIMELOCK_NOT_ALLOWED`, `VALIDATION`, `NOT_FOUND` for the account, `STORAGE_FULL`, `ABORTED`; and what the
-   * source throws.
+   * `TIMELOCK_NOT_ALLOWED`, `VALIDATION`, `STORAGE_FULL`, `ABORTED`; errors of the source
    */
   upload(content: ByteSource, options?: UploadOptions): Promise<PinOutcome>
   /**
-   * Stores files as one directory and pins its root. Entries are read one after the other.
+   * Stores files as one directory and pins its root. Reads the entries one after the other.
    *
-   * @throws HoldfastError what {@link PinService.upload} throws, `DIRECTORY_TOO_LARGE`, and `INVALID_PATH` naming a path.
+   * @throws HoldfastError errors of {@link PinService.upload}; `DIRECTORY_TOO_LARGE`; `INVALID_PATH` naming a path
    */
   uploadDirectory(entries: DirectoryEntries, options?: UploadOptions): Promise<DirectoryOutcome>
   /**
-   * Stores a directory that this machine has, below an import root, and pins it.
+   * Stores and pins a directory of this machine, which must be below an import root.
    *
-   * @throws HoldfastError what {@link PinService.uploadDirectory} throws
+   * @throws HoldfastError errors of {@link PinService.uploadDirectory}
    */
   importDirectory(dirPath: string, options?: UploadOptions): Promise<DirectoryOutcome>
   /**
-   * Stores the DAGs of a CAR and pins its roots, all or none. Blocks that no root needs are not kept; blocks that a
-   * live record of this node needs may be missing in the CAR. Resolves when everything is durable.
+   * Stores the DAGs of a CAR and pins all of its roots, or none. Blocks that no root needs are dropped. The CAR may
+   * omit blocks of live records on this node. Resolves when content and records are durable.
    *
-   * @throws HoldfastError what {@link PinService.upload} throws, `DIRECTORY_TOO_LARGE` for the size of the CAR,
-   * `INVALID_CID` for what the node cannot walk or check; `NOT_OFFERED` or `CONFLICT` for a root that cannot be kept
-   * in part.
+   * @throws HoldfastError errors of {@link PinService.upload}; `DIRECTORY_TOO_LARGE` for the size of the CAR;
+   * `INVALID_CID` for an unsupported codec or hash; `NOT_OFFERED` or `CONFLICT` if an incomplete root cannot be
+   * accepted
    */
   importCar(source: ByteSource, options?: CarImportOptions): Promise<CarOutcome>
   /**
-   * Pins content that exists, by its CID.
+   * Pins existing content by its CID.
    *
-   * @throws HoldfastError `INVALID_CID`, `CID_NOT_FOUND`, `QUOTA_EXCEEDED`, and those of target and names.
+   * @throws HoldfastError `INVALID_CID`, `CID_NOT_FOUND`, `QUOTA_EXCEEDED`; `CLUSTER_NOT_ALLOWED`, `INVALID_TIMELOCK`,
+   * `TIMELOCK_NOT_ALLOWED`; `VALIDATION` for a name
    */
   pin(request: PinRequest): Promise<PinOutcome>
   /**
-   * Removes an account's records of a content, in one cluster or in all. Durable when it resolves.
+   * Removes an account's records of a CID, in one cluster or in all. Returns them once the removal is durable.
    *
-   * @throws HoldfastError `PIN_NOT_FOUND` if there is none, a malformed CID included.
+   * @throws HoldfastError `PIN_NOT_FOUND` if there is none, also for a malformed CID
    */
   remove(request: CidRequest): Promise<PinRecord[]>
-  /** A record by its id. @throws HoldfastError `NOT_FOUND` */
+  /** Returns a record by its id. @throws HoldfastError `NOT_FOUND` */
   get(request: RecordRequest): Promise<PinRecord>
-  /** Removes one record by its id. Returns it. @throws HoldfastError `NOT_FOUND` */
+  /** Removes a record by its id, and returns it. @throws HoldfastError `NOT_FOUND` */
   discard(request: RecordRequest): Promise<PinRecord>
   /**
-   * One page of an account's records, newest first unless the query says otherwise.
+   * Returns a page of an account's records, newest first by default.
    *
    * @throws HoldfastError `VALIDATION` naming the field, `INVALID_CID` for a filter
    */
   list(query?: ListQuery): Promise<ListPage>
-  /** A list to its end, newest first: records that come or go meanwhile neither repeat nor hide another. */
+  /** Yields a whole list, newest first. Concurrent changes neither repeat nor hide other records. */
   all(query?: WholeListQuery): AsyncIterable<ListItem>
   /**
-   * How far each of an account's records of a content is, newest first.
+   * Returns the progress of an account's records of a CID, newest first.
    *
    * @throws HoldfastError `PIN_NOT_FOUND`
    */
   status(request: StatusRequest): Promise<PinProgress[]>
-  /** An account's newest record of a content with its files. @throws HoldfastError `PIN_NOT_FOUND` */
+  /** Returns an account's newest record of a CID, and its files. @throws HoldfastError `PIN_NOT_FOUND` */
   dag(request: CidRequest): Promise<DirectoryOutcome>
-  /** Gives a record another name, or other meta. Returns it as it is now. @throws HoldfastError `NOT_FOUND`, `VALIDATION` */
+  /** Changes the name or metadata of a record, and returns it. @throws HoldfastError `NOT_FOUND`, `VALIDATION` */
   rename(request: RenameRequest): Promise<PinRecord>
-  /** Live records of an account, and what they take of its storage. */
+  /** Returns an account's number of live records, and the storage they use. */
   usage(account?: string): Promise<Usage>
   /**
-   * Checks what a request says of its target before its body is read.
+   * Checks the target of a request before its body is read.
    *
    * @throws HoldfastError `CLUSTER_NOT_ALLOWED`, `INVALID_TIMELOCK`, `TIMELOCK_NOT_ALLOWED`
    */
   checkTarget(account: string, target: PinTarget): Promise<void>
 }
 
-/** The clusters of an engine, and which backend keeps the content of each. */
+/** Clusters of an engine and their backends. */
 export interface ClusterRegistry {
   /**
-   * The clusters in configured order; those that an account may use, where one is given.
+   * Returns the clusters in configured order: all, or those that an account may use.
    *
-   * @throws HoldfastError `NOT_FOUND` for an unknown account.
+   * @throws HoldfastError `NOT_FOUND` for an unknown account
    */
   list(options?: { account?: string | undefined }): Promise<Cluster[]>
-  /** The backend of a cluster; without an id, of the default one. @throws HoldfastError `NOT_FOUND` */
+  /** Returns the backend of a cluster, or of the default cluster. @throws HoldfastError `NOT_FOUND` */
   backendOf(cluster?: string): Promise<ClusterBackend>
 }
 
-/** What the gateway refuses at the owner's word. */
+/** Content that the operator has taken down. The gateway refuses it. */
 export interface TakedownList {
-  /** The oldest first. */
+  /** Returns a page, oldest first. */
   page(request: PageRequest): Promise<Page<Takedown>>
   /**
-   * Takes content down. When this resolves the gateway refuses it, and goes on doing so after a power cut. What has
-   * been taken down before gets the new reason and status.
+   * Takes content down. When it resolves, the gateway refuses the content, and the entry is durable. A repeated call
+   * replaces reason and status.
    *
    * @throws HoldfastError `INVALID_CID`, `VALIDATION`
    */
   add(request: TakedownRequest): Promise<Takedown>
   /**
-   * Lets content be served again.
+   * Removes a takedown, so that the content is served again.
    *
-   * @throws HoldfastError `INVALID_CID`, `VALIDATION`; `NOT_FOUND` if it is not taken down by that CID and path.
+   * @throws HoldfastError `INVALID_CID`, `VALIDATION`; `NOT_FOUND` if there is no takedown with this CID and path
    */
   remove(target: Pick<TakedownRequest, 'cid' | 'path'>): Promise<void>
 }
 
 /**
- * The running Helia node, for other Helia packages. It sees what is pinned, and cannot delete it; what is added through
- * it is the host program's own and counts as nobody's pin. It is the object of `@helia/libp2p`: whoever has that
- * package may use it as its `HeliaWithLibp2p`.
+ * The running Helia node, for other Helia packages. It can read pinned content but not delete it. Blocks added through
+ * it belong to the host program and are not pinned. The object comes from `@helia/libp2p` and may be cast to that
+ * package's `HeliaWithLibp2p`.
  */
 export interface HeliaNode {
-  /** What is pinned, and what the host program has put in. */
+  /** Pinned blocks, and blocks added by the host program. */
   readonly blockstore: Blockstore
-  /** That of the engine, in which Helia and the host program have keys of their own. */
+  /** Datastore of the engine, which Helia and the host program share. */
   readonly datastore: Datastore
 }
 
-/** What an engine shows to those who serve it. */
+/** HTTP handlers of an engine, for adapters that serve them. */
 export interface Border {
-  /** The v3 contract, without a socket. */
+  /** Handles the v3 API. */
   readonly api: ApiHandler
-  /** `/ipfs/<cid>/<path>`, without a socket. */
+  /** Handles `/ipfs/<cid>/<path>`. */
   readonly gateway: ApiHandler
-  /** The same for an origin that serves nothing else, and holds no cookies or keys: pages are not sandboxed there. */
+  /** Handles `/ipfs/` on an origin of its own, without cookies or keys. Pages are not sandboxed. */
   readonly ownGateway: ApiHandler
-  /** How many proxies stand between the clients and the node, by its configuration. */
+  /** Number of reverse proxies between clients and the node, from the configuration. */
   readonly trustedProxies: number
-  /** Whether a request, known by its headers, is for content on a host name of its own, where nothing else answers. */
+  /** Returns true if the headers of a request name a host that serves content only. */
   isContentHost(header: (name: string) => string | undefined): boolean
 }
 
-/** What an engine is made of. */
+/** Options of an engine. */
 export interface EngineOptions extends EngineConfig {
-  /** Directory of all stores; created if missing, owned by one engine at a time. */
+  /** Directory of all stores. Created if it is missing. Only one engine may own it at a time. */
   dataDir: string
-  /** Default: one that says nothing. */
+  /** Default: discards all messages. */
   logger?: Logger
-  /** Told of requests and collections as they end. Default: nobody. */
+  /** Receives finished requests and collections. Default: discards them. */
   metrics?: Metrics
-  /** Default: the system's. */
+  /** Default: the system clock. */
   clock?: Clock
-  /** Where the names of environment variables in the configuration are looked up. Default: nowhere. */
+  /** Values of the environment variables that the configuration names. Default: empty. */
   environment?: Readonly<Record<string, string | undefined>>
-  /** Kinds of systems that clusters of the configuration may name as their `backend`. Default: none. */
+  /** Systems that clusters may name as their `backend`. Default: none. */
   adapters?: readonly BackendAdapter[]
-  /** The database system of a configuration with `database`: `postgres` of `holdfast/postgres`. Default: none. */
+  /** Database system for a configuration with `database`: `postgres` of `holdfast/postgres`. Default: none. */
   catalogue?: CatalogueAdapter
   /**
-   * Who keeps the content of clusters in place of this node, by cluster id. What has still to get there is kept here
-   * meanwhile, and its records are `pinning`; the caller ends a backend once the engine has stopped.
+   * Backends of clusters, by cluster id. They replace storage on this node. Content stays on this node, in status
+   * `pinning`, until its backend has it. The caller closes a backend after the engine has stopped.
    */
   backends?: Readonly<Record<string, ClusterBackend>>
-  /** What blocks are written and read with instead of `node:fs`. The databases keep to `node:fs`. */
+  /** Replaces `node:fs` for block files. Databases always use `node:fs`. */
   fileSystem?: FileSystem
   /**
-   * Threads of the process's libuv pool, which every engine in it shares; default 4, libuv's own. Block writes take
-   * at most half of them, so that reads and hashes are not held up. Only the process can set the pool's size, by
-   * `UV_THREADPOOL_SIZE` before its first use.
+   * Size of the process's libuv thread pool, which all engines share. Default 4, as in libuv. Block writes use at most
+   * half, so that reads are not delayed. This option does not change the pool: set `UV_THREADPOOL_SIZE` before its
+   * first use.
    */
   threadPoolSize?: number
   /**
-   * Has calls of `engine.pins` that name no account be the owner's, who is made if there is none. Default false: they
-   * are `VALIDATION`, so that no mistake of a program with many users puts content where everybody's would be.
+   * Makes calls of `engine.pins` without an account act for the owner, who is created if missing. Default false: such
+   * calls fail with `VALIDATION`, so that a program with many users cannot mix their content by mistake.
    */
   singleUser?: boolean
 }
 
 /**
- * A started engine. Everything below it is its own: two engines in one process do not see each other.
+ * A started engine. Engines in one process share no state.
  *
- * @throws HoldfastError of every method but `stop` and `announceStop`: `UNAVAILABLE` once the engine stops.
+ * @throws HoldfastError `UNAVAILABLE` from every method but `stop` and `announceStop` after the engine has stopped
  */
 export interface Engine extends Border, AsyncDisposable {
-  /** What accounts do with their content. */
+  /** Pins of accounts. */
   readonly pins: PinService
-  /** What is stored, read in the process. */
+  /** Reads stored content inside the process. */
   readonly content: Content
   readonly clusters: ClusterRegistry
   readonly accounts: Accounts
-  /** The API keys of all accounts. */
+  /** API keys of all accounts. */
   readonly keys: Keys
   readonly events: Events
-  /** What the gateway and peers do not get. */
+  /** Content that the gateway and peers are refused. */
   readonly takedowns: TakedownList
-  /** Absolute. */
+  /** Absolute path. */
   readonly dataDir: string
-  /** Directories below which uploads by server path may read; absolute. */
+  /** Directories that uploads by server path may read. Absolute paths. */
   readonly importRoots: readonly string[]
   /**
-   * Tells where clients reach the node, where that is known only once it listens; and where readers reach a gateway that
-   * has an address of its own.
+   * Sets the public URL of the node, if it is known only after listening. `gateway` is the URL of a gateway with its
+   * own address.
    */
   setPublicUrl(url: string, gateway?: string): Promise<void>
   /**
-   * Shares reading with another thread of this process, which opens it by `openReading` and then serves by the same rules
-   * as `ownGateway`: what is removed, taken down or has expired here is so there, and both together have the places of
-   * one gateway. `startReaders` of `holdfast/node-http` is made of this.
+   * Shares reading with another thread of this process. Pass the result to `openReading` in that thread. It then serves
+   * like `ownGateway`: removals, takedowns and expiries apply at once, and all threads share one set of slots. Call
+   * `startReaders` of `holdfast/node-http` to do this for you.
    *
-   * @throws HoldfastError `UNAVAILABLE` for the 64th
+   * @throws HoldfastError `UNAVAILABLE` for more than 63 threads
    */
   shareReading(): Promise<SharedReading>
   /**
-   * Frees what no record needs any more, now, and returns what that was. `graceSeconds` 0 also frees what was let go
-   * just before; the default is the configured grace.
+   * Runs a garbage collection now, and returns what it deleted. `graceSeconds` 0 also deletes content released just
+   * before. Default: the configured grace period.
    */
   collect(options?: { graceSeconds?: number }): Promise<Collected>
-  /** The Helia node of this engine, which ends with it. @throws HoldfastError `UNAVAILABLE` while networking is off */
+  /**
+   * Returns the Helia node, which stops with the engine. @throws HoldfastError `UNAVAILABLE` while networking is off
+   */
   helia(): Promise<HeliaNode>
-  /** Multiaddrs by which other nodes reach this one; none while networking is off. */
+  /** Returns the multiaddrs of this node; none while networking is off. */
   addresses(): Promise<string[]>
   /**
-   * Reads every block and checks its hash, while everything else goes on. Uploading damaged content heals it. The
-   * signal ends it early, with what has been found by then.
+   * Reads every block and checks its hash. Other calls continue. Upload a damaged file again to repair it. Aborting the
+   * signal ends the check early, and its findings so far are returned.
    */
   verify(options?: VerifyOptions): Promise<Verified>
   /**
-   * Backs up everything into a directory outside the data directory, while everything else goes on; nothing is deleted
-   * meanwhile. Repeated, it adds what is new. `restoreBackup` makes a data directory of it.
+   * Backs up all data into a directory outside the data directory. Other calls continue, but no block is deleted. A
+   * repeated run adds only new data. `restoreBackup` creates a data directory from the backup, and `checkBackup`
+   * verifies it.
    *
-   * `checkBackup` reads all of it.
-   *
-   * @throws HoldfastError `CONFLICT` while another process uses the directory, for the backup of another node, and for
-   * one with more than twice as many roots, unless `force` is set; `VALIDATION` for a directory inside the data
-   * directory, or one that holds anything else; `BACKUP_UNUSABLE` for one whose manifest cannot be read
+   * @throws HoldfastError `CONFLICT` while another process uses the directory, or for a backup of another node;
+   * `CONFLICT` without `force` for a backup with more than twice as many roots; `VALIDATION` for a directory inside the data
+   * directory or with other files; `BACKUP_UNUSABLE` for an unreadable manifest
    */
   backup(directory: string, options?: BackupOptions): Promise<BackupOutcome>
   /**
-   * Compares records, holds, roots, blocks and files both ways and puts right what does not fit together, while
-   * everything else goes on: pins whose content is lost are `pinning` until it is fetched again.
+   * Compares records, holds, roots, blocks and files, and repairs inconsistencies. Other calls continue. Pins with lost
+   * content become `pinning` until it is fetched again.
    *
-   * @throws HoldfastError `CONFLICT` while another one runs, and if more than one in a hundred holds or roots would be
-   * released, unless `force` is set
+   * @throws HoldfastError `CONFLICT` while another reconciliation runs, and, unless `force` is set, if it would release
+   * more than 1 % of holds or roots
    */
   reconcile(options?: ReconcileOptions): Promise<Reconciled>
-  /** How much it holds. Cheap enough to be asked every few seconds. */
+  /** Returns the size and health of the engine. Cheap enough to call every few seconds. */
   stats(): Promise<EngineStats>
   /**
-   * Has `/ready` answer 503 from now on, and other nodes ask nothing new of this one, while everything else goes on: for
-   * whoever sends work here to stop doing so before {@link Engine.stop}.
+   * Prepares for {@link Engine.stop}. From now on `/ready` answers 503 and other nodes send no new requests. Everything
+   * else continues, so that load balancers have time to react.
    */
   announceStop(): Promise<void>
-  /** Ends what is under way, closes all stores. Safe to call more than once. */
+  /** Aborts running work and closes all stores. May be called more than once. */
   stop(): Promise<void>
 }

@@ -1,4 +1,4 @@
-/** Everything that Holdfast offers to other programs. */
+/** Public API of the engine. */
 
 export type { Accounts, NewAccount } from './access/accounts/accounts.ts'
 export type {

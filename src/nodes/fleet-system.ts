@@ -9,22 +9,19 @@ import type { ContentOrigin } from '../gateway/source/request-blocks.ts'
 import type { ApiHandler } from '../http/api-messages.ts'
 import type { OtherNodes } from '../http/pipeline.ts'
 
-/**
- * The modules by which the nodes of one catalogue ask each other. Internal: the engine and the adapters of this package
- * change it together.
- */
+/** Communication between the nodes of one catalogue. Internal: it changes with the adapters of this package. */
 export interface FleetSystem {
-  /** Makes this node a member. It asks nothing, and is asked nothing, before it starts. */
+  /** Makes this node a member. Until the member starts, it neither sends nor answers requests. */
   join(parts: FleetParts): FleetMember
 }
 
 export interface FleetParts {
-  /** This node's id. */
+  /** Id of this node. */
   self: string
   nodes: Fleet['nodes']
-  /** Random, made anew with each start. */
+  /** Random id of this run of the node. */
   run: string
-  /** The opened secret of the fleet. */
+  /** Secret of the fleet, unsealed. */
   secret: Uint8Array
   places: SharedPlaces
   clusters: Pick<ClusterRegistry, 'nodeOf' | 'defaultCluster' | 'backends' | 'readerOf' | 'absent'>
@@ -32,28 +29,28 @@ export interface FleetParts {
   clock: Clock
 }
 
-/** A node among others. */
+/** This node as a member of the fleet. */
 export interface FleetMember {
   /** Content of other nodes, for the gateway. */
   content: ContentOrigin
-  /** Returns a reader of content that another node keeps, each block checked; null if none does. */
+  /** Returns a reader of content on another node, which checks each block; null if no node has it. */
   find(cid: CID): Promise<{ source: BlockSource } | null>
   /**
-   * Returns what forwards requests to the node that keeps their cluster.
+   * Returns a service that forwards requests to the node that keeps their cluster.
    *
-   * @param newSlots makes places for uploads, by account
+   * @param newSlots makes the upload slots, shared by account
    */
   forwarding(newSlots: () => Pick<Slots, 'enter'>): OtherNodes
-  /** Returns a handler that gives `api` the requests of other nodes, and `otherwise` all others. */
+  /** Returns a handler that sends requests of other nodes to `api`, and all others to `otherwise`. */
   taking(api: ApiHandler, otherwise: ApiHandler): ApiHandler
-  /** Tells the others that this node is there, and goes on. Calls `look` as often. */
-  start(look: () => void): Promise<void>
-  /** Has the others ask nothing new of this node. */
+  /** Starts the heartbeat by which other nodes see this one. Calls `onBeat` with each beat. */
+  start(onBeat: () => void): Promise<void>
+  /** Asks the other nodes to send no new requests to this one. */
   leave(): Promise<void>
   stop(): Promise<void>
 }
 
-/** Loads the modules of a fleet, which this package has made. */
+/** Loads the communication between nodes from the catalogue's adapter. */
 export async function loadFleet(fleet: Fleet): Promise<FleetSystem> {
   return (await fleet.load()) as FleetSystem
 }

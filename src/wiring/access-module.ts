@@ -26,17 +26,17 @@ import type { StorageModule } from './storage-module.ts'
 
 export type AccessModule = ReturnType<typeof makeAccess>
 
-/** Where accounts are kept. */
+/** Stores that accounts and credentials need. */
 export interface AccessStorage {
-  /** Another number than before once others may have changed something. */
+  /** Returns a number that changes when another process may have changed credentials. */
   credentialsVersion: () => number
   catalogue: Pick<Catalogue, 'accounts' | 'keys' | 'sessions' | 'secondFactors'>
   sealing: Sealing
-  /** What other nodes have to know; null where there are none. */
+  /** Sign-in state shared with other nodes; null for a single node. */
   signIn: SharedSignIn | null
 }
 
-/** Accounts, keys and what they may do: all that needs no engine. */
+/** Makes the services of accounts and keys that work without a running engine. */
 export function makeAccounts(
   { config, clock }: Pick<Setup, 'config' | 'clock'>,
   { credentialsVersion, catalogue, sealing, signIn }: AccessStorage,
@@ -46,7 +46,7 @@ export function makeAccounts(
   const cache =
     signIn === null
       ? new CredentialCache(clock, credentialsVersion)
-      : // Of what other nodes change it is told, so that to ask costs nothing.
+      : // Other nodes report their changes, so the version is free to read and can be checked each time.
         new CredentialCache(clock, credentialsVersion, 0)
   const scopes = new ScopePolicy()
   const hasher = ScryptHasher.ofCost(config.passwordCost)
@@ -65,7 +65,7 @@ export function makeAccounts(
   }
 }
 
-/** Accounts and keys, signing in, and who a request is from. */
+/** Makes the services of accounts, keys, sign-in and authentication. */
 export function makeAccess(setup: Setup, storage: StorageModule) {
   const { clock, logger, config } = setup
   const { accounts: store, keys, sessions: sessionStore } = storage.catalogue
@@ -85,15 +85,15 @@ export function makeAccess(setup: Setup, storage: StorageModule) {
     signUp: new SignUp(accounts, config.signup, clock, attempts('sign-up')),
     authenticator: new Authenticator({ accounts: store, plans, cache, clock, verifiers }),
     limits: new RequestLimits({ clock, shared: signIn?.requests }),
-    /** Seals what an older version has kept in clear. */
+    /** Seals second-factor secrets that an older version stored in plain text. */
     start: () => secondFactor.sealStored(),
   }
 }
 
-/** Logs what a configuration allows that its operator may not have meant. */
+/** Warns if sign-up accounts may read files of the server. */
 function warnOfSignUp({ config, logger }: Setup, plans: PlanCatalogue, importRoots: readonly string[]): void {
   const { enabled, plan } = config.signup
   if (!enabled || importRoots.length === 0 || !plans.get(plan).serverImport) return
   const mend = 'set "serverImport": false in that plan, or "importRoots": []'
-  logger.warn({ plan, importRoots }, `anybody may sign up, and then read all that is in the import roots: ${mend}`)
+  logger.warn({ plan, importRoots }, `anyone can sign up and read every file in the import roots: ${mend}`)
 }

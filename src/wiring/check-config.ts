@@ -3,11 +3,11 @@ import { parseConfig, withDefaults } from '../config/config.ts'
 import type { EngineConfig } from '../config/engine-options.ts'
 
 /**
- * Checks a configuration as a start would, without one: nothing is opened, made or connected to. Returns it with its
+ * Checks a configuration as `createEngine` would, without opening, creating or connecting anything. Returns it with
  * defaults.
  *
- * @param source what the value is, to begin messages with: a file name, say
- * @param kinds the systems that may keep clusters; default: none
+ * @param source start of error messages, such as a file name
+ * @param kinds systems that may keep clusters; default: none
  * @throws HoldfastError `CONFIG_INVALID` naming the field
  */
 export async function checkConfig(
@@ -16,7 +16,7 @@ export async function checkConfig(
   kinds: readonly BackendKind[] = [],
 ): Promise<EngineConfig> {
   const config = parseConfig(value, source, kinds)
-  // The packages that know addresses of peers are loaded for this alone.
+  // Loaded only on use, because this imports the libp2p packages for multiaddrs.
   const { networkSettings } = await import('../network/network-settings.ts')
   networkSettings(config.network ?? {})
   return withDefaults(config)

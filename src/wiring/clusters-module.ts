@@ -15,12 +15,12 @@ import type { ContentModule } from './content-module.ts'
 import type { Setup } from './setup.ts'
 import type { StorageModule } from './storage-module.ts'
 
-/** What the gateways of clusters are built on until the node knows where it is reached. */
+/** Base address of gateways until the node knows its public URL. */
 const LOCAL_URL = 'http://127.0.0.1:4100'
 
 export type ClustersModule = ReturnType<typeof makeClusters>
 
-/** The clusters, who keeps the content of each, and what of it is to be read. */
+/** Makes the clusters, their backends and the readers of their content. */
 export function makeClusters(
   { clusters, config, clock }: Setup,
   { ledger, heldRoots, ...storage }: StorageModule,
@@ -51,12 +51,12 @@ export function makeClusters(
   return {
     registry,
     embeddedOf,
-    /** Backends elsewhere, by their number in the ledger. */
+    /** External backends, by their number in the ledger. */
     remote,
-    /** Those of them that fetch by themselves what they are to keep, and can be read. */
+    /** External backends that fetch missing content by themselves and can be read. */
     keepers: keepersOf(remote, storage),
     watch,
-    /** Tells clusters elsewhere by which multiaddrs peers reach this node from now on. */
+    /** Sets where external backends find the multiaddrs of this node. */
     reachableAt: (now: () => readonly string[]): void => {
       addresses = now
     },
@@ -116,7 +116,7 @@ function fetchesItself(backend: ClusterBackend): backend is Keeper['backend'] {
   return backend.sizeOf !== undefined
 }
 
-/** The registry as others see it. */
+/** Returns the registry for the public API. */
 export function publicClusters({ registry, remote }: ClustersModule, access: AccessModule): PublicRegistry {
   const planOf = async (id: string) => access.plans.get((await access.accounts.get(id)).plan)
   return {

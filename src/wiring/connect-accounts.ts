@@ -7,14 +7,13 @@ import { connectCatalogue } from './connect-catalogue.ts'
 import { accountsIn, keyOnDemand, openMigratedDirectory, shownAccounts } from './open-accounts.ts'
 
 /**
- * Opens the accounts and keys of a data directory wherever its catalogue is, in PostgreSQL too, beside running engines or
- * without one. Engines notice the changes within a second. The caller closes the handle.
+ * Opens the accounts and keys of a data directory, whether its catalogue is in SQLite or PostgreSQL. Engines may be
+ * running and notice changes within a second. The caller closes the handle.
  *
- * A directory of an older version is migrated, unless an engine of that version runs on it.
+ * A directory of an older version is migrated, unless an engine of that version is running.
  *
- * @throws HoldfastError `CONFIG_INVALID` if its catalogue is in the other place, or in another database, or if `catalogue`
- * is missing for one in PostgreSQL; `UNAVAILABLE`,
- * `DATA_DIR_IN_USE`, `DATA_DIR_UNUSABLE`, `DATA_DIR_NEWER`
+ * @throws HoldfastError `CONFIG_INVALID` if `database` does not name the directory's catalogue, or `catalogue` is
+ * missing for PostgreSQL; `UNAVAILABLE`, `DATA_DIR_IN_USE`, `DATA_DIR_UNUSABLE`, `DATA_DIR_NEWER`
  */
 export async function connectAccounts(options: ConnectOptions): Promise<ConnectedAccounts> {
   const { dataDir, clock = systemClock, adapters } = options
@@ -28,12 +27,12 @@ export async function connectAccounts(options: ConnectOptions): Promise<Connecte
   try {
     const { catalogue, node } = await connectCatalogue(directory, database)
     const sealing = keyOnDemand(directory, dataDir)
-    // Nothing is remembered: others may change it at any time.
-    let asked = 0
+    // A new version on every read disables the cache, because other processes may change credentials at any time.
+    let reads = 0
     const made = makeAccounts(
       { config, clock },
       {
-        credentialsVersion: () => asked++,
+        credentialsVersion: () => reads++,
         catalogue: catalogue.access(node),
         sealing,
         signIn: catalogue.signIn(sealing),

@@ -4,20 +4,23 @@ import { HoldfastError } from '../domain/errors.ts'
 import type { Database } from '../storage/database.ts'
 import { catalogueNode } from './open-shared-catalogue.ts'
 
-/** Connects to the catalogue of a data directory outside it. Returns it with the directory's name there. */
+/**
+ * Connects to the PostgreSQL catalogue of a data directory. Returns it with the name under which it knows the
+ * directory.
+ */
 export async function connectCatalogue(
   directory: Database,
   { url, adapter }: CatalogueDatabase,
 ): Promise<{ catalogue: ConnectedCatalogue; node: string }> {
   const node = catalogueNode(directory)
   if (node === null) {
-    throw new HoldfastError('CONFIG_INVALID', 'database: the catalogue of this data directory is not there yet')
+    throw new HoldfastError('CONFIG_INVALID', 'database: this data directory has not joined a PostgreSQL catalogue yet')
   }
   const system = await loadSystem(adapter)
   const catalogue = await system.connect(url)
   try {
     if (await catalogue.isKnownTo(node)) return { catalogue, node }
-    throw new HoldfastError('CONFIG_INVALID', 'database: it is not the catalogue of this data directory')
+    throw new HoldfastError('CONFIG_INVALID', 'database: this PostgreSQL catalogue does not know the data directory')
   } catch (error) {
     await catalogue.close()
     throw error

@@ -1,31 +1,31 @@
-// tsyringe refuses to load without the metadata calls that this brings, so it comes first.
+// tsyringe needs this polyfill before it loads.
 import 'reflect-metadata/lite'
 import { container, type DependencyContainer, type InjectionToken, instanceCachingFactory } from 'tsyringe'
 import { HoldfastError } from '../domain/errors.ts'
 
-/** The name of a module, which knows the module's type. */
+/** Key of a module. It carries the module's type. */
 export type Token<T> = InjectionToken<T> & { readonly type?: T }
 
 export function token<T>(name: string): Token<T> {
   return Symbol(name) as unknown as Token<T>
 }
 
-/** What a module begins by itself, and how that ends. Stopping is safe whether or not it has started. */
+/** Start and stop of a module. `stop` is safe even if the module has not started. */
 export interface Lifecycle {
   start?(): Promise<void>
   stop?(): Promise<void>
 }
 
-/** Modules that another one may be made of. */
+/** Access to other modules while one is being made. */
 export type KnownModules = Pick<Modules, 'get'>
 
-/** The modules of one engine. Each is made once, when it is first asked for, by the function given for it. */
+/** Modules of one engine. Each is made once, on first use, by its factory. */
 export class Modules {
   readonly #container: DependencyContainer = container.createChildContainer()
   readonly #making: string[] = []
   readonly #started: Lifecycle[] = []
 
-  /** @param make may ask for other modules until it returns: nothing is fetched later, so that no module needs itself */
+  /** @param make may get other modules only until it returns, so that cycles are found at the start */
   provide<T>(token: Token<T>, make: (modules: KnownModules) => T): void {
     this.#container.register(token, { useFactory: instanceCachingFactory(() => this.#make(token, make)) })
   }
@@ -34,7 +34,7 @@ export class Modules {
     return this.#container.resolve(token)
   }
 
-  /** Starts modules one after the other. */
+  /** Starts the modules one after the other. */
   async start(order: ReadonlyArray<Token<Lifecycle>>): Promise<void> {
     for (const token of order) {
       const module = this.get(token)
@@ -43,7 +43,10 @@ export class Modules {
     }
   }
 
-  /** Stops in the opposite order what has been started, or was about to; all of it, then throws what failed first. */
+  /**
+   * Stops the started modules in reverse order, including one whose start failed. Stops all of them, then throws the
+   * first error.
+   */
   async stop(): Promise<void> {
     const failures: unknown[] = []
     for (const module of this.#started.splice(0).reverse()) {
@@ -64,7 +67,7 @@ export class Modules {
     this.#making.push(name)
     let isMade = false
     const get = <U>(other: Token<U>): U => {
-      if (isMade) throw new HoldfastError('INTERNAL_ERROR', `${name} asks for ${String(other)} after it was made`)
+      if (isMade) throw new HoldfastError('INTERNAL_ERROR', `${name} requests ${String(other)} after it was made`)
       return this.get(other)
     }
     try {

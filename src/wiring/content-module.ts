@@ -9,14 +9,14 @@ import { DEFAULT_BACKEND_ID } from '../ledger/blocks.ts'
 import type { Setup } from './setup.ts'
 import type { StorageModule } from './storage-module.ts'
 
-/** Up to here a block is cheaper as a row than as a file, measured in docs/design/benchmarks.md. */
+/** Up to this size a block is cheaper as a row than as a file. Measured in docs/design/benchmarks.md. */
 const SMALL_BLOCK_BYTES = 32 * 1024
-/** libuv's own default. */
+/** Default size of libuv's thread pool. */
 const THREADS = 4
 
 export type ContentModule = ReturnType<typeof makeContent>
 
-/** Block stores, their collector, and what looks after them. */
+/** Makes the block stores, the collector and the verifier. */
 export function makeContent(setup: Setup, storage: StorageModule) {
   const { clock, logger, events, metrics, activity, config } = setup
   const { ledger, blocks, blockFiles } = storage
@@ -53,7 +53,7 @@ export function makeContent(setup: Setup, storage: StorageModule) {
 
 function makeBlockStores({ logger, events, threadPoolSize }: Setup, storage: StorageModule) {
   const { ledger, blocks, threads, reserves } = storage
-  // Half of the pool, so that reads are not held up.
+  // Writes use half of the pool, so that reads are not delayed.
   const writes = new Semaphore(Math.max(2, Math.floor((threadPoolSize ?? THREADS) / 2)))
   const stores = new Map<number, BlockStore>()
   for (const [backendId, files] of storage.blockFiles) {
@@ -63,16 +63,17 @@ function makeBlockStores({ logger, events, threadPoolSize }: Setup, storage: Sto
       backendId,
       files,
       threads,
-      // Small blocks are rows of the engine's own database; a backend elsewhere keeps all of its bytes there.
+      // Small blocks are stored in the engine's own database. Other backends need all their bytes in their own
+      // directory.
       smallBlockBytes: backendId === DEFAULT_BACKEND_ID ? SMALL_BLOCK_BYTES : 0,
       writes,
       reserve,
       onHealed: cid => {
-        logger.warn({ cid: cid.toString() }, 'a damaged block has been put right by an upload of the same bytes')
+        logger.warn({ cid: cid.toString() }, 'an upload of the same bytes has repaired a damaged block')
         events.emit('block:healed', { cid })
       },
       onDamaged: (cid, reason) => {
-        logger.error({ cid: cid.toString(), reason }, 'a block is damaged; uploading the same bytes puts it right')
+        logger.error({ cid: cid.toString(), reason }, 'a block is damaged: upload the same bytes to repair it')
         events.emit('block:damaged', { cid, reason })
       },
     })

@@ -22,7 +22,7 @@ interface Below {
   pins: PinsModule
 }
 
-/** What serves `/ipfs/`, what it refuses, and reading in the process by the same rules. */
+/** Makes the gateway, and the reader of content for the host program. Both obey the same rules. */
 export function makeGateway({ config, clock, logger, metrics, activity }: Setup, below: Below) {
   const { takedowns } = below.network
   const dependencies = {
@@ -54,12 +54,12 @@ export function makeGateway({ config, clock, logger, metrics, activity }: Setup,
     arrivalOf: dependencies.arrivalOf,
     reader,
     handler: createGateway(parts),
-    /** For an origin that serves nothing else. */
+    /** Gateway for an origin that serves nothing else. */
     own: createGateway({ ...parts, options: { ...config.gateway, ownOrigin: true } }),
   }
 }
 
-/** What has come of content that a fetch is bringing; null if none is, or none will be tried again. */
+/** Returns what a running or pending fetch of a CID has stored so far; null if there is none. */
 async function arrivalOf(
   { storage, clusters, pins }: Below,
   cid: CID,

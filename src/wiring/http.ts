@@ -37,7 +37,7 @@ interface Below {
   webhooks: WebhooksModule
 }
 
-/** The API and the gateway, as functions from request to response. */
+/** Makes the handlers of the API and the gateway. */
 export function makeHttp(setup: Setup, below: Below): Border {
   const { trustedProxies, gateway } = setup.config
   const { host = null } = gateway
@@ -98,7 +98,7 @@ function uploadSlots({ config: { uploads }, clock }: Setup): Slots {
     perOwner: uploads.maxPerAccount,
     waiting: MOST_WAITING_UPLOADS,
     waitMs: UPLOAD_WAIT_MS,
-    what: 'what takes uploads in',
+    what: 'the upload queue',
   }
   return new Slots(bounds, clock)
 }

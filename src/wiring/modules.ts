@@ -16,7 +16,7 @@ import { openStores } from './stores.ts'
 import { makeUpkeep, type UpkeepModule } from './upkeep-module.ts'
 import { makeWebhooks, type WebhooksModule } from './webhooks-module.ts'
 
-/** The modules of an engine, each of which knows those above it in this list. */
+/** Modules of an engine. Each may use the modules above it. */
 export const M = {
   storage: token<StorageModule>('storage'),
   access: token<AccessModule>('access'),
@@ -33,7 +33,7 @@ export const M = {
   http: token<Border>('http'),
 }
 
-/** Those that do something by themselves, in the order in which they start. They stop in the opposite one. */
+/** Modules with a lifecycle, in the order of starting. They stop in reverse order. */
 const ORDER = [
   M.storage,
   M.access,
@@ -48,9 +48,9 @@ const ORDER = [
 ]
 
 /**
- * Opens the stores and starts everything on them; on failure all of it is stopped again.
+ * Opens the stores and starts all modules. On failure everything is stopped again.
  *
- * @throws HoldfastError what opening the stores throws
+ * @throws HoldfastError see {@link openStores}
  */
 export async function startModules(setup: Setup): Promise<Modules> {
   const stores = await openStores(setup)
@@ -87,7 +87,7 @@ export async function startModules(setup: Setup): Promise<Modules> {
   }
 }
 
-/** The modules below pins. */
+/** Returns the modules that `pins` may use. */
 function below(modules: KnownModules) {
   return {
     storage: modules.get(M.storage),

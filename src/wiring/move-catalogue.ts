@@ -19,36 +19,36 @@ import { Database } from '../storage/database.ts'
 import { WriteQueue } from '../storage/write-queue.ts'
 import { catalogueNode } from './open-shared-catalogue.ts'
 
-/** What is moved, and where to. */
+/** Source and target of a move. */
 export interface MoveCatalogueOptions {
-  /** The data directory, which no engine has open. */
+  /** Data directory that no engine has open. */
   dataDir: string
-  /** `postgres://user:password@host:port/database`: of a database that has nothing. */
+  /** Empty database, as `postgres://user:password@host:port/database`. */
   to: string
-  /** The system of that database: `postgres` of `holdfast/postgres`. */
+  /** Adapter of the database: `postgres` of `holdfast/postgres`. */
   catalogue: CatalogueAdapter
-  /** Told after each few hundred rows, and after each step. */
+  /** Called after each step, and within a step after every few hundred rows. */
   onProgress?: (progress: MoveProgress) => void
 }
 
-/** What a move has done. */
+/** Result of a move. */
 export interface MovedCatalogue {
-  /** As what the database knows the data directory. */
+  /** Name under which the database knows the data directory. */
   node: string
-  /** What was copied; null if that was done by a move before, which this one has finished. */
+  /** Rows copied; null if an earlier, interrupted move had copied them. */
   copied: CopiedCatalogue | null
-  /** Rows that were removed from the data directory afterwards. */
+  /** Rows removed from the data directory after the copy. */
   removed: number
 }
 
 /**
- * Moves the catalogue of a data directory into PostgreSQL: accounts, keys, records and what waits. The directory uses it
- * from one commit on; whatever stops before leaves it as it was, and after that as it will be: the same is then done
- * again, and finished.
+ * Moves the catalogue of a data directory into PostgreSQL: accounts, keys, records and jobs. One commit switches the
+ * directory to PostgreSQL. If the move is interrupted, run it again: it starts over before that commit and finishes
+ * after it.
  *
- * @throws HoldfastError `CONFLICT` if the database has something, or the directory was changed meanwhile;
- * `CONFIG_INVALID` if the directory's catalogue is elsewhere, or `catalogue` is missing; `DATA_DIR_IN_USE`, `DATA_DIR_UNUSABLE`, `DATA_DIR_NEWER`,
- * `UNAVAILABLE`, `OUTCOME_UNKNOWN`
+ * @throws HoldfastError `CONFLICT` if the database is not empty, or the directory changed during the move;
+ * `CONFIG_INVALID` if another database has the directory's catalogue, or `catalogue` is missing; `DATA_DIR_IN_USE`,
+ * `DATA_DIR_UNUSABLE`, `DATA_DIR_NEWER`, `UNAVAILABLE`, `OUTCOME_UNKNOWN`
  */
 export async function moveCatalogue(options: MoveCatalogueOptions): Promise<MovedCatalogue> {
   const { dataDir, to, onProgress = () => undefined } = options
@@ -86,7 +86,7 @@ async function move(parts: Move): Promise<MovedCatalogue> {
   const copied = known === null ? await copy(parts) : null
   const node = catalogueNode(database) ?? ''
   if (copied === null && !(await target.isKnownTo(node))) {
-    throw new HoldfastError('CONFIG_INVALID', 'database: the catalogue of this data directory is in another one')
+    throw new HoldfastError('CONFIG_INVALID', 'database: another database has the catalogue of this data directory')
   }
   await target.takeUp(node)
   onProgress({ step: 'joined', rows: 0, of: 0 })
@@ -105,7 +105,7 @@ async function copy({ database, target, directory, onProgress }: Move): Promise<
   await target.signIn(sealing).signingKeys.replace(null, await secrets.load())
   database.transaction(() => {
     if (database.dataVersion() !== version) {
-      throw new HoldfastError('CONFLICT', 'the accounts were changed while they were copied: do it again')
+      throw new HoldfastError('CONFLICT', 'the accounts changed during the copy: run the move again')
     }
     database.prepare<[string]>('INSERT INTO catalogue_node (name) VALUES (?)').run(node)
     database.prepare('DELETE FROM catalogue_move').run()
@@ -114,7 +114,7 @@ async function copy({ database, target, directory, onProgress }: Move): Promise<
   return copied
 }
 
-/** The name by which the directory will be known; the same one until it is. */
+/** Returns the directory's name in PostgreSQL. A repeated move uses the same one. */
 function nameOf(database: Database): string {
   const text = 'SELECT name FROM catalogue_move'
   const name = database.prepare<[], { name: string }>(text).get()?.name ?? randomUUID()
@@ -122,14 +122,14 @@ function nameOf(database: Database): string {
   return name
 }
 
-/** What the first versions have stored in clear is not told to anybody else. */
+/** Seals secrets that the first versions stored in plain text, before they leave the machine. */
 async function sealAll(database: Database, sealing: Sealing): Promise<void> {
   const { secondFactors: store } = sqliteAccess(database, new WriteQueue(database))
   const attempts = new MemoryAttempts(systemClock)
   await new SecondFactor({ store, sealing, attempts, clock: systemClock }).sealStored()
 }
 
-/** Removes what is kept elsewhere by now, in steps: it is not looked at any more. */
+/** Deletes the copied rows from the data directory, in batches. Nothing reads them any more. */
 function remove(database: Database, onProgress: (progress: MoveProgress) => void): number {
   const source = new SqliteMovedCatalogue(database)
   const of = source.left()

@@ -13,12 +13,12 @@ import type { ClustersModule } from './clusters-module.ts'
 import type { Setup } from './setup.ts'
 import type { StorageModule } from './storage-module.ts'
 
-/** After what time, in milliseconds, what other nodes have taken down is asked for again if it could not be. */
-const AGAIN_MS = 400
+/** Pause before a failed read of other nodes' takedowns is repeated, in ms. */
+const RETRY_MS = 400
 
 export type NetworkModule = ReturnType<typeof makeNetwork>
 
-/** What the node asks others with, and is asked by; there is none until it has started, and while networking is off. */
+/** Makes the takedown list and the network node. The node is null until it has started, and while networking is off. */
 export function makeNetwork(
   { dataDir, config, clock, logger, fileSystem = nodeFileSystem }: Setup,
   { datastore, threads, shared, withheld, reach }: StorageModule,
@@ -33,7 +33,7 @@ export function makeNetwork(
   let node: NetworkNode | null = null
   return {
     takedowns,
-    /** The blocks that peers may have. */
+    /** Blocks that peers may fetch. */
     blocks,
     get node(): NetworkNode | null {
       return node
@@ -48,7 +48,7 @@ export function makeNetwork(
     connections: (): readonly Connection[] => node?.connections() ?? [],
     start: async (): Promise<void> => {
       shared?.changes.takedowns(followed.soon)
-      // Nothing is served before, to peers neither.
+      // Load the takedowns first, so that no peer is ever served a block that is taken down.
       await takedowns.start()
       await takedowns.follow()
       withholding.start()
@@ -66,14 +66,14 @@ export function makeNetwork(
   }
 }
 
-/** Does it whenever it is called for, and again until it succeeds. */
+/** Returns a function that calls `follow`, and repeats it until it succeeds. */
 function following(follow: () => Promise<void>, clock: Clock): { soon: () => void; end: () => void } {
   let cancel: () => void = () => undefined
   let isEnded = false
   const soon = (): void => {
     cancel()
     follow().catch(() => {
-      if (!isEnded) cancel = clock.after(AGAIN_MS, soon)
+      if (!isEnded) cancel = clock.after(RETRY_MS, soon)
     })
   }
   const end = (): void => {

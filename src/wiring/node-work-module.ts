@@ -4,7 +4,7 @@ import type { PinsModule } from './pins-module.ts'
 import type { Setup } from './setup.ts'
 import type { StorageModule } from './storage-module.ts'
 
-/** What this node does among others, once it has all that it needs for it. */
+/** Makes the part of this node that other nodes contact. It starts last. */
 export function makeNodeWork(
   setup: Setup,
   { shared, work }: StorageModule,
@@ -24,7 +24,10 @@ export function makeNodeWork(
   }
 }
 
-/** Returns what does the work that other nodes leave. A call during a run schedules one more; the next retries a failed one. */
+/**
+ * Returns a function that does the work other nodes have left for this one. A call during a run schedules one more run.
+ * The next call retries failed work.
+ */
 function following(
   { logger }: Setup,
   work: NodeWork,
@@ -51,7 +54,9 @@ function following(
       }
     }
     all()
-      .catch((err: unknown) => logger.warn({ err }, 'what other nodes have left to be done is done later'))
+      .catch((err: unknown) =>
+        logger.warn({ err }, 'work that other nodes left for this node failed, and is retried later'),
+      )
       .finally(() => {
         isUnderWay = false
       })

@@ -6,7 +6,7 @@ import type { StorageModule } from './storage-module.ts'
 
 export type NodesModule = ReturnType<typeof makeNodes>
 
-/** Makes this node one of those that share its catalogue; `member` is null for a node that is alone. */
+/** Joins the fleet. `member` is null for a single node. */
 export function makeNodes(
   { config, clock }: Setup,
   { shared, fleetSystem, sealing }: StorageModule,

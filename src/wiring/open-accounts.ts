@@ -19,29 +19,26 @@ import { makeAccounts } from './access-module.ts'
 import { catalogueNode } from './open-shared-catalogue.ts'
 
 /**
- * Opens the accounts and keys of a data directory, beside a running engine or without one. An engine notices the
+ * Opens the accounts and keys of a data directory with its catalogue in SQLite. An engine may be running and notices
  * changes within a second. The caller closes the handle. A directory of an older version is not migrated: start an
  * engine on it first, or use `connectAccounts`.
  *
- * @throws HoldfastError `CONFIG_INVALID`, also if they are kept in PostgreSQL: see `connectAccounts`; `DATA_DIR_IN_USE` for
- * a directory of an older version, `DATA_DIR_UNUSABLE`, `DATA_DIR_NEWER`
+ * @throws HoldfastError `CONFIG_INVALID`, also if the catalogue is in PostgreSQL: use `connectAccounts`;
+ * `DATA_DIR_IN_USE` for a directory of an older version; `DATA_DIR_UNUSABLE`, `DATA_DIR_NEWER`
  */
 export function openAccounts({ dataDir, config = {}, clock = systemClock, adapters }: AccountsOptions): AccountsHandle {
   const complete = withDefaults(parseConfig(config, 'config', adapters))
   return accountsIn(openDirectory(dataDir), { dataDir, config: complete, clock })
 }
 
-/** The accounts in a database of a data directory, which is closed with them. */
+/** Returns the accounts of an open database. Closing the handle closes the database. */
 export function accountsIn(
   database: Database,
   { dataDir, ...setup }: { dataDir: string; config: CompleteConfig; clock: Clock },
 ): AccountsHandle {
   if (setup.config.database !== undefined || catalogueNode(database) !== null) {
     database.close()
-    throw new HoldfastError(
-      'CONFIG_INVALID',
-      'database: accounts that are kept in PostgreSQL are opened by connectAccounts',
-    )
+    throw new HoldfastError('CONFIG_INVALID', 'database: the accounts are in PostgreSQL: use connectAccounts')
   }
   const catalogue = sqliteAccess(database, new WriteQueue(database))
   const sealing = keyOnDemand(database, dataDir)
@@ -54,7 +51,7 @@ export function accountsIn(
   return { ...shownAccounts(made), close: () => database.close() }
 }
 
-/** What a program gets of the parts that accounts are made of. */
+/** Returns the services of accounts for the public API. */
 export function shownAccounts({
   accounts,
   keys,
@@ -72,7 +69,7 @@ export function shownAccounts({
   }
 }
 
-/** Most commands need no key, and work where it is missing. */
+/** Returns sealing that reads `data.key` on first use. Most commands work without the key. */
 export function keyOnDemand(db: Database, dataDir: string): Sealing {
   const open = (): Sealing => openDataKey(db, resolve(dataDir))
   return {
@@ -82,9 +79,9 @@ export function keyOnDemand(db: Database, dataDir: string): Sealing {
 }
 
 /**
- * Opens the database of a data directory beside whoever owns that, and makes it if it is missing.
+ * Opens the database of a data directory, which an engine may own. Creates it if it is missing.
  *
- * @throws HoldfastError `DATA_DIR_IN_USE` for an older schema, which only an owner migrates
+ * @throws HoldfastError `DATA_DIR_IN_USE` for an older schema, because only an owner migrates
  */
 function openDirectory(dataDir: string): Database {
   const directory = resolve(dataDir)
@@ -101,10 +98,10 @@ function openDirectory(dataDir: string): Database {
 }
 
 /**
- * Opens the database as {@link openDirectory} does. If it has an older schema, owns the directory for as long as the
- * migration takes.
+ * Opens the database as {@link openDirectory} does. If its schema is older, takes ownership of the directory and
+ * migrates it.
  *
- * @throws HoldfastError `DATA_DIR_IN_USE` while a server of the older version runs
+ * @throws HoldfastError `DATA_DIR_IN_USE` while an engine of the older version runs
  */
 export async function openMigratedDirectory(dataDir: string): Promise<Database> {
   try {

@@ -7,19 +7,19 @@ import { openDataKey, openFleetKey } from '../storage/data-key.ts'
 import type { Database } from '../storage/database.ts'
 import type { Setup } from './setup.ts'
 
-/** As what the secret of a fleet is sealed. */
+/** Context under which the fleet secret is sealed. */
 export const FLEET_SECRET = 'fleet secret'
 const SECRET_BYTES = 32
 
-/** As what the catalogue that is kept elsewhere knows a data directory; null if it has its own. */
+/** Returns the name of this data directory in the PostgreSQL catalogue; null if its catalogue is SQLite. */
 export function catalogueNode(database: Database): string | null {
   return database.prepare<[], { name: string }>('SELECT name FROM catalogue_node').get()?.name ?? null
 }
 
 /**
- * Opens the catalogue of an engine that has it in PostgreSQL; null if it is in its data directory.
+ * Opens the PostgreSQL catalogue of an engine; null if the catalogue is SQLite.
  *
- * @throws HoldfastError `CONFIG_INVALID` if the directory has its catalogue in the other place
+ * @throws HoldfastError `CONFIG_INVALID` if the configuration names the wrong one of the two
  */
 export async function openSharedCatalogue(
   { dataDir, config, clock, logger, catalogueDatabase }: Setup,
@@ -30,13 +30,13 @@ export async function openSharedCatalogue(
     if (known === null) return null
     throw new HoldfastError(
       'CONFIG_INVALID',
-      'database: the catalogue of this data directory is in PostgreSQL: name it',
+      'database: the catalogue of this data directory is in PostgreSQL: set its URL',
     )
   }
   if (known === null && database.prepare('SELECT 1 FROM accounts LIMIT 1').get() !== undefined) {
     throw new HoldfastError(
       'CONFIG_INVALID',
-      'database: the data directory has accounts of its own, which would be lost',
+      'database: the data directory has accounts of its own: move them with "holdfast catalogue move", or use an empty directory',
     )
   }
   const make = (): string => {
@@ -50,7 +50,7 @@ export async function openSharedCatalogue(
   const address = config.node ?? null
   const past = new CataloguePastTable(database)
   const onProblem = (problem: string): void =>
-    logger.error({ problem }, 'the catalogue is not as it was: look with reconcile --dry-run')
+    logger.error({ problem }, 'the catalogue has changed unexpectedly: run reconcile --dry-run')
   const { url, adapter } = catalogueDatabase
   const system = await loadSystem(adapter)
   return system.open({ url, clock, onError, address, openKey, newSecret, past, onProblem }, { known, make })

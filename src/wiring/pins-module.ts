@@ -27,12 +27,12 @@ import type { NodesModule } from './nodes-module.ts'
 import type { Setup } from './setup.ts'
 import type { StorageModule } from './storage-module.ts'
 
-/** Blocks of one DAG on their way at a time. */
+/** Maximum number of blocks of one DAG requested at the same time. */
 const BLOCKS_AT_ONCE = 32
 
 export type PinsModule = ReturnType<typeof makePins>
 
-/** What pins are made by. */
+/** Modules that pins are made from. */
 interface Below {
   storage: StorageModule
   access: AccessModule
@@ -41,19 +41,19 @@ interface Below {
   nodes: NodesModule
 }
 
-/** What stands among pins below those who make them. */
-type Shared = Below & { changes: PinChanges; tellChanges: (made: readonly StatusChange[]) => void }
+/** Modules and callbacks shared by the parts of pins. */
+type Shared = Below & { changes: PinChanges; publishChanges: (made: readonly StatusChange[]) => void }
 
-/** Records: how they are made, listed and removed, and what goes on for them in the background. */
+/** Makes the services that create, list and remove records, and their background jobs. */
 export function makePins(setup: Setup, below: Below) {
   const { clock, logger, events, activity } = setup
   const { storage, network } = below
   const { records } = storage.catalogue
   const changes = new PinChanges(events)
-  const tellChanges = (made: readonly StatusChange[]): void => {
+  const publishChanges = (made: readonly StatusChange[]): void => {
     for (const { record, from } of made) changes.changed(record, from)
   }
-  const shared = { ...below, changes, tellChanges }
+  const shared = { ...below, changes, publishChanges }
   const placements = placementRunner(setup, shared)
   const scheduler = fetchScheduler(setup, shared, placements)
   const leaveFetch = (fetchId: number): void => void scheduler.left(fetchId)
@@ -88,17 +88,17 @@ export function makePins(setup: Setup, below: Below) {
     service,
     scheduler,
     changes,
-    tellChanges,
+    publishChanges,
     accountRemoval,
-    /** Has clusters elsewhere told of what is due. */
+    /** Runs the due pins and unpins of external backends. */
     wakePlacements: () => placements.wake(),
     start: async (): Promise<void> => {
       sweeper.start()
       below.access.accounts.whenDeleted(() => accountRemoval.wake())
       accountRemoval.wake()
-      tellPlacements(changes, placements)
+      runPlacements(changes, placements)
       if (announcer !== null) await announceChanges(changes, announcer)
-      // What another node has removed is no event here.
+      // Records removed by another node emit no event on this node.
       if (announcer !== null) storage.work?.gone(dag => announcer.gone(cidOf(dag)))
       if (node !== null) await scheduler.start(node)
     },
@@ -112,7 +112,7 @@ export function makePins(setup: Setup, below: Below) {
   }
 }
 
-/** Those who make records, and tell of them. */
+/** Makes the services that create and list records. */
 function pinMakers({ clock, config }: Setup, shared: Shared, scheduler: FetchScheduler) {
   const { storage, access, clusters, network, nodes, changes } = shared
   const { catalogue, heldRoots: held } = storage
@@ -159,16 +159,16 @@ function pinMakers({ clock, config }: Setup, shared: Shared, scheduler: FetchSch
   }
 }
 
-/** Who brings what records wait for. */
+/** Makes the scheduler of fetches. */
 function fetchScheduler(
   { clock, logger, config }: Setup,
-  { storage, access, clusters, tellChanges }: Shared,
+  { storage, access, clusters, publishChanges }: Shared,
   runner: PlacementRunner,
 ) {
   const { accounts, records, fetches, placements } = storage.catalogue
   const { pin } = config
   const attempts = {
-    // One that is gone waits for nothing more than its removal.
+    // A deleted account has no limits. Its records are about to be removed.
     limitsOf: async (accountId: string) => access.plans.get((await accounts.get(accountId))?.plan ?? ''),
     backendOf: (backendId: number) => clusters.registry.backends.find(({ id }) => id === backendId),
     records,
@@ -181,18 +181,19 @@ function fetchScheduler(
       concurrency: BLOCKS_AT_ONCE,
     },
     times: { stallMs: pin.stallSeconds * 1_000, attemptMs: pin.attemptSeconds * 1_000 },
-    onChanges: tellChanges,
+    onChanges: publishChanges,
     isHere: (fetch: FetchRow) => storage.heldRoots.find(fetch.backendId, fetch) !== undefined,
     keepers: { of: (id: number) => clusters.keepers.get(id) ?? null, placements, wake: () => runner.wake() },
   }
   return new FetchScheduler(attempts, logger)
 }
 
-/** Who tells clusters elsewhere what to keep. */
-function placementRunner({ clock, logger }: Setup, { storage, clusters, tellChanges }: Shared) {
+/** Makes the runner that copies content to external backends. */
+function placementRunner({ clock, logger }: Setup, { storage, clusters, publishChanges }: Shared) {
   const parts = {
     backends: clusters.remote,
-    // Another cluster of this node may have what the backend lost, and this one's directory no longer has.
+    // If an external backend has lost blocks that its local cache no longer has, another cluster of this node may have
+    // them.
     sourceOf: (backendId: number) => {
       const beside = clusters.registry.backends.flatMap(({ id, reader }) => {
         return id === backendId || reader === null ? [] : new CheckedSource(reader)
@@ -202,18 +203,18 @@ function placementRunner({ clock, logger }: Setup, { storage, clusters, tellChan
     keepers: clusters.keepers,
     placements: storage.catalogue.placements,
     clock,
-    onChanges: tellChanges,
+    onChanges: publishChanges,
   }
   return new PlacementRunner(parts, logger)
 }
 
-/** Begins to tell clusters elsewhere what to keep, and goes on whenever that changes. */
-function tellPlacements(changes: PinChanges, runner: PlacementRunner): void {
+/** Wakes the runner now, and after every change of a record. */
+function runPlacements(changes: PinChanges, runner: PlacementRunner): void {
   changes.wakes(runner)
   runner.wake()
 }
 
-/** Begins to tell routers of what is pinned. */
+/** Starts the announcer and forwards changes of records to it. */
 async function announceChanges(changes: PinChanges, announcer: Announcer): Promise<void> {
   const pinned = (record: PinRecord): void => {
     if (record.status === 'pinned') announcer.pinned(record)

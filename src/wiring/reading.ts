@@ -24,24 +24,24 @@ import { HeldPlaces } from '../ledger/held-places.ts'
 import { RootTable } from '../ledger/root-table.ts'
 import { Database } from '../storage/database.ts'
 
-/** Whom a thread that reads tells of what it does. */
+/** Logger and metrics of a reader thread. */
 export interface ReadingMeans {
-  /** Default: one that says nothing. */
+  /** Default: discards all messages. */
   logger?: Logger
-  /** Default: nobody. */
+  /** Default: discards all observations. */
   metrics?: Pick<Metrics, 'request'>
 }
 
-/** What a thread reads by. */
+/** Reader of a thread. */
 export interface Reading {
-  /** As `engine.ownGateway`. */
+  /** Same as `engine.ownGateway`. */
   readonly gateway: ApiHandler
-  /** Closes what it has open. */
+  /** Closes the port and the database. */
   close(): void
 }
 
-/** Of each kind, what a thread may be asking the engine's own at a time. */
-const QUESTIONS = {
+/** Limits of concurrent calls from a thread to the engine, by kind. */
+const MAX_CALLS = {
   read: 32,
   arrival: 8,
   'network open': 64,
@@ -51,8 +51,8 @@ const QUESTIONS = {
 }
 
 /**
- * Opens in this thread the reading that an engine shares from another: with a connection of its own, that only reads,
- * and files of its own; leases, places and takedowns are those of all threads. The caller closes it.
+ * Opens a gateway in this thread on the data of an engine in another thread. It has a read-only database connection and
+ * its own file handles. Leases, slots and takedowns are shared with all threads. The caller closes it.
  *
  * @throws HoldfastError `DATA_DIR_UNUSABLE` if the database cannot be opened
  */
@@ -63,7 +63,7 @@ export function openReading(
   const { port } = reading
   const data = reading.data as ReadingData
   const database = new Database(data.database, { readonly: true })
-  const calls = new PortCalls(port, QUESTIONS)
+  const calls = new PortCalls(port, MAX_CALLS)
   let isOver = false
   port.on('close', () => {
     isOver = true
@@ -105,12 +105,12 @@ function contentOf(
   const blocks = new BlockTable(database)
   const places = new HeldPlaces(new RootTable(database), blocks, new Set(elsewhere))
   const sourceOf = (id: number, dataDir: string | null): BlockSource => {
-    if (dataDir === null) return askedBlocks(id, calls)
+    if (dataDir === null) return engineBlocks(id, calls)
     return new StoredBlocks(blocks, {
       backendId: id,
       files: new BlockFiles(dataDir),
       onDamaged: (cid, reason) => {
-        logger.error({ cid: cid.toString(), reason }, 'a block is damaged; uploading the same bytes puts it right')
+        logger.error({ cid: cid.toString(), reason }, 'a block is damaged: upload the same bytes to repair it')
         void calls.ask('damaged', { cid: cid.toString(), reason }).catch(() => undefined)
       },
     })
@@ -119,8 +119,8 @@ function contentOf(
   return new LiveContent(places, { readerOf: id => sources.get(id) ?? null }, new SharedLeases(leases), clock)
 }
 
-/** Blocks that only the engine's own thread can get. */
-function askedBlocks(backend: number, calls: PortCalls): BlockSource {
+/** Reads blocks through the engine's own thread. */
+function engineBlocks(backend: number, calls: PortCalls): BlockSource {
   return {
     read: async (cid, { signal } = {}) =>
       (await calls.ask('read', { backend, cid: cid.toString() }, signal)) as Uint8Array,
@@ -128,8 +128,8 @@ function askedBlocks(backend: number, calls: PortCalls): BlockSource {
 }
 
 /**
- * Asks how far a fetch is. Where this thread sees what is being fetched, what nobody has asked for is a matter of its own;
- * otherwise all that is not here is asked for, a few at a time.
+ * Returns a lookup of fetch progress. If this thread can see the fetches table, it asks the engine only about CIDs that
+ * are being fetched.
  */
 function arrivalsOf({ backends, hasFetches }: ReadingData, database: Database, calls: PortCalls): ArrivalOf {
   const find = database.prepare<[Uint8Array, number, number]>(FIND.sqlite.text)

@@ -14,37 +14,37 @@ import { Database } from '../storage/database.ts'
 import { connectCatalogue } from './connect-catalogue.ts'
 import { catalogueNode } from './open-shared-catalogue.ts'
 
-/** What a lost `data.key` had sealed, which nothing opens any more. */
+/** Secrets that were sealed with a lost `data.key`. Nothing can open them. */
 export interface LostSecrets {
-  /** What is wrong with the key. */
+  /** Why the key cannot be used. */
   problem: string
-  /** The emails of accounts that sign in with a second factor: from then on with their password alone. */
+  /** Emails of accounts with a second factor. After replacement they sign in with their password alone. */
   secondFactors: string[]
-  /** The addresses that accounts have told of their records: they are told nothing any more. */
+  /** URLs of webhooks. Replacement removes them. */
   webhooks: string[]
-  /** Private keys of the node: without `self` it gets a new identity in the network. */
+  /** Names of the node's private keys. After losing `self` the node has a new peer id. */
   privateKeys: string[]
-  /** Whether they have been given up and a new key made. */
+  /** True if the secrets were dropped and a new key was made. */
   replaced: boolean
 }
 
-/** How a `data.key` is replaced. */
+/** Options of a key replacement. */
 export interface ReplaceDataKeyOptions {
-  /** Whether to give up the secrets; default: false, which only tells what they are. */
+  /** Drops the secrets and makes a new key. Default false: only lists the secrets. */
   forgetSecrets?: boolean
-  /** The URL of a catalogue outside the data directory. */
+  /** URL of the PostgreSQL catalogue, if the directory uses one. */
   database?: string | undefined
-  /** The system of that database: `postgres` of `holdfast/postgres`. */
+  /** Adapter of that database: `postgres` of `holdfast/postgres`. */
   catalogue?: CatalogueAdapter
 }
 
 /**
- * Makes a new `data.key` for a data directory that has lost its own, and drops what that had sealed; without
- * `forgetSecrets` it only tells what that is. No engine may be using the directory. Where the catalogue is in PostgreSQL
- * that is named as `database`, and `postgres` of `holdfast/postgres` as `catalogue`.
+ * Replaces the lost `data.key` of a data directory and drops all secrets sealed with it. Without `forgetSecrets` it
+ * only lists them. No engine may use the directory. For a catalogue in PostgreSQL, `database` and `catalogue` are
+ * required.
  *
- * @throws HoldfastError `CONFLICT` if the key is in order, or other nodes have it; `CONFIG_INVALID` if the catalogue is not
- * where it is said to be; `DATA_DIR_IN_USE`, `DATA_DIR_UNUSABLE`, `DATA_DIR_NEWER`
+ * @throws HoldfastError `CONFLICT` if the key works, or other nodes have it; `CONFIG_INVALID` if `database` is not the
+ * directory's catalogue; `DATA_DIR_IN_USE`, `DATA_DIR_UNUSABLE`, `DATA_DIR_NEWER`
  */
 export async function replaceDataKey(
   dataDir: string,
@@ -57,14 +57,15 @@ export async function replaceDataKey(
     const database = new Database(join(directory, DATABASE))
     try {
       const problem = dataKeyProblem(database, directory)
-      if (problem === null) throw new HoldfastError('CONFLICT', `${join(directory, DATA_KEY)} is in order`)
+      if (problem === null)
+        throw new HoldfastError('CONFLICT', `${join(directory, DATA_KEY)} works and needs no replacement`)
       const catalogue = await openCatalogue(database, outside)
       try {
         const keys = await privateKeysIn(datastore)
         const privateKeys = keys.map(key => key.toString().slice(PRIVATE_KEYS.length))
         const { secondFactors, webhooks } = await catalogue.sealed()
         if (forgetSecrets) {
-          // The key counts last: until then all of this can be done again.
+          // Replace the key last. Until then every step can be repeated.
           for (const key of keys) await datastore.delete(key)
           await catalogue.forget()
           replaceKey(database, directory, () => {
@@ -84,10 +85,10 @@ export async function replaceDataKey(
   }
 }
 
-/** What the key seals in a catalogue. */
+/** Secrets of a catalogue that the key has sealed. */
 interface SealingCatalogue {
   sealed(): Promise<Pick<LostSecrets, 'secondFactors' | 'webhooks'>>
-  /** Gives it up, unless that is done as the key is replaced. */
+  /** Drops the secrets. Does nothing for SQLite, where replacing the key drops them. */
   forget(): Promise<void>
   close(): Promise<void>
 }
@@ -101,14 +102,14 @@ async function openCatalogue(database: Database, outside: CatalogueDatabase | nu
   if (outside === null) {
     throw new HoldfastError(
       'CONFIG_INVALID',
-      'database: the catalogue of this data directory is in PostgreSQL: name it',
+      'database: the catalogue of this data directory is in PostgreSQL: set its URL',
     )
   }
   const { catalogue } = await connectCatalogue(database, outside)
   const sealed = async (): Promise<SealedSecrets> => {
     const found = await catalogue.sealed()
     if (found.nodes === 1) return found
-    throw new HoldfastError('CONFLICT', 'other nodes have the key: copy data.key of one of them')
+    throw new HoldfastError('CONFLICT', 'other nodes have the key: copy data.key from one of them')
   }
   return { sealed, forget: () => catalogue.forgetSealed(), close: () => catalogue.close() }
 }

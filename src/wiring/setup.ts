@@ -15,33 +15,33 @@ import type { EngineEvents } from '../pins/pin-types.ts'
 import { History } from '../upkeep/history.ts'
 import { RecentFailures } from '../upkeep/recent-failures.ts'
 
-/** What the host program has given an engine, and what all its modules share. */
+/** Options of an engine with defaults, and objects shared by all its modules. */
 export interface Setup {
-  /** Absolute. */
+  /** Absolute path. */
   dataDir: string
   config: CompleteConfig
   clusters: readonly ClusterDefinition[]
-  /** Those of them that are no other node's. */
+  /** Clusters that this node keeps. */
   ownClusters: readonly ClusterDefinition[]
   clock: Clock
   logger: Logger
   metrics: Metrics
-  /** Fed by {@link Setup.metrics}. */
+  /** History of metrics, recorded by {@link Setup.metrics}. */
   history: History
-  /** Fed by {@link Setup.logger}. */
+  /** Recent failures, recorded by {@link Setup.logger}. */
   failures: RecentFailures
   events: Emitter<EngineEvents>
   activity: Activity
-  /** Whether it has been said that the engine will stop soon. */
+  /** `isAnnounced` is true after `announceStop`. */
   ending: { isAnnounced: boolean }
-  /** Instead of `node:fs`, for blocks. */
+  /** Replaces `node:fs` for block files. */
   fileSystem: FileSystem | undefined
   threadPoolSize: number | undefined
-  /** Whether requests that name no account are the owner's. */
+  /** True if calls without an account act for the owner. */
   isSingleUser: boolean
   environment: NonNullable<EngineOptions['environment']>
   adapters: NonNullable<EngineOptions['adapters']>
-  /** Null for a catalogue in the data directory. */
+  /** Null if the catalogue is SQLite. */
   catalogueDatabase: CatalogueDatabase | null
   backends: NonNullable<EngineOptions['backends']>
 }

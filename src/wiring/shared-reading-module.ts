@@ -27,7 +27,7 @@ interface Below {
   gateway: GatewayModule
 }
 
-/** Shares reading with other threads, and answers what these cannot know by themselves. */
+/** Shares reading with other threads, and answers their calls to the engine. */
 export function makeSharedReading(setup: Setup, below: Below) {
   const shares = new Set<() => void>()
   const free = Array.from({ length: MOST_HOLDERS - 1 }, (_, index) => index + 1)
@@ -71,13 +71,13 @@ function dataOf(
   leases: SharedArrayBuffer,
   slots: SlotTable,
 ): ReadingData {
-  const isHere = fileSystem === undefined
+  const isLocal = fileSystem === undefined
   return {
     database: join(dataDir, DATABASE),
     hasFetches: storage.shared === null,
     backends: [
       ...[...storage.blockFiles].map(([id, files]) => {
-        return { id, dataDir: isHere && !files.isCache ? files.dataDir : null }
+        return { id, dataDir: isLocal && !files.isCache ? files.dataDir : null }
       }),
       ...[...storage.absent].map(id => ({ id, dataDir: null })),
     ],
@@ -93,7 +93,7 @@ function dataOf(
 
 const NOTHING = { answers: {}, end: () => undefined }
 
-/** Answers a thread until the returned function is called. */
+/** Answers the calls of a thread, until the returned function is called. */
 function answer(
   port: MessagePort,
   { config, clock, events }: Setup,
@@ -110,7 +110,7 @@ function answer(
     ...passed.answers,
     read: async ({ backend, cid }: { backend: number; cid: string }, signal: AbortSignal): Promise<Uint8Array> => {
       const reader = clusters.registry.readerOf(backend)
-      if (reader === null) throw new HoldfastError('NOT_FOUND', `block ${cid} is not here`)
+      if (reader === null) throw new HoldfastError('NOT_FOUND', `block ${cid} is not on this node`)
       return ownMemory(await reader.read(cidOfText(cid), { signal }))
     },
     arrival: (cid: string) => gateway.arrivalOf(cidOfText(cid)),
@@ -118,7 +118,7 @@ function answer(
       events.emit('block:damaged', { cid: cidOfText(cid), reason })
     },
   })
-  // It keeps no process alive.
+  // The port must not keep the process running.
   port.unref()
   return () => {
     fetched.end()

@@ -23,12 +23,12 @@ import { WriteQueue } from '../storage/write-queue.ts'
 import type { Setup } from './setup.ts'
 import type { Stores } from './stores.ts'
 
-/** Free pages of the database that one transaction gives back to the disk. */
+/** Free database pages returned to the disk in one transaction. */
 const PAGES_AT_ONCE = 64
 
 export type StorageModule = ReturnType<typeof makeStorage>
 
-/** The opened stores, which it closes, with the ledger and the catalogue that are kept in them. */
+/** Makes the ledger and the catalogue on the opened stores. Stopping it closes the stores. */
 export function makeStorage(setup: Setup, stores: Stores) {
   const { database } = stores
   const reserves = diskReserves(setup, stores)
@@ -47,15 +47,15 @@ export function makeStorage(setup: Setup, stores: Stores) {
   )
   return {
     ...stores,
-    /** Backends that another node keeps. */
+    /** Numbers of external backends. */
     elsewhere,
     catalogue,
     census,
     signIn,
     credentialsVersion,
-    /** What follows here from what other nodes do; null without others. */
+    /** Work that other nodes leave for this one; null for a single node. */
     work,
-    /** Has another version as soon as a record may have changed; null where that cannot be told. */
+    /** Store whose version changes with every change of a record; null if other nodes may write too. */
     versioned,
     blocks,
     ledger: new Ledger({ claims, blocks, roots, holds, queue: writes }),
@@ -65,13 +65,13 @@ export function makeStorage(setup: Setup, stores: Stores) {
     announcements: new Announcements(database, writes),
     withheld: new WithheldLedger(database, blocks, writes),
     reach: new ReachWalks(database, writes),
-    /** Of the disks of the backends, by backend id. */
+    /** Free-space reserves of the disks, by backend id. */
     reserves,
-    /** Which blocks cannot be kept, and why, without paths; null if all can. */
+    /** Returns which block directory is unusable, and why, without its path; null if all work. */
     storageProblem: () => storageProblem(stores),
-    /** Whether the disk has failed a write, so that nothing is written any more. */
+    /** True if a write to the disk has failed. After that nothing is written. */
     isBroken: (): boolean => writes.isBroken,
-    /** Gives some free pages of the database back to the disk. Returns how many are left. */
+    /** Returns some free pages of the database to the disk. Returns the number left. */
     giveBackPages: () => writes.run(() => database.giveBack(PAGES_AT_ONCE), { durable: false }),
     start: async (): Promise<void> => {
       await catalogue.records.finishRemovals()
@@ -88,14 +88,14 @@ export function makeStorage(setup: Setup, stores: Stores) {
 interface CatalogueParts {
   catalogue: Catalogue
   census: Census
-  /** What other nodes have to know of who signs in; null where the catalogue is this node's own. */
+  /** Sign-in state shared with other nodes; null if the catalogue is SQLite. */
   signIn: SharedSignIn | null
   credentialsVersion: () => number
   versioned: Stores['database'] | null
   work: NodeWork | null
 }
 
-/** Who wants what, where it is kept, and whether credentials may have been changed by others. */
+/** Makes the catalogue: SQLite, or PostgreSQL shared with other nodes. */
 function catalogueOf(
   { database, shared, sealing }: Stores,
   tables: { roots: RootTable; holds: Holds; blocks: BlockTable; claims: Claims },
@@ -121,7 +121,7 @@ function catalogueOf(
     census: shared.census(census),
     signIn: shared.signIn(sealing),
     credentialsVersion: () => shared.changes.version(),
-    // What others write there is not told here.
+    // Other nodes' writes do not change the version of the local database.
     versioned: null,
     work,
   }
@@ -147,8 +147,8 @@ function diskReserves({ config, clock }: Setup, { blockFiles }: Stores): Readonl
 }
 
 /**
- * The queue of all writes to the database. On a full disk its log is first written from the start again, which needs no
- * room while the database has grown to its size, and then the ballast given up: so what frees room finds some.
+ * Makes the queue of all writes to the database. On a full disk it first restarts the write-ahead log, which reuses its
+ * space. If that is not enough, it deletes the ballast file to make room for deletions.
  */
 function writeQueue(
   { logger }: Setup,
@@ -158,14 +158,15 @@ function writeQueue(
   return new WriteQueue(database, {
     checkpoints,
     logSync,
-    onBroken: err => logger.error({ err }, 'the disk has failed a write: nothing more is written'),
+    onBroken: err => logger.error({ err }, 'a write to the disk failed: nothing more is written'),
     makeRoom: [
       () => database.restartLog(),
       async () => {
         const isGivenUp = (await reserves.get(DEFAULT_BACKEND_ID)?.giveUpBallast()) ?? false
         if (!isGivenUp) return false
-        logger.warn({}, 'the disk is full: the ballast is given up')
-        // Before the log grows into it: a log that has nowhere to go stays, and with it a disk too full to start on.
+        logger.warn({}, 'the disk is full: deleted the ballast file')
+        // Restart the log before it grows into the freed space. A log without room cannot be checkpointed, and the next
+        // start would fail.
         database.restartLog()
         return true
       },

@@ -32,35 +32,35 @@ import { LogSync } from '../storage/log-sync.ts'
 import { openSharedCatalogue } from './open-shared-catalogue.ts'
 import type { Setup } from './setup.ts'
 
-/** What an engine has open on disk. */
+/** Open files and databases of an engine. */
 export interface Stores {
   database: Database
   checkpoints: Checkpoints
   logSync: LogSync
-  /** Of the engine's own data directory; private keys in it are sealed. */
+  /** Datastore of the engine's own data directory. Private keys in it are sealed. */
   datastore: Datastore
   threads: BlockThreads
   /** By backend id. */
   blockFiles: ReadonlyMap<number, BlockFiles>
-  /** Backend ids of clusters that have a data directory of their own. */
+  /** Backend ids, by the id of a cluster that has its own data directory. */
   ownBackends: ReadonlyMap<string, number>
   /** Backends whose directories are declared absent. */
   absent: ReadonlySet<number>
-  /** Clusters that are kept elsewhere, by id. */
+  /** Clusters on external systems, by id. */
   remotes: ReadonlyMap<string, RemoteCluster>
   importRoots: string[]
   secrets: SecretsFile
-  /** With the data directory's own key. */
+  /** Seals with the key of the data directory. */
   sealing: Sealing
-  /** The catalogue where it is not in the data directory; null if it is. */
+  /** Catalogue in PostgreSQL; null if it is SQLite. */
   shared: SharedCatalogue | null
-  /** Null for a node that is alone. */
+  /** Null for a single node. */
   fleetSystem: FleetSystem | null
   close(): Promise<void>
 }
 
 /**
- * Opens everything that an engine keeps on disk; on failure what was opened is closed again.
+ * Opens all files and databases of an engine. On failure everything is closed again.
  *
  * @throws HoldfastError `DATA_DIR_IN_USE`, `DATA_DIR_UNUSABLE`, `DATA_DIR_NEWER`, `CONFIG_INVALID`
  */
@@ -68,9 +68,9 @@ export async function openStores(setup: Setup): Promise<Stores> {
   try {
     return await openAll(setup)
   } catch (error) {
-    // The databases need a little room to open at all, and to delete with afterwards.
+    // Opening the databases needs some room, and so does deleting content afterwards.
     if (!isDiskFull(error) || !(await giveUpBallast(nodeFileSystem, setup.dataDir))) throw error
-    setup.logger.warn({}, 'the disk is full: the ballast is given up')
+    setup.logger.warn({}, 'the disk is full: deleted the ballast file')
     return openAll(setup)
   }
 }
@@ -101,7 +101,7 @@ async function openAll(setup: Setup): Promise<Stores> {
     const threads = new BlockThreads()
     closers.push(() => threads.stop())
     const secrets = await SecretsFile.open(join(dataDir, SECRETS))
-    // Threads know `node:fs` alone: with another file system they do not write.
+    // Threads can only write through `node:fs`.
     const filesIn = (path: string) => new BlockFiles(path, fileSystem === undefined ? threads : null, fileSystem)
     const blocks = new BlockTable(database)
     const open = (files: BlockFiles, id: number): Promise<BlockFiles> =>
@@ -145,8 +145,8 @@ async function openAll(setup: Setup): Promise<Stores> {
 }
 
 /**
- * What has still to get to a backend elsewhere, and what was used of it, lies in a directory of its own: that of the
- * first of its clusters that has one already.
+ * Gives each external cluster a local directory for unsent and cached blocks. Clusters on one backend share the
+ * directory that already exists.
  */
 function withCaches(
   dataDir: string,
@@ -165,7 +165,7 @@ function withCaches(
   })
 }
 
-/** The cluster elsewhere that a directory is the cache of. */
+/** Returns the external cluster whose cache is in a directory. */
 function remoteOf({ clusterIds }: ClusterDirectory, remotes: Stores['remotes']): RemoteCluster | undefined {
   const [remote, ...others] = new Set(clusterIds.map(id => remotes.get(id)))
   if (others.length > 0) {
@@ -181,9 +181,9 @@ function cacheOf(
   { fileSystem, clock }: Setup,
 ): BlockFiles {
   const blocks = new PlacedBlocks(database)
-  const elsewhere = {
+  const external = {
     fetch: async (cid: CID) => {
-      if (reader === null) throw new HoldfastError('NOT_FOUND', `block ${cid} is not here`)
+      if (reader === null) throw new HoldfastError('NOT_FOUND', `block ${cid} is not on this node`)
       return reader.read(cid)
     },
     mayEvict: (multihash: Uint8Array) =>
@@ -191,7 +191,7 @@ function cacheOf(
     sizeOf: (multihash: Uint8Array) => blocks.sizeOf(backendId, multihash),
     cacheBytes,
   }
-  return new CachedBlockFiles(path, elsewhere, fileSystem)
+  return new CachedBlockFiles(path, external, fileSystem)
 }
 
 async function opened(files: BlockFiles): Promise<BlockFiles> {

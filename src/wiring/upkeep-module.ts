@@ -34,13 +34,13 @@ interface Below {
   pins: PinsModule
 }
 
-/** What sees to it that everything fits together and is kept, and tells how much it is. */
+/** Makes verification, reconciliation, backups and statistics. */
 export function makeUpkeep(setup: Setup, below: Below) {
   const { clock, logger, activity, config, history, failures } = setup
   const { blocks, catalogue, verification: table } = below.storage
   const { audit, blockStores: stores, verifier } = below.content
   const { registry } = below.clusters
-  const { scheduler, tellChanges } = below.pins
+  const { scheduler, publishChanges } = below.pins
   const { reconciliation } = catalogue
   const homes = () => registry.homes
   const fetchesChanged = async (fetchIds: readonly number[]): Promise<void> => {
@@ -59,7 +59,7 @@ export function makeUpkeep(setup: Setup, below: Below) {
     },
     homes,
     clock,
-    onChanges: tellChanges,
+    onChanges: publishChanges,
     fetchesChanged,
   })
   const options = verificationOptions(config.verify)
@@ -91,7 +91,7 @@ export function makeUpkeep(setup: Setup, below: Below) {
   }
 }
 
-/** What checks by itself what clusters elsewhere keep: those of this node, each by its backend. */
+/** Makes the scheduled checks of external backends, one for each backend. */
 function clusterChecks(
   { config, clock, logger }: Setup,
   { storage }: Below,
@@ -115,7 +115,7 @@ function clusterChecks(
   return new ClusterChecks({ progress, survey, clock, logger }, checked)
 }
 
-/** What keeps clusters elsewhere, as it is looked into. */
+/** Returns the external backends in the form that a reconciliation checks. */
 function surveyedClusters({ clock, config }: Setup, { storage, clusters, pins }: Below): ReconcilerParts['clusters'] {
   const backends = new Map<number, SurveyedBackend>()
   for (const [cluster, { reader }] of storage.remotes) {

@@ -7,7 +7,7 @@ import type { StorageModule } from './storage-module.ts'
 
 export type WebhooksModule = ReturnType<typeof makeWebhooks>
 
-/** Addresses that are told of what becomes of records, and who tells them. */
+/** Makes the webhooks and their runner. */
 export function makeWebhooks(
   { clock, logger, config }: Setup,
   { storage, pins }: { storage: StorageModule; pins: PinsModule },

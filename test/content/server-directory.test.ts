@@ -389,7 +389,7 @@ describe('a directory on the server', () => {
     const logger = { debug: ignore, info: ignore, warn: (...line: [object, string]) => told.push(line), error: ignore }
     const plans = { remote: planOf({ serverImport: false }) }
     await withEngine(async () => undefined, { ...config, plans, logger })
-    expect(told.filter(([, text]) => text.includes('anybody may sign up'))).toHaveLength(count)
+    expect(told.filter(([, text]) => text.includes('anyone can sign up'))).toHaveLength(count)
   })
 
   test('is limited by the plan', async () => {

@@ -59,7 +59,7 @@ describe('an upload token', () => {
       const second = engine.pins.upload([Buffer.from('second')], { account, token })
       await expect(second).rejects.toMatchObject({
         code: 'QUOTA_EXCEEDED',
-        message: expect.stringContaining('under way'),
+        message: expect.stringContaining('running uploads'),
       })
       gone.abort()
       await expect(broken).rejects.toMatchObject({ code: 'ABORTED' })
