@@ -131,14 +131,14 @@ export const clusterPromises: readonly KeptPromise[] = [
   {
     promise: 'what a cluster that fetches by itself has lost, and nobody here has, it fetches anew',
     file: 'src/pins/placement/placement-attempt.ts',
-    find: 'keeper !== undefined && source.isLacking',
-    replace: 'keeper === undefined && source.isLacking',
+    find: 'keeper !== undefined && source.hasMissed',
+    replace: 'keeper === undefined && source.hasMissed',
     test: { file: 'test/pins/fetches/elsewhere.test.ts', name: 'fetches anew what it has lost' },
   },
   {
     promise: 'what a cluster has fetched anew is pinned only once all of it can be had there',
     file: 'src/pins/placement/placement-attempt.ts',
-    find: 'if (look !== undefined) await look(signal, moved)',
+    find: 'if (verify !== undefined) await verify(signal, moved)',
     replace: '',
     test: { file: 'test/pins/fetches/elsewhere.test.ts', name: 'fetches anew what it has lost' },
   },

@@ -57,8 +57,7 @@ export async function replaceDataKey(
     const database = new Database(join(directory, DATABASE))
     try {
       const problem = dataKeyProblem(database, directory)
-      if (problem === null)
-        throw new HoldfastError('CONFLICT', `${join(directory, DATA_KEY)} works and needs no replacement`)
+      if (problem === null) throw new HoldfastError('CONFLICT', `${join(directory, DATA_KEY)} is valid`)
       const catalogue = await openCatalogue(database, outside)
       try {
         const keys = await privateKeysIn(datastore)
