@@ -93,7 +93,7 @@ const promises: readonly KeptPromise[] = [
   {
     promise: 'a pin does not wait for ever because the end of an attempt could not be recorded',
     file: 'src/pins/fetch/fetch-scheduler.ts',
-    find: '      again: id => fetches.dropOrRepeat(id, clock.now()),\n',
+    find: '      makeDue: id => fetches.dropOrRepeat(id, clock.now()),\n',
     replace: '',
     test: { file: 'test/pins/fetch/fetch-scheduler.test.ts', name: 'an attempt whose end could not be recorded' },
   },

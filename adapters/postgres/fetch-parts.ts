@@ -17,8 +17,8 @@ export function fetchParts(database: Postgres, holds: SharedHolds): FetchParts {
     // No work: the hold is on the staged root before the fetch is written.
     hold: () => ownStep(async () => undefined),
     release: holdId => ownStep(sql => holds.void(sql, [holdId])),
-    letGo: async () => void (await holds.releaseVoid()),
-    tell: node => ownStep(sql => notifyNode(sql, node)),
+    dropReleased: async () => void (await holds.releaseVoid()),
+    notify: node => ownStep(sql => notifyNode(sql, node)),
   }
 }
 

@@ -20,7 +20,7 @@ export class PostgresNodeWork implements NodeWork {
     this.#holds.gone(told)
   }
 
-  async letGo(): Promise<void> {
+  async dropReleased(): Promise<void> {
     await this.#holds.releaseVoid()
   }
 
@@ -31,7 +31,7 @@ export class PostgresNodeWork implements NodeWork {
     )
   }
 
-  async lookedAt({ id, leavings }: LeftFetch): Promise<void> {
+  async markChecked({ id, leavings }: LeftFetch): Promise<void> {
     await this.#database.command('UPDATE fetches SET leavings = leavings - $2 WHERE id = $1', [id, leavings])
   }
 }

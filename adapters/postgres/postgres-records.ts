@@ -22,7 +22,7 @@ export function postgresRecords(parts: ContentParts): Records {
           ),
         ),
       // The records are removed by now. If the ledger fails, a later call releases their holds.
-      letGo: async () => void (await holds.releaseVoid().catch(() => undefined)),
+      dropReleased: async () => void (await holds.releaseVoid().catch(() => undefined)),
     }),
     commit: (intents, token) => commits.commit(intents, token),
     page: (filter, offset, limit) => lists.page(filter, offset, limit),

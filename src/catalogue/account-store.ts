@@ -34,7 +34,7 @@ export interface AccountStore {
   findOwner(): Promise<Account | null>
   /** Lists accounts, oldest first. */
   list(request: PageRequest): Promise<Page<Account>>
-  /** Returns `limit` rows of that list from `offset` on, and the length of the list. */
+  /** Returns `limit` accounts from `offset` on, oldest first, and the total number. */
   slice(offset: number, limit: number): Promise<{ rows: Account[]; total: number }>
   /** Returns the changed account. `last_owner`: the change would disable the only enabled owner. */
   change(id: string, changes: AccountChanges): Promise<Account | 'no_account' | 'email_taken' | 'last_owner'>

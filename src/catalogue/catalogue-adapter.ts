@@ -5,7 +5,6 @@ import { HoldfastError } from '../domain/errors.ts'
  * to the engine; the modules that it loads are internal to this package.
  */
 export interface CatalogueAdapter {
-  /** Loads the modules of the system. */
   load(): Promise<object>
 }
 

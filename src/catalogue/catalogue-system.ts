@@ -27,7 +27,7 @@ export interface CatalogueSystem {
 interface CatalogueConnection {
   /** Returns whether the catalogue belongs to this data directory, or was copied for it. */
   isKnownTo(node: string): Promise<boolean>
-  /** @param sealing the same key on all nodes */
+  /** @param sealing the sealing key, which must be the same on all nodes */
   signIn(sealing: Sealing): SharedSignIn
   close(): Promise<void>
 }
@@ -63,7 +63,7 @@ export interface MoveTarget extends CatalogueConnection {
   moveIn(source: CatalogueToMove, into: MoveInto): Promise<CopiedCatalogue>
   /** Agrees with the database on the sealing key. @param open as {@link SharedOptions.openKey} */
   agreeOnKey(open: (expected: string | null) => string): Promise<void>
-  /** Switches the node to its copy: from now on the database belongs to the node. Idempotent. */
+  /** Switches the node to its copy. From then on the database belongs to the node. Idempotent. */
   takeUp(node: string): Promise<void>
 }
 

@@ -80,7 +80,7 @@ export interface Fetches {
    */
   start(fetchId: number, now: number): Promise<{ fetch: FetchRow; changes: StatusChange[] } | undefined>
   fail(fetchId: number, failure: FetchFailure, now: number): Promise<StatusChange[]>
-  /** Fails records that may not have the content. The fetch stays for the other records. */
+  /** Sets records to `failed` that may not have the content. The fetch stays for the other records. */
   refuse(recordIds: readonly string[], reason: StatusReason, now: number): Promise<StatusChange[]>
   /** Completes the root once all blocks are on this node. {@link deliver} then updates the waiting records. */
   complete(fetchId: number, dag: WholeDag): Promise<void>
@@ -105,7 +105,6 @@ export interface Fetches {
   get(fetchId: number): Promise<FetchRow | undefined>
   find(backendId: number, dag: DagIdentity): Promise<FetchRow | undefined>
   isWanted(fetchId: number): Promise<boolean>
-  /** Returns the accounts whose records wait for a fetch. */
   waitingAccounts(fetchId: number): Promise<string[]>
   /** Returns the ids of an account's records that wait for a fetch. */
   waitersOf(fetchId: number, accountId: string): Promise<string[]>

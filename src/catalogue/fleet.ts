@@ -41,7 +41,6 @@ export interface FleetNodes {
 
 /** A node that keeps a DAG for a record. */
 export interface SharedPlace {
-  /** The number of the node that keeps it. */
   node: number
   /** When the last of its records expires, in milliseconds since the epoch; null for never. */
   liveUntil: number | null

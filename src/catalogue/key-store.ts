@@ -18,7 +18,7 @@ export interface KeyRow {
   accountId: string
   /** The key that created this one; null if a session, the owner or a command did. */
   parentId: string | null
-  /** The name of that key. */
+  /** The name of the key that created this one. */
   parent: string | null
   /** Unique within the account. */
   name: string

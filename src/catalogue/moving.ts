@@ -19,7 +19,7 @@ export type MovedTable =
 export const MOVED_TABLES: readonly MovedTable[] = [
   ...(['accounts', 'api_keys', 'sessions', 'second_factors', 'recovery_codes'] as const),
   ...(['roots', 'root_files', 'fetches', 'records', 'removals', 'placements'] as const),
-  // After the records: inserting these first would notify webhooks of records that are not new.
+  // Copied after the records, so that copying records triggers no webhook.
   ...(['webhooks', 'deliveries', 'jobs'] as const),
 ]
 
@@ -28,7 +28,6 @@ export type MovedRow = Readonly<Record<string, string | number | null | Uint8Arr
 
 /** The source catalogue of a move. Nothing changes it during the move. */
 export interface CatalogueToMove {
-  /** Returns the number of rows of a table. */
   count(table: MovedTable): number
   /** Yields all rows of a table in insertion order, in batches of a few hundred. */
   batches(table: MovedTable): Iterable<MovedRow[]>
@@ -44,7 +43,6 @@ export interface MoveProgress {
 
 /** The outcome of a copy. */
 export interface CopiedCatalogue {
-  /** Number of rows by table. */
   rows: Readonly<Record<MovedTable, number>>
   /** Ids of accounts whose counters were wrong. The move has corrected them. */
   recounted: string[]

@@ -69,7 +69,7 @@ export interface Placements {
    * node has the whole DAG by then.
    */
   entrust(backendId: number, dag: DagIdentity, by: { accountId: string; now: number }): Promise<PlacementRow>
-  /** Marks such a DAG as unwanted, unless this node has the whole DAG by now. */
+  /** Ends {@link entrust}: marks the DAG as unwanted, unless this node has the whole DAG by now. */
   withdraw(backendId: number, dag: DagIdentity): Promise<void>
   /** Returns when the next attempt on a backend is due; null if none is. */
   nextDue(backendId: number): Promise<number | null>
@@ -107,6 +107,5 @@ export interface Placements {
    * does know it.
    */
   disown(backendId: number, dag: DagIdentity, now: number): Promise<boolean>
-  /** Returns the backlog of a backend. */
   lag(backendId: number): Promise<PlacementLag>
 }

@@ -26,7 +26,8 @@ export interface RecordFinding {
  */
 export interface Reconciliation {
   /**
-   * Checks the next holds, and releases those that no record and no fetch needs. Leaves holds with foreign ids alone.
+   * Checks the next holds, and releases those that no record and no fetch needs. Ignores holds whose id is neither a
+   * record's nor a fetch's.
    */
   holds(step: { after: string; limit: number; mend: boolean }): Promise<{
     unwanted: string[]

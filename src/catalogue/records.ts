@@ -120,7 +120,6 @@ export interface RecordSearch {
 /** A change of a record's name or meta. */
 export interface RenameRequest {
   accountId: string
-  /** The id of the record. */
   id: string
   /** Undefined keeps the name. */
   name: string | undefined

@@ -29,7 +29,7 @@ export interface SharedCatalogue {
   content(ledger: CatalogueHolds, external: ReadonlySet<number>): { content: SharedContent; work: NodeWork }
   /** @param ledger counts the rows of this node's ledger */
   census(ledger: Census): Census
-  /** @param sealing the same key on all nodes */
+  /** @param sealing the sealing key, which must be the same on all nodes */
   signIn(sealing: Sealing): SharedSignIn
   close(): Promise<void>
 }
@@ -117,7 +117,7 @@ export interface NodeWork {
   /** Calls `listener` with each DAG that this node no longer holds, whichever node removed its records. */
   gone(listener: (dag: DagIdentity) => void): void
   /** Releases the holds of removed records, whichever node removed them. */
-  letGo(): Promise<void>
+  dropReleased(): Promise<void>
   /**
    * Returns some of the fetches that records on other nodes have stopped waiting for, and that this node has not
    * checked since.
@@ -127,7 +127,7 @@ export interface NodeWork {
    * Notes that this node has checked whether any record still waits for a fetch. A record that leaves later counts
    * again.
    */
-  lookedAt(fetch: LeftFetch): Promise<void>
+  markChecked(fetch: LeftFetch): Promise<void>
 }
 
 /** A fetch of this node that at least one record on another node has stopped waiting for. */

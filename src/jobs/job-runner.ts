@@ -32,7 +32,7 @@ export interface JobKind<Row extends Job, Made extends Attempt<Row>> {
   /** Backoff in milliseconds: the pause after the first attempt, doubled after each failure, up to the longest. */
   pauses: { firstMs: number; longestMs: number }
   /** How many accounts one query covers, and how many jobs of each it reads in addition to the running ones. */
-  look: { accounts: number; each: number }
+  batch: { accounts: number; each: number }
   /** Maximum number of attempts that run at a time for one account. */
   perAccount: number
   /**
@@ -65,11 +65,11 @@ export interface JobKind<Row extends Job, Made extends Attempt<Row>> {
    * Makes a job due again. The runner calls it if it could not store that an attempt began or ended, so the row may
    * wrongly say that an attempt runs. Absent if jobs of the kind stay due until their end is stored.
    */
-  again?(id: number): Promise<void>
+  makeDue?(id: number): Promise<void>
 }
 
 /** Pause after a failed query, and between queries while a due job already runs, in milliseconds. */
-const LOOK_AGAIN_MS = 1_000
+const RECHECK_MS = 1_000
 
 /**
  * Runs jobs when they are due, and retries failed attempts with exponential backoff. The account with the fewest
@@ -85,8 +85,8 @@ export class JobRunner<Row extends Job, Made extends Attempt<Row>> {
   /** The last account read. The next query continues after it, so accounts take turns. */
   #lastAccount = ''
   #cancelTimer: () => void = () => undefined
-  #looking = false
-  #lookAgain = false
+  #querying = false
+  #wakeAgain = false
   #stopped = false
 
   constructor(kind: JobKind<Row, Made>, { clock, logger }: { clock: Clock; logger: Logger }) {
@@ -111,18 +111,18 @@ export class JobRunner<Row extends Job, Made extends Attempt<Row>> {
 
   /** Schedules one query for due jobs. Calls before it starts share it. */
   wake(): void {
-    this.#lookAgain = true
-    if (this.#looking || this.#stopped) return
-    this.#looking = true
+    this.#wakeAgain = true
+    if (this.#querying || this.#stopped) return
+    this.#querying = true
     this.#cancelTimer()
-    underName(this.#kind.name, () => this.#look())
+    underName(this.#kind.name, () => this.#startDue())
       .catch((error: unknown) => {
         this.#logger.error({ err: error, jobs: this.#kind.name }, 'reading due jobs failed')
-        return this.#clock.now() + LOOK_AGAIN_MS
+        return this.#clock.now() + RECHECK_MS
       })
       .then(next => {
-        this.#looking = false
-        if (this.#lookAgain) this.wake()
+        this.#querying = false
+        if (this.#wakeAgain) this.wake()
         else this.#sleepUntil(next)
       })
   }
@@ -156,10 +156,10 @@ export class JobRunner<Row extends Job, Made extends Attempt<Row>> {
   }
 
   /** Starts due jobs. Returns when to query again; null if no time is set. */
-  async #look(): Promise<number | null> {
+  async #startDue(): Promise<number | null> {
     const kind = this.#kind
     await nextTurn()
-    this.#lookAgain = false
+    this.#wakeAgain = false
     await this.#repeatUnrecorded()
     const next = await kind.nextDue()
     if (next === null || next > this.#clock.now()) return next
@@ -168,24 +168,24 @@ export class JobRunner<Row extends Job, Made extends Attempt<Row>> {
     for (let rounds = 0; rounds < 2 && !this.#stopped; ) {
       if (this.#isFull()) return this.#clock.now() + kind.fullMs
       // Running jobs can be due as well, so the query asks for that many more.
-      const { accounts, each } = kind.look
+      const { accounts, each } = kind.batch
       const query = { now: this.#clock.now(), after: this.#lastAccount, accounts, each: each + this.#running.size }
       const due = await kind.due(query)
       this.#lastAccount = due.last ?? ''
       if (due.last === null) rounds++
-      for (const job of this.#inTurn(due.jobs)) {
+      for (const job of this.#byTurn(due.jobs)) {
         if (!this.start(kind.attempt(job))) break
         rounds = 0
       }
       await nextTurn()
     }
     const later = await kind.nextDue()
-    return later === null ? null : Math.max(later, this.#clock.now() + LOOK_AGAIN_MS)
+    return later === null ? null : Math.max(later, this.#clock.now() + RECHECK_MS)
   }
 
   async #repeatUnrecorded(): Promise<void> {
     for (const id of this.#unrecorded) {
-      if (!this.#running.has(id)) await this.#kind.again?.(id)
+      if (!this.#running.has(id)) await this.#kind.makeDue?.(id)
       this.#unrecorded.delete(id)
     }
   }
@@ -199,12 +199,12 @@ export class JobRunner<Row extends Job, Made extends Attempt<Row>> {
     if (this.#stopped) return
     const now = this.#clock.now()
     const ms = waitFor(next, now)
-    const soon = this.#unrecorded.size > 0 ? Math.min(ms, LOOK_AGAIN_MS) : ms
+    const soon = this.#unrecorded.size > 0 ? Math.min(ms, RECHECK_MS) : ms
     this.#cancelTimer = this.#clock.after(soon, () => this.wake())
   }
 
   /** Returns the jobs that do not run yet, ordered so that an account with many jobs does not delay the others. */
-  #inTurn(due: readonly Row[]): Row[] {
+  #byTurn(due: readonly Row[]): Row[] {
     const counts = new Map<string, number>()
     const count = (accountId: string): number => {
       const before = counts.get(accountId) ?? 0

@@ -95,7 +95,7 @@ function deliveries(parts: WebhookRunnerParts): JobKind<DeliveryRow, Delivery> {
   return {
     name: 'webhooks',
     pauses: { firstMs: FIRST_RETRY_MS, longestMs: LONGEST_RETRY_MS },
-    look: { accounts: ACCOUNTS_AT_ONCE, each: PER_ACCOUNT },
+    batch: { accounts: ACCOUNTS_AT_ONCE, each: PER_ACCOUNT },
     perAccount: PER_ACCOUNT,
     fullMs: FULL_MS,
     due: query => store.due(query),

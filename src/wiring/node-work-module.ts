@@ -37,10 +37,10 @@ function following(
   let isWanted = false
   const once = async (): Promise<void> => {
     wakePlacements()
-    await work.letGo()
+    await work.dropReleased()
     for (const fetch of await work.leftFetches()) {
       await scheduler.subscribersChanged(fetch.id)
-      await work.lookedAt(fetch)
+      await work.markChecked(fetch)
     }
   }
   return () => {

@@ -64,7 +64,7 @@ test('counts usage correctly despite changes and rollbacks between steps', async
     const parts = {
       release: () => own(() => undefined),
       uncounted: (record: RecordRow, count: AccountUsage) => records.found(record, count),
-      letGo: async () => undefined,
+      dropReleased: async () => undefined,
     }
     const change = (id: string): void => {
       const known = [...rows.values()][draws.below(40)]

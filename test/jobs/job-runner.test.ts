@@ -32,19 +32,19 @@ function world(names: readonly string[]) {
   const clock = new ManualClock()
   const rows: Row[] = names.map((accountId, id) => ({ id, accountId, attempts: 0, dueAt: clock.now() }))
   const made: Held[] = []
-  const seen = { looks: 0, rows: 0 }
-  const faults = new Set<'begin' | 'failed' | 'again'>()
-  const meet = (step: 'begin' | 'failed' | 'again'): void => {
+  const seen = { queries: 0, rows: 0 }
+  const faults = new Set<'begin' | 'failed' | 'makeDue'>()
+  const meet = (step: 'begin' | 'failed' | 'makeDue'): void => {
     if (faults.has(step)) throw new Error('nothing can be stored now')
   }
   const kind: JobKind<Row, Held> = {
     name: 'jobs',
     pauses: { firstMs: 1_000, longestMs: 4_000 },
-    look: { accounts: 2, each: 1 },
+    batch: { accounts: 2, each: 1 },
     perAccount: 2,
     fullMs: 60_000,
     async due({ now, after, accounts, each }) {
-      seen.looks++
+      seen.queries++
       const waiting = rows.filter(({ dueAt }) => dueAt !== null)
       const asked = [...new Set(waiting.map(({ accountId }) => accountId))].toSorted().filter(name => name > after)
       const shown = asked.slice(0, accounts)
@@ -71,8 +71,8 @@ function world(names: readonly string[]) {
       meet('failed')
       job.dueAt = retryAt
     },
-    async again(id) {
-      meet('again')
+    async makeDue(id) {
+      meet('makeDue')
       for (const row of rows) if (row.id === id) row.dueAt = clock.now()
     },
   }
@@ -116,7 +116,7 @@ test('runs one attempt per job, and one query for many wakes', async () => {
     made.length,
     runner.start(new Held(made[0]?.job ?? { id: 0, accountId: '', attempts: 0, dueAt: 0 })),
   ]).toEqual([1, false])
-  expect(seen.looks).toBeLessThan(10)
+  expect(seen.queries).toBeLessThan(10)
   await runner.stop()
 })
 
@@ -146,7 +146,7 @@ test('retries a failure with backoff, and stores no failure while stopping', asy
 
 test.each(['begin', 'failed'] as const)('repeats a job whose %s could not be stored', async step => {
   const { clock, rows, made, runner, faults } = world(['one'])
-  faults.add(step).add('again')
+  faults.add(step).add('makeDue')
   runner.wake()
   await turns(20)
   if (step === 'failed') made[0]?.ending.reject(new Error('not now'))

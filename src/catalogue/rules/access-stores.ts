@@ -6,7 +6,6 @@ import { type ClearSecrets, secondFactorRules } from './second-factor-rules.ts'
 import { sessionRules } from './session-rules.ts'
 import { webhookRules } from './webhook-rules.ts'
 
-/** The stores that access needs. */
 export type AccessStores = Pick<Catalogue, 'accounts' | 'keys' | 'sessions' | 'secondFactors' | 'webhooks'>
 
 /** Creates the stores for access on any database. @param node the node that leases jobs */

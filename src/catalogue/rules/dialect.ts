@@ -12,10 +12,7 @@ export const FOR_UPDATE = either('', 'FOR UPDATE')
 /** Locks rows, and skips those that another transaction has locked. */
 export const IF_UNLOCKED = either('', 'FOR UPDATE SKIP LOCKED')
 
-/**
- * Size of each node's range of backend numbers. PostgreSQL numbers a backend by its node's range plus its number on the
- * node.
- */
+/** In PostgreSQL, the number of a backend is its node's number times this, plus its number on the node. */
 export const BACKENDS_OF_NODE = 65_536
 /** The number of a backend in the ledger of its node. */
 export const LEDGER_BACKEND = either('backend_id', `backend_id % ${BACKENDS_OF_NODE}`)
@@ -27,7 +24,6 @@ export function isSet(column: string): Fragment {
   return either(`${column} = 1`, column)
 }
 
-/** Returns the condition that a flag is not set. */
 export function isUnset(column: string): Fragment {
   return either(`${column} = 0`, `NOT ${column}`)
 }

@@ -63,7 +63,7 @@ export function* run(statement: RuleStatement, params: object = {}): Rule<number
   return (yield { want: 'run', statement, params }) as number
 }
 
-/** Runs a step of one database within a rule. */
+/** Runs a step that only one database has, within a rule. */
 export function* own<T>(step: (connection: unknown) => T | Promise<T>): Rule<T> {
   return (yield step) as T
 }

@@ -14,7 +14,6 @@ export interface WaitingRecords<Content> {
   checkQueued(accountId: string, limits: PinLimits): Rule<void>
   insert(row: RecordRow): Rule<RecordRow>
   fits(record: RecordRow, content: Content, max: number | null, now: number): Rule<boolean>
-  /** Gives a record its content. */
   fulfil(record: RecordRow, content: Content, now: number): Rule<RecordRow>
 }
 

@@ -80,12 +80,11 @@ export interface FetchParts {
   status: StatusRules
   /** Places the hold of a new fetch on its staged root. */
   hold(fetchId: number, rootId: number): Rule<void>
-  /** Releases the hold of a fetch. */
   release(holdId: string): Rule<void>
-  /** Has the ledger carry out released holds, after the transaction. */
-  letGo(): Promise<void>
+  /** Removes the released holds from the ledger, after the transaction. */
+  dropReleased(): Promise<void>
   /** Notifies another node that one of its fetches may be unneeded. */
-  tell(node: string): Rule<void>
+  notify(node: string): Rule<void>
 }
 
 /** Inserts a fetch and its job. Returns its id; null if the DAG already has a fetch. */
@@ -122,7 +121,7 @@ export function* fetchFor(
   return { id: fetchId, isRunning, isNew: false }
 }
 
-/** Returns the job of a fetch, without attempts. */
+/** Returns a new job for a fetch, with no attempts counted. */
 export function fetchJob(
   { node: queue }: FetchParts,
   { id: key, accountId }: { id: number; accountId: string },

@@ -75,7 +75,7 @@ export function fetchRules(parts: FetchParts): Omit<Fetches, 'request' | 'comple
       const result = yield* change(found)
       return { result, changes: yield* changeSome(fetchId, steps) }
     })
-    if (made === undefined) await parts.letGo()
+    if (made === undefined) await parts.dropReleased()
     else await changeAll(fetchId, steps, made.changes)
     return made
   }
@@ -137,12 +137,12 @@ export function fetchRules(parts: FetchParts): Omit<Fetches, 'request' | 'comple
           const found = yield* lockFetch(fetchId)
           if (found === null || found.node === node) return yield* dropIfUnneeded(parts, found)
           yield* run(LEAVE, { fetchId })
-          yield* parts.tell(found.node)
+          yield* parts.notify(found.node)
           return false
         },
         { durable: false },
       )
-      if (isGone) await parts.letGo()
+      if (isGone) await parts.dropReleased()
       return isGone
     },
     resume: async now => {

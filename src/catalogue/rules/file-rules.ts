@@ -21,7 +21,6 @@ const PAGE_OF = sql`
 const COUNT_OF = sql<{ count: number }>`
   SELECT COUNT(*) AS count FROM root_files WHERE root_id = :rootId AND multihash = :multihash`
 
-/** The rules of listed files. */
 export function fileRules(driver: CatalogueDriver): Files {
   return {
     content: async rootId => (await driver.first(CONTENT, { rootId })) ?? undefined,
@@ -35,8 +34,8 @@ export function fileRules(driver: CatalogueDriver): Files {
 }
 
 /**
- * Makes the path valid text: names in a DAG can be any bytes, SQLite stores them unchanged, and PostgreSQL stores valid
- * text.
+ * Makes the path valid text. Names in a DAG can be any bytes, which SQLite stores unchanged; PostgreSQL stores only
+ * valid text.
  */
 function asKept(listed: ListedFile): ListedFile {
   return { ...listed, path: keptText(listed.path) }

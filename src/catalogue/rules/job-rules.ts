@@ -28,7 +28,7 @@ export interface Lease {
   leaseMs: number
 }
 
-/** Columns of a job, as statements join them to its state. */
+/** SQL for the columns of a job, in statements that join `jobs` to the table with the state. */
 export const JOB = {
   attempts: 'COALESCE(job.attempts, state.attempts)',
   dueAt: 'job.due_at',
@@ -63,7 +63,7 @@ const NEXT_ACCOUNT = sql<{ accountId: string }>`${ACCOUNT_AFTER}`
 const NEXT_DUE = sql<{ at: number }>`
   SELECT due_at AS at FROM jobs ${indexed('jobs_by_time')} WHERE ${DUE_OF_QUEUE} ${FREE} ORDER BY due_at LIMIT 1`
 
-/** Returns a join of the states of a kind with their jobs, if they have one. */
+/** Returns SQL that joins the state rows of a kind with their jobs, if any. */
 export function withJob(table: string, kind: JobName): Fragment {
   return fragment`${table} state LEFT JOIN jobs job ON job.kind = '${kind}' AND job.key = state.id`
 }
@@ -114,7 +114,7 @@ export interface DueQuery {
   each: number
 }
 
-/** Returns the reads of due jobs of a kind. @param states a statement of {@link dueStates} */
+/** Returns the queries for due jobs of one kind. @param states a statement made by {@link dueStates} */
 export function dueJobs<Row extends { accountId: string }>(
   driver: CatalogueDriver,
   kind: JobName,

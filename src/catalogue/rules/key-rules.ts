@@ -29,7 +29,10 @@ const key = columns<KeyRow>({
   uses: 'integer',
 })
 
-/** Condition: the key is an upload token, or is not. It is the expression that the index of each database has. */
+/**
+ * Condition: the key is an upload token if `isToken`, and another key otherwise. Each database has an index on exactly
+ * this expression.
+ */
 const OF_KIND = either('(max_uses IS NULL) = NOT :isToken', 'is_token = :isToken')
 
 const BY_HASH = sql`SELECT ${key} FROM api_keys k WHERE hash = :hash`

@@ -52,7 +52,7 @@ const WITHDRAW = sql<{ id: number; accountId: string }>`
   UPDATE placements SET wanted = FALSE, placed = FALSE, generation = generation + 1
   WHERE ${DAG} AND wanted AND NOT EXISTS (${ROOT}) RETURNING id, account_id AS "accountId"`
 const DUE = dueStates(placement, 'placements')
-/** Says `IS NOT TRUE`, because `NOT wanted` would let PostgreSQL scan a partial index with that condition. */
+/** `IS NOT TRUE` keeps PostgreSQL from scanning the partial index whose condition is `NOT wanted`. */
 const BEGIN_UNPIN = sql`
   UPDATE placements SET unpin_until = :until
   WHERE id = :id AND generation = :generation AND wanted IS NOT TRUE`
@@ -135,7 +135,6 @@ function jobOf(key: number): { kind: 'placement'; key: number } {
   return { kind: 'placement', key }
 }
 
-/** The rules of placements on any database. */
 export function placementRules(parts: PlacementPorts): Placements {
   const { driver, node, backend, lastBackend, status, setPlaced, recordsOf } = parts
   const jobs = dueJobs(driver, 'placement', node, DUE)
@@ -188,7 +187,7 @@ export function placementRules(parts: PlacementPorts): Placements {
         const root = row?.isWanted === true ? yield* first(COMPLETE_ROOT, keyOf(row.backendId, row)) : null
         if (row === null || root === null) return { changes: [], isDone: true }
         if (!row.isPlaced) {
-          // The lock on the row ensures that the ledger never notes a DAG that has become unwanted.
+          // The row is locked, so the ledger never records a DAG as placed after it has become unwanted.
           yield* own(() => setPlaced(row.backendId, row, now))
           yield* run(PLACED, row)
           yield* endJob(jobOf(row.id))

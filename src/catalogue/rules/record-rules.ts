@@ -34,7 +34,6 @@ export interface RecordParts extends RemovalParts {
   found(record: RecordRow & { list: number }): object
 }
 
-/** The rules of existing records. */
 export function recordRules(
   driver: CatalogueDriver,
   parts: RecordParts,

@@ -47,7 +47,6 @@ const REPEATS = either(
 )
 
 export const GET_RECORD = sql`SELECT ${record} FROM records WHERE id = :id`
-/** Reads an account's live records of a DAG, newest first. */
 export const RECORDS_OF_DAG = sql`
   SELECT ${record} FROM ${BY_CONTENT}
   WHERE ${OF_DAG_WHERE} AND ${LIVE_RECORD} AND (:clusterId${either('', '::text')} IS NULL OR cluster_id = :clusterId)

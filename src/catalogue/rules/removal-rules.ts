@@ -31,8 +31,8 @@ export interface RemovalParts {
   uncounted?(record: RecordRow, count: AccountUsage): void
   /** Called with the removed records, as {@link WriteOptions.committed}. */
   removed?(records: readonly RecordRow[]): void
-  /** Has the ledger carry out released holds, after the transaction. */
-  letGo(): Promise<void>
+  /** Removes the released holds from the ledger, after the transaction. */
+  dropReleased(): Promise<void>
 }
 
 export const heldRecord = columns<HeldRecord>({ ...record.kinds, holdId: ['text', either('id', 'hold_id')] })
@@ -113,14 +113,14 @@ export function removalRules(
         return { rows: some, noted: isMore ? yield* first(NOTE, of) : null }
       }, accountId)
       if (noted !== null) for (const row of await rest(finish({ ...of, ...noted }))) rows.push(row)
-      await parts.letGo()
+      await parts.dropReleased()
       return rows
     },
     discard: async id => {
       const known = await driver.first(GET_RECORD, { id })
       if (known === null) return false
       const { rows } = await removing(() => removeKnown([known]), known.accountId)
-      await parts.letGo()
+      await parts.dropReleased()
       return rows.length > 0
     },
     expire: async (now, limit) => {
@@ -128,12 +128,12 @@ export function removalRules(
       const ended = await driver.all(EXPIRED_RECORDS, { now, limit: Math.min(limit, STEP) })
       if (ended.length === 0) return []
       const { rows } = await removing(() => removeKnown(ended))
-      await parts.letGo()
+      await parts.dropReleased()
       return rows
     },
     finishRemovals: async () => {
       await finishNoted(Number.MAX_SAFE_INTEGER)
-      await parts.letGo()
+      await parts.dropReleased()
     },
   }
 }

@@ -30,7 +30,6 @@ export const DROP_FACTOR = sql<Pick<SecondFactorRow, 'enabledAt'>>`
 /** Secrets that an early version stored unsealed in SQLite. */
 export type ClearSecrets = Pick<SecondFactorStore, 'inClear' | 'seal'>
 
-/** The rules of second factors and recovery codes. */
 export function secondFactorRules(driver: CatalogueDriver, clear: ClearSecrets): SecondFactorStore {
   return {
     get: accountId => driver.first(GET, { accountId }),

@@ -30,7 +30,6 @@ const END = sql`DELETE FROM sessions WHERE id = :id`
 /** Ends an account's sessions except one. A new password does this, too. */
 export const END_OTHERS = sql`DELETE FROM sessions WHERE account_id = :accountId AND id <> :keep`
 
-/** The rules of sessions. */
 export function sessionRules(driver: CatalogueDriver): SessionStore {
   return {
     begin: (begun, { now, passwordHash }) => {

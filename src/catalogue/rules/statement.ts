@@ -1,4 +1,4 @@
-/** SQL for both databases. The texts differ only in words of the dialects. */
+/** SQL for both databases. The texts differ only where the dialects do. */
 export interface Fragment {
   readonly sqlite: string
   readonly postgres: string

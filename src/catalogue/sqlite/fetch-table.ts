@@ -29,8 +29,8 @@ export class FetchTable {
       status,
       hold: (fetchId, rootId) => own(() => holds.place(fetchHold(fetchId), rootId, null)),
       release: holdId => own(() => void holds.release(holdId)),
-      letGo: async () => undefined,
-      tell: () => own(() => undefined),
+      dropReleased: async () => undefined,
+      notify: () => own(() => undefined),
     }
   }
 

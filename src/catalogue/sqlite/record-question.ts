@@ -13,7 +13,7 @@ import {
 import type { RecordFilter, RecordSearch } from '../records.ts'
 
 /** The columns that {@link RecordQuestion.accepts} checks. */
-export interface LookedAt {
+export interface CheckedRecord {
   name: string | null
   createdAt: number
   expiresAt: number | null
@@ -24,46 +24,46 @@ export interface RecordQuestion {
   /** The query in FTS5 syntax. */
   words: string
   /** Words that every match has. One of them may be rare. */
-  telling: readonly string[]
+  required: readonly string[]
   /** Returns the FTS5 query for a word and all conditions that {@link RecordQuestion.accepts} does not check. */
   with: (word: string) => string
   /** True if every record that the index finds matches; otherwise {@link RecordQuestion.accepts} decides. */
   isWhole: boolean
-  accepts: (record: LookedAt) => boolean
+  accepts: (record: CheckedRecord) => boolean
 }
 
 /** @param list the number of the account's list */
 export function questionOf(list: number, filter: RecordFilter & { search: RecordSearch }): RecordQuestion {
   const { search, multihash, hasExpiration } = filter
   const parts: string[][] = []
-  const telling: string[] = []
+  const required: string[] = []
   /** Words that the checks cover, so a query may leave them out. */
   const checked: string[] = []
   const checks: Array<(name: string) => boolean> = []
   for (const { text, match } of search.names) {
-    if (match === 'exact') telling.push(nameWord(list, text))
-    else if (match === 'iexact') telling.push(foldedNameWord(list, text))
+    if (match === 'exact') required.push(nameWord(list, text))
+    else if (match === 'iexact') required.push(foldedNameWord(list, text))
     else {
       const { words, isAll } = partWords(list, text)
-      if (match === 'ipartial' && isAll) telling.push(...words)
+      if (match === 'ipartial' && isAll) required.push(...words)
       else checked.push(...words)
       if (match === 'partial') checks.push(name => name.includes(text))
       else if (!isAll) checks.push(includesFolded(text))
     }
   }
-  for (const [key, value] of Object.entries(search.meta)) telling.push(metaWord(list, key, value))
+  for (const [key, value] of Object.entries(search.meta)) required.push(metaWord(list, key, value))
   if (search.types.length > 0) parts.push(search.types.map(type => typeWord(list, type)))
   if (search.statuses.length > 0) parts.push(search.statuses.map(status => statusWord(list, status)))
   if (search.multihashes.length > 1) parts.push(search.multihashes.map(content => contentWord(list, content)))
-  else telling.push(...search.multihashes.map(content => contentWord(list, content)))
-  if (multihash !== null) telling.push(contentWord(list, multihash))
+  else required.push(...search.multihashes.map(content => contentWord(list, content)))
+  if (multihash !== null) required.push(contentWord(list, multihash))
   if (hasExpiration) parts.push([expiringWord(list)])
-  const all = [...telling, ...checked]
+  const all = [...required, ...checked]
   if (all.length === 0 && parts.length === 0) parts.push([listWord(list)])
   return {
     words: inWords(all, parts),
-    telling: all,
-    with: word => inWords([...new Set([word, ...telling])], parts),
+    required: all,
+    with: word => inWords([...new Set([word, ...required])], parts),
     isWhole: checks.length === 0,
     accepts: ({ name, createdAt, expiresAt }) =>
       (expiresAt === null || expiresAt > filter.now) &&

@@ -3,7 +3,7 @@ import type { Database, SqlValue, Statement } from '../../storage/database.ts'
 import { LIST_RECORDS } from '../../storage/search-function.ts'
 import type { Page, PageRequest } from '../page.ts'
 import type { RecordFilter, RecordRow, RecordSearch } from '../records.ts'
-import { type LookedAt, questionOf, type RecordQuestion } from './record-question.ts'
+import { type CheckedRecord, questionOf, type RecordQuestion } from './record-question.ts'
 import { RECORD_COLUMNS, type RecordTable } from './record-table.ts'
 
 type Searching = RecordFilter & { search: RecordSearch }
@@ -11,10 +11,10 @@ type Searching = RecordFilter & { search: RecordSearch }
 /** Record numbers that one statement searches: this many at first, doubled up to the widest while few records match. */
 const WINDOW = 64 * 1024
 const WIDEST_WINDOW = 256 * 1024
-/** A window that finds more than this resets the width. */
+/** If a window finds more records than this, the next one has the initial width again. */
 const MUCH = 8 * 1024
 /** Maximum number of records that one statement reads to check their names. */
-const LOOKED_AT = 2_000
+const CHECKED_AT_ONCE = 2_000
 /** Record numbers in which one statement looks for a rare word. */
 const PROBED = 1024 * 1024
 /** A word is rare if at most this many records have it. */
@@ -146,15 +146,15 @@ export class RecordSearches {
     if (last - first < WINDOW) return null
     const statements = search.oldestFirst ? this.#oldest : this.#newest
     const { isWhole, accepts } = question
-    for (const word of question.telling.slice(0, MOST_PROBED)) {
+    for (const word of question.required.slice(0, MOST_PROBED)) {
       const words = question.with(word)
       if (words !== word && this.#probe.all(word, first, last, FEW + 1).length > FEW) continue
       if (isWhole) {
         const rows = statements.rows.all(words, first, last, FEW + 1, 0)
         if (rows.length <= FEW) return foundOf(rows)
       } else {
-        const looked = statements.names.all(words, first, last, FEW + 1)
-        if (looked.length <= FEW) return this.#named(looked.filter(accepts))
+        const read = statements.names.all(words, first, last, FEW + 1)
+        if (read.length <= FEW) return this.#named(read.filter(accepts))
       }
     }
     return null
@@ -171,17 +171,17 @@ export class RecordSearches {
       return { count, rows: (limit, from) => statements.rows.all(words, first, last, limit, from) }
     }
     const { first, last } = windows.next()
-    const looked = statements.names.all(words, first, last, LOOKED_AT)
-    const end = looked.at(-1)
-    if (looked.length === LOOKED_AT && end !== undefined) windows.endAt(end.searchId)
-    windows.found(looked.length)
-    return this.#named(looked.filter(accepts))
+    const read = statements.names.all(words, first, last, CHECKED_AT_ONCE)
+    const end = read.at(-1)
+    if (read.length === CHECKED_AT_ONCE && end !== undefined) windows.endAt(end.searchId)
+    windows.found(read.length)
+    return this.#named(read.filter(accepts))
   }
 
-  #named(looked: readonly { id: string }[]): Found {
+  #named(read: readonly { id: string }[]): Found {
     const rows = (limit: number, from: number): RecordRow[] =>
-      looked.slice(from, from + limit).flatMap(({ id }) => this.#records.get(id) ?? [])
-    return { count: looked.length, rows }
+      read.slice(from, from + limit).flatMap(({ id }) => this.#records.get(id) ?? [])
+    return { count: read.length, rows }
   }
 }
 
@@ -244,7 +244,7 @@ function spanFrom({ first, last }: Span, after: number, oldestFirst: boolean): S
 
 interface FoundStatements {
   rows: Statement<SqlValue[], RecordRow>
-  names: Statement<SqlValue[], LookedAt & { id: string; searchId: number }>
+  names: Statement<SqlValue[], CheckedRecord & { id: string; searchId: number }>
 }
 
 function prepare(db: Database, order: 'ASC' | 'DESC'): FoundStatements {

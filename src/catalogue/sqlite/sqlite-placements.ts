@@ -6,7 +6,6 @@ import { placementRules } from '../rules/placement-rules.ts'
 import { STEP, type StatusRules } from '../rules/status-rules.ts'
 import type { SqliteDriver } from './sqlite-driver.ts'
 
-/** Placements in the engine's own database, which also has the ledger. */
 export function sqlitePlacements(
   driver: SqliteDriver,
   status: StatusRules,

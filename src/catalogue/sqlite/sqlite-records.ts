@@ -36,7 +36,7 @@ export function sqliteRecords(parts: {
       removed: records => {
         for (const record of records) pages.removed(record)
       },
-      letGo: async () => undefined,
+      dropReleased: async () => undefined,
     }),
     takesBlocks: true,
     commit: (intents, token) =>

@@ -112,7 +112,7 @@ export class FetchScheduler {
     return {
       name: 'fetches',
       pauses: { firstMs: FIRST_RETRY_MS, longestMs: LONGEST_RETRY_MS },
-      look: { accounts: ACCOUNTS_AT_ONCE, each: FETCHES_EACH },
+      batch: { accounts: ACCOUNTS_AT_ONCE, each: FETCHES_EACH },
       perAccount: MOST_ATTEMPTS,
       fullMs: SLOW_MS,
       due: query => fetches.due(query),
@@ -125,7 +125,7 @@ export class FetchScheduler {
         return started?.fetch
       },
       failed: (attempt, begun, failure) => this.#failed(attempt, begun, failure),
-      again: id => fetches.dropOrRepeat(id, clock.now()),
+      makeDue: id => fetches.dropOrRepeat(id, clock.now()),
     }
   }
 

@@ -47,7 +47,7 @@ function jobsOf(backendId: number, parts: PlacementParts, logger: Logger): JobKi
   return {
     name: 'placements',
     pauses: { firstMs: FIRST_RETRY_MS, longestMs: LONGEST_RETRY_MS },
-    look: { accounts: ACCOUNTS_AT_ONCE, each: JOBS_EACH },
+    batch: { accounts: ACCOUNTS_AT_ONCE, each: JOBS_EACH },
     perAccount: JOBS_OF_ACCOUNT,
     fullMs: FULL_MS,
     due: query => placements.due({ backendId, ...query }),
