@@ -264,9 +264,33 @@ export const gatewayPromises: readonly KeptPromise[] = [
   {
     promise: 'whoever is connected while threads take over a gateway is not cut off',
     file: 'adapters/node-http/readers.ts',
-    find: 'leavePort(front)',
+    find: 'void leavePort(front)',
     replace: 'void drain(front, null)',
     test: { file: readers, name: 'take over from the main thread unnoticed by its clients' },
+  },
+  {
+    promise: 'a fresh port of the gateway answers every connection',
+    file: 'adapters/node-http/leave-port.ts',
+    find: 'hasAccepted = true',
+    replace: 'hasAccepted = false',
+    test: {
+      file: 'test/adapters/node-http/leave-port.test.ts',
+      name: 'a server leaves its port after it has accepted all waiting connections',
+    },
+  },
+  {
+    promise: 'a port that is not yet shared answers its connections',
+    file: 'adapters/node-http/readers.ts',
+    find: 'await leavePort(owner, CLAIM_MS)',
+    replace: 'void drain(owner, 0)',
+    test: { file: readers, name: 'answer a connection that arrives before the port is shared' },
+  },
+  {
+    promise: 'a stopping port answers the connections that wait',
+    file: 'adapters/node-http/drain.ts',
+    find: '  if (server.listening) await queueEmptied(server, limit)\n',
+    replace: '',
+    test: { file: readers, name: 'answer every connection that a stopping port has accepted' },
   },
   {
     promise: 'a thread that hangs is replaced',

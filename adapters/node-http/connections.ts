@@ -120,6 +120,8 @@ function isLastDescriptor(socket: Socket): boolean {
 
 const FEWEST = 16
 const MOST = 10_000
+/** Connections that the system queues for a server; Linux lowers it to `net.core.somaxconn`. */
+export const BACKLOG = 4_096
 
 /** Returns the connection limit that leaves at least half of the process's descriptors for everything else. */
 export function connectionsFor(descriptors: number): number {

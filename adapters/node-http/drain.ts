@@ -1,20 +1,24 @@
 import type { Server } from 'node:http'
+import { queueEmptied } from './leave-port.ts'
 
 /** Interval of the search for connections that have become idle, which a closing server leaves open. */
 const IDLE_CHECK_MS = 100
 
 /**
- * Stops accepting on a server, lets requests in flight end, and cuts off the rest after `ms`; null for never. Resolves
- * when every connection is closed.
+ * Stops accepting on a server, lets requests in flight end, those of waiting connections too, and cuts off the rest
+ * after `ms`; null for never. Resolves when every connection is closed.
  */
 export async function drain(server: Server, ms: number | null): Promise<void> {
+  const limit = ms ?? Number.POSITIVE_INFINITY
+  const begun = performance.now()
+  const closed = new Promise<void>(resolve => server.once('close', resolve))
+  if (server.listening) await queueEmptied(server, limit)
+  if (server.listening) server.close()
   const idle = setInterval(() => server.closeIdleConnections(), IDLE_CHECK_MS)
-  const late = ms === null ? undefined : setTimeout(() => server.closeAllConnections(), ms)
+  const left = Math.max(0, limit - (performance.now() - begun))
+  const late = ms === null ? undefined : setTimeout(() => server.closeAllConnections(), left)
   try {
-    await new Promise<void>(resolve => {
-      server.once('close', resolve)
-      if (server.listening) server.close()
-    })
+    await closed
   } finally {
     clearInterval(idle)
     clearTimeout(late)

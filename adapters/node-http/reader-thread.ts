@@ -3,6 +3,7 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import type { Logger } from '../../src/index.ts'
 import { openReading } from '../../src/wiring/reading.ts'
+import { BACKLOG } from './connections.ts'
 import { drain } from './drain.ts'
 import { createGatewayServer } from './http-server.ts'
 import type { ReaderData, ReaderOrder, ReaderTold } from './reader-messages.ts'
@@ -70,7 +71,7 @@ parentPort?.on('message', (order: ReaderOrder) => {
     server.once('error', error => {
       throw error
     })
-    server.listen({ host, port, reusePort: sharesPort }, () => tellNow({ kind: 'listening' }))
+    server.listen({ host, port, reusePort: sharesPort, backlog: BACKLOG }, () => tellNow({ kind: 'listening' }))
   }
 })
 tellNow({ kind: 'ready' })

@@ -1,9 +1,9 @@
 import { once } from 'node:events'
 import type { Server } from 'node:http'
-import { createServer as createProbe } from 'node:net'
+import type { AddressInfo, ListenOptions } from 'node:net'
 import { availableParallelism } from 'node:os'
 import { type Engine, HoldfastError, type Logger, type Metrics } from '../../src/index.ts'
-import { connectionsOfEach } from './connections.ts'
+import { BACKLOG, connectionsOfEach } from './connections.ts'
 import { drain } from './drain.ts'
 import { createGatewayServer } from './http-server.ts'
 import { leavePort } from './leave-port.ts'
@@ -41,6 +41,8 @@ interface ReaderHooks {
 
 const MOST_THREADS = 4
 const LOOK_MS = 250
+/** Longest time that the first listener takes to leave its port to those that share it. */
+const CLAIM_MS = 1_000
 /** A thread that lived this long is restarted without a pause. */
 const LIVED_MS = 60_000
 const LONGEST_PAUSE_MS = 60_000
@@ -62,30 +64,13 @@ export function startReaders(engine: ReadEngine, options: ReadersOptions = {}): 
 
 /** As {@link startReaders}, with hooks for tests. */
 export async function openPool(engine: ReadEngine, options: ReadersOptions, hooks: ReaderHooks): Promise<Readers> {
-  const { host = '127.0.0.1', port = 0 } = options
-  const pool = new ReaderPool(engine, { ...options, host, port: await claimed(host, port) }, hooks)
+  const pool = new ReaderPool(engine, options, hooks)
   await pool.open()
   return pool
 }
 
-/**
- * Binds the port exclusively, then releases it. A shared port would silently be shared with any other program of the
- * same user.
- */
-async function claimed(host: string, port: number): Promise<number> {
-  const probe = createProbe()
-  await new Promise<void>((resolve, reject) => {
-    probe.once('error', reject).listen({ host, port, exclusive: true }, resolve)
-  }).catch((cause: Error) => {
-    throw new HoldfastError('UNAVAILABLE', `cannot listen on ${host}:${port}: ${cause.message}`, { cause })
-  })
-  const address = probe.address()
-  await new Promise(resolve => probe.close(resolve))
-  return typeof address === 'object' && address !== null ? address.port : port
-}
-
 class ReaderPool implements Readers {
-  readonly port: number
+  port: number
   readonly #engine: ReadEngine
   readonly #host: string
   readonly #count: number
@@ -104,7 +89,7 @@ class ReaderPool implements Readers {
 
   constructor(
     engine: ReadEngine,
-    { host, port, threads, metrics, logger }: ReadersOptions & { host: string; port: number },
+    { host = '127.0.0.1', port = 0, threads, metrics, logger }: ReadersOptions,
     hooks: ReaderHooks,
   ) {
     this.port = port
@@ -121,18 +106,36 @@ class ReaderPool implements Readers {
     this.#logger = logger ?? silence
   }
 
-  /** Serves by the main thread until a reader listens. */
+  /** Takes the port as nobody else can have it: any program of the same user can join a port that is shared. */
   async open(): Promise<void> {
-    const metrics = this.#metrics === undefined ? {} : { metrics: this.#metrics }
-    const front = createGatewayServer(this.#engine.ownGateway, { maxConnections: this.#maxConnections, ...metrics })
+    if (!this.#sharesPort) return this.#serve({ exclusive: true })
+    const owner = this.#server()
+    await this.#listen(owner, { exclusive: true, backlog: 1 })
+    await leavePort(owner, CLAIM_MS)
+    await this.#serve({ reusePort: true })
+  }
+
+  /** Serves by the main thread until a reader listens. */
+  async #serve(how: ListenOptions): Promise<void> {
+    const front = this.#server()
     this.#front = front
-    this.#fronts.add(front)
-    front.once('close', () => this.#fronts.delete(front))
     front.once('connection', () => this.#startAll())
-    front.listen({ host: this.#host, port: this.port, reusePort: this.#sharesPort })
-    await once(front, 'listening').catch((cause: Error) => {
+    await this.#listen(front, how)
+  }
+
+  #server(): Server {
+    const metrics = this.#metrics === undefined ? {} : { metrics: this.#metrics }
+    return createGatewayServer(this.#engine.ownGateway, { maxConnections: this.#maxConnections, ...metrics })
+  }
+
+  async #listen(server: Server, how: ListenOptions): Promise<void> {
+    server.listen({ host: this.#host, port: this.port, backlog: BACKLOG, ...how })
+    await once(server, 'listening').catch((cause: Error) => {
       throw new HoldfastError('UNAVAILABLE', `cannot listen on ${this.#host}:${this.port}: ${cause.message}`, { cause })
     })
+    this.port = (server.address() as AddressInfo).port
+    this.#fronts.add(server)
+    server.once('close', () => this.#fronts.delete(server))
   }
 
   async stop(ms: number): Promise<void> {
@@ -187,7 +190,7 @@ class ReaderPool implements Readers {
     const front = this.#front
     this.#front = null
     if (front === null || this.#isStopping) return
-    if (this.#sharesPort) leavePort(front)
+    if (this.#sharesPort) void leavePort(front)
     // The reader listens only once the port is free.
     else void drain(front, null)
   }
@@ -201,6 +204,6 @@ class ReaderPool implements Readers {
     this.#logger.warn({ pauseMs: pause }, 'gateway thread ended, restarting it')
     setTimeout(() => void this.#start(), pause).unref()
     if (this.#front !== null || [...this.#threads].some(({ isListening }) => isListening)) return
-    this.open().catch((err: unknown) => this.#logger.error({ err }, 'gateway is down until its threads listen'))
+    this.#serve({ reusePort: this.#sharesPort }).catch((err: unknown) => this.#logger.error({ err }, 'gateway is down until its threads listen'))
   }
 }

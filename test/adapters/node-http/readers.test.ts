@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import http, { type IncomingMessage } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, test, vi } from 'vitest'
 import { PrometheusMetrics, startReaders } from '../../../adapters/node-http/index.ts'
@@ -63,6 +64,19 @@ async function rest(answer: IncomingMessage): Promise<{ bytes: Buffer; isBroken:
   }
 }
 
+/** Counts what so many connections that are made at once get: a status, or the code of an error. */
+async function outcomes(port: number, count: number): Promise<Record<string, number>> {
+  const outcome = (): Promise<string> =>
+    new Promise(resolve => {
+      const asked = http.get({ host: '127.0.0.1', port, path: '/ipfs/bafkqaaa', agent: false })
+      asked.on('response', answer => resolve(String(answer.resume().statusCode)))
+      asked.on('error', (error: NodeJS.ErrnoException) => resolve(String(error.code)))
+    })
+  const counts: Record<string, number> = {}
+  for (const one of await Promise.all(Array.from({ length: count }, outcome))) counts[one] = (counts[one] ?? 0) + 1
+  return counts
+}
+
 const statuses = async (readers: ThreadReaders, path: string): Promise<number[]> =>
   (await readers.getFromAll(path)).map(({ status }) => status)
 
@@ -105,15 +119,9 @@ describe('threads that read', () => {
           return answer
         }
         let isLeft = false
-        // A connection made at that moment may be reset before its request, so the client retries.
-        const askAnew = (): Promise<IncomingMessage> =>
-          ask(false).catch((error: unknown) => {
-            if (!(error instanceof Error && 'code' in error && error.code === 'ECONNRESET')) throw error
-            return ask(false)
-          })
         const others = (async () => {
           for (let more = 20; more > 0; isLeft && more--) {
-            const answers = await Promise.all(Array.from({ length: 8 }, askAnew))
+            const answers = await Promise.all(Array.from({ length: 8 }, () => ask(false)))
             expect(answers.map(({ statusCode }) => statusCode)).toEqual(Array(8).fill(200))
           }
         })()
@@ -124,6 +132,44 @@ describe('threads that read', () => {
         agent.destroy()
       } finally {
         await readers.stop(1_000)
+        await engine.stop()
+      }
+    })
+  })
+
+  test('answer a connection that arrives before the port is shared', async () => {
+    await withTempDir(async dataDir => {
+      const engine = await createEngine({ dataDir, singleUser: true })
+      const asked: Promise<Record<string, number>>[] = []
+      const { emit } = http.Server.prototype
+      const spy = vi.spyOn(http.Server.prototype, 'emit').mockImplementation(function (event, ...given) {
+        if (event === 'listening') asked.push(outcomes((this.address() as AddressInfo).port, 1))
+        return Reflect.apply(emit, this, [event, ...given])
+      })
+      const readers = await startReaders(engine, { threads: 1 })
+      try {
+        expect(await Promise.all(asked)).toEqual([{ 200: 1 }, { 200: 1 }])
+      } finally {
+        spy.mockRestore()
+        await readers.stop(1_000)
+        await engine.stop()
+      }
+    })
+  })
+
+  test('answer every connection that a stopping port has accepted', async () => {
+    await withTempDir(async dataDir => {
+      const engine = await createEngine({ dataDir, singleUser: true })
+      const readers = await startReaders(engine, { threads: 0 })
+      try {
+        const asked = outcomes(readers.port, 200)
+        await sleep(20)
+        await readers.stop(10_000)
+        const { 200: answered = 0, ECONNREFUSED: refused = 0, ...others } = await asked
+        expect([answered + refused, others]).toEqual([200, {}])
+        expect(answered).toBeGreaterThan(0)
+      } finally {
+        await readers.stop(0)
         await engine.stop()
       }
     })
