@@ -179,4 +179,11 @@ export const borderPromises: readonly KeptPromise[] = [
       name: 'logs and counts stalls with their cause, in microtasks too',
     },
   },
+  {
+    promise: 'a wait for a processor is no stall of the loop',
+    file: 'adapters/node-http/loop-watcher.ts',
+    find: 'held += time.since(elapsed)',
+    replace: 'held += elapsed',
+    test: { file: 'test/adapters/node-http/loop-watch.test.ts', name: 'ignores waits for a processor' },
+  },
 ]

@@ -295,9 +295,19 @@ export const gatewayPromises: readonly KeptPromise[] = [
   {
     promise: 'a thread that hangs is replaced',
     file: 'adapters/node-http/started-reader.ts',
-    find: 'this.#silentMs = beat === this.#lastBeat ? this.#silentMs + elapsedMs : 0',
+    find: 'this.#silentMs = beat === this.#lastBeat ? this.#silentMs + this.#time.since(elapsedMs) : 0',
     replace: 'this.#silentMs = 0',
     test: { file: readers, name: 'are replaced if they end or hang, and their slots are free' },
+  },
+  {
+    promise: 'a thread that waits for a processor is not replaced',
+    file: 'adapters/node-http/thread-time.ts',
+    find: "fields[STATE] === 'R' ? Math.min(ran, elapsedMs) : elapsedMs",
+    replace: 'elapsedMs',
+    test: {
+      file: 'test/adapters/node-http/thread-time.test.ts',
+      name: 'a thread without a processor is not ended as hanging',
+    },
   },
   {
     promise: 'a thread that has ended keeps nothing from the collector',

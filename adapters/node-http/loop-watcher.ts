@@ -1,14 +1,17 @@
-// The thread that watches the event loop of the main one. It counts only time in which it ran itself: a process that
-// was stopped, or a machine without a free processor, is no stall.
+// The thread that watches the event loop of the main one. It counts only time in which both threads could run: a
+// process that was stopped, or a machine without a free processor, is no stall.
 import { writeSync } from 'node:fs'
 import { Session } from 'node:inspector'
 import { hostname } from 'node:os'
 import { parentPort, workerData } from 'node:worker_threads'
 import type { Stall, WatcherData } from './loop-watch.ts'
+import { statOf, ThreadTime } from './thread-time.ts'
 
 const { beats, lookMs, stallMs, aloudMs, question } = workerData as WatcherData
 const STDERR = 2
 
+/** The main thread has the number of the process. */
+const time = new ThreadTime(() => statOf(process.pid))
 let lastBeat = Atomics.load(beats, 0)
 let lastLook = performance.now()
 let held = 0
@@ -30,7 +33,7 @@ setInterval(() => {
     work = null
     return
   }
-  held += elapsed
+  held += time.since(elapsed)
   if (held >= stallMs && !asked) {
     asked = true
     askForWork()

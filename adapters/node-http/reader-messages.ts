@@ -8,9 +8,13 @@ export interface ReaderData {
   /** True if other threads listen on the same port. */
   sharesPort: boolean
   maxConnections: number
-  /** Counts the rounds of the thread's event loop. */
+  /** Has the thread's beats, which show that its event loop runs, and its number in the system. */
   beats: Int32Array
 }
+
+/** Places in `beats`. */
+export const BEATS = 0
+export const THREAD = 1
 
 /** Orders to a thread. */
 export type ReaderOrder = { kind: 'listen' } | { kind: 'end'; ms: number }

@@ -6,7 +6,8 @@ import { openReading } from '../../src/wiring/reading.ts'
 import { BACKLOG } from './connections.ts'
 import { drain } from './drain.ts'
 import { createGatewayServer } from './http-server.ts'
-import type { ReaderData, ReaderOrder, ReaderTold } from './reader-messages.ts'
+import { BEATS, type ReaderData, type ReaderOrder, type ReaderTold, THREAD } from './reader-messages.ts'
+import { ownThread } from './thread-time.ts'
 
 const BEAT_MS = 100
 /** Longest delay of reports, which are sent together. */
@@ -60,7 +61,8 @@ const metrics = {
   sent: (_surface: 'gateway', bytes: number): void => tell({ kind: 'sent', bytes }),
 }
 
-setInterval(() => Atomics.add(beats, 0, 1), BEAT_MS).unref()
+Atomics.store(beats, THREAD, ownThread())
+setInterval(() => Atomics.add(beats, BEATS, 1), BEAT_MS).unref()
 const opened = openReading(reading, { logger, metrics })
 const server = createGatewayServer(opened.gateway, { maxConnections, metrics })
 

@@ -204,6 +204,8 @@ class ReaderPool implements Readers {
     this.#logger.warn({ pauseMs: pause }, 'gateway thread ended, restarting it')
     setTimeout(() => void this.#start(), pause).unref()
     if (this.#front !== null || [...this.#threads].some(({ isListening }) => isListening)) return
-    this.#serve({ reusePort: this.#sharesPort }).catch((err: unknown) => this.#logger.error({ err }, 'gateway is down until its threads listen'))
+    this.#serve({ reusePort: this.#sharesPort }).catch((err: unknown) =>
+      this.#logger.error({ err }, 'gateway is down until its threads listen'),
+    )
   }
 }

@@ -1,12 +1,13 @@
 import { Worker } from 'node:worker_threads'
 import type { Logger, Metrics, SharedReading } from '../../src/index.ts'
-import type { ReaderData, ReaderOrder, ReaderTold } from './reader-messages.ts'
+import { BEATS, type ReaderData, type ReaderOrder, type ReaderTold, THREAD } from './reader-messages.ts'
+import { statOf, ThreadTime } from './thread-time.ts'
 
 /** A source file under Node; in the package the compiled one beside it. */
 const ENTRY = new URL(import.meta.url.endsWith('.ts') ? './reader-thread.ts' : './reader-thread.js', import.meta.url)
 /** Blocks are outside of the heap. The young generation is small, as that of the process, for the same reason. */
 const HEAP = { maxOldGenerationSizeMb: 256, maxYoungGenerationSizeMb: 12 }
-/** Longest time that an event loop may stand still before its thread is replaced. */
+/** Longest time that an event loop may stand still before its thread is replaced, without waits for a processor. */
 const HANG_MS = 5_000
 /** The same limit during the start, which loads all modules. */
 const START_MS = 60_000
@@ -24,6 +25,7 @@ export interface ReaderListeners {
 export class ReaderThread {
   readonly #worker: Worker
   readonly #beats: Int32Array
+  readonly #time: ThreadTime
   readonly #logger: Logger
   /** Resolves when the thread has ended. */
   readonly ended: Promise<void>
@@ -40,9 +42,11 @@ export class ReaderThread {
     data: Pick<ReaderData, 'host' | 'port' | 'sharesPort' | 'maxConnections'>,
     { logger, metrics, onReady, onListening, onEnd }: ReaderListeners,
     entry: URL = ENTRY,
+    stat = statOf,
   ) {
     this.#logger = logger
-    this.#beats = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT))
+    this.#beats = new Int32Array(new SharedArrayBuffer(2 * Int32Array.BYTES_PER_ELEMENT))
+    this.#time = new ThreadTime(() => stat(Atomics.load(this.#beats, THREAD)))
     const { data: shared, port } = reading
     const workerData: ReaderData = { ...data, reading: { data: shared, port }, beats: this.#beats }
     this.#worker = new Worker(entry, {
@@ -95,8 +99,8 @@ export class ReaderThread {
 
   /** Ends the thread if its event loop stands still. `elapsedMs`: time during which the main thread itself ran. */
   look(elapsedMs: number): void {
-    const beat = Atomics.load(this.#beats, 0)
-    this.#silentMs = beat === this.#lastBeat ? this.#silentMs + elapsedMs : 0
+    const beat = Atomics.load(this.#beats, BEATS)
+    this.#silentMs = beat === this.#lastBeat ? this.#silentMs + this.#time.since(elapsedMs) : 0
     this.#lastBeat = beat
     if (this.#silentMs < (this.#isReady ? HANG_MS : START_MS)) return
     this.#silentMs = 0

@@ -142,15 +142,15 @@ describe('threads that read', () => {
       const engine = await createEngine({ dataDir, singleUser: true })
       const asked: Promise<Record<string, number>>[] = []
       const { emit } = http.Server.prototype
-      const spy = vi.spyOn(http.Server.prototype, 'emit').mockImplementation(function (event, ...given) {
+      http.Server.prototype.emit = function (this: http.Server, event: string, ...given: unknown[]) {
         if (event === 'listening') asked.push(outcomes((this.address() as AddressInfo).port, 1))
         return Reflect.apply(emit, this, [event, ...given])
-      })
+      } as typeof emit
       const readers = await startReaders(engine, { threads: 1 })
       try {
         expect(await Promise.all(asked)).toEqual([{ 200: 1 }, { 200: 1 }])
       } finally {
-        spy.mockRestore()
+        http.Server.prototype.emit = emit
         await readers.stop(1_000)
         await engine.stop()
       }

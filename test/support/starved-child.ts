@@ -1,0 +1,27 @@
+/** A process under the watch of its loop, whose main thread waits for a processor. Prints what is logged. */
+import { setPriority } from 'node:os'
+import { Worker } from 'node:worker_threads'
+import { watchLoop } from '../../adapters/node-http/index.ts'
+
+const HOGS = 16
+const STARVED_MS = 4_000
+/** The lowest; on Linux it is that of the calling thread alone. */
+const LAST = 19
+
+const ignore = (): void => {}
+const warn = (fields: object, message: string): void => console.log(JSON.stringify({ ...fields, message }))
+const end = watchLoop({ debug: ignore, info: ignore, warn, error: ignore })
+const pause = (ms: number): Promise<void> => new Promise(resolve => setTimeout(resolve, ms))
+const hogs = Array.from({ length: HOGS }, () => new Worker(new URL('data:text/javascript,for(;;);')))
+await pause(1_000)
+setPriority(LAST)
+let longest = 0
+for (let last = performance.now(), until = last + STARVED_MS; last < until; ) {
+  await pause(10)
+  const now = performance.now()
+  longest = Math.max(longest, now - last)
+  last = now
+}
+console.log(JSON.stringify({ longest: Math.round(longest) }))
+for (const hog of hogs) await hog.terminate()
+await end()
