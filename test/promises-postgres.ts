@@ -391,8 +391,8 @@ const promises: readonly KeptPromise[] = [
   {
     promise: 'a node that stands still is not waited for longer than it is taken to be there',
     file: 'adapters/fleet/node-sender.ts',
-    find: '      if (!isGone) return next()\n',
-    replace: '      if (!isGone || isGone) return next()\n',
+    find: '      if (!isDown) return next()\n',
+    replace: '      if (!isDown || isDown) return next()\n',
     test: { file: 'test/adapters/fleet/node-sender.test.ts', name: 'a node that stands still' },
   },
   {
@@ -419,21 +419,21 @@ const promises: readonly KeptPromise[] = [
   {
     promise: 'a proof is good for one run of a node',
     file: 'adapters/fleet/passed-on.ts',
-    find: 'if (said.run !== run) return',
-    replace: 'if (said.run === null) return',
+    find: 'if (statement.run !== run) return',
+    replace: 'if (statement.run === null) return',
     test: passedOn('is refused by another node, another run'),
   },
   {
     promise: 'a proof is good for one target, credential and length',
     file: 'adapters/fleet/passed-on.ts',
-    find: 'if (!hasHead(said, lineOf',
-    replace: 'if (said.head === null && !hasHead(said, lineOf',
+    find: 'if (!hasHead(statement, lineOf',
+    replace: 'if (statement.head === null && !hasHead(statement, lineOf',
     test: passedOn('is refused if its target, credential'),
   },
   {
     promise: 'a proof is good for one body',
     file: 'adapters/fleet/passed-on.ts',
-    find: 'if (body === null || !hasBody(said, body))',
+    find: 'if (body === null || !hasBody(statement, body))',
     replace: 'if (body === null)',
     test: passedOn('is refused if its target, credential'),
   },
@@ -566,7 +566,7 @@ const promises: readonly KeptPromise[] = [
   {
     promise: 'a request goes to the node of the cluster that its form names',
     file: 'adapters/fleet/other-nodes.ts',
-    find: 'fixed ?? meant.cluster ?? principal',
+    find: 'fixed ?? requested.cluster ?? principal',
     replace: 'fixed ?? principal',
     test: { file: 'test/adapters/fleet/two-nodes.test.ts', name: 'each takes an upload for either' },
   },
@@ -587,7 +587,7 @@ const promises: readonly KeptPromise[] = [
   {
     promise: 'what was handed over is not handed over again',
     file: 'adapters/fleet/other-nodes.ts',
-    find: '    if (request.passedOn?.isDecided === true) throw disagreed(request.passedOn, node)\n',
+    find: '    if (request.passedOn?.isDecided === true) throw clusterMismatch(request.passedOn, node)\n',
     replace: '',
     test: { file: 'test/adapters/fleet/other-nodes.test.ts', name: 'goes no further' },
   },
@@ -624,9 +624,9 @@ const promises: readonly KeptPromise[] = [
   },
   {
     promise: 'the cluster of a large JSON body is found',
-    file: 'adapters/fleet/meant-cluster.ts',
-    find: 'isForm ? LOOKED_AT_BYTES : MAX_JSON_BYTES',
-    replace: 'LOOKED_AT_BYTES',
+    file: 'adapters/fleet/requested-cluster.ts',
+    find: 'isForm ? PEEKED_BYTES : MAX_JSON_BYTES',
+    replace: 'PEEKED_BYTES',
     test: { file: 'test/adapters/fleet/handed-over.test.ts', name: 'its cluster is found at once' },
   },
   {
@@ -653,7 +653,7 @@ const promises: readonly KeptPromise[] = [
   {
     promise: 'what was passed on is not passed on again',
     file: 'adapters/fleet/other-nodes.ts',
-    find: '    if (request.passedOn !== undefined) throw disagreed(request.passedOn, node)\n',
+    find: '    if (request.passedOn !== undefined) throw clusterMismatch(request.passedOn, node)\n',
     replace: '',
     test: { file: 'test/adapters/fleet/other-nodes.test.ts', name: 'is not passed on again' },
   },

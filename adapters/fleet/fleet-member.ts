@@ -11,7 +11,7 @@ import { type NodeContent, OtherContent } from './other-content.ts'
 import { ForwardingNodes } from './other-nodes.ts'
 import { receivingPassedOn } from './passed-on.ts'
 
-/** The modules behind {@link FleetSystem}. */
+/** The implementation of {@link FleetSystem}. */
 export const fleetSystem: FleetSystem = { join: memberOf }
 
 function memberOf(parts: FleetParts): FleetMember {
@@ -39,7 +39,7 @@ function memberOf(parts: FleetParts): FleetMember {
   }
 }
 
-/** Returns the other nodes that keep content, those that can be reached first. */
+/** Returns the other nodes that have content, reachable ones first. */
 async function placesOf({ places, nodes, self, clock }: FleetParts, cid: CID) {
   const found = await places.find(cid.multihash.bytes, clock.now())
   const known = await nodes.all()
@@ -51,25 +51,25 @@ async function placesOf({ places, nodes, self, clock }: FleetParts, cid: CID) {
   return [...others.filter(({ isThere }) => isThere), ...others.filter(({ isThere }) => !isThere)]
 }
 
-/** Opens content for a stranger. Only the node of a file knows whether a path leads to it that is not taken down. */
+/** Opens content for a visitor. For a file below a root, its node checks that a path to the file is not taken down. */
 async function open(parts: FleetParts, sender: NodeSender, cid: CID): Promise<NodeContent | null> {
   const { clock } = parts
-  let refused: unknown = null
+  let refusal: unknown = null
   for (const { id, isRoot, liveUntil } of await placesOf(parts, cid)) {
     if (isRoot) return { source: nodeReader(sender, id, clock), liveUntil }
     try {
       const first = await nodeReader(sender, id, clock, cid).read(cid)
-      return { source: beginningWith(cid, first, nodeReader(sender, id, clock)), liveUntil }
+      return { source: startingWith(cid, first, nodeReader(sender, id, clock)), liveUntil }
     } catch (error) {
-      refused ??= isHoldfastError(error, 'NOT_FOUND') ? null : error
+      refusal ??= isHoldfastError(error, 'NOT_FOUND') ? null : error
     }
   }
-  if (refused !== null) throw refused
+  if (refusal !== null) throw refusal
   return null
 }
 
-/** Gives the block that was read on opening, once, before it is read again. */
-function beginningWith(first: CID, bytes: Uint8Array, source: BlockSource): BlockSource {
+/** Returns a source that gives the block already read once, and reads all else from `source`. */
+function startingWith(first: CID, bytes: Uint8Array, source: BlockSource): BlockSource {
   let kept: Uint8Array | null = bytes
   return {
     read: async (cid, options) => {

@@ -6,15 +6,15 @@ import type { ApiHandler } from '../../src/http/api-messages.ts'
 import { errorResponse } from '../../src/http/error-response.ts'
 import { parseCid } from '../../src/ipld/cid.ts'
 
-/** Where nodes of a fleet read each other's blocks. Nobody else is answered there. */
+/** The path where nodes of a fleet read each other's blocks. All other clients are refused. */
 export const NODE_BLOCKS_PATH = '/fleet/v1/blocks/'
 
-/** The query for a block that a stranger asks for by its own CID. */
+/** The query for a block that a visitor requested by its own CID. */
 export const OPENED = 'opened'
 
 /**
- * Gives other nodes the blocks that this one has, whoever needs them: the node that asks knows a root that needs them,
- * and checks them. A block that is asked for by its own CID is given only if a live root vouches for it.
+ * Serves this node's blocks to other nodes. The requesting node knows a live root that needs a block, and verifies it.
+ * Only a block with the query {@link OPENED} must be vouched for by a live root of this node.
  */
 export function nodeBlocks(
   clusters: Pick<ClusterRegistry, 'backends' | 'readerOf' | 'absent'>,
@@ -34,7 +34,7 @@ export function nodeBlocks(
 
 async function openBlock(live: Pick<LiveContent, 'lease'>, cid: CID, signal: AbortSignal): Promise<Uint8Array> {
   const leased = live.lease(cid)
-  if (leased === null) throw new HoldfastError('CID_NOT_FOUND', `block ${cid} is not here`)
+  if (leased === null) throw new HoldfastError('CID_NOT_FOUND', `block ${cid} is not on this node`)
   try {
     return await leased.source.read(cid, { signal })
   } finally {
@@ -56,5 +56,5 @@ async function readBlock(
     }
   }
   if (clusters.absent.length > 0) throw new HoldfastError('UNAVAILABLE', `block ${cid} may be in an absent cluster`)
-  throw new HoldfastError('CID_NOT_FOUND', `block ${cid} is not here`)
+  throw new HoldfastError('CID_NOT_FOUND', `block ${cid} is not on this node`)
 }

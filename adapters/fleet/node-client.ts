@@ -7,7 +7,7 @@ export interface NodeRequest {
   method: string
   url: string
   headers: Readonly<Record<string, string>>
-  /** Bytes if all of it is known, else a stream; null without a body. */
+  /** Bytes if the whole body is known, a stream if it is not; null without a body. */
   body: Uint8Array | AsyncIterable<Uint8Array> | null
   signal: AbortSignal
 }
@@ -78,7 +78,7 @@ export function openNodeClient(): NodeClient {
       if (UNREACHED.has(codeOf(cause))) {
         throw new HoldfastError('UNAVAILABLE', 'the responsible node cannot be reached', { cause })
       }
-      throw new HoldfastError('OUTCOME_UNKNOWN', 'the responsible node has not answered: it may have made the change', {
+      throw new HoldfastError('OUTCOME_UNKNOWN', 'the responsible node did not answer: it may have made the change', {
         cause,
       })
     }

@@ -2,7 +2,7 @@ import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
 
 /** Largest body that a proof covers, in bytes. A larger one is streamed. */
 export const MOST_COVERED_BYTES = 1024 * 1024
-/** The longest proof, in characters. */
+/** Longest accepted proof, in characters. */
 const LONGEST = 4_096
 
 /** The part of a message that its proof covers. */

@@ -6,17 +6,17 @@ import type { Clock } from '../../src/domain/clock.ts'
 import { HoldfastError, isHoldfastError } from '../../src/domain/errors.ts'
 import { wholeUpTo } from '../../src/domain/sources.ts'
 import { NODE_BLOCKS_PATH, OPENED } from './node-blocks.ts'
-import { type NodeSender, OF_THE_NODE } from './node-sender.ts'
+import { NO_CLIENT, type NodeSender } from './node-sender.ts'
 
-/** A block is waited for this long. */
+/** Timeout of a block, in milliseconds. */
 const READ_MS = 20_000
-/** No block is larger. */
+/** Largest block, in bytes. */
 const LONGEST_BLOCK = 4 * 1024 * 1024
 
 /**
- * Reads the blocks that another node has, each checked.
+ * Reads and verifies blocks of another node.
  *
- * @param opened the block that is asked for by its own CID: the node gives it only if a live root vouches for it
+ * @param opened a block requested by its own CID, which the node serves only if a live root vouches for it
  */
 export function nodeReader(sender: NodeSender, node: string, clock: Clock, opened?: CID): BlockSource {
   const late = () => new HoldfastError('UNAVAILABLE', `the node ${node} does not answer`)
@@ -28,34 +28,34 @@ export function nodeReader(sender: NodeSender, node: string, clock: Clock, opene
   })
 }
 
-interface Asked {
+interface BlockRequest {
   sender: NodeSender
   node: string
   cid: CID
   query: string
 }
 
-/** @throws HoldfastError `GONE` or `LEGAL_REASONS` for an opened block to which every way is taken down */
-async function read(asked: Asked, signal: AbortSignal): Promise<Uint8Array> {
-  const { node, cid } = asked
-  const { status, bytes } = await ask(asked, signal)
+/** @throws HoldfastError `GONE` or `LEGAL_REASONS` if every path to the opened block is taken down */
+async function read(request: BlockRequest, signal: AbortSignal): Promise<Uint8Array> {
+  const { node, cid } = request
+  const { status, bytes } = await ask(request, signal)
   if (status === 200) return bytes
   if (status === 410 || status === 451) throw takenDown(cid, status)
   if (status === 404) throw new HoldfastError('NOT_FOUND', `block ${cid} is not on the node ${node}`)
-  throw new HoldfastError('UNAVAILABLE', `the node ${node} has answered ${status} for block ${cid}`)
+  throw new HoldfastError('UNAVAILABLE', `the node ${node} answered ${status} for block ${cid}`)
 }
 
-async function ask({ sender, node, cid, query }: Asked, signal: AbortSignal) {
+async function ask({ sender, node, cid, query }: BlockRequest, signal: AbortSignal) {
   try {
     const asked = { method: 'GET', target: `${NODE_BLOCKS_PATH}${cid}${query}`, headers: {}, body: null, signal }
-    const answer = await sender.send(node, { ...asked, client: OF_THE_NODE, whileLeaving: true })
+    const answer = await sender.send(node, { ...asked, client: NO_CLIENT, whileLeaving: true })
     const bytes = await wholeUpTo(answer.body, LONGEST_BLOCK)
-    if (bytes === null) throw new HoldfastError('BLOCK_DAMAGED', 'a node has sent more than a block')
+    if (bytes === null) throw new HoldfastError('BLOCK_DAMAGED', 'the answer is larger than a block may be')
     return { status: answer.status, bytes }
   } catch (cause) {
     signal.throwIfAborted()
-    // Nothing is done by reading, whether the answer is lost or not.
+    // A lost answer to a read changes nothing, so the outcome is not unknown.
     if (isHoldfastError(cause) && cause.code !== 'OUTCOME_UNKNOWN') throw cause
-    throw new HoldfastError('UNAVAILABLE', `the node ${node} has not answered for block ${cid}`, { cause })
+    throw new HoldfastError('UNAVAILABLE', `the node ${node} did not answer for block ${cid}`, { cause })
   }
 }

@@ -5,53 +5,52 @@ import type { PassedOn } from '../../src/http/api-messages.ts'
 import type { NodeAnswer, NodeClient, NodeRequest } from './node-client.ts'
 import { openAnswer, PASSED_ON_HEADER, sealPassedOn } from './passed-on.ts'
 
-/** A node of the fleet, as the catalogue has it. */
+/** A node of the fleet, from the catalogue. */
 interface KnownNode {
   id: string
   url: string
   isThere: boolean
   isLeaving: boolean
-  /** Which run of it proofs are for; null for one of version 0.2.0. */
+  /** The current run of the node, which proofs must name; null for version 0.2.0. */
   run: string | null
 }
 
 export interface NodeSenderParts {
-  /** This node's id. */
   self: string
-  /** The nodes of the fleet. */
+  /** Returns the nodes of the fleet. */
   known: () => Promise<readonly KnownNode[]>
   client: Pick<NodeClient, 'send'>
-  /** Of the fleet. */
+  /** The fleet's secret. */
   secret: Uint8Array
   clock: Clock
-  /** Makes the nonce of a request. */
+  /** Returns a unique nonce for a request. */
   newNonce?: () => string
 }
 
-/** What is said of a client. */
-type Said = Omit<PassedOn, 'node' | 'to'>
+/** The client of a request, as forwarded with it. */
+type ForwardedClient = Omit<PassedOn, 'node' | 'to'>
 
-/** What another node is asked. */
-export interface AskedOfNode extends Omit<NodeRequest, 'url'> {
+/** A request to another node. */
+export interface FleetRequest extends Omit<NodeRequest, 'url'> {
   /** Path and query. */
   target: string
-  /** Who asks it, if it is a client that does. */
-  client: Said
-  /** Whether a node that only finishes what it has begun is asked it, too. */
+  /** The client that sent the request, or {@link NO_CLIENT}. */
+  client: ForwardedClient
+  /** True to send the request even to a node that is shutting down. */
   whileLeaving?: boolean
 }
 
-/** Until a node that is gone may be there again. */
+/** Retry-After of a request to a node that is down, in seconds. */
 const RETRY_SECONDS = 5
-/** How often it is looked, while an answer is waited for, whether its node is still there. */
-const LOOK_MS = 5_000
+/** Interval at which the status of the node is checked while its answer is awaited, in milliseconds. */
+const CHECK_MS = 5_000
 const NONCE_BYTES = 12
-/** The longest name that a host can have. A longer `Host` is not passed on, since a proof has room for no more. */
+/** Longest valid host name. A longer `Host` is dropped, because it would not fit into a proof. */
 const LONGEST_HOST = 255
-/** By whom a request is that no client has made. */
-export const OF_THE_NODE: Said = { requestId: '', client: null, scheme: null, host: null }
+/** The client of a request that the node itself makes. */
+export const NO_CLIENT: ForwardedClient = { requestId: '', client: null, scheme: null, host: null }
 
-/** Asks other nodes as one of their fleet. */
+/** Sends requests to other nodes, with a proof that this node belongs to the fleet. */
 export class NodeSender {
   readonly #parts: NodeSenderParts
 
@@ -60,15 +59,17 @@ export class NodeSender {
   }
 
   /**
-   * @throws HoldfastError `UNAVAILABLE` if the node is not there, or runs an older version; `OUTCOME_UNKNOWN` if it is taken for gone before it has
-   * answered, or if it is not the node that has; what the client throws
+   * Sends a request and verifies the answer.
+   *
+   * @throws HoldfastError `UNAVAILABLE` if the node is down or runs an older version; `OUTCOME_UNKNOWN` if the node
+   * goes down before it answers, or if another server answers; errors of the client
    */
-  async send(node: string, { target, client, whileLeaving = false, ...request }: AskedOfNode): Promise<NodeAnswer> {
+  async send(node: string, { target, client, whileLeaving = false, ...request }: FleetRequest): Promise<NodeAnswer> {
     const { self, secret, clock, newNonce = randomNonce } = this.#parts
-    const known = await this.#there(node)
+    const known = await this.#liveNode(node)
     if (known === undefined || (known.isLeaving && !whileLeaving)) {
       const details = { retryAfter: RETRY_SECONDS }
-      throw new HoldfastError('UNAVAILABLE', `the node ${node}, which keeps this, is not there now`, { details })
+      throw new HoldfastError('UNAVAILABLE', `the responsible node ${node} is down or shutting down`, { details })
     }
     const { run } = known
     if (run === null) throw new HoldfastError('UNAVAILABLE', `the node ${node} runs an older version: update it`)
@@ -77,13 +78,13 @@ export class NodeSender {
     const host = client.host !== null && client.host.length > LONGEST_HOST ? null : client.host
     const body = sent.body === null ? new Uint8Array() : sent.body instanceof Uint8Array ? sent.body : null
     const proof = sealPassedOn(secret, { ...client, host, node: self, to: node }, { ...asked, body })
-    const gone = new AbortController()
-    const cancel = this.#watch(node, gone)
+    const down = new AbortController()
+    const cancel = this.#watch(node, down)
     try {
       const answer = await this.#parts.client.send({
         ...request,
         ...sent,
-        signal: AbortSignal.any([request.signal, gone.signal]),
+        signal: AbortSignal.any([request.signal, down.signal]),
         url: `${known.url}${target}`,
         headers: { ...sent.headers, [PASSED_ON_HEADER]: proof },
       })
@@ -93,40 +94,43 @@ export class NodeSender {
     }
   }
 
-  /** Whatever is found at a node's address may answer: only the node can show that it does. */
+  /** Verifies that the node itself answered, because any server may listen at its address. */
   async #fromNode(node: string, answer: NodeAnswer, proof: string): Promise<NodeAnswer> {
     const opened = await openAnswer(this.#parts.secret, proof, answer).catch((cause: unknown) => {
-      const message = `the answer of the node ${node}, which keeps this, broke off: it may have done it`
+      const message = `the answer of the responsible node ${node} broke off: it may have made the change`
       throw new HoldfastError('OUTCOME_UNKNOWN', message, { cause })
     })
     if (opened !== null) return opened
     void discard(answer.body)
-    const message = `what has answered at the url of the node ${node}, which keeps this, is not that node`
+    const message = `the server at the url of the responsible node ${node} is not that node`
     throw new HoldfastError('OUTCOME_UNKNOWN', message)
   }
 
-  async #there(node: string): Promise<KnownNode | undefined> {
+  async #liveNode(node: string): Promise<KnownNode | undefined> {
     return (await this.#parts.known()).find(({ id, isThere }) => id === node && isThere)
   }
 
-  /** A node that stands still takes connections, and answers none: only what it says in the catalogue tells. */
-  #watch(node: string, gone: AbortController): () => void {
+  /**
+   * Aborts when the catalogue reports the node as down. A stalled node still accepts connections, so the connection
+   * shows nothing.
+   */
+  #watch(node: string, down: AbortController): () => void {
     let cancel: () => void = () => undefined
     let isOver = false
-    const look = async (): Promise<void> => {
-      // Of a catalogue that cannot be reached nothing is learned.
-      const isGone = await this.#there(node).then(
+    const check = async (): Promise<void> => {
+      // An unreachable catalogue shows nothing about the node.
+      const isDown = await this.#liveNode(node).then(
         known => known === undefined,
         () => false,
       )
       if (isOver) return
-      if (!isGone) return next()
-      gone.abort(
-        new HoldfastError('OUTCOME_UNKNOWN', `the node ${node}, which keeps this, is gone: it may have done it`),
+      if (!isDown) return next()
+      down.abort(
+        new HoldfastError('OUTCOME_UNKNOWN', `the responsible node ${node} went down: it may have made the change`),
       )
     }
     const next = (): void => {
-      cancel = this.#parts.clock.after(LOOK_MS, () => void look())
+      cancel = this.#parts.clock.after(CHECK_MS, () => void check())
     }
     next()
     return () => {
@@ -136,7 +140,7 @@ export class NodeSender {
   }
 }
 
-/** Returns the body and the headers as they are sent, so that a proof covers what comes. */
+/** Returns the body and headers exactly as they are sent, so that the proof covers them. */
 function asSent({
   body: given,
   headers,
@@ -151,11 +155,11 @@ function randomNonce(): string {
   return randomBytes(NONCE_BYTES).toString('base64url')
 }
 
-/** Has the connection end. What has not been begun cannot be left. */
+/** Closes the connection of a body. Breaking out of the loop closes it only after the first chunk. */
 async function discard(body: NodeAnswer['body']): Promise<void> {
   try {
     for await (const _ of body) break
   } catch {
-    // It is gone.
+    // The connection is closed already.
   }
 }

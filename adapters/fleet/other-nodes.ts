@@ -6,26 +6,28 @@ import type { ApiRequest, ApiResponse, PassedOn } from '../../src/http/api-messa
 import type { OtherNodes } from '../../src/http/pipeline.ts'
 import type { AuthenticatedContext, GoesTo, HandedOver } from '../../src/http/route.ts'
 import { StreamBody } from '../../src/http/stream-body.ts'
-import { meantCluster } from './meant-cluster.ts'
-import type { AskedOfNode, NodeSender } from './node-sender.ts'
+import type { FleetRequest, NodeSender } from './node-sender.ts'
 import { targetOf } from './passed-on.ts'
+import { requestedCluster } from './requested-cluster.ts'
 
 export interface OtherNodesParts {
   clusters: Pick<ClusterRegistry, 'nodeOf' | 'defaultCluster'>
   sender: Pick<NodeSender, 'send'>
-  /** Places for what is passed on as it comes, by account. */
+  /** Slots by account for requests that are forwarded as they arrive. */
   slots: Pick<Slots, 'enter'>
   /**
-   * Places for what is handed over, by account. Others: what is passed on waits for a node that may have to hand it over,
-   * so that two nodes with one kind of place could wait for each other.
+   * Slots by account for uploads that are handed over.
+   *
+   * They are separate, because a forwarded request may wait for a node that must hand it over. With shared slots, two
+   * nodes could block each other.
    */
   handOvers: Pick<Slots, 'enter'>
 }
 
-/** What an answer that comes before all has been sent may have. */
+/** Longest error that is read from a node that refuses an upload, in bytes. */
 const LONGEST_ERROR = 1024 * 1024
 
-/** What an answer may depend on. Who asks is told by what the node itself says. */
+/** Headers that an answer may depend on. The node itself states the client in its proof. */
 const HEADERS = [
   'accept',
   'authorization',
@@ -41,8 +43,9 @@ const HEADERS = [
 ]
 
 /**
- * Has the node of a cluster answer what is to be kept there: whole, as it came, with the client's own credential. A form
- * that names its cluster where that was not looked for is taken in here and handed over as another form.
+ * Forwards requests to the node of their cluster, unchanged and with the client's credential.
+ *
+ * If a form names its cluster too late, this node takes the upload in and hands it over as a new form.
  */
 export class ForwardingNodes implements OtherNodes {
   readonly #parts: OtherNodesParts
@@ -52,20 +55,20 @@ export class ForwardingNodes implements OtherNodes {
   }
 
   /**
-   * The answer of another node; or with what this one is to answer.
+   * Returns another node's answer, or the request for this node to answer.
    *
-   * @throws HoldfastError `UNAVAILABLE` if the node is not there; `OUTCOME_UNKNOWN` if its answer was lost
+   * @throws HoldfastError `UNAVAILABLE` if the node is down; `OUTCOME_UNKNOWN` if its answer was lost
    */
   async answer(context: AuthenticatedContext, goesTo: GoesTo): Promise<ApiResponse | AuthenticatedContext> {
     const { principal, request } = context
     const { clusters } = this.#parts
-    const meant = goesTo === 'cluster' ? await meantCluster(context) : { cluster: undefined, request }
+    const requested = goesTo === 'cluster' ? await requestedCluster(context) : { cluster: undefined, request }
     const fixed = principal.credential.upload?.cluster
-    const cluster = fixed ?? meant.cluster ?? principal.account.defaultCluster ?? clusters.defaultCluster
+    const cluster = fixed ?? requested.cluster ?? principal.account.defaultCluster ?? clusters.defaultCluster
     const node = clusters.nodeOf(cluster)
-    const here = { ...context, request: meant.request }
+    const here = { ...context, request: requested.request }
     if (node === null) return { ...here, handOver: form => this.#handOver(form, here) }
-    if (request.passedOn !== undefined) throw disagreed(request.passedOn, node)
+    if (request.passedOn !== undefined) throw clusterMismatch(request.passedOn, node)
     return this.#pass(node, here)
   }
 
@@ -86,7 +89,7 @@ export class ForwardingNodes implements OtherNodes {
 
   async #handOver({ node, cluster, signal, ...form }: HandedOver, context: AuthenticatedContext): Promise<ApiResponse> {
     const { request, principal } = context
-    if (request.passedOn?.isDecided === true) throw disagreed(request.passedOn, node)
+    if (request.passedOn?.isDecided === true) throw clusterMismatch(request.passedOn, node)
     const slot = await this.#parts.handOvers.enter(principal.account.id, signal)
     try {
       const { 'content-length': _length, ...headers } = headersOf(request)
@@ -98,8 +101,8 @@ export class ForwardingNodes implements OtherNodes {
         signal,
         client: { ...clientOf(context), isDecided: true },
       })
-      // One that refuses it may answer before it has all: what is still to be sent is nobody's then.
-      const body = status < 400 ? StreamBody.of(answer.body) : await whole(answer.body)
+      // A refusal may come before the readError body is sent. Read the answer now, because the rest of the body is dropped.
+      const body = status < 400 ? StreamBody.of(answer.body) : await readError(answer.body)
       return { status, headers: answer.headers, body }
     } finally {
       slot.leave()
@@ -107,12 +110,12 @@ export class ForwardingNodes implements OtherNodes {
   }
 }
 
-function disagreed({ node }: PassedOn, other: string): HoldfastError {
-  const reason = `${node} has passed it on to where it is not, but on ${other}`
-  return new HoldfastError('UNAVAILABLE', `the nodes do not agree on who keeps the cluster: ${reason}`)
+function clusterMismatch({ node }: PassedOn, other: string): HoldfastError {
+  const reason = `${node} forwarded a request to this node, which finds the cluster on ${other}`
+  return new HoldfastError('UNAVAILABLE', `the nodes disagree on which of them keeps the cluster: ${reason}`)
 }
 
-function clientOf({ request, requestId }: AuthenticatedContext): AskedOfNode['client'] {
+function clientOf({ request, requestId }: AuthenticatedContext): FleetRequest['client'] {
   return {
     requestId,
     client: request.remoteAddress ?? null,
@@ -121,7 +124,7 @@ function clientOf({ request, requestId }: AuthenticatedContext): AskedOfNode['cl
   }
 }
 
-async function whole(body: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
+async function readError(body: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
   const pieces: Uint8Array[] = []
   let length = 0
   for await (const piece of body) {

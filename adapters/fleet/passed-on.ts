@@ -19,7 +19,7 @@ import { UsedNonces } from './used-nonces.ts'
 export const PASSED_ON_HEADER = 'holdfast-passed-on'
 /** Response header: the proof of the answering node. */
 export const ANSWERED_HEADER = 'holdfast-answered'
-/** Largest age of a proof, and largest lead over this node's clock, in ms. */
+/** Largest age of a proof, and largest accepted lead of its clock over this node's, in ms. */
 const GOOD_FOR_MS = 60_000
 const REQUEST = 'request'
 
@@ -111,23 +111,23 @@ export function receivingPassedOn(receiver: Receiver, handler: ApiHandler, other
   return async request => {
     const header = request.header(PASSED_ON_HEADER)
     if (header === undefined) return otherwise(request)
-    const said = openStatement<Statement>(secret, REQUEST, header)
-    if (said === null) return ofVersion1(receiver, header, request) ?? otherwise(request)
-    const problem = problemOf(receiver, nonces, said, request)
-    const taken = problem === null ? await withBody(request, said) : refused(problem)
+    const statement = openStatement<Statement>(secret, REQUEST, header)
+    if (statement === null) return ofVersion1(receiver, header, request) ?? otherwise(request)
+    const problem = problemOf(receiver, nonces, statement, request)
+    const taken = problem === null ? await withBody(request, statement) : refused(problem)
     const answer = 'status' in taken ? taken : await handler(taken)
     return proved(secret, header, answer)
   }
 }
 
 /** Returns the reason to refuse a request; null to accept it. Uses up its nonce. */
-function problemOf({ self, run, now }: Receiver, nonces: UsedNonces, said: Statement, request: ApiRequest) {
-  const { node, to, at, nonce } = said
+function problemOf({ self, run, now }: Receiver, nonces: UsedNonces, statement: Statement, request: ApiRequest) {
+  const { node, to, at, nonce } = statement
   if (to !== self)
     return `the node ${self} received a request from the node ${node} for the node ${to}: check the url of ${to}`
-  if (said.run !== run) return `the node ${self} has restarted since the last check by the node ${node}: try again`
+  if (statement.run !== run) return `the node ${self} has restarted since the last check by the node ${node}: try again`
   if (Math.abs(now() - at) > GOOD_FOR_MS) return `the clocks of the nodes ${node} and ${self} are too far apart`
-  if (!hasHead(said, lineOf(request.method, targetOf(request)), name => request.header(name))) {
+  if (!hasHead(statement, lineOf(request.method, targetOf(request)), name => request.header(name))) {
     return `a request from the node ${node} was altered: check the proxies between it and the node ${self}`
   }
   if (!nonces.take(nonce, at, now())) return `a request from the node ${node} arrived twice or too late`
@@ -135,15 +135,15 @@ function problemOf({ self, run, now }: Receiver, nonces: UsedNonces, said: State
 }
 
 /** Returns the request, after comparing its body if the proof covers it; or the answer that refuses it. */
-async function withBody(request: ApiRequest, said: Statement): Promise<ApiRequest | ApiResponse> {
-  if (said.body === null) return asPassedOn(request, said, { body: request.body })
+async function withBody(request: ApiRequest, statement: Statement): Promise<ApiRequest | ApiResponse> {
+  if (statement.body === null) return asPassedOn(request, statement, { body: request.body })
   try {
     const body = (await request.arrived?.()) ?? (await wholeUpTo(copied(request.body), MOST_COVERED_BYTES))
-    if (body === null || !hasBody(said, body))
-      return refused(`a request from the node ${said.node} has an altered body`)
-    return asPassedOn(request, said, { body: only(body), arrived: async () => body })
+    if (body === null || !hasBody(statement, body))
+      return refused(`a request from the node ${statement.node} has an altered body`)
+    return asPassedOn(request, statement, { body: only(body), arrived: async () => body })
   } catch (error) {
-    return errorResponse(error, said.requestId)
+    return errorResponse(error, statement.requestId)
   }
 }
 

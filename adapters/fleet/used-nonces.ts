@@ -1,17 +1,18 @@
-/** Most nonces in memory: about 10 MB. */
+/** Maximum number of nonces in memory: about 10 MB. */
 const MOST = 100_000
 
 /**
- * The nonces of accepted proofs. Each is accepted once. To limit memory, it forgets the oldest seconds as a whole and
- * refuses every proof from them. A full store therefore shortens the valid age of a proof, but never accepts a proof
- * twice. The same holds if the clock is set back.
+ * Accepts each nonce of a proof once.
+ *
+ * To limit memory, it forgets the oldest seconds as a whole and refuses every proof from them. A full store therefore
+ * shortens the valid age of proofs, but never accepts one twice. The same holds if the clock is set back.
  */
 export class UsedNonces {
   readonly #goodForMs: number
   readonly #most: number
   readonly #bySecond = new Map<number, Set<string>>()
   #count = 0
-  /** The last forgotten second. Its proofs, and older ones, are refused. */
+  /** The newest forgotten second. Proofs from it or earlier are refused. */
   #forgotten = Number.NEGATIVE_INFINITY
 
   /** @param goodForMs largest age of a proof, in ms */

@@ -26,7 +26,6 @@ export const UNSWEPT: string[] = [
   'CHANGELOG.md',
   'CONTRIBUTING.md',
   'SECURITY.md',
-  'adapters/fleet',
   'adapters/holdfast',
   'adapters/ipfs-cluster',
   'adapters/kubo',

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { expect, test, vi } from 'vitest'
 import { openNodeClient } from '../../../adapters/fleet/node-client.ts'
 import { nodeReader } from '../../../adapters/fleet/node-reader.ts'
-import { NodeSender, OF_THE_NODE } from '../../../adapters/fleet/node-sender.ts'
+import { NodeSender, NO_CLIENT } from '../../../adapters/fleet/node-sender.ts'
 import { ANSWERED_HEADER, receivingPassedOn } from '../../../adapters/fleet/passed-on.ts'
 import type { ApiRequest, ApiResponse } from '../../../src/http/api-messages.ts'
 import { rawBlock } from '../../gateway/world.ts'
@@ -12,7 +12,7 @@ import { ManualClock } from '../../support/manual-clock.ts'
 
 const SECRET = new Uint8Array(32)
 const NOTHING_MORE = new AbortController().signal
-const REQUEST = { method: 'POST', target: '/', headers: {}, body: null, signal: NOTHING_MORE, client: OF_THE_NODE }
+const REQUEST = { method: 'POST', target: '/', headers: {}, body: null, signal: NOTHING_MORE, client: NO_CLIENT }
 
 interface Asked {
   clock: ManualClock
@@ -171,7 +171,7 @@ test('a node of version 0.2.0 is asked nothing', async () => {
 
 test('a request with a long Host is still one that a node passes on', async () => {
   await asking(asNode('there', { status: 201, headers: {}, body: null }), async ({ sender }) => {
-    const client = { ...OF_THE_NODE, host: 'x'.repeat(8_000) }
+    const client = { ...NO_CLIENT, host: 'x'.repeat(8_000) }
     expect((await sender.send('there', { ...REQUEST, client })).status).toBe(201)
   })
 })

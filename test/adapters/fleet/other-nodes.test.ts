@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { expect, test } from 'vitest'
-import type { AskedOfNode } from '../../../adapters/fleet/node-sender.ts'
+import type { FleetRequest } from '../../../adapters/fleet/node-sender.ts'
 import { ForwardingNodes } from '../../../adapters/fleet/other-nodes.ts'
 import type { Principal } from '../../../src/access/principal.ts'
 import { Slots } from '../../../src/concurrency/slots.ts'
@@ -13,7 +13,7 @@ const FROM_A = { node: 'a', to: 'b', requestId: 'of-a', client: '192.0.2.1', sch
 
 /** A form that comes to `b`, which keeps `first`, by a node or a client; and what is asked of others. */
 async function formAt(passedOn: PassedOn | undefined, cluster = '') {
-  const asked: AskedOfNode[] = []
+  const asked: FleetRequest[] = []
   const bounds = { capacity: 1, perOwner: 1, waiting: 1, waitMs: 1_000, what: 'this' }
   const others = new ForwardingNodes({
     clusters: { nodeOf: id => (id === 'second' ? 'c' : null), defaultCluster: 'first' },

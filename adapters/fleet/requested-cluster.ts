@@ -5,17 +5,16 @@ import { MAX_JSON_BYTES, parseJson } from '../../src/http/json-body.ts'
 import { readForm, readPartText } from '../../src/http/multipart.ts'
 import type { AuthenticatedContext } from '../../src/http/route.ts'
 
-/** How much of a form is read before it is decided which node is to have it. */
-const LOOKED_AT_BYTES = 64 * 1024
+/** Part of a form that is read to choose the node, in bytes. */
+const PEEKED_BYTES = 64 * 1024
 
 /**
- * The cluster that a request names, as far as that can be told before most of its body is read. A field behind a file
- * that is larger than what is looked at is found by whoever takes the file in, and hands it over. JSON is read whole, as
- * whoever answers it does.
+ * Returns the cluster that a request names, as far as the beginning of its body shows, and the request with its whole
+ * body.
  *
- * @returns also the request, with the whole of its body still to be read
+ * JSON is read whole. In a form, a field behind a larger file is found later, while this node takes the file in.
  */
-export async function meantCluster(
+export async function requestedCluster(
   context: AuthenticatedContext,
 ): Promise<{ cluster: string | undefined; request: ApiRequest }> {
   const { request } = context
@@ -24,13 +23,13 @@ export async function meantCluster(
   const media = request.header('content-type')?.split(';', 1)[0]?.trim().toLowerCase() ?? ''
   const isForm = media === 'multipart/form-data'
   if (!isForm && media !== '' && !media.endsWith('json')) return { cluster: target.cluster(), request }
-  const body = await BegunBody.of(request.body, isForm ? LOOKED_AT_BYTES : MAX_JSON_BYTES)
-  const named = isForm ? await inForm(request, body) : inJson(body)
+  const body = await PeekedBody.of(request.body, isForm ? PEEKED_BYTES : MAX_JSON_BYTES)
+  const named = isForm ? await clusterInForm(request, body) : clusterInJson(body)
   return { cluster: target.cluster(named), request: withBody(request, body) }
 }
 
-/** A body of which the beginning is known. */
-class BegunBody implements AsyncIterable<Uint8Array> {
+/** A body whose beginning has been read. */
+class PeekedBody implements AsyncIterable<Uint8Array> {
   readonly #rest: AsyncIterator<Uint8Array>
   readonly start: Uint8Array
   readonly isWhole: boolean
@@ -41,24 +40,24 @@ class BegunBody implements AsyncIterable<Uint8Array> {
     this.#rest = rest
   }
 
-  /** Reads more than so many bytes, or all. */
-  static async of(body: AsyncIterable<Uint8Array>, looked: number): Promise<BegunBody> {
+  /** Reads at least `bytes` bytes, or the whole body. */
+  static async of(body: AsyncIterable<Uint8Array>, bytes: number): Promise<PeekedBody> {
     const rest = body[Symbol.asyncIterator]()
     const pieces: Uint8Array[] = []
-    let bytes = 0
-    while (bytes <= looked) {
+    let length = 0
+    while (length <= bytes) {
       const { done, value } = await rest.next()
-      if (done === true) return new BegunBody(Buffer.concat(pieces), true, rest)
-      // It is good until the next one is asked for.
+      if (done === true) return new PeekedBody(Buffer.concat(pieces), true, rest)
+      // Copy: the piece is only valid until the next read.
       pieces.push(Buffer.from(value))
-      bytes += value.length
+      length += value.length
     }
-    return new BegunBody(Buffer.concat(pieces), false, rest)
+    return new PeekedBody(Buffer.concat(pieces), false, rest)
   }
 
   async *[Symbol.asyncIterator](): AsyncGenerator<Uint8Array, void, undefined> {
     try {
-      // Whoever takes a piece may give its memory up.
+      // Copy: the consumer may free the memory of a piece.
       if (this.start.length > 0) yield Buffer.from(this.start)
       if (!this.isWhole) yield* { [Symbol.asyncIterator]: () => this.#rest }
     } finally {
@@ -67,24 +66,24 @@ class BegunBody implements AsyncIterable<Uint8Array> {
   }
 }
 
-/** The last field `cl` of what is known of a form. What is wrong with it is told by whoever reads all of it. */
-async function inForm({ header }: ApiRequest, { start, isWhole }: BegunBody): Promise<string | undefined> {
+/** Returns the last field `cl` in the beginning of a form. The handler of the request reports errors in the form. */
+async function clusterInForm({ header }: ApiRequest, { start, isWhole }: PeekedBody): Promise<string | undefined> {
   let named: string | undefined
-  async function* known(): AsyncGenerator<Uint8Array, void, undefined> {
+  async function* beginning(): AsyncGenerator<Uint8Array, void, undefined> {
     yield Buffer.from(start)
-    if (!isWhole) throw new HoldfastError('ABORTED', 'no more of it is looked at')
+    if (!isWhole) throw new HoldfastError('ABORTED', 'the part that was read ends')
   }
   try {
-    for await (const part of readForm({ header, body: known() })) {
-      if (part.name === 'cl' && !part.isFile) named = present(await readPartText(part, LOOKED_AT_BYTES)) ?? named
+    for await (const part of readForm({ header, body: beginning() })) {
+      if (part.name === 'cl' && !part.isFile) named = present(await readPartText(part, PEEKED_BYTES)) ?? named
     }
   } catch {
-    // What was found until then is what is known.
+    // The beginning has no further complete field.
   }
   return named
 }
 
-function inJson({ start, isWhole }: BegunBody): string | undefined {
+function clusterInJson({ start, isWhole }: PeekedBody): string | undefined {
   if (!isWhole || start.length === 0) return undefined
   try {
     const body: unknown = parseJson(start, 'the body')
@@ -95,15 +94,15 @@ function inJson({ start, isWhole }: BegunBody): string | undefined {
   }
 }
 
-/** Written out, because a spread would lose what an adapter keeps behind getters and methods of a class. */
-function withBody(request: ApiRequest, body: BegunBody): ApiRequest {
+/** Copies field by field, because a spread would drop getters and methods of an adapter's class. */
+function withBody(request: ApiRequest, body: PeekedBody): ApiRequest {
   return {
     method: request.method,
     path: request.path,
     query: request.query,
     header: name => request.header(name),
     body,
-    // Whoever takes it may give its memory up.
+    // Copy: the consumer may free the memory.
     arrived: async () => (body.isWhole ? Buffer.from(body.start) : null),
     signal: request.signal,
     scheme: request.scheme,
