@@ -59,7 +59,6 @@ export const UNSWEPT: string[] = [
   'test/adapters/holdfast',
   'test/adapters/ipfs-cluster',
   'test/adapters/kubo',
-  'test/adapters/postgres',
   'test/adapters/remote',
   'test/api.test.ts',
   'test/clusters',
@@ -68,7 +67,6 @@ export const UNSWEPT: string[] = [
   'test/promises-clusters.ts',
   'test/promises-ipfs-cluster.ts',
   'test/promises-kubo.ts',
-  'test/promises-postgres.ts',
   'test/wiring',
   'tools',
 ]

@@ -24,7 +24,7 @@ describe('the access stores in PostgreSQL', needsPostgres, () => {
     await server?.stop()
   })
 
-  test('two nodes make no more keys than a plan allows', async () => {
+  test('two nodes create no more keys than the plan allows', async () => {
     const other = await Postgres.open({ url })
     try {
       const [here, there] = [postgresAccess(database, 'here'), postgresAccess(other, 'there')]

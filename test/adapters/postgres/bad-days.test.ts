@@ -12,7 +12,7 @@ import { emptied } from './emptied.ts'
 
 const ALL_HOLDS = { after: '', limit: 1_000, mend: true }
 
-describe('a catalogue in PostgreSQL on bad days', needsPostgres, () => {
+describe('a catalogue in PostgreSQL under failures', needsPostgres, () => {
   let server: TestPostgres
   let url: string
   let database: Postgres
@@ -31,7 +31,7 @@ describe('a catalogue in PostgreSQL on bad days', needsPostgres, () => {
     await server?.stop()
   })
 
-  /** A node one of whose connections is cut when it commits what has these words. */
+  /** Runs with a node whose connection is cut when it commits a transaction that contains `commitOf`. */
   async function withCut(
     commitOf: string,
     when: 'before' | 'after',
@@ -59,7 +59,7 @@ describe('a catalogue in PostgreSQL on bad days', needsPostgres, () => {
     return (await database.reading.first<{ count: number }>(`SELECT COUNT(*) AS count FROM ${table}`))?.count ?? 0
   }
 
-  test('a commit whose answer is lost is looked up: it is there, once, and its content is held', async () => {
+  test('looks up a commit whose answer was lost and finds one record', async () => {
     await withCut('the-record', 'after', async node => {
       const [made] = await commit(node, [record('the-record')])
       expect([made?.created, made?.record.status]).toEqual([true, 'pinned'])
@@ -68,7 +68,7 @@ describe('a catalogue in PostgreSQL on bad days', needsPostgres, () => {
     })
   })
 
-  test('a commit that never arrived is refused for ever, and its content let go of', async () => {
+  test('refuses a lost commit for good and releases its content', async () => {
     await withCut('the-record', 'before', async node => {
       await expect(commit(node, [record('the-record')])).rejects.toMatchObject({ code: 'UNAVAILABLE' })
       expect(await node.records.get('the-record')).toBeUndefined()
@@ -78,7 +78,7 @@ describe('a catalogue in PostgreSQL on bad days', needsPostgres, () => {
     })
   })
 
-  test('what cannot be looked up is unknown, and never refused', async () => {
+  test('reports an unknown outcome if the commit cannot be looked up', async () => {
     await withCut('another@test', 'after', async node => {
       const change = node.accounts.change('one', { email: 'another@test' })
       await expect(change).rejects.toMatchObject({ code: 'OUTCOME_UNKNOWN' })
@@ -86,7 +86,7 @@ describe('a catalogue in PostgreSQL on bad days', needsPostgres, () => {
     })
   })
 
-  test('a repeat on a node whose disk failed is unknown: the catalogue has committed it', async () => {
+  test('reports a repeated commit as unknown after the disk failed', async () => {
     await withNode(database, 'here', async node => {
       await commit(node, [record('the-record')])
       const refuse = new HoldfastError('UNAVAILABLE', 'the disk has failed a write')
@@ -98,7 +98,7 @@ describe('a catalogue in PostgreSQL on bad days', needsPostgres, () => {
     })
   })
 
-  test('what is begun and never used is let go of once its time is over, and cannot be used any more', async () => {
+  test('releases an expired unused hold and refuses its use', async () => {
     await withNode(database, 'here', async node => {
       const holds = new SharedHolds(database, node.ledger, 'here', id => id)
       const stagedRootId = await node.stage(0)
@@ -109,14 +109,14 @@ describe('a catalogue in PostgreSQL on bad days', needsPostgres, () => {
       expect([node.ledger.holdsAfter('', 9), await countOf('roots')]).toEqual([[], 0])
       const use = (id: string) => database.transaction(sql => holds.use(sql, id))
       await expect(use(hold?.id ?? '')).rejects.toMatchObject({ code: 'UNAVAILABLE' })
-      // Nor before the ledger has let go.
+      // A void hold cannot be used either, before or after the ledger has released it.
       const { id } = await holds.stage(0, NOW)
       await database.transaction(sql => holds.void(sql, [id]))
       await expect(use(id)).rejects.toMatchObject({ code: 'UNAVAILABLE' })
     })
   })
 
-  test('what a node has begun and its ledger never had is given up as well', async () => {
+  test('discards an expired hold that the ledger never placed', async () => {
     await withNode(database, 'here', async node => {
       const holds = new SharedHolds(database, node.ledger, 'here', id => id)
       const [hold] = await holds.place([
@@ -131,7 +131,7 @@ describe('a catalogue in PostgreSQL on bad days', needsPostgres, () => {
     })
   })
 
-  test('of holds of other nodes, and their records, nothing is said', async () => {
+  test('leaves holds and records of other nodes alone', async () => {
     await withNode(database, 'there', async there => {
       await commit(there, [record('r1')])
       await withNode(database, 'here', async here => {
@@ -145,8 +145,8 @@ describe('a catalogue in PostgreSQL on bad days', needsPostgres, () => {
     })
   })
 
-  test('quotas are exact, however many nodes commit at once', async () => {
-    // Within a process those of one account take turns.
+  test('keeps quotas exact while several nodes commit', async () => {
+    // A second pool: within one, transactions of an account run one at a time.
     const other = await Postgres.open({ url })
     try {
       await withNode(database, 'here', async here => {
@@ -166,7 +166,7 @@ describe('a catalogue in PostgreSQL on bad days', needsPostgres, () => {
     }
   })
 
-  test('what a cluster elsewhere was seen to have stops being kept here, also by a node that ended before its ledger knew', async () => {
+  test('a restarted node marks content that an external cluster has as placed', async () => {
     await withNode(database, 'here', async node => {
       const { placements, ledger, db } = node
       await commit(node, [record('placed', { clusterId: 'far' })], { backendId: AWAY })
@@ -190,7 +190,7 @@ describe('a catalogue in PostgreSQL on bad days', needsPostgres, () => {
     })
   })
 
-  test('what a cluster elsewhere was let go of, and this node not yet, is kept here again from before it is committed', async () => {
+  test('keeps blocks of content that is uploaded again after its unpin', async () => {
     await withNode(database, 'here', async here => {
       const away = (id: string) => commit(here, [record(id, { clusterId: 'far' })], { backendId: AWAY })
       const placedAt = () => here.db.prepare<[], { at: number | null }>('SELECT placed_at AS at FROM roots').get()?.at
@@ -210,14 +210,14 @@ describe('a catalogue in PostgreSQL on bad days', needsPostgres, () => {
       expect(placedAt()).toBeNull()
       await away('second')
       await told()
-      // As by a commit that has found it not to be there yet, a moment before it was.
+      // A commit may have cleared the mark just before the placement succeeded.
       await here.ledger.setPlaced(AWAY, DAG, null)
       await away('third')
       expect(placedAt()).toBe(NOW)
     })
   })
 
-  test('a node that stands still in the middle of a transaction keeps nothing from others', async () => {
+  test('a stalled transaction loses its locks', async () => {
     const still = await Postgres.open({ url, silentMs: 100 })
     const touch = 'UPDATE accounts SET pins = pins + 1 WHERE id = $1'
     try {
@@ -241,7 +241,7 @@ describe('a catalogue in PostgreSQL on bad days', needsPostgres, () => {
     }
   })
 
-  test('a removal that was noted and not finished is finished a minute later, by whichever node', async () => {
+  test('any node finishes an interrupted removal after a minute', async () => {
     await withNode(database, 'here', async here => {
       await commit(here, [record('r1'), record('r2'), record('later', { createdAt: NOW + 1 })])
       await database.command(
@@ -258,7 +258,7 @@ describe('a catalogue in PostgreSQL on bad days', needsPostgres, () => {
     })
   })
 
-  test('an answer that takes too long is given up, and nothing has happened', async () => {
+  test('a statement that times out has no effect', async () => {
     const hasty = await Postgres.open({ url, answerMs: 50, connections: 1 })
     try {
       await database.transaction(async sql => {
@@ -272,7 +272,7 @@ describe('a catalogue in PostgreSQL on bad days', needsPostgres, () => {
     }
   })
 
-  test('transactions that wait for each other are repeated until both are through', async () => {
+  test('retries deadlocked transactions until both commit', async () => {
     let attempts = 0
     const meeting: Array<() => void> = []
     const met = (): Promise<void> =>
@@ -288,12 +288,12 @@ describe('a catalogue in PostgreSQL on bad days', needsPostgres, () => {
         await sql.run('UPDATE accounts SET pins = pins + 1 WHERE id = $1', [ids[1] ?? ''])
       })
     await Promise.all([inOrder(['one', 'two']), inOrder(['two', 'one'])])
-    // Of the two at least one has lost, and on a slow machine both.
+    // At least one of the two was rolled back; on a slow machine both.
     expect(attempts).toBeGreaterThan(2)
     expect(await database.reading.all('SELECT pins FROM accounts')).toEqual([{ pins: 2 }, { pins: 2 }])
   })
 
-  test('what one node is at no other begins, until its lease is over', async () => {
+  test('no other node begins a leased delivery', async () => {
     await withNode(database, 'here', async here => {
       await withNode(database, 'there', async there => {
         const webhook = {
@@ -318,7 +318,7 @@ describe('a catalogue in PostgreSQL on bad days', needsPostgres, () => {
     })
   })
 
-  test('a server that ends at any moment loses nothing it has acknowledged', async () => {
+  test('a crash of the server loses no acknowledged commit', async () => {
     await withNode(database, 'here', async node => {
       const dags = Array.from({ length: 60 }, (_, i) => dagOf(String.fromCharCode(200 + i)))
       const asked = dags.map((dag, i) => commit(node, [record(`r${i}`, { dag })]).then(() => `r${i}`))
@@ -333,7 +333,7 @@ describe('a catalogue in PostgreSQL on bad days', needsPostgres, () => {
       expect([pins, storedBytes / SIZES.charge]).toEqual([await countOf('records'), await countOf('records')])
       const step = { after: '', limit: 100, homes: new Map([['near', 0]]), now: NOW, mend: false }
       expect((await node.reconciliation.records(step)).findings).toEqual([])
-      // What was begun, and is not known to have been refused, is let go of later.
+      // Reconciliation later releases holds whose commit has an unknown outcome.
       await database.command("UPDATE holds SET placed_at = placed_at - INTERVAL '1 hour'")
       await node.reconciliation.holds(ALL_HOLDS)
       expect(node.ledger.holdsAfter('', 1_000)).toHaveLength(pins)
@@ -342,7 +342,7 @@ describe('a catalogue in PostgreSQL on bad days', needsPostgres, () => {
 })
 
 describe('the schema in PostgreSQL', needsPostgres, () => {
-  test('nodes that start at once bring it up once; one version ahead is worked with, if that one says so', async () => {
+  test('concurrent starts migrate once and tolerate one newer version', async () => {
     const server = await startPostgres()
     const database = await Postgres.open({ url: await server.fresh() })
     try {

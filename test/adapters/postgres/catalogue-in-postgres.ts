@@ -12,20 +12,24 @@ import { ACCOUNTS, EXTERNAL } from '../../catalogue/content-support.ts'
 import type { ContentCatalogue, Surroundings } from '../../catalogue/memory-catalogue.ts'
 import { withTempDir } from '../../support/temp-dir.ts'
 
-/** A node: its ledger, in SQLite, and the catalogue that it shares with others. */
+/** A node: its ledger in SQLite and the shared catalogue. */
 export interface TestNode extends ContentCatalogue {
   ledger: CatalogueHolds
   db: Database
 }
 
-/** With the accounts of the rules. */
+/** Inserts the accounts that the rules use. */
 export async function withAccounts(database: Postgres): Promise<void> {
   const { accounts } = postgresAccess(database, 'here')
   const rest = { name: null, plan: 'unlimited', role: 'user' as const, defaultCluster: null, disabled: false }
   for (const id of ACCOUNTS) await accounts.insert({ id, email: `${id}@test`, ...rest, createdAt: 0 }, null)
 }
 
-/** @param number by which its backends are told from those of other nodes */
+/**
+ * Runs with a node in a temporary directory.
+ *
+ * @param number numbers the node's backends in the catalogue
+ */
 export function withNode(
   database: Postgres,
   name: string,
@@ -52,7 +56,7 @@ export function withNode(
   })
 }
 
-/** The same node by other connections: those of one of its requests, while its others go on. */
+/** Returns the same node on another pool: the pool of the request under test, while other requests continue. */
 export function byOther(database: Postgres, node: TestNode, name: string, number = 0): TestNode {
   return {
     ...node,
@@ -61,7 +65,7 @@ export function byOther(database: Postgres, node: TestNode, name: string, number
   }
 }
 
-/** The rules name roots as records do, which is as the catalogue does, and holds by the records they are for. */
+/** Adapts the helpers of the rules: the rules name roots by their catalogue ids and holds by their records. */
 function surroundings(
   database: Postgres,
   { db, queue, roots, holds }: { db: Database; queue: WriteQueue; roots: RootTable; holds: Holds },

@@ -7,10 +7,10 @@ import type { Nodes, Outcome, Protocol } from './mishaps.ts'
 
 const LIMITS = { maxPins: 100, maxStorageBytes: 2 * SIZES.charge, maxQueuedPins: 10 }
 const FILES: ListedFile[] = ['a', 'b'].map(path => ({ path, size: 1, ...dagOf(path) }))
-/** More than one transaction removes. */
+/** More records than one transaction removes. */
 const MANY = 51
 
-/** Stages content and commits it, as an upload does; what was staged is abandoned where that fails. */
+/** Stages and commits content as an upload does. Abandons the staged root on failure. */
 export async function upload(
   { stage, records, ledger }: TestNode,
   made: readonly NewRecord[],
@@ -33,7 +33,7 @@ export async function upload(
 export const remove = (node: TestNode, accountId = 'one') =>
   node.records.remove({ accountId, dag: DAG, clusterId: null, now: NOW })
 
-/** A node's own reconciliation, while one of its requests is not answered. */
+/** Runs the node's own reconciliation while one of its requests hangs. */
 export const reconcile = async ({ here }: Nodes): Promise<void> => {
   for (const after of ['', 'z']) await here.reconciliation.holds({ after, limit: 1_000, mend: true })
 }
@@ -42,22 +42,22 @@ const mine = () => record('mine', { name: 'mine' })
 const idsOf = async ({ database }: Nodes): Promise<string[]> =>
   (await database.reading.all<{ id: string }>('SELECT id FROM records ORDER BY id')).map(({ id }) => id)
 
-/** What is answered is there, what is refused is not; and asked for again, it is there once. */
+/** Checks that the outcome is true, and that a repeated upload leaves one record. */
 async function isThereOnce(
   nodes: Nodes,
   { outcome, what }: { outcome: Outcome; what: Mishap['what'] },
   options: Parameters<typeof upload>[2] = {},
 ): Promise<void> {
   const found = await nodes.here.records.get('mine')
-  // Where the database can be asked it is known what has happened.
+  // After a cut connection the node looks the outcome up.
   if (what === 'cut') assert.notEqual(outcome, 'unknown')
   if (outcome !== 'unknown') assert.equal(found !== undefined, outcome === 'done')
   const created = await upload(nodes.here, [{ ...mine(), id: 'again' }], options)
   assert.deepEqual(created, [found === undefined])
 }
 
-/** How often each record was told to have gone. */
-async function removalsTold({ database }: Nodes): Promise<number[]> {
+/** Returns how many webhook deliveries announce the removal of each record. */
+async function removalDeliveries({ database }: Nodes): Promise<number[]> {
   const told = await database.reading.all<{ count: number }>(
     `SELECT COUNT(*) AS count FROM deliveries WHERE event = 'pin:removed' GROUP BY record::json->>'uploadId'`,
   )
@@ -87,7 +87,7 @@ export const contentProtocols: readonly Protocol[] = [
     },
   },
   {
-    name: 'an upload, while others take what is left of the quota',
+    name: 'an upload, while others use up the quota',
     run: async node => void (await upload(node, [mine()])),
     meanwhile: [
       async ({ there }) => {
@@ -102,7 +102,7 @@ export const contentProtocols: readonly Protocol[] = [
     },
   },
   {
-    name: 'an upload of a directory, while what it has is removed',
+    name: 'an upload of a directory, while its content is removed',
     every: 2,
     before: async ({ here }) => void (await upload(here, [record('first', { accountId: 'two' })], { files: FILES })),
     run: async node => void (await upload(node, [mine()], { files: FILES })),
@@ -118,7 +118,7 @@ export const contentProtocols: readonly Protocol[] = [
     },
   },
   {
-    name: 'an upload that is there already, while it is removed',
+    name: 'a repeated upload, while its record is removed',
     before: async ({ here }) => void (await upload(here, [{ ...mine(), id: 'first' }])),
     run: async node => void (await upload(node, [mine()])),
     meanwhile: [({ there }) => remove(there)],
@@ -141,11 +141,11 @@ export const contentProtocols: readonly Protocol[] = [
       ({ here }) => upload(here, [record('two', { accountId: 'two' })]),
     ],
     async after(nodes) {
-      assert.deepEqual([await idsOf(nodes), await removalsTold(nodes)], [['two'], [1, 1, 1]])
+      assert.deepEqual([await idsOf(nodes), await removalDeliveries(nodes)], [['two'], [1, 1, 1]])
     },
   },
   {
-    name: 'a removal of more than one transaction removes',
+    name: 'a removal in several transactions',
     every: 5,
     async before(nodes) {
       const made = Array.from({ length: MANY }, (_, i) => record(`r${100 + i}`))
@@ -154,7 +154,7 @@ export const contentProtocols: readonly Protocol[] = [
     run: async node => void (await remove(node)),
     meanwhile: [reconcile],
     async after(nodes, outcome) {
-      // Once it was begun it is finished, and who asked is not told that nothing has happened.
+      // A removal that was begun is finished, and never reported as refused.
       const left = (await idsOf(nodes)).length
       if (outcome !== 'unknown') assert.equal(left, outcome === 'done' ? 0 : MANY)
       assert.ok(left === 0 || left === MANY)
@@ -173,13 +173,13 @@ export const contentProtocols: readonly Protocol[] = [
     meanwhile: [reconcile, ({ there }) => there.records.expire(NOW + 1, 10)],
     async after(nodes) {
       await nodes.here.records.expire(NOW + 1, 10)
-      assert.deepEqual([await idsOf(nodes), await removalsTold(nodes)], [['stays'], [1, 1, 1]])
+      assert.deepEqual([await idsOf(nodes), await removalDeliveries(nodes)], [['stays'], [1, 1, 1]])
     },
   },
   {
-    name: 'a reconciliation that voids what is late, while that is committed',
+    name: 'a reconciliation of an expired hold, while it is committed',
     async before({ database }) {
-      // Everything is late from the beginning.
+      // Makes every hold expired from the start.
       await database.command("ALTER TABLE holds ALTER placed_at SET DEFAULT clock_timestamp() - INTERVAL '1 hour'")
       await database.command("INSERT INTO holds (id, node, state) VALUES ('hold 0', 'here', 'placing')")
     },

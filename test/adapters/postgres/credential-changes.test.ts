@@ -36,7 +36,7 @@ describe('credentials that change on another node', needsPostgres, () => {
     ...{ scopes: [], ipAllowlist: [], createdAt: 1, expiresAt: null, lastUsedAt: null, upload: null },
   }
 
-  test('by a connection that is the only one to be had, are told of, and it is told that the database is out of reach', async () => {
+  test('are reported by the only connection, and the database as unreachable', async () => {
     const url = new URL(await server.fresh())
     url.username = 'limited'
     await there.command('CREATE ROLE limited LOGIN CONNECTION LIMIT 1')
@@ -61,7 +61,7 @@ describe('credentials that change on another node', needsPostgres, () => {
     }
   })
 
-  test('are told of here, and what changes nothing is not', async () => {
+  test('are reported, unlike changes without effect', async () => {
     const changes = new CredentialChanges(here, new ManualClock())
     await changes.start()
     try {
@@ -78,7 +78,7 @@ describe('credentials that change on another node', needsPostgres, () => {
     }
   })
 
-  test('may have changed each second while nobody can tell, and anything may have when somebody can again', async () => {
+  test('count as changed every second without a connection', async () => {
     const clock = new ManualClock()
     const changes = new CredentialChanges(here, clock)
     await changes.start()

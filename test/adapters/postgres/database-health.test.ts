@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { DatabaseHealth } from '../../../adapters/postgres/database-health.ts'
 import { ManualClock } from '../../support/manual-clock.ts'
 
-/** A database whose clock is so many milliseconds behind the node's, and whose answers take so long each way. */
+/** A database whose clock is `ms` behind the node's, with a delay in each direction. */
 function databaseBehind(clock: ManualClock, ms: number, [there, back]: [number, number] = [5, 5]) {
   const state = { isReadOnly: false }
   const query = async <Row extends object>(): Promise<{ rows: Row[] }> => {
@@ -24,7 +24,7 @@ describe('the health of a database', () => {
     [2_020, 'clock-skew'],
     [-2_020, 'clock-skew'],
     [3_600_000, 'clock-skew'],
-  ])('clocks that are %d ms apart: %s', async (ms, problem) => {
+  ])('a clock skew of %d ms: %s', async (ms, problem) => {
     const clock = new ManualClock()
     const health = healthAt(clock)
     expect([health.problem, health.skewMs]).toEqual(['no-catalogue', null])
@@ -36,14 +36,14 @@ describe('the health of a database', () => {
     [0, 20_000],
     [20_000, 0],
     [9_000, 11_000],
-  ])('an answer that takes %d ms there and %d ms back makes no clock wrong that is right', async (there, back) => {
+  ])('delays of %d and %d ms cause no false alarm', async (there, back) => {
     const clock = new ManualClock()
     const health = healthAt(clock)
     await health.check(databaseBehind(clock, 0, [there, back]))
     expect(health.problem).toBeNull()
   })
 
-  test('clocks are compared anew at each look', async () => {
+  test('each check compares the clocks again', async () => {
     const clock = new ManualClock()
     const health = healthAt(clock)
     await health.check(databaseBehind(clock, 60_000))
@@ -51,7 +51,7 @@ describe('the health of a database', () => {
     expect([health.problem, health.skewMs]).toEqual([null, -100])
   })
 
-  test('a database that is read-only, or was not seen for five seconds, takes nothing', async () => {
+  test('reports a read-only database, and one silent for five seconds', async () => {
     const clock = new ManualClock()
     const health = healthAt(clock)
     const database = databaseBehind(clock, 0)
@@ -67,7 +67,7 @@ describe('the health of a database', () => {
     expect(health.problem).toBe('no-catalogue')
   })
 
-  test('a clock of the host program’s own is not compared', async () => {
+  test('ignores the clock of a host program', async () => {
     const clock = new ManualClock()
     const health = new DatabaseHealth(clock)
     await health.check(databaseBehind(clock, 3_600_000))

@@ -1,6 +1,6 @@
 import type { Postgres } from '../../../adapters/postgres/postgres.ts'
 
-/** Removes all rows of all tables, which are few: so that a schema serves many tests. */
+/** Deletes the rows of all tables, so that many tests can share a schema. */
 export async function emptied(database: Postgres): Promise<void> {
   const tables = await database.reading.all<{ name: string }>(
     `SELECT tablename AS name FROM pg_tables WHERE schemaname = current_schema() AND tablename <> 'schema_versions'`,

@@ -10,7 +10,7 @@ const mine = (id = 'mine') => record(id, { name: 'mine', status: 'queued' })
 const request = (node: TestNode, made = mine()) =>
   node.fetches.request({ record: made, backendId: 0, origins: [], limits: NO_LIMITS, now: NOW })
 
-/** One attempt, as the scheduler makes it. */
+/** Runs one attempt as the scheduler does. */
 async function attempt({ fetches }: TestNode, id: number): Promise<void> {
   const begun = await fetches.start(id, NOW)
   if (begun === undefined) return
@@ -18,7 +18,7 @@ async function attempt({ fetches }: TestNode, id: number): Promise<void> {
   while (!(await fetches.deliver(id, LIMITS, NOW)).isDone) {}
 }
 
-/** What the scheduler does of which no attempt is under way any more. */
+/** Continues all fetches as the scheduler does after a restart. */
 async function attemptAll({ here, database }: Nodes): Promise<void> {
   for (const { id } of await database.reading.all<{ id: number }>('SELECT id FROM fetches')) {
     await here.fetches.dropOrRepeat(id, NOW)
@@ -38,7 +38,7 @@ async function areFetched(nodes: Nodes, ids: readonly string[]): Promise<void> {
 
 export const fetchProtocols: readonly Protocol[] = [
   {
-    name: 'a pin by its CID, until it is there',
+    name: 'a pin by CID, until it is fetched',
     every: 2,
     async run(node) {
       const { fetchId } = await request(node)
@@ -60,7 +60,7 @@ export const fetchProtocols: readonly Protocol[] = [
     },
   },
   {
-    name: 'an attempt at a fetch, while another node removes all that wait',
+    name: 'a fetch attempt, while another node removes all waiting records',
     every: 2,
     before: async ({ here }) => void (await request(here)),
     run: async node => {
@@ -78,7 +78,7 @@ export const fetchProtocols: readonly Protocol[] = [
     after: attemptAll,
   },
   {
-    name: 'an attempt that fails',
+    name: 'a failing fetch attempt',
     every: 2,
     before: async ({ here }) => void (await request(here)),
     run: async ({ fetches }) => {

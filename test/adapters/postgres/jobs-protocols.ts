@@ -10,12 +10,12 @@ import type { TestNode } from './catalogue-in-postgres.ts'
 import { reconcile, remove, upload } from './content-protocols.ts'
 import type { Nodes, Protocol } from './mishaps.ts'
 
-/** Longer than anything that was sent may take to arrive. */
+/** Longer than a lost request may take to arrive. */
 const LONG_MS = 3_600_000
 const away = (id: string, accountId = 'one') => record(id, { clusterId: 'away', accountId })
 
-/** A cluster elsewhere, which does what it is asked at once. */
-class Elsewhere implements ClusterBackend {
+/** An external cluster that obeys at once. */
+class ExternalCluster implements ClusterBackend {
   readonly reader = null
   isKept = false
 
@@ -32,19 +32,19 @@ class Elsewhere implements ClusterBackend {
   }
 }
 
-/** What tells a cluster elsewhere what to keep. */
-class Telling {
-  readonly elsewhere = new Elsewhere()
+/** Runs the placements of an external cluster. */
+class PlacementWorker {
+  readonly cluster = new ExternalCluster()
   readonly #clock = new ManualClock(NOW)
 
-  /** All that is due now. */
+  /** Runs all jobs that are due. */
   async work({ placements }: TestNode): Promise<void> {
     const query = { backendId: AWAY, now: this.#clock.now(), after: '', accounts: 9, each: 9 }
     for (const job of (await placements.due(query)).jobs) {
       const row = await placements.begin(job)
       if (row === undefined) continue
       const parts = {
-        ...{ backends: new Map([[AWAY, this.elsewhere]]), keepers: new Map(), sourceOf: () => NOWHERE, placements },
+        ...{ backends: new Map([[AWAY, this.cluster]]), keepers: new Map(), sourceOf: () => NOWHERE, placements },
         ...{ clock: this.#clock, onChanges: () => undefined },
       }
       try {
@@ -56,28 +56,28 @@ class Telling {
     }
   }
 
-  /** Until nothing is to be told any more; what is kept there is then what is needed, and known to be. */
+  /** Runs jobs until none is left, then checks that cluster, ledger and records agree. */
   async settle(nodes: Nodes): Promise<void> {
     const { here, database } = nodes
     const row = await here.placements.find(AWAY, DAG)
-    // A reconciliation looks for what is lost, again and again.
-    if (row?.isPlaced === true && !this.elsewhere.isKept) await here.placements.lost(row, { now: NOW, reason: 'gone' })
-    const mayBeKept = row?.isPlaced === true || (row?.isWanted === true && this.elsewhere.isKept)
-    for (const at of this.#notedAt(nodes)) assert.ok(at === null || mayBeKept, 'it is taken to be kept there')
+    // In production, reconciliation repeats this check.
+    if (row?.isPlaced === true && !this.cluster.isKept) await here.placements.lost(row, { now: NOW, reason: 'gone' })
+    const mayBeKept = row?.isPlaced === true || (row?.isWanted === true && this.cluster.isKept)
+    for (const at of this.#notedAt(nodes)) assert.ok(at === null || mayBeKept, 'the ledger must not mark it as placed')
     for (let rounds = 0; (await here.placements.nextDue(AWAY)) !== null; rounds++) {
-      assert.ok(rounds < 5, 'it is told again and again')
+      assert.ok(rounds < 5, 'the jobs must end')
       this.#clock.advance(LONG_MS)
       await this.work(here)
     }
     const records = await database.reading.all<{ status: string }>('SELECT DISTINCT status FROM records')
     const isWanted = records.length > 0
     assert.deepEqual(records, isWanted ? [{ status: 'pinned' }] : [])
-    assert.equal(this.elsewhere.isKept, isWanted, 'it keeps something else than is wanted')
+    assert.equal(this.cluster.isKept, isWanted, 'the cluster must have what the records need')
     const placed = this.#notedAt(nodes).map(at => at !== null)
-    assert.deepEqual(placed, isWanted ? [true] : [], 'the ledger does not know that it is kept there')
+    assert.deepEqual(placed, isWanted ? [true] : [], 'the ledger must mark it as placed')
   }
 
-  /** Since when the ledger takes it to be kept there. */
+  /** Returns the times at which the ledger marked its roots as placed. */
   #notedAt({ here }: Nodes): Array<number | null> {
     const noted = "SELECT placed_at AS at FROM roots WHERE state = 'complete'"
     return here.db
@@ -88,25 +88,25 @@ class Telling {
 }
 
 const NOWHERE = {
-  read: (cid: CID) => Promise.reject(new HoldfastError('NOT_FOUND', `block ${cid} is not here`)),
+  read: (cid: CID) => Promise.reject(new HoldfastError('NOT_FOUND', `block ${cid} is missing`)),
 }
 
-/** With a cluster of its own for each time. */
-function telling(
+/** Gives each run of a protocol its own cluster. */
+function withWorker(
   protocol: Omit<Protocol, 'before' | 'run' | 'after'> & {
-    before(nodes: Nodes, telling: Telling): Promise<void>
-    run(node: TestNode, telling: Telling): Promise<void>
+    before(nodes: Nodes, worker: PlacementWorker): Promise<void>
+    run(node: TestNode, worker: PlacementWorker): Promise<void>
   },
 ): Protocol {
-  let told = new Telling()
+  let worker = new PlacementWorker()
   return {
     ...protocol,
     async before(nodes) {
-      told = new Telling()
-      await protocol.before(nodes, told)
+      worker = new PlacementWorker()
+      await protocol.before(nodes, worker)
     },
-    run: node => protocol.run(node, told),
-    after: nodes => told.settle(nodes),
+    run: node => protocol.run(node, worker),
+    after: nodes => worker.settle(nodes),
   }
 }
 
@@ -115,19 +115,19 @@ const again = async ({ here }: Nodes): Promise<void> => {
 }
 
 const placementProtocols: readonly Protocol[] = [
-  telling({
-    name: 'an upload to a cluster elsewhere, which is told of it',
+  withWorker({
+    name: 'an upload to an external cluster, and its placement',
     before: async () => undefined,
-    async run(node, told) {
+    async run(node, worker) {
       await upload(node, [away('mine')], { backendId: AWAY })
-      await told.work(node)
+      await worker.work(node)
     },
     meanwhile: [reconcile],
   }),
-  telling({
-    name: 'a cluster elsewhere that is told to keep content, while that is removed and uploaded again',
+  withWorker({
+    name: 'a placement, while the content is removed and uploaded again',
     before: async ({ here }) => void (await upload(here, [away('mine')], { backendId: AWAY })),
-    run: (node, told) => told.work(node),
+    run: (node, worker) => worker.work(node),
     meanwhile: [
       async nodes => {
         await remove(nodes.there)
@@ -135,22 +135,22 @@ const placementProtocols: readonly Protocol[] = [
       },
     ],
   }),
-  telling({
-    name: 'a cluster elsewhere that is told to let go, while the content is uploaded again',
-    async before({ here }, told) {
+  withWorker({
+    name: 'an unpin, while the content is uploaded again',
+    async before({ here }, worker) {
       await upload(here, [away('mine')], { backendId: AWAY })
-      await told.work(here)
+      await worker.work(here)
       await remove(here)
     },
-    run: (node, told) => told.work(node),
+    run: (node, worker) => worker.work(node),
     meanwhile: [again],
   }),
-  telling({
-    name: 'a cluster elsewhere that has lost content, while another record comes and one goes',
-    async before({ here }, told) {
+  withWorker({
+    name: 'a lost placement, while records are added and removed',
+    async before({ here }, worker) {
       await upload(here, [away('mine')], { backendId: AWAY })
-      await told.work(here)
-      told.elsewhere.isKept = false
+      await worker.work(here)
+      worker.cluster.isKept = false
     },
     async run({ placements }) {
       const row = await placements.find(AWAY, DAG)
@@ -167,7 +167,7 @@ const placementProtocols: readonly Protocol[] = [
 
 const outcome = { status: 200, error: null, at: NOW }
 
-/** Delivers what is due. Returns how much that was. */
+/** Delivers everything due. Returns the number of deliveries. */
 async function deliverDue({ webhooks }: TestNode): Promise<number> {
   const { jobs } = await webhooks.due({ now: NOW, after: '', accounts: 9, each: 9 })
   for (const { id } of jobs) {
@@ -179,7 +179,7 @@ async function deliverDue({ webhooks }: TestNode): Promise<number> {
 export const jobProtocols: readonly Protocol[] = [
   ...placementProtocols,
   {
-    name: 'a webhook that is told of a record, while another node looks for what is due',
+    name: 'a webhook delivery, while another node looks for due ones',
     async before({ here }) {
       const webhook = { id: 'w', accountId: 'one', keyId: null, url: 'https://w', secret: Buffer.of(1), createdAt: NOW }
       await here.webhooks.insert(webhook, 1)
@@ -190,7 +190,7 @@ export const jobProtocols: readonly Protocol[] = [
     async after({ here, database }) {
       await database.command("UPDATE jobs SET leased_until = leased_until - INTERVAL '1 hour'")
       await deliverDue(here)
-      assert.equal(await deliverDue(here), 0, 'it is delivered again and again')
+      assert.equal(await deliverDue(here), 0, 'it must be delivered once')
       const [webhook] = await here.webhooks.list('one')
       const { rows } = await here.webhooks.deliveries('w', { after: null, limit: 9 })
       assert.deepEqual([webhook?.waiting, rows.map(({ isDelivered }) => isDelivered)], [0, [true]])

@@ -9,7 +9,7 @@ import { leasedJobsSchema } from '../../../adapters/postgres/schema-leased-jobs.
 import { WORK_AFTER, workAfter, workBefore } from '../../support/jobs-before.ts'
 import { needsPostgres, startPostgres } from '../../support/postgres-server.ts'
 
-/** Rows of each kind; a run by hand has a third of a million. */
+/** Rows of each kind. Manual runs use 300,000. */
 const ROWS = Number(process.env.HOLDFAST_MIGRATED_ROWS ?? 10_000)
 const BEFORE = migrations.findIndex(({ sql }) => sql === leasedJobsSchema)
 const ADAPTER = JSON.stringify(join(import.meta.dirname, '../../../adapters/postgres'))
@@ -31,7 +31,7 @@ describe('work in flight of the version before, in PostgreSQL', needsPostgres, (
     try {
       await migrate(database, migrations.slice(0, BEFORE))
       for (const sql of workBefore(ROWS, 'postgres')) await database.command(sql)
-      // A reader of each table stops the migration where it changes that.
+      // A lock of one table stops the migration halfway.
       for (const table of ['fetches', 'placements', 'deliveries']) {
         const reader = await database.connection()
         await reader.query(`BEGIN; LOCK TABLE ${table} IN ACCESS SHARE MODE`)
@@ -44,7 +44,7 @@ describe('work in flight of the version before, in PostgreSQL', needsPostgres, (
         await ended
         await reader.query('ROLLBACK')
         reader.release()
-        // The server notices once the statement has ended.
+        // The server notices the end of the client after the statement.
         while ((await database.reading.first(`${others} AND state <> 'idle'`)) !== undefined) {}
       }
       const versions = 'SELECT MAX(version) AS version FROM schema_versions'

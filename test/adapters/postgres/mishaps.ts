@@ -9,34 +9,34 @@ import type { TestPostgres } from '../../support/postgres-server.ts'
 import { byOther, type TestNode, withAccounts, withNode } from './catalogue-in-postgres.ts'
 import { emptied } from './emptied.ts'
 
-/** Everything a mishap may befall ends so: done, refused so that nothing has happened, or nobody can say. */
+/** Outcome of an operation: success, a refusal without effect, or unknown. */
 export type Outcome = 'done' | 'refused' | 'unknown'
 
-/** What the steps of a protocol are, who else acts, and what has to be so in the end. */
+/** An operation under faults, the concurrent operations of others, and the checks at the end. */
 export interface Protocol {
   name: string
-  /** Of its statements, where there is little time, only one of so many is befallen. Default 1. */
+  /** In short runs, faults hit only every n-th statement. Default 1. */
   every?: number
-  /** What is recorded has something wrong with it, which this mends. */
+  /** True if the operation repairs a damaged record. */
   isMending?: boolean
-  /** What is there before. */
+  /** Prepares the state before the operation. */
   before?(nodes: Nodes): Promise<void>
-  /** All that a node does, statement by statement. */
+  /** The operation of the node under test. */
   run(node: TestNode): Promise<void>
-  /** What others do meanwhile. */
+  /** Concurrent operations of other nodes and requests. */
   meanwhile: ReadonlyArray<(nodes: Nodes) => Promise<unknown>>
-  /** What is so once all is over, but before anything is removed. */
+  /** Checks the state after everything has ended, before the records are removed. */
   after?(nodes: Nodes, outcome: Outcome, mishap: Mishap): Promise<void>
 }
 
 export interface Nodes {
-  /** That which the mishap befalls, as its other requests see it. */
+  /** The node under test, through its other connections. */
   here: TestNode
   there: TestNode
   database: Postgres
 }
 
-/** Where each node has the content of a cluster. */
+/** The backend of each cluster, by node. */
 const HOMES = {
   here: new Map([
     ['near', 0],
@@ -44,51 +44,52 @@ const HOMES = {
   ]),
   there: new Map([['far', 0]]),
 }
-/** Later than everything that is recorded. */
+/** A time after all records were written. */
 const LATER = NOW + 1_000_000
-/** What is told when the database cannot be asked, and all else that a protocol may be answered then. */
+/** Codes that a refused operation may have. */
 const REFUSED = ['UNAVAILABLE', 'NOT_FOUND', 'CID_NOT_FOUND', 'CONFLICT', 'QUOTA_EXCEEDED']
 const TABLES = ['records', 'holds', 'roots', 'root_files', 'roots_gone', 'fetches', 'removals'] as const
 
-/** Two nodes on one database, one of which is befallen by things on its way there. */
+/** Two nodes on one database. Faults hit the connections of one of them. */
 export class Mishaps {
   readonly #way: DatabaseWay
-  readonly #befallen: TestNode
+  readonly #target: TestNode
   readonly nodes: Nodes
 
-  private constructor(way: DatabaseWay, befallen: TestNode, nodes: Nodes) {
+  private constructor(way: DatabaseWay, target: TestNode, nodes: Nodes) {
     this.#way = way
-    this.#befallen = befallen
+    this.#target = target
     this.nodes = nodes
   }
 
   static async with(server: TestPostgres, run: (mishaps: Mishaps) => Promise<void>): Promise<void> {
     const url = new URL(await server.fresh())
-    // Here it is nodes that stand still, and not the server that ends: where syncs cost nothing there is time for more.
+    // The nodes stop, not the server. Without syncs the tests run more statements.
     const options = `${url.searchParams.get('options') ?? ''} -c synchronous_commit=off`
     url.searchParams.set('options', options.trim())
     const way = await openWay(url.href)
     const database = await Postgres.open({ url: url.href })
-    const struck = await Postgres.open({ url: way.url })
+    const faulty = await Postgres.open({ url: way.url })
     try {
       await migrate(database, migrations)
       await withNode(database, 'here', async here => {
         const there = (node: TestNode) =>
-          run(new Mishaps(way, byOther(struck, here, 'here'), { here, there: node, database }))
+          run(new Mishaps(way, byOther(faulty, here, 'here'), { here, there: node, database }))
         await withNode(database, 'there', there, 1)
       })
     } finally {
       way.goOn()
-      await struck.close()
+      await faulty.close()
       await database.close()
       await way.stop()
     }
   }
 
   /**
-   * Has a protocol befallen at one of its statements, and looks at what is left. Returns whether it has so many.
+   * Runs a protocol with a fault at one statement and checks the result. Returns false if the protocol has fewer
+   * statements.
    *
-   * @param isLong whether it lasts until the database and the others take the node for gone
+   * @param isLong true if the fault lasts until leases and holds have expired
    */
   async strike(protocol: Protocol, mishap: Mishap & { at: number }, isLong: boolean): Promise<boolean> {
     const { database } = this.nodes
@@ -96,7 +97,7 @@ export class Mishaps {
     await withAccounts(database)
     await protocol.before?.(this.nodes)
     const met = this.#way.befall(mishap).then(() => true)
-    const running = outcomeOf(protocol.run(this.#befallen))
+    const running = outcomeOf(protocol.run(this.#target))
     const isMet = await Promise.race([met, running.then(() => false)])
     if (isMet && isLong) await this.#lapse()
     const others = Promise.all(protocol.meanwhile.map(act => act(this.nodes)))
@@ -110,10 +111,10 @@ export class Mishaps {
     return isMet
   }
 
-  /** What is begun is over for everybody else, by the database's clock, which is moved. */
+  /** Expires transactions, holds and leases as seen by others. */
   async #lapse(): Promise<void> {
     const { database } = this.nodes
-    // As the database ends a transaction of which it has heard nothing for so long.
+    // The database ends idle transactions after a timeout.
     await database.reading.all(
       `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
        WHERE application_name = $1 AND state LIKE 'idle in transaction%'`,
@@ -123,7 +124,7 @@ export class Mishaps {
     await database.command("UPDATE jobs SET leased_until = leased_until - INTERVAL '1 hour'")
   }
 
-  /** Until the others have done what they do, or wait for what the befallen node has locked. */
+  /** Waits until the other operations are done or wait for a lock of the node under test. */
   async #untilDoneOrWaiting(others: Promise<unknown>): Promise<void> {
     let isDone = false
     const done = others.finally(() => {
@@ -136,13 +137,13 @@ export class Mishaps {
     await done
   }
 
-  /** What is left to be done is done, and everything is as it is said to be. */
+  /** Finishes all pending work, then checks that counters, holds and ledgers agree. */
   async #settle(isMending: boolean): Promise<void> {
     const { here, there, database } = this.nodes
     for (const account of ACCOUNTS) {
-      const told = await here.reconciliation.recount({ accountId: account, limit: 100, mend: false })
-      assert.ok(told !== null && told !== 'more')
-      assert.deepEqual(told.noted, told.counted, `what ${account} has is not what is counted`)
+      const recounted = await here.reconciliation.recount({ accountId: account, limit: 100, mend: false })
+      assert.ok(recounted !== null && recounted !== 'more')
+      assert.deepEqual(recounted.noted, recounted.counted, `the counters of ${account} must be exact`)
     }
     await database.command("UPDATE holds SET placed_at = placed_at - INTERVAL '1 hour'")
     const homes = [
@@ -152,11 +153,11 @@ export class Mishaps {
     for (const [node, clusters] of homes) {
       await node.records.finishRemovals()
       const wrong = await reconciled(node, clusters, true)
-      // Of what is recorded something may be too much, and nothing ever too little.
-      if (!isMending) assert.deepEqual(wrong, [], 'something that is recorded is not held')
+      // A fault may leave too much held, never too little.
+      if (!isMending) assert.deepEqual(wrong, [], 'every record must be held')
     }
     for (const [node, clusters] of homes) {
-      if (isMending) assert.deepEqual(await reconciled(node, clusters, false), [], 'what was mended is not whole')
+      if (isMending) assert.deepEqual(await reconciled(node, clusters, false), [], 'repaired records must be whole')
       assert.deepEqual((await node.reconciliation.roots({ after: 0, limit: 1_000, mend: false })).unwanted, [])
     }
     const held = await database.reading.all<{ id: string; node: string; state: string; needed: boolean }>(
@@ -166,15 +167,19 @@ export class Mishaps {
     assert.deepEqual(
       held.filter(({ state, needed }) => state !== 'used' || !needed),
       [],
-      'holds are left that nobody needs',
+      'no unneeded hold may be left',
     )
     for (const [name, node] of Object.entries({ here, there })) {
       const own = held.filter(hold => hold.node === name).map(({ id }) => id)
-      assert.deepEqual(node.ledger.holdsAfter('', 1_000), own, `the ledger ${name} holds something else`)
+      assert.deepEqual(
+        node.ledger.holdsAfter('', 1_000),
+        own,
+        `the ledger ${name} must have the holds of the catalogue`,
+      )
     }
   }
 
-  /** All is removed, and nothing is left anywhere. */
+  /** Removes everything, and checks that nothing is left. */
   async #empty(): Promise<void> {
     const { here, there, database } = this.nodes
     for (const { id } of await database.reading.all<{ id: string }>('SELECT id FROM records'))
@@ -186,16 +191,16 @@ export class Mishaps {
       assert.deepEqual(
         [node.ledger.holdsAfter('', 9), node.ledger.rootsAfter(0, 9)],
         [[], []],
-        'a ledger holds something',
+        'the ledgers must be empty',
       )
       const staged = node.db.prepare<[], { id: number }>("SELECT id FROM roots WHERE state = 'staging'").all()
-      assert.deepEqual(staged, [], 'something is staged for ever')
+      assert.deepEqual(staged, [], 'no staged root may be left')
     }
     const counts = TABLES.map(table => `SELECT '${table}' AS table, COUNT(*) AS rows FROM ${table}`)
     const left = await database.reading.all(`SELECT * FROM (${counts.join(' UNION ALL ')}) AS all_rows WHERE rows > 0`)
-    assert.deepEqual(left, [], 'rows are left')
+    assert.deepEqual(left, [], 'no row may be left')
     const usage = 'SELECT id FROM accounts WHERE pins <> 0 OR stored_bytes <> 0 OR expiring_pins <> 0'
-    assert.deepEqual(await database.reading.all(usage), [], 'accounts are counted as if they had something')
+    assert.deepEqual(await database.reading.all(usage), [], 'all counters must be zero')
   }
 }
 
@@ -210,7 +215,7 @@ async function outcomeOf(running: Promise<void>): Promise<Outcome> {
   }
 }
 
-/** Goes through all that a node has. Returns which records have something wrong with them. */
+/** Reconciles a whole node. Returns the damaged records. */
 async function reconciled(
   { reconciliation }: TestNode,
   homes: ReadonlyMap<string, number>,

@@ -12,14 +12,17 @@ import { withTempDir } from '../../support/temp-dir.ts'
 
 type Row = Record<string, SqlValue>
 
-/** Values that rules and references ask for; all others are of no other column. Their rows are of one account and root. */
+/**
+ * Values required by rules and references. Every other column gets a unique value. All rows belong to one account and
+ * root.
+ */
 const ACCOUNT = 'the account'
 const ROOT = 71
 const CHARGE = 512
 const GIVEN: Readonly<Record<string, SqlValue>> = {
   ...{ account_id: ACCOUNT, root_id: ROOT, 'accounts.id': ACCOUNT, 'roots.id': ROOT, 'records.charge': CHARGE },
   ...{ 'accounts.role': 'owner', 'roots.state': 'complete', 'records.type': 'pin', 'records.status': 'pinned' },
-  // What the account has is counted anew.
+  // These are recounted after the move.
   ...{ 'accounts.pins': 1, 'accounts.expiring_pins': 1, 'accounts.stored_bytes': CHARGE },
   ...{ 'records.meta': '{"a key":"a value"}', 'api_keys.upload': '{"a":1}' },
   ...{
@@ -40,20 +43,20 @@ const GIVEN: Readonly<Record<string, SqlValue>> = {
   ...{ 'placements.anew': 1, 'deliveries.delivered': 1, 'deliveries.ended': 1 },
 }
 
-/** What has no column of the same name here, and why. */
-const NOT_COPIED: Readonly<Record<string, string>> = {
-  'records.search_id': 'is seq',
-  'roots.state': 'all of them are complete',
-  'roots.live_until': 'is told by records',
-  'roots.created_at': 'is the time of a fetch, which has it itself',
-  'roots.placed_at': 'is for the local copy, which stays',
-  'roots.unconfirmed': 'is for the local copy, which stays',
-  'roots.barred': 'is for the blocks of this node, which stay',
-  'second_factors.sealed': 'all of them are, before they are moved',
+/** SQLite columns without a column of the same name in PostgreSQL, and why. */
+const ONLY_SQLITE: Readonly<Record<string, string>> = {
+  'records.search_id': 'is seq in PostgreSQL',
+  'roots.state': 'only complete roots move',
+  'roots.live_until': 'follows from the records',
+  'roots.created_at': 'the fetch has its own',
+  'roots.placed_at': 'belongs to the local copy',
+  'roots.unconfirmed': 'belongs to the local copy',
+  'roots.barred': 'belongs to the blocks of this node',
+  'second_factors.sealed': 'all are sealed before a move',
 }
 
-/** What has no column of the same name there, and what it says. */
-const MADE: Readonly<Record<string, unknown>> = {
+/** PostgreSQL columns without a column of the same name in SQLite, and their values after the move. */
+const ONLY_POSTGRES: Readonly<Record<string, unknown>> = {
   ...{ 'accounts.seq': 1, 'accounts.email_key': 'accounts email', 'api_keys.seq': 1, 'api_keys.is_token': true },
   ...{ 'sessions.seq': 1, 'roots.listed': true, 'fetches.created_at': expect.any(Number), 'fetches.node': 'node' },
   ...{ 'fetches.hold_id': expect.stringMatching(/^fetch \d+$/), 'fetches.leavings': 0 },
@@ -62,21 +65,21 @@ const MADE: Readonly<Record<string, unknown>> = {
   ...{ 'jobs.leased_by': null, 'jobs.leased_until': null },
 }
 
-/** Tables that stay: the ledger's, and what is made of others. */
+/** SQLite tables that stay: those of the ledger, and derived ones. */
 const STAYING = [
   ...['backends', 'blocks', 'catalogue_move', 'catalogue_node', 'catalogue_past', 'counters', 'data_key', 'garbage'],
   ...['holds', 'root_blocks', 'search_lists', 'search_pending', 'small_blocks', 'verification', 'withheld'],
   ...['announced_as', 'cluster_checks', 'node_identity', 'reach_walks', 'reached', 'withheld_links'],
 ]
 
-/** Tables that come about there, and how many rows they have after a move. */
-const COMING = {
+/** Tables that only PostgreSQL has, with their rows after the move. */
+const NEW_TABLES = {
   ...{ attempts: 0, fleet_secret: 0, holds: 2, login_challenges: 0, moves: 1, nodes: 0, record_places: 1 },
   ...{ request_windows: 0, roots_gone: 0, schema_versions: migrations.length, sealing_key: 0, signing_keys: 0 },
   ...{ takedowns: 0 },
 }
 
-describe('what a catalogue is moved into', needsPostgres, () => {
+describe('a moved catalogue', needsPostgres, () => {
   let server: TestPostgres
   let postgres: Postgres
   beforeAll(async () => {
@@ -89,7 +92,7 @@ describe('what a catalogue is moved into', needsPostgres, () => {
     await server?.stop()
   })
 
-  test('has every column of every table, as it was', async () => {
+  test('has every column of every table unchanged', async () => {
     await withTempDir(async directory => {
       const sqlite = new Database(join(directory, 'holdfast.db'))
       const tables = sqlite
@@ -110,21 +113,21 @@ describe('what a catalogue is moved into', needsPostgres, () => {
       })
       expect(moved.recounted).toEqual([])
       sqlite.close()
-      const is: Record<string, unknown> = {}
-      const was: Record<string, unknown> = {}
+      const actual: Record<string, unknown> = {}
+      const expected: Record<string, unknown> = {}
       const seen = new Set<string>()
-      for (const [table, there] of rows) {
-        const here = (await postgres.reading.all<Record<string, unknown>>(`SELECT * FROM ${table}`))[0] ?? {}
-        for (const column of new Set([...Object.keys(there), ...Object.keys(here)])) {
+      for (const [table, sqliteRow] of rows) {
+        const postgresRow = (await postgres.reading.all<Record<string, unknown>>(`SELECT * FROM ${table}`))[0] ?? {}
+        for (const column of new Set([...Object.keys(sqliteRow), ...Object.keys(postgresRow)])) {
           const name = `${table}.${column}`
-          if (!(column in here) || !(column in there)) seen.add(name)
-          if (!(column in here)) continue
-          was[name] = column in there ? there[column] : MADE[name]
-          is[name] = toldAs(was[name], here[column])
+          if (!(column in postgresRow) || !(column in sqliteRow)) seen.add(name)
+          if (!(column in postgresRow)) continue
+          expected[name] = column in sqliteRow ? sqliteRow[column] : ONLY_POSTGRES[name]
+          actual[name] = asInSqlite(expected[name], postgresRow[column])
         }
       }
-      expect(is).toEqual(was)
-      expect([...seen].toSorted()).toEqual([...Object.keys(NOT_COPIED), ...Object.keys(MADE)].toSorted())
+      expect(actual).toEqual(expected)
+      expect([...seen].toSorted()).toEqual([...Object.keys(ONLY_SQLITE), ...Object.keys(ONLY_POSTGRES)].toSorted())
       const all = await postgres.reading.all<{ name: string }>(
         'SELECT tablename AS name FROM pg_tables WHERE schemaname = current_schema()',
       )
@@ -133,14 +136,14 @@ describe('what a catalogue is moved into', needsPostgres, () => {
       for (const name of others) {
         counted[name] = (await postgres.reading.all(`SELECT 1 FROM ${name}`)).length
       }
-      expect(counted).toEqual(COMING)
+      expect(counted).toEqual(NEW_TABLES)
     })
   })
 })
 
 const ALL_TRIGGERS = "SELECT name FROM sqlite_schema WHERE type = 'trigger'"
 
-/** Puts one row into a table, that has in each column what no other column has, and no default. */
+/** Inserts a row whose columns all have unique values and no defaults. */
 function fill(sqlite: Database, table: MovedTable): Row {
   const columns = sqlite
     .prepare<[string], { name: string; type: string; cid: number }>('SELECT cid, name, type FROM pragma_table_info(?)')
@@ -158,8 +161,8 @@ function fill(sqlite: Database, table: MovedTable): Row {
   return row
 }
 
-/** A value as SQLite has it: numbers for booleans, JSON for lists and objects. */
-function toldAs(was: unknown, value: unknown): unknown {
-  if (typeof was === 'number' && typeof value === 'boolean') return Number(value)
-  return typeof was === 'string' && typeof value === 'object' ? JSON.stringify(value) : value
+/** Converts a value to its form in SQLite: numbers for booleans, JSON for lists and objects. */
+function asInSqlite(expected: unknown, value: unknown): unknown {
+  if (typeof expected === 'number' && typeof value === 'boolean') return Number(value)
+  return typeof expected === 'string' && typeof value === 'object' ? JSON.stringify(value) : value
 }

@@ -19,13 +19,13 @@ describe('nodes that share a catalogue', needsPostgres, () => {
     await server?.stop()
   })
 
-  test('are there until they stop, or have said nothing for thirty seconds', async () => {
+  test('are up until they stop or miss heartbeats for thirty seconds', async () => {
     const add = 'INSERT INTO nodes (name, number, id, url, run) VALUES ($1, $2, $1, $1, $3)'
     for (const [i, name] of ['a', 'b'].entries()) await database.command(add, [name, i, name === 'a' ? 'run' : null])
     const clock = new ManualClock()
     const [a, b] = [new Nodes(database, clock, 'a'), new Nodes(database, clock, 'b')]
     const known = async () => {
-      // What was read is good for two seconds.
+      // The list of nodes is cached for two seconds.
       clock.advance(2_000)
       return (await a.all()).map(({ id, isThere, isLeaving, run }) => [id, isThere, isLeaving, run])
     }

@@ -42,7 +42,7 @@ describe('pages by number in PostgreSQL', needsPostgres, () => {
     lists = new RecordLists(database)
   })
   beforeEach(async () => {
-    // What is left of rows in their indexes would count for which of them a statement goes by.
+    // Dead index entries would distort the number of visited rows.
     await database.command('TRUNCATE records, record_places')
     await emptied(database)
     await database.command(
@@ -56,7 +56,7 @@ describe('pages by number in PostgreSQL', needsPostgres, () => {
     await server?.stop()
   })
 
-  /** In one statement, as `records` is not written by the catalogue but by anybody. */
+  /** Inserts in one statement, so that the triggers must handle many rows. */
   async function insert(rows: readonly Row[]): Promise<void> {
     const columns = [rows.map(row => row.id), rows.map(row => row.accountId), rows.map(row => row.createdAt)]
     const statuses = rows.map(({ status }) => status ?? 'pinned')
@@ -84,7 +84,7 @@ describe('pages by number in PostgreSQL', needsPostgres, () => {
     )
   }
 
-  /** Places that do not say what there is, or count too much. */
+  /** Returns places whose counts are wrong or too large. */
   function wrongPlaces() {
     return database.reading.all(
       `SELECT * FROM (
@@ -97,7 +97,7 @@ describe('pages by number in PostgreSQL', needsPostgres, () => {
     )
   }
 
-  test('are what they are to be, whatever comes and goes and however much at once', async () => {
+  test('are correct after random insertions and removals', async () => {
     let made = 0
     const given = fc.record({
       count: fc.constantFrom(1, 40, 4_500),
@@ -156,12 +156,12 @@ describe('pages by number in PostgreSQL', needsPostgres, () => {
     )
   })
 
-  test('visit no more in the middle or at the end of a long list than a place counts', {
+  test('visit at most one place of records, however far', {
     timeout: 60_000,
   }, async () => {
     const rows: Row[] = Array.from({ length: 16_000 }, (_, i) => ({
       ...{ id: `r${i}`, accountId: 'one', createdAt: i },
-      // Some have expired, and are not removed yet.
+      // Some records have expired and are not removed yet.
       expiresAt: i % 5 === 0 ? NOW * 2 : i % 97 === 0 ? NOW - 1 : null,
     }))
     await insert(rows)
@@ -177,13 +177,13 @@ describe('pages by number in PostgreSQL', needsPostgres, () => {
         const { result, visited } = await visitedBy(database, () => lists.page(filter, offset, LIMIT))
         const ids = wanted.slice(offset, offset + LIMIT).map(({ id }) => id)
         expect([result.total, result.rows.map(({ id }) => id)]).toEqual([wanted.length, ids])
-        // What has expired is counted once for the length and once for the places.
+        // Expired records are visited twice: for the total and for the places.
         expect(visited).toBeLessThan(MOST_COUNTED + places + 2 * expired + 4 * LIMIT)
       }
     }
   })
 
-  test('of some states are counted by those that are not pinned, few beside all', { timeout: 60_000 }, async () => {
+  test('by status count only records that are not pinned', { timeout: 60_000 }, async () => {
     const rows = Array.from({ length: 16_000 }, (_, i) => ({
       ...{ id: `r${i}`, accountId: 'one', createdAt: i, status: stateOf(i) },
       expiresAt: i % 5 === 0 ? NOW * 2 : i % 97 === 0 ? NOW - 1 : null,
@@ -216,13 +216,13 @@ describe('pages by number in PostgreSQL', needsPostgres, () => {
         const walked = await visitedBy(database, () => lists.walk(filter, { after: null, limit: LIMIT }))
         expect(walked.result.rows.map(({ id }) => id)).toEqual(ids)
         if (hasExpiration) continue
-        // Once for the length and once for the rows.
+        // Visited twice: for the total and for the rows.
         expect([page.visited, walked.visited].map(visited => visited < 2 * few + 4 * LIMIT)).toEqual([true, true])
       }
     }
   })
 
-  test('of what was there before places were kept are found as all others', async () => {
+  test('find records that are older than the places', async () => {
     await database.command('ALTER TABLE records DISABLE TRIGGER records_counted')
     const rows = Array.from({ length: 5_000 }, (_, i) => ({
       ...{ id: `r${i}`, accountId: ACCOUNTS[i % 2] ?? '', createdAt: i % 1_700 },
@@ -238,7 +238,7 @@ describe('pages by number in PostgreSQL', needsPostgres, () => {
     expect(await wrongPlaces()).toEqual([])
   })
 
-  test('are kept by what a removal or an upload visits of a long list: a few rows', async () => {
+  test('cost an insertion or removal a few rows', async () => {
     await insert(
       Array.from({ length: 10_000 }, (_, i) => ({ id: `r${i}`, accountId: 'one', createdAt: i, expiresAt: null })),
     )

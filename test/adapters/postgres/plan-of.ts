@@ -1,6 +1,6 @@
 import type { Postgres } from '../../../adapters/postgres/postgres.ts'
 
-/** A part of how a statement was carried out, as the database tells it. */
+/** A node of a plan from EXPLAIN ANALYZE. */
 export interface RunPlan {
   'Node Type': string
   'Relation Name'?: string
@@ -15,8 +15,8 @@ type Client = Awaited<ReturnType<Postgres['connection']>>
 type Query = { name?: string; text: string; values?: unknown[] }
 
 /**
- * What `work` returns, and how many rows of tables, or entries of indexes, the statements visited that it sent by
- * {@link Postgres.reading}: each of them is carried out once more, as a generic plan.
+ * Runs `work`, then repeats each statement it sent as a generic plan. Returns the result, and how many rows and index
+ * entries the statements visited.
  */
 export async function visitedBy<T>(
   database: Postgres,

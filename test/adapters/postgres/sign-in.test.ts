@@ -18,7 +18,7 @@ import { emptied } from './emptied.ts'
 const DAY_MS = 24 * 60 * 60 * 1_000
 const sealing = sealingWith(new Uint8Array(32))
 
-describe('what nodes know of each other to let people in', needsPostgres, () => {
+describe('sign-in state that nodes share', needsPostgres, () => {
   let server: TestPostgres
   let here: Postgres
   let there: Postgres
@@ -44,9 +44,9 @@ describe('what nodes know of each other to let people in', needsPostgres, () => 
   describe('attempts', () => {
     const limit = { requests: 5, windowSeconds: 900 }
 
-    test('are counted by all together, however many are made at once', async () => {
+    test('are counted exactly across nodes', async () => {
       const stores = nodes.map(({ attempts }) => attempts('login account'))
-      // Transactions that wait for each other begin in another order than they end, but not each time.
+      // The transactions may commit in another order than they began, but not every time.
       for (const key of ['other', 'another', 'a third', 'a fourth', 'one']) {
         const asked = Array.from({ length: 20 }, (_, i) => stores[i % 2]?.take(key, limit))
         const allowed = (await Promise.all(asked)).filter(decision => decision?.allowed)
@@ -59,7 +59,7 @@ describe('what nodes know of each other to let people in', needsPostgres, () => 
       expect(await nodes[1].attempts('code').take('one', limit)).toMatchObject({ allowed: true })
     })
 
-    test('one that is taken back, all that are forgotten, and those of a window that has ended, count no more', async () => {
+    test('do not count once released, cleared or expired', async () => {
       const [first, second] = [nodes[0].attempts('code'), nodes[1].attempts('code')]
       const isAllowed = async () => (await second.take('one', limit)).allowed
       for (let i = 0; i < 5; i++) await first.take('one', limit)
@@ -73,7 +73,7 @@ describe('what nodes know of each other to let people in', needsPostgres, () => 
       expect(await isAllowed()).toBe(true)
     })
 
-    test('whose windows have ended are removed as others begin', async () => {
+    test('are deleted after their window as others begin', async () => {
       const store = nodes[0].attempts('login address')
       for (let i = 0; i < 20; i++) await store.take(`a${i}`, limit)
       await here.command("UPDATE attempts SET ends_at = ends_at - INTERVAL '1 hour'")
@@ -82,7 +82,7 @@ describe('what nodes know of each other to let people in', needsPostgres, () => 
     })
   })
 
-  test('a login that one node has begun another goes on with, once', async () => {
+  test('another node completes a login once', async () => {
     const [one, other] = nodes.map(({ challenges }) => challenges)
     const challenge = { accountId: 'one', passwordHash: 'scrypt', expiresAt: 1_000 }
     await one?.insert(Buffer.from('t'), challenge, 500)
@@ -102,7 +102,7 @@ describe('what nodes know of each other to let people in', needsPostgres, () => 
         return { keys, tokens: new SessionTokens(keys, clock) }
       }) as [{ keys: SigningKeys; tokens: SessionTokens }, { keys: SigningKeys; tokens: SessionTokens }]
 
-    test('that one node signs another takes, also by a key made after that one was last asked', async () => {
+    test('are accepted by other nodes, including those with a new key', async () => {
       const clock = new ManualClock(Date.parse('2030-01-01'))
       const [one, other] = nodesAt(clock)
       for (let round = 0; round < 3; round++) {
@@ -112,7 +112,7 @@ describe('what nodes know of each other to let people in', needsPostgres, () => 
       }
     })
 
-    test('are signed with one key, however many nodes make the first, or the next', async () => {
+    test('are signed with one key by nodes that create it concurrently', async () => {
       const clock = new ManualClock(Date.parse('2030-01-01'))
       const pair = nodesAt(clock)
       for (let round = 1; round <= 2; round++) {
@@ -123,7 +123,7 @@ describe('what nodes know of each other to let people in', needsPostgres, () => 
       }
     })
 
-    test('keys lie there sealed, and open with the one key of all alone', async () => {
+    test('have sealed keys that only the shared key opens', async () => {
       const clock = new ManualClock(Date.parse('2030-01-01'))
       await nodesAt(clock)[0].keys.current()
       const [kept] = await nodes[1].signingKeys.load()
@@ -133,7 +133,7 @@ describe('what nodes know of each other to let people in', needsPostgres, () => 
       await expect(stranger.signingKeys.load()).rejects.toMatchObject({ code: 'DATA_DIR_UNUSABLE' })
     })
 
-    test('by keys that nobody has are refused, with one look under way at a time', async () => {
+    test('with unknown keys are refused after one query at a time', async () => {
       const clock = new ManualClock(Date.parse('2030-01-01'))
       let looks = 0
       const load = async () => {
@@ -147,7 +147,7 @@ describe('what nodes know of each other to let people in', needsPostgres, () => 
     })
   })
 
-  test('all seal with the key of the first', async () => {
+  test('all nodes seal with the key of the first', async () => {
     const named = (own: string, asked: Array<string | null>) => (expected: string | null) => {
       asked.push(expected)
       return own
@@ -165,7 +165,7 @@ describe('what nodes know of each other to let people in', needsPostgres, () => 
       }
     }
 
-    test.each(windowRules)('of requests: $name', ({ run }) => {
+    test.each(windowRules)('requests: $name', ({ run }) => {
       const clock = new ManualClock()
       const requests = new RequestLimits({ clock, shared: nodes[0].requests })
       const passing = (ms: number) => {
@@ -175,7 +175,7 @@ describe('what nodes know of each other to let people in', needsPostgres, () => 
       return run(requestWindows(requests, clock, passing))
     })
 
-    test.each(windowRules)('of attempts: $name', ({ run }) => {
+    test.each(windowRules)('attempts: $name', ({ run }) => {
       const attempts = nodes[0].attempts('code')
       return run({ take: limit => attempts.take('one', limit), pass })
     })
@@ -199,7 +199,7 @@ describe('what nodes know of each other to let people in', needsPostgres, () => 
       return { shares, take, questions: () => questions }
     }
 
-    test('pass as many as the limit says, of one node or by turns, by few questions', async () => {
+    test('pass up to the limit with few queries', async () => {
       const { take, questions } = sharesAt(new ManualClock())
       let passed = 0
       for (let i = 0; i < 300; i++) if (await take(0, 'alone')) passed++
@@ -212,14 +212,14 @@ describe('what nodes know of each other to let people in', needsPostgres, () => 
       expect(questions()).toBeLessThanOrEqual(50)
     })
 
-    test('never pass more, however many come to all nodes at once', async () => {
+    test('never pass more than the limit across nodes', async () => {
       const { take } = sharesAt(new ManualClock())
       const passed = await Promise.all(Array.from({ length: 400 }, (_, i) => take(i % 2)))
       expect(passed.filter(Boolean).length).toBeLessThanOrEqual(100)
       expect(passed.filter(Boolean).length).toBeGreaterThanOrEqual(75)
     })
 
-    test('what one node has left over is at most a quarter, where a client goes to another', async () => {
+    test('leave at most a quarter unused on another node', async () => {
       const { take } = sharesAt(new ManualClock())
       expect(await take(0)).toBe(true)
       let passed = 0
@@ -227,7 +227,7 @@ describe('what nodes know of each other to let people in', needsPostgres, () => 
       expect(passed).toBe(75)
     })
 
-    test('begin anew when the window has ended, and one that refuses costs the other none', async () => {
+    test('start again after the window; a refusal uses no other limit', async () => {
       const clock = new ManualClock()
       const { take, shares } = sharesAt(clock)
       const tight = { requests: 1, windowSeconds: 60 }
@@ -244,7 +244,7 @@ describe('what nodes know of each other to let people in', needsPostgres, () => 
       expect(await take(0, 'tight', tight)).toBe(true)
     })
 
-    test('of windows that have ended nothing stays', async () => {
+    test('delete expired windows', async () => {
       const { take } = sharesAt(new ManualClock())
       for (let i = 0; i < 20; i++) await take(0, `a${i}`)
       await here.command("UPDATE request_windows SET ends_at = ends_at - INTERVAL '1 hour'")

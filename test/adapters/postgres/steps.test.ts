@@ -8,7 +8,7 @@ import { Mishaps } from './mishaps.ts'
 const protocols = [...contentProtocols, ...fetchProtocols, ...jobProtocols]
 const isHeavy = (process.env.HOLDFAST_TEST_HEAVY ?? '') !== ''
 
-/** Everything that may befall a statement. */
+/** The faults of one statement. */
 const MISHAPS = (['before', 'after'] as const).flatMap(when => [
   { when, what: 'stop' as const, isLong: false },
   { when, what: 'stop' as const, isLong: true },
@@ -16,14 +16,14 @@ const MISHAPS = (['before', 'after'] as const).flatMap(when => [
   { when, what: 'outage' as const, isLong: true },
 ])
 
-describe('whatever befalls a node at whatever statement, nothing is lost, left or done twice', needsPostgres, () => {
+describe('a fault at any statement loses, leaves and repeats nothing', needsPostgres, () => {
   let server: TestPostgres
   beforeAll(async () => {
     server = await startPostgres()
   })
   afterAll(() => server?.stop())
 
-  // By `test.each` long names are cut.
+  // `test.each` would truncate long names.
   for (const protocol of protocols)
     test(protocol.name, { timeout: 600_000 }, async () => {
       await Mishaps.with(server, async mishaps => {
