@@ -25,8 +25,12 @@ export type HeldRecord = RecordRow & { holdId: string | null }
 
 /** The parts of removals that differ between databases. */
 export interface RemovalParts {
-  /** Releases the holds of removed records. */
-  release(records: readonly HeldRecord[]): Rule<void>
+  /**
+   * Deletes those of the records that still exist, and releases their holds. Returns them in the same order, as they were.
+   *
+   * @param isCurrent true if the records were read in this transaction
+   */
+  remove(records: readonly RecordRow[], isCurrent: boolean): Rule<RecordRow[]>
   /** Notes each removed record and the change of its account's usage, within the transaction. */
   uncounted?(record: RecordRow, count: AccountUsage): void
   /** Called with the removed records, as {@link WriteOptions.committed}. */
@@ -55,12 +59,6 @@ const NOTE = sql<{ id: number }>`
 const NOTED = sql`SELECT ${removal} FROM removals WHERE created_by < :before ORDER BY id LIMIT 1`
 const FORGET = sql`DELETE FROM removals WHERE id = :id`
 const LOCK_ACCOUNTS = sql`${either('', 'SELECT 1 FROM accounts WHERE id = ANY(:accounts) ORDER BY id FOR UPDATE')}`
-/** PostgreSQL locks the records in the order of their ids, which avoids deadlocks. */
-const THESE = either(
-  'IN (SELECT value FROM json_each(:ids))',
-  '= ANY(ARRAY(SELECT id FROM records WHERE id = ANY(:ids) ORDER BY id FOR UPDATE))',
-)
-const REMOVE = sql`DELETE FROM records WHERE id ${THESE} RETURNING ${heldRecord}`
 
 /** The rules of removals. Records and their holds are removed in short transactions. */
 export function removalRules(
@@ -73,13 +71,13 @@ export function removalRules(
   function* removeSome(of: Removal): Rule<RecordRow[]> {
     yield* first(LOCK_ACCOUNTS, { accounts: [of.accountId] })
     const found = yield* all(RECORDS_OF_DAG, { ...of, now: of.createdBy, limit: STEP })
-    return yield* removeRecords(parts, found)
+    return yield* removeRecords(parts, found, true)
   }
 
   function* removeKnown(records: readonly RecordRow[]): Rule<{ rows: RecordRow[] }> {
     yield* first(LOCK_ACCOUNTS, { accounts: records.map(({ accountId }) => accountId) })
     // Another node may have removed some of them in the meantime.
-    return { rows: yield* removeRecords(parts, records) }
+    return { rows: yield* removeRecords(parts, records, false) }
   }
 
   /** Finishes a stored removal, and forgets it with the last record. */
@@ -138,12 +136,9 @@ export function removalRules(
   }
 }
 
-/** Removes those of the records that still exist, and returns them in the same order. Their accounts are locked. */
-export function* removeRecords(parts: RemovalParts, records: readonly RecordRow[]): Rule<RecordRow[]> {
-  const ids = records.map(({ id }) => id)
-  const removed = new Map((yield* all(REMOVE, { ids })).map(row => [row.id, row]))
-  const rows = ids.flatMap(id => removed.get(id) ?? [])
-  yield* parts.release(rows)
+/** Removes those of the records that still exist, and subtracts them from their accounts, which are locked. */
+function* removeRecords(parts: RemovalParts, records: readonly RecordRow[], isCurrent: boolean): Rule<RecordRow[]> {
+  const rows = yield* parts.remove(records, isCurrent)
   const counts = new Map<string, AccountUsage>()
   const contents = new Set<string>()
   for (const row of rows) {
@@ -157,7 +152,7 @@ export function* removeRecords(parts: RemovalParts, records: readonly RecordRow[
     counts.set(accountId, sum(counts.get(accountId), count))
   }
   for (const [accountId, count] of counts) yield* run(COUNT, { accountId, ...count })
-  return rows.map(({ holdId: _, ...row }) => row)
+  return rows
 }
 
 function sum(some: AccountUsage | undefined, more: AccountUsage): AccountUsage {

@@ -32,6 +32,7 @@ export class RecordTable {
   readonly #at: SqliteStatements
   readonly #recount: AccountRecount
   readonly #setContent: Statement<[number, number, number, number, string], unknown>
+  readonly #delete: Statement<[string], unknown>
   readonly #nextNumber: Statement<[string, number], { searchId: number }>
   readonly #searchId: Statement<[string], { searchId: number }>
   readonly #changed: () => void
@@ -41,6 +42,7 @@ export class RecordTable {
     this.#at = statements
     this.#changed = changed
     this.#recount = new AccountRecount(db)
+    this.#delete = db.prepare('DELETE FROM records WHERE id = ?')
     this.#nextNumber = db.prepare(`
       INSERT INTO search_lists (account_id, last, newest) VALUES (?, 1, ?)
       ON CONFLICT (account_id) DO UPDATE SET last = last + 1, newest = MAX(newest, excluded.newest),
@@ -67,6 +69,10 @@ export class RecordTable {
   found(record: RecordRow, count?: AccountUsage): void {
     this.#changed()
     if (count !== undefined) this.#recount.changed(record, count)
+  }
+
+  delete(id: string): void {
+    this.#delete.run(id)
   }
 
   get(id: string): RecordRow | undefined {

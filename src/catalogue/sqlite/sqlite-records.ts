@@ -28,9 +28,14 @@ export function sqliteRecords(parts: {
         table.found(record)
         return {}
       },
-      release: records =>
+      remove: (records, isCurrent) =>
         own(() => {
-          for (const { id } of records) holds.release(id)
+          const rows = isCurrent ? [...records] : records.flatMap(({ id }) => table.get(id) ?? [])
+          for (const { id } of rows) {
+            table.delete(id)
+            holds.release(id)
+          }
+          return rows
         }),
       uncounted: (record, count) => table.found(record, count),
       removed: records => {
