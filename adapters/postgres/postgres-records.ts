@@ -1,10 +1,17 @@
 import type { Records } from '../../src/catalogue/records.ts'
 import { recordRules } from '../../src/catalogue/rules/record-rules.ts'
+import { type HeldRecord, heldRecord } from '../../src/catalogue/rules/removal-rules.ts'
+import { selectList } from '../../src/catalogue/rules/statement.ts'
 import type { ContentParts } from './content-change.ts'
 import { ownStep, PostgresDriver } from './postgres-driver.ts'
 import { RecordCommits } from './record-commits.ts'
 import { RecordLists } from './record-lists.ts'
 import { foundBy } from './record-rows.ts'
+
+/** Locks the records in the order of their ids, which avoids deadlocks. */
+const REMOVE = `
+  DELETE FROM records WHERE id = ANY(ARRAY(SELECT id FROM records WHERE id = ANY($1) ORDER BY id FOR UPDATE))
+  RETURNING ${selectList(heldRecord).postgres}`
 
 /** Records in PostgreSQL. Their content is held in the ledgers of the nodes. */
 export function postgresRecords(parts: ContentParts): Records {
@@ -14,13 +21,17 @@ export function postgresRecords(parts: ContentParts): Records {
   return {
     ...recordRules(new PostgresDriver(database), {
       found: foundBy,
-      release: records =>
-        ownStep(sql =>
-          holds.void(
+      remove: records =>
+        ownStep(async sql => {
+          const ids = records.map(({ id }) => id)
+          const removed = new Map((await sql.all<HeldRecord>(REMOVE, [ids])).map(row => [row.id, row]))
+          const rows = ids.flatMap(id => removed.get(id) ?? [])
+          await holds.void(
             sql,
-            records.flatMap(({ holdId }) => holdId ?? []),
-          ),
-        ),
+            rows.flatMap(({ holdId }) => holdId ?? []),
+          )
+          return rows.map(({ holdId: _, ...row }) => row)
+        }),
       // The records are removed by now. If the ledger fails, a later call releases their holds.
       dropReleased: async () => void (await holds.releaseVoid().catch(() => undefined)),
     }),

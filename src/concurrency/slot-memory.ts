@@ -3,6 +3,8 @@ import { SlotRows, type SlotTable, STATE } from './slot-rows.ts'
 
 /** After a search that found no slow slot, wait this long before searching again, in ms. */
 const VAIN_MS = 250
+/** Most names whose owners a thread keeps. */
+const KNOWN_OWNERS = 1_000
 
 /** Outcome of a waiting request: its slot, or a refusal; null while it waits. */
 export type WaiterOutcome = { row: number } | 'refused' | null
@@ -15,6 +17,8 @@ export class SlotMemory {
   readonly #rows: SlotRows
   readonly #table: SlotTable
   readonly #ownSlowAt: (row: number) => number | undefined
+  /** Stored owners by name, since a hash costs as much as the rest of an entry. */
+  readonly #owners = new Map<string, bigint>()
   #touched = new Set<number>()
 
   /** @param slowAt instant from which a slot of this thread is slow; undefined for one that it has not begun to use */
@@ -34,7 +38,12 @@ export class SlotMemory {
 
   /** Returns the owner as rows store it. */
   ownerOf(name: string): bigint {
-    return hash('sha256', Buffer.concat([this.#table.seed, Buffer.from(name)]), 'buffer').readBigUInt64LE()
+    const known = this.#owners.get(name)
+    if (known !== undefined) return known
+    const owner = hash('sha256', Buffer.concat([this.#table.seed, Buffer.from(name)]), 'buffer').readBigUInt64LE()
+    if (this.#owners.size === KNOWN_OWNERS) this.#owners.clear()
+    this.#owners.set(name, owner)
+    return owner
   }
 
   /** Runs a change of rows exclusively among all threads, then notifies the threads that it affects. */

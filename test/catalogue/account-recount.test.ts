@@ -62,7 +62,11 @@ test('counts usage correctly despite changes and rollbacks between steps', async
     let accountId: string = 'a'
     const statements = new SqliteStatements(db)
     const parts = {
-      release: () => own(() => undefined),
+      remove: (removed: readonly RecordRow[]) =>
+        own(() => {
+          for (const { id } of removed) records.delete(id)
+          return [...removed]
+        }),
       uncounted: (record: RecordRow, count: AccountUsage) => records.found(record, count),
       dropReleased: async () => undefined,
     }
@@ -73,7 +77,7 @@ test('counts usage correctly despite changes and rollbacks between steps', async
         records.insert(record)
         rows.set(id, record)
       } else if (draws.below(2) === 0) {
-        statements.carryOut(removeRecords(parts, [known]))
+        statements.carryOut(removeRecords(parts, [known], true))
         rows.delete(known.id)
       } else if (known.rootId === null) {
         const content = Number(known.cid.slice(4))

@@ -137,7 +137,11 @@ export function removalRules(
 }
 
 /** Removes those of the records that still exist, and subtracts them from their accounts, which are locked. */
-function* removeRecords(parts: RemovalParts, records: readonly RecordRow[], isCurrent: boolean): Rule<RecordRow[]> {
+export function* removeRecords(
+  parts: RemovalParts,
+  records: readonly RecordRow[],
+  isCurrent: boolean,
+): Rule<RecordRow[]> {
   const rows = yield* parts.remove(records, isCurrent)
   const counts = new Map<string, AccountUsage>()
   const contents = new Set<string>()

@@ -30,10 +30,17 @@ describe('the access stores in PostgreSQL', needsPostgres, () => {
       const [here, there] = [postgresAccess(database, 'here'), postgresAccess(other, 'there')]
       const rest = { name: null, plan: 'free', role: 'user' as const, defaultCluster: null, disabled: false }
       await here.accounts.insert({ id: 'one', email: 'one@example.org', ...rest, createdAt: 1 }, null)
-      const made = Array.from({ length: 20 }, (_, i) =>
-        (i % 2 === 0 ? here : there).keys.insert(key(`k${i}`), { now: 1, maxKeys: 10 }),
-      )
-      expect((await Promise.all(made)).filter(outcome => outcome === 'inserted')).toHaveLength(10)
+      const insert = (node: typeof here, id: string): Promise<string> =>
+        node.keys.insert(key(id), { now: 1, maxKeys: 10 })
+      for (let i = 0; i < 9; i++) await insert(here, `k${i}`)
+      const made = await database.transaction(async sql => {
+        // Both nodes count the keys before either can insert one.
+        await sql.run('LOCK TABLE api_keys IN SHARE MODE')
+        const inserted = Promise.all([insert(here, 'last'), insert(there, 'excess')])
+        await expect.poll(() => database.reading.first(WAITING), { timeout: 10_000 }).toEqual({ count: 2 })
+        return { inserted }
+      })
+      expect((await made.inserted).toSorted()).toEqual(['inserted', 'too_many'])
     } finally {
       await other.close()
     }
@@ -41,6 +48,10 @@ describe('the access stores in PostgreSQL', needsPostgres, () => {
 
   test.each(accessRules)('$name', ({ run }) => run(postgresAccess(database, 'here')))
 })
+
+/** Counts the connections that wait for a lock. */
+const WAITING = `SELECT COUNT(*)::int AS count FROM pg_stat_activity
+  WHERE datname = current_database() AND wait_event_type = 'Lock'`
 
 function key(id: string): NewKeyRow {
   const rest = { parentId: null, label: null, prefix: 'hf_', scopes: [], ipAllowlist: [], createdAt: 1 }
