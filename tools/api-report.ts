@@ -1,5 +1,6 @@
-// Compares what the package's entries declare with the reports in docs/api: every change of the surface shows there.
-// Refuses types that stand in a signature and are not exported, and exports without a description.
+// Compares the declarations of the package's entries with the reports in docs/api, which record each change of the
+// public surface.
+// Refuses types in a signature that no entry exports, and exports without a description.
 // `--update` writes the reports.
 import { spawnSync } from 'node:child_process'
 import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
@@ -21,7 +22,7 @@ function run(name: string, args: readonly string[]): string {
   return stdout
 }
 
-/** Writes the report of an entry's declarations. @throws Error for what may not be declared */
+/** Writes the API report of an entry. Returns its path. */
 function report(declarations: string, types: string, name: string): string {
   const directory = join(declarations, 'reports')
   mkdirSync(directory, { recursive: true })
@@ -56,7 +57,7 @@ function report(declarations: string, types: string, name: string): string {
   return join(directory, `${name}.api.md`)
 }
 
-/** That of the project, for the compiler that the extractor brings. */
+/** Returns the project's compiler options for the compiler that API Extractor contains. */
 function compilerConfig(): object {
   const { compilerOptions } = JSON.parse(readFileSync(join(ROOT, 'tsconfig.json'), 'utf8')) as {
     compilerOptions: object
@@ -64,13 +65,13 @@ function compilerConfig(): object {
   return { compilerOptions }
 }
 
-/** What stands in a signature has a name that one of the entries exports. */
+/** Checks that every type in a signature is exported by some entry. @throws Error that names the others */
 function checkExported(path: string, exported: Set<string>): void {
   const text = readFileSync(path, 'utf8')
   for (const [, name = ''] of text.matchAll(/^export (?:declare |abstract )*\w+ (\w+)/gm)) exported.add(name)
   const missing = [...text.matchAll(/The symbol "(\w+)" needs to be exported/g)].flatMap(([, name = '']) => name)
   const unknown = missing.filter(name => !exported.has(name))
-  if (unknown.length > 0) throw new Error(`${path} declares with what is not exported: ${unknown.join(', ')}`)
+  if (unknown.length > 0) throw new Error(`${path} uses types that no entry exports: ${unknown.join(', ')}`)
 }
 
 function checkDescribed(path: string): void {
@@ -96,7 +97,7 @@ try {
     checkExported(path, exported)
     checkDescribed(path)
     const committed = join(REPORTS, `${name}.api.md`)
-    // What another entry exports is no fault of this one.
+    // A type that another entry exports needs no warning.
     const text = readFileSync(path, 'utf8').replace(/^ *\/\/ .*\(ae-forgotten-export\).*\n/gm, '')
     if (process.argv.includes('--update')) {
       mkdirSync(REPORTS, { recursive: true })
@@ -106,7 +107,9 @@ try {
     }
   }
   if (changed.length > 0) {
-    throw new Error(`the surface has changed: npm run check:api -- --update, and look at ${changed.join(' and ')}`)
+    throw new Error(
+      `the public surface has changed. Run npm run check:api -- --update and review ${changed.join(' and ')}`,
+    )
   }
 } finally {
   rmSync(directory, { recursive: true, force: true })

@@ -1,6 +1,6 @@
-// Bundles the command line, which is the server too, into a few files: a fraction of the start-up time and memory of a
-// thousand modules. The library stays as it is compiled. What is built natively stays outside.
-// The directory to write to may be given.
+// Bundles the command line, which is also the server, into a few files. It starts faster and takes less memory than a
+// thousand modules.
+// The library stays unbundled, and so do native modules. An argument names another output directory.
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { rolldown } from 'rolldown'
@@ -9,7 +9,7 @@ import { consoleSources, withModulesNamed } from '../adapters/console/console-so
 const ROOT = join(import.meta.dirname, '..')
 const OUT = resolve(process.argv[2] ?? join(ROOT, 'dist/cli'))
 
-/** Threads are looked for by these names, beside the code that starts them. */
+/** Entry points by output name. Code starts a thread by its name in the same directory. */
 const ENTRIES = {
   main: 'adapters/cli/main.ts',
   'block-thread': 'src/content/block-thread.ts',
@@ -17,7 +17,7 @@ const ENTRIES = {
   'loop-watcher': 'adapters/node-http/loop-watcher.ts',
   'reader-thread': 'adapters/node-http/reader-thread.ts',
 }
-/** What is built natively, and the dependency by which it comes. */
+/** Native modules, or the dependency that contains one. */
 const OUTSIDE = [/^better-sqlite3$/, /^datastore-level$/]
 
 const input = Object.fromEntries(Object.entries(ENTRIES).map(([name, path]) => [name, join(ROOT, path)]))
@@ -33,7 +33,7 @@ await bundle.close()
 
 const { page, pageModules } = await bundledPage()
 writePage(join(OUT, 'page'))
-// The library finds it beside its own code.
+// The library looks for the page next to its own code.
 if (process.argv[2] === undefined) writePage(join(ROOT, 'dist/adapters/console/page'))
 
 const modules = [...output.flatMap(file => (file.type === 'chunk' ? file.moduleIds : [])), ...pageModules]
@@ -41,7 +41,7 @@ writeFileSync(join(OUT, 'LICENSES.txt'), licences(modules))
 const bytes = output.reduce((sum, file) => sum + Buffer.byteLength(file.type === 'chunk' ? file.code : file.source), 0)
 console.log(`${OUT}: ${output.length} files of ${modules.length} modules, ${(bytes / 1e6).toFixed(1)} MB`)
 
-/** The console as a browser takes it, its modules in one: a fraction of the requests, and half of the bytes. */
+/** Bundles the console's modules into one, for far fewer requests and half the bytes. */
 async function bundledPage(): Promise<{ page: Map<string, Buffer>; pageModules: string[] }> {
   const sources = await consoleSources()
   const bundle = await rolldown({
@@ -57,7 +57,7 @@ async function bundledPage(): Promise<{ page: Map<string, Buffer>; pageModules: 
   return { page: withModulesNamed(page), pageModules: main.moduleIds }
 }
 
-/** Writes it there. */
+/** Writes the console's files to a directory. */
 function writePage(directory: string): void {
   for (const [path, bytes] of page) {
     mkdirSync(dirname(join(directory, path)), { recursive: true })
@@ -65,7 +65,7 @@ function writePage(directory: string): void {
   }
 }
 
-/** What the authors of bundled packages ask to be passed on with them. */
+/** Returns the licences and notices of all bundled packages. */
 function licences(ids: readonly string[]): string {
   const packages = new Map<string, string>()
   for (const id of ids) {
@@ -78,10 +78,10 @@ function licences(ids: readonly string[]): string {
     const text = files.map(file => readFileSync(join(directory, file), 'utf8').trim()).join('\n\n')
     return `${name}\n\n${text}\n`
   })
-  return `What is bundled here, and its licences.\n\n${texts.join(`\n${'-'.repeat(80)}\n\n`)}`
+  return `The bundled packages and their licences.\n\n${texts.join(`\n${'-'.repeat(80)}\n\n`)}`
 }
 
-/** The package that a directory belongs to, named with its version and licence. */
+/** Returns the package of a directory, with its version and licence. */
 function packageOf(directory: string): { directory: string; name: string } {
   const file = join(directory, 'package.json')
   if (existsSync(file)) {

@@ -1,6 +1,7 @@
-// Checks the package as others get it: builds and packs it, lints the tarball, installs it into an empty project and
-// uses it from there, which needs a registry or a warm cache and is left out, with a word, where there is neither. Takes
-// about a minute; `--quick` stops before installing.
+// Checks the package as users get it: builds and packs it, lints the tarball, installs it into an empty project and
+// uses it.
+// Installing needs a registry or a warm cache; without either it is skipped with a message. Takes about a minute;
+// `--quick` stops before the installation.
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { copyFileSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
@@ -8,7 +9,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 const ROOT = join(import.meta.dirname, '..')
-/** A backend of clusters and a catalogue by the package alone, which the tests try. */
+/** A cluster backend and a catalogue written against the package alone, which the tests use too. */
 const BACKEND = 'test/clusters/memory-cluster.ts'
 const CATALOGUE = [
   'memory-catalogue.ts',
@@ -19,7 +20,7 @@ const CATALOGUE = [
   'memory-webhooks.ts',
 ]
 const CONSUMER = join(import.meta.dirname, 'package-consumer')
-/** How npm says that there is no registry. */
+/** Codes in npm's error messages if no registry is reachable. */
 const UNREACHABLE = /\bcode (ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ENETUNREACH|ETIMEDOUT|ENOTCACHED)\b/
 const NODE = process.execPath
 const BIN = join(ROOT, 'node_modules')
@@ -77,7 +78,7 @@ function asOthersWrite(path: string): string {
     .replace("'../../src/catalogue/index.ts'", "'holdfast/catalogue'")
 }
 
-/** Peers are left out: one of a dependency's is a whole mobile framework, which no server ever loads. */
+/** Installs packages without their peers. A peer of one dependency is a whole mobile framework that no server loads. */
 function install(project: string, packages: readonly string[]): void {
   runNpm(`install ${packages.map(name => name.replace(directory, '')).join(' ')}`, installArgs(packages), project)
 }
@@ -86,7 +87,7 @@ function installArgs(packages: readonly string[]): string[] {
   return ['install', '--omit=peer', '--prefer-offline', '--ignore-scripts', ...packages]
 }
 
-/** How heavy an installation is. */
+/** Returns the number of installed packages and their size. */
 function weigh(project: string): string {
   const files = globSync('node_modules/**', { cwd: project, withFileTypes: true }).filter(entry => entry.isFile())
   const bytes = files.reduce((sum, file) => sum + statSync(join(file.parentPath, file.name)).size, 0)
@@ -94,14 +95,14 @@ function weigh(project: string): string {
   return `${packages} packages at the top, ${Math.round(bytes / 1e6)} MB`
 }
 
-/** Types are checked without skipLibCheck and without the DOM: what the package names has to be sound by itself. */
+/** Checks types without skipLibCheck and without the DOM, so that the package's own declarations must be sound. */
 function checkTypes(project: string, file: string): void {
   const options = ['--noEmit', '--strict', '--module', 'nodenext', '--target', 'es2024', '--types', 'node']
   const lib = ['--lib', 'es2024,esnext.disposable', '--allowImportingTsExtensions']
   step(`types of ${file}`, [join(BIN, 'typescript/bin/tsc'), ...options, ...lib, file], project)
 }
 
-/** Starts the bundled server twice, the second time on what is there, and says what that took. */
+/** Starts the bundled server twice, the second time on existing data, and prints the times. */
 async function serve(project: string, commandLine: string): Promise<void> {
   for (const name of ['first', 'second']) {
     const started = performance.now()
@@ -127,7 +128,7 @@ async function use(project: string): Promise<void> {
   step('CommonJS', ['common.cjs'], project)
   const commandLine = join('node_modules/holdfast', bin.holdfast)
   const help = step('command line', [commandLine, '--help'], project)
-  if (!help.includes('serve')) throw new Error(`the command line does not explain itself: ${help}`)
+  if (!help.includes('serve')) throw new Error(`the help of the command line lacks "serve": ${help}`)
   await serve(project, commandLine)
   checkTypes(project, 'typed.ts')
   checkTypes(project, 'typed-backend.ts')
@@ -149,7 +150,7 @@ try {
   }
 } catch (error) {
   if (!(error instanceof Error && UNREACHABLE.test(error.message))) throw error
-  console.log('not run: the package in an empty project: no registry can be reached')
+  console.log('not run: the package in an empty project: no registry is reachable')
 } finally {
   rmSync(directory, { recursive: true, force: true })
 }

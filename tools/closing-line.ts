@@ -1,11 +1,11 @@
 import type { Reporter, TestCase, TestModule } from 'vitest/node'
 
-/** A run of more files than this is one of all, not of some that were named. */
+/** Files in a run above which it counts as a complete one. */
 const FEW = 100
 
 /**
- * Ends a test run with what was not run and why, and one plain line over all projects, `N passed, N failed[, N skipped]`,
- * that a script can read.
+ * Ends a test run with the skipped tests and their reasons, and one line for scripts: `N passed, N failed[, N
+ * skipped]`.
  */
 export default class ClosingLine implements Reporter {
   onTestRunEnd(modules: ReadonlyArray<TestModule>, errors: ReadonlyArray<unknown>): void {
@@ -29,13 +29,13 @@ export default class ClosingLine implements Reporter {
       ([reason, { tests, files }]) => `not run: ${tests} of ${[...files].join(', ')}: ${reason}\n`,
     )
     const isAll = modules.some(({ project }) => project.name === 'long')
-    if (!isAll && modules.length > FEW) reasons.push('not run: tests that take long; npm run test:all runs them, too\n')
+    if (!isAll && modules.length > FEW) reasons.push('not run: long tests; npm run test:all includes them\n')
     const closing = `${counts.passed} passed, ${counts.failed} failed${skipped}\n`
     process.once('exit', () => process.stdout.write([...reasons, closing].join('')))
   }
 }
 
-/** What the test says, or the suite that it is in. */
+/** Returns the reason why a test or its suite was skipped. */
 function reasonOf(test: TestCase): string | undefined {
   let task: TestCase | TestCase['parent'] = test
   while (task.type !== 'module') {

@@ -1,15 +1,15 @@
-// The configuration's schema as TypeScript and as tables.
+// Generates TypeScript and tables from the configuration's schema.
 import { configSchema } from '../src/config/config-schema.ts'
 
-/** JSON Schema as far as the configuration uses it, and what its fields say of themselves. */
+/** The part of JSON Schema that the configuration uses, with documentation of its fields. */
 export interface FieldSchema {
   readonly type?: string | undefined
   readonly title?: string | undefined
   readonly description?: string | undefined
   readonly default?: unknown
-  /** What holds where nothing is said, if that is no value. */
+  /** Text of the default if it is not a plain value. */
   readonly defaultText?: string | undefined
-  /** The type of the field, where it stands elsewhere. */
+  /** TypeScript type of the field if it is declared in another file. */
   readonly typeText?: string | undefined
   readonly const?: unknown
   readonly anyOf?: readonly FieldSchema[]
@@ -20,7 +20,7 @@ export interface FieldSchema {
 
 const WIDTH = 120
 
-/** `src/config/engine-options.ts`: what a configuration may say, for those who write one in code. */
+/** Returns the text of `src/config/engine-options.ts`: types of the configuration for embedders. */
 export function configTypes(): string {
   const interfaces = [...titled(configSchema), configSchema]
   return `// Made by \`npm run docs\` from config-schema.ts, which is the place to change it.
@@ -30,7 +30,7 @@ import type { PlanOptions } from '../domain/plan.ts'
 ${interfaces.map(interfaceText).join('\n')}`
 }
 
-/** The type of a cluster's `backend`, from the schema of its adapter. */
+/** Returns the type of a cluster's `backend`, from the schema of its adapter. */
 export function definitionType(schema: FieldSchema): string {
   const text = `${comment(schema, '')}export type ${schema.title} = {\n${members(schema, '  ')}}\n`
   return `// Made by \`npm run docs\` from definition.ts, which is the place to change it.\n${text}`
@@ -63,7 +63,7 @@ function typeText(field: FieldSchema, indent: string): string {
   return field.type === 'integer' ? 'number' : String(field.type)
 }
 
-/** The description, its links bare, broken into lines. */
+/** Returns a field's description and default as a docstring. Links are reduced to their text. */
 function comment(field: FieldSchema, indent: string): string {
   const fallback = field.properties === undefined ? defaultOf(field) : null
   const told = [field.description, fallback === null ? undefined : `Default: ${fallback}.`]
@@ -83,7 +83,7 @@ function comment(field: FieldSchema, indent: string): string {
   return `${indent}/**\n${lines.map(line => `${indent} * ${line}\n`).join('')}${indent} */\n`
 }
 
-/** As text, or null for a field that has to be there. */
+/** Returns the default as text, or null for a required field. */
 function defaultOf(field: FieldSchema): string | null {
   if (field.defaultText !== undefined) return field.defaultText
   if (field.default === undefined) return null
@@ -92,7 +92,7 @@ function defaultOf(field: FieldSchema): string | null {
   return text === '' ? 'empty' : `\`${text.replaceAll('":', '": ').replaceAll(',"', ', "')}\``
 }
 
-/** Rows of name, default and meaning; fields of groups under their way. */
+/** Returns rows of name, default and meaning. Fields of groups are prefixed with the group's path. */
 export function configRows(schema: object, way = ''): string[][] {
   const { properties = {} } = schema as FieldSchema
   return Object.entries(properties).flatMap(([key, field]) => {

@@ -1,5 +1,5 @@
-// Writes the parts of the documents that are made from the sources, each between two marks:
-// `<!-- made by tools/docs.ts: NAME -->` and `<!-- end -->`. A test fails while one of them is out of date.
+// Writes the generated parts of the documents, each between the marks `<!-- made by tools/docs.ts: NAME -->` and `<!--
+// end -->`. A test fails if one is out of date.
 import { existsSync, globSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { clusterAdapters } from '../adapters/cli/cluster-adapters.ts'
@@ -18,7 +18,7 @@ const ROOT = join(import.meta.dirname, '..')
 const FIELD_HEAD = ['Field', 'Default', 'Meaning']
 const CONFIG_TYPES = 'src/config/engine-options.ts'
 
-/** By the name in the mark. */
+/** Generators by the name in the mark. */
 const PARTS: Readonly<Record<string, () => string>> = {
   routes: () => byTag(contractRoutes),
   'routes of the owner': () => {
@@ -47,7 +47,7 @@ const PARTS: Readonly<Record<string, () => string>> = {
 
 const MARKED = /(<!-- made by tools\/docs\.ts: ([^\n]*?) -->\n)[\s\S]*?(\n<!-- end -->)/g
 
-/** The documents that have marks, as they should be, by their path in the repository. */
+/** Returns the documents with marks by their path: their current text, and the text they should have. */
 export function generatedDocuments(): Map<string, { is: string; shouldBe: string }> {
   const paths = globSync(['README.md', 'docs/**/*.md'], { cwd: ROOT }).map(path => path.replaceAll('\\', '/'))
   const documents = new Map<string, { is: string; shouldBe: string }>()
@@ -56,7 +56,7 @@ export function generatedDocuments(): Map<string, { is: string; shouldBe: string
     if (!is.includes('<!-- made by tools/docs.ts:')) continue
     const shouldBe = is.replace(MARKED, (_, begin: string, name: string, end: string) => {
       const make = PARTS[name]
-      if (make === undefined) throw new Error(`${path}: nothing is called ${name}`)
+      if (make === undefined) throw new Error(`${path}: no generator is called ${name}`)
       return `${begin}\n${make()}\n${end}`
     })
     documents.set(path, { is, shouldBe })

@@ -9,18 +9,19 @@ import { CarReader, CarWriter } from '@ipld/car'
 import { CID } from 'multiformats/cid'
 
 /**
- * Runs the official suite for IPFS gateways against a server of its own, and prints what passed by the suite's groups.
+ * Runs the official conformance suite for IPFS gateways against a new server, and prints the results by the suite's
+ * groups.
  *
- * Usage: `node tools/gateway-conformance.ts <checkout of ipfs/gateway-conformance>`; Go has to be on the PATH. Exits
- * with 1 if a test failed that is not among {@link DIFFERENT}.
+ * Usage: `node tools/gateway-conformance.ts <checkout of ipfs/gateway-conformance>`; Go must be on `PATH`. Exits with 1
+ * if a test fails that is not in {@link DIFFERENT}.
  */
 
-/** What this gateway does not offer: names that change, and being the proxy of a browser. */
+/** Specifications that this gateway does not implement: mutable names. */
 const LEFT_OUT = ['path-ipns-gateway', 'subdomain-ipns-gateway', 'trustless-ipns-gateway', 'dnslink-gateway']
 
-const LISTINGS = 'Text and links of pages as Kubo draws them; pages here have words and relative links of their own.'
+const LISTINGS = "The tests expect the text and links of Kubo's pages. Holdfast's pages differ and have relative links."
 
-/** Tests whose names begin so fail here on purpose, with the reason. */
+/** Prefixes of tests that fail on purpose, with the reason. */
 const DIFFERENT: ReadonlyArray<[name: string, reason: string]> = [
   ['TestUnixFSDirectoryListing/path_gw:_backlink', LISTINGS],
   ['TestUnixFSDirectoryListing/path_gw:_dir_listing_HTML', LISTINGS],
@@ -29,18 +30,18 @@ const DIFFERENT: ReadonlyArray<[name: string, reason: string]> = [
   ['TestGatewaySubdomains/valid_', LISTINGS],
   [
     'TestGatewaySubdomains/request_for_example.com%2Fipfs%2F%7BInvalidCID%7D_produces',
-    'Errors are JSON, in which the quotes that are looked for are escaped.',
+    'Errors are JSON, which escapes the expected quotes.',
   ],
   [
     'TestUnixFSDirectoryListing/path_gw:_redirect_dir',
-    'The redirect is relative: it holds under whatever prefix a proxy takes off the path.',
+    'The redirect is relative, so that it works with any prefix that a proxy strips.',
   ],
-  ['TestGatewaySymlink/', 'Symbolic links are followed within their root; the answer is what they lead to, not where.'],
+  ['TestGatewaySymlink/', 'Symbolic links are followed within their root. The answer is the target, not its path.'],
   [
     'TestGatewaySubdomains/request_for_fake.domain.com%2Fipfs%2F%7BCID%7D_with_X-Forwarded-Host:_example.com_match',
-    'A proxy that does not tell the scheme may have spoken TLS: the redirect keeps whatever scheme the client came by.',
+    "A proxy that does not send the scheme may use TLS, so the redirect keeps the client's scheme.",
   ],
-  ['TestProxyTunnelGatewaySubdomains/', 'The server is no tunnel: CONNECT is not offered.'],
+  ['TestProxyTunnelGatewaySubdomains/', 'The server is no tunnel and refuses CONNECT.'],
 ]
 
 const HOST = 'example.com'
@@ -81,7 +82,7 @@ async function main(path: string | undefined): Promise<boolean> {
     const run = spawn(program, ['test', ...urls, ...specs, '--json-output', report], { cwd: suite, stdio: 'ignore' })
     await once(run, 'exit')
     const commit = execFileSync('git', ['rev-parse', 'HEAD'], { cwd: suite, encoding: 'utf8' }).trim()
-    return tell(readFileSync(report, 'utf8'), commit)
+    return printResults(readFileSync(report, 'utf8'), commit)
   } finally {
     await server.stop()
   }
@@ -110,7 +111,7 @@ async function startServer(): Promise<{ base: string; stop: () => Promise<void> 
   throw new Error('the server has not started')
 }
 
-/** Pins what is in a CAR. Of a DAG that lacks blocks, each block that is there is pinned for itself. */
+/** Pins the content of a CAR. If a DAG lacks blocks, it pins each existing block by itself. */
 async function provide(base: string, car: Uint8Array): Promise<void> {
   const answer = await importCar(base, car)
   if (answer.ok) return
@@ -131,8 +132,8 @@ function importCar(base: string, car: Uint8Array): Promise<Response> {
   return fetch(`${base}/api/v3/files/car`, { method: 'POST', headers, body: Uint8Array.from(car) })
 }
 
-/** Prints the figures; whether all went as expected. */
-function tell(report: string, commit: string): boolean {
+/** Prints the results. Returns true if only expected tests failed. */
+function printResults(report: string, commit: string): boolean {
   const events = report
     .split('\n')
     .filter(line => line !== '')

@@ -1,7 +1,7 @@
-/** Files of tests that `npm test` leaves to `npm run test:all`, by the reason. */
+/** Test files that only `npm run test:all` runs, by the reason. */
 export const LONG_TESTS: Readonly<Record<string, readonly string[]>> = {
-  'attacks, beyond those on each bound': ['test/abuse/abuse.test.ts', 'test/fuzz/fuzz.test.ts'],
-  'every statement and every step is cut short': [
+  'attacks, beyond one on each bound': ['test/abuse/abuse.test.ts', 'test/fuzz/fuzz.test.ts'],
+  'an interruption at every statement and every step': [
     'test/adapters/postgres/steps.test.ts',
     'test/adapters/holdfast/remote-steps.test.ts',
     'test/pins/fetches/interruptions.test.ts',
@@ -22,7 +22,7 @@ export const LONG_TESTS: Readonly<Record<string, readonly string[]>> = {
     'test/adapters/console/safety.test.ts',
     'test/gateway/browser.test.ts',
   ],
-  'packages, documents and old versions as others run them': [
+  'packages, documents and old versions as users run them': [
     'test/docs/embedding.test.ts',
     'test/docs/guides.test.ts',
     'test/docs/routes.test.ts',

@@ -1,6 +1,7 @@
-// Breaks each promise of test/promises.ts in a copy of the tree and runs its test, which has to fail; before that, all of
-// the tests have to pass as they are. Takes a few seconds for each. `--only TEXT` takes the promises with that in them or in
-// the path of their file. A test that does not end in two minutes decides nothing, which is no success either.
+// Breaks each promise of test/promises.ts in a copy of the tree and runs its test, which must fail. Without the change,
+// the test must pass.
+// Each takes a few seconds. `--only TEXT` selects promises by their text or file. A test without a result within two
+// minutes counts as a problem.
 import { spawnSync } from 'node:child_process'
 import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -20,7 +21,7 @@ interface Outcome {
   failed: number
 }
 
-/** Null if the test was stopped, or ended without a report. */
+/** Runs one test. Returns null if it was stopped or ended without a report. */
 function runTest(tree: string, { file, name }: KeptPromise['test']): Outcome | null {
   const report = join(tree, 'report.json')
   rmSync(report, { force: true })
@@ -35,21 +36,21 @@ function runTest(tree: string, { file, name }: KeptPromise['test']): Outcome | n
   return { passed, failed }
 }
 
-/** A mutation that no test has noticed, and why. */
+/** A mutation that its test did not detect, or whose test gave no result. */
 interface Problem {
   word: 'SURVIVED ' | 'UNDECIDED'
   why: string
 }
 
-/** Returns null if breaking the promise is noticed. */
+/** Breaks one promise. Returns null if its test detects it. */
 function problemOf(tree: string, kept: KeptPromise): Problem | null {
   const path = join(tree, kept.file)
   const text = readFileSync(path, 'utf8')
-  if (text.split(kept.find).length !== 2) return survived(`${kept.file} does not have once: ${kept.find.trim()}`)
+  if (text.split(kept.find).length !== 2) return survived(`${kept.file} must contain exactly once: ${kept.find.trim()}`)
   const whole = runTest(tree, kept.test)
-  if (whole === null) return undecided(`${kept.test.name} did not end as it is`)
+  if (whole === null) return undecided(`${kept.test.name} did not end without the mutation`)
   if (whole.passed === 0) return survived(`there is no test ${kept.test.name} in ${kept.test.file}`)
-  if (whole.failed > 0) return survived(`${kept.test.name} fails as it is`)
+  if (whole.failed > 0) return survived(`${kept.test.name} fails without the mutation`)
   writeFileSync(
     path,
     text.replace(kept.find, () => kept.replace),
@@ -57,7 +58,7 @@ function problemOf(tree: string, kept: KeptPromise): Problem | null {
   try {
     const broken = runTest(tree, kept.test)
     if (broken === null) return undecided(`${kept.test.name} did not end`)
-    return broken.failed > 0 ? null : survived(`${kept.test.name} does not notice`)
+    return broken.failed > 0 ? null : survived(`${kept.test.name} does not detect the mutation`)
   } finally {
     writeFileSync(path, text)
   }
@@ -74,7 +75,7 @@ function undecided(why: string): Problem {
 const { values } = parseArgs({ options: { only: { type: 'string', default: '' }, help: { type: 'boolean' } } })
 if (values.help === true) {
   console.log(
-    'npm run --silent mutations [-- --only TEXT]: breaks each promise, or those with TEXT in them or in their file',
+    'npm run --silent mutations [-- --only TEXT]: breaks each promise, or those whose text or file contains TEXT',
   )
   process.exit()
 }
@@ -86,7 +87,7 @@ try {
   let problems = 0
   for (const kept of promises.filter(({ promise, file }) => promise.includes(only) || file.includes(only))) {
     const problem = problemOf(tree, kept)
-    console.log(problem === null ? `noticed   ${kept.promise}` : `${problem.word} ${kept.promise}: ${problem.why}`)
+    console.log(problem === null ? `detected  ${kept.promise}` : `${problem.word} ${kept.promise}: ${problem.why}`)
     if (problem !== null) problems++
   }
   process.exitCode = problems === 0 ? 0 : 1

@@ -1,5 +1,5 @@
-// Checks what a person reads against the rules of tools/prose/rules.ts: comments, messages, titles of tests, documents,
-// and subjects of commits. With paths, only these, whether they are listed as unswept or not.
+// Checks all texts for people against tools/prose/rules.ts: comments, messages, test titles, documents and commit
+// subjects. Paths as arguments restrict the check to them, even to unswept ones.
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { commitSubjects } from './prose/commits.ts'

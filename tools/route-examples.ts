@@ -1,23 +1,23 @@
-// One example for each route, in the order in which they are run against an engine. `tools/route-page.ts` runs them.
+// One example for each route, in the order of their execution. `tools/route-page.ts` runs them against an engine.
 import { join } from 'node:path'
 import { codeAt } from './totp.ts'
 
-/** What earlier answers gave: ids, tokens and secrets by name. */
+/** Values from earlier answers by name, such as ids, tokens and secrets. */
 export type Known = Record<string, string>
 
 export interface Example {
-  /** Method and path as in the table of routes, with the base. */
+  /** Method and path as in the table of routes, including the base. */
   route: string
-  /** The path asked for, where it differs: with parameters filled in, and a query. */
+  /** The requested path if it differs: with parameters and a query. */
   path?: (known: Known) => string
-  /** Whose credential is sent. Default: the API key of an account. */
+  /** Owner of the credential. Default: the API key of an account. */
   as?: 'nobody' | 'session' | 'owner'
   json?: (known: Known) => object
   form?: Record<string, string>
   car?: true
-  /** Makes something for the next example, and is not shown. */
+  /** Prepares the next example and is not shown. */
   isHidden?: true
-  /** Notes values of the answer for later examples. */
+  /** Fields of the answer to save for later examples, by name. */
   keep?: Record<string, string>
 }
 

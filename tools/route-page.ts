@@ -1,4 +1,4 @@
-// Writes docs/reference/routes.md: runs the examples against an engine, and shows each request with its answer.
+// Writes docs/reference/routes.md: runs the examples against an engine and shows each request with its answer.
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -10,12 +10,12 @@ import { CID, EXAMPLES, type Example, type Known } from './route-examples.ts'
 import { NOW } from './totp.ts'
 
 const PAGE = join(import.meta.dirname, '../docs/reference/routes.md')
-/** Fields whose values differ from run to run. */
+/** Fields whose values differ between runs. */
 const VARYING =
   /^(id|uploadId|requestId|requestid|token|key|secret|otpauthUrl|qrCode|backupCodes|recoveryCodes|temporaryToken|account|accountId|parent|lastUsedAt|uptimeSeconds|ms|seconds|path|directory|bytes|dagSize|files|(?:sent|received|database|free|reserve)Bytes|delegates|peerId|addresses|version|memory|startedAt|prefix|session)$/
-/** What is known by the time an example runs, and varies in its path. */
+/** Saved values that appear in paths and differ between runs. */
 const PATH_IDS = ['uploadId', 'sessionId', 'webhook', 'requestid', 'account']
-/** Codes of a second factor; the codes of errors stay. */
+/** Codes of a second factor, as opposed to error codes. */
 const SECOND_FACTOR = /^\d{6}$|^\w{4}(-\w{4}){3}$/
 const LONGEST_TEXT = 90
 const MOST_ITEMS = 2
@@ -56,7 +56,7 @@ async function pageFrom(directory: string): Promise<string> {
   }
   const shown: string[] = []
   for (const example of EXAMPLES) {
-    // Lists sort by time, so each example has a time of its own.
+    // Lists are sorted by time, so each example needs its own.
     now += 1
     const request = await requestOf(example, known, answer)
     const response = await answer(request.asked)
@@ -124,7 +124,7 @@ function formOf(fields: Record<string, string>): FormData {
   return form
 }
 
-/** Returns what the page shows of a body, and notes what later examples need of it. */
+/** Returns a body as the page shows it, and saves the values for later examples. */
 async function bodyOf(response: Response, { keep = {} }: Example, known: Known): Promise<string> {
   const text = await response.text()
   if (response.headers.get('content-type')?.includes('html')) return '(a page)'
@@ -142,7 +142,7 @@ function at(value: unknown, path: readonly string[]): unknown {
   return path.reduce((part, field) => (part as Record<string, unknown> | undefined)?.[field], value)
 }
 
-/** Returns a value with `…` in the place of what varies or is long. */
+/** Returns a value with `…` in place of varying and long parts. */
 function withoutVarying(value: unknown, field = ''): unknown {
   if (Array.isArray(value)) {
     if (VARYING.test(field) && value.length > 0) return ['…']
@@ -166,7 +166,7 @@ function section(example: Example, request: string, status: number, body: string
   const route = group?.routes.find(each => each.method === method && `${group.base}${each.path}` === path)
   const title = `## ${method} ${path.replace(/[:*](\w+)/g, '{$1}')}`
   const answer = body === '' ? `${status}` : `${status}\n${body}`
-  return `${title}\n\n${route?.summary ?? 'How the node is'}.\n\n\`\`\`http\n${request}\n\`\`\`\n\n\`\`\`json\n${answer}\n\`\`\`\n`.replaceAll(
+  return `${title}\n\n${route?.summary ?? 'State of the node'}.\n\n\`\`\`http\n${request}\n\`\`\`\n\n\`\`\`json\n${answer}\n\`\`\`\n`.replaceAll(
     backups,
     '/mnt/backups',
   )

@@ -2,13 +2,13 @@ import { existsSync, globSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { LONG_TESTS } from './long-tests.ts'
 
-/** What starts a whole engine or network node, opens a data directory, or runs another process or server. */
+/** Matches tests that start an engine, a network node, another process or a server. */
 const STARTS = /\b(createEngine|openAccounts|startNetwork|createHelia)\b|'node:(child_process|http|net)'|'express'/
 const IMPORTS = /\bfrom '(\.[^']+)'|\bimport\('(\.[^']+)'\)/g
 
 /**
- * The files of tests, relative to the repository: of parts (`unit`), of the whole by what starts it (`system`), and those
- * of either that take long (`long`).
+ * Test files relative to the repository: `unit` tests parts, `system` starts an engine or a process, and `long` takes
+ * long.
  */
 export interface TestKinds {
   unit: string[]
@@ -17,16 +17,16 @@ export interface TestKinds {
 }
 
 /**
- * Sorts the tests by what they import, and what that imports of the tests.
+ * Classifies the tests by their imports, followed through the files of `test/`.
  *
- * @throws Error if a test that is named as long does not exist
+ * @throws Error if tools/long-tests.ts names a test that does not exist
  */
 export function testKinds(root: string): TestKinds {
   const known = new Map<string, boolean>()
   const startsSomething = (file: string): boolean => {
     const before = known.get(file)
     if (before !== undefined) return before
-    // A circle of imports starts nothing by itself.
+    // Ends the recursion in a cycle of imports.
     known.set(file, false)
     const text = readFileSync(join(root, file), 'utf8')
     const imported = [...text.matchAll(IMPORTS)].map(([, named, loaded]) => join(dirname(file), named ?? loaded ?? ''))

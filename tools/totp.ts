@@ -2,10 +2,10 @@ import { createHmac } from 'node:crypto'
 import type { Known } from './route-examples.ts'
 
 const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'
-/** The instant at which the examples run. */
+/** Time at which the examples run, in milliseconds since the epoch. */
 export const NOW = Date.parse('2030-01-01T00:00:00.000Z')
 
-/** Returns the code of an authenticator app at the instant of the examples (RFC 6238). */
+/** Returns the code of an authenticator app at the examples' time (RFC 6238). */
 export function codeAt({ secret = '' }: Known): string {
   const bits = [...secret.replaceAll('=', '')]
     .map(letter => ALPHABET.indexOf(letter).toString(2).padStart(5, '0'))

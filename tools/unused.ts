@@ -1,15 +1,15 @@
-// Finds files that nothing reaches, exports that no other file takes, and dependencies that nothing imports. What is reached
-// by itself: the entries of the package and its command, the scripts of package.json, tests and configurations. Types may be
-// exported for the signatures of their own file.
+// Finds unreachable files, exports that no other file imports, and unused dependencies.
+// The starting points are the package's entries and command, the scripts of package.json, tests and configurations. A
+// type may be exported just for a signature in its own file.
 import { globSync, readFileSync } from 'node:fs'
 import { builtinModules } from 'node:module'
 import { basename, dirname, join } from 'node:path'
 import { parseAst } from 'vite'
 
 const ROOT = join(import.meta.dirname, '..')
-/** Files that are found by their directory, and taken by the same name each. */
+/** Directory whose files are imported by listing it, all with the same export. */
 const LISTED = 'test/abuse/rows/'
-/** A program of others, which has this package. */
+/** A program of another package that has this one installed. */
 const CONSUMER = 'tools/package-consumer/'
 
 interface Package {
@@ -25,7 +25,7 @@ interface Source {
   path: string
   text: string
   exported: Set<string>
-  /** What is taken of other modules, `*` for all of one. */
+  /** Imported names by module; `*` for all of a module. */
   taken: Array<{ specifier: string; names: string[] }>
 }
 
@@ -95,7 +95,7 @@ function declared(declaration: unknown): string[] {
     : [nameOf(declaration.id)]
 }
 
-/** The sources of what the package declares. */
+/** Returns the sources of the package's entries and commands. */
 function published(): string[] {
   const built = [...Object.values(metadata.exports), ...Object.values(metadata.bin)]
   return built
@@ -107,7 +107,7 @@ function targetOf(source: Source, specifier: string): string {
   return join(dirname(source.path), specifier).replaceAll('\\', '/')
 }
 
-/** Files that run by themselves, or are named by a text: threads, child processes, preloaded ones. */
+/** Returns files that run by themselves or are named in a string: threads, child processes, preloads. */
 function entries(): string[] {
   const workflows = globSync('.github/workflows/*.yml', { cwd: ROOT }).map(path =>
     readFileSync(join(ROOT, path), 'utf8'),
@@ -148,7 +148,7 @@ function unusedExports(): string[] {
     if (open.has(path) || path.startsWith(LISTED) || taken.has('*')) return []
     return [...exported]
       .filter(name => !taken.has(name))
-      .map(name => `${path} exports ${name}, which no other file takes`)
+      .map(name => `${path} exports ${name}, which no other file imports`)
   })
 }
 
@@ -163,7 +163,7 @@ function dependencies(): string[] {
     .filter(({ name }) => !(name in known))
     .map(({ name, source }) => `${source.path} imports ${name}, which package.json does not declare`)
   const used = new Set(packages.map(({ name }) => name))
-  // Commands and types are named and not imported.
+  // Commands and types are named in texts instead of imported.
   const named = [
     JSON.stringify(metadata.scripts),
     ...[...sources.values()].filter(({ path }) => /^(tools|test)\//.test(path)).map(({ text }) => text),

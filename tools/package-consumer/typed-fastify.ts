@@ -1,4 +1,4 @@
-// The plugin from TypeScript, with fastify installed.
+// Uses the plugin from TypeScript, with fastify installed.
 import fastify from 'fastify'
 import { createEngine } from 'holdfast'
 import plugin, { frameworkErrors, holdfast } from 'holdfast/fastify'

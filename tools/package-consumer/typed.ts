@@ -1,4 +1,4 @@
-// The package from TypeScript. Only its types are checked here.
+// Uses the package from TypeScript. Only its types are checked.
 import { createServer as createHttpServer } from 'node:http'
 import {
   type ApiRequest,

@@ -1,11 +1,11 @@
 import { execFileSync } from 'node:child_process'
 
-/** Branches that a change is made for, the likeliest first. */
+/** Branches that a change may target, the likeliest first. */
 const TARGETS = ['origin/main', 'main']
 
 /**
- * Returns the subjects of the commits that a branch adds: those after the merge base with its target. A clone without the
- * target counts from the last tag. Without a tag or a repository there are none.
+ * Returns the subjects of the commits since the merge base with the target branch. A clone without that branch counts
+ * from the last tag. Without a tag or a repository the list is empty.
  */
 export function commitSubjects(directory: string): string[] {
   const base = firstOf([...TARGETS.map(target => ['merge-base', 'HEAD', target]), ['describe', '--tags', '--abbrev=0']])

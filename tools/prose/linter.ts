@@ -15,7 +15,10 @@ export interface Finding {
 const kernel = new TextlintKernel()
 const rules = Object.entries(checks).map(([ruleId, check]) => ({ ruleId, rule: rule(check) }))
 
-/** Returns what the rules find in a file. The extension of its path says how to read it; `.subject` is one line of a commit. */
+/**
+ * Returns the findings for a text. The extension of the path selects the parser; `.subject` stands for a commit's
+ * subject.
+ */
 export async function lint(path: string, text: string): Promise<Finding[]> {
   const options = {
     filePath: path,
@@ -27,7 +30,7 @@ export async function lint(path: string, text: string): Promise<Finding[]> {
   return messages.map(({ line, ruleId, message }) => ({ path, line, rule: ruleId, message }))
 }
 
-/** Reads a file as textlint's tree: a document of passages. */
+/** Parses a file into textlint's tree: a document of passages. */
 class Processor {
   availableExtensions(): string[] {
     return ['.ts', '.md', '.subject']

@@ -1,6 +1,9 @@
 import { type Line, type Passage, passages, plain } from './text.ts'
 
-/** Returns the paragraphs, list items, table cells and headings of a Markdown file; of a changelog, of its first section. */
+/**
+ * Returns the paragraphs, list items, table cells and headings of a Markdown file; of a changelog only its first
+ * section.
+ */
 export function markdownPassages(path: string, text: string): Passage[] {
   const found: Passage[] = []
   const lines: Line[] = []

@@ -5,10 +5,10 @@ const MOST_WORDS = 25
 const MOST_TITLE_WORDS = 12
 const MOST_SUBJECT = 72
 
-/** Returns the fault of a sentence, or nothing. */
+/** Returns a description of the sentence's fault, or undefined. */
 type Check = (sentence: string, kind: Kind) => string | undefined
 
-/** A clause that stands where the name of a thing belongs. Questions and headings may begin like that. */
+/** Relative clauses in place of a noun at the start of a sentence. Questions and headings may begin with one. */
 const RELATIVE =
   /^(?:What|Who|Whose|Whoever|Whatever|Whichever|Whether|Of|By (?:which|what|whom)|(?:For|After|Before) so (?:long|many|much))\b/i
 const THAT_CLAUSE = /^That (?:no|a|an|the|it|they|each|every|one|nobody|nothing|any|all|some|what)\b/
@@ -55,14 +55,14 @@ const length: Check = (sentence, kind) => {
 
 export const checks = { subject, phrase, place, length }
 
-/** Counts words: what stands between spaces and has a letter or a digit. */
+/** Counts words: texts between spaces with a letter or a digit. */
 function wordsOf(text: string): number {
   return text.split(/\s+/).filter(word => /[\p{L}\p{N}]/u.test(word)).length
 }
 
 const sentences = new Intl.Segmenter('en', { granularity: 'sentence' })
 
-/** Makes a check a rule of textlint, which looks at each sentence of a passage, and at a title or a subject as a whole. */
+/** Makes a check a textlint rule. It checks each sentence of a passage, but titles and subjects as a whole. */
 export function rule(check: Check): TextlintKernelRule['rule'] {
   return ({ report, RuleError }) => ({
     Str(node) {

@@ -1,13 +1,13 @@
-/** One passage that a person reads, without its markup: a paragraph, a list item, a table cell, a message, a title. */
+/** A passage of text for people, without markup: a paragraph, a list item, a table cell, a message or a title. */
 export interface Passage {
   kind: Kind
-  /** Words of one line. Code stands as `x`, so that no rule looks into it. */
+  /** Text in one line. Code is replaced by `x`, so that no rule checks it. */
   value: string
   /** Offset in the file. */
   start: number
 }
 
-/** `tag`: a line such as `@throws`, which may list cases between semicolons. */
+/** Kinds of passages. A `tag` is a line such as `@throws`, which may separate cases by semicolons. */
 export type Kind = 'docstring' | 'tag' | 'comment' | 'message' | 'title' | 'paragraph' | 'heading' | 'subject'
 
 const LIST_ITEM = /^\s*(?:[-*]|\d+\.)\s+(?:\[.\]\s+)?/
@@ -19,10 +19,10 @@ export interface Line {
   start: number
 }
 
-/** A row of the help of a command: a flag, or words, a gap, words. */
+/** A row of a command's help: a flag, or words in two columns. */
 const ROW = /\S {2,}\S|^ *--\w/
 
-/** Splits lines into passages at blank lines, list items, rows and docstring tags, and leaves out fenced code. */
+/** Splits lines into passages at blank lines, list items, rows and docstring tags. Fenced code is omitted. */
 export function passages(lines: Line[], kind: Kind): Passage[] {
   const found: Passage[] = []
   let open: Passage | undefined
@@ -46,7 +46,7 @@ function next(found: Passage[], passage: Passage): Passage {
   return passage
 }
 
-/** Removes the markup of Markdown and docstrings, and replaces code by one word. */
+/** Removes the markup of Markdown and docstrings, and replaces code by `x`. */
 export function plain(text: string): string {
   return text
     .replaceAll(/(`+)[^`].*?\1/g, 'x')

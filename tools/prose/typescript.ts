@@ -10,17 +10,17 @@ interface Node {
 
 type Comment = ReturnType<typeof parseSync>['comments'][number]
 
-/** Comments that steer a tool. */
+/** Comments with instructions for tools. */
 const DIRECTIVE = /^\s*(?:biome-ignore|@ts-|v8 ignore|\/ ?<reference|@vitest)/
 const SQL =
   /\b(?:SELECT|FROM|WHERE|VALUES|UPDATE|DELETE|CREATE|ALTER|ORDER BY|ON CONFLICT|PRAGMA|RETURNING|UNION|JOIN|AS|IS NULL)\b/
 const TITLED = new Set(['test', 'it', 'describe'])
-/** Attributes of HTML that a person reads. */
+/** Attributes of HTML with text for people. */
 const READ_ATTRIBUTE = /\b(?:aria-label|title|placeholder|alt|label|hint|name)="([^"]*)"/g
 
 /**
- * Returns the comments of a TypeScript file, and its messages: every text of four words or more that is not SQL. Most texts
- * of a test are input, so only its titles count.
+ * Returns the comments and messages of a TypeScript file. A message is a text of four words or more that is not SQL. In
+ * a test only titles count, because most of its texts are input.
  */
 export function typescriptPassages(path: string, text: string): Passage[] {
   const { program, comments } = parseSync(path, text)
@@ -29,7 +29,7 @@ export function typescriptPassages(path: string, text: string): Passage[] {
   return found
 }
 
-/** Joins line comments that follow each other. */
+/** Joins consecutive line comments. */
 function commentRuns(comments: Comment[], text: string): Passage[] {
   const found: Passage[] = []
   let run: Line[] = []
@@ -86,7 +86,7 @@ function messagePassages(node: Node, kind: Kind): Passage[] {
   return message === undefined || !isProse(message) ? [] : passages(linesAt(message, node.start), kind)
 }
 
-/** Children to visit: of a tagged template the expressions, of joined texts none. */
+/** Returns the child nodes to visit. A tagged template has only its expressions, joined texts have none. */
 function unread(node: Node): unknown[] {
   if (node.type === 'TaggedTemplateExpression') return [(node.quasi as Node).expressions]
   return node.type === 'BinaryExpression' && textOf(node) !== undefined ? [] : Object.values(node)
@@ -104,7 +104,7 @@ function linesAt(text: string, start: number): Line[] {
   return text.split('\n').map(value => ({ value, start }))
 }
 
-/** Returns the text of a literal, a template or texts joined by `+`, with each expression in it as one word. */
+/** Returns the text of a literal, a template or texts joined by `+`. Each expression counts as the word `x`. */
 function textOf(node: unknown): string | undefined {
   if (!isNode(node)) return undefined
   if (node.type === 'Literal') return typeof node.value === 'string' ? node.value : undefined
@@ -119,7 +119,7 @@ function templateText(template: Node): string {
   return parts.map(part => part.value.cooked ?? '').join('x')
 }
 
-/** Passages of a template of HTML: texts between tags, and attributes that are read. */
+/** Returns the texts between the tags of an HTML template, and its attributes with text. */
 function htmlPassages(template: Node): Passage[] {
   const markup = templateText(template)
   const texts = [...markup.split(/<[^>]*>/), ...[...markup.matchAll(READ_ATTRIBUTE)].map(match => match[1] ?? '')]
@@ -129,7 +129,7 @@ function htmlPassages(template: Node): Passage[] {
     .map(value => ({ kind: 'message', value: plain(value), start: template.start }))
 }
 
-/** Name of the function that a call begins with: `test` of `test.each([…])('…')`. */
+/** Returns the name of the called function: `test` for `test.each([…])('…')`. */
 function calledName(call: Node): string {
   let callee = call.callee
   while (isNode(callee) && callee.type !== 'Identifier') callee = callee.callee ?? callee.object ?? callee.tag

@@ -1,5 +1,6 @@
-// Makes the site from the documents: `npm run docs:site` writes `site-pages/`, and from the second tag on a directory for
-// each tagged version. The pages work below any path, so a gateway can serve them at `/ipfs/<cid>/`.
+// Builds the site from the documents: `npm run docs:site` writes `site-pages/`. With two or more tags, each tagged
+// version gets a directory.
+// Pages use relative links, so a gateway can serve them at `/ipfs/<cid>/`.
 import { execFileSync } from 'node:child_process'
 import { cpSync, existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -20,7 +21,7 @@ rmSync(OUT, { recursive: true, force: true })
 build(ROOT, '')
 if (tags.length > 1) for (const tag of tags) buildTag(tag)
 
-/** Builds the documents of one source tree into a directory of the site. */
+/** Builds the documents of a source tree into a directory of the site. */
 function build(source: string, directory: string): void {
   const out = join(OUT, directory)
   writeContent(source, join(HERE, 'content'), tags, directory)
@@ -41,7 +42,7 @@ function buildTag(tag: string): void {
   rmSync(source, { recursive: true })
 }
 
-/** Older versions have documents without an index, which make no site. */
+/** Returns true if a tag has an index of its documents. Older versions have none and get no site. */
 function hasIndex(tag: string): boolean {
   const names = execFileSync('git', ['ls-tree', '-r', '--name-only', tag, INDEX], { cwd: ROOT, encoding: 'utf8' })
   return names.trim() === INDEX

@@ -1,9 +1,9 @@
-// Copies the documents to where VitePress reads them, and writes the sidebar and `llms.txt` from their index.
+// Copies the documents to VitePress's source directory, and writes the sidebar and `llms.txt` from their index.
 import { copyFileSync, cpSync, globSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join, normalize, relative } from 'node:path'
 import { PLACEHOLDER } from './relative-base.ts'
 
-/** Pages beside the directory of the documents. */
+/** Pages outside the directory of the documents. */
 const BESIDE = ['CONTRIBUTING.md', 'SECURITY.md', 'CHANGELOG.md']
 
 interface Entry {
@@ -11,7 +11,7 @@ interface Entry {
   link: string
 }
 
-/** Writes the pages of a source tree. `tags` are the versions to offer; `directory` is that of this version. */
+/** Writes the pages of a source tree. `tags` are the versions to offer; `directory` is the one of this version. */
 export function writeContent(source: string, content: string, tags: readonly string[], directory: string): void {
   rmSync(content, { recursive: true, force: true })
   cpSync(join(source, 'docs'), content, { recursive: true })
@@ -45,13 +45,13 @@ function writePage(source: string, content: string, page: string): void {
       return `[${label}](/${copy})`
     })
     .replaceAll(/<!--.*?-->\n?/g, '')
-    // A block for a file has the file's name above it.
+    // VitePress shows a name in brackets as the block's title.
     .replaceAll(/^```(\w+) (\S+\.\w+)$/gm, (_, language: string, name: string) => `\`\`\`${language} [${name}]`)
   if (placeOf(page) !== relative('docs', page)) rmSync(join(content, relative('docs', page)), { force: true })
   writeFileSync(target, written)
 }
 
-/** Returns where a page of the repository is in the site: the page of a directory is its index. */
+/** Returns the path of a repository's page in the site. README.md becomes the index of its directory. */
 function placeOf(page: string): string {
   const below = page.startsWith('docs/') ? page.slice('docs/'.length) : page.toLowerCase()
   return below.replace(/(^|\/)README\.md$/, '$1index.md')

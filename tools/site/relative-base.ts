@@ -1,15 +1,15 @@
-// VitePress builds for one base path. A gateway serves a site below the path of its CID, which is known only after the
-// build. So the build has a placeholder for the base, which is replaced by what each page finds at run time.
+// VitePress builds for one base path, but a gateway serves a site below the path of its CID, which is known only after
+// the build. So the build uses a placeholder, which each page replaces by its base at run time.
 import { globSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 
-/** Stands for the base of the site in what VitePress writes. */
+/** Placeholder for the site's base path in VitePress's output. */
 export const PLACEHOLDER = '/holdfast-site-base/'
 const BASE = 'globalThis.siteBase'
-/** A string that begins with the placeholder, and the rest of it. */
+/** Matches a string literal that begins with the placeholder, and captures the rest. */
 const STRING = new RegExp(`"${PLACEHOLDER}((?:[^"\\\\\\n]|\\\\.)*)"`, 'g')
 
-/** Rewrites a built site, so that it works below any path. */
+/** Rewrites a built site so that it works below any path. */
 export function makeRelative(directory: string): void {
   for (const file of globSync('**/*.{html,css,js}', { cwd: directory })) {
     const path = join(directory, file)
@@ -21,7 +21,7 @@ export function makeRelative(directory: string): void {
   }
 }
 
-/** Returns a page whose links are relative, and which names the base for scripts before any of them runs. */
+/** Returns a page with relative links. Its first script sets the base for all others. */
 export function relativeHtml(page: string, up: string): string {
   const name = `<script>${BASE}=new URL(${JSON.stringify(up)},location.href).pathname</script>`
   const parts = page.split(/(<script>window\.__VP_[\s\S]*?<\/script>)/)
@@ -31,9 +31,9 @@ export function relativeHtml(page: string, up: string): string {
   return written.join('').replace('<head>', `<head>${name}`)
 }
 
-/** Returns a script that asks for the base at run time, wherever a string literal has the placeholder. */
+/** Returns a script in which each string literal with the placeholder reads the base at run time. */
 export function relativeScript(script: string): string {
-  // The search index is one literal with JSON in it.
+  // The search index is JSON in a single string literal.
   const quote = /(['"`])\{\\?"documentCount/.exec(script)?.[1]
   if (quote !== undefined)
     return script.replaceAll(PLACEHOLDER, quote === '`' ? `\${${BASE}}` : `${quote}+${BASE}+${quote}`)

@@ -1,4 +1,5 @@
-// The site: one page for each document, with search. `tools/site/build.ts` writes `content/` and `site.json` first.
+// Configuration of the site: a page for each document, with search. `tools/site/build.ts` first writes `content/` and
+// `site.json`.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
@@ -11,7 +12,7 @@ export default {
   outDir: process.env.HOLDFAST_SITE_OUT,
   base,
   lastUpdated: false,
-  // The documents have neither HTML nor attributes, but names such as <cid> and {cid}.
+  // The documents contain no HTML and no attributes, but names such as <cid> and {cid}.
   markdown: { html: false, attrs: { disable: true } },
   themeConfig: {
     sidebar,
