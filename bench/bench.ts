@@ -1,43 +1,43 @@
 import type { Usage } from './usage.ts'
 
-/** How a run is asked for. */
+/** Options of a run. */
 export interface RunOptions {
-  /** An existing empty directory, for everything that is written. The caller removes it. */
+  /** An existing empty directory for all files of the run. The caller removes it. */
   dir: string
   scale: Scale
   rounds: number
-  /** Only these are started, where subjects compete; all without it. */
+  /** Subjects to start; all by default. */
   subjects?: readonly string[] | undefined
-  /** Told in a few words what is going on; for a person who waits. */
+  /** Called with a short text of progress, for the person who waits. */
   progress: (text: string) => void
   signal: AbortSignal
 }
 
-/** `tiny` is for warming up and for tests, whose figures mean nothing. */
+/** Amount of work. `tiny` is for warm-ups and tests; its figures mean nothing. */
 export type Scale = 'full' | 'quick' | 'tiny'
 
-/** The values that one subject reached, one a round. */
+/** The values of one subject, one for each round. */
 export interface Measurement {
   subject: string
   metric: string
   unit: string
   better: 'higher' | 'lower'
   values: number[]
-  /** What each round took, of a subject in processes of its own. */
+  /** Costs of each round, if the subject runs in its own processes. */
   costs?: Cost[]
-  /** What asked, where it was not the bench itself. */
+  /** Name of the load client if it is not the bench itself. */
   client?: string
 }
 
-/** What a round took of the machine. */
+/** Costs of a round on the machine. */
 export interface Cost extends Usage {
-  /** Of what the metric counts, such as 10⁶ bytes or requests. */
+  /** Amount of work in the metric's unit, such as MB or requests. */
   amount: number
-  /** Of a core, that the load client took; 1 would say that it is what was measured. */
+  /** Share of a core that the load client used. Near 1, the client limited the result. */
   clientShare: number
 }
 
-/** What a bench promises: the ratio of two medians of the same run, better being higher. */
+/** A goal of a bench: the least ratio of two medians in the same run. Higher is better. */
 export interface Target {
   subject: string
   metric: string
@@ -45,16 +45,16 @@ export interface Target {
   atLeast: number
 }
 
-/** Something that can be asked for by name on the command line. */
+/** A bench that the command line runs by its name. */
 export interface Bench {
   readonly name: string
-  /** Whether there are no rounds: it is measured once, whatever the number asked for. */
+  /** True if the bench measures once, whatever the number of rounds. */
   readonly isOnce?: boolean
-  /** Rounds in full, where those of all others would take too long. */
+  /** Rounds at full size, if the default would take too long. */
   readonly rounds?: number
-  /** How long it takes in full on two cores, roughly. */
+  /** Approximate minutes at full size on two cores. */
   readonly minutes: number
-  /** What is measured at that scale, in one line. */
+  /** Returns one line that describes what is measured at a size. */
   describe(scale: Scale): string
   readonly targets: readonly Target[]
   run(options: RunOptions): Promise<Measurement[]>

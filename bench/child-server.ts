@@ -2,18 +2,18 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface, type Interface } from 'node:readline'
 
-/** What a server says at its start takes no more. */
+/** Output lines kept. Those of a start are fewer. */
 const LINES_KEPT = 50
 
-/** What the command `holdfast` gives Node; every subject's server gets the same. */
+/** Flags with which `holdfast` starts Node. Every subject's server gets them. */
 const NODE_FLAGS = ['--max-semi-space-size=4']
 
-/** A server in a process of its own, which says where it listens once it is ready. */
+/** A server in its own process, which prints its URL when it listens. */
 export class ChildServer {
   readonly #child: ChildProcess
   readonly #lines: Interface
   readonly #said: string[]
-  /** Without a trailing slash. */
+  /** Base URL without a trailing slash. */
   readonly url: string
 
   private constructor(child: ChildProcess, lines: Interface, said: string[], url: string) {
@@ -24,8 +24,8 @@ export class ChildServer {
   }
 
   /**
-   * Starts a script under this same Node, which says `listening on <url>`, and waits for its line.
-   * @param cores the first so many, if it has to stay on them
+   * Starts a script with this Node and waits until it prints `listening on <url>`.
+   * @param cores number of cores to restrict it to, by taskset
    */
   static start(script: string, args: readonly string[], env: NodeJS.ProcessEnv, cores?: number): Promise<ChildServer> {
     const command = [process.execPath, ...NODE_FLAGS, script, ...args]
@@ -33,7 +33,7 @@ export class ChildServer {
     return ChildServer.run(program, rest, env, /listening on (http:\S+)/)
   }
 
-  /** Starts any program, and waits for a line that matches; the first group, if there is one, is its address. */
+  /** Starts a program and waits for an output line that matches. The first group, if any, is its URL. */
   static async run(
     program: string,
     args: readonly string[],
@@ -45,7 +45,7 @@ export class ChildServer {
     child.stderr.setEncoding('utf8').on('data', text => {
       complaints = (complaints + text).slice(-2_000)
     })
-    // The lines are read to the end of the process, so that it never blocks on a full pipe.
+    // Reads all output, because a full pipe would block the process.
     const lines = createInterface(child.stdout)
     const said: string[] = []
     const url = await new Promise<string>((resolve, reject) => {
@@ -60,13 +60,13 @@ export class ChildServer {
     return new ChildServer(child, lines, said, url)
   }
 
-  /** Of its process. */
+  /** Id of its process. */
   get pid(): number {
     if (this.#child.pid === undefined) throw new Error('the server has no process')
     return this.#child.pid
   }
 
-  /** What a pattern's first group matches in the first line that it matches, be it said already or still to come. */
+  /** Returns the first group of the first output line that matches, and waits for one if necessary. */
   async said(pattern: RegExp): Promise<string> {
     for (let next = 0; ; next++) {
       while (this.#said.length <= next) await once(this.#lines, 'line')

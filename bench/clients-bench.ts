@@ -14,10 +14,10 @@ const BYTES: Readonly<Record<Scale, number>> = { full: 512 * MIB, quick: 128 * M
 const REQUESTS: Readonly<Record<Scale, number>> = { full: 20_000, quick: 5_000, tiny: 50 }
 const SMALL_BYTES = 4 * 1024
 
-/** Each load client against nginx, which takes next to nothing for what it is asked here. */
+/** Measures each load client against nginx, whose own cost is negligible. */
 async function run(options: RunOptions): Promise<Measurement[]> {
   const program = findProgram('nginx')
-  if (program === null) throw new Error('there is no nginx for the load clients to ask')
+  if (program === null) throw new Error('nginx is not installed')
   const clients = clientsFor(options.scale)
   const nginx = await startNginx(program, options.dir, 1)
   const sink = await startSink()
@@ -56,7 +56,7 @@ async function run(options: RunOptions): Promise<Measurement[]> {
   })
 }
 
-/** Reads what it is sent, and throws it away; nginx would answer before it has read all. */
+/** Starts a server that reads and discards uploads. nginx would answer before it has read them. */
 async function startSink(): Promise<{ url: string; stop(): Promise<void> }> {
   const server = createServer((request, response) => {
     request.resume().once('end', () => response.end())
@@ -72,7 +72,7 @@ async function startSink(): Promise<{ url: string; stop(): Promise<void> }> {
   }
 }
 
-/** What the load clients could drive, were there a server that took it. */
+/** Measures the limits of the load clients themselves. */
 export const clientsBench: Bench = {
   name: 'clients',
   minutes: 1,

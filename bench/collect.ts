@@ -12,7 +12,7 @@ const MIB = 1024 * 1024
 const FILE_BYTES: Readonly<Record<Scale, number>> = { full: 256 * MIB, quick: 64 * MIB, tiny: 3 * MIB }
 const FILES: Readonly<Record<Scale, number>> = { full: 5_000, quick: 2_000, tiny: 120 }
 
-/** What is stored and deleted again before a collection. */
+/** Content to store and delete before a collection. */
 class Garbage implements Work {
   readonly contents: readonly FormContent[]
 
@@ -58,7 +58,7 @@ const contest = (scale: Scale): Contest<Garbage> => ({
   value: () => Number.NaN,
 })
 
-/** How long an upload is held by the collection of what was deleted. */
+/** Measures how long the collection of deleted content delays an upload. */
 export const collect: Bench = {
   name: 'collect',
   minutes: 3,

@@ -2,30 +2,30 @@ import { parseArgs } from 'node:util'
 import type { Scale } from './bench.ts'
 
 export interface BenchCommand {
-  /** In the order asked for, each once; none if it was not said what to run. */
+  /** Benches in the given order, each once; empty without arguments. */
   names: string[]
   size: Scale
-  /** Unset for as many as fit the size. */
+  /** Undefined for the default of the size. */
   rounds: number | undefined
-  /** Unset for all. */
+  /** Undefined for all. */
   subjects: string[] | undefined
-  /** Files of results: to write, and to compare with. */
+  /** Result files to write, and to compare with. */
   save: string | undefined
   compare: string | undefined
   json: boolean
   help: boolean
-  /** Where the temporary directory goes; unset for the checkout's own. */
+  /** Parent of the temporary directory; by default data/ of the checkout. */
   dir: string | undefined
 }
 
-/** Names every bench. */
+/** Argument that stands for every bench. */
 const ALL = 'all'
 const SIZES: readonly Scale[] = ['full', 'quick', 'tiny']
 
-/** Wrong usage; the message is one line for the person who typed it. */
+/** A usage error with a message of one line. */
 export class UsageError extends Error {}
 
-/** @throws UsageError naming the unknown bench or flag. */
+/** Parses the arguments. @throws UsageError that names an unknown bench or flag */
 export function parseCommand(args: readonly string[], known: readonly string[]): BenchCommand {
   const { values, positionals } = parse(args)
   for (const name of positionals) {

@@ -4,14 +4,14 @@ import type { Work } from './contest.ts'
 import { type FormPart, MultipartForm } from './multipart-form.ts'
 import { slices } from './slices.ts'
 
-/** A form in a file, for load clients that are programs. */
+/** A form stored in a file, for load clients that are programs. */
 export interface FormFile {
   path: string
   contentType: string
 }
 
 export interface TreeFile {
-  /** Relative, `/` between segments. */
+  /** Relative path with `/` between segments. */
   path: string
   bytes: Uint8Array
 }
@@ -20,7 +20,7 @@ export interface TreeFile {
 export abstract class FormContent implements Work {
   #file: Promise<FormFile> | null = null
 
-  /** What it is made of; a file alone has no path. */
+  /** Its files. A single file has no path. */
   abstract readonly files: readonly TreeFile[]
   abstract parts(): FormPart[]
   protected abstract renew(): void
@@ -30,7 +30,7 @@ export abstract class FormContent implements Work {
     this.#file = null
   }
 
-  /** Written once for each content, by whoever asks first: all take the same bytes. */
+  /** Writes the form to a file at the first call for each content, so that all subjects get the same bytes. */
   formFile(path: string): Promise<FormFile> {
     this.#file ??= writeForm(new MultipartForm(this.parts()), path)
     return this.#file
@@ -72,7 +72,7 @@ export class FileContent extends FormContent {
   }
 }
 
-/** A tree of small files of random bytes, a hundred to a folder. */
+/** A tree of small files of random bytes, a hundred in each folder. */
 export class TreeContent extends FormContent {
   readonly files: readonly TreeFile[]
   readonly #bytes: Buffer

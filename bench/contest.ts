@@ -5,60 +5,60 @@ import { promisify } from 'node:util'
 import type { Cost, Measurement, RunOptions, Scale } from './bench.ts'
 import { endedChildrenSeconds, UsageWatch } from './usage.ts'
 
-/** What is to be done in a round, the same for every subject. */
+/** Work of a round, the same for every subject. */
 export interface Work {
-  /** Makes the content new, so that no store can have it already. */
+  /** Replaces the content by new bytes, so that no store has it already. */
   refill(): void
 }
 
 export interface Subject<W extends Work> {
   readonly name: string
-  /** Starts it with an empty directory of its own, which it keeps over all rounds. */
+  /** Starts the subject in an empty directory, which it keeps for all rounds. */
   start(dir: string): Promise<RunningSubject<W>>
 }
 
-/** What there is to say of the timed part. */
+/** Result of the timed part of a round. */
 export interface Outcome {
-  /** Of what was stored; all that say one have to say the same. */
+  /** Root of the stored content. All subjects that return one must agree. */
   cid?: string
-  /** By the load client's clock, which leaves out its own start; else by the bench's. */
+  /** Time by the load client's clock, which excludes its start; by default the bench's clock. */
   seconds?: number
-  /** How often it was done, where the load client goes by time. */
+  /** Number of requests, if the load client runs for a time. */
   done?: number
-  /** The figure itself, where it follows neither from the time nor from how often. */
+  /** The figure itself, if it follows neither from time nor from number. */
   value?: number
-  /** Further figures by their metrics, times in milliseconds, less being better. */
+  /** Further metrics in milliseconds; less is better. */
   also?: Readonly<Record<string, number>>
-  /** The load client, where it is not the bench itself. */
+  /** Name of the load client if it is not the bench itself. */
   client?: string
 }
 
 export interface RunningSubject<W extends Work> {
-  /** Processes of its own, whose processor time and memory are its. */
+  /** Ids of its processes, whose processor time and memory are measured. */
   readonly pids?: readonly number[]
-  /** What has to be there before the timed part, and is not timed itself. */
+  /** Runs before the timed part. */
   prepare?(work: W): Promise<void>
   /** The timed part. */
   run(work: W): Promise<Outcome>
-  /** What has to happen between rounds and is not timed. */
+  /** Runs between rounds, not timed. */
   tidy?(): Promise<void>
   stop(): Promise<void>
 }
 
-/** Subjects that do the same work in the same rounds and are compared by one figure. */
+/** Subjects that do the same work in the same rounds, compared by one figure. */
 export interface Contest<W extends Work> {
   readonly metric: string
   readonly unit: string
   readonly better: 'higher' | 'lower'
   readonly subjects: ReadonlyArray<Subject<W>>
   createWork(scale: Scale): W
-  /** The figure that a subject reached with this work in that time, which was done so often. */
+  /** Returns the figure for this work, time and number of requests. */
   value(work: W, seconds: number, done: number): number
 }
 
 /**
- * Runs a contest: after a tiny warm-up, each round gives the same fresh content to every subject, in an order that
- * moves on by one each round. Subjects that make a CID have to agree on it.
+ * Runs a contest. After a tiny warm-up, every round gives all subjects the same new content, in a rotating order.
+ * Subjects that return a CID must agree on it.
  */
 export async function runContest<W extends Work>(contest: Contest<W>, options: RunOptions): Promise<Measurement[]> {
   const racers: Racer<W>[] = []
@@ -151,7 +151,7 @@ export function rotated<T>(items: readonly T[], by: number): T[] {
   return [...items.slice(start), ...items.slice(0, start)]
 }
 
-/** Has pending writes flushed, so that a subject that does not wait for the disk leaves no work to the next one. */
+/** Flushes pending writes, so that one subject's writes do not burden the next. */
 export async function settleDisk(): Promise<void> {
   if (process.platform === 'win32') return
   await promisify(execFile)('sync').catch(() => undefined)

@@ -16,7 +16,7 @@ const FILE_BYTES = 4 * 1024
 const CONNECTIONS = 16
 const SECONDS = 3
 
-/** What a server on so many cores is asked: questions that come to an end in its readers, its loop, or its disk. */
+/** Requests by metric, which end in the server's readers, its loop, or its disk. */
 const QUESTIONS: Readonly<Record<string, (service: Service, cids: readonly string[]) => Partial<Hammering>>> = {
   gateway: ({ read }, cids) => ({ calls: cids.map(cid => known(read)(cid)) }),
   status: ({ status }, cids) => ({ calls: cids.map(cid => known(status)(cid)) }),
@@ -25,7 +25,7 @@ const QUESTIONS: Readonly<Record<string, (service: Service, cids: readonly strin
 }
 
 function known<T>(ability: T | undefined): T {
-  if (ability === undefined) throw new Error('the service does not have what is asked for')
+  if (ability === undefined) throw new Error('the service does not support this request')
   return ability
 }
 
@@ -53,7 +53,7 @@ function contest(metric: string, clients: Clients): Contest<Sizes<number>> {
 }
 
 async function run(options: RunOptions): Promise<Measurement[]> {
-  if (findProgram('taskset') === null) throw new Error('there is no taskset to keep a server on so many cores')
+  if (findProgram('taskset') === null) throw new Error('taskset is not installed')
   const clients = clientsFor(options.scale)
   const measurements: Measurement[] = []
   for (const metric of Object.keys(QUESTIONS)) {
@@ -64,13 +64,13 @@ async function run(options: RunOptions): Promise<Measurement[]> {
   return measurements
 }
 
-/** The server on one core and on two, from which more are reckoned. */
+/** Measures the server on one core and on two. A model derives the rate on more. */
 export const cores: Bench = {
   name: 'cores',
   minutes: 3,
   describe: () =>
-    'what the server answers on one core and on two, and its busiest thread: files of 4 KiB by CID, status, a list of ' +
-    '20, uploads of 4 KiB, over 16 connections',
+    'rates on one core and on two: files of 4 KiB by CID, status, a list of 20 and uploads of 4 KiB, ' +
+    '16 connections',
   targets: [],
   run,
 }

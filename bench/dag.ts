@@ -25,7 +25,7 @@ function contest(scale: Scale): Contest<TreeContent> {
   }
 }
 
-/** A tree of many small files, stored and pinned as one DAG. */
+/** Stores and pins a tree of many small files as one DAG. */
 export const dag: Bench = {
   name: 'dag',
   minutes: 3,

@@ -45,13 +45,13 @@ function contest(scale: Scale): Contest<Sizes<number>> {
   }
 }
 
-/** Deleting many pins one by one, and how long uploads take meanwhile. */
+/** Deletes many pins one by one, and measures uploads meanwhile. */
 export const deletes: Bench = {
   name: 'delete',
   minutes: 4,
   describe: scale =>
-    `${PINS[scale].toLocaleString('en')} pins of 4 KiB, each by a request of its own over ${CONNECTIONS} connections; ` +
-    'medians of uploads of 4 KiB before it and meanwhile, ms',
+    `${PINS[scale].toLocaleString('en')} pins of 4 KiB, deleted one by one over ${CONNECTIONS} connections; ` +
+    'medians of uploads of 4 KiB before and meanwhile, ms',
   targets: [],
   run: options => runContest(contest(options.scale), options),
 }

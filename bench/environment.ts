@@ -4,31 +4,31 @@ import { cpus, loadavg, totalmem } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { programsHere } from './programs.ts'
 
-/** What figures depend on besides the code. */
+/** Properties of the machine that influence the figures. */
 export interface BenchEnvironment {
   node: string
   platform: string
   processor: string
   cores: number
-  /** 10⁹ bytes, rounded. */
+  /** In 10⁹ bytes, rounded. */
   memoryGB: number
-  /** Of the directory that is written to; `unknown` where the system does not say. */
+  /** File system of the data directory; `unknown` if the system does not report it. */
   fileSystem: string
-  /** Of the checkout, with `+` if something in it is not committed; `unknown` outside of one. */
+  /** Commit of the checkout, with `+` if files are uncommitted; `unknown` outside a checkout. */
   commit: string
-  /** How many wanted a core when it began, on average over a minute: over 1 the machine was not quiet. */
+  /** Load average over a minute at the start. Above 1, the machine was not idle. */
   load: number
-  /** Of the contenders and load clients that are here. */
+  /** Versions of the installed contenders and load clients. */
   versions: Record<string, string>
-  /** Why others are not run. */
+  /** Reasons why others are not run, by name. */
   absent: Record<string, string>
 }
 
-/** What runs write changes nothing of what is measured. */
+/** Paths that runs write, which do not affect the measurement. */
 const WRITTEN_BY_RUNS = [':!bench/results', ':!docs']
 const CHECKOUT = fileURLToPath(new URL('..', import.meta.url))
 
-/** @param directory an existing one, which benches write to */
+/** Describes the environment of a run. @param directory an existing one, which benches write to */
 export function benchEnvironment(directory: string): BenchEnvironment {
   const processors = cpus()
   return {
@@ -44,13 +44,13 @@ export function benchEnvironment(directory: string): BenchEnvironment {
   }
 }
 
-/** In a line, for people. */
+/** Formats an environment as one line. */
 export function environmentLine(environment: BenchEnvironment): string {
   const { node, platform, processor, cores, memoryGB, fileSystem, commit, load } = environment
   return `Node ${node}, ${platform}, ${processor}, ${cores} cores, ${memoryGB} GB, ${fileSystem}, load ${load}, commit ${commit}`
 }
 
-/** What is beside us and what is not, in a line each. */
+/** Returns lines with the programs found and those missing. */
 export function programLines({ versions, absent }: BenchEnvironment): string[] {
   const here = Object.entries(versions).map(([name, version]) => `${name} ${version}`)
   return [
@@ -59,7 +59,7 @@ export function programLines({ versions, absent }: BenchEnvironment): string[] {
   ]
 }
 
-/** That of the longest mount point above the directory. */
+/** Returns the type of the file system that contains a directory. */
 function fileSystemOf(directory: string): string {
   let mounts: string
   try {

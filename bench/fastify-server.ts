@@ -1,4 +1,4 @@
-// Run as a process of its own: Fastify, which answers whoever has the key with the JSON that was put there.
+// A program: a Fastify server that checks a key and answers with the JSON that was last put.
 import fastify from 'fastify'
 
 const [, , key = ''] = process.argv

@@ -14,7 +14,7 @@ const SMALL_BYTES = 4 * 1024
 const THROUGHPUT = 'throughput'
 const FILES = 'files'
 
-/** Where content comes from, what the figure is called then, and who fetches besides the engine. */
+/** A system to fetch from, the names of the metrics, and the other subjects that fetch from it. */
 interface Source {
   start(dir: string): Promise<Holder>
   metrics: { file: string; tree: string }
@@ -27,7 +27,7 @@ const ours: Source = {
   others: holder => [heliaFetch(holder)],
 }
 
-/** What is fetched from a Kubo, by us and by Kubo. */
+/** Returns Kubo as a source, if installed. */
 function kuboSources(): Source[] {
   const program = findProgram('kubo')
   if (program === null) return []
@@ -65,7 +65,7 @@ function treeContest(holder: Holder, source: Source): Contest<HeldWork> {
   }
 }
 
-/** Pinning by CID what another server on this machine holds. */
+/** Pins content by CID that another process on this machine has. */
 export const fetch: Bench = {
   name: 'fetch',
   minutes: 8,
@@ -86,7 +86,7 @@ export const fetch: Bench = {
   },
 }
 
-/** Each contest has a holder and directories of its own. */
+/** Runs a contest with its own source and directories. */
 async function run(
   contestOf: (holder: Holder, source: Source) => Contest<HeldWork>,
   source: Source,

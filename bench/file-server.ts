@@ -1,4 +1,4 @@
-// Run as a process of its own: bare servers that send plain files, as fast as Node does. Further threads share the port.
+// A program: a bare server that sends plain files as fast as Node can. Further threads share its port.
 import { randomUUID } from 'node:crypto'
 import { createReadStream, createWriteStream } from 'node:fs'
 import { stat } from 'node:fs/promises'

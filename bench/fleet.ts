@@ -17,12 +17,12 @@ const FILE_BYTES = 4 * 1024
 const SECONDS: Readonly<Record<Scale, number>> = { full: 3, quick: 2, tiny: 1 }
 const COUNT: Readonly<Record<Scale, number>> = { full: 4_000, quick: 2_000, tiny: 20 }
 const RECORDS: Readonly<Record<Scale, number>> = { full: 1_000_000, quick: 100_000, tiny: 200 }
-/** A page is listed, and a record looked up, of as many as these before all are there. */
+/** Records stored before the first measurements. */
 const FIRST = 100
 
 const cluster = { label: '', region: '', country: null, gateways: [] }
 
-/** A node that runs, and the cluster that it keeps. */
+/** A running node, and a CID that it has. */
 interface Node {
   server: ChildServer
   headers: Readonly<Record<string, string>>
@@ -34,7 +34,7 @@ interface Subject {
   nodes: Node[]
 }
 
-/** @param database null for a node with a catalogue of its own */
+/** Starts nodes. @param database null for a catalogue in SQLite */
 async function startNodes(dir: string, database: string | null, ids: readonly string[]): Promise<Node[]> {
   const key = randomBytes(32).toString('hex')
   const nodes: Node[] = []
@@ -72,7 +72,7 @@ function lookUpOf({ server, headers, cid }: Node): Call {
   return { method: 'GET', url: `${server.url}/api/v3/status/${cid}`, headers }
 }
 
-/** All nodes at once, each by its share of the connections. Returns what they did together in a second. */
+/** Loads all nodes at once, each with its share of the connections. Returns their total rate. */
 async function rate(
   clients: Clients,
   { nodes }: Subject,
@@ -94,7 +94,7 @@ async function rate(
   return loads.reduce((sum, { done, seconds }) => sum + done / seconds, 0)
 }
 
-/** Some records, one of which is looked up. */
+/** Stores some records, one of which is looked up later. */
 async function prepare({ nodes }: Subject): Promise<void> {
   for (const node of nodes) {
     for (let i = 0; i < FIRST / nodes.length; i++) {
@@ -107,7 +107,7 @@ async function prepare({ nodes }: Subject): Promise<void> {
   }
 }
 
-/** Gives the owner so many records more, as uploads do, but for their content: written straight into the database. */
+/** Inserts records for the owner directly into the database, without content, because uploads would take too long. */
 async function fill(database: string, records: number): Promise<void> {
   const client = new pg.Client({ connectionString: database })
   await client.connect()
@@ -184,13 +184,13 @@ async function run({ dir, scale, rounds, subjects: wanted, progress, signal }: R
   }
 }
 
-/** One node with SQLite, one and two nodes with PostgreSQL. */
+/** Compares one node on SQLite with one and two nodes on PostgreSQL. */
 export const fleet: Bench = {
   name: 'fleet',
   minutes: 6,
   describe: scale =>
-    `uploads of ${FILE_BYTES / 1024} KiB, pages of ${PAGE} and look-ups over ${CONNECTIONS} connections, on one node with SQLite, one ` +
-    `and two with PostgreSQL, each for its own cluster; pages with ${RECORDS[scale].toLocaleString('en')} records more`,
+    `uploads of ${FILE_BYTES / 1024} KiB, pages of ${PAGE} and look-ups over ${CONNECTIONS} connections, on one node with SQLite, ` +
+    `and on one and two with PostgreSQL. Pages with ${RECORDS[scale].toLocaleString('en')} more records`,
   targets: [],
   run,
 }

@@ -24,13 +24,16 @@ const SMALL_BYTES = 4096
 const REQUESTS: Readonly<Record<Scale, number>> = { full: 4_000, quick: 1_500, tiny: 32 }
 const TREE_FILES: Readonly<Record<Scale, number>> = { full: 1_000, quick: 1_000, tiny: 120 }
 const CONNECTIONS = 16
-/** Of a round, for load clients that go by time. */
+/** Seconds of a round, for load clients that run for a time. */
 const SECONDS = 2
 const BY_PATH = 'by-path'
 const THROUGHPUT = 'throughput'
 const RATE = 'requests'
 
-/** What is read, and how often in a round. It stays the same: a gateway reads again what is there. */
+/**
+ * Content to read, and the number of requests in a round. The content stays the same, because gateways serve repeated
+ * reads.
+ */
 class ReadWork extends FileContent {
   readonly requests: number
   #filled = false
@@ -65,13 +68,13 @@ const ours = gatewayReader(holdfast)
 
 const readWhole = (clients: Clients, reader: Reader, name = reader.name) =>
   readingSubject<ReadWork>(reader, name, async ([source], work) => {
-    if (source === undefined) throw new Error('there is nothing to read')
+    if (source === undefined) throw new Error('the content has no file')
     const { client, seconds, bytes } = await clients.read(source)
     if (bytes !== work.bytes.length) throw new Error(`${name} sent ${bytes} of ${work.bytes.length} bytes`)
     return { client, seconds }
   })
 
-/** Asks for all of the sources in turns. */
+/** Reads the sources in turn, many times. */
 function readOften<W extends FormContent & { requests: number }>(
   clients: Clients,
   reader: Reader,
@@ -130,7 +133,10 @@ const byPath = (clients: Clients): Contest<ReadTree> => ({
   createWork: scale => new ReadTree(TREE_FILES[scale], REQUESTS[scale]),
 })
 
-/** That of the others; ours is beside the small file, as it always was. */
+/**
+ * The contest of all subjects. The node's own figure is also in the contest of the small file, where older results have
+ * it.
+ */
 const notModified = (clients: Clients): Contest<ReadWork> => ({
   metric: 'not-modified',
   ...RATES,
@@ -140,13 +146,13 @@ const notModified = (clients: Clients): Contest<ReadWork> => ({
   createWork: scale => new ReadWork(SMALL_BYTES, REQUESTS[scale]),
 })
 
-/** Reading through the gateway, over HTTP from another process. */
+/** Reads through the gateway, over HTTP from another process. */
 export const gateway: Bench = {
   name: 'gateway',
   minutes: 2,
   describe: scale =>
-    `from its own port by its threads, one file of ${LARGE_BYTES[scale] / MIB} MiB; over ${CONNECTIONS} connections, one of ${SMALL_BYTES / 1024} KiB again ` +
-    `and again, ${TREE_FILES[scale].toLocaleString('en')} of a directory by path, and what has not changed`,
+    `one file of ${LARGE_BYTES[scale] / MIB} MiB; over ${CONNECTIONS} connections one file of ${SMALL_BYTES / 1024} KiB repeatedly, ` +
+    `${TREE_FILES[scale].toLocaleString('en')} files of a directory by path, and unmodified files`,
   targets: [
     { subject: 'large', metric: THROUGHPUT, against: 'limit', atLeast: 0.5 },
     { subject: 'large', metric: THROUGHPUT, against: 'verified-fetch', atLeast: 2 },
@@ -165,7 +171,7 @@ export const gateway: Bench = {
   },
 }
 
-/** The contests have subjects of the same names, each of which wants a directory of its own. */
+/** Creates a directory for one contest, because several have subjects of the same name. */
 async function within(options: RunOptions, name: string): Promise<RunOptions> {
   const dir = join(options.dir, name)
   await mkdir(dir)

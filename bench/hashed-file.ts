@@ -4,9 +4,8 @@ import { open } from 'node:fs/promises'
 const WRITE_BYTES = 1024 * 1024
 
 /**
- * The least that any store of content-addressed bytes has to do: hash them and have them on the disk. The bytes of
- * the source go to one new file while the next ones are being hashed, and the file is synced at the end.
- * Resolves with the SHA-256, in hex.
+ * Writes the bytes of a source to a new file and syncs it, hashing meanwhile. Resolves with the SHA-256 in hex.
+ * This is the least work that any content-addressed store must do.
  */
 export async function writeHashed(source: AsyncIterable<Uint8Array>, file: string): Promise<string> {
   const hash = createHash('sha256')
@@ -21,7 +20,7 @@ export async function writeHashed(source: AsyncIterable<Uint8Array>, file: strin
       writing = handle.writev(gathered).then(({ bytesWritten }) => {
         if (bytesWritten !== expected) throw new Error(`short write to ${file}`)
       })
-      // Thrown at the next flush; in between nobody may be listening.
+      // The next flush throws the error; until then it must not count as unhandled.
       writing.catch(() => undefined)
       gathered = []
       size = 0

@@ -2,7 +2,7 @@ import { Agent, request } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parentPort, workerData } from 'node:worker_threads'
 
-/** What was seen since the last report. */
+/** Observations since the last report. */
 export interface ProbeReport {
   asked: number
   longestMs: number
@@ -10,7 +10,7 @@ export interface ProbeReport {
 
 const PAUSE_MS = 5
 
-/** Runs in a thread of its own: asks one address again and again, and tells how long the longest answer took. */
+/** Runs in its own thread: requests one URL repeatedly and reports the longest time. */
 async function probe(url: string): Promise<void> {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 })
   const ask = (): Promise<void> =>

@@ -4,17 +4,17 @@ import type { ProbeReport } from './health-probe.ts'
 
 const THREAD = new URL('./health-probe.ts', import.meta.url)
 
-/** Watches from a thread of its own how long a server's `/health` takes. Whoever starts it stops it. */
+/** Measures, from its own thread, the longest answer time of a server's `/health`. The caller stops it. */
 export class HealthWatch {
   readonly #worker: Worker
 
-  /** @param base of the server, without a trailing slash */
+  /** @param base base URL of the server, without a trailing slash */
   constructor(base: string) {
     this.#worker = new Worker(THREAD, { workerData: `${base}/health`, execArgv: [] })
     this.#worker.on('error', () => undefined)
   }
 
-  /** Runs some work. Resolves with the longest wait for an answer meanwhile, in milliseconds. */
+  /** Runs some work. Resolves with the longest answer time meanwhile, in milliseconds. */
   async longestDuring(work: () => Promise<void>): Promise<number> {
     await this.#report()
     await work()

@@ -3,19 +3,19 @@ import { Agent, type IncomingMessage, request } from 'node:http'
 import { text } from 'node:stream/consumers'
 import type { MultipartForm } from './multipart-form.ts'
 
-/** Posts forms to one server over a connection that is kept. Whoever creates it closes it. */
+/** Posts forms to one server over a single persistent connection. The caller closes it. */
 export class HttpClient {
   readonly #base: string
   readonly #headers: Readonly<Record<string, string>>
   readonly #agent = new Agent({ keepAlive: true, maxSockets: 1 })
 
-  /** @param headers go with every request */
+  /** @param headers sent with every request */
   constructor(base: string, headers: Readonly<Record<string, string>> = {}) {
     this.#base = base
     this.#headers = headers
   }
 
-  /** Resolves with the body of the answer; anything but success is an error. */
+  /** Sends a form. Resolves with the body of the answer. @throws Error for an unsuccessful answer */
   async postForm(path: string, form: MultipartForm): Promise<string> {
     const outgoing = request(`${this.#base}${path}`, {
       method: 'POST',
@@ -26,7 +26,7 @@ export class HttpClient {
       outgoing.once('response', resolve)
       outgoing.once('error', reject)
     })
-    // Also thrown to whoever awaits below; a failure while the body is still being written must not go unhandled.
+    // The rejection is also thrown below. Without this, a failure during the writing would count as unhandled.
     answer.catch(() => undefined)
     for (const chunk of form.chunks()) {
       if (!outgoing.write(chunk)) await Promise.race([once(outgoing, 'drain'), answer])

@@ -6,7 +6,7 @@ import { HttpClient } from './http-client.ts'
 import { MultipartForm } from './multipart-form.ts'
 import { cidOf, startStandalone } from './services/holdfast.ts'
 
-/** A standalone server in a process of its own, and what the benches of a server under load have it do. */
+/** A standalone server in its own process, with the operations that benches of a loaded server need. */
 export class LoadedServer {
   readonly #server: ChildServer
   readonly #headers: Record<string, string>
@@ -21,7 +21,7 @@ export class LoadedServer {
     this.#client = new HttpClient(server.url, headers)
   }
 
-  /** @param dir an empty directory for its data. The caller stops it. */
+  /** Starts a server. The caller stops it. @param dir an empty directory for its data */
   static async start(dir: string): Promise<LoadedServer> {
     const { server, headers } = await startStandalone(dir)
     return new LoadedServer(server, headers, dir)
@@ -31,12 +31,12 @@ export class LoadedServer {
     return this.#server.url
   }
 
-  /** Where its process is, to look at its memory. */
+  /** Id of its process, to measure its memory. */
   get pid(): number {
     return this.#server.pid
   }
 
-  /** Uploads one file over a connection of its own. Returns its CID. */
+  /** Uploads one file over a new connection. Returns its CID. */
   async uploadFile(content: Uint8Array, filename = 'bench.bin'): Promise<string> {
     const client = new HttpClient(this.url, this.#headers)
     try {
@@ -47,13 +47,15 @@ export class LoadedServer {
     }
   }
 
-  /** Uploads a directory of that many distinct small files. Returns its CID. */
+  /** Uploads a directory of this many distinct small files. Returns its CID. */
   async uploadDirectory(files: number): Promise<string> {
     const parts = smallFiles(files).map(({ name, content }) => ({ name: 'files[]', filename: name, content }))
     return cidOf(JSON.parse(await this.#client.postForm('/api/v3/files/directory-dag', new MultipartForm(parts))))
   }
 
-  /** Writes that many distinct small files below its import folder, to be imported by {@link importDirectory}. */
+  /**
+   * Writes this many distinct small files to its import folder, for {@link importDirectory}. Returns their directory.
+   */
   async writeDirectory(files: number): Promise<string> {
     const name = `directory-${++this.#directories}`
     const path = join(this.#dir, 'import', name)
@@ -66,7 +68,7 @@ export class LoadedServer {
     await this.call('POST', '/api/v3/files/directory', { dirPath })
   }
 
-  /** Imports a CAR; what it lacks stays to be fetched. */
+  /** Imports a CAR, which may be incomplete. */
   async importPartial(car: Uint8Array): Promise<void> {
     const path = '/api/v3/files/car?allowPartial=true'
     await this.#send('POST', path, { 'content-type': 'application/vnd.ipld.car' }, Buffer.from(car))
@@ -81,7 +83,7 @@ export class LoadedServer {
     await this.#send(method, path, type, body === undefined ? undefined : JSON.stringify(body))
   }
 
-  /** Reads an answer of the gateway to its end. */
+  /** Reads a gateway's answer to its end. */
   async read(cid: string, format: string): Promise<void> {
     const response = await fetch(`${this.url}/ipfs/${cid}?format=${format}`)
     if (response.status !== 200 || response.body === null) throw new Error(`GET of ${format}: ${response.status}`)
@@ -101,7 +103,7 @@ export class LoadedServer {
   }
 }
 
-/** Files of a few bytes, none like another. */
+/** Returns files of a few bytes with distinct contents. */
 function smallFiles(count: number): Array<{ name: string; content: Uint8Array }> {
   const seed = randomFillSync(Buffer.alloc(8)).toString('hex')
   return Array.from({ length: count }, (_, index) => ({

@@ -15,12 +15,12 @@ const MIB = 1024 * 1024
 interface Size {
   /** Files of the directory that is read as an archive. */
   archived: number
-  /** Small blocks that are verified, and then collected. */
+  /** Small blocks to verify and then to collect. */
   blocks: number
   uploadBytes: number
-  /** Pins of which something is missing everywhere. */
+  /** Pins with a block that exists nowhere. */
   deadPins: number
-  /** Records of one CID. */
+  /** Records of the same CID. */
   records: number
   idleMs: number
 }
@@ -31,16 +31,16 @@ const SIZES: Readonly<Record<Scale, Size>> = {
   tiny: { archived: 50, blocks: 200, uploadBytes: 2 * MIB, deadPins: 20, records: 20, idleMs: 200 },
 }
 const METRIC = 'longest-wait'
-/** What nobody should ever have to wait longer, on a quiet machine. */
+/** In ms. On an idle machine nobody should wait longer. */
 const BOUND_MS = 100
 const UPLOADS = 4
 const ROOTS_IN_A_CAR = 100
 const REQUESTS_AT_ONCE = 8
 
-/** Something that a server is kept busy with: what comes before is not measured. */
+/** Work that keeps a server busy. Its preparation is not measured. */
 interface Work {
   subject: string
-  /** Resolves with the work itself. */
+  /** Prepares the work. Resolves with a function that does it. */
   prepare(server: LoadedServer, size: Size): Promise<() => Promise<void>>
 }
 
@@ -87,7 +87,7 @@ const WORKS: readonly Work[] = [
     subject: 'uploads',
     prepare: async (server, { uploadBytes }) => {
       const bytes = randomFillSync(Buffer.alloc(uploadBytes + UPLOADS))
-      // Each a byte further on, so that no two have a block in common.
+      // Each content starts one byte later, so that no two share a block.
       const contents = Array.from({ length: UPLOADS }, (_, at) => bytes.subarray(at, at + uploadBytes))
       return async () => void (await Promise.all(contents.map(content => server.uploadFile(content))))
     },
@@ -105,14 +105,14 @@ const WORKS: readonly Work[] = [
     subject: 'delete',
     prepare: async (server, { records }) => {
       const cid = await server.uploadFile(Buffer.from('content of many records'))
-      await side(records, index => server.call('POST', `/api/v3/files/pin/${cid}`, { customName: `name ${index}` }))
+      await repeat(records, index => server.call('POST', `/api/v3/files/pin/${cid}`, { customName: `name ${index}` }))
       return () => server.remove(cid)
     },
   },
 ]
 
-/** Does something `count` times, a few at a time. */
-async function side(count: number, work: (index: number) => Promise<void>): Promise<void> {
+/** Calls a function `count` times, with a few calls at once. */
+async function repeat(count: number, work: (index: number) => Promise<void>): Promise<void> {
   let next = 0
   const goOn = async (): Promise<void> => {
     for (let index = next++; index < count; index = next++) await work(index)
@@ -120,7 +120,7 @@ async function side(count: number, work: (index: number) => Promise<void>): Prom
   await Promise.all(Array.from({ length: REQUESTS_AT_ONCE }, goOn))
 }
 
-/** A CAR of roots each of which links to a block that nobody has. */
+/** Returns a CAR of roots that each link to a block that exists nowhere. */
 async function deadCar(roots: number): Promise<Uint8Array> {
   const blocks = await Promise.all(
     Array.from({ length: roots }, async () => {
@@ -140,18 +140,18 @@ async function deadCar(roots: number): Promise<Uint8Array> {
   return Buffer.concat(pieces)
 }
 
-/** Each on a server of its own, so that none is measured by what another has left to be done. */
+/** Measures one work on a new server, so that no other work burdens it. */
 async function longestWait(options: RunOptions, { subject, prepare }: Work): Promise<number> {
   options.signal.throwIfAborted()
   const dir = join(options.dir, subject)
   await mkdir(dir)
   const server = await LoadedServer.start(dir)
   try {
-    options.progress(`${subject}: being prepared`)
+    options.progress(`${subject}: preparing`)
     const work = await prepare(server, SIZES[options.scale])
     const watch = new HealthWatch(server.url)
     try {
-      options.progress(`${subject}: being measured`)
+      options.progress(`${subject}: measuring`)
       return await watch.longestDuring(work)
     } finally {
       await watch.stop()
@@ -170,7 +170,7 @@ async function run(options: RunOptions): Promise<Measurement[]> {
   return measurements
 }
 
-/** How long anybody waits while a server is at work for others. */
+/** Measures how long `/health` takes while the server works for others. */
 export const loop: Bench = {
   name: 'loop',
   minutes: 5,
@@ -179,9 +179,9 @@ export const loop: Bench = {
     const { archived, blocks, uploadBytes, deadPins, records } = SIZES[scale]
     const [files, small, dead, many] = [archived, blocks, deadPins, records].map(count => count.toLocaleString('en'))
     return (
-      `longest wait for /health while idle; while ${files} files are read as TAR and as CAR; while ${small} small files ` +
-      `are uploaded, verified, and collected; during ${UPLOADS} uploads of ${uploadBytes / MIB} MiB; with ${dead} dead pins waiting; while ` +
-      `${many} records of one CID are deleted`
+      `longest wait for /health on an idle server; during TAR and CAR reads of ${files} files. ` +
+      `During upload, verification and collection of ${small} small files; during ${UPLOADS} uploads of ${uploadBytes / MIB} MiB. ` +
+      `With ${dead} dead pins waiting; during the deletion of ${many} records of one CID`
     )
   },
   targets: WORKS.map(({ subject }) => ({ subject, metric: METRIC, against: 'bound', atLeast: 1 })),

@@ -1,5 +1,5 @@
-// The size of the thread pool is read at its first use, so it is set before anything else is loaded. It is what the
-// standalone server takes, the same for every subject and every child process.
+// libuv reads the size of its thread pool at the first use, so it must be set before any import.
+// All subjects and child processes get the size that the standalone server uses.
 process.env.UV_THREADPOOL_SIZE = '8'
 
 const { runCommand } = await import('./run-command.ts')

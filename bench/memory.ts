@@ -7,7 +7,7 @@ import { LoadedServer } from './loaded-server.ts'
 const MIB = 1024 * 1024
 
 interface Size {
-  /** Uploads after which memory is looked at first. */
+  /** Uploads before the first measurement of memory. */
   few: number
   many: number
   fileBytes: number
@@ -23,13 +23,13 @@ const SIZES: Readonly<Record<Scale, Size>> = {
 const METRIC = 'growth'
 const LOOK_MS = 20
 
-/** Bytes of memory that a process has; only where the system tells by a file. */
+/** Returns a process's memory in RAM in bytes. Works on Linux only. */
 async function residentBytes(pid: number): Promise<number> {
   const status = await readFile(`/proc/${pid}/status`, 'utf8')
   return Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1]) * 1024
 }
 
-/** The most that a process has had while some work ran. */
+/** Returns the highest memory of a process during some work. */
 async function highestDuring(pid: number, work: () => Promise<void>): Promise<number> {
   let highest = 0
   const timer = setInterval(async () => {
@@ -49,7 +49,7 @@ async function withServer<T>(options: RunOptions, name: string, run: (server: Lo
   await mkdir(dir)
   const server = await LoadedServer.start(dir)
   try {
-    // What is loaded and made with the first upload of each kind is no growth.
+    // Code and buffers that the first upload of each kind creates do not count as growth.
     await server.uploadFile(randomFillSync(Buffer.alloc(3 * MIB)))
     await server.uploadDirectory(10)
     return await run(server)
@@ -58,7 +58,7 @@ async function withServer<T>(options: RunOptions, name: string, run: (server: Lo
   }
 }
 
-/** From after a few uploads to after many. */
+/** Measures the growth of memory from a few uploads to many. */
 function growthOfUploads(options: RunOptions, { few, many, fileBytes }: Size): Promise<number> {
   const content = Buffer.alloc(fileBytes)
   return withServer(options, 'uploads', async server => {
@@ -66,7 +66,7 @@ function growthOfUploads(options: RunOptions, { few, many, fileBytes }: Size): P
     for (let count = 1; count <= many; count++) {
       options.signal.throwIfAborted()
       options.progress(`upload ${count} of ${many}`)
-      // Removed again, or the disk would be what is measured.
+      // Deleted at once, so that the disk does not fill.
       await server.remove(await server.uploadFile(randomFillSync(content)))
       if (count === few) before = await residentBytes(server.pid)
     }
@@ -92,7 +92,7 @@ async function run(options: RunOptions): Promise<Measurement[]> {
     return growthOf(server, () => server.importDirectory(name))
   })
   const measured = { metric: METRIC, unit: 'MB', better: 'lower' } as const
-  // Less than nothing is as good as next to nothing.
+  // A negative growth counts as almost none.
   const megabytes = (bytes: number): number[] => [Math.max(bytes / 1e6, 0.1)]
   return [
     { ...measured, subject: 'uploads', values: megabytes(uploads) },
@@ -103,7 +103,7 @@ async function run(options: RunOptions): Promise<Measurement[]> {
   ]
 }
 
-/** What a server's memory grows by, apart from what it is at work on. */
+/** Measures the growth of a server's memory. */
 export const memory: Bench = {
   name: 'memory',
   minutes: 5,
@@ -111,8 +111,8 @@ export const memory: Bench = {
   describe: scale => {
     const { few, many, fileBytes, files } = SIZES[scale]
     return (
-      `resident memory of the server after ${many} uploads of ${fileBytes / MIB} MiB against after ${few}, and at most ` +
-      `while a directory of ${files.toLocaleString('en')} files comes as a form and from a folder`
+      `growth of memory from ${few} to ${many} uploads of ${fileBytes / MIB} MiB, and its peak ` +
+      `during the upload and the import of ${files.toLocaleString('en')} files`
     )
   },
   targets: [

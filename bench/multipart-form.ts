@@ -2,13 +2,13 @@ import { randomUUID } from 'node:crypto'
 import { CHUNK_BYTES, slices } from './slices.ts'
 
 export interface FormPart {
-  /** The field's name. */
+  /** Name of the form field. */
   name: string
   filename: string
   content: Uint8Array
 }
 
-/** A `multipart/form-data` body of file parts whose length is known before it is sent. */
+/** A `multipart/form-data` body of files with a length known in advance. */
 export class MultipartForm {
   readonly #pieces: Uint8Array[] = []
   readonly contentType: string
@@ -27,7 +27,7 @@ export class MultipartForm {
     this.contentLength = this.#pieces.reduce((sum, piece) => sum + piece.length, 0)
   }
 
-  /** The body in pieces of at most one chunk; short ones are gathered, as a buffered client would. */
+  /** Yields the body in pieces of at most one chunk. Short parts are joined, as a buffering client would. */
   *chunks(): Generator<Uint8Array, void, undefined> {
     let gathered: Uint8Array[] = []
     let size = 0

@@ -1,5 +1,6 @@
-// Run as a process of its own: a bare server that does with a request's body what `limit` does with the content. It keeps
-// its files until it stops: one that is deleted leaves warm memory to the next, which no server has that keeps what it gets.
+// A program: a bare server that hashes and stores each request's body, as the subject `limit` does with content.
+// It keeps its files until it stops. Deleting them would leave warm memory to the next upload, an advantage that no
+// real store has.
 import { randomUUID } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { createServer } from 'node:http'

@@ -2,28 +2,28 @@ import { execFileSync } from 'node:child_process'
 import { accessSync, constants } from 'node:fs'
 import { delimiter, join } from 'node:path'
 
-/** What a program of others is wanted for, and where it is looked for. */
+/** External programs: how to find them, and their use in the benches. */
 const PROGRAMS = {
   kubo: { named: 'HOLDFAST_TEST_IPFS', version: ['version', '--number'], is: 'a contender' },
   cluster: { named: 'HOLDFAST_TEST_IPFS_CLUSTER', version: ['--version'], is: 'a contender' },
   nginx: { command: 'nginx', version: ['-v'], is: 'a contender' },
   wrk: { command: 'wrk', version: ['-v'], is: 'a load client' },
   h2load: { command: 'h2load', version: ['--version'], is: 'a load client' },
-  taskset: { command: 'taskset', version: ['--version'], is: 'what keeps a server on so many cores' },
+  taskset: { command: 'taskset', version: ['--version'], is: 'restricts a server to some cores' },
   curl: { command: 'curl', version: ['--version'], is: 'a load client' },
 } as const
 
 export type ProgramName = keyof typeof PROGRAMS
 
-/** What a run has beside it, for its head. */
+/** External programs on this machine. */
 export interface Programs {
-  /** The version of each that is there. */
+  /** Versions of those found, by name. */
   versions: Record<string, string>
-  /** Why others are not, and with them their subjects. */
+  /** Reasons why others, and their subjects, are missing. */
   absent: Record<string, string>
 }
 
-/** The program's path, or null where there is none. */
+/** Returns the program's path, or null if it is not found. */
 export function findProgram(name: ProgramName): string | null {
   const program = PROGRAMS[name]
   if ('named' in program) return runnable(process.env[program.named] ?? '')
@@ -31,7 +31,7 @@ export function findProgram(name: ProgramName): string | null {
   return places.map(place => runnable(join(place, program.command))).find(path => path !== null) ?? null
 }
 
-/** All of them, as this machine has them. */
+/** Finds all programs on this machine. */
 export function programsHere(): Programs {
   const here: Programs = { versions: {}, absent: {} }
   for (const name of Object.keys(PROGRAMS) as ProgramName[]) {
@@ -47,14 +47,14 @@ export function programsHere(): Programs {
   return here
 }
 
-/** The first thing in what it says that looks like a version. */
+/** Returns the first text that looks like a version. */
 export function versionIn(text: string): string {
   return /\d+(?:\.\d+)+(?:-[\w.]+)?/.exec(text)?.[0] ?? 'unknown'
 }
 
 function versionOf(path: string, args: readonly string[]): string {
   try {
-    // Some say it on standard error, and some end with an error after that.
+    // Some programs print their version to standard error, and some then exit with an error.
     return versionIn(execFileSync('/bin/sh', ['-c', '"$0" "$@" 2>&1; :', path, ...args], { encoding: 'utf8' }))
   } catch {
     return 'unknown'

@@ -8,16 +8,16 @@ import { MultipartForm } from './multipart-form.ts'
 import { cidOf, startStandalone } from './services/holdfast.ts'
 import { startKubo } from './services/kubo.ts'
 
-/** What holds content, from which others fetch it. */
+/** A system that holds content for others to fetch. */
 export interface Holder {
-  /** The multiaddr by which it is reached on this machine. */
+  /** Its multiaddress on this machine. */
   readonly address: string
-  /** Takes content in. Returns its CID. */
+  /** Stores content. Returns its CID. */
   hold(content: FormContent): Promise<string>
   stop(): Promise<void>
 }
 
-/** A Kubo that holds content. The caller stops it. */
+/** Starts a Kubo that holds content. The caller stops it. */
 export async function startKuboHolder(program: string, dir: string): Promise<Holder> {
   const kubo = await startKubo(program, dir, {})
   return {
@@ -31,11 +31,11 @@ export async function startKuboHolder(program: string, dir: string): Promise<Hol
   }
 }
 
-/** The standalone server in a process of its own, from which subjects fetch what was uploaded to it. */
+/** The standalone server as a holder of content. */
 export class Provider implements Holder {
   readonly #server: ChildServer
   readonly #client: HttpClient
-  /** The multiaddr by which it is reached on this machine. */
+  /** Its multiaddress on this machine. */
   readonly address: string
 
   private constructor(server: ChildServer, client: HttpClient, address: string) {
@@ -44,7 +44,7 @@ export class Provider implements Holder {
     this.address = address
   }
 
-  /** The caller stops it. */
+  /** Starts a server. The caller stops it. */
   static async start(dir: string): Promise<Provider> {
     const { server, headers } = await startStandalone(dir)
     const address = await server.said(/^peer address +(\S+)$/)
@@ -62,7 +62,7 @@ export class Provider implements Holder {
   }
 }
 
-/** Content that somebody holds, to be fetched by its CID. */
+/** Content in a holder, to fetch by its CID. */
 export class HeldWork implements Work {
   readonly content: FormContent
   readonly #holder: Holder
@@ -78,7 +78,7 @@ export class HeldWork implements Work {
     this.#cid = null
   }
 
-  /** Resolves with the CID once it is held, for whichever subject asks first. */
+  /** Stores the content at the first call. Resolves with its CID. */
   held(): Promise<string> {
     this.#cid ??= this.#holder.hold(this.content)
     return this.#cid

@@ -1,27 +1,27 @@
 import type { Bench, Cost, Measurement, Target } from './bench.ts'
 
-/** One line of the result. `against` and `ratio` are there exactly if the pair has a target. */
+/** One line of the result. Only a pair with a target has `against` and `ratio`. */
 export interface Row {
   bench: string
   subject: string
   metric: string
-  /** The median over the rounds. */
+  /** Median of the rounds. */
   value: number
   unit: string
-  /** The lowest and the highest of the rounds. */
+  /** Lowest and highest value of the rounds. */
   spread: [number, number]
   rounds: number
   against?: string
-  /** Of the two medians, better being higher. */
+  /** Ratio of the two medians; higher is better. */
   ratio?: number
-  /** Processor seconds of a round, of a subject in processes of its own; these are medians, too. */
+  /** Median processor seconds of a round, if the subject runs in its own processes. */
   cpuSeconds?: number
-  /** The same in milliseconds for each that the metric counts, and of its busiest thread alone. */
+  /** Processor milliseconds for each unit of work: of all threads, and of the busiest thread. */
   cpuMs?: number
   busiestMs?: number
-  /** Resident memory at most, 2²⁰ bytes: the highest of all rounds. */
+  /** Highest memory in RAM over all rounds, in 2²⁰ bytes. */
   peakMiB?: number
-  /** What asked, and how much of a core it took. */
+  /** Load client, and its share of a core. */
   client?: string
   clientShare?: number
 }
@@ -34,7 +34,7 @@ export function median(values: readonly number[]): number {
   return (lower + upper) / 2
 }
 
-/** A row for each pair that has a target, and one without a ratio for each other subject. */
+/** Returns a row for each pair with a target, and one without a ratio for each other subject. */
 export function rowsOf(name: string, targets: readonly Target[], measurements: readonly Measurement[]): Row[] {
   return measurements.flatMap(measured => {
     const { subject, metric, unit } = measured
@@ -48,7 +48,7 @@ export function rowsOf(name: string, targets: readonly Target[], measurements: r
     const own = targets.filter(target => target.subject === subject && target.metric === metric)
     const rows = own.flatMap(({ against }) => {
       const other = measurements.find(({ subject, metric }) => subject === against && metric === measured.metric)
-      // Left out by who asked for some subjects only.
+      // The user has selected subjects without this one.
       if (other === undefined) return []
       const theirs = median(other.values)
       return [{ ...row, against, ratio: rounded(measured.better === 'higher' ? value / theirs : theirs / value) }]
@@ -69,7 +69,7 @@ function costOf({ costs, client }: Measurement): Partial<Row> {
   }
 }
 
-/** The rows as aligned columns, each target beside what was reached. */
+/** Formats rows as aligned columns, each target next to its result. */
 export function tableOf(bench: Bench, rows: readonly Row[]): string {
   const hasCosts = rows.some(row => row.cpuSeconds !== undefined)
   const cells = rows.map(row => {
@@ -95,7 +95,7 @@ export function tableOf(bench: Bench, rows: readonly Row[]): string {
     .join('\n')
 }
 
-/** Three significant digits are more than such a measurement carries; large figures keep their whole part. */
+/** Rounds to three significant digits, or to a whole number from 100 on. The measurements are not more accurate. */
 function rounded(value: number): number {
   return value >= 100 ? Math.round(value) : Number(value.toPrecision(3))
 }

@@ -47,7 +47,7 @@ const BENCHES: readonly Bench[] = [
   clusters,
   clientsBench,
 ]
-/** What runs the others for the table of all. */
+/** Name that runs all benches of the table. */
 const TABLE_NAME = 'table'
 const TABLE_ROUNDS = 3
 const FULL_ROUNDS = 7
@@ -55,25 +55,28 @@ const QUICK_ROUNDS = 3
 
 const HELP = `npm run --silent bench -- BENCH... [flags]
 
-Measures in one run, rounds interleaved, and prints where it was measured, medians, and the lowest and highest round.
+Measures in interleaved rounds. Prints the machine, the medians, and the lowest and highest round.
 
-${BENCHES.map(({ name, minutes, ...bench }) => `  ${name.padEnd(9)}about ${minutes} minutes: ${bench.describe('full')}`).join('\n')}
-  table    about 20 minutes: what our goals are about, of ours and of the contenders, ${TABLE_ROUNDS} rounds, one with --quick
-  all      about ${BENCHES.reduce((sum, { minutes }) => sum + minutes, 0)} minutes: all of these
+${BENCHES.map(({ name, minutes, ...bench }) => `  ${name.padEnd(10)}about ${minutes} minutes: ${bench.describe('full')}`).join('\n')}
+  table     about 20 minutes: the figures with goals, ours and those of other services, ${TABLE_ROUNDS} rounds, one with --quick
+  all       about ${BENCHES.reduce((sum, { minutes }) => sum + minutes, 0)} minutes: all of these
 
-  --quick         the same as --size quick: a first impression, in about a quarter of the time
-  --size SIZE     full, quick, or tiny, whose figures mean nothing
+  --quick         --size quick: a first impression in about a quarter of the time
+  --size SIZE     full, quick, or tiny, a dry run with meaningless figures
   --rounds N      instead of ${FULL_ROUNDS} (clusters: ${clusters.rounds}), or ${QUICK_ROUNDS} of less than full size
-  --subject NAME  only this one, may be given several times; comparisons need both sides
+  --subject NAME  only this subject; repeatable; a comparison needs both
   --save FILE     writes the results to a file
-  --compare FILE  sets the results against those of a file
-  --json          one JSON object a line on standard output, the first says where it was measured
-  --dir DIR       where the temporary directory goes (default: data/ of the checkout); it is removed at the end
+  --compare FILE  compares the results with those of a file
+  --json          one JSON object a line on standard output; the first describes the machine
+  --dir DIR       parent of the temporary directory (default: data/ of the checkout), which is removed at the end
   --help          this text`
 
 const DEFAULT_PARENT = fileURLToPath(new URL('../data', import.meta.url))
 
-/** Runs what the arguments ask for; resolves with the exit code. Results go to standard output, the rest beside it. */
+/**
+ * Runs the benches that the arguments name. Resolves with the exit code. Results go to standard output, everything else
+ * to standard error.
+ */
 export async function runCommand(args: readonly string[]): Promise<number> {
   let command: BenchCommand
   try {
@@ -107,7 +110,7 @@ export async function runCommand(args: readonly string[]): Promise<number> {
       try {
         run.rows.push(...(await runBench(bench, asked, parent, interrupt.signal)))
       } catch (error) {
-        // The others are worth their time; an interrupt ends them all.
+        // A failed bench does not stop the others; an interrupt stops all.
         if (interrupt.signal.aborted) throw error
         failures.push(`${bench.name} failed: ${error instanceof Error ? error.message : String(error)}`)
         console.error(failures.at(-1))
@@ -125,7 +128,7 @@ export async function runCommand(args: readonly string[]): Promise<number> {
   }
 }
 
-/** The part of a bench that the table needs, in fewer rounds; null for none. */
+/** Returns the options of a bench in the table, or null if the table does not need it. */
 function forTable({ name }: Bench, command: BenchCommand): BenchCommand | null {
   const subjects = TABLE_SUBJECTS[name]
   if (subjects === undefined) return null
@@ -160,7 +163,7 @@ async function runBench(bench: Bench, command: BenchCommand, parent: string, sig
   }
 }
 
-/** One line that is overwritten, on a terminal only. */
+/** Overwrites one line of progress, on a terminal only. */
 function showProgress(text: string): void {
   if (process.stderr.isTTY) process.stderr.write(`\r\u001b[K${text}`)
 }

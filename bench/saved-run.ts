@@ -3,7 +3,7 @@ import type { Scale } from './bench.ts'
 import { type BenchEnvironment, environmentLine } from './environment.ts'
 import type { Row } from './report.ts'
 
-/** The results of a run, as `--save` keeps them. */
+/** Results of a run, as `--save` writes them. */
 export interface SavedRun {
   environment: BenchEnvironment
   size: Scale
@@ -14,7 +14,7 @@ export function saveRun(file: string, run: SavedRun): void {
   writeFileSync(file, `${JSON.stringify(run, null, 2)}\n`)
 }
 
-/** @throws Error for what is no saved run */
+/** Reads a saved run. @throws Error for any other file */
 export function readSavedRun(file: string): SavedRun {
   try {
     const saved = JSON.parse(readFileSync(file, 'utf8')) as Partial<SavedRun>
@@ -24,15 +24,16 @@ export function readSavedRun(file: string): SavedRun {
       cause,
     })
   }
-  throw new Error(`${file} is no saved run`)
+  throw new Error(`${file} is not a saved run`)
 }
 
-/** This run's medians as multiples of a saved one's, and where that was measured if it was elsewhere. */
+/** Returns this run's medians as multiples of a saved run's, with a warning if the machines differ. */
 export function comparisonOf(now: SavedRun, then: SavedRun): string[] {
   const lines = [`against ${environmentLine(then.environment)}`]
   const { commit: _, load: __, ...here } = now.environment
   const { commit: ___, load: ____, ...there } = then.environment
-  if (JSON.stringify(here) !== JSON.stringify(there)) lines.push('  measured elsewhere: the figures say little')
+  if (JSON.stringify(here) !== JSON.stringify(there))
+    lines.push('  measured on another machine: the figures are hardly comparable')
   const seen = new Set<string>()
   for (const { bench, subject, metric, value, unit } of now.rows) {
     const key = [bench, subject, metric].join(' ')

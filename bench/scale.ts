@@ -9,14 +9,14 @@ import { UsageWatch } from './usage.ts'
 
 const MIB = 1024 * 1024
 
-/** Sizes at which something is looked at, each above the one before. */
+/** Sizes to measure, in increasing order. */
 interface Size {
-  /** Records of an account. */
+  /** Numbers of records of an account. */
   records: readonly number[]
-  /** Small files of each directory that is uploaded, and how many directories. */
+  /** Small files in each uploaded directory, and the number of directories. */
   directory: number
   directories: number
-  /** Large files, one after the other. */
+  /** Large files, uploaded one after the other. */
   fileBytes: number
   files: number
 }
@@ -27,12 +27,12 @@ const SIZES: Readonly<Record<Scale, Size>> = {
   tiny: { records: [300, 600], directory: 60, directories: 2, fileBytes: 2 * MIB, files: 2 },
 }
 
-/** Figures of one size; the size is the subject. */
+/** Returns a figure at one size. The size is the subject. */
 function at(size: number, unit: string, metric: string, value: number, better: 'higher' | 'lower'): Measurement {
   return { subject: String(size), metric, unit, better, values: [value] }
 }
 
-/** Of records: what a question takes, a start, its memory, and what a record takes on the disk. */
+/** Measures queries, start, memory and disk space at each number of records. */
 async function recordsGrowth(options: RunOptions, counts: readonly number[]): Promise<Measurement[]> {
   const measurements: Measurement[] = []
   for (const count of counts) {
@@ -62,7 +62,7 @@ async function recordsGrowth(options: RunOptions, counts: readonly number[]): Pr
   return measurements
 }
 
-/** Of blocks: how fast the next directory comes in, at how much memory, and what a block takes on the disk. */
+/** Uploads directories one after the other. Measures the rate, memory and disk space. */
 async function blocksGrowth(options: RunOptions, { directory, directories }: Size): Promise<Measurement[]> {
   const measurements: Measurement[] = []
   const dir = join(options.dir, 'blocks')
@@ -86,7 +86,7 @@ async function blocksGrowth(options: RunOptions, { directory, directories }: Siz
   return measurements
 }
 
-/** Of bytes: how fast the next large file comes in, at how much memory, and what the database takes for a MiB. */
+/** Uploads large files one after the other. Measures the rate, memory and database size. */
 async function bytesGrowth(options: RunOptions, { fileBytes, files }: Size): Promise<Measurement[]> {
   const measurements: Measurement[] = []
   const dir = join(options.dir, 'bytes')
@@ -126,7 +126,7 @@ function peakOf(server: LoadedServer): number {
   return UsageWatch.start([server.pid])?.usage().peakMiB ?? 0
 }
 
-/** What becomes of the figures as a node fills. */
+/** Measures how the figures change as a node fills. */
 export const scale: Bench = {
   name: 'scale',
   minutes: 12,

@@ -1,6 +1,6 @@
 import type { Server } from 'node:http'
 
-/** Listens on a free port, says where, and ends with SIGTERM. */
+/** Listens on a free port, prints the URL, and stops at SIGTERM. */
 export function serveUntilStopped(server: Server, close: () => Promise<void> = async () => undefined): void {
   server.listen(0, '127.0.0.1', () => {
     const address = server.address()

@@ -1,4 +1,4 @@
-/** The piece size of every source here: about what a socket hands over. */
+/** Size of the pieces of every source, about as much as a socket delivers at once. */
 export const CHUNK_BYTES = 64 * 1024
 
 export function* slices(bytes: Uint8Array): Generator<Uint8Array, void, undefined> {

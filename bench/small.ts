@@ -42,7 +42,7 @@ function contest(scale: Scale, { metric, connections }: (typeof AT_ONCE)[number]
   }
 }
 
-/** Many uploads of one small file each. */
+/** Uploads many small files, one in each request. */
 export const small: Bench = {
   name: 'small',
   minutes: 5,

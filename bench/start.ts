@@ -44,7 +44,7 @@ const contest: Contest<Sizes<number>> = {
   value: () => Number.NaN,
 }
 
-/** From nothing to an address that answers. */
+/** Measures the time from the command to the first answer. */
 export const start: Bench = {
   name: 'start',
   minutes: 1,

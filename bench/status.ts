@@ -18,9 +18,9 @@ function contest(scale: Scale): Contest<Sizes<number>> {
     async prepare(service: Parameters<typeof fill>[0], { sizes }: Sizes<number>, before: Call[] | undefined) {
       if (before !== undefined) return before
       const status = service.status
-      if (status === undefined) throw new Error('it tells no status')
+      if (status === undefined) throw new Error('the service has no status')
       const calls = (await fill(service, sizes, FILE_BYTES)).map(cid => status(cid))
-      // They are known by the CIDs that were reckoned here.
+      // Checks that the service knows the CIDs that the bench has calculated.
       for (const one of [calls[0], calls.at(-1)]) if (one !== undefined) await call(one)
       return calls
     },
@@ -35,7 +35,7 @@ function contest(scale: Scale): Contest<Sizes<number>> {
   }
 }
 
-/** What has become of a pin, asked for each of many in turns. */
+/** Looks up the status of many pins in turn. */
 export const status: Bench = {
   name: 'status',
   minutes: 2,

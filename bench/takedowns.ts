@@ -16,21 +16,21 @@ const BYTES = 4096
 const CONNECTIONS = 16
 const SECONDS = 2
 const RAW = 0x55
-/** The largest safe integer stands for no end. */
+/** Value of `ends` for a hold without an end. */
 const FOR_EVER = Number.MAX_SAFE_INTEGER
 
-/** What is read, and the query that asks for it. */
+/** Query strings of the two kinds of reads. */
 const READS = { block: '?format=raw', file: '' } as const
 type Read = keyof typeof READS
 
-/** Data directories of the subjects: each has one file, and `change` prepares the rest while no server runs. */
+/** Data directories of the subjects. Each has one file; `change` adds the rest while no server runs. */
 const DIRECTORIES: ReadonlyArray<{ name: string; change(dir: string, cid: string, count: number): Promise<void> }> = [
   { name: 'no-takedowns', change: async () => undefined },
   { name: 'many-takedowns', change: (dir, _, count) => writeFile(join(dir, 'takedowns.deny'), listOf(count)) },
   { name: 'many-roots', change: async (dir, cid, count) => addRoots(join(dir, 'holdfast.db'), cid, count) },
 ]
 
-/** A list of blocks that nobody has, in the format that the server keeps. */
+/** Returns a denylist of random blocks in the server's format. */
 function listOf(count: number): string {
   const lines = Array.from({ length: count }, () => {
     const cid = cidOfFile(randomBytes(16))
@@ -39,7 +39,9 @@ function listOf(count: number): string {
   return `version: 1\nname: takedowns\n---\n${lines.join('')}`
 }
 
-/** Adds complete roots that need a block beside their own. Through the server they would take an hour. */
+/**
+ * Inserts complete roots that need the block, directly into the database. Through the server that would take an hour.
+ */
 function addRoots(file: string, cid: string, count: number): void {
   const db = new BetterSqlite3(file)
   try {
@@ -97,7 +99,7 @@ function contest(read: Read, scale: Scale): Contest<Sizes<number>> {
 
 const NAMES = Object.keys(READS) as Read[]
 
-/** Reading through the gateway beside many takedowns, and a block that many roots need. */
+/** Reads through the gateway with many takedowns, and a block that many roots need. */
 export const takedowns: Bench = {
   name: 'takedowns',
   minutes: 3,

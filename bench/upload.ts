@@ -27,7 +27,7 @@ function contest(scale: Scale): Contest<FileContent> {
   }
 }
 
-/** One large file, stored and pinned. */
+/** Stores and pins one large file. */
 export const upload: Bench = {
   name: 'upload',
   minutes: 3,

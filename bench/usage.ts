@@ -1,21 +1,21 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 
-/** What processes took for some work. Linux alone tells. */
+/** Costs of some work to its processes. Available on Linux only. */
 export interface Usage {
-  /** Of all their threads and of their children, user and system. */
+  /** Processor time of all threads and children, user and system. */
   cpuSeconds: number
-  /** Of the thread that worked most: what more cores do not share out. */
+  /** Processor time of the busiest thread, which more cores cannot divide. */
   busiestSeconds: number
-  /** The most resident memory that they had meanwhile, together, 2²⁰ bytes. */
+  /** Highest total memory in RAM, in 2²⁰ bytes. */
   peakMiB: number
-  /** What they had the disk write, 2²⁰ bytes; 0 where it is not told to whoever asks. */
+  /** Bytes written to disk, in 2²⁰ bytes; 0 if the kernel denies access. */
   writtenMiB: number
 }
 
-/** Of `/proc/<pid>/stat`: the kernel counts in hundredths of a second on every architecture that Node runs on. */
+/** Ticks in a second in `/proc/<pid>/stat`, on every architecture that Node supports. */
 const TICKS = 100
 
-/** Watches processes and all that descend from them. What ends between two looks is counted by its parent. */
+/** Measures processes and all their descendants. The time of a child that has ended counts for its parent. */
 export class UsageWatch {
   readonly #roots: readonly number[]
   readonly #cpu: number
@@ -25,19 +25,19 @@ export class UsageWatch {
   private constructor(roots: readonly number[]) {
     this.#roots = roots
     const pids = processTree(roots)
-    // From here on the highest is counted anew; where that is not allowed, it is the highest since the start.
+    // Resets the peaks of memory. If that is not allowed, they are the peaks since the start.
     for (const pid of pids) quietly(() => writeFileSync(`/proc/${pid}/clear_refs`, '5'))
     this.#cpu = sum(pids.map(cpuSeconds))
     this.#threads = threadSeconds(pids)
     this.#written = sum(pids.map(writtenMiB))
   }
 
-  /** Null where there is nothing to look at. */
+  /** Starts a watch. Returns null without processes, or on another system than Linux. */
   static start(pids: readonly number[] | undefined): UsageWatch | null {
     return pids === undefined || pids.length === 0 || process.platform !== 'linux' ? null : new UsageWatch(pids)
   }
 
-  /** Since the start. */
+  /** Returns the costs since the start. */
   usage(): Usage {
     const pids = processTree(this.#roots)
     const threads = [...threadSeconds(pids)].map(([thread, seconds]) => seconds - (this.#threads.get(thread) ?? 0))
@@ -50,14 +50,14 @@ export class UsageWatch {
   }
 }
 
-/** Processor seconds of this process's children that have ended, by which a load client is judged. */
+/** Returns the processor seconds of this process's ended children, such as load clients. */
 export function endedChildrenSeconds(): number {
   if (process.platform !== 'linux') return 0
   const fields = statFields(readFileSync('/proc/self/stat', 'utf8'))
   return ((fields[13] ?? 0) + (fields[14] ?? 0)) / TICKS
 }
 
-/** The numbers of a line of `/proc/<pid>/stat` from the state on; the name before it may have blanks and brackets. */
+/** Parses a line of `/proc/<pid>/stat` from the state on. The name before it may contain spaces and brackets. */
 export function statFields(line: string): number[] {
   return line
     .slice(line.lastIndexOf(')') + 2)
@@ -65,7 +65,7 @@ export function statFields(line: string): number[] {
     .map(Number)
 }
 
-/** The processes and their descendants, those that are gone left out. */
+/** Returns the processes and their descendants that still run. */
 function processTree(roots: readonly number[]): number[] {
   const found: number[] = []
   const next = [...roots]
@@ -111,7 +111,7 @@ function sum(values: readonly number[]): number {
   return values.reduce((total, value) => total + value, 0)
 }
 
-/** Processes and threads end while they are looked at. */
+/** Returns undefined instead of an error, because processes may end at any time. */
 function quietly<T>(look: () => T): T | undefined {
   try {
     return look()

@@ -1,4 +1,4 @@
-// Run as a process of its own: verified-fetch behind a bare server.
+// A program: verified-fetch behind a bare server.
 import { createServer } from 'node:http'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
@@ -27,7 +27,7 @@ serveUntilStopped(
         response.writeHead(201).end(`/${cid}`)
         return
       }
-      // Sessions look for peers, of which there are none.
+      // Sessions search for peers, and this node has none.
       const answer = await verifiedFetch(`ipfs:/${request.url}`, { session: false })
       const headers = Object.fromEntries(answer.headers)
       response.writeHead(answer.status, headers)

@@ -5,13 +5,13 @@ import type { Service } from './services/service.ts'
 
 const FILE_BYTES = 4 * 1024
 
-/** How long small uploads took, one after the other, in milliseconds. */
+/** Durations of small uploads one after the other, in milliseconds. */
 export interface Waits {
   median: number
   longest: number
 }
 
-/** Uploads small files one by one for as long as some work runs, and at least once after it has begun. */
+/** Uploads small files one by one while some work runs, and at least once. */
 export async function uploadsDuring(service: Service, work: () => Promise<void>): Promise<Waits & { seconds: number }> {
   const times: number[] = []
   let isOver = false
@@ -29,7 +29,7 @@ export async function uploadsDuring(service: Service, work: () => Promise<void>)
   return { seconds: await worked, median: median(times), longest: Math.max(...times) }
 }
 
-/** The same with nothing else going on. */
+/** Uploads small files one by one on an idle server. */
 export async function idleUploads(service: Service, count: number): Promise<Waits> {
   const times: number[] = []
   await askAll(

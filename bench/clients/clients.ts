@@ -7,12 +7,12 @@ import type { Hammering, Load, Transfer } from './load.ts'
 import { hammerWithNode, readWithNode, sendWithNode } from './node-client.ts'
 import { hammerWithWrk } from './wrk.ts'
 
-/** The load clients of a run: compiled ones where they are there; Node's own for what is tiny, and where there are none. */
+/** The load clients of a run: compiled programs if installed, else Node's. `tiny` runs always use Node's. */
 export interface Clients {
   hammer(hammering: Hammering): Promise<Load>
   /** Makes each call exactly once. */
   each(calls: readonly Call[], connections: number): Promise<Load>
-  /** Sends a file as a body; the name of the client beside what it was. */
+  /** Sends a file as a request body. Returns the client's name too. */
   send(to: Call, file: string, type: string): Promise<Transfer & { client: string }>
   read(from: Call): Promise<Transfer & { client: string }>
 }

@@ -3,26 +3,26 @@ import { promisify } from 'node:util'
 import type { Call } from '../services/service.ts'
 import type { Transfer } from './load.ts'
 
-/** Sends a file as the body of a request. @throws Error for any answer but success */
+/** Sends a file as the body of a request. @throws Error for an unsuccessful answer */
 export function sendWithCurl(program: string, call: Call, file: string, type: string): Promise<Transfer> {
-  // The file is read as it is sent. Expect would have the server asked first.
+  // `-T` streams the file. An empty `Expect` header prevents a wait for `100 Continue`.
   return transfer(program, call, ['-T', file, '-H', `content-type: ${type}`, '-H', 'expect:'], 'size_upload')
 }
 
-/** Reads an answer past it. @throws Error for any answer but success */
+/** Reads and discards an answer. @throws Error for an unsuccessful answer */
 export function readWithCurl(program: string, call: Call): Promise<Transfer> {
   return transfer(program, call, ['-o', '/dev/null'], 'size_download')
 }
 
 async function transfer(program: string, { method, url, headers }: Call, args: string[], size: string) {
   const given = Object.entries(headers).flatMap(([name, value]) => ['-H', `${name}: ${value}`])
-  const told = `\n%{http_code} %{time_total} %{${size}}`
-  const all = ['-sS', '-g', '-X', method, ...given, ...args, '-w', told, url]
+  const format = `\n%{http_code} %{time_total} %{${size}}`
+  const all = ['-sS', '-g', '-X', method, ...given, ...args, '-w', format, url]
   const { stdout } = await promisify(execFile)(program, all, { maxBuffer: 2 ** 26 })
   return readCurl(stdout)
 }
 
-/** The last line is curl's. @throws Error for any answer but success */
+/** Parses curl's output, whose last line has the figures. @throws Error for an unsuccessful answer */
 export function readCurl(text: string): Transfer {
   const end = text.lastIndexOf('\n')
   const [code = 0, seconds = Number.NaN, bytes = Number.NaN] = text

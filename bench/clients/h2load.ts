@@ -7,8 +7,8 @@ import type { Call } from '../services/service.ts'
 import type { Load } from './load.ts'
 
 /**
- * Makes each of the calls exactly once with h2load in HTTP/1.1. All connections of one process would walk the same
- * list, so each connection is a process of its own with its part of it.
+ * Makes each call exactly once with h2load over HTTP/1.1. All connections of one process would request the same list,
+ * so each connection is a process with its part of the calls.
  */
 export async function eachWithH2load(program: string, calls: readonly Call[], connections: number): Promise<Load> {
   const dir = await mkdtemp(join(tmpdir(), 'holdfast-bench-h2load-'))
@@ -36,7 +36,7 @@ export async function eachWithH2load(program: string, calls: readonly Call[], co
   }
 }
 
-/** In as many parts as there are connections, none of them empty. */
+/** Splits a list into at most `parts` lists, none of them empty. */
 export function partsOf<T>(items: readonly T[], parts: number): T[][] {
   const lists: T[][] = Array.from({ length: Math.min(parts, items.length) }, () => [])
   for (const [index, item] of items.entries()) lists[index % lists.length]?.push(item)
@@ -51,7 +51,7 @@ function headersOf(call: Call | undefined): string[] {
   ])
 }
 
-/** How many were answered with success. @throws Error if that is not all of them */
+/** Returns the number of successful answers. @throws Error if any request failed */
 export function readH2load(text: string, asked: number): number {
   const done = Number(/^status codes: (\d+) 2xx/m.exec(text)?.[1])
   if (done !== asked) throw new Error(`h2load asked ${asked} times: ${/^status codes.*$/m.exec(text)?.[0] ?? text}`)

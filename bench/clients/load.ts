@@ -1,34 +1,34 @@
 import type { Call } from '../services/service.ts'
 
-/** What a load client has seen. */
+/** Result of a load client. */
 export interface Load {
-  /** Its name, for the row. */
+  /** Name of the client. */
   client: string
-  /** Requests that were answered with success; anything else is an error. */
+  /** Successful requests. Any other answer is an error. */
   done: number
   seconds: number
-  /** Half of them were answered sooner than this, if it says so. */
+  /** Median time of a request, if the client reports it. */
   medianMs?: number
 }
 
-/** Requests over and over: all to one origin, with the same method and headers. */
+/** A load of repeated requests to one origin, with the same method and headers. */
 export interface Hammering {
-  /** Taken in turns. */
+  /** Requests, made in turn. */
   calls: readonly Call[]
   connections: number
-  /** For clients that go by time. */
+  /** Duration, for clients that run for a time. */
   seconds: number
-  /** For clients that go by number. */
+  /** Number of requests, for clients that run for a number. */
   count: number
-  /** Fresh bytes for each request, as a form with one file; none without. */
+  /** Size of the random file that each request sends as a form; none by default. */
   formBytes?: number
-  /** The status of every answer; success without it. */
+  /** Expected status of every answer; by default any success. */
   status?: number
 }
 
-/** What one transfer was. */
+/** Result of one transfer. */
 export interface Transfer {
-  /** From the connection on, without the start of the program. */
+  /** Seconds from the connection on, without the client's start. */
   seconds: number
   bytes: number
   body: string

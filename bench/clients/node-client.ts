@@ -9,16 +9,16 @@ import { median } from '../report.ts'
 import type { Call } from '../services/service.ts'
 import type { Hammering, Load, Transfer } from './load.ts'
 
-/** Hammers from this process, by number. It takes about as much of the processor as a small server does. */
+/** Sends a number of requests from this process, which takes about as much processor time as a small server. */
 export async function hammerWithNode(hammering: Hammering): Promise<Load> {
   const { calls, connections, count, formBytes, status } = hammering
   const agent = new Agent({ keepAlive: true, maxSockets: connections })
   const times: number[] = []
   let next = 0
-  const goOn = async (): Promise<void> => {
+  const work = async (): Promise<void> => {
     for (let turn = next++; turn < count; turn = next++) {
       const call = calls[turn % calls.length]
-      if (call === undefined) throw new Error('there is nothing to ask')
+      if (call === undefined) throw new Error('there are no calls to make')
       const began = performance.now()
       await ask(agent, call, formBytes === undefined ? undefined : randomBytes(formBytes), status)
       times.push(performance.now() - began)
@@ -26,7 +26,7 @@ export async function hammerWithNode(hammering: Hammering): Promise<Load> {
   }
   const started = performance.now()
   try {
-    await Promise.all(Array.from({ length: connections }, goOn))
+    await Promise.all(Array.from({ length: connections }, work))
   } finally {
     agent.destroy()
   }
@@ -35,8 +35,8 @@ export async function hammerWithNode(hammering: Hammering): Promise<Load> {
 }
 
 /**
- * Makes the same call once with each of the files as a form, a few at a time.
- * @param onDone is told how long each took, in milliseconds
+ * Makes the same call once for each file, sent as a form, over some connections.
+ * @param onDone called with the milliseconds of each request
  */
 export async function askAll(
   call: Call,
@@ -46,7 +46,7 @@ export async function askAll(
 ): Promise<void> {
   const agent = new Agent({ keepAlive: true, maxSockets: connections })
   const left = files[Symbol.iterator]()
-  const goOn = async (): Promise<void> => {
+  const work = async (): Promise<void> => {
     for (let next = left.next(); next.done !== true; next = left.next()) {
       const began = performance.now()
       await ask(agent, call, next.value)
@@ -54,13 +54,13 @@ export async function askAll(
     }
   }
   try {
-    await Promise.all(Array.from({ length: connections }, goOn))
+    await Promise.all(Array.from({ length: connections }, work))
   } finally {
     agent.destroy()
   }
 }
 
-/** One request; the bytes go as a form with one file. @throws Error for another status */
+/** Sends one request, with the bytes as a form of one file. @throws Error for another status */
 function ask(agent: Agent, { method, url, headers }: Call, bytes?: Uint8Array, status?: number): Promise<void> {
   const form = bytes === undefined ? undefined : smallForm(bytes)
   return new Promise((resolve, reject) => {
@@ -85,7 +85,7 @@ function smallForm(bytes: Uint8Array): { type: string; body: Buffer } {
   return { type: `multipart/form-data; boundary=${boundary}`, body }
 }
 
-/** Sends a file as the body of a request. @throws Error for any answer but success */
+/** Sends a file as the body of a request. @throws Error for an unsuccessful answer */
 export async function sendWithNode({ method, url, headers }: Call, file: string, type: string): Promise<Transfer> {
   const { size: bytes } = await stat(file)
   const began = performance.now()
@@ -98,7 +98,7 @@ export async function sendWithNode({ method, url, headers }: Call, file: string,
   return { seconds: (performance.now() - began) / 1_000, bytes, body }
 }
 
-/** Reads an answer past it. @throws Error for any answer but success */
+/** Reads and discards an answer. @throws Error for an unsuccessful answer */
 export async function readWithNode(from: Call): Promise<Transfer> {
   const began = performance.now()
   const response = await fetch(from.url, { method: from.method, headers: from.headers })

@@ -6,10 +6,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import type { Hammering, Load } from './load.ts'
 
-/**
- * Hammers with wrk, which is compiled and takes a small part of a core for what is asked of a server here. It goes by
- * time, whole seconds.
- */
+/** Loads a server with wrk for some whole seconds. wrk is compiled and takes only a small part of a core. */
 export async function hammerWithWrk(program: string, hammering: Hammering): Promise<Load> {
   const dir = await mkdtemp(join(tmpdir(), 'holdfast-bench-wrk-'))
   try {
@@ -25,10 +22,10 @@ export async function hammerWithWrk(program: string, hammering: Hammering): Prom
   }
 }
 
-/** In Lua: the calls in turns, each with a body of its own where one is asked for. */
+/** Returns a Lua script for wrk: makes the calls in turn, each with a different body if required. */
 export function scriptOf({ calls, formBytes }: Hammering): string {
   const [first] = calls
-  if (first === undefined) throw new Error('there is nothing to ask')
+  if (first === undefined) throw new Error('there are no calls to make')
   const paths = calls.map(({ url }) => `  ${JSON.stringify(new URL(url).pathname + new URL(url).search)},`)
   const boundary = `bench-${randomBytes(8).toString('hex')}`
   const headers = {
@@ -59,7 +56,7 @@ export function scriptOf({ calls, formBytes }: Hammering): string {
   ].join('\n')
 }
 
-/** @throws Error if anything but success was answered */
+/** Parses the output of wrk. @throws Error if any answer was unsuccessful */
 export function readWrk(text: string): Load {
   const failed = /^\s*(?:Non-2xx or 3xx responses|Socket errors): .*$/m.exec(text)?.[0]
   if (failed !== undefined) throw new Error(`wrk: ${failed.trim()}`)

@@ -14,7 +14,7 @@ import { type Done, SIZES, type Stored, WORKS } from './works.ts'
 
 const ROUNDS = 3
 
-/** What there is to be asked; whoever opens it closes it. */
+/** The systems to compare. The caller opens and closes them. */
 class Field {
   readonly keepers: Keeper[] = []
   readonly #close: Array<() => Promise<void>> = []
@@ -79,7 +79,7 @@ class Field {
   }
 }
 
-/** The figures of all rounds, in the order in which they come first. */
+/** Figures of all rounds, in the order of their first appearance. */
 class Figures {
   readonly #all = new Map<string, Measurement>()
 
@@ -147,7 +147,7 @@ async function run(options: RunOptions): Promise<Measurement[]> {
   }
 }
 
-/** A cluster that the server keeps itself, one that a Kubo keeps, one that an IPFS Cluster keeps, and these asked directly. */
+/** Compares a cluster on the server itself, on a Kubo and on an IPFS Cluster, and the latter two without Holdfast. */
 export const clusters: Bench = {
   name: 'clusters',
   rounds: ROUNDS,
@@ -155,9 +155,9 @@ export const clusters: Bench = {
   describe: scale => {
     const { oneByOne, atOnce, fileBytes, files } = SIZES[scale]
     return (
-      `${oneByOne} uploads of 4 KiB one by one and ${atOnce} 16 at once, a file of ${fileBytes / 1024 ** 2} MiB and a ` +
-      `folder of ${files.toLocaleString('en')} files of 4 KiB, until answered and until pinned, then read, on the ` +
-      'embedded backend, a Kubo and an IPFS Cluster of three peers, and by these directly'
+      `${oneByOne} uploads of 4 KiB one by one, ${atOnce} uploads 16 at once, a file of ${fileBytes / 1024 ** 2} MiB, and a ` +
+      `folder of ${files.toLocaleString('en')} files. Times until answered and until pinned, and of reads. ` +
+      'On the embedded backend, Kubo and IPFS Cluster, and on these two directly'
     )
   },
   targets: [],

@@ -5,13 +5,13 @@ import type { KuboService } from '../services/kubo.ts'
 import { call } from '../services/service.ts'
 import type { Keeper } from './keeper.ts'
 
-/** Peers that have to have a content. */
+/** Peers that must have a copy. */
 export const REPLICATION = { min: 2, max: 3 }
 const LOOK_EVERY_MS = 20
-/** CIDs of one look. */
+/** CIDs in one request for statuses. */
 const AT_ONCE = 50
 
-/** A Kubo by what `ipfs add` asks of it, which is answered once it is pinned. */
+/** Adapts a Kubo, used as by `ipfs add`, which answers after the pin. */
 export function kuboItself(kubo: KuboService): Keeper {
   return {
     ...kubo,
@@ -19,12 +19,12 @@ export function kuboItself(kubo: KuboService): Keeper {
     read: path => readOf(kubo.read?.(path)),
     untilPinned: async () => undefined,
     forget: async () => undefined,
-    // It is somebody else's.
+    // The caller stops the Kubo itself.
     stop: async () => undefined,
   }
 }
 
-/** An IPFS Cluster by what `ipfs-cluster-ctl add` asks of it, and by what its peers say afterwards. */
+/** Adapts an IPFS Cluster, used as by `ipfs-cluster-ctl add`. Its peers report when content is pinned. */
 export function ipfsClusterItself({ peers, first }: IpfsCluster): Keeper {
   const to = (method: string, path: string) => ({
     ...{ method, url: `${first.api}${path}` },
@@ -54,7 +54,7 @@ export function ipfsClusterItself({ peers, first }: IpfsCluster): Keeper {
   }
 }
 
-/** Those that enough peers say they have. */
+/** Returns the CIDs that enough peers report as pinned. */
 function pinnedIn(lines: string): Set<string> {
   const all = lines
     .trim()
@@ -67,6 +67,6 @@ function pinnedIn(lines: string): Set<string> {
 }
 
 function readOf<T>(read: T | undefined): T {
-  if (read === undefined) throw new Error('it has no gateway')
+  if (read === undefined) throw new Error('the service has no gateway')
   return read
 }

@@ -1,13 +1,16 @@
 import type { Call, Service } from '../services/service.ts'
 
-/** What keeps content: a node of ours, or who keeps it for one, asked directly. `pids` are those of our node alone. */
+/**
+ * A system that keeps content: a Holdfast node, or a Kubo or IPFS Cluster without one. `pids` are those of the node
+ * alone.
+ */
 export interface Keeper extends Service {
   readonly name: string
-  /** Of who keeps it elsewhere. */
+  /** Process ids of the system behind the node. */
   readonly theirs: readonly number[]
-  /** Resolves once all of these are kept as is promised: durably, and by as many as have to have it. */
+  /** Resolves once all these roots are pinned durably, with the required number of copies. */
   untilPinned(roots: readonly string[]): Promise<void>
-  /** Resolves once nothing is left here that is to be read from elsewhere. */
+  /** Deletes the node's own copies of content that its cluster keeps. */
   forget(): Promise<void>
   read(path: string): Call
 }

@@ -10,14 +10,14 @@ import type { Keeper } from './keeper.ts'
 const LOOK_EVERY_MS = 20
 const CLUSTER = 'kept'
 
-/** Of what is there nothing stays here, so that all of it is read from there. */
+/** The node deletes its own copies, so that all reads come from the cluster's system. */
 const KEPT_THERE = { cacheBytes: 0, localGraceSeconds: 0 }
 
 /**
- * The standalone server with one cluster.
+ * Starts the standalone server with one cluster.
  *
- * @param backend who keeps it; null for the server itself
- * @param theirs processes of those
+ * @param backend system that keeps the cluster; null for the server itself
+ * @param theirs process ids of that system
  */
 export async function startNode(
   dir: string,

@@ -13,11 +13,11 @@ const SMALL_BYTES = 4 * 1024
 const RANGES = 16
 
 export interface Sizes {
-  /** Small files, one by one and so many at once. */
+  /** Number of small files uploaded one after the other, and over 16 connections. */
   oneByOne: number
   atOnce: number
   fileBytes: number
-  /** Files of a folder. */
+  /** Number of files in the folder. */
   files: number
 }
 
@@ -27,31 +27,31 @@ export const SIZES: Readonly<Record<Scale, Sizes>> = {
   tiny: { oneByOne: 3, atOnce: 8, fileBytes: 3 * MIB, files: 40 },
 }
 
-/** What is left behind for the works that follow in the same round. */
+/** Content that later works of the same round read. */
 export interface Stored {
   small: string[]
   file: string
   fileBytes: number
 }
 
-/** What a work was: how much, and for how long. */
+/** Amount and duration of a work. */
 export interface Done {
   amount: number
-  /** Until each was answered. */
+  /** Seconds until the last answer. */
   seconds: number
-  /** Until all of it was kept; none of what is read. */
+  /** Seconds until everything was pinned; undefined for reads. */
   pinnedSeconds?: number
 }
 
-/** One thing that is asked of each. */
+/** One kind of work that each system does. */
 export interface Work {
   name: string
-  /** What its figure counts in a second. */
+  /** Unit of the rate. */
   unit: string
   run(keeper: Keeper, stored: Stored, at: { scale: Scale; dir: string }): Promise<Done>
 }
 
-/** In this order, since those that read need what was stored. */
+/** All works. The order matters: reads need what earlier works stored. */
 export const WORKS: readonly Work[] = [
   uploadsOf('one-by-one', 1, ({ oneByOne }) => oneByOne),
   uploadsOf('sixteen-at-once', 16, ({ atOnce }) => atOnce),
@@ -92,7 +92,7 @@ export const WORKS: readonly Work[] = [
       const began = performance.now()
       let amount = 0
       for (let i = 0; i < RANGES; i++) {
-        // Never at the border of a block.
+        // The `+ 1` avoids starting at the border of a block.
         const start = Math.floor(((fileBytes - MIB) * i) / RANGES) + 1
         const read = keeper.read(file)
         const range = { ...read.headers, range: `bytes=${start}-${start + MIB - 1}` }
@@ -145,6 +145,6 @@ async function uploadForm(
   await keeper.untilPinned([root])
   const ended = performance.now()
   await rm(path)
-  // By the load client's clock, which leaves out its own start.
+  // Uses the load client's clock, which excludes its start.
   return { root, seconds, pinnedSeconds: seconds + (ended - Math.max(answered, began)) / 1_000 }
 }

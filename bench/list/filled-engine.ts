@@ -6,27 +6,27 @@ import { createEngine, type Engine } from '../../src/index.ts'
 import { searchWords } from '../../src/storage/search-function.ts'
 
 const RAW = 0x55
-/** Records that a search finds, however many there are. */
+/** Number of records that a search finds, at any size. */
 const FOUND = 10
-/** Of each kind of question, in a round. */
+/** Samples of each query in a round. */
 export const SAMPLES = 20
 const FILES = 50
-/** The largest safe integer stands for no end. */
+/** Value of `ends` for a hold without an end. */
 const FOR_EVER = Number.MAX_SAFE_INTEGER
 
-/** An engine with an account that has many records. */
+/** An engine with an account of many records. */
 export interface FilledEngine {
   engine: Engine
   account: string
   /** Root of a directory that is one of the records. */
   parent: string
-  /** CIDs of other records, from all over; taken from the end. */
+  /** CIDs of other records, spread over all, to delete one by one. */
   cids: string[]
 }
 
 /**
- * Starts an engine on an existing empty directory with an account of so many records, one of which expires. What is
- * one by one through the engine would take hours is written straight into its database. The caller stops the engine.
+ * Starts an engine in an empty directory, with an account of this many records, one of which expires. The records are
+ * inserted directly, because uploads would take hours. The caller stops the engine.
  */
 export async function filledStore(dataDir: string, records: number, samples: number): Promise<FilledEngine> {
   const first = await createEngine({ dataDir })

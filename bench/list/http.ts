@@ -15,7 +15,7 @@ const SECONDS = 2
 const SCRIPT = fileURLToPath(new URL('../fastify-server.ts', import.meta.url))
 const KEY = 'a'.repeat(64)
 
-/** An authenticated page of records over HTTP, and Fastify with a page like it, which looks nothing up. */
+/** Compares an authenticated page of records over HTTP with Fastify, which sends the same page without a lookup. */
 export function httpList(scale: Scale): Contest<Sizes<number>> {
   const clients = clientsFor(scale)
   const page: Page = { json: null }
@@ -24,7 +24,7 @@ export function httpList(scale: Scale): Contest<Sizes<number>> {
       if (before !== undefined) return before
       await fill(service, sizes, 512)
       const list = service.list?.(PAGE)
-      if (list === undefined) throw new Error('it has no list')
+      if (list === undefined) throw new Error('the service has no list')
       page.json = await call(list)
       const { uploads } = JSON.parse(page.json) as { uploads: unknown[] }
       if (uploads.length !== PAGE) throw new Error(`a list of ${PAGE} has ${uploads.length}`)
@@ -39,7 +39,7 @@ export function httpList(scale: Scale): Contest<Sizes<number>> {
   }
 }
 
-/** What ours has answered, for Fastify to answer the same. */
+/** The server's answer, which Fastify then repeats. */
 interface Page {
   json: string | null
 }
@@ -54,7 +54,7 @@ function fastify(clients: Clients, page: Page): Subject<Sizes<number>> {
       return {
         pids: [server.pid],
         async prepare() {
-          if (page.json === null) throw new Error('fastify answers what http does: it is not measured alone')
+          if (page.json === null) throw new Error('fastify repeats the answers of http, so it cannot be measured alone')
           const json = { ...headers, 'content-type': 'application/json' }
           await call({ method: 'PUT', url: to.url, headers: json }, Buffer.from(page.json))
         },

@@ -10,7 +10,7 @@ const FEW = 1_000
 const MANY: Readonly<Record<Scale, number>> = { full: 1_000_000, quick: 100_000, tiny: 5_000 }
 const PAGE = 100
 
-/** What is asked, and how much longer than with few records it may take at most; null for what is only stated. */
+/** Queries, and the largest ratio of their times at many records to those at few; null for no goal. */
 const QUESTIONS: ReadonlyArray<{
   metric: string
   atMost: number | null
@@ -56,7 +56,7 @@ const QUESTIONS: ReadonlyArray<{
   },
 ]
 
-/** The median time of each question in microseconds, after each has been asked once. */
+/** Returns the median time of each query in microseconds, after a warm-up. */
 export async function askStore(filled: FilledEngine, records: number): Promise<Array<[string, number]>> {
   const last = Math.ceil(records / PAGE) - 1
   const asked: Array<[string, number]> = []
@@ -67,14 +67,14 @@ export async function askStore(filled: FilledEngine, records: number): Promise<A
   return asked
 }
 
-/** One of them, another one each time. */
+/** Returns a CID, a different one at each call. */
 function some(cids: string[]): string {
   const cid = cids.shift() ?? ''
   cids.splice(Math.floor(cids.length / 2), 0, cid)
   return cid
 }
 
-/** What an account asks of its records, with few of them and with many. */
+/** Compares queries of an account with few and with many records. */
 export const list: Bench = {
   name: 'list',
   minutes: 3,
@@ -132,7 +132,7 @@ async function measured(
         signal.throwIfAborted()
         const micros = await medianOf(() => ask(filled, last))
         const key = `${name} ${metric}`
-        // The first round warms up.
+        // The first round is a warm-up.
         if (round >= 0) values.set(key, [...(values.get(key) ?? []), micros])
       }
     }
@@ -148,7 +148,7 @@ async function measured(
   )
 }
 
-/** In microseconds. */
+/** Returns the median time in microseconds. */
 async function medianOf(ask: () => Promise<unknown>): Promise<number> {
   const times: number[] = []
   for (let i = 0; i < SAMPLES; i++) {

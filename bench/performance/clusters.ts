@@ -1,7 +1,7 @@
 import type { Row } from '../report.ts'
 import { markdownTable, shown } from './markdown.ts'
 
-/** Who is asked, in the order of the columns; what was not run has none. */
+/** Column titles by subject, in order. A subject without results has no column. */
 const SUBJECTS: Readonly<Record<string, string>> = {
   embedded: 'embedded',
   'on-kubo': 'on a Kubo',
@@ -18,17 +18,17 @@ const WORKS: Readonly<Record<string, string>> = {
   'read-ranges': 'ranges of 1 MiB of it, one by one',
   'read-small': 'files of 4 KiB, 16 at once',
 }
-/** What is told of each work, and what follows its unit. */
+/** Suffixes of metrics, with their titles and additions to the unit. */
 const FIGURES: ReadonlyArray<{ of: string; says: string; each?: string }> = [
   { of: '', says: '' },
   { of: '-pinned', says: 'until pinned' },
   { of: '-cpu-ours', says: 'processor of the node', each: ' each' },
-  { of: '-cpu-theirs', says: 'processor there', each: ' each' },
+  { of: '-cpu-theirs', says: 'processor of the cluster', each: ' each' },
   { of: '-written-ours', says: 'written by the node', each: ' each' },
-  { of: '-written-theirs', says: 'written there', each: ' each' },
+  { of: '-written-theirs', says: 'written by the cluster', each: ' each' },
 ]
 
-/** What a run of `clusters` has shown: a line for each figure of a work, a column for each who was asked. */
+/** Formats the results of `clusters`: a line for each figure of a work, a column for each subject. */
 export function clustersTable(rows: readonly Row[]): string {
   const own = rows.filter(({ bench }) => bench === 'clusters')
   const subjects = Object.keys(SUBJECTS).filter(name => own.some(({ subject }) => subject === name))

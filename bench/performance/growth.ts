@@ -2,7 +2,7 @@ import type { Row } from '../report.ts'
 import { markdownTable, shown } from './markdown.ts'
 import type { Plot, Series } from './plot.ts'
 
-/** A metric of `scale` at each size at which it was looked at. */
+/** Returns a metric of `scale` at each measured size. */
 export function growthOf(rows: readonly Row[], metric: string): Array<{ x: number; y: number }> {
   return rows
     .filter(row => row.bench === 'scale' && row.metric === metric)
@@ -11,8 +11,8 @@ export function growthOf(rows: readonly Row[], metric: string): Array<{ x: numbe
 }
 
 /**
- * How a figure grows with its size: the exponent that fits best, by least squares of the logarithms. 0 does not grow, 1
- * grows as fast as what is stored. Null for fewer than two sizes.
+ * Returns the exponent of a figure's growth with its size, by a least-squares fit of the logarithms: 0 is constant, 1
+ * is proportional. Returns null for fewer than two sizes.
  */
 export function exponentOf(points: ReadonlyArray<{ x: number; y: number }>): number | null {
   const logs = points.filter(({ x, y }) => x > 0 && y > 0).map(({ x, y }) => ({ x: Math.log(x), y: Math.log(y) }))
@@ -24,7 +24,7 @@ export function exponentOf(points: ReadonlyArray<{ x: number; y: number }>): num
   return spread === 0 ? null : mean(({ x, y }) => (x - middleX) * (y - middleY)) / spread
 }
 
-/** Each figure of the records at each number of them, and its exponent. */
+/** Formats each figure of the records at each size, with its exponent. */
 export function recordsTable(rows: readonly Row[]): string {
   const metrics = metricsOf(rows, 'records-')
   const sizes = [...new Set(metrics.flatMap(metric => growthOf(rows, metric).map(({ x }) => x)))].sort((a, b) => a - b)
@@ -40,7 +40,7 @@ export function recordsTable(rows: readonly Row[]): string {
   )
 }
 
-/** The first and the last of what comes in one after the other. */
+/** Formats the first and the last figure of uploads one after the other. */
 export function storedTable(rows: readonly Row[]): string {
   const lines = [...metricsOf(rows, 'blocks-'), ...metricsOf(rows, 'bytes-')].flatMap(metric => {
     const points = growthOf(rows, metric)

@@ -1,4 +1,4 @@
-// Writes what runs have shown into docs/design/performance.md, and its plots beside it.
+// Writes the results into docs/design/performance.md and the plots next to it.
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { readSavedRun } from '../saved-run.ts'

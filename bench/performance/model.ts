@@ -2,13 +2,13 @@ import type { Row } from '../report.ts'
 import { exponentOf, growthOf } from './growth.ts'
 import { markdownTable, shown } from './markdown.ts'
 
-/** As many as read for strangers at most; all else is answered by one loop. */
+/** Reader threads of the gateway. One event loop answers everything else. */
 const READERS = 4
 const MANY_CORES = 16
 
 /**
- * What a server answers on more cores, by what one request takes: no more than the cores can do, and no more than its
- * busiest thread can, of which there are as many as readers, or one loop.
+ * Predicts the rate of a server from the cost of a request. The bound is the processor time of all cores, or that of
+ * the busiest threads: `threads` readers, or one loop.
  * @param costs in milliseconds, measured on one core
  */
 export function rateOn(cores: number, costs: { cpuMs: number; busiestMs: number }, threads: number): number {
@@ -17,7 +17,10 @@ export function rateOn(cores: number, costs: { cpuMs: number; busiestMs: number 
   return Math.min(byCores, byThread)
 }
 
-/** What was answered on one core and on two, and what follows for two, which shows how well it does, and for sixteen. */
+/**
+ * Formats the rates on one core and on two, and the predicted rates on two and on sixteen. The measured rate on two
+ * validates the model.
+ */
 export function coresTable(rows: readonly Row[]): string {
   const metrics = [...new Set(rows.filter(row => row.bench === 'cores').map(({ metric }) => metric))]
   const lines = metrics.flatMap(metric => {
@@ -37,7 +40,7 @@ export function coresTable(rows: readonly Row[]): string {
     ]
   })
   return markdownTable(
-    ['question', '/s on 1', '/s on 2', 'processor, ms', 'busiest thread, ms', 'reckoned for 2', 'for 16', 'bound by'],
+    ['question', '/s on 1', '/s on 2', 'processor, ms', 'busiest thread, ms', 'predicted for 2', 'for 16', 'bound by'],
     lines,
   )
 }
@@ -46,14 +49,14 @@ function twoCores(row: Row | undefined): string {
   return row === undefined ? '–' : shown(row.value)
 }
 
-/** What the last figure becomes at a larger size, if it goes on growing as it did; one that fell is not taken to go on. */
-export function reckoned(points: ReadonlyArray<{ x: number; y: number }>, size: number): number | undefined {
+/** Extrapolates the last figure to a larger size by its exponent. A falling figure is taken as constant. */
+export function extrapolated(points: ReadonlyArray<{ x: number; y: number }>, size: number): number | undefined {
   const exponent = exponentOf(points)
   const last = points.at(-1)
   return exponent === null || last === undefined ? undefined : last.y * (size / last.x) ** Math.max(0, exponent)
 }
 
-/** Where one node ends: what so much takes, by what was measured of each record, block and byte. */
+/** Formats the limits of one node, extrapolated from the cost of a record, a block and a byte. */
 export function endsTable(rows: readonly Row[]): string {
   const last = (metric: string): number | undefined => growthOf(rows, metric).at(-1)?.y
   const record = last('records-bytes-each')
@@ -68,11 +71,16 @@ export function endsTable(rows: readonly Row[]): string {
     if (value !== undefined && Number.isFinite(value)) lines.push([what, `${shown(value)} ${unit}`, why])
   }
   add('database of 10,000,000 records', record && (record * 1e7) / 1e9, 'GB', 'a record with its root, hold and words')
-  add('start at 10,000,000 records', reckoned(start, 1e7), 'ms', 'by the exponent above')
-  add('status at 10,000,000 records', reckoned(growthOf(rows, 'records-status'), 1e7), 'µs', 'by the exponent above')
+  add('start at 10,000,000 records', extrapolated(start, 1e7), 'ms', 'by the exponent above')
+  add(
+    'status at 10,000,000 records',
+    extrapolated(growthOf(rows, 'records-status'), 1e7),
+    'µs',
+    'by the exponent above',
+  )
   add(
     'last page of 10,000,000 records',
-    reckoned(growthOf(rows, 'records-last-page'), 1e7),
+    extrapolated(growthOf(rows, 'records-last-page'), 1e7),
     'µs',
     'by the exponent above',
   )
@@ -96,5 +104,5 @@ export function endsTable(rows: readonly Row[]): string {
     'hours',
     'at the rate of the last directory measured',
   )
-  return markdownTable(['what', 'by what was measured', 'which is'], lines)
+  return markdownTable(['limit', 'predicted', 'reason'], lines)
 }

@@ -8,10 +8,10 @@ import { markdownTable, shown } from './markdown.ts'
 import { coresTable, endsTable } from './model.ts'
 import { type Plot, svgOf } from './plot.ts'
 
-/** The runs that the page is made of, by the names of their files; what was not run is not on the page. */
+/** Runs by the names of their files. Missing runs do not appear on the page. */
 export type Runs = Readonly<Record<string, SavedRun | undefined>>
 
-/** The parts of the page that come from runs, by the names of their places. */
+/** Returns the generated parts of the page by the names of their places. */
 export function blocksOf(runs: Runs): Record<string, string> {
   const { table, scale, cores, clients: loadClients, loop, clusters } = runs
   return {
@@ -30,7 +30,7 @@ export function blocksOf(runs: Runs): Record<string, string> {
   }
 }
 
-/** The plots of the page as SVG, by their names. */
+/** Returns the plots of the page as SVG, by name. */
 export function plotsOf({ table, scale }: Runs): Record<string, string> {
   const plots: Record<string, Plot> = scale === undefined ? {} : growthPlots(scale.rows)
   return {
@@ -39,7 +39,7 @@ export function plotsOf({ table, scale }: Runs): Record<string, string> {
   }
 }
 
-/** Puts each block between its marks. @throws Error for a place that the page does not have */
+/** Inserts each block between its marks. @throws Error if the page has no place for one */
 export function filled(page: string, blocks: Readonly<Record<string, string>>): string {
   return Object.entries(blocks).reduce((text, [name, block]) => {
     const [from, to] = [`<!-- ${name}: made by npm run performance -->`, `<!-- end of ${name} -->`]
@@ -85,7 +85,7 @@ function plainTable(rows: readonly Row[]): string {
   )
 }
 
-/** Ours to Kubo's in each rate that both have, a point each, so that one look tells where we are behind. */
+/** Draws the ratio of our rate to Kubo's as bars, one for each metric that both have. */
 function barsOf(rows: readonly Row[]): string {
   const RATES = [
     ...[

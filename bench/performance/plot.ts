@@ -6,7 +6,7 @@ export interface Series {
 
 export interface Plot {
   title: string
-  /** What the axes count; both are logarithmic where `isLog` says so, else they begin at nothing. */
+  /** Labels of the axes. An axis is logarithmic if `isLog` says so, else it begins at zero. */
   x: string
   y: string
   isLog?: { x?: boolean; y?: boolean }
@@ -19,10 +19,10 @@ const LEFT = 78
 const RIGHT = 190
 const TOP = 44
 const BOTTOM = 56
-/** Told apart by those who see no colours, too: each line has another mark. */
+/** Colours of the lines. Each line also has its own mark, for readers who do not see colours. */
 const COLOURS = ['#0b6e99', '#c2410c', '#4d7c0f', '#7e22ce', '#334155', '#b91c1c', '#0f766e', '#a16207']
 
-/** The plot as SVG, readable on light and on dark ground. @throws Error for a plot without points */
+/** Returns the plot as SVG, readable in light and dark themes. @throws Error for a plot without points */
 export function svgOf({ title, x, y, isLog = {}, series }: Plot): string {
   const points = series.flatMap(({ points }) => points)
   if (points.length === 0) throw new Error(`${title} has no points`)
@@ -72,7 +72,7 @@ export function svgOf({ title, x, y, isLog = {}, series }: Plot): string {
 
 interface Axis {
   ticks: number[]
-  /** From 0 to 1. */
+  /** Returns the position of a value on the axis, from 0 to 1. */
   place(value: number): number
 }
 
@@ -90,7 +90,7 @@ function axis(values: readonly number[], isLog: boolean): Axis {
   return { ticks, place: value => (Math.log10(value) - from) / (to - from) }
 }
 
-/** 1, 2 or 5 times a power of ten, not below. */
+/** Returns the smallest 1, 2 or 5 times a power of ten that is not below `least`. */
 function niceStep(least: number): number {
   if (!(least > 0)) return 1
   const power = 10 ** Math.floor(Math.log10(least))

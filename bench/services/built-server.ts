@@ -5,16 +5,17 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 
 const CHECKOUT = fileURLToPath(new URL('../..', import.meta.url))
-/** What the command line is made of. */
+/** Sources of the command line. */
 const SOURCES = ['src', 'adapters', 'tools/bundle.ts', 'package.json', 'package-lock.json']
-/** What is written last: a build that was broken off counts as none. */
+/** The file written last. An interrupted build lacks it. */
 const LAST_WRITTEN = 'LICENSES.txt'
 
 let built: Promise<string> | undefined
 
 /**
- * The command line as people run it, `dist/cli/main.js`, built once in this process if the sources are newer.
- * @throws Error if it cannot be built
+ * Returns `dist/cli/main.js`, the command line as users run it. Builds it once in this process if the sources are
+ * newer.
+ * @throws Error if the build fails
  */
 export function builtServer(): Promise<string> {
   built ??= build(join(CHECKOUT, 'dist/cli'))
@@ -24,25 +25,25 @@ export function builtServer(): Promise<string> {
 async function build(directory: string): Promise<string> {
   const main = join(directory, 'main.js')
   if (!isOlder(join(directory, LAST_WRITTEN), CHECKOUT, SOURCES)) return main
-  console.error('dist/cli is older than the sources, or not there: the standalone server is built')
-  // Files of an earlier build are named by what is in them, and would stay.
+  console.error('building the standalone server: dist/cli is missing or older than the sources')
+  // Files of an earlier build have hashes in their names, so a new build would not replace them.
   rmSync(directory, { recursive: true, force: true })
   try {
     await promisify(execFile)(process.execPath, [join(CHECKOUT, 'tools/bundle.ts')])
   } catch (error) {
-    throw new Error(`the standalone server, which is what is measured, cannot be built: ${reasonOf(error)}`)
+    throw new Error(`the standalone server cannot be built: ${reasonOf(error)}`)
   }
   return main
 }
 
-/** Whether a file is older than any of the sources, which are files and directories; or is not there. */
+/** Returns true if a file is missing, or older than any of the sources, which may be directories. */
 export function isOlder(file: string, root: string, sources: readonly string[]): boolean {
   const written = changedAt(file)
   return sources.some(source => {
     const path = join(root, source)
     const isDirectory = statSync(path, { throwIfNoEntry: false })?.isDirectory() === true
     const within = isDirectory ? readdirSync(path, { recursive: true, encoding: 'utf8' }) : []
-    // The directories, too: nothing else tells that a file is gone.
+    // Directories are included because only they show a deleted file.
     return [path, ...within.map(name => join(path, name))].some(one => changedAt(one) > written)
   })
 }
@@ -51,7 +52,7 @@ function changedAt(path: string): number {
   return statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? Number.NEGATIVE_INFINITY
 }
 
-/** What the build says is wrong, of all that Node says. */
+/** Returns the error of the build from Node's output. */
 function reasonOf(error: unknown): string {
   const text = error instanceof Error && 'stderr' in error ? String(error.stderr) : String(error)
   return /^\S*Error\b.*$/m.exec(text)?.[0] ?? text.trim().slice(-300)

@@ -7,14 +7,14 @@ import { findProgram } from '../programs.ts'
 import { startKubo } from './kubo.ts'
 import type { Service, ServiceKind } from './service.ts'
 
-/** IPFS Cluster of one peer over a Kubo with its defaults. None unless both are there. */
+/** Returns an IPFS Cluster of one peer on a default Kubo, if both are installed. */
 export function clusterKinds(): ServiceKind[] {
   const program = findProgram('cluster')
   const kubo = findProgram('kubo')
   return program === null || kubo === null ? [] : [{ name: 'cluster', start: dir => startCluster(program, kubo, dir) }]
 }
 
-/** The parts of its configuration that are changed: all addresses are on this machine, and chosen by the system. */
+/** Settings to change: all addresses are on loopback, with ports chosen by the system. */
 interface Config {
   cluster: { listen_multiaddress: string[]; mdns_interval: string }
   api: { restapi: { http_listen_multiaddress: string } }
@@ -27,7 +27,7 @@ async function startCluster(program: string, kuboProgram: string, dir: string): 
   const kubo = await startKubo(kuboProgram, kuboDir, {})
   try {
     const env = { ...process.env, IPFS_CLUSTER_PATH: join(dir, 'cluster') }
-    // It chooses its ports by itself, free ones.
+    // The program chooses free ports itself.
     await promisify(execFile)(program, ['init', '--randomports'], { env })
     const file = join(env.IPFS_CLUSTER_PATH, 'service.json')
     const config = JSON.parse(await readFile(file, 'utf8')) as Config
@@ -54,7 +54,7 @@ async function startCluster(program: string, kuboProgram: string, dir: string): 
           '/add?stream-channels=false&progress=false&cid-version=1&raw-leaves=true&chunker=size-1048576' +
             (kind === 'tree' ? '&wrap-with-directory=true' : ''),
         ),
-      // It has 174 links to a node, whatever is asked for.
+      // Its nodes always have 174 links, so its roots differ.
       isComparable: false,
       rootOf: rootIn,
       status: cid => to('GET', `/pins/${cid}`),
@@ -70,7 +70,7 @@ async function startCluster(program: string, kuboProgram: string, dir: string): 
   }
 }
 
-/** The root is what is told last. */
+/** Returns the root, which is the last entry of the answer. */
 export function rootIn(answer: string): string {
   const added = JSON.parse(answer) as Array<{ cid?: string }>
   const cid = added.at(-1)?.cid

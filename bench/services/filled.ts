@@ -8,7 +8,7 @@ const RAW = 0x55
 const SHA2_256 = 0x12
 const CONNECTIONS = 16
 
-/** Uploads that many distinct small files, one by one over several connections. Returns their CIDs. */
+/** Uploads this many distinct small files over several connections. Returns their CIDs. */
 export async function fill(service: Service, count: number, fileBytes: number): Promise<string[]> {
   const content = randomFillSync(Buffer.alloc(count * fileBytes))
   const files = Array.from({ length: count }, (_, at) => content.subarray(at * fileBytes, (at + 1) * fileBytes))
@@ -16,7 +16,7 @@ export async function fill(service: Service, count: number, fileBytes: number): 
   return files.map(cidOfFile)
 }
 
-/** Of a file of one block, which is a raw leaf. */
+/** Returns the CID of a file of one block, a raw leaf. */
 export function cidOfFile(bytes: Uint8Array): string {
   return CID.createV1(RAW, create(SHA2_256, createHash('sha256').update(bytes).digest())).toString()
 }

@@ -4,10 +4,10 @@ import { builtServer } from './built-server.ts'
 import { readerThreads } from './reader-threads.ts'
 import { call, type Service, type ServiceKind } from './service.ts'
 
-/** The standalone server in a process of its own. */
+/** The standalone server in its own process. */
 export const holdfast: ServiceKind = { name: 'http', start: dir => startHoldfast(dir) }
 
-/** The same, kept on so many cores. */
+/** The standalone server restricted to a number of cores. */
 export function holdfastOn(cores: number): ServiceKind {
   return { name: `cores-${cores}`, start: dir => startHoldfast(dir, cores) }
 }
@@ -16,7 +16,7 @@ async function startHoldfast(dir: string, cores?: number): Promise<Service> {
   return serviceOf(await startStandalone(dir, { cores }))
 }
 
-/** What it is asked over HTTP, with its first key. */
+/** Adapts a standalone server to the interface of all services. */
 export function serviceOf({ server, headers, gateway }: Awaited<ReturnType<typeof startStandalone>>): Service {
   const api = `${server.url}/api/v3`
   let reading: Promise<void> | undefined
@@ -25,7 +25,7 @@ export function serviceOf({ server, headers, gateway }: Awaited<ReturnType<typeo
     isComparable: true,
     upload: kind => ({ method: 'POST', url: `${api}/files${kind === 'tree' ? '/directory-dag' : ''}`, headers }),
     rootOf: answer => cidOf(JSON.parse(answer)),
-    // The threads take over once, and a later round finds them.
+    // Later rounds find the threads already started.
     startReading: () => {
       reading ??= readerThreads(gateway)
       return reading
@@ -44,8 +44,8 @@ export function serviceOf({ server, headers, gateway }: Awaited<ReturnType<typeo
 }
 
 /**
- * Starts the standalone server as it is built; `headers` carry its first key, `gateway` ends with `/ipfs/`.
- * @param config the file of its configuration; without it, it has its defaults
+ * Starts the built standalone server. `headers` have its first key; `gateway` ends in `/ipfs/`.
+ * @param config path of a configuration file; defaults apply without it
  */
 export async function startStandalone(
   dir: string,
@@ -59,12 +59,12 @@ export async function startStandalone(
   return { server, headers: { authorization: `Bearer ${key}` }, gateway }
 }
 
-/** A setting of whoever runs the bench must not change what is measured. */
+/** Returns the environment without settings of Holdfast, which would change the measurement. */
 function withoutSettings(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return Object.fromEntries(Object.entries(env).filter(([name]) => !name.startsWith('HOLDFAST_')))
 }
 
-/** The CID in the answer to an upload. */
+/** Returns the CID in the answer to an upload. */
 export function cidOf(answer: unknown): string {
   if (typeof answer === 'object' && answer !== null && 'cid' in answer && typeof answer.cid === 'string') {
     return answer.cid

@@ -9,7 +9,7 @@ import { call, type Service, type ServiceKind } from './service.ts'
 
 const run = promisify(execFile)
 
-/** Kubo with its defaults (flatfs, which is not synced), with flatfs synced, and on Pebble. None where there is no Kubo. */
+/** Returns Kubo with its defaults (flatfs without syncs), with syncs, and on Pebble, if installed. */
 export function kuboKinds(): KuboKind[] {
   const program = findProgram('kubo')
   if (program === null) return []
@@ -20,20 +20,20 @@ export function kuboKinds(): KuboKind[] {
   ]
 }
 
-/** Starts one like any other service. */
+/** A kind of service that is a Kubo. */
 export interface KuboKind extends ServiceKind {
   start(dir: string): Promise<KuboService>
 }
 
-/** What a Kubo is besides a service. */
+/** A running Kubo, with operations of Kubo alone. */
 export interface KuboService extends Service {
-  /** The address of its RPC as a multiaddr. */
+  /** Multiaddress of its RPC. */
   rpc: string
-  /** Connects it to a peer, from which it fetches. */
+  /** Connects it to a peer to fetch from. */
   connect(address: string): Promise<void>
-  /** Resolves when all of that DAG is here. */
+  /** Pins a DAG. Resolves when it is complete. */
   pin(cid: string): Promise<void>
-  /** Where peers reach it on this machine. */
+  /** Returns its multiaddress on this machine. */
   address(): Promise<string>
 }
 
@@ -48,8 +48,8 @@ interface Config {
 }
 
 /**
- * Starts a daemon on a repository of its own under the profile `unixfs-v1-2025`, by which all make the same CIDs. It
- * never looks beyond this machine.
+ * Starts a daemon with its own repository and the profile `unixfs-v1-2025`, with which all subjects create the same
+ * CIDs. It stays offline.
  */
 export async function startKubo(program: string, dir: string, flavour: Flavour): Promise<KuboService> {
   const env = { ...process.env, IPFS_PATH: join(dir, 'repository'), IPFS_TELEMETRY: 'off' }
@@ -62,7 +62,7 @@ export async function startKubo(program: string, dir: string, flavour: Flavour):
     rpc: rpcAddress,
     pids: [daemon.pid],
     isComparable: true,
-    // The rest is the profile's, except that a directory is told from a file by what holds the form's parts together.
+    // The profile sets everything else. Wrapping gives a directory's files a common root.
     upload: kind => rpc(`add?progress=false${kind === 'tree' ? '&wrap-with-directory=true' : ''}`),
     rootOf: rootIn,
     read: path => ({ method: 'GET', url: `${gateway}/ipfs/${path}`, headers: {} }),
@@ -104,14 +104,14 @@ const LOOPBACK = {
   Swarm: { DisableNatPortMap: true, RelayClient: { Enabled: false }, RelayService: { Enabled: false } },
 }
 
-/** The root is what is told last. */
+/** Returns the root, which is the last line of the answer. */
 function rootIn(answer: string): string {
   const last = JSON.parse(answer.trim().split('\n').at(-1) ?? '{}') as { Hash?: string }
   if (last.Hash === undefined) throw new Error(`an upload was answered without a CID: ${answer.slice(-300)}`)
   return last.Hash
 }
 
-/** Of `/ip4/127.0.0.1/tcp/5001`. */
+/** Returns the HTTP URL of a multiaddress such as `/ip4/127.0.0.1/tcp/5001`. */
 function urlOf(multiaddr: string): string {
   const [, , host, , port] = multiaddr.split('/')
   return `http://${host}:${port}`

@@ -7,12 +7,12 @@ import { ChildServer } from '../child-server.ts'
 export interface Nginx {
   pid: number
   url: string
-  /** What is below it is sent. */
+  /** Directory of the files that it serves. */
   files: string
   stop(): Promise<void>
 }
 
-/** nginx with so many processes, which sends plain files. It checks nothing. */
+/** Starts nginx with a number of processes, which serves plain files unchecked. */
 export async function startNginx(program: string, dir: string, processes: number): Promise<Nginx> {
   const port = await freePort()
   const files = join(dir, 'files')
@@ -29,7 +29,7 @@ function configOf(dir: string, port: number, processes: number): string {
     name => `  ${name}_temp_path ${join(dir, name)};`,
   )
   return [
-    // Started by root it would give its processes to a user who may not read here.
+    // Started by root, nginx would run its workers as a user who may not read this directory.
     ...(process.getuid?.() === 0 ? ['user root;'] : []),
     'daemon off;',
     `worker_processes ${processes};`,
@@ -48,7 +48,7 @@ function configOf(dir: string, port: number, processes: number): string {
   ].join('\n')
 }
 
-/** It cannot be told to take any port and to say which, so one is tried that was free a moment ago. */
+/** Returns a port that was free a moment ago, because nginx cannot choose one and report it. */
 async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')

@@ -4,7 +4,7 @@ import type { Uploadable } from '../subjects/uploaders.ts'
 
 const SCRIPT = fileURLToPath(new URL('../plain-server.ts', import.meta.url))
 
-/** A bare server that hashes a body into one plain file, synced: no service, but what one cannot do without. */
+/** A bare server that hashes each body into one synced file: the minimum that any service must do. */
 export const plain: Uploadable = {
   name: 'limit-http',
   async start(dir) {

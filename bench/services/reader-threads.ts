@@ -1,26 +1,26 @@
 import { Agent, get, type IncomingMessage } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/** On a machine that has other work as well. */
+/** In ms. It allows for a machine with other work. */
 const LONGEST_MS = 30_000
 const ASK_EVERY_MS = 50
 
 /**
- * Resolves once a gateway's own threads serve it. They are started by its first connection, which the server's own thread
- * answers, and closes with an answer when they listen.
- * @param url of anything there
- * @throws Error if that does not come about
+ * Resolves once a gateway's reader threads serve it. The first connection starts them; the main thread answers it, and
+ * closes it once they listen.
+ * @param url any URL of the gateway
+ * @throws Error if the threads do not start in time
  */
 export async function readerThreads(url: string): Promise<void> {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 })
   const until = performance.now() + LONGEST_MS
   try {
     while ((await answerOf(url, agent)).headers.connection !== 'close') {
-      if (performance.now() > until) throw new Error(`its first thread serves it after ${LONGEST_MS} ms`)
+      if (performance.now() > until) throw new Error(`the main thread still serves it after ${LONGEST_MS} ms`)
       await sleep(ASK_EVERY_MS)
     }
   } catch (cause) {
-    throw new Error(`the gateway at ${url} has no threads of its own, which are what is measured`, { cause })
+    throw new Error(`the gateway at ${url} has no threads of its own, which the bench measures`, { cause })
   } finally {
     agent.destroy()
   }

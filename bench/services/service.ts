@@ -1,40 +1,40 @@
-/** A request, as any load client can make it. */
+/** A request for any load client. */
 export interface Call {
   method: string
   url: string
   headers: Readonly<Record<string, string>>
 }
 
-/** A pinning service in processes of its own, and what the questions ask of all of them, each in its own protocol. */
+/** A pinning service in its own processes, with the requests of the benches in its protocol. */
 export interface Service {
-  /** Its processes, those below them included by whoever looks. */
+  /** Ids of its processes. Measurements include their children. */
   readonly pids: readonly number[]
-  /** How a multipart form with one file is uploaded, or with the files of a directory. */
+  /** Returns the request for an upload of a form with one file, or with the files of a directory. */
   upload(kind: 'file' | 'tree'): Call
-  /** The root in the answer to an upload. */
+  /** Returns the root in the answer to an upload. */
   rootOf(answer: string): string
-  /** Whether its roots are those of the others, whatever the size. */
+  /** True if its roots equal those of the other services at any size. */
   readonly isComparable: boolean
-  /** Resolves when its gateway serves as it does from then on. Nobody has read before. */
+  /** Resolves when its gateway serves at full speed. Called before the first read. */
   startReading?(): Promise<void>
-  /** Content below `/ipfs/`, by its gateway. */
+  /** Returns the request for content below `/ipfs/` from its gateway. */
   read?(path: string): Call
   status?(cid: string): Call
-  /** A page of so many of what an account has. */
+  /** Returns the request for a page of an account's records. */
   list?(limit: number): Call
   remove(cid: string): Call
-  /** Resolves when what nothing pins is gone. */
+  /** Collects garbage. Resolves at the end. */
   collect?(): Promise<void>
   stop(): Promise<void>
 }
 
-/** Starts one in an existing empty directory. The caller stops it. */
+/** A kind of service. `start` uses an existing empty directory. The caller stops the service. */
 export interface ServiceKind {
   readonly name: string
   start(dir: string): Promise<Service>
 }
 
-/** Makes one small call. @throws Error for any answer but success */
+/** Makes a small call. @throws Error for an unsuccessful answer */
 export async function call({ method, url, headers }: Call, body?: Uint8Array): Promise<string> {
   const init = { method, headers, ...(body === undefined ? {} : { body: Uint8Array.from(body) }) }
   const response = await fetch(url, init)

@@ -2,7 +2,7 @@ import { createEngine, type DirectoryEntry, type Engine } from '../../src/index.
 import type { FileContent, TreeContent } from '../content.ts'
 import type { RunningSubject, Subject, Work } from '../contest.ts'
 
-/** The engine in this process, fed an asynchronous source as an adapter would. */
+/** The engine in this process, which reads from an asynchronous source as from an adapter. */
 export const engineUpload: Subject<FileContent> = {
   name: 'engine',
   start: dir =>

@@ -15,10 +15,10 @@ import type { Subject } from '../contest.ts'
 import type { HeldWork, Holder } from '../provider.ts'
 import { kuboKinds } from '../services/kubo.ts'
 
-/** As long as any round may take. */
+/** Longer than any round takes. */
 const PATIENCE_SECONDS = 3_600
 
-/** The engine in this process, connected to the provider: a pin by CID, durable when it is answered. */
+/** The engine in this process, connected to the holder. It pins by CID and answers when the pin is durable. */
 export function engineFetch(name: string, provider: Holder): Subject<HeldWork> {
   return {
     name,
@@ -46,8 +46,8 @@ export function engineFetch(name: string, provider: Holder): Subject<HeldWork> {
 }
 
 /**
- * Plain Helia on files and LevelDB, connected to the provider: `pins.add` with its own Bitswap and the defaults of
- * both. Of libp2p it has what stays on this machine.
+ * Plain Helia on files and LevelDB, connected to the holder. It runs `pins.add` with its default Bitswap. libp2p has
+ * only the parts needed on this machine.
  */
 export function heliaFetch(provider: Holder): Subject<HeldWork> {
   return {
@@ -74,7 +74,7 @@ export function heliaFetch(provider: Holder): Subject<HeldWork> {
         },
         async run(work) {
           const cid = await work.held()
-          // Pinning happens as its progress is pulled.
+          // Helia pins while its progress is read.
           for await (const _pinned of helia.pins.add(CID.parse(cid)));
           return { cid }
         },
@@ -88,7 +88,7 @@ export function heliaFetch(provider: Holder): Subject<HeldWork> {
   }
 }
 
-/** Kubo, connected to the provider: `pin/add` by its RPC. */
+/** Kubo, connected to the holder. It pins with `pin/add` of its RPC. */
 export function kuboFetchers(provider: Holder): Subject<HeldWork>[] {
   return kuboKinds()
     .filter(({ name }) => name !== 'kubo-sync')

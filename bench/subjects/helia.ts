@@ -7,7 +7,7 @@ import type { CID } from 'multiformats/cid'
 import type { FileContent, TreeContent } from '../content.ts'
 import type { RunningSubject, Subject, Work } from '../contest.ts'
 
-/** Plain Helia on files and LevelDB, without a network, adding with its defaults. */
+/** Plain Helia on files and LevelDB, without a network, with its defaults. */
 export const heliaUpload: Subject<FileContent> = {
   name: 'helia',
   start: dir => startHelia(dir, (fs, content) => fs.addByteStream(content.chunks())),
@@ -40,7 +40,7 @@ async function startHelia<W extends Work>(
   return {
     async run(work) {
       const root = await add(fs, work)
-      // Pinning happens as its progress is pulled.
+      // Helia pins while its progress is read.
       for await (const _pinned of helia.pins.add(root));
       return { cid: root.toString() }
     },

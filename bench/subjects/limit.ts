@@ -4,7 +4,7 @@ import type { FileContent } from '../content.ts'
 import type { Subject } from '../contest.ts'
 import { writeHashed } from '../hashed-file.ts'
 
-/** The same bytes to one plain file, hashed and synced. It is kept, as a store keeps what it gets. */
+/** Writes the bytes to a plain file, hashed and synced. The files stay, as in a store. */
 export const limit: Subject<FileContent> = {
   name: 'limit',
   async start(dir) {

@@ -12,10 +12,10 @@ import { kuboKinds } from '../services/kubo.ts'
 import { startNginx } from '../services/nginx.ts'
 import { type Call, call, type ServiceKind } from '../services/service.ts'
 
-/** What a gateway's readers are at most, which is what the bare servers get to be compared with. */
+/** Threads of the bare servers, as many as the gateway has readers at most. */
 const THREADS = Math.min(availableParallelism(), 4)
 
-/** A server in a process of its own that content is put into and read from. */
+/** A server in its own process that stores content and serves it. */
 export interface Reader {
   readonly name: string
   start(dir: string): Promise<RunningReader>
@@ -23,18 +23,18 @@ export interface Reader {
 
 interface RunningReader {
   pids: readonly number[]
-  /** Stores content; resolves with where each of its files is read. */
+  /** Stores content. Resolves with the request for each of its files. */
   store(content: FormContent): Promise<Source[]>
   stop(): Promise<void>
 }
 
-/** A file of a server, which has been read back once and found right. */
+/** A request for a stored file, whose bytes were checked once. */
 export interface Source extends Call {
-  /** The tag of its bytes, if there is one. */
+  /** ETag of the file; empty if the server sends none. */
   etag: string
 }
 
-/** A subject that stores the content unless it has it, and is timed while it is read. */
+/** Returns a subject that stores each content once, and is timed while it serves it. */
 export function readingSubject<W extends FormContent>(
   reader: Reader,
   name: string,
@@ -51,7 +51,7 @@ export function readingSubject<W extends FormContent>(
           if (stored.has(work)) return
           const sources = await server.store(work)
           stored.set(work, sources)
-          // A server that is measured has been running for a while.
+          // A warm-up, because a real server has been running for a while.
           await read(sources, work)
         },
         async run(work) {
@@ -65,7 +65,7 @@ export function readingSubject<W extends FormContent>(
   }
 }
 
-/** A service that is read by its gateway. */
+/** Adapts a service that is read through its gateway. */
 export function gatewayReader({ name, start }: ServiceKind): Reader {
   return {
     name,
@@ -93,23 +93,23 @@ export function gatewayReader({ name, start }: ServiceKind): Reader {
   }
 }
 
-/** All services of others that have a gateway. */
+/** Returns all other services with a gateway. */
 export function gatewayContenders(): Reader[] {
   return kuboKinds()
     .filter(({ name }) => name !== 'kubo-sync')
     .map(gatewayReader)
 }
 
-/** A bare server that sends plain files, in one thread. */
+/** A bare server that sends plain files with one thread. */
 export const limitReader: Reader = scriptReader('limit', '../file-server.ts', [])
 
-/** The same in as many threads as the gateway has. */
+/** The same server with as many threads as the gateway. */
 export const limitThreadsReader: Reader = scriptReader('limit-threads', '../file-server.ts', [`${THREADS}`])
 
-/** verified-fetch over plain Helia on files and LevelDB, behind a bare server. */
+/** verified-fetch on plain Helia with files and LevelDB, behind a bare server. */
 export const verifiedFetchReader: Reader = scriptReader('verified-fetch', '../verified-fetch-server.ts', [])
 
-/** nginx with as many processes, where there is one. */
+/** Returns nginx with as many processes, if installed. */
 export function nginxReaders(): Reader[] {
   const program = findProgram('nginx')
   if (program === null) return []
@@ -135,7 +135,7 @@ export function nginxReaders(): Reader[] {
   ]
 }
 
-/** A script that stores what is put at `/` and answers with the path to read it from. */
+/** Adapts a script that stores what is put at `/`, and answers with the path to read it from. */
 function scriptReader(name: string, script: string, args: readonly string[]): Reader {
   return {
     name,
@@ -161,7 +161,9 @@ function scriptReader(name: string, script: string, args: readonly string[]): Re
   }
 }
 
-/** Reads the first and the last of them, and takes the tag of all. @throws Error for other bytes than were stored */
+/**
+ * Checks the first and the last file, and takes the last one's ETag for all. @throws Error for other bytes than stored
+ */
 async function readBack(stored: ReadonlyArray<{ bytes: Uint8Array; call: Call }>): Promise<Source[]> {
   let etag = ''
   for (const { bytes, call } of [stored[0], stored.at(-1)].filter(file => file !== undefined)) {

@@ -1,7 +1,7 @@
 import type { Outcome, Subject, Work } from '../contest.ts'
 import type { Service, ServiceKind } from '../services/service.ts'
 
-/** Work that differs only in its sizes; what is stored is made by who stores it. */
+/** Work that is only a size. The subject creates the content itself. */
 export class Sizes<S> implements Work {
   readonly sizes: S
 
@@ -13,12 +13,12 @@ export class Sizes<S> implements Work {
 }
 
 interface Parts<W extends Work, P> {
-  /** Before each round, not timed. */
+  /** Runs before each round, not timed. */
   prepare(service: Service, work: W, before: P | undefined): Promise<P>
   run(service: Service, prepared: P, work: W): Promise<Outcome>
 }
 
-/** A service that is prepared for each round, and then asked something. */
+/** Returns a subject that prepares a service for each round and then loads it. */
 export function serviceSubject<W extends Work, P>(
   { name, start }: ServiceKind,
   { prepare, run }: Parts<W, P>,

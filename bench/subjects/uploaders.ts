@@ -4,13 +4,13 @@ import type { FormContent } from '../content.ts'
 import type { Subject } from '../contest.ts'
 import type { Service } from '../services/service.ts'
 
-/** What takes uploads, be it a service or a bare server. */
+/** A service, or a bare server, that accepts uploads. */
 export interface Uploadable {
   readonly name: string
   start(dir: string): Promise<Pick<Service, 'pids' | 'upload' | 'rootOf' | 'isComparable' | 'stop'>>
 }
 
-/** A service that gets the content as a form, by a load client; all of them get the same bytes. */
+/** Returns a subject that uploads a form with a load client. All subjects get the same bytes. */
 export function uploadSubject<W extends FormContent>(
   { name, start }: Uploadable,
   kind: 'file' | 'tree',

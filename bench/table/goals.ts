@@ -1,4 +1,4 @@
-/** A figure of a run: of a subject, by its metric; what it took instead, if that is asked for. */
+/** A figure of a run by bench, subject and metric. `of` selects a cost instead of the value. */
 export interface FigureOf {
   bench: string
   subject: string
@@ -6,22 +6,22 @@ export interface FigureOf {
   of?: 'value' | 'cpuMs' | 'peakMiB'
 }
 
-/** What has to be reached: a ratio to another figure, better being higher, or a bound of ours. */
+/** A goal: a ratio to another figure, with higher being better, or an absolute bound. */
 export type Goal =
   | { against: string; metric?: string; atLeast: number }
   | { against: string; metric?: string; atMost: number }
   | { atMost: number }
 
-/** A line of the table: one of our figures, and what it is compared with. */
+/** A line of the table: one of our figures and its comparisons. */
 export interface TableLine {
   work: string
   ours: FigureOf
-  /** The subject, and the metric if it is another, that shows what the machine can do. */
+  /** Subject, and metric if it differs, that shows the limit of the machine. */
   limit?: { subject: string; metric?: string }
   goals: readonly Goal[]
 }
 
-/** The services of others, a column each. */
+/** Other services, one column each. */
 export const CONTENDERS = ['kubo', 'kubo-sync', 'kubo-pebble', 'cluster'] as const
 
 const upload = { bench: 'upload', subject: 'http', metric: 'throughput' }
@@ -142,7 +142,7 @@ export const TABLE: readonly TableLine[] = [
   { work: 'start, ms', ours: { bench: 'start', subject: 'http', metric: 'start' }, goals: [] },
 ]
 
-/** What the table needs of each bench. */
+/** Subjects that the table needs, by bench. */
 export const TABLE_SUBJECTS: Readonly<Record<string, readonly string[]>> = {
   upload: ['http', 'limit-http', ...CONTENDERS],
   dag: ['http', ...CONTENDERS],

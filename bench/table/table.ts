@@ -1,10 +1,10 @@
 import type { Row } from '../report.ts'
 import { CONTENDERS, type FigureOf, type Goal, TABLE, type TableLine } from './goals.ts'
 
-/** Metrics of which less is better; of what a figure took, less always is. */
+/** Units of metrics for which less is better. Less is better for every cost. */
 const LESS_IS_BETTER = new Set(['ms', 'µs', 'MB', 'MiB'])
 
-/** The table as Markdown, of what a run has measured; what it has not is left out, and a dash in a column. */
+/** Formats the table as Markdown. A line without results is omitted, a missing column has a dash. */
 export function tableMarkdown(rows: readonly Row[], lines: readonly TableLine[] = TABLE): string {
   const head = ['work', 'ours', ...CONTENDERS.map(name => `/ ${name}`), '/ limit', 'goals']
   const body = lines.flatMap(line => {
@@ -24,13 +24,13 @@ export function tableMarkdown(rows: readonly Row[], lines: readonly TableLine[] 
     .join('\n')
 }
 
-/** How many goals were met of those that could be looked at. */
+/** Returns the number of goals met, and of goals with results. */
 export function goalsMet(rows: readonly Row[], lines: readonly TableLine[] = TABLE): { met: number; of: number } {
   const looked = lines.flatMap(line => line.goals.map(goal => isMet(rows, line, goal))).filter(met => met !== undefined)
   return { met: looked.filter(Boolean).length, of: looked.length }
 }
 
-/** Undefined where one of the two was not measured. */
+/** Returns undefined if one of the two figures is missing. */
 function isMet(rows: readonly Row[], { ours }: TableLine, goal: Goal): boolean | undefined {
   if (!('against' in goal)) {
     const value = figure(rows, ours)
@@ -38,7 +38,7 @@ function isMet(rows: readonly Row[], { ours }: TableLine, goal: Goal): boolean |
   }
   const ratio = ratioTo(rows, ours, goal.against, goal.metric)
   if (ratio === undefined) return undefined
-  // Of "at most so many times as much" the ratio is the other way round.
+  // An `atMost` goal is a ratio of costs, the inverse of a ratio of rates.
   return 'atLeast' in goal ? ratio >= goal.atLeast : 1 / ratio <= goal.atMost
 }
 
@@ -53,7 +53,7 @@ function goalText(rows: readonly Row[], line: TableLine, goal: Goal): string {
   return `${wanted} ${met === undefined ? 'not run' : met ? 'met' : '**missed**'}`
 }
 
-/** Ours to theirs, better being higher; undefined where one of them was not measured. */
+/** Returns the ratio of our figure to theirs, with higher being better; undefined if one is missing. */
 function ratioTo(rows: readonly Row[], ours: FigureOf, subject: string, metric = ours.metric): number | undefined {
   const own = figure(rows, ours)
   const theirs = figure(rows, { ...ours, subject, metric })

@@ -337,7 +337,9 @@ test('a run reports its machine and spread, is saved and compared', async () => 
   const nobody = await bench('upload', '--size', 'tiny', '--subject', 'nobody', '--dir', dir).catch(error => error)
   expect(nobody).toMatchObject({ code: 1, stderr: expect.stringContaining('upload has no subject nobody') })
   const elsewhere = { size: 'tiny' as const, environment: { ...head.environment, processor: 'another' }, rows: [row] }
-  expect(comparisonOf({ ...elsewhere, environment: head.environment }, elsewhere)[1]).toContain('measured elsewhere')
+  expect(comparisonOf({ ...elsewhere, environment: head.environment }, elsewhere)[1]).toContain(
+    'measured on another machine',
+  )
   expect(() => readSavedRun(join(dir, 'missing.json'))).toThrow('cannot be read as a saved run')
 }, 120_000)
 

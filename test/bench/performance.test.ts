@@ -3,7 +3,7 @@ import { basename, join } from 'node:path'
 import { expect, test } from 'vitest'
 import { clustersTable } from '../../bench/performance/clusters.ts'
 import { exponentOf, growthPlots, recordsTable, storedTable } from '../../bench/performance/growth.ts'
-import { coresTable, endsTable, rateOn, reckoned } from '../../bench/performance/model.ts'
+import { coresTable, endsTable, extrapolated, rateOn } from '../../bench/performance/model.ts'
 import { blocksOf, filled, plotsOf } from '../../bench/performance/pages.ts'
 import { svgOf } from '../../bench/performance/plot.ts'
 import type { Row } from '../../bench/report.ts'
@@ -50,18 +50,18 @@ test('growth is the exponent that fits best', () => {
     ]),
   ).toBeNull()
   expect(
-    reckoned(
+    extrapolated(
       sizes.map(x => ({ x, y: 3 * x })),
       1e7,
     ),
   ).toBeCloseTo(3e7, -2)
   expect(
-    reckoned(
+    extrapolated(
       sizes.map(x => ({ x, y: 1e6 / x })),
       1e7,
     ),
   ).toBe(10)
-  expect(reckoned([], 1e7)).toBeUndefined()
+  expect(extrapolated([], 1e7)).toBeUndefined()
 })
 
 test('growth is shown as a table by size and as plots', () => {
@@ -135,6 +135,6 @@ test('clusters are columns, and figures of each work are lines', () => {
     '| a file of 100 MiB, MB/s | 500 | 9 |',
     '| – until pinned, MB/s | – | 8.5 |',
     '| – processor of the node, ms each | 2 | – |',
-    '| – processor there, ms each | – | 5 |',
+    '| – processor of the cluster, ms each | – | 5 |',
   ])
 })

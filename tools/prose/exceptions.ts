@@ -29,7 +29,6 @@ export const UNSWEPT: string[] = [
   'adapters/holdfast',
   'adapters/ipfs-cluster',
   'adapters/kubo',
-  'bench',
   'docs/design/benchmarks.md',
   'docs/reference/clusters.md',
   'docs/contributing',
