@@ -5,9 +5,9 @@ export interface BenchCommand {
   /** Benches in the given order, each once; empty without arguments. */
   names: string[]
   size: Scale
-  /** Undefined for the default of the size. */
+  /** Number of rounds; undefined for the size's default. */
   rounds: number | undefined
-  /** Undefined for all. */
+  /** Subjects to run; undefined for all. */
   subjects: string[] | undefined
   /** Result files to write, and to compare with. */
   save: string | undefined

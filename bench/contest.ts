@@ -7,7 +7,7 @@ import { endedChildrenSeconds, UsageWatch } from './usage.ts'
 
 /** Work of a round, the same for every subject. */
 export interface Work {
-  /** Replaces the content by new bytes, so that no store has it already. */
+  /** Replaces the content with new bytes, so that no store has it already. */
   refill(): void
 }
 

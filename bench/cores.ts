@@ -16,7 +16,7 @@ const FILE_BYTES = 4 * 1024
 const CONNECTIONS = 16
 const SECONDS = 3
 
-/** Requests by metric, which end in the server's readers, its loop, or its disk. */
+/** Requests to measure, by metric. They load the server's reader threads, its loop, or its disk. */
 const QUESTIONS: Readonly<Record<string, (service: Service, cids: readonly string[]) => Partial<Hammering>>> = {
   gateway: ({ read }, cids) => ({ calls: cids.map(cid => known(read)(cid)) }),
   status: ({ status }, cids) => ({ calls: cids.map(cid => known(status)(cid)) }),

@@ -13,14 +13,14 @@ import { LoadedServer } from './loaded-server.ts'
 const MIB = 1024 * 1024
 
 interface Size {
-  /** Files of the directory that is read as an archive. */
+  /** Number of files in the directory that is read as an archive. */
   archived: number
-  /** Small blocks to verify and then to collect. */
+  /** Number of small blocks to upload, verify and collect. */
   blocks: number
   uploadBytes: number
-  /** Pins with a block that exists nowhere. */
+  /** Number of pins with a block that exists nowhere. */
   deadPins: number
-  /** Records of the same CID. */
+  /** Number of records of the same CID. */
   records: number
   idleMs: number
 }

@@ -7,11 +7,11 @@ import { LoadedServer } from './loaded-server.ts'
 const MIB = 1024 * 1024
 
 interface Size {
-  /** Uploads before the first measurement of memory. */
+  /** Number of uploads before the first measurement of memory, and in total. */
   few: number
   many: number
   fileBytes: number
-  /** Files of a directory. */
+  /** Number of files in a directory. */
   files: number
 }
 

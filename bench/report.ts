@@ -48,7 +48,7 @@ export function rowsOf(name: string, targets: readonly Target[], measurements: r
     const own = targets.filter(target => target.subject === subject && target.metric === metric)
     const rows = own.flatMap(({ against }) => {
       const other = measurements.find(({ subject, metric }) => subject === against && metric === measured.metric)
-      // The user has selected subjects without this one.
+      // The subject to compare with was not selected.
       if (other === undefined) return []
       const theirs = median(other.values)
       return [{ ...row, against, ratio: rounded(measured.better === 'higher' ? value / theirs : theirs / value) }]

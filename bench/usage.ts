@@ -8,7 +8,7 @@ export interface Usage {
   busiestSeconds: number
   /** Highest total memory in RAM, in 2²⁰ bytes. */
   peakMiB: number
-  /** Bytes written to disk, in 2²⁰ bytes; 0 if the kernel denies access. */
+  /** Data written to disk, in 2²⁰ bytes; 0 if the kernel denies access to the figure. */
   writtenMiB: number
 }
 
@@ -111,7 +111,7 @@ function sum(values: readonly number[]): number {
   return values.reduce((total, value) => total + value, 0)
 }
 
-/** Returns undefined instead of an error, because processes may end at any time. */
+/** Runs a look at `/proc`. Returns undefined if it throws, because a process may end at any time. */
 function quietly<T>(look: () => T): T | undefined {
   try {
     return look()

@@ -13,7 +13,7 @@ const SMALL_BYTES = 4 * 1024
 const RANGES = 16
 
 export interface Sizes {
-  /** Number of small files uploaded one after the other, and over 16 connections. */
+  /** Small files: `oneByOne` are uploaded one after the other, `atOnce` over 16 connections. */
   oneByOne: number
   atOnce: number
   fileBytes: number

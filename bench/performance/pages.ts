@@ -85,7 +85,7 @@ function plainTable(rows: readonly Row[]): string {
   )
 }
 
-/** Draws the ratio of our rate to Kubo's as bars, one for each metric that both have. */
+/** Draws bars for the ratios of Holdfast's rates to Kubo's. */
 function barsOf(rows: readonly Row[]): string {
   const RATES = [
     ...[

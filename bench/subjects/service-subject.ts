@@ -1,7 +1,7 @@
 import type { Outcome, Subject, Work } from '../contest.ts'
 import type { Service, ServiceKind } from '../services/service.ts'
 
-/** Work that is only a size. The subject creates the content itself. */
+/** Work that has only sizes. The subject creates the content itself. */
 export class Sizes<S> implements Work {
   readonly sizes: S
 

@@ -12,7 +12,7 @@ export type Goal =
   | { against: string; metric?: string; atMost: number }
   | { atMost: number }
 
-/** A line of the table: one of our figures and its comparisons. */
+/** A line of the table: a figure of Holdfast, the machine's limit and the goals. */
 export interface TableLine {
   work: string
   ours: FigureOf

@@ -53,7 +53,7 @@ function goalText(rows: readonly Row[], line: TableLine, goal: Goal): string {
   return `${wanted} ${met === undefined ? 'not run' : met ? 'met' : '**missed**'}`
 }
 
-/** Returns the ratio of our figure to theirs, with higher being better; undefined if one is missing. */
+/** Returns the ratio of Holdfast's figure to another subject's, higher being better; undefined if one is missing. */
 function ratioTo(rows: readonly Row[], ours: FigureOf, subject: string, metric = ours.metric): number | undefined {
   const own = figure(rows, ours)
   const theirs = figure(rows, { ...ours, subject, metric })

@@ -149,7 +149,7 @@ class Way {
   readonly #asked = new Messages(false)
   /** Messages received so far of the current statement. */
   #statement: Buffer[] = []
-  /** Set while the answer to a statement is incomplete after which a failure is due. */
+  /** The answer that must be complete before the failure happens; null if none is expected. */
   #answer: { messages: Messages; mishap: Mishap } | null = null
   #isEnded = false
   /** True once this connection has sent the text in `commitOf`. */

@@ -13,7 +13,7 @@ import { Load } from './load.ts'
 import type { Tortured, TortureOptions } from './torture.ts'
 import { TortureServer } from './torture-server.ts'
 
-/** Answers before the server is killed at most, and the longest time, in ms, between two failures of the other node. */
+/** The server is killed after at most this many answers. The other node fails at intervals of at most `LATER_MS`. */
 const MOST_ANSWERS = 40
 const LATER_MS = 400
 /** In ms. The lease of an unpin with an unknown outcome lasts a minute. */

@@ -20,7 +20,7 @@ type Id = (typeof IDS)[number]
 const BLOWS = ['kill a', 'kill b', 'crash the database', 'stop b past its lease', 'kill both'] as const
 type Blow = (typeof BLOWS)[number]
 
-/** Answers before a failure at most, the delay after them in ms, and the answers awaited after it. */
+/** A failure strikes after at most this many answers and a delay of at most `LATER_MS`. The load goes on afterwards. */
 const MOST_ANSWERS = 25
 const LATER_MS = 60
 const ANSWERS_AFTER = 8

@@ -83,7 +83,7 @@ export class TortureServer {
     this.#child.kill(signal)
   }
 
-  /** Stops the server in order. Resolves when it has ended. */
+  /** Stops the server gracefully. Resolves when it has ended. */
   async stop(): Promise<void> {
     this.#child.kill('SIGTERM')
     await this.#exited

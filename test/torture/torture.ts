@@ -24,7 +24,7 @@ export interface Tortured {
 
 /** After this many rounds everything is removed, and the store must be empty. */
 const EMPTIED_EVERY = 10
-/** Answers before the server is killed at most, and the delay after them, in ms. */
+/** The server is killed after at most this many answers, and a delay of at most `LATER_MS`. */
 const MOST_ANSWERS = 30
 const LATER_MS = 60
 

@@ -44,7 +44,7 @@ async function holdUnpin(world: World, draws: Draws): Promise<Held> {
   const { status } = await world.clientOf(tenant).ask('DELETE', `/api/v3/files/remove/${cid}`)
   assert.equal(status, 200)
   acknowledge()
-  await until('the place has an unpin request', async () => isHeld)
+  await until('the backend has an unpin request', async () => isHeld)
   return { label, cid, release }
 }
 
@@ -172,7 +172,7 @@ export const ACTS: readonly Act[] = [
   },
 ]
 
-/** Returns the roots pinned for us. It asks the place only, so it works while the node is suspended. */
+/** Returns the roots pinned for us. It asks the backend only, so it works while the node is suspended. */
 async function truthOf(world: World): Promise<Set<string>> {
   return new Set((await world.place.pins()).map(({ name }) => name.split(' ')[1] ?? ''))
 }

@@ -65,7 +65,7 @@ interface Truth {
   mark: string | null
 }
 
-/** Returns what the node's records need and what the place reports. */
+/** Returns what the node's records need and what the backend reports. */
 export async function truth(world: World): Promise<Truth> {
   const pins = await world.place.pins()
   const ours = pins.filter(({ name }) => name.startsWith(MARK))
@@ -97,7 +97,7 @@ export async function agreed(world: World): Promise<void> {
   const { status, json } = await world.owner.json<{ damaged: unknown[] }>('POST', '/admin/v1/verify')
   assert.deepEqual([status, json.damaged], [200, []], 'blocks are damaged')
   // Expired content is unpinned a little later.
-  await until('the place has what is needed, and no more', async () => {
+  await until('the backend has what is needed, and no more', async () => {
     const { needed, pinned, kept } = await truth(world)
     return without(needed, kept).length + without(pinned, needed).length === 0
   }).catch(async (error: unknown) => {
@@ -127,7 +127,7 @@ async function mendLeftovers(world: World): Promise<void> {
   assert.deepEqual(others, {}, `records and pins do not agree: ${JSON.stringify(json.findings)}`)
 }
 
-/** Accepts the pins of others as they are now, because the place itself may have lost some. */
+/** Accepts the pins of others as they are now, because the backend itself may have lost some. */
 export async function lookAtTheirs({ place, theirs, open }: World): Promise<void> {
   theirs.clear()
   open.clear()
@@ -138,7 +138,7 @@ async function othersAreLeft({ place, theirs, open }: World): Promise<void> {
   const pins = (await place.pins()).filter(({ name }) => !name.startsWith(MARK))
   const found = new Map(pins.map(({ cid, name }) => [cid, name]))
   for (const cid of open) {
-    // The outcome of this request by hand was unknown; the place's list now decides it.
+    // The outcome of this request by hand was unknown; the backend's list now decides it.
     const name = found.get(cid)
     if (name === undefined) theirs.delete(cid)
     else theirs.set(cid, name)
@@ -151,7 +151,7 @@ function sorted(pins: ReadonlyMap<string, string>): string[][] {
   return [...pins].sort(([a], [b]) => (a < b ? -1 : 1))
 }
 
-/** Checks that each content reads back from the place, from the required number of copies. */
+/** Checks that each content reads back from the backend, from the required number of copies. */
 async function readBackThere(world: World): Promise<void> {
   const contents = new Map<string, Content>()
   for (const { log } of world.tenants) for (const content of log.contents) contents.set(content.cid, content)
@@ -162,7 +162,7 @@ async function readBackThere(world: World): Promise<void> {
   }
 }
 
-/** Returns true if at least `copies` members of the place have all of a content. */
+/** Returns true if at least `copies` members of the backend have all of a content. */
 async function isThere({ place }: World, { cid, hashes }: Content, copies: number): Promise<boolean> {
   for (const [path, hash] of Object.entries(hashes)) {
     const found = (await place.hashesOf(cid, path)).filter(read => read === hash).length
@@ -171,7 +171,7 @@ async function isThere({ place }: World, { cid, hashes }: Content, copies: numbe
   return true
 }
 
-/** Returns true if some member of the place has all of a content that an account has stored. */
+/** Returns true if some member of the backend has all of a content that an account has stored. */
 export async function isWholeThere(world: World, cid: string): Promise<boolean> {
   const content = world.tenants.map(({ log }) => log.find(cid)).find(known => known !== undefined)
   return content !== undefined && isThere(world, content, 1)

@@ -2,7 +2,7 @@ import type { BackendDefinition } from '../../../src/domain/cluster.ts'
 import type { Draws } from '../../support/draws.ts'
 import type { ApiProxy, Asked, Judge } from './proxy.ts'
 
-/** A pin that a place reports. */
+/** A pin that a backend reports. */
 export interface PlacedPin {
   cid: string
   name: string
@@ -10,21 +10,21 @@ export interface PlacedPin {
   isKept: boolean
 }
 
-/** A content that another client has stored in the place. */
+/** A content that another client has stored in the backend. */
 export interface Foreign {
   cid: string
   /** SHA-256 of the whole content, in hex. */
   hash: string
 }
 
-/** A proxy's rule that answers in the place's stead. */
+/** A rule of the proxy that answers falsely in the backend's stead. */
 export interface Liar {
   name: string
   judge: Judge
 }
 
 /**
- * A system outside Holdfast that keeps a cluster, run and damaged by a torture test. Proxies stand in front of it, so
+ * A backend outside Holdfast, run and damaged by a torture test. Proxies stand in front of it, so
  * that its ports may change.
  */
 export interface Place {
@@ -50,7 +50,7 @@ export interface Place {
   pins(): Promise<PlacedPin[]>
   /** Adds and pins content as another client would. */
   add(content: Buffer, name: string): Promise<Foreign>
-  /** Pins existing content as another client would. Returns false if the place does not have it. */
+  /** Pins existing content as another client would. Returns false if the backend does not have it. */
   pinByHand(cid: string, name: string): Promise<boolean>
   unpinByHand(cid: string): Promise<void>
   /** Pins a root under a node's mark without the node's knowledge. */

@@ -5,7 +5,7 @@ import { KuboPlace } from './kubo-place.ts'
 import type { Place } from './place.ts'
 
 /**
- * Returns a function that starts a place of this kind in a directory.
+ * Returns a function that starts a backend of this kind in a directory.
  *
  * @throws Error for an unknown kind, or if its programs are missing
  */

@@ -32,7 +32,7 @@ const pass: Judge = () => 'pass'
  * client has gone.
  */
 export class ApiProxy implements AsyncDisposable {
-  /** Base URL of the server behind, without a trailing slash; null if none runs. */
+  /** Base URL of the server to forward to, without a trailing slash; null if none runs. */
   target: string | null = null
   judge: Judge = pass
   readonly #server: http.Server

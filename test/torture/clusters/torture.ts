@@ -17,19 +17,19 @@ import type { Asked, Fate } from './proxy.ts'
 import { until } from './until.ts'
 import { World } from './world.ts'
 
-/** Answers of one account before a failure strikes, and at least this many after it. */
+/** A failure strikes after at most this many answers to one account. The load goes on afterwards. */
 const MOST_ANSWERS = 30
 const ANSWERS_AFTER = 10
 /** Longest outage, and longest wait for answers after a failure, both in ms. */
 const AWAY_MS = 1_500
 const LATER_MS = 4_000
-/** Number of contents that others store in the place. */
+/** Number of contents that others store in the backend. */
 const FOREIGN = 8
 const BETWEEN_HANDS_MS = 150
 /** Every so many rounds leases are waited for in real time instead of moving the clock. */
 const PATIENT_EVERY = 5
 
-/** Failures in the middle of a round, besides those of the place itself. */
+/** Failures in the middle of a round, besides those of the backend itself. */
 const BLOWS = ['kill the node', 'lose answers', 'hold requests, and stop the node', 'lie'] as const
 
 /**
@@ -170,7 +170,7 @@ async function strike(world: World, blow: string, draws: Draws): Promise<void> {
   await place.recover()
 }
 
-/** Pins and unpins by hand, ours included, until the signal. */
+/** Pins and unpins content as other users of the backend do, until the signal. Some of it is pinned by the node too. */
 async function interfere(world: World, draws: Draws, over: AbortSignal): Promise<void> {
   const { place, theirs, open, foreign } = world
   const contents = world.tenants.flatMap(({ log }) => log.contents.map(({ cid }) => cid))
@@ -191,13 +191,13 @@ async function interfere(world: World, draws: Draws, over: AbortSignal): Promise
       } else continue
       open.delete(cid)
     } catch {
-      // The place was down, so the outcome is unknown until the next inspection.
+      // The backend was down, so the outcome is unknown until the next inspection.
     }
   }
 }
 
 /**
- * Checks that a reconciliation finds content that the place claims and cannot serve, by reading it, even while the
+ * Checks that a reconciliation finds content that the backend claims and cannot serve, by reading it, even while the
  * place still lies.
  */
 async function seenThrough(world: World): Promise<void> {
@@ -215,7 +215,7 @@ async function seenThrough(world: World): Promise<void> {
   }
 }
 
-/** Repairs what was lost by a lie or a crash, once the place answers truthfully. */
+/** Repairs what was lost by a lie or a crash, once the backend answers truthfully. */
 async function mendLies(world: World): Promise<void> {
   await seenThrough(world)
   await world.place.collect()
@@ -223,7 +223,7 @@ async function mendLies(world: World): Promise<void> {
   await quiet(world)
 }
 
-/** Reads all content through the node after deleting the node's own copies, so that it comes from the place. */
+/** Reads all content through the node after deleting the node's own copies, so that it comes from the backend. */
 async function readThrough(world: World): Promise<void> {
   await world.end()
   world.isThin = true
@@ -235,7 +235,7 @@ async function readThrough(world: World): Promise<void> {
   await agreed(world)
 }
 
-/** Removes all records and checks that nothing is left, on the node or in the place. */
+/** Removes all records and checks that nothing is left, on the node or in the backend. */
 async function emptiedOut(world: World): Promise<void> {
   await world.start()
   for (const tenant of world.tenants) {
@@ -245,7 +245,7 @@ async function emptiedOut(world: World): Promise<void> {
     }
   }
   await quiet(world)
-  await until('the place has no pin of ours', async () => (await truth(world)).pinned.size === 0)
+  await until('the backend has no pin of ours', async () => (await truth(world)).pinned.size === 0)
   assert.equal((await world.owner.json('POST', '/admin/v1/gc', { graceSeconds: 0 })).status, 200)
   await world.end()
   assert.deepEqual(await storeSizes(world.dataDir), EMPTY, 'something is left after everything was removed')

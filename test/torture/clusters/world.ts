@@ -32,7 +32,7 @@ interface Means {
   tell: (text: string) => void
 }
 
-/** A node whose clusters an outside place keeps, and all accounts that use them. */
+/** A node whose clusters an outside backend keeps, and all accounts that use them. */
 export class World {
   readonly place: Place
   readonly tenants: readonly Tenant[] = [
@@ -40,7 +40,7 @@ export class World {
     { cluster: FIRST, key: 'torture-of-the-second-account-0123456789', log: new AccountLog() },
     { cluster: SECOND, key: 'torture-of-the-third-account-0123456789', log: new AccountLog() },
   ]
-  /** Contents that others have stored in the place, to pin by CID. */
+  /** Contents that others have stored in the backend, to pin by CID. */
   readonly foreign: Foreign[] = []
   /**
    * `theirs` has the names of the pins of others by CID; `open` has the CIDs whose last change has an unknown outcome.
@@ -49,7 +49,7 @@ export class World {
   readonly open = new Set<string>()
   /** True if the node deletes its copies of remote content from the next start on. */
   isThin = false
-  /** Rule by which the place has lied, until its lies have been found. */
+  /** Rule by which the backend has lied, until its lies have been found. */
   liar: Judge | null = null
   /** Prints a line of progress. */
   readonly tell: (text: string) => void
@@ -121,7 +121,7 @@ export class World {
     return this.tenants.reduce((sum, { log }) => sum + log.acknowledged, 0)
   }
 
-  /** Stops the node in order. */
+  /** Stops the node gracefully. */
   async end(): Promise<void> {
     const server = this.#server
     this.#server = null
