@@ -91,7 +91,7 @@ export const borderPromises: readonly KeptPromise[] = [
     file: 'src/http/proxies.ts',
     find: "trustedProxies === 0 ? undefined : header('x-forwarded-host')",
     replace: "header('x-forwarded-host')",
-    test: { file: proxies, name: 'Host inner with X-Forwarded-Host outer behind 0 proxies' },
+    test: { file: proxies, name: 'behind 0 proxies' },
   },
   {
     promise: 'a connection over the limit is told so before it is closed',

@@ -156,7 +156,7 @@ export const inputPromises: readonly KeptPromise[] = [
     replace: "request.headers.get('host') === ','",
     test: {
       file: 'test/adapters/fetch/handler.test.ts',
-      name: 'two Host headers are refused in JSON, on every server and mount',
+      name: 'a request with two Host headers is refused',
     },
   },
   {

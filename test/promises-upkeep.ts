@@ -218,7 +218,7 @@ export const upkeepPromises: readonly KeptPromise[] = [
     file: 'src/domain/disk-trouble.ts',
     find: "  if (isHoldfastError(error, 'OUTCOME_UNKNOWN')) return []\n",
     replace: '',
-    test: { file: unknownOutcome, name: 'with ENOSPC: an upload' },
+    test: { file: unknownOutcome, name: 'an upload, found by the next start' },
   },
   {
     promise: 'a removal whose rest is refused is not said to have done nothing',
