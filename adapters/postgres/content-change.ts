@@ -93,7 +93,7 @@ export class ContentChange {
        RETURNING before.hold_id AS "holdId"`,
       [record.id, hold.rootId, hold.contentSize, hold.dagSize, hold.charge, hold.id],
     )
-    if (former === undefined) throw new HoldfastError('INTERNAL_ERROR', `record ${record.id} has gone`)
+    if (former === undefined) throw new HoldfastError('INTERNAL_ERROR', `record ${record.id} no longer exists`)
     await this.#holds.void(this.#sql, former.holdId === null ? [] : [former.holdId])
     this.accounts.count(record.accountId, { pins: 0, expiringPins: 0, storedBytes: adds ? hold.charge : 0 })
     return setStatus(this.#sql, record.id, { status, at: now, reason: null })
@@ -161,7 +161,7 @@ export class ContentChange {
 
   async #reread({ id }: NewRecord): Promise<RecordRow> {
     const row = await getRecord(this.#sql, id)
-    if (row === undefined) throw new HoldfastError('INTERNAL_ERROR', `record ${id} has gone`)
+    if (row === undefined) throw new HoldfastError('INTERNAL_ERROR', `record ${id} no longer exists`)
     return row
   }
 }

@@ -131,9 +131,9 @@ export class PostgresReconciliation implements ReconciliationParts {
   async #mend(mended: Mended, kind: RecordProblem): Promise<StatusChange[]> {
     const { record, backendId, now } = mended
     if (kind === 'record-lost') {
-      return this.#wait(mended, 'its content was lost; it is fetched again', { isHoldLost: true })
+      return this.#wait(mended, 'the content was lost and is fetched again', { isHoldLost: true })
     }
-    if (kind === 'record-unfetched') return this.#wait(mended, 'it is fetched again')
+    if (kind === 'record-unfetched') return this.#wait(mended, 'the content is fetched again')
     const { database, holds, ledger } = this.#parts
     const dag = ledger.find(backendId, record)
     if (dag === undefined) return []

@@ -41,7 +41,7 @@ export interface ConnectedCatalogue extends CatalogueConnection {
   forgetSealed(): Promise<void>
 }
 
-/** Sealed secrets by their public names. One key seals them on all nodes. */
+/** The accounts and webhooks with sealed secrets, which are useless without the sealing key. */
 export interface SealedSecrets {
   /** Emails of accounts with a second factor. */
   secondFactors: string[]

@@ -97,7 +97,7 @@ export interface Fetches {
   ): Promise<{ changes: StatusChange[]; isDone: boolean }>
   /** Ends an attempt that no record waited for. If a record waits by now, makes the fetch due immediately. */
   dropOrRepeat(fetchId: number, now: number): Promise<void>
-  /** Removes a fetch that no record waits for, unless it is running. Returns whether it did. */
+  /** Removes a fetch that is not running, if no record waits for it. Returns whether it did. */
   dropIfUnneeded(fetchId: number): Promise<boolean>
   /** Makes the fetches that an earlier process was running due again, and keeps their attempt counts. */
   resume(now: number): Promise<StatusChange[]>
@@ -111,8 +111,7 @@ export interface Fetches {
   /** Returns the fetches that an account waits for, and the quota bytes of the blocks that each has staged. */
   heldFor(accountId: string): Promise<Array<{ id: number; charge: number }>>
   /**
-   * Reads due fetches, at most `each` per account, of the next `accounts` accounts. Accounts are ordered by id and
-   * start after `after`.
+   * Reads due fetches, at most `each` per account, of the next `accounts` accounts by id, after the account `after`.
    *
    * @returns also the last account read; null if no account follows
    */

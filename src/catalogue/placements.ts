@@ -53,12 +53,7 @@ export type PlacementKey = Pick<PlacementRow, 'id' | 'generation'>
  */
 export interface Placements {
   find(backendId: number, dag: DagIdentity): Promise<PlacementRow | undefined>
-  /**
-   * Reads due placements, at most `each` per account, of the next `accounts` accounts. Accounts are ordered by id and
-   * start after `after`.
-   *
-   * @returns also the last account read; null if no account follows
-   */
+  /** Reads due placements of a backend; see `Fetches.due`. */
   due(query: { backendId: number; now: number; after: string; accounts: number; each: number }): Promise<{
     jobs: PlacementRow[]
     last: string | null

@@ -45,8 +45,8 @@ export interface SharedOptions {
   /** Receives the problem if the database is not the one that the node last used. */
   onProblem: (problem: string) => void
   /**
-   * Opens this node's sealing key and returns its name. Throws if the key is not the expected one. The first node
-   * passes null, which accepts its key.
+   * Opens this node's sealing key and returns its name. Throws if its name is not `expected`, which is null for the
+   * first node.
    */
   openKey: (expected: string | null) => string
   /** Creates the sealed secret that all nodes share. Called once the key is open. */
@@ -133,6 +133,6 @@ export interface NodeWork {
 /** A fetch of this node that at least one record on another node has stopped waiting for. */
 export interface LeftFetch {
   id: number
-  /** Number of records that have left it, as last read. */
+  /** Number of records that have stopped waiting for it since the last check. */
   leavings: number
 }

@@ -72,12 +72,7 @@ export interface WebhookStore {
   /** Lists the deliveries of a webhook, newest first. */
   deliveries(webhookId: string, request: PageRequest): Promise<Page<DeliveryRow>>
 
-  /**
-   * Reads due deliveries, at most `each` per account, of the next `accounts` accounts. Accounts are ordered by id and
-   * start after `after`.
-   *
-   * @returns also the last account read; null if no account follows
-   */
+  /** Reads due deliveries; see `Fetches.due`. */
   due(query: { now: number; after: string; accounts: number; each: number }): Promise<{
     jobs: DeliveryRow[]
     last: string | null

@@ -41,8 +41,7 @@ export interface JobKind<Row extends Job, Made extends Attempt<Row>> {
    */
   fullMs: number
   /**
-   * Reads due jobs, at most `each` per account, of the next `accounts` accounts. Accounts are ordered by id and start
-   * after `after`.
+   * Reads due jobs, at most `each` per account, of the next `accounts` accounts by id, after the account `after`.
    *
    * @returns also the last account read; null if no account follows
    */

@@ -394,7 +394,7 @@ export function memoryFetches(all: MemoryContent): Fetches {
       const fetch = all.waiting.get(id)
       if (fetch === undefined || all.dropIfUnneeded(id)) return undefined
       Object.assign(fetch, { attempts: fetch.attempts + 1, nextAttemptAt: null, isRunning: true })
-      const again = all.changeAll(id, 'failed', 'queued', now, { code: null, text: 'tried again' })
+      const again = all.changeAll(id, 'failed', 'queued', now, { code: null, text: 'retried' })
       return { fetch: { ...fetch }, changes: [...again, ...all.changeAll(id, 'queued', 'pinning', now, null)] }
     },
     async fail(id, { reason, retryAt, blocks, bytes, charge }, now) {

@@ -71,7 +71,7 @@ export function* own<T>(step: (connection: unknown) => T | Promise<T>): Rule<T> 
 /** Returns a parameter. @throws HoldfastError `INTERNAL_ERROR` if it is undefined, which `pg` would send as null */
 export function paramOf(params: object, name: string): unknown {
   const value = (params as Record<string, unknown>)[name]
-  if (value === undefined) throw new HoldfastError('INTERNAL_ERROR', `a statement lacks its parameter ${name}`)
+  if (value === undefined) throw new HoldfastError('INTERNAL_ERROR', `a statement lacks the parameter ${name}`)
   return value
 }
 

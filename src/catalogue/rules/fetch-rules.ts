@@ -44,7 +44,7 @@ const HELD_FOR = sql<{ id: number; charge: number }>`
 /** Asks the node of a fetch to check whether any record still waits for it. */
 const LEAVE = sql`${either('', 'UPDATE fetches SET leavings = leavings + 1 WHERE id = :fetchId')}`
 
-const TRIED_AGAIN: StatusReason = { code: null, text: 'tried again' }
+const RETRIED: StatusReason = { code: null, text: 'retried' }
 const RESTARTED: StatusReason = { code: null, text: 'the node was restarted' }
 
 /** The rules of fetches on any database, except the rules that also change the ledger. */
@@ -86,7 +86,7 @@ export function fetchRules(parts: FetchParts): Omit<Fetches, 'request' | 'comple
   }
   return {
     start: async (fetchId, now) => {
-      const again: StatusStep = { from: 'failed', to: 'queued', now, reason: TRIED_AGAIN }
+      const again: StatusStep = { from: 'failed', to: 'queued', now, reason: RETRIED }
       const running: StatusStep = { from: 'queued', to: 'pinning', now, reason: null }
       const begun = await changed(fetchId, [again, running], function* (found) {
         const { holdId: _, isRunning: __, node: ___, ...row } = found

@@ -165,7 +165,7 @@ export function placementRules(parts: PlacementPorts): Placements {
         const changed = yield* first(ENTRUST, { ...key, ...by })
         if (changed !== null) yield* endJob(jobOf(changed.id))
         const row = yield* first(FIND_SHARED, key)
-        if (row === null) throw new HoldfastError('INTERNAL_ERROR', 'the placement has gone')
+        if (row === null) throw new HoldfastError('INTERNAL_ERROR', 'the placement no longer exists')
         return row
       }),
     withdraw: (backendId, dag) => driver.transaction(() => withdrawPlacement(backend(backendId), dag)),

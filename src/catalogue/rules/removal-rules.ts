@@ -33,7 +33,7 @@ export interface RemovalParts {
   remove(records: readonly RecordRow[], isCurrent: boolean): Rule<RecordRow[]>
   /** Notes each removed record and the change of its account's usage, within the transaction. */
   uncounted?(record: RecordRow, count: AccountUsage): void
-  /** Called with the removed records, as {@link WriteOptions.committed}. */
+  /** Called with the removed records after the commit; see {@link WriteOptions.committed}. */
   removed?(records: readonly RecordRow[]): void
   /** Removes the released holds from the ledger, after the transaction. */
   dropReleased(): Promise<void>
@@ -177,7 +177,7 @@ async function rest(finished: Promise<RecordRow[]>): Promise<RecordRow[]> {
     return await finished
   } catch (cause) {
     if (!isHoldfastError(cause, 'UNAVAILABLE')) throw cause
-    const message = 'a part is removed, and the rest within minutes or after a restart of the node'
+    const message = 'a part is removed; the rest follows within minutes, or after a restart of the node'
     throw new HoldfastError('OUTCOME_UNKNOWN', message, { cause })
   }
 }

@@ -26,7 +26,7 @@ type Kinds<Row> = {
   readonly [Field in keyof Row]: KindOf<Row[Field]> | readonly [kind: KindOf<Row[Field]>, expression: Fragment | string]
 }
 
-/** The columns of a row type, by field. */
+/** The column or expression that each field of a row type is read from. */
 export interface Columns<Row> {
   readonly kinds: Kinds<Row>
 }
@@ -54,7 +54,7 @@ export function columns<Row>(kinds: Kinds<Row>): Columns<Row> {
   return { kinds }
 }
 
-/** Returns a part of a statement. Parameters are written `:name`. */
+/** Returns a piece of SQL to use in a statement. Parameters are written `:name`. */
 export function fragment(strings: TemplateStringsArray, ...parts: ReadonlyArray<string | Fragment>): Fragment {
   return { sqlite: joined('sqlite', strings, parts), postgres: joined('postgres', strings, parts) }
 }

@@ -65,7 +65,7 @@ export function statusRules(changed: () => void): StatusRules {
     *set(of, to, now, reason) {
       checkTransition(of.status, to)
       const row = yield* first(SET_STATUS, { id: of.id, status: to, at: now, ...textOf(reason) })
-      if (row === null) throw new HoldfastError('INTERNAL_ERROR', `record ${of.id} has gone`)
+      if (row === null) throw new HoldfastError('INTERNAL_ERROR', `record ${of.id} no longer exists`)
       yield* own(changed)
       return { record: row, from: of.status }
     },

@@ -5,7 +5,7 @@ import type { CatalogueToMove, MovedRow, MovedTable } from '../moving.ts'
 const STEP = 500
 
 interface TableSource {
-  /** The `SELECT` list, under the column names of the target. */
+  /** The `SELECT` list. Its names are the column names of the target. */
   columns: string
   from: string
   /** Condition on the rows; default all. */
@@ -123,8 +123,8 @@ export class SqliteMovedCatalogue implements CatalogueToMove {
 }
 
 /**
- * Webhooks come first, so that the removals cause no deliveries, and accounts last, because other tables refer to them.
- * Roots and their files stay, because the ledger needs them.
+ * The tables to empty after a move, in this order. Webhooks come first, so that the removals cause no deliveries, and
+ * accounts last, because other tables refer to them. Roots and their files stay, because the ledger needs them.
  */
 const REMOVED = [
   ...(['webhooks', 'deliveries', 'records', 'removals', 'placements', 'fetches'] as const),

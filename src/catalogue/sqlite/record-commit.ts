@@ -83,7 +83,7 @@ export class RecordCommit {
   /** Gives a waiting record its content. It stays `pinning` if its backend does not have the content yet. */
   fulfil(record: RecordRow, rootId: number, now: number): void {
     const root = this.#roots.get(rootId)
-    if (root === undefined) throw new HoldfastError('INTERNAL_ERROR', `root ${rootId} has gone`)
+    if (root === undefined) throw new HoldfastError('INTERNAL_ERROR', `root ${rootId} no longer exists`)
     const status = this.#statusIn(root.backendId, record, now)
     const from = record.status === 'failed' ? 'queued' : record.status
     if (from !== status) checkTransition(from, status)
@@ -134,7 +134,7 @@ export class RecordCommit {
   #fulfilled(record: RecordRow, rootId: number, now: number): RecordRow {
     this.fulfil(record, rootId, now)
     const made = this.#records.get(record.id)
-    if (made === undefined) throw new HoldfastError('INTERNAL_ERROR', 'the record has gone')
+    if (made === undefined) throw new HoldfastError('INTERNAL_ERROR', 'the record no longer exists')
     return made
   }
 

@@ -61,8 +61,8 @@ interface Statements {
 }
 
 /**
- * Pages of an account's records by offset. The list is read from the nearest known position in strides, which yield to
- * the event loop and become known positions. So even a page in the middle of a long list needs no long statement.
+ * Pages of an account's records by offset. A page is read from the nearest known position, in strides of {@link STRIDE}
+ * entries. Between strides other work can run, and the end of each stride becomes a known position.
  */
 export class RecordPages {
   readonly #records: RecordTable
@@ -146,7 +146,7 @@ function totalOf({ hasExpiration }: RecordFilter, counts: AccountUsage & { expir
   return (hasExpiration ? counts.expiringPins : counts.pins) - counts.expired
 }
 
-/** The reading of one page of a list. */
+/** One list, while a page of it is being read. */
 class List {
   readonly known: KnownPlaces
   readonly #filter: RecordFilter

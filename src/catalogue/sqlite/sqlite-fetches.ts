@@ -68,7 +68,7 @@ export function sqliteFetches(
 function waitingRecords(records: RecordTable, commit: RecordCommit): WaitingRecords<Root> {
   const reread = (id: string): RecordRow => {
     const row = records.get(id)
-    if (row === undefined) throw new HoldfastError('INTERNAL_ERROR', `record ${id} has gone`)
+    if (row === undefined) throw new HoldfastError('INTERNAL_ERROR', `record ${id} no longer exists`)
     return row
   }
   return {

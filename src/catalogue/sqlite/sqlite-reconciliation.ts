@@ -114,9 +114,9 @@ export class SqliteReconciliation implements ReconciliationParts {
     const root = roots.find(backendId, record)
     if (kind === 'record-lost') {
       holds.release(record.id)
-      return [this.#wait(record, backendId, 'its content was lost; it is fetched again', now)]
+      return [this.#wait(record, backendId, 'the content was lost and is fetched again', now)]
     }
-    if (kind === 'record-unfetched') return [this.#wait(record, backendId, 'it is fetched again', now)]
+    if (kind === 'record-unfetched') return [this.#wait(record, backendId, 'the content is fetched again', now)]
     if (root === undefined) return []
     if (kind === 'record-unheld') {
       holds.hold(record.id, root.id, record.expiresAt)
@@ -135,7 +135,7 @@ export class SqliteReconciliation implements ReconciliationParts {
 
   #reread(id: string): RecordRow {
     const record = this.#tables.records.get(id)
-    if (record === undefined) throw new HoldfastError('INTERNAL_ERROR', `record ${id} has gone`)
+    if (record === undefined) throw new HoldfastError('INTERNAL_ERROR', `record ${id} no longer exists`)
     return record
   }
 }

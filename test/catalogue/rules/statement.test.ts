@@ -60,7 +60,7 @@ describe('a statement of a rule', () => {
 describe('a driver', () => {
   test('refuses a statement with a missing parameter', () => {
     expect(paramOf({ id: null }, 'id')).toBe(null)
-    expect(() => paramOf({ id: null }, 'name')).toThrow('lacks its parameter name')
+    expect(() => paramOf({ id: null }, 'name')).toThrow('lacks the parameter name')
   })
 
   test.each(['a\0', 'a\ud800'])('reads no row for the text %j, and refuses to store it', text => {
