@@ -111,7 +111,7 @@ export const clusterPromises: readonly KeptPromise[] = [
     replace: 'isLast ? READ_MS : READ_MS + EACH_MS',
     test: {
       file: 'test/adapters/remote/gateways-reader.test.ts',
-      name: 'one that does not answer is given up for the next',
+      name: 'gives up a silent gateway and tries it',
     },
   },
   {
@@ -168,7 +168,7 @@ export const clusterPromises: readonly KeptPromise[] = [
     file: 'adapters/remote/http-client.ts',
     find: '      if (failure !== null) throw failure.error\n',
     replace: '',
-    test: { file: 'test/adapters/remote/http-client.test.ts', name: 'says why the body of a request has ended' },
+    test: { file: 'test/adapters/remote/http-client.test.ts', name: 'reports a failed request body to the' },
   },
   {
     promise: 'what is sent to a cluster elsewhere ends with its signal, also while nobody gives its blocks',
@@ -194,7 +194,7 @@ export const clusterPromises: readonly KeptPromise[] = [
     replace: 'retryAlone && asked.length > 100',
     test: {
       file: 'test/adapters/remote/batch.test.ts',
-      name: 'what has failed together is asked for again each by itself',
+      name: 'retries the calls of a failed batch',
     },
   },
   {

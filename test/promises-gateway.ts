@@ -231,7 +231,7 @@ export const gatewayPromises: readonly KeptPromise[] = [
     replace: 'readBlock(clusters, cid, signal)',
     test: {
       file: 'test/adapters/fleet/fleet-takedowns.test.ts',
-      name: 'hold for files below a directory that another node keeps',
+      name: 'apply to files in another node’s',
     },
   },
   {

@@ -33,7 +33,7 @@ async function listen(app: FastifyInstance): Promise<string> {
 }
 
 describe('the plugin', () => {
-  test('is mounted at its prefix, also a nested one, and nowhere else', async () => {
+  test('is mounted at its prefix only, nested or not', async () => {
     const app = fastify()
     app.register(holdfast, { engine, prefix: '/pins' })
     app.register(
@@ -51,7 +51,7 @@ describe('the plugin', () => {
     expect(await get('/elsewhere')).toContain('Route GET:/elsewhere not found')
   })
 
-  test('has every method, and paths of any length', async () => {
+  test('accepts every method and paths of any length', async () => {
     const app = fastify()
     app.register(holdfast, { engine })
     const url = await listen(app)
@@ -62,7 +62,7 @@ describe('the plugin', () => {
     expect((await fetch(url + long, { method: 'HEAD' })).headers.get('x-from')).toBe('engine')
   })
 
-  test('streams bodies of any type and size past the parsers and the limits of the host', async () => {
+  test('streams any body past the host’s parsers and limits', async () => {
     const app = fastify({ bodyLimit: 1_000 })
     app.addContentTypeParser('*', { parseAs: 'string' }, (_request, body, done) => done(null, `host ${body.length}`))
     app.post('/host', async request => request.body)
@@ -82,7 +82,7 @@ describe('the plugin', () => {
     expect(await post('/host', 'nonsense', new Uint8Array(10))).toContain('FST_ERR_CTP_INVALID_MEDIA_TYPE')
   })
 
-  test('lets the hooks of the host see, mark and refuse requests', async () => {
+  test('lets hooks of the host see, mark and refuse requests', async () => {
     const app = fastify()
     const seen: string[] = []
     app.addHook('onRequest', async (request, reply) => {
@@ -110,7 +110,7 @@ describe('the plugin', () => {
     await expect.poll(() => seen).toEqual(['/pins/api 200', '/pins/api 418', '/host 200', '/fail 418'])
   })
 
-  test('is hidden from what describes the routes of the host', async () => {
+  test('is hidden from descriptions of the host’s routes', async () => {
     const described = new Map<string, unknown>()
     const app = fastify()
     app.addHook('onRoute', ({ url, schema }) => {
@@ -133,7 +133,7 @@ describe('the plugin', () => {
     expect(lines.filter(line => line.includes('/pins/api'))).toHaveLength(1)
   })
 
-  test('answers malformed percent-encoding itself where the server is told to, and only below its prefix', async () => {
+  test('answers malformed percent-encoding below its prefix if configured', async () => {
     const options = { engine, prefix: '/pins' }
     const app = fastify({ frameworkErrors: frameworkErrors(options) })
     app.register(holdfast, options)
@@ -153,7 +153,7 @@ describe('the plugin', () => {
     expect(await get('/pins/api', 'Host: i\r\n')).toMatch(/^HTTP\/1\.1 400 .*"code":"VALIDATION"/s)
   })
 
-  test('sends an early answer that its client gets to read', async () => {
+  test('sends an early answer that the client can read', async () => {
     const refuse: ApiHandler = async () => text(413, 'too large')
     const app = fastify()
     app.register(holdfast, { engine: { api: refuse, gateway: refuse } })
@@ -161,7 +161,7 @@ describe('the plugin', () => {
     expect([answer.status, await answer.text()]).toEqual([413, 'too large'])
   })
 
-  test('tells the engine of a client that went away', async () => {
+  test('aborts a request when its client disconnects', async () => {
     const outcome = Promise.withResolvers<boolean>()
     const reading = Promise.withResolvers<void>()
     const api: ApiHandler = async ({ body, signal }) => {
@@ -183,7 +183,7 @@ describe('the plugin', () => {
   })
 })
 
-test('no entry of the package needs fastify to be loaded', async () => {
+test('no entry point of the package loads fastify', async () => {
   const refuse = `
     import { registerHooks } from 'node:module'
     registerHooks({ resolve(specifier, context, next) {

@@ -41,7 +41,7 @@ test('a request with two Host headers is refused', async () => {
   expect([response.status, await response.json()]).toEqual([400, expect.objectContaining({ code: 'VALIDATION' })])
 })
 
-test('the gateway has /ipfs, the API the rest, both below the prefix only', async () => {
+test('routes /ipfs to the gateway and the rest to the API', async () => {
   const named = (name: string): ApiHandler => {
     return async ({ path }) => ({ status: 200, headers: {}, body: `${name} ${path}` })
   }
@@ -54,7 +54,7 @@ test('the gateway has /ipfs, the API the rest, both below the prefix only', asyn
   expect(await get('/ipfs/bafy')).toBe('api //')
 })
 
-/** A body of many chunks that counts what is asked of it. */
+/** A body that counts the chunks that are pulled. */
 function counted(): { pulled: number; closed: boolean; handler: ApiHandler } {
   const seen = { pulled: 0, closed: false, handler: nothing }
   const body = async function* () {
@@ -72,7 +72,7 @@ function counted(): { pulled: number; closed: boolean; handler: ApiHandler } {
   return seen
 }
 
-test('a body is pulled only as it is read, and closed when its reader goes', async () => {
+test('pulls a body as it is read and closes it', async () => {
   const seen = counted()
   const response = await toFetch({ api: seen.handler, gateway: nothing })(new Request('http://localhost/'))
   expect(seen.pulled).toBe(0)
@@ -84,7 +84,7 @@ test('a body is pulled only as it is read, and closed when its reader goes', asy
   expect(seen.closed).toBe(true)
 })
 
-test('a body that fails fails for its reader', async () => {
+test('passes the error of a body to its reader', async () => {
   const seen = counted()
   const response = await toFetch({ api: seen.handler, gateway: nothing })(new Request('http://localhost/'))
   await expect(response.arrayBuffer()).rejects.toThrow('damaged')

@@ -14,13 +14,13 @@ import { needsPostgres, startPostgres } from '../../support/postgres-server.ts'
 /** Each node keeps every second cluster. */
 const clusters = knownClusters.map((cluster, i) => ({ ...cluster, node: i % 2 === 0 ? 'a' : 'b' }))
 
-/** Requests until a change has to be known: some seconds. */
+/** Maximum number of requests before a change must be visible. */
 const MOST_TRIES = 2_000
 const CHANGING: ReadonlySet<string> = new Set(['POST', 'PUT', 'DELETE'])
-/** What is told to the other nodes: credentials, and whose they are. */
+/** Requests that change credentials, of which nodes notify each other. */
 const OF_CREDENTIALS = /^\/(api\/v3|admin\/v1)\/(tokens|auth|sessions|users\/me\b(?!\/uploads)|accounts)/
 
-/** Two nodes on one catalogue, of which each request goes to the other than the one before. */
+/** Opens two nodes on one catalogue and sends requests to them in turn. */
 async function openFleetWorld(): Promise<World & { close(): Promise<void> }> {
   const server = await startPostgres()
   const shared = await mkdtemp(join(tmpdir(), 'holdfast-audit-'))
@@ -46,10 +46,10 @@ async function openFleetWorld(): Promise<World & { close(): Promise<void> }> {
     advance: async ms => {
       await database.advance(ms)
       await clock.advance(ms)
-      // They look whether they are still told of changes: until they have, what they know is as old as before.
+      // Credentials may be stale until both nodes have checked their notifications.
       await told(a, b)
       await told(b, a)
-      // What has expired is removed a moment later, by whichever node is first.
+      // Either node removes expired records shortly after.
       await database.untilNone(`SELECT 1 FROM records WHERE expires_at <= ${clock.now()}`)
     },
     disable: async actor => {
@@ -71,8 +71,9 @@ async function openFleetWorld(): Promise<World & { close(): Promise<void> }> {
 }
 
 /**
- * What one node changes of credentials, another sees a moment later, all of it in order. So that a request which comes
- * next at the other is not too early for an audit, one more change of an account that nobody else has is made, and waited for.
+ * Waits until the other node knows a credential change.
+ *
+ * Notifications arrive in order. So this changes one more account and waits for that change.
  */
 async function watchedChanges(node: FleetNode): Promise<(from: FleetNode, to: FleetNode) => Promise<void>> {
   const { accounts, keys } = node.engine
@@ -99,7 +100,7 @@ async function watchedChanges(node: FleetNode): Promise<(from: FleetNode, to: Fl
 const isHeavy = (process.env.HOLDFAST_TEST_HEAVY ?? '') !== ''
 const options = isHeavy ? needsPostgres : needs(false, 'two nodes are audited with HOLDFAST_TEST_HEAVY=1 only')
 
-describe('the contract, two nodes in turn', options, () => {
+describe('the contract on two nodes in turn', options, () => {
   let world: Awaited<ReturnType<typeof openFleetWorld>>
 
   beforeAll(async () => {

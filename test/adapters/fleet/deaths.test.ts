@@ -14,7 +14,7 @@ import { storeSizes } from '../../support/store-inspection.ts'
 import { Receiver } from '../../webhooks/receiver.ts'
 
 const MIB = 1024 ** 2
-/** What follows on another node follows a moment later, or much later where much else is done. */
+/** Another node reacts after a moment, or much later on a busy machine. */
 const PATIENCE = { timeout: 30_000 }
 
 interface Uploaded {
@@ -31,7 +31,7 @@ describe('two servers on one catalogue', { timeout: 120_000, ...needsPostgres },
   let a: NodeProcess
   let b: NodeProcess
   let close: () => Promise<void>
-  /** A gateway that both nodes ask for what they are to fetch. */
+  /** A gateway from which both nodes fetch. */
   let origin: http.Server
   const atOrigin = new Map<string, Uint8Array | 'never answered'>()
 
@@ -48,7 +48,7 @@ describe('two servers on one catalogue', { timeout: 120_000, ...needsPostgres },
     ;({ a, b, close } = opened)
   }, 60_000)
   beforeEach(async () => {
-    // A node notices within two seconds that another one has started again.
+    // A node notices the restart of another within two seconds.
     const probe = () => formOf(pseudoRandom(100, 'probe'), { cl: 'second' })
     await expect.poll(async () => (await a.call('POST', '/api/v3/files', probe())).status, PATIENCE).toBe(201)
     for (const { cid } of await listed(a)) await a.call('DELETE', `/api/v3/files/remove/${cid}`)
@@ -69,7 +69,7 @@ describe('two servers on one catalogue', { timeout: 120_000, ...needsPostgres },
     else response.writeHead(200, { 'content-type': 'application/vnd.ipld.raw' }).end(bytes)
   }
 
-  /** Threads take the gateway over after its first request, and end the connections that there are. */
+  /** The reader threads take over after the first request, and close existing connections. */
   const servedByThreads = async (node: NodeProcess): Promise<void> => {
     const agent = new http.Agent({ keepAlive: true, maxSockets: 1 })
     for (let isLeft = false; !isLeft; ) {
@@ -98,7 +98,7 @@ describe('two servers on one catalogue', { timeout: 120_000, ...needsPostgres },
     return json.usage
   }
   const rows = async (text: string) => (await database.query<Record<string, unknown>>(text)).rows
-  /** What its ledger and its disk have, once it has freed what it can. */
+  /** Returns what ledger and disk have after garbage collection. */
   const kept = async (node: NodeProcess) => {
     await node.call('POST', '/admin/v1/gc', { graceSeconds: 0 })
     const { roots, blocks, blockFiles, tempFiles } = await storeSizes(node.dataDir)
@@ -106,13 +106,13 @@ describe('two servers on one catalogue', { timeout: 120_000, ...needsPostgres },
   }
   const NOTHING = { roots: 0, blocks: 0, blockFiles: 0, tempFiles: 0 }
 
-  test('an upload that a node is in the middle of when it is killed is nowhere, and is freed once it is back', async () => {
+  test('an upload interrupted by a kill leaves nothing after the restart', async () => {
     const before = await usage(a)
     const uploads = [a.begin('second', pseudoRandom(3 * MIB, '1')), b.begin('second', pseudoRandom(3 * MIB, '2'))]
     await expect.poll(async () => (await storeSizes(b.dataDir)).blockFiles, PATIENCE).toBeGreaterThanOrEqual(4)
     await b.kill()
     for (const begun of uploads) begun.end()
-    // What was passed on may have been done, for all that the one knows which passed it on.
+    // The forwarding node cannot know whether the request succeeded.
     expect(await Promise.all(uploads.map(({ answer }) => answer))).toEqual([
       { status: 503, code: 'OUTCOME_UNKNOWN' },
       { status: null, code: null },
@@ -124,7 +124,7 @@ describe('two servers on one catalogue', { timeout: 120_000, ...needsPostgres },
     expect(await rows('SELECT id FROM holds')).toEqual([])
   })
 
-  test('what a node was fetching when it was killed can be given up through another; the rest goes on at its start', async () => {
+  test('a restarted node continues fetches that were not removed meanwhile', async () => {
     const [left, kept1] = [leaf(pseudoRandom(2_000, 'left')), leaf(pseudoRandom(2_000, 'kept'))]
     for (const { root } of [left, kept1]) atOrigin.set(String(root), 'never answered')
     const requested: string[] = []
@@ -149,7 +149,7 @@ describe('two servers on one catalogue', { timeout: 120_000, ...needsPostgres },
     await expect.poll(async () => (await fetch(`${a.url}/ipfs/${kept1.root}`)).status, PATIENCE).toBe(200)
   })
 
-  test('a path of its machine and a CAR are taken in by the node of the cluster, whichever is asked', async () => {
+  test('either node passes server paths and CARs to the right node', async () => {
     await mkdir(join(b.dataDir, 'import/photos'), { recursive: true })
     await writeFile(join(b.dataDir, 'import/photos/one.jpg'), 'a photo')
     const path = { dirPath: 'photos', cl: 'second' }
@@ -157,7 +157,7 @@ describe('two servers on one catalogue', { timeout: 120_000, ...needsPostgres },
     expect(imported.status).toBe(201)
     expect((await b.call<Uploaded>('POST', '/api/v3/files/directory', path)).json.cid).toBe(imported.json.cid)
     expect(await (await fetch(`${a.url}/ipfs/${imported.json.cid}/one.jpg`)).text()).toBe('a photo')
-    // It is not on the other machine.
+    // The other machine does not have this path.
     const elsewhere = await b.call<Uploaded>('POST', '/api/v3/files/directory', { ...path, cl: 'first' })
     expect([elsewhere.status, elsewhere.json.code]).toEqual([400, 'INVALID_PATH'])
     const file = fileOf(leaves(3, 200_000, 'of a car'))
@@ -172,7 +172,7 @@ describe('two servers on one catalogue', { timeout: 120_000, ...needsPostgres },
     expect((await listed(a)).map(({ cid }) => cid)).toEqual([String(file.root), imported.json.cid])
   })
 
-  test('threads of the gateway serve what another node has as their own, and say when that is away', async () => {
+  test('gateway threads serve another node’s content and report it down', async () => {
     const content = pseudoRandom(3 * MIB, 'file')
     const cid = await upload(a, 'second', content)
     const ends = Date.now() + 3_600_000
@@ -195,11 +195,11 @@ describe('two servers on one catalogue', { timeout: 120_000, ...needsPostgres },
     expect([head.status, head.headers.get('content-length')]).toEqual([200, String(3 * MIB)])
     expect((await read(a, `/ipfs/${made.json.cid}/`)).bytes.toString()).toContain('one.txt')
     expect((await read(a, `/ipfs/${made.json.cid}/below/two.txt`)).bytes.toString()).toBe('two')
-    // What is listed below a directory is found by its own CID, what is deeper on its node alone.
+    // A listed file is found by its own CID. Deeper blocks are found only on their node.
     expect((await read(a, `/ipfs/${leaf(Buffer.from('two')).root}`)).bytes.toString()).toBe('two')
     const chunk = `/ipfs/${leaf(content.subarray(0, MIB)).root}`
     expect([(await read(a, chunk)).status, (await read(b, chunk)).status]).toEqual([404, 200])
-    // Nobody keeps it for longer than it may be served.
+    // No cache may keep it after its end.
     const kept = /^public, max-age=(\d+), must-revalidate$/.exec(
       (await read(a, `/ipfs/${ending}`)).headers.get('cache-control') ?? '',
     )
@@ -212,8 +212,8 @@ describe('two servers on one catalogue', { timeout: 120_000, ...needsPostgres },
     await expect.poll(async () => (await read(a, `/ipfs/${cid}`)).status, PATIENCE).toBe(200)
   })
 
-  test('what is removed while it is read through another node ends, and is never taken for whole', async () => {
-    // More than there is room for on its way; one block again and again, each time read from its node.
+  test('a read through another node breaks off when the content is removed', async () => {
+    // Larger than all buffers: one block many times, read from its node each time.
     const content = Buffer.alloc(48 * MIB, pseudoRandom(MIB, 'removed'))
     const cid = await upload(a, 'second', content)
     const asked = http.get(`${a.gateway}/ipfs/${cid}`, { agent: false })
@@ -232,7 +232,7 @@ describe('two servers on one catalogue', { timeout: 120_000, ...needsPostgres },
     for (const node of [a, b]) expect((await fetch(`${node.gateway}/ipfs/${cid}`)).status).toBe(404)
   })
 
-  test('what a node was telling when it was killed is told by another, under the same id; what expires is told once', async () => {
+  test('another node repeats a killed node’s deliveries under the same id', async () => {
     await using receiver = await new Receiver().start()
     receiver.answer = () => undefined
     expect((await b.call('POST', '/api/v3/webhooks', { url: receiver.url })).status).toBe(201)
@@ -242,7 +242,7 @@ describe('two servers on one catalogue', { timeout: 120_000, ...needsPostgres },
     await expect.poll(() => receiver.events.length, PATIENCE).toBe(1)
     await b.kill()
     receiver.answer = response => response.writeHead(204).end()
-    // As if both had been away for as long as it lasts.
+    // Expires the leases of both nodes.
     await rows("UPDATE jobs SET leased_until = leased_until - INTERVAL '1 hour'")
     await rows('UPDATE records SET expires_at = 1')
     await Promise.all([a.start(), b.start()])
@@ -255,7 +255,7 @@ describe('two servers on one catalogue', { timeout: 120_000, ...needsPostgres },
     await expect.poll(() => rows('SELECT id FROM holds'), PATIENCE).toEqual([])
   })
 
-  test('a node that is told to end is asked nothing new, and ends what it was asked before', async () => {
+  test('a node that is shutting down finishes its requests and gets none', async () => {
     const content = pseudoRandom(2 * MIB, 'before')
     const cid = await upload(a, 'second', pseudoRandom(1_000, 'read'))
     const begun = a.begin('second', content)

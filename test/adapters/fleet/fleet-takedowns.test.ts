@@ -11,7 +11,7 @@ import { type FleetNode, withFleet } from '../../support/fleet.ts'
 import { noWithholding } from '../../support/no-withholding.ts'
 import { needsPostgres, startPostgres, type TestPostgres } from '../../support/postgres-server.ts'
 
-/** What another node is told follows a moment later, or much later where much else is done. */
+/** Another node reacts after a moment, or much later on a busy machine. */
 const PATIENCE = { timeout: 20_000 }
 
 describe('takedowns of several nodes', needsPostgres, () => {
@@ -32,7 +32,7 @@ describe('takedowns of several nodes', needsPostgres, () => {
     const { rows } = await engine.takedowns.page({ after: null, limit: 100 })
     return rows.map(({ cid, status, reason }) => [cid, status, reason])
   }
-  /** Of a node that is not there, as its directory has them by itself. */
+  /** Opens the takedowns of a stopped node's directory. */
   const ofDirectory = ({ dataDir }: FleetNode): Takedowns => {
     const means = {
       fileSystem: nodeFileSystem,
@@ -43,7 +43,7 @@ describe('takedowns of several nodes', needsPostgres, () => {
     return Takedowns.open(join(dataDir, TAKEDOWNS), means)
   }
 
-  test('hold on all of them, whichever is told, and so it is when they are lifted', async () => {
+  test('apply and are lifted on all nodes', async () => {
     await withFleet(await server.fresh(), async ({ a, b, account }) => {
       const cid = await upload(a, account, 'bad')
       expect([await status(a, cid), await status(b, cid)]).toEqual([200, 200])
@@ -57,7 +57,7 @@ describe('takedowns of several nodes', needsPostgres, () => {
       expect(await status(a, cid)).toBe(200)
       await expect.poll(() => status(b, cid), PATIENCE).toBe(200)
       await expect(b.engine.takedowns.remove({ cid })).rejects.toMatchObject({ code: 'NOT_FOUND' })
-      // All at once, and each once: the files say the same in the end.
+      // Concurrent takedowns, each once. All files must agree in the end.
       const others = Array.from({ length: 20 }, (_, i) => ({ cid, path: `p${i}`, reason: `${i}` }))
       await Promise.all(others.map((one, i) => (i % 2 === 0 ? a : b).engine.takedowns.add(one)))
       const files = async () => {
@@ -68,7 +68,7 @@ describe('takedowns of several nodes', needsPostgres, () => {
     })
   })
 
-  test('hold for files below a directory that another node keeps', async () => {
+  test('apply to files in another node’s directory', async () => {
     await withFleet(await server.fresh(), async ({ a, b, account }) => {
       async function* tree() {
         for (const path of ['sub/one', 'sub/two']) {
@@ -83,17 +83,17 @@ describe('takedowns of several nodes', needsPostgres, () => {
       expect([await status(a, file), await status(b, file)]).toEqual([451, 451])
       await b.engine.takedowns.remove({ cid: sub })
       await expect.poll(() => status(b, file), PATIENCE).toBe(200)
-      // What a node that was away has missed it derives from the list before it answers.
+      // A restarted node applies missed takedowns before it answers.
       await a.stop()
       await b.engine.takedowns.add({ cid: record.cid, reason: 'x' })
       await a.start()
       expect(await status(a, file)).toBe(410)
-      // It takes a moment until others see that the node is there.
+      // Other nodes notice the restart after a moment.
       await expect.poll(() => status(b, file), PATIENCE).toBe(410)
     })
   })
 
-  test('made or lifted while a node is away hold there before it serves anything', async () => {
+  test('reach a restarted node before it serves requests', async () => {
     await withFleet(await server.fresh(), async ({ a, b, account }) => {
       const [bad, good] = [await upload(a, account, 'bad'), await upload(a, account, 'good')]
       await b.engine.takedowns.add({ cid: good, reason: 'by mistake' })
@@ -110,7 +110,7 @@ describe('takedowns of several nodes', needsPostgres, () => {
     })
   })
 
-  test('that a directory has by itself become those of all, and none is lost that the database loses', async () => {
+  test('in one directory reach all nodes and survive a data loss', async () => {
     await withFleet(await server.fresh(), async ({ a, b, account, database }) => {
       const [old, bad] = [await upload(a, account, 'old'), await upload(a, account, 'bad')]
       await b.stop()

@@ -12,9 +12,9 @@ import { collect, pseudoRandom } from '../../support/bytes.ts'
 import { type FleetNode, openFleet, TWO_CLUSTERS } from '../../support/fleet.ts'
 import { needsPostgres, startPostgres, type TestPostgres } from '../../support/postgres-server.ts'
 
-/** What follows on another node follows a moment later, or much later where much else is done. */
+/** Another node reacts after a moment, or much later on a busy machine. */
 const PATIENCE = { timeout: 20_000 }
-/** More than is looked at before a node is chosen. */
+/** Larger than the part that is read to choose the node. */
 const LARGE = 400_000
 
 const unlimited = {
@@ -43,7 +43,7 @@ interface Sent {
   json: any
 }
 
-describe('forms that name the cluster of another node behind their files', needsPostgres, () => {
+describe('forms that name another node’s cluster after their files', needsPostgres, () => {
   let server: TestPostgres
   let fleet: Awaited<ReturnType<typeof openFleet>>
   let a: FleetNode
@@ -93,7 +93,7 @@ describe('forms that name the cluster of another node behind their files', needs
     const { roots, blocks } = await node.engine.stats()
     return [roots.complete.count, roots.staging.count, blocks.durable.count]
   }
-  /** How many of a node's requests are asked by another one while it runs. */
+  /** Returns the number of requests that another node sends during `run`. */
   const askedOf = async (node: FleetNode, run: () => Promise<unknown>): Promise<number> => {
     let count = 0
     const asked = ({ headers }: IncomingMessage): void => {
@@ -103,7 +103,7 @@ describe('forms that name the cluster of another node behind their files', needs
     await run().finally(() => node.server.off('request', asked))
     return count
   }
-  /** Has a node's server answer in another way while it runs. */
+  /** Replaces the answers of a node's server during `run`. */
   const instead = async (
     node: FleetNode,
     answer: (request: IncomingMessage) => unknown,
@@ -123,7 +123,7 @@ describe('forms that name the cluster of another node behind their files', needs
     return record
   }
 
-  test('are stored there as if they had come there: names, meta, expiry and order are the same', async () => {
+  test('are stored there with names, meta, expiry and order', async () => {
     const [there, through] = [await account(), await account()]
     const before = await kept(a)
     const fields = [
@@ -188,7 +188,7 @@ describe('forms that name the cluster of another node behind their files', needs
     expect(await kept(a)).toEqual(before)
   })
 
-  test('are stored as CARs: every root, blocks that are there twice or not linked, names and what is missing', async () => {
+  test('are stored as CARs with all roots, repeated and unlinked blocks', async () => {
     const [there, through] = [await account(), await account()]
     const before = await kept(a)
     const one = directoryOf({ large: leaf(pseudoRandom(LARGE, 'car')), same: leaf(pseudoRandom(LARGE, 'car')) })
@@ -218,7 +218,7 @@ describe('forms that name the cluster of another node behind their files', needs
     expect(await kept(a)).toEqual(before)
   })
 
-  test('are refused by the node that they came to before anything is sent, if it can tell', async () => {
+  test('are refused by the first node if it knows the reason', async () => {
     const [all, narrow] = [await account(), await account('first-only')]
     const before = [await kept(a), await kept(b)]
     const large = file(pseudoRandom(LARGE, 'refused'))
@@ -239,10 +239,10 @@ describe('forms that name the cluster of another node behind their files', needs
     expect([await kept(a), await kept(b)]).toEqual(before)
   })
 
-  test('are refused by the other node as it refuses all: meta, a quota that is full by one byte', async () => {
+  test('are refused by the other node for meta or quota', async () => {
     const content = pseudoRandom(LARGE, 'quota')
     const [all, full, one] = [await account(), await account('full'), await account('full-but-one')]
-    // It costs nobody who sends it again here anything, so that only the other node can refuse it.
+    // The repeat costs nothing on this node, so only the other node can refuse it.
     expect((await send(a, all.key, '/files', [file(content)])).status).toBe(201)
     const before = [await kept(a), await kept(b)]
     const meta = { name: 'meta', content: JSON.stringify({ long: 'x'.repeat(5_000) }) }
@@ -255,7 +255,7 @@ describe('forms that name the cluster of another node behind their files', needs
     expect([fits.status, fits.json.clusterId]).toEqual([201, 'second'])
   })
 
-  test('go where the last field says, through another node and back, whatever stands before', async () => {
+  test('go to the cluster of the last field, even back', async () => {
     const { key } = await account()
     const large = (seed: string) => file(pseudoRandom(LARGE, seed))
     const padded = cl(`${' '.repeat(30_000)}second${' '.repeat(35_530)}`)
@@ -278,7 +278,7 @@ describe('forms that name the cluster of another node behind their files', needs
     expect([rootsOfA - (before[0]?.[0] ?? 0), rootsOfB - (before[1]?.[0] ?? 0)]).toEqual([1, 6])
   })
 
-  test('are no others than JSON of more than a form is looked at: its cluster is found at once', async () => {
+  test('differ from large JSON, whose cluster is found at once', async () => {
     const { key } = await account()
     await mkdir(join(b.dataDir, 'import', 'there'), { recursive: true })
     await writeFile(join(b.dataDir, 'import', 'there', 'file'), 'of b')
@@ -288,7 +288,7 @@ describe('forms that name the cluster of another node behind their files', needs
     expect([status, json.clusterId, json.size]).toEqual([201, 'second', 4])
   })
 
-  test('may be refused before all has been sent, or by a node that is not there', async () => {
+  test('may be refused early, or fail if the node is down', async () => {
     const [all, full] = [await account(), await account('full')]
     const content = pseudoRandom(8_000_000, 'early')
     expect((await send(a, all.key, '/files', [file(content)])).status).toBe(201)
@@ -315,7 +315,7 @@ describe('forms that name the cluster of another node behind their files', needs
     await expect.poll(away, PATIENCE).toEqual([201, undefined])
   })
 
-  test('leave nothing if nobody waits for the other node any more, and take no place while it is slow', async () => {
+  test('leave nothing after an abort and take no upload slot', async () => {
     const { key } = await account()
     const before = await kept(a)
     for (const end of ['the client goes', 'the node stops'] as const) {
@@ -330,7 +330,7 @@ describe('forms that name the cluster of another node behind their files', needs
         const small = await send(a, key, '/files', [file(Buffer.from('meanwhile'))])
         expect(small.json.clusterId).toBe('first')
         await call(a, key, `/files/remove/${small.json.cid}`, { method: 'DELETE' })
-        // That it has only closed its side tells nothing: it may wait for its answer.
+        // A half-closed connection proves nothing: the client may still wait for its answer.
         if (end === 'the client goes') client.socket?.resetAndDestroy()
         else {
           const answered = once(client, 'response') as Promise<[IncomingMessage]>
@@ -345,9 +345,12 @@ describe('forms that name the cluster of another node behind their files', needs
     }
   })
 
-  test('cross each other, however few places there are', async () => {
+  test('can cross each other with few slots', async () => {
     const { key } = await account()
-    /** Sends all but the last field, whose sending is returned, and waits until another node is asked. */
+    /**
+     * Sends all fields but the last and waits until the other node gets the request. Returns a function that sends the
+     * last.
+     */
     const begin = async (through: FleetNode, other: FleetNode, there: string, back: string) => {
       const { headers, body } = form([cl(there), file(pseudoRandom(LARGE, there)), cl(back)])
       const most = body.length - 100

@@ -21,7 +21,7 @@ interface Asked {
   asked: Promise<unknown>
 }
 
-/** Asks what listens where the node `there` is said to be. */
+/** Runs with a sender and a server at the address of the node `there`. */
 async function asking(
   listener: RequestListener,
   use: (asked: Asked) => Promise<void>,
@@ -43,7 +43,7 @@ async function asking(
   }
 }
 
-/** Answers as the node of that name does. */
+/** Answers with the proof of the named node. */
 const asNode =
   (self: string, answer: ApiResponse, isWhole = true): RequestListener =>
   async (request, response) => {
@@ -65,7 +65,7 @@ const asNode =
     else response.write(Buffer.from('a'), () => response.destroy())
   }
 
-test('a node that stands still is waited for until it is taken for gone, whatever of the catalogue cannot be read', async () => {
+test('waits for a stalled node until the catalogue reports it down', async () => {
   const said: Array<'there' | 'gone' | 'nothing'> = ['there', 'there', 'nothing', 'there', 'gone']
   const state = () => {
     const next = said.shift()
@@ -89,7 +89,7 @@ test('a node that stands still is waited for until it is taken for gone, whateve
   )
 })
 
-test('a node that is told to end is asked nothing new but what it has, and what it has begun is waited for', async () => {
+test('only reads from a node that is shutting down', async () => {
   let isLeaving = false
   const answers: Array<() => void> = []
   const answer = asNode('there', { status: 201, headers: {}, body: null })
@@ -116,7 +116,7 @@ test('a node that is told to end is asked nothing new but what it has, and what 
   )
 })
 
-test('what is at the url of a node is believed only if it is that node', async () => {
+test('accepts an answer only from the requested node', async () => {
   const answer = { status: 201, headers: { etag: '"x"' }, body: 'kept' }
   await asking(asNode('there', answer), async ({ sender }) => {
     const { status, headers } = await sender.send('there', REQUEST)
@@ -132,12 +132,12 @@ test('what is at the url of a node is believed only if it is that node', async (
   }
   await asking(stranger, async ({ sender }) => {
     await expect(sender.send('there', REQUEST)).rejects.toMatchObject({ code: 'OUTCOME_UNKNOWN' })
-    // Nobody goes on taking what it sends.
+    // The sender closes the connection of a false answer.
     await closed
   })
 })
 
-test('a block that a node has not sent whole is unavailable, as it is where somebody else answers', async () => {
+test('an incomplete block or another server’s answer is unavailable', async () => {
   const [cid, bytes] = await rawBlock(Buffer.from('a block'))
   const answer = { status: 200, headers: { 'content-length': String(bytes.length) }, body: bytes }
   await asking(asNode('there', answer), async ({ clock, sender }) => {
@@ -152,7 +152,7 @@ test('a block that a node has not sent whole is unavailable, as it is where some
   }
 })
 
-test('a node of version 0.2.0 is asked nothing', async () => {
+test('sends no request to a node of version 0.2.0', async () => {
   let isAsked = false
   const listener: RequestListener = (_, response) => {
     isAsked = true
@@ -169,14 +169,14 @@ test('a node of version 0.2.0 is asked nothing', async () => {
   expect(isAsked).toBe(false)
 })
 
-test('a request with a long Host is still one that a node passes on', async () => {
+test('a request with a long Host is still forwarded', async () => {
   await asking(asNode('there', { status: 201, headers: {}, body: null }), async ({ sender }) => {
     const client = { ...NO_CLIENT, host: 'x'.repeat(8_000) }
     expect((await sender.send('there', { ...REQUEST, client })).status).toBe(201)
   })
 })
 
-test('a body comes whole with its length, or is streamed', async () => {
+test('sends a whole body with its length, or streams it', async () => {
   const seen: unknown[] = []
   const answer = asNode('there', { status: 201, headers: {}, body: null })
   const listener: RequestListener = (request, response) => {
@@ -200,7 +200,7 @@ test('a body comes whole with its length, or is streamed', async () => {
   ])
 })
 
-test('a block of another node is refused if it is another one, or longer than a block', async () => {
+test('refuses a wrong or oversized block of another node', async () => {
   const [cid] = await rawBlock(Buffer.from('a block'))
   for (const body of [Buffer.from('another'), Buffer.alloc(4 * 1024 * 1024 + 1)]) {
     await asking(asNode('there', { status: 200, headers: {}, body }), async ({ clock, sender }) => {

@@ -11,7 +11,7 @@ import type { AuthenticatedContext } from '../../../src/http/route.ts'
 
 const FROM_A = { node: 'a', to: 'b', requestId: 'of-a', client: '192.0.2.1', scheme: null, host: null }
 
-/** A form that comes to `b`, which keeps `first`, by a node or a client; and what is asked of others. */
+/** Sends a form to the node `b`, which keeps `first`. Returns what `b` forwards. */
 async function formAt(passedOn: PassedOn | undefined, cluster = '') {
   const asked: FleetRequest[] = []
   const bounds = { capacity: 1, perOwner: 1, waiting: 1, waitMs: 1_000, what: 'this' }
@@ -59,7 +59,7 @@ async function formAt(passedOn: PassedOn | undefined, cluster = '') {
   return { asked, answer, handOver }
 }
 
-test('what is handed over names its cluster and goes no further: nodes that disagree do not send it round', async () => {
+test('a handed-over upload is not handed over again', async () => {
   const once = await formAt(FROM_A)
   expect(await once.handOver()).toMatchObject({ status: 201 })
   expect(once.asked).toMatchObject([{ method: 'POST', target: '/api/v3/files?a=b', client: { isDecided: true } }])
@@ -70,7 +70,7 @@ test('what is handed over names its cluster and goes no further: nodes that disa
   expect(twice.asked).toEqual([])
 })
 
-test('a request that a node has passed on is not passed on again', async () => {
+test('a forwarded request is not forwarded again', async () => {
   const ofClient = await formAt(undefined, 'second')
   expect(await ofClient.answer()).toMatchObject({ status: 201 })
   expect(ofClient.asked).toMatchObject([{ method: 'POST', target: '/api/v3/files?a=b' }])

@@ -9,7 +9,7 @@ import { createEngine } from '../../../src/index.ts'
 import { type FleetNode, TWO_CLUSTERS, withFleet } from '../../support/fleet.ts'
 import { needsPostgres, startPostgres, type TestPostgres } from '../../support/postgres-server.ts'
 
-/** What follows on another node follows a moment later, or much later where much else is done. */
+/** Another node reacts after a moment, or much later on a busy machine. */
 const PATIENCE = { timeout: 20_000 }
 
 interface Answer {
@@ -51,7 +51,7 @@ describe('two nodes on one catalogue', needsPostgres, () => {
     return counts(node)
   }
 
-  test('what is removed while its node is away goes once that is back, and nothing else', async () => {
+  test('a restarted node drops content removed meanwhile', async () => {
     await withFleet(await server.fresh(), async ({ a, b, key }) => {
       const upload = async (through: FleetNode, seed: number): Promise<string> => {
         const body = formOf(bytes(1_500_000, seed), { cl: 'second' })
@@ -69,7 +69,7 @@ describe('two nodes on one catalogue', needsPostgres, () => {
     })
   })
 
-  test('a form that names the cluster of another node behind a large file goes there', async () => {
+  test('a form that names its cluster after a large file arrives', async () => {
     await withFleet(await server.fresh(), async ({ a, b, key }) => {
       const content = bytes(1_500_000, 1)
       const send = async (fields: Record<string, string>, behind = true) =>
@@ -85,7 +85,7 @@ describe('two nodes on one catalogue', needsPostgres, () => {
     })
   })
 
-  test('no two engines are one node: neither by a copy of its directory, nor by its id', async () => {
+  test('refuses a second node with the same directory or id', async () => {
     const database = await server.fresh()
     await withFleet(database, async ({ a, b, key }) => {
       const [copied, other] = [`${b.dataDir}-copied`, `${b.dataDir}-other`]
@@ -96,17 +96,17 @@ describe('two nodes on one catalogue', needsPostgres, () => {
       await expect(start(copied)).rejects.toMatchObject({ code: 'DATA_DIR_IN_USE' })
       const message = expect.stringContaining('node.id: b is already the id of another')
       await expect(start(other)).rejects.toMatchObject({ code: 'CONFIG_INVALID', message })
-      // The node is where it was.
+      // The original still runs.
       const body = formOf(bytes(900, 1), { cl: 'second' })
       expect((await call(a, key, '/files', { method: 'POST', body })).status).toBe(201)
-      // Once it has ended, the copy can go on as it.
+      // After the original has stopped, the copy may run.
       await b.stop()
       const engine = await start(copied)
       await engine.stop()
     })
   })
 
-  test('what a node has announced it withdraws, whichever node has removed it', async () => {
+  test('a node withdraws content that another node removed', async () => {
     await withFleet(
       await server.fresh(),
       async ({ a, b, key }) => {
@@ -125,7 +125,7 @@ describe('two nodes on one catalogue', needsPostgres, () => {
     )
   })
 
-  test('each takes an upload for either, and lists, tells of, reads and removes what the other has', async () => {
+  test('each uploads to, lists, reads and removes content of the other', async () => {
     await withFleet(await server.fresh(), async ({ a, b, key }) => {
       const uploads: Array<{ cid: string; at: FleetNode; content: Uint8Array }> = []
       const ways = [
@@ -167,7 +167,7 @@ describe('two nodes on one catalogue', needsPostgres, () => {
     })
   })
 
-  test('refuse a request between them that was recorded', async () => {
+  test('refuse a replayed request between them', async () => {
     await withFleet(await server.fresh(), async ({ a, b, key }) => {
       const recorded = once(b.server, 'request') as Promise<[IncomingMessage]>
       const send = async (to: FleetNode, headers: Record<string, string>, content: string) => {
@@ -190,7 +190,7 @@ describe('two nodes on one catalogue', needsPostgres, () => {
       const refused = [503, 'UNAVAILABLE']
       expect(await send(b, proof, 'sent')).toEqual(refused)
       expect(await send(b, proof, 'else')).toEqual(refused)
-      // More wrong keys than an address may try: they count for nobody, least of all for the client.
+      // More failed attempts than an address may make. They must not count for the client.
       for (let i = 0; i < 301; i++)
         expect(await send(b, { ...proof, 'x-api-key': `wrong ${i}` }, 'sent')).toEqual(refused)
       expect(await send(b, { 'x-api-key': 'wrong' }, 'sent')).toEqual([401, 'INVALID_API_KEY'])
@@ -200,7 +200,7 @@ describe('two nodes on one catalogue', needsPostgres, () => {
     })
   })
 
-  test('what a node keeps that is not there is unavailable through the others, and not gone', async () => {
+  test('content of a node that is down is unavailable, not missing', async () => {
     await withFleet(await server.fresh(), async ({ a, b, key }) => {
       const body = (): FormData => formOf(bytes(1_500_000, 1), { cl: 'second' })
       const { json } = await call(a, key, '/files', { method: 'POST', body: body() })
@@ -215,7 +215,7 @@ describe('two nodes on one catalogue', needsPostgres, () => {
         return [status, json.code, headers.get('retry-after')]
       }
       await expect.poll(refused, PATIENCE).toEqual([503, 'UNAVAILABLE', '5'])
-      // By now it is known to be gone.
+      // By now the node counts as down.
       expect(await read()).toEqual([503, '5'])
       await b.start()
       await expect.poll(read, PATIENCE).toEqual([200, null])

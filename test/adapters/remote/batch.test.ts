@@ -3,7 +3,7 @@ import { Batch } from '../../../adapters/remote/batch.ts'
 
 const live = new AbortController().signal
 
-/** Asks by hand: what was asked together, and how to answer each. */
+/** A batch whose requests the test answers by hand. */
 function byHand(retryAlone = false, maxItems = 3) {
   const asked: Array<{ items: readonly string[]; answer: () => void; fail: () => void }> = []
   const ask = (items: readonly string[]): Promise<string[]> => {
@@ -18,7 +18,7 @@ function byHand(retryAlone = false, maxItems = 3) {
 const turns = (): Promise<void> => new Promise(resolve => setImmediate(resolve))
 const together = (asked: ReadonlyArray<{ items: readonly string[] }>) => asked.map(({ items }) => items.join(''))
 
-test('those who come while one request is under way are asked for together, so many at a time', async () => {
+test('combines calls during a request, up to a maximum', async () => {
   const { asked, batch } = byHand()
   const answers = [...'abcdef'].map(item => batch.of(item, live))
   await turns()
@@ -32,7 +32,7 @@ test('those who come while one request is under way are asked for together, so m
   expect(await Promise.all(answers)).toEqual([...'ABCDEFG'])
 })
 
-test('one who gives up ends nothing for the others, and is not asked for afterwards', async () => {
+test('an aborted call neither ends the batch nor stays queued', async () => {
   const { asked, batch } = byHand()
   const leaving = new AbortController()
   const first = batch.of('a', leaving.signal)
@@ -51,7 +51,7 @@ test('one who gives up ends nothing for the others, and is not asked for afterwa
   expect(together(asked)).toEqual(['ab', 'd'])
 })
 
-test('what has failed together is asked for again each by itself where one may be to blame', async () => {
+test('retries the calls of a failed batch alone', async () => {
   const { asked, batch } = byHand(true)
   const leaving = new AbortController()
   const answers = Promise.allSettled([batch.of('a', live), batch.of('b', live), batch.of('c', leaving.signal)])
@@ -69,7 +69,7 @@ test('what has failed together is asked for again each by itself where one may b
   await expect(next).rejects.toThrow('not d')
 })
 
-test('everybody is told why all of it has failed', async () => {
+test('rejects all calls with the cause of the failure', async () => {
   const { asked, batch } = byHand()
   const answers = Promise.allSettled([batch.of('a', live), batch.of('b', live)])
   await turns()

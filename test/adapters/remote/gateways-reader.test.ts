@@ -10,10 +10,10 @@ import { ManualClock } from '../../support/manual-clock.ts'
 const { root, blocks } = leaf(pseudoRandom(900, 'block'))
 const BLOCK: BlockAnswer = { kind: 'block', bytes: blocks[0]?.bytes ?? Buffer.of() }
 const LIE: BlockAnswer = { kind: 'failed', reason: 'sent the bytes of another block', final: true }
-/** Says nothing until it is given up. */
+/** An answer that never comes. */
 const SILENCE = 'silence'
 
-/** Gateways by their host, and in which order they are asked. */
+/** Gateways by host, with the order of the requests. */
 function gateways(answers: Record<string, BlockAnswer | typeof SILENCE>) {
   const clock = new ManualClock()
   const asked: string[] = []
@@ -37,7 +37,7 @@ async function later(clock: ManualClock, ms: number): Promise<void> {
   await turns(1)
 }
 
-test('gateways are asked in turn, and one that lies, is down or has none of it is passed over', async () => {
+test('tries gateways in turn past a wrong, failed or missing block', async () => {
   const { reader, asked } = gateways({
     lies: LIE,
     down: { kind: 'failed', reason: 'could not be reached', final: false },
@@ -49,7 +49,7 @@ test('gateways are asked in turn, and one that lies, is down or has none of it i
   expect(asked).toEqual(['lies', 'down', 'empty', 'right'])
 })
 
-test('one that does not answer is given up for the next, and asked last for a while', async () => {
+test('gives up a silent gateway and tries it last for a while', async () => {
   const { reader, asked, clock } = gateways({ slow: SILENCE, right: BLOCK })
   const read = reader.read(root)
   await later(clock, 5_999)
@@ -66,14 +66,14 @@ test('one that does not answer is given up for the next, and asked last for a wh
   await again
 })
 
-test('what none of them has is not there; what one could not tell of may be', async () => {
+test('distinguishes a missing block from a gateway that failed', async () => {
   const none = gateways({ one: { kind: 'missing' }, two: { kind: 'missing' } })
   await expect(none.reader.read(root)).rejects.toMatchObject({ code: 'NOT_FOUND' })
   const some = gateways({ one: LIE, two: { kind: 'missing' } })
   await expect(some.reader.read(root)).rejects.toMatchObject({ code: 'UNAVAILABLE' })
 })
 
-test('a read ends after twenty seconds, or with its signal, whoever is silent', async () => {
+test('a read ends after twenty seconds, or with its signal', async () => {
   const { reader, clock, asked } = gateways({ one: SILENCE, two: SILENCE, three: SILENCE })
   const read = reader.read(root)
   const ended = expect(read).rejects.toMatchObject({ code: 'UNAVAILABLE' })
@@ -90,7 +90,7 @@ test('a read ends after twenty seconds, or with its signal, whoever is silent', 
   expect(asked).toHaveLength(1)
 })
 
-test('tells how large a block is by the first that does, and why nobody has', async () => {
+test('returns the first reported size of a block, or the failure', async () => {
   const { reader, asked } = gateways({ one: LIE, two: { kind: 'missing' }, three: BLOCK })
   expect(await reader.sizeOf(root)).toBe(900)
   expect(asked).toEqual(['one', 'two', 'three'])

@@ -15,8 +15,8 @@ const get = (url: string, signal = new AbortController().signal): HttpRequest =>
   ...{ method: 'GET', url, headers: {}, signal },
 })
 
-describe('the client of nodes elsewhere', () => {
-  test('gives what comes after a body', async () => {
+describe('the HTTP client of external nodes', () => {
+  test('returns the trailers of an answer', async () => {
     await withClient(async http => {
       await using server = await scriptedServer((_, response) => {
         response.writeHead(200, { trailer: 'X-Stream-Error' })
@@ -29,7 +29,7 @@ describe('the client of nodes elsewhere', () => {
     })
   })
 
-  test('follows no redirect, and hands an error over as it is', async () => {
+  test('follows no redirect and returns errors unchanged', async () => {
     await withClient(async http => {
       await using server = await scriptedServer(say(307, 'there', { location: '/elsewhere' }), say(500, 'no'))
       expect(await http.send(get(server.base))).toMatchObject({ status: 307, text: 'there' })
@@ -38,7 +38,7 @@ describe('the client of nodes elsewhere', () => {
     })
   })
 
-  test('ends an answer without an end', async () => {
+  test('aborts an endless answer', async () => {
     await withClient(async http => {
       let isOpen = false
       await using server = await scriptedServer((_, response) => {
@@ -57,7 +57,7 @@ describe('the client of nodes elsewhere', () => {
     })
   })
 
-  test('a stream that breaks off is no whole one, and the signal ends it', async () => {
+  test('rejects an incomplete stream, and ends it with the signal', async () => {
     await withClient(async http => {
       const half = (_: unknown, response: import('node:http').ServerResponse): void => {
         response.writeHead(200)
@@ -77,7 +77,7 @@ describe('the client of nodes elsewhere', () => {
     })
   })
 
-  test('says why the body of a request has ended, also to whoever reads the answer by then', async () => {
+  test('reports a failed request body to the reader of the answer', async () => {
     await withClient(async http => {
       let heard = (): void => undefined
       await using server = await scriptedServer(
@@ -106,7 +106,7 @@ describe('the client of nodes elsewhere', () => {
     })
   })
 
-  test('a server that hangs up is unavailable', async () => {
+  test('reports a server that closes the connection as unavailable', async () => {
     await withClient(async http => {
       await using server = await scriptedServer(hangUp)
       await expect(http.send(get(server.base))).rejects.toMatchObject({ code: 'UNAVAILABLE' })

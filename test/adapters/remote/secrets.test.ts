@@ -4,8 +4,8 @@ import { describe, expect, test } from 'vitest'
 import { authorizationOf } from '../../../adapters/remote/secrets.ts'
 import { withTempDir } from '../../support/temp-dir.ts'
 
-describe('what a backend is asked with', () => {
-  test('is in a file or in the environment, in the form that Kubo has for it', async () => {
+describe('credentials of a backend', () => {
+  test('are read from a file or the environment in Kubo’s form', async () => {
     await withTempDir(async dir => {
       const authFile = join(dir, 'auth')
       await writeFile(authFile, 'bearer:to:ken\n')
@@ -28,7 +28,7 @@ describe('what a backend is asked with', () => {
     await expect(opened).rejects.toMatchObject({ code: 'CONFIG_INVALID', message })
   })
 
-  test('a file that cannot be read is named', async () => {
+  test('name the file that cannot be read', async () => {
     const opened = authorizationOf('eu', { authFile: '/nowhere/auth' }, {})
     await expect(opened).rejects.toMatchObject({
       code: 'CONFIG_INVALID',
