@@ -123,7 +123,7 @@ describe('forms that name another node’s cluster after their files', needsPost
     return record
   }
 
-  test('are stored there with names, meta, expiry and order', async () => {
+  test('are stored with their names, meta, expiry and order', async () => {
     const [there, through] = [await account(), await account()]
     const before = await kept(a)
     const fields = [

@@ -23,7 +23,7 @@ describe('credentials of a backend', () => {
     ['tiger', 'clusters: eu.backend.authEnv AUTH must contain bearer:<token> or basic:<user>:<password>'],
     ['basic:tiger', 'clusters: eu.backend.authEnv AUTH must contain bearer:<token> or basic:<user>:<password>'],
     ['Bearer:tiger', 'clusters: eu.backend.authEnv AUTH must contain bearer:<token> or basic:<user>:<password>'],
-  ])('%j is refused without being told', async (auth, message) => {
+  ])('%j is refused and not repeated in the message', async (auth, message) => {
     const opened = authorizationOf('eu', { authEnv: 'AUTH' }, { AUTH: auth })
     await expect(opened).rejects.toMatchObject({ code: 'CONFIG_INVALID', message })
   })
