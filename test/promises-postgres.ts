@@ -595,7 +595,7 @@ const promises: readonly KeptPromise[] = [
     file: 'src/pins/upload/upload-staging.ts',
     find: '      await staged.abandon()\n      return outcome\n',
     replace: '      return outcome\n',
-    test: { file: 'test/adapters/fleet/handed-over.test.ts', name: 'are stored there with names, meta' },
+    test: { file: 'test/adapters/fleet/handed-over.test.ts', name: 'are stored with their names, meta' },
   },
   {
     promise: 'an aborted wait for a handed-over upload has an unknown outcome',
