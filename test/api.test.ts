@@ -14,7 +14,7 @@ import type {
   TakedownList,
 } from '../src/index.ts'
 
-/** The methods that answer at once; the compiler evaluates it. */
+/** Methods that return no promise, computed by the compiler. */
 type SyncMethods<T> = {
   [Name in keyof T]-?: T[Name] extends (...args: never[]) => infer Result
     ? Result extends PromiseLike<unknown> | AsyncIterable<unknown>
@@ -23,7 +23,7 @@ type SyncMethods<T> = {
     : never
 }[keyof T]
 
-test('every method of the public surface may wait', () => {
+test('every method of the public API returns a promise', () => {
   expectTypeOf<SyncMethods<Content>>().toBeNever()
   expectTypeOf<SyncMethods<PinService>>().toBeNever()
   expectTypeOf<SyncMethods<ClusterRegistry>>().toBeNever()
@@ -33,17 +33,17 @@ test('every method of the public surface may wait', () => {
   expectTypeOf<SyncMethods<Sessions>>().toBeNever()
   expectTypeOf<SyncMethods<SecondFactors>>().toBeNever()
   expectTypeOf<SyncMethods<TakedownList>>().toBeNever()
-  // It reads headers by the configuration alone, before anything of a request is decided.
+  // `isContentHost` only reads headers and the configuration, before a request is processed.
   expectTypeOf<SyncMethods<Engine>>().toEqualTypeOf<'isContentHost'>()
 })
 
-test('the classes that are exported need nothing of an engine to be made', () => {
+test('exported classes can be made without an engine', () => {
   const report = readFileSync(join(import.meta.dirname, '../docs/api/holdfast.api.md'), 'utf8')
   const classes = [...report.matchAll(/^export (?:abstract )?class (\w+)/gm)].map(([, name]) => name)
   expect(classes).toEqual(['HoldfastError', 'RateLimiter', 'ScopePolicy', 'Timelock'])
 })
 
-test('what the report names comes from few packages, none of them of libp2p, and from one built-in module', () => {
+test('the API report names few packages, and none of libp2p', () => {
   const report = readFileSync(join(import.meta.dirname, '../docs/api/holdfast.api.md'), 'utf8')
   const modules = [...report.matchAll(/^import .* from '([^']+)'/gm)].map(([, name = '']) => name)
   const { node: builtIn = [], package: packages = [] } = Object.groupBy(modules, name =>

@@ -33,14 +33,14 @@ export const doorPromises: readonly KeptPromise[] = [
     file: 'src/pins/upload/uploader.ts',
     find: '    giveBack()\n',
     replace: '',
-    test: { file: 'test/pins/upload-tokens.test.ts', name: 'has each use counted once while it is committed' },
+    test: { file: 'test/pins/upload-tokens.test.ts', name: 'counts each use once during the commit' },
   },
   {
     promise: 'the commit of an upload takes a use of its token, and never more than exist',
     file: 'src/catalogue/rules/record-rules.ts',
     find: ' AND uses < max_uses',
     replace: '',
-    test: { file: 'test/pins/upload-tokens.test.ts', name: 'takes its last use in the commit' },
+    test: { file: 'test/pins/upload-tokens.test.ts', name: 'checks its last use again in the commit' },
   },
   {
     promise: 'an upload token allows only uploads',
@@ -54,7 +54,7 @@ export const doorPromises: readonly KeptPromise[] = [
     file: 'src/pins/upload/upload-token.ts',
     find: 'uses + (this.#underWay.get(id) ?? 0) > maxUses',
     replace: 'uses > maxUses',
-    test: { file: 'test/pins/upload-tokens.test.ts', name: 'keeps a use for each upload under way' },
+    test: { file: 'test/pins/upload-tokens.test.ts', name: 'reserves a use for each running upload' },
   },
   {
     promise: 'a data key is on the disk before it has its name',
@@ -89,7 +89,7 @@ export const doorPromises: readonly KeptPromise[] = [
     file: 'src/wiring/replace-data-key.ts',
     find: '      if (problem === null) throw',
     replace: '      if (problem === undefined) throw',
-    test: { file: 'test/wiring/replace-data-key.test.ts', name: 'is replaced by command' },
+    test: { file: 'test/wiring/replace-data-key.test.ts', name: 'is replaced by command, unless it is' },
   },
   {
     promise: 'a missing data key is never replaced',

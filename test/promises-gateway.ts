@@ -422,7 +422,7 @@ export const gatewayPromises: readonly KeptPromise[] = [
     file: 'src/pins/announcer.ts',
     find: '    if (!this.#served.has(cid)) return\n',
     replace: '',
-    test: { file: 'test/pins/announcer.test.ts', name: 'announces no root that peers may not have' },
+    test: { file: 'test/pins/announcer.test.ts', name: 'announces a withheld root only once' },
   },
   {
     promise: 'peers get a block only if a live root vouches for it',

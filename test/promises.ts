@@ -271,14 +271,14 @@ export const promises: readonly KeptPromise[] = [
     file: 'src/pins/upload/upload-staging.ts',
     find: '      budget.release()\n',
     replace: '',
-    test: { file: 'test/pins/quotas.test.ts', name: 'uploads that fail give back what they had reserved' },
+    test: { file: 'test/pins/quotas.test.ts', name: 'failed uploads release their reservation' },
   },
   {
     promise: 'concurrent uploads share the remaining quota',
     file: 'src/pins/upload/upload-budget.ts',
     find: '    this.#reservations.add(this.#accountId, step)\n',
     replace: '',
-    test: { file: 'test/pins/quotas.test.ts', name: 'uploads under way share what is left of the quota' },
+    test: { file: 'test/pins/quotas.test.ts', name: 'running uploads share the rest of the' },
   },
   {
     promise: 'unreadable content is reported as damage',

@@ -44,7 +44,7 @@ afterAll(async () => {
   directory.remove()
 })
 
-/** The configuration to begin with, as the document has it. */
+/** Returns the initial configuration that the document shows. */
 function configOf(document: string): object {
   return JSON.parse(/^```json \S+\n([^`]*)```/m.exec(document)?.[1] ?? '') as object
 }
@@ -57,11 +57,11 @@ async function freePort(): Promise<number> {
   return typeof address === 'object' && address !== null ? address.port : 0
 }
 
-/** What the proxy answers over TLS, under the name that its configuration has. */
+/** Sends a request through the proxy over TLS, under its configured host name. */
 async function ask(port: number, options: RequestOptions, body?: Uint8Array | null) {
   const host = { host: '127.0.0.1', port, servername: NAME, rejectUnauthorized: false, agent: false as const }
   const asked = request({ ...host, ...options, headers: { host: NAME, 'x-api-key': key, ...options.headers } })
-  // A body of null is announced and never sent.
+  // With a null body, the headers announce a body that is never sent.
   if (body === null) asked.flushHeaders()
   else asked.end(body)
   const [answer] = await once(asked, 'response')
@@ -94,7 +94,7 @@ async function withProxy(command: string, args: string[], port: number, work: ()
   }
 }
 
-/** What clients rely on, whichever proxy there is. */
+/** Checks what clients need from any proxy. */
 async function checkService(port: number): Promise<void> {
   const bytes = Buffer.alloc(3_000_000, `through the proxy at ${port} `)
   const form = new FormData()
@@ -113,7 +113,7 @@ async function checkService(port: number): Promise<void> {
   const shared = await ask(port, { path: `/ipfs/${cid}?filename=a.html` })
   expect(shared.policy).toMatch(/^sandbox /)
   expect((await ask(port, { path: '/api/v3', headers: content, servername: CONTENT })).status).toBe(404)
-  // The node refuses before the body comes, so the proxy has to pass on what it has.
+  // The node answers before the body arrives. The proxy must pass that answer on at once.
   const large = { ...headers, 'content-length': 2 ** 40 }
   const refused = await ask(port, { method: 'POST', path: '/api/v3/files', headers: large }, null)
   expect(refused).toMatchObject({ status: 413, text: expect.stringContaining('FILE_TOO_LARGE') })
@@ -127,7 +127,7 @@ function makeCertificate(): void {
 
 const hasOpenssl = has('openssl', 'version')
 
-test('the image links the command to where the build puts it', () => {
+test('the image links the command to its build output', () => {
   const root = join(DEPLOY, '../..')
   const { bin } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { bin: { holdfast: string } }
   const linked = readFileSync(join(root, 'Dockerfile'), 'utf8').match(/ln -s \/srv\/holdfast\/(\S+)/)?.[1]
@@ -180,17 +180,17 @@ test('the service works behind Caddy as configured', {
   await withProxy('caddy', ['run', '--adapter', 'caddyfile', '--config', file], port, () => checkService(port))
 })
 
-describe('what stands beside them', () => {
-  test('the alerts ask for figures that there are', async () => {
-    const told = await (await fetch(`${server.url}/metrics`)).text()
+describe('files for operators', () => {
+  test('the alerts use existing metrics', async () => {
+    const reported = await (await fetch(`${server.url}/metrics`)).text()
     const asked = [...new Set(read('alerts.yml').match(/holdfast_\w+/g))]
     expect(asked.length).toBeGreaterThan(5)
-    // Told where there is such a database.
-    const untold = asked.filter(name => !told.includes(`# TYPE ${name} `))
-    expect(untold).toEqual(['holdfast_clock_skew_seconds'])
+    // The engine reports these metrics only with a PostgreSQL catalogue.
+    const unreported = asked.filter(name => !reported.includes(`# TYPE ${name} `))
+    expect(unreported).toEqual(['holdfast_clock_skew_seconds'])
   })
 
-  test('the alerts are as promtool wants them, and tell of a clock that is wrong either way', {
+  test('the alerts pass promtool, and detect clock skew both ways', {
     ...needs(has('promtool', '--version'), 'there is no promtool'),
   }, () => {
     const rules = join(DEPLOY, 'alerts.yml')
@@ -220,7 +220,7 @@ describe('what stands beside them', () => {
     expect(spawnSync('promtool', ['check', 'rules', rules]).status).toBe(0)
   })
 
-  test('the unit is one that systemd takes', needs(has('systemd-analyze', '--version'), 'there is no systemd'), () => {
+  test('systemd accepts the unit', needs(has('systemd-analyze', '--version'), 'there is no systemd'), () => {
     const unit = join(directory.path, 'holdfast.service')
     writeFileSync(
       unit,

@@ -29,7 +29,7 @@ interface Running {
   child: ChildProcess
   /** Waits until the output matches. */
   said(pattern: RegExp): Promise<string>
-  /** Waits for the end. */
+  /** Waits for the process to end. */
   ended(): Promise<{ code: number | null; stdout: string; stderr: string }>
 }
 
@@ -62,7 +62,7 @@ async function start(name: string, args: readonly string[], env: Record<string, 
   }
 }
 
-test('every example is run here', async () => {
+test('every example has a test', async () => {
   expect((await readdir(EXAMPLES)).filter(name => name.endsWith('.js')).toSorted()).toEqual([
     'embed-fastify.js',
     'embed-node-http.js',
@@ -79,7 +79,7 @@ describe.each([
     others: ['fastify'],
   },
 ])('$name', ({ name, note, others }) => {
-  test('serves the app and the storage beside each other, and ends when it is told to', async () => {
+  test('serves app and storage together, and stops on a signal', async () => {
     await linkPackage(dir, others)
     const running = await start(name, [], { PORT: '0', DATA_DIR: join(dir, 'data') })
     const url = await running.said(/listening on (\S+)/)
@@ -110,7 +110,7 @@ describe('upload-folder.js', () => {
   })
   afterEach(() => service.close())
 
-  test('uploads what is in the folder and shows how far it is', async () => {
+  test('uploads the folder and shows its progress', async () => {
     const { secret } = await service.customer()
     await mkdir(join(dir, 'photos', 'sub'), { recursive: true })
     await writeFile(join(dir, 'photos', 'a "b".txt'), 'first')
@@ -126,7 +126,7 @@ describe('upload-folder.js', () => {
     expect(Buffer.from(large).equals(Buffer.alloc(1_500_000, 7))).toBe(true)
   })
 
-  test('says what went wrong', async () => {
+  test('reports the error', async () => {
     await mkdir(join(dir, 'empty'))
     const refused = await start('upload-folder.js', ['empty', service.base], { HOLDFAST_KEY: 'wrong' })
     expect(await refused.ended()).toMatchObject({ code: 1, stderr: expect.stringContaining('INVALID_API_KEY') })
@@ -139,7 +139,7 @@ describe('upload-folder.js', () => {
 })
 
 describe('upload-page.js', () => {
-  test('gives each visit a token that uploads three times and does nothing else', async () => {
+  test('gives each visit a token for three uploads only', async () => {
     const service = await openService()
     try {
       const { secret } = await service.customer()

@@ -15,7 +15,7 @@ const configOf = (node: string): EngineConfig => {
   return parseConfig(JSON.parse(read(path)), path)
 }
 
-/** The services of the file: what stands below each name. */
+/** Lines of each service in the file, by its name. */
 const services = new Map(
   compose
     .slice(compose.indexOf('\nservices:\n'), compose.indexOf('\nvolumes:\n'))
@@ -24,7 +24,7 @@ const services = new Map(
     .map(text => [text.slice(0, text.indexOf(':')), text]),
 )
 
-test('the nodes of compose.fleet.yaml have configurations that differ in the node alone, as all of them are called', () => {
+test('the configurations in compose.fleet.yaml differ only in their node', () => {
   expect([...services.keys()]).toEqual(['database', 'keys', 'a', 'b', 'proxy'])
   const [first, second] = nodes.map(configOf)
   expect({ ...first, node: undefined }).toEqual({ ...second, node: undefined })
@@ -42,20 +42,20 @@ test('the nodes of compose.fleet.yaml have configurations that differ in the nod
   expect(new Set(first?.clusters?.map(cluster => cluster.node))).toEqual(new Set(nodes))
 })
 
-test('the database is called, and opened, as the nodes are configured', () => {
+test('the configured database name and password match the database service', () => {
   const { username, password, hostname, pathname } = new URL(configOf('a').database ?? '')
   const database = services.get(hostname) ?? ''
   const told = { POSTGRES_USER: username, POSTGRES_PASSWORD: password, POSTGRES_DB: pathname.slice(1) }
   for (const [name, value] of Object.entries(told)) expect(database).toContain(`      ${name}: ${value}\n`)
 })
 
-test('files that compose.fleet.yaml mounts are there', () => {
+test('the files that compose.fleet.yaml mounts exist', () => {
   const mounted = [...compose.matchAll(/- \.\/([^:]+):/g)].map(([, path = '']) => path)
   expect(mounted).toHaveLength(3)
   for (const path of mounted) expect(existsSync(join(ROOT, path)), path).toBe(true)
 })
 
-test('one data.key is made for all nodes, once, and copied where it is missing', needsPosix, async () => {
+test('one data.key is made, and copied to nodes without it', needsPosix, async () => {
   await withTempDir(async directory => {
     const [a, b] = nodes.map(node => join(directory, node)) as [string, string]
     for (const path of [a, b]) mkdirSync(path)

@@ -20,10 +20,10 @@ import { leaf } from './fetches/support/dags.ts'
 const HOUR_MS = 3_600_000
 const SIZES = { contentSize: 0, dagSize: 0, fileCount: 0, blocks: 1, charge: 0 }
 
-/** Complete roots in a database, and routers that answer when they are told to. */
+/** A database with complete roots, and a router that the test controls. */
 class World {
   readonly clock = new ManualClock()
-  /** CIDs that peers may not have. */
+  /** CIDs that peers may not fetch. */
   readonly withheld = new Set<string>()
   readonly asked: Array<{ cid: string; answer: (error?: Error) => void }> = []
   readonly #database: Database
@@ -67,7 +67,7 @@ class World {
     return this.#running
   }
 
-  /** Answers what is asked until nothing more is. Returns the CIDs, in order. */
+  /** Answers announcements until no more come. Returns their CIDs in order. */
   async answerAll(error?: Error): Promise<string[]> {
     const cids: string[] = []
     for (let quiet = 0; quiet < 20; quiet++) {
@@ -100,7 +100,7 @@ function withWorld(run: (world: World) => Promise<void>): Promise<void> {
 }
 
 describe('an announcer', () => {
-  test('announces no root that peers may not have, until they may', async () => {
+  test('announces a withheld root only once peers may fetch it', async () => {
     await withWorld(async world => {
       const [open, absent] = [world.root('a'), world.root('b')]
       world.withheld.add(absent)
@@ -112,7 +112,7 @@ describe('an announcer', () => {
     })
   })
 
-  test('announces again what another peer, or this one on another network, had announced', async () => {
+  test('announces every root again under a new peer id or network', async () => {
     await withWorld(async world => {
       const cids = [world.root('a'), world.root('b')].toSorted()
       await world.start('first')
@@ -129,13 +129,13 @@ describe('an announcer', () => {
         expect((await world.answerAll()).toSorted()).toEqual(cids)
         world.clock.advance(HOUR_MS)
       }
-      // Nothing answers while the time goes by.
+      // The router does not answer while time passes.
       world.clock.advance(22 * HOUR_MS)
       expect([...new Set(await world.answerAll())].toSorted()).toEqual(cids)
     })
   })
 
-  test('announces again what was announced by a clock that was ahead', async () => {
+  test('announces again a root whose last announcement is in the future', async () => {
     await withWorld(async world => {
       const cids = Array.from({ length: 300 }, (_, i) => world.root(`root ${i}`)).toSorted()
       world.clock.advance(1_000 * HOUR_MS)
@@ -149,7 +149,7 @@ describe('an announcer', () => {
     })
   })
 
-  test('goes on after a restart in the middle of announcing as another peer', async () => {
+  test('resumes after a restart that interrupts announcing under a new id', async () => {
     await withWorld(async world => {
       const cids = Array.from({ length: 20 }, (_, i) => world.root(`root ${i}`))
       await world.start('first')
@@ -166,7 +166,7 @@ describe('an announcer', () => {
     })
   })
 
-  test('announces a new root beside a thousand that are due, in turn', async () => {
+  test('alternates between a new root and a thousand due ones', async () => {
     await withWorld(async world => {
       for (let i = 0; i < 1_000; i++) world.root(`root ${i}`)
       const announcer = await world.start('first')
@@ -176,12 +176,12 @@ describe('an announcer', () => {
       for (const { answer } of world.asked.splice(0, 2)) answer()
       await nextTurn()
       await expect.poll(() => world.asked.map(asked => asked.cid)).toContain(cid)
-      // All that are due follow, without a pause between them.
+      // The other due roots follow without a pause.
       expect(new Set(await world.answerAll()).size).toBeGreaterThan(998)
     })
   })
 
-  test('pauses once announcements fail in a row, and goes on behind them', async () => {
+  test('pauses after failures in a row, and resumes after the failed roots', async () => {
     await withWorld(async world => {
       for (let i = 0; i < 40; i++) world.root(`root ${i}`)
       await world.start('first')

@@ -11,7 +11,7 @@ function codeOf(promise: Promise<unknown>): Promise<string> {
 }
 
 describe('pins of an embedder', () => {
-  test('are had one by one, by who they belong to', async () => {
+  test('are read one at a time, by their owner only', async () => {
     await withEngine(async ({ engine, account, newAccount, clock }) => {
       const { pins } = engine
       const { record } = await pins.upload('one', { account, timelock: new Date(clock.now() + 1_000) })
@@ -25,7 +25,7 @@ describe('pins of an embedder', () => {
     })
   })
 
-  test('are all told of, however many, and once each while others come and go', async () => {
+  test('are all listed exactly once while records are added and removed', async () => {
     await withEngine(async ({ engine, account, clock }) => {
       const { pins } = engine
       const made: PinRecord[] = []
@@ -55,7 +55,7 @@ describe('pins of an embedder', () => {
     })
   })
 
-  test('have to belong to somebody, unless the engine is for a single user', async () => {
+  test('need an account, unless the engine is for a single user', async () => {
     await withTempDir(async dataDir => {
       const many = await createEngine({ dataDir })
       for (const call of [many.pins.upload('x'), many.pins.list(), many.pins.usage(), many.pins.all()]) {
@@ -78,7 +78,7 @@ describe('pins of an embedder', () => {
 })
 
 describe('events', () => {
-  test('are heard once, until a signal, or until they are let go of', async () => {
+  test('reach a listener once, until a signal, or until it is removed', async () => {
     await withEngine(async ({ engine, account }) => {
       const { events, pins } = engine
       const heard: string[] = []

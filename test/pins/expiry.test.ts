@@ -13,7 +13,7 @@ function uploadFor(test: TestEngine, ms: number | null, seed = 'expiring', accou
   return test.engine.pins.upload(pseudoRandom(100_000, seed), { account, timelock }).then(({ record }) => record)
 }
 
-/** Ids of the records that expire from now on, as the engine tells of them. */
+/** Collects the ids of records that expire from now on. */
 function expirations(test: TestEngine): string[] {
   const seen: string[] = []
   test.engine.events.on('pin:removed', ({ record, reason }) => {
@@ -22,7 +22,7 @@ function expirations(test: TestEngine): string[] {
   return seen
 }
 
-/** Once what the sweeper had to do by now is on the disk: writes are answered in the order in which they came. */
+/** Waits until the due work of the sweeper is on disk. Writes are answered in order. */
 async function swept(test: TestEngine): Promise<void> {
   for (let step = 0; step < 10; step++) {
     await turns(2)
@@ -30,7 +30,7 @@ async function swept(test: TestEngine): Promise<void> {
   }
 }
 
-/** Stops the sweeper's clock, as it were: time passes without any timer being called. */
+/** Advances the time without firing timers, as if the sweeper were late. */
 function passSilently(test: TestEngine, ms: number): void {
   const { clock } = test
   const after = clock.now() + ms
@@ -38,7 +38,7 @@ function passSilently(test: TestEngine, ms: number): void {
 }
 
 describe('expiry', () => {
-  test('a record is gone at its instant and not before, even if the sweeper is late', async () => {
+  test('a record expires at its exact instant, however late the sweeper', async () => {
     await withEngine(async test => {
       const { engine, account } = test
       const { cid } = await uploadFor(test, 5_000)
@@ -53,12 +53,12 @@ describe('expiry', () => {
       expect((await viaGateway(engine, `/ipfs/${cid}`)).status).not.toBe(200)
       await expect(engine.pins.remove({ account, cid })).rejects.toMatchObject({ code: 'PIN_NOT_FOUND' })
       await expect(engine.pins.pin({ account, cid })).rejects.toMatchObject({ code: 'CID_NOT_FOUND' })
-      // Nobody has swept: the row is still there.
+      // The sweeper has not run, so the row still exists.
       expect((await storeSizes(test.dataDir)).records).toBe(1)
     })
   })
 
-  test('the sweeper removes what has expired, tells of it, and its blocks go', async () => {
+  test('the sweeper removes expired records, emits events and frees their blocks', async () => {
     await withEngine(async test => {
       const seen = expirations(test)
       const [late, early] = [await uploadFor(test, 9_000, 'late'), await uploadFor(test, 3_000, 'early')]
@@ -79,7 +79,7 @@ describe('expiry', () => {
     })
   })
 
-  test('an expiry beyond the reach of a timer is slept up to in steps', async () => {
+  test('an expiry beyond the longest timer is reached in several timers', async () => {
     await withEngine(async test => {
       const seen = expirations(test)
       const { uploadId } = await uploadFor(test, 30 * DAY)
@@ -97,7 +97,7 @@ describe('expiry', () => {
     })
   })
 
-  test('an expiry earlier than the one slept for wakes the sweeper', async () => {
+  test('a new earliest expiry wakes the sweeper', async () => {
     await withEngine(async test => {
       const seen = expirations(test)
       await uploadFor(test, 50_000, 'far')
@@ -109,7 +109,7 @@ describe('expiry', () => {
     })
   })
 
-  test('what expired while the machine slept or nothing ran goes at once', async () => {
+  test('records that expired during sleep or downtime are removed at once', async () => {
     await withEngine(async test => {
       const seen = expirations(test)
       const asleep = await uploadFor(test, DAY, 'asleep')
@@ -148,7 +148,7 @@ describe('expiry', () => {
     })
   })
 
-  test('content lives until the last record that needs it is over', async () => {
+  test('content stays until the last record that needs it expires', async () => {
     await withEngine(async test => {
       const other = await test.newAccount()
       const short = await uploadFor(test, 1_000)

@@ -17,7 +17,10 @@ async function* tree(): AsyncGenerator<DirectoryEntry> {
   }
 }
 
-/** Runs with an account of 23 file records in four contents, three made at the same instant, then a directory. */
+/**
+ * Runs with an account that has 23 file records of four CIDs, three of them created in the same millisecond, and then a
+ * directory.
+ */
 function withRecords(run: (test: TestEngine, ids: string[]) => Promise<void>): Promise<void> {
   return withEngine(
     async test => {
@@ -47,7 +50,7 @@ async function everyPage(test: TestEngine, query: Omit<ListQuery, 'account' | 'p
 }
 
 describe('lists', () => {
-  test('pages put together are everything exactly once, newest first', async () => {
+  test('all pages together list every record exactly once, newest first', async () => {
     await withRecords(async (test, ids) => {
       const { items } = await test.engine.pins.list({ account: test.account, limit: 3 })
       const cid = items.find(item => item.uploadId === ids[22])?.cid ?? ''
@@ -78,7 +81,7 @@ describe('lists', () => {
     })
   })
 
-  test('a page past the end is empty and tells the true total, however far it is', async () => {
+  test('a page past the end is empty and has the true total', async () => {
     await withRecords(async test => {
       const { cid } = (await test.engine.pins.uploadDirectory(tree(), { account: test.account })).record
       const twin = (await test.engine.pins.list({ account: test.account, parentCid: cid })).items[4]?.cid
@@ -93,7 +96,7 @@ describe('lists', () => {
     })
   })
 
-  test('pages far beyond what the database can count to are empty too', async () => {
+  test('a page beyond the largest integer of the database is empty', async () => {
     await withEngine(
       async test => {
         const account = await test.newAccount('huge')
@@ -110,7 +113,7 @@ describe('lists', () => {
   })
 
   test.each([0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 53])(
-    'page or limit %d is refused by name',
+    'page or limit %d is refused, naming the field',
     async value => {
       await withRecords(async ({ engine, account }) => {
         const code = 'VALIDATION'
@@ -124,7 +127,7 @@ describe('lists', () => {
     },
   )
 
-  test('the files of a directory are listed once each, however many records there are of it', async () => {
+  test('the files of a directory with several records are listed once', async () => {
     await withEngine(async test => {
       const { engine, account } = test
       const { record, files, totalFiles } = await engine.pins.uploadDirectory(tree(), { account, name: 'one' })
@@ -153,7 +156,7 @@ describe('lists', () => {
     })
   })
 
-  test('a file is no parent, nor is a directory below another, nor one that is gone', async () => {
+  test('only the root of a live directory record can be a parent', async () => {
     await withEngine(async ({ engine, account }) => {
       const file = await engine.pins.upload(Buffer.from('x'), { account })
       const { record, files } = await engine.pins.uploadDirectory(tree(), { account })
@@ -168,7 +171,7 @@ describe('lists', () => {
     })
   })
 
-  test('a long list of files is told in part and counted whole', async () => {
+  test('an answer has the first files and the count of all', async () => {
     await withEngine(async test => {
       const { engine, account } = test
       const many = (async function* (): AsyncGenerator<DirectoryEntry> {

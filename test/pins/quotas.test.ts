@@ -41,7 +41,7 @@ function uploadFiles({ engine, account }: TestEngine, sizes: number[]): Promise<
 const code = (name: string) => ({ code: name })
 
 describe('limits of a plan', () => {
-  test('a file of exactly the limit passes, a byte more does not', async () => {
+  test('a file of exactly the limit is accepted, one more byte refused', async () => {
     await withPlan('sizes', async test => {
       expect((await upload(test, 2 * MiB)).record.size).toBe(2 * MiB)
       await expect(upload(test, 2 * MiB + 1)).rejects.toMatchObject(code('FILE_TOO_LARGE'))
@@ -51,7 +51,7 @@ describe('limits of a plan', () => {
     })
   })
 
-  test('a directory of exactly the limits passes; which limit is crossed decides the code', async () => {
+  test('a directory at its limits passes; the exceeded limit decides the code', async () => {
     await withPlan('sizes', async test => {
       expect((await uploadFiles(test, [MiB, MiB, MiB])).record.size).toBe(3 * MiB)
       await expect(uploadFiles(test, [MiB, MiB, MiB + 1])).rejects.toMatchObject(code('DIRECTORY_TOO_LARGE'))
@@ -60,7 +60,7 @@ describe('limits of a plan', () => {
     })
   })
 
-  test('the size limit is told before the quota', async () => {
+  test('the size limit is checked before the quota', async () => {
     await withPlan('tight', async test => {
       await upload(test, 500, 'first')
       await expect(upload(test, 501, 'second')).rejects.toMatchObject(code('FILE_TOO_LARGE'))
@@ -72,7 +72,7 @@ describe('limits of a plan', () => {
     })
   })
 
-  test('a file that is announced as too large is refused unread, one of the limit is not', async () => {
+  test('a file announced above the limit is refused unread', async () => {
     await withPlan('sizes', async test => {
       let read = 0
       const source = (async function* (): AsyncGenerator<Uint8Array> {
@@ -87,7 +87,7 @@ describe('limits of a plan', () => {
     })
   })
 
-  test('storage is full at exactly its limit', async () => {
+  test('storage accepts exactly its limit', async () => {
     await withPlan('storage', async test => {
       for (const seed of ['a', 'b', 'c']) await upload(test, MiB, seed)
       expect(await test.engine.pins.usage(test.account)).toEqual({ pins: 3, storedBytes: 3 * MiB })
@@ -96,7 +96,7 @@ describe('limits of a plan', () => {
     })
   })
 
-  test('the same content again costs nothing, at the very limit too', async () => {
+  test('a repeated upload costs nothing, even at the limit', async () => {
     await withPlan('storage', async test => {
       for (const seed of ['a', 'b', 'c']) await upload(test, MiB, seed)
       const repeat = await upload(test, MiB, 'b')
@@ -109,7 +109,7 @@ describe('limits of a plan', () => {
     })
   })
 
-  test('uploads side by side cannot pass the quota together', async () => {
+  test('parallel uploads cannot exceed the quota together', async () => {
     await withPlan('storage', async test => {
       const seeds = [...'abcdefgh']
       const outcomes = await Promise.allSettled(seeds.map(seed => upload(test, MiB, seed)))
@@ -118,13 +118,13 @@ describe('limits of a plan', () => {
       const { pins, storedBytes } = await test.engine.pins.usage(test.account)
       expect(storedBytes).toBe(pins * MiB)
       expect(storedBytes).toBeLessThanOrEqual(3 * MiB)
-      // What the refused ones had reserved is free again.
+      // The reservations of the refused uploads are released.
       for (let i = pins; i < 3; i++) await upload(test, MiB, `later ${i}`)
       await expect(upload(test, MiB, 'one more')).rejects.toMatchObject(code('QUOTA_EXCEEDED'))
     })
   })
 
-  test('one account does not use up what another may store', async () => {
+  test('accounts have separate quotas', async () => {
     await withPlan('storage', async test => {
       const other = await test.newAccount('storage')
       await Promise.all([...'abc'].map(seed => upload(test, MiB, seed)))
@@ -134,9 +134,9 @@ describe('limits of a plan', () => {
     })
   })
 
-  test('uploads that fail give back what they had reserved', async () => {
+  test('failed uploads release their reservation', async () => {
     await withPlan('storage', async test => {
-      // What is stored already is reserved when the next piece comes.
+      // Each piece reserves quota for the blocks stored before it.
       const slowly = async function* (seed: string): AsyncGenerator<Uint8Array> {
         for (let i = 0; i < 2; i++) {
           yield pseudoRandom(MiB, `${seed} ${i}`)
@@ -153,7 +153,7 @@ describe('limits of a plan', () => {
     })
   })
 
-  test('uploads under way share what is left of the quota', () => {
+  test('running uploads share the rest of the quota', () => {
     const plan = { name: 'storage', ...planOf({ maxStorageBytes: 3 * MiB }) }
     const reservations = new StorageReservations()
     const budget = () => new UploadBudget({ plan, accountId: 'a', storedBytes: 0, reservations, isDirectory: false })
@@ -180,7 +180,7 @@ describe('limits of a plan', () => {
     })
   })
 
-  test('the number of pins is limited, a repeat is none, and one that is removed makes room', async () => {
+  test('the pin limit ignores repeats, and a removal frees a pin', async () => {
     await withPlan('pins', async test => {
       const outcomes = await Promise.allSettled([...'abcde'].map(seed => upload(test, 10, seed)))
       expect(outcomes.filter(outcome => outcome.status === 'fulfilled')).toHaveLength(2)
@@ -195,7 +195,7 @@ describe('limits of a plan', () => {
     })
   })
 
-  test('pinning what others store counts against the quota', async () => {
+  test('pinning content of another account counts against the quota', async () => {
     await withPlan('storage', async test => {
       const rich = await test.newAccount('unlimited')
       const { record } = await upload({ ...test, account: rich }, 4 * MiB, 'rich')

@@ -25,7 +25,7 @@ const in5Minutes = '2030-01-01T00:05:00Z'
 const in6Minutes = '2030-01-01T00:06:00.000Z'
 
 describe('records', () => {
-  test('an identical repeat is the same record, whatever the notation', async () => {
+  test('an identical request returns the same record in any spelling', async () => {
     await withEngine(async test => {
       const first = await upload(test, { timelock: in5Minutes, name: 'n' })
       expect(first.created).toBe(true)
@@ -56,7 +56,7 @@ describe('records', () => {
     })
   })
 
-  test('many identical uploads at the same time make one record', async () => {
+  test('concurrent identical uploads make one record', async () => {
     await withEngine(async test => {
       const outcomes = await Promise.all(Array.from({ length: 12 }, () => upload(test)))
       expect(outcomes.filter(outcome => outcome.created)).toHaveLength(1)
@@ -74,7 +74,7 @@ describe('records', () => {
     })
   })
 
-  test('names are trimmed, checked where a client chose them, and made to fit where they came with the bytes', async () => {
+  test('chosen names are checked, file names are cut to fit', async () => {
     await withEngine(async test => {
       const { record } = await upload(test, { name: ' a.txt ', originalName: ' b ', customName: '  ' })
       expect(record).toMatchObject({ name: 'b', originalName: 'b', customName: null })
@@ -89,7 +89,7 @@ describe('records', () => {
     })
   })
 
-  test('a name that is cut is told as it is kept', async () => {
+  test('a name that is cut is answered as stored', async () => {
     await withEngine(async test => {
       const { record } = await upload(test, { name: `${'x'.repeat(254)}\u{1F600}` })
       const [listed] = (await test.engine.pins.list({ account: test.account })).items
@@ -98,7 +98,7 @@ describe('records', () => {
     })
   })
 
-  test('what comes late wins over what came with the request, and absent does not hide it', async () => {
+  test('late fields override request options, unless they are missing', async () => {
     await withEngine(async test => {
       const late = async () => ({ cluster: 'cl1-eu', timelock: undefined, name: undefined })
       const { record } = await upload(test, { cluster: 'cl2-de', timelock: in5Minutes, name: 'early', late })
@@ -106,7 +106,7 @@ describe('records', () => {
     })
   })
 
-  test('delete without a cluster removes all records, with one only those in it', async () => {
+  test('a removal covers all clusters, or only the one named', async () => {
     await withEngine(async test => {
       const { account, engine } = test
       const { record } = await upload(test)
@@ -131,7 +131,7 @@ describe('records', () => {
     })
   })
 
-  test('the pins of others are not found, in the same words as those of nobody', async () => {
+  test('a pin of another account looks like a missing one', async () => {
     await withEngine(async test => {
       const { engine } = test
       const { cid } = (await upload(test)).record
@@ -161,7 +161,7 @@ describe('records', () => {
     })
   })
 
-  test('version 0 and version 1 of a CID are the same content, echoed as sent', async () => {
+  test('CID versions 0 and 1 are one content, echoed as sent', async () => {
     await withEngine(async test => {
       const { engine, account } = test
       const { record } = await engine.pins.uploadDirectory(tree({ a: CONTENT }), { account })
@@ -178,7 +178,7 @@ describe('records', () => {
     })
   })
 
-  test('what is below a pin can be pinned by itself, and outlives it', async () => {
+  test('a DAG below a pin can be pinned separately, and outlives it', async () => {
     await withEngine(async test => {
       const { engine, account } = test
       const files = { 'sub/deep/a': pseudoRandom(2_000_000, 'a'), 'sub/b': CONTENT, c: pseudoRandom(10, 'c') }
@@ -207,7 +207,7 @@ describe('records', () => {
     })
   })
 
-  test('what nobody holds, and what is no CID, cannot be pinned', async () => {
+  test('content without provider, and malformed CIDs, cannot be pinned', async () => {
     await withEngine(async ({ engine, account }) => {
       const pin = (cid: string) => engine.pins.pin({ account, cid })
       const absent = 'bafkreigh2akiscaildcqabsyg3dfr6chu3fgpregiymsck7e7aqa4s52zy'
@@ -219,7 +219,7 @@ describe('records', () => {
     })
   })
 
-  test('a block that was let go of is not a source for a pin, even before it is collected', async () => {
+  test('an unpinned block is no source, even before its collection', async () => {
     await withEngine(async test => {
       const { engine, account } = test
       const { cid } = (await upload(test)).record
@@ -231,7 +231,7 @@ describe('records', () => {
     })
   })
 
-  test('events tell of what is made and removed, once', async () => {
+  test('each creation and removal emits one event', async () => {
     await withEngine(async test => {
       const { engine, account } = test
       const seen: string[] = []

@@ -12,9 +12,9 @@ afterEach(() => {
   vi.restoreAllMocks()
 })
 
-/** Keeps the disk from ending a sync until it is let go. */
-function heldSync(): { begun: Promise<void>; letGo: () => void } {
-  const { promise: released, resolve: letGo } = Promise.withResolvers<void>()
+/** Holds syncs to disk until `release` is called. */
+function heldSync(): { begun: Promise<void>; release: () => void } {
+  const { promise: released, resolve: release } = Promise.withResolvers<void>()
   const { promise: begun, resolve: begin } = Promise.withResolvers<void>()
   const { run } = LogSync.prototype
   vi.spyOn(LogSync.prototype, 'run').mockImplementation(async function (this: LogSync) {
@@ -22,7 +22,7 @@ function heldSync(): { begun: Promise<void>; letGo: () => void } {
     await released
     await run.call(this)
   })
-  return { begun, letGo }
+  return { begun, release }
 }
 
 async function tokenOf({ engine, account }: TestEngine, maxUses: number): Promise<UploadToken> {
@@ -35,7 +35,7 @@ async function usesOf({ engine, account }: TestEngine): Promise<number | undefin
   return (await engine.keys.list(account, { isUpload: true }))[0]?.uses
 }
 
-/** An upload that waits in its middle until it is told to go on. */
+/** Starts an upload that pauses in the middle until the test continues it. */
 function heldUpload({ engine, account }: TestEngine, token: UploadToken, name: string) {
   const { promise: told, resolve: goOn } = Promise.withResolvers<void>()
   const { promise: begun, resolve: begin } = Promise.withResolvers<void>()
@@ -49,7 +49,7 @@ function heldUpload({ engine, account }: TestEngine, token: UploadToken, name: s
 }
 
 describe('an upload token', () => {
-  test('keeps a use for each upload under way, and gets it back from one that breaks off', async () => {
+  test('reserves a use for each running upload, and releases it on failure', async () => {
     await withEngine(async world => {
       const { engine, account } = world
       const token = await tokenOf(world, 1)
@@ -69,23 +69,23 @@ describe('an upload token', () => {
     })
   })
 
-  test('has each use counted once while it is committed', async () => {
+  test('counts each use once during the commit', async () => {
     await withEngine(async world => {
       const { engine, account } = world
       const token = await tokenOf(world, 2)
-      const { begun, letGo } = heldSync()
+      const { begun, release } = heldSync()
       const first = engine.pins.upload([Buffer.from('first')], { account, token })
       await begun
       const second = engine.pins.upload([Buffer.from('second')], { account, token })
       second.catch(() => undefined)
       await turns(20)
-      letGo()
+      release()
       expect([(await first).created, (await second).created]).toEqual([true, true])
       expect(await usesOf(world)).toBe(2)
     })
   })
 
-  test('that is revoked meanwhile commits nothing', async () => {
+  test('that is revoked during an upload commits nothing', async () => {
     await withEngine(async world => {
       const { engine, account } = world
       const token = await tokenOf(world, 5)
@@ -101,11 +101,11 @@ describe('an upload token', () => {
     })
   })
 
-  test('takes its last use in the commit, whatever else has taken it meanwhile', async () => {
+  test('checks its last use again in the commit', async () => {
     await withEngine(async world => {
       const { engine, account } = world
       const token = await tokenOf(world, 2)
-      // As if each upload were another process's: what is reserved there is not known here.
+      // Each upload acts like one in another process: reservations of one are unknown to the other.
       const both = [heldUpload(world, token, 'one'), heldUpload(world, token, 'two')]
       for (const { begun } of both) await begun
       const more = { ...token, maxUses: 3 }
@@ -118,7 +118,7 @@ describe('an upload token', () => {
     })
   })
 
-  test('keeps its uses over a restart', async () => {
+  test('keeps its uses across a restart', async () => {
     await withEngine(async world => {
       const token = await tokenOf(world, 2)
       const { account } = world
@@ -131,7 +131,7 @@ describe('an upload token', () => {
     })
   })
 
-  test('makes and revokes no key, whoever calls', async () => {
+  test('cannot create or revoke keys', async () => {
     await withEngine(async world => {
       const { engine, account } = world
       const { id, ...upload } = await tokenOf(world, 1)

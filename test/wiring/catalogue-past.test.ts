@@ -3,7 +3,7 @@ import type { Engine } from '../../src/index.ts'
 import { needsPostgres, startPostgres, type TestPostgres } from '../support/postgres-server.ts'
 import { type TestEngine, withEngine } from '../support/test-engine.ts'
 
-describe('a catalogue in PostgreSQL that is not what it was', needsPostgres, () => {
+describe('a PostgreSQL catalogue that was replaced', needsPostgres, () => {
   let server: TestPostgres
   beforeAll(async () => {
     server = await startPostgres()
@@ -13,7 +13,7 @@ describe('a catalogue in PostgreSQL that is not what it was', needsPostgres, () 
   const upload = ({ engine, account }: { engine: Engine; account: string }, text: string) =>
     engine.pins.upload([Buffer.from(text)], { account, name: text })
 
-  /** Stops the reconciler until somebody has looked, over a restart too; then it is right. */
+  /** Expects the reconciler to stop until it is forced, also after a restart. */
   const asksOnce = async (node: TestEngine, says: RegExp): Promise<void> => {
     for (const start of [async () => node.engine, () => node.restart()]) {
       const engine = await start()
@@ -28,14 +28,14 @@ describe('a catalogue in PostgreSQL that is not what it was', needsPostgres, () 
     expect((await (await node.restart()).reconcile()).findings).toEqual([])
   }
 
-  test('as a standby that took over: stops what lets go, and asks', async () => {
+  test('by a standby: stops releases until the operator confirms', async () => {
     const database = await server.fresh()
     await withEngine(
       async node => {
         await upload(node, 'before')
         expect((await node.engine.reconcile()).findings).toEqual([])
         await server.takeOver()
-        // Noticed without a restart: a new connection is looked at.
+        // A new connection checks the catalogue, so no restart is needed.
         await expect
           .poll(
             () => {
@@ -56,7 +56,7 @@ describe('a catalogue in PostgreSQL that is not what it was', needsPostgres, () 
     )
   })
 
-  test('as it was set back to an earlier point: keeps what it held, and gives no hold’s number twice', async () => {
+  test('by an earlier state: keeps all holds and reuses no hold number', async () => {
     const database = await server.fresh()
     await withEngine(
       async node => {

@@ -24,7 +24,7 @@ function three(told: string[], failing?: string) {
 }
 
 describe('the modules of an engine', () => {
-  test('start in one order and stop in the opposite one', async () => {
+  test('start in order and stop in reverse order', async () => {
     const told: string[] = []
     const { modules, order } = three(told)
     await modules.start(order)
@@ -33,7 +33,7 @@ describe('the modules of an engine', () => {
     expect(told).toEqual(['start a', 'start b', 'start c', 'stop c', 'stop b', 'stop a'])
   })
 
-  test('are stopped as far as they were started', async () => {
+  test('are stopped only if they were started', async () => {
     const told: string[] = []
     const { modules, order } = three(told, 'b')
     await expect(modules.start(order)).rejects.toThrow('b cannot start')
@@ -41,7 +41,7 @@ describe('the modules of an engine', () => {
     expect(told).toEqual(['start a', 'start b', 'stop b', 'stop a'])
   })
 
-  test('are all stopped, though one of them fails to', async () => {
+  test('are all stopped, even if one fails to stop', async () => {
     const told: string[] = []
     const { modules, order } = three(told)
     const broken = token<{ stop(): Promise<void> }>('broken')
@@ -51,7 +51,7 @@ describe('the modules of an engine', () => {
     expect(told.slice(3)).toEqual(['stop c', 'stop b', 'stop a'])
   })
 
-  test('are made once, and say so if they need each other', () => {
+  test('are made once, and report a cycle', () => {
     const [one, other, third] = [token<object>('one'), token<object>('other'), token<object>('third')]
     const modules = new Modules()
     modules.provide(one, m => ({ other: m.get(other) }))
@@ -61,7 +61,7 @@ describe('the modules of an engine', () => {
     expect(() => modules.get(one)).toThrow('modules need each other: Symbol(one) > Symbol(other) > Symbol(one)')
   })
 
-  test('ask for no other module once they are made', () => {
+  test('cannot get another module after they are made', () => {
     const [one, other] = [token<() => object>('one'), token<object>('other')]
     const modules = new Modules()
     modules.provide(one, m => () => m.get(other))

@@ -8,7 +8,7 @@ import { withEngine } from '../support/test-engine.ts'
 const CID = 'bafkreigh2akiscaildcqabsyg3dfr6chu3fgpregiymsck7e7aqa4s52zy'
 const TEXTS = ['a\u0000', 'a\ud800']
 
-/** Calls of a program, and the field that each refusal names. */
+/** Calls with a bad text, by the field that the error must name. */
 function callsOf({ pins, accounts, keys, clusters, takedowns }: Engine, account: string, text: string) {
   return {
     account: () => pins.list({ account: text }),
@@ -36,7 +36,7 @@ function callsOf({ pins, accounts, keys, clusters, takedowns }: Engine, account:
   }
 }
 
-describe('a text that not every catalogue can keep', () => {
+describe('a text that some catalogues cannot store', () => {
   let server: TestPostgres | undefined
   beforeAll(async () => {
     if (hasPostgres) server = await startPostgres()
@@ -53,7 +53,7 @@ describe('a text that not every catalogue can keep', () => {
   ]
 
   describe.each(catalogues)('with a catalogue in $name', ({ options, needs }) => {
-    test('is refused to a program, and the field is named', needs, async () => {
+    test('is refused in a call, naming the field', needs, async () => {
       await withEngine(
         async ({ engine, account }) => {
           for (const text of TEXTS) {
@@ -69,7 +69,7 @@ describe('a text that not every catalogue can keep', () => {
       )
     })
 
-    test('as a name in a DAG is listed with another character in its place', needs, async () => {
+    test('is listed with a replacement character if it is in a DAG', needs, async () => {
       const dag = directoryOf({ 'a\u0000b': leaf(Buffer.from('content')), c: leaf(Buffer.from('other')) })
       await withEngine(
         async ({ engine, account }) => {
@@ -82,7 +82,7 @@ describe('a text that not every catalogue can keep', () => {
     })
   })
 
-  test('is refused in a configuration, and the field is named', async () => {
+  test('is refused in a configuration, naming the field', async () => {
     await expect(checkConfig({ clusters: [{ id: 'one', label: 'a\u0000' }] })).rejects.toMatchObject({
       code: 'CONFIG_INVALID',
       message: expect.stringContaining('clusters.0.label: must not contain'),

@@ -21,7 +21,7 @@ describe('a catalogue that moves into PostgreSQL', needsPostgres, () => {
   })
   afterAll(() => server?.stop())
 
-  /** What a directory says that has its catalogue in a database, or in itself. */
+  /** Returns facts about a directory's catalogue, in PostgreSQL or SQLite. */
   async function factsAt(dataDir: string, filled: Filled, database?: string): Promise<object> {
     const engine = await createEngine({
       catalogue: postgres,
@@ -37,7 +37,7 @@ describe('a catalogue that moves into PostgreSQL', needsPostgres, () => {
     }
   }
 
-  test('is there as it was: everybody signs in, and has what they had', async () => {
+  test('is complete: every account signs in and has its records', async () => {
     await withTempDir(async dataDir => {
       const filled = await fillDirectory({ dataDir, webhooks: { allowPrivate: true } })
       const { clock } = filled
@@ -75,7 +75,7 @@ describe('a catalogue that moves into PostgreSQL', needsPostgres, () => {
     })
   })
 
-  test('killed at any step, is where it was or where it goes, and is finished by doing it again', async () => {
+  test('killed at any step, is at one place, and a repeat finishes', async () => {
     await withTempDir(async root => {
       const whole = join(root, 'whole')
       const filled = await fillDirectory({ dataDir: whole, webhooks: { allowPrivate: true } })
@@ -112,12 +112,12 @@ describe('a catalogue that moves into PostgreSQL', needsPostgres, () => {
     })
   })
 
-  test('takes up again what was copied for it and never used, as it is by then', async () => {
+  test('copies the current data if an earlier copy was never used', async () => {
     await withTempDir(async dataDir => {
       const filled = await fillDirectory({ dataDir })
       const database = await server.fresh()
       const change = ({ step }: MoveProgress): void => {
-        // As commands do beside it.
+        // Change the database as a concurrent command would.
         if (step === 'copied') withDatabase(dataDir, db => db.prepare("UPDATE accounts SET name = 'late'").run())
       }
       await expect(
@@ -126,7 +126,7 @@ describe('a catalogue that moves into PostgreSQL', needsPostgres, () => {
         code: 'CONFLICT',
       })
       await withTempDir(async other => {
-        // With the same key it is another directory's all the same.
+        // The same data key does not make it the same directory.
         await cp(join(dataDir, 'data.key'), join(other, 'data.key'))
         await expect(createEngine({ catalogue: postgres, dataDir: other, database })).rejects.toMatchObject({
           code: 'CONFIG_INVALID',

@@ -12,7 +12,7 @@ import { viaGateway } from '../support/read-back.ts'
 import { withTempDir } from '../support/temp-dir.ts'
 import { type TestEngine, withEngine } from '../support/test-engine.ts'
 
-/** What follows comes a moment later, or much later where much else is done. */
+/** Changes arrive a moment later, or much later on a busy machine. */
 const PATIENCE = { timeout: 20_000 }
 
 describe('an engine with its catalogue in PostgreSQL', needsPostgres, () => {
@@ -27,7 +27,7 @@ describe('an engine with its catalogue in PostgreSQL', needsPostgres, () => {
     return Buffer.alloc(size, block)
   }
 
-  test('takes uploads, lists and finds them, keeps them over a restart and frees what nobody needs', async () => {
+  test('uploads, lists, searches, restarts and frees unused content', async () => {
     const database = await server.fresh()
     await withEngine(
       async test => {
@@ -61,7 +61,7 @@ describe('an engine with its catalogue in PostgreSQL', needsPostgres, () => {
     )
   })
 
-  /** An engine whose way to its database may be befallen, with something that it has, and who looks after the database. */
+  /** Starts an engine with a pin, and a proxy to its database that a test can interrupt. */
   const befallen = async (
     run: (test: TestEngine & { way: DatabaseWay; cid: string; database: Postgres }) => Promise<void>,
   ): Promise<void> => {
@@ -86,7 +86,7 @@ describe('an engine with its catalogue in PostgreSQL', needsPostgres, () => {
     }
   }
 
-  test('while the database stands still, what needs it waits for few connections, and all else is answered', async () => {
+  test('with a hanging database answers everything that does not need it', async () => {
     await befallen(async ({ engine, account, way, cid }) => {
       const stands = way.befall({ at: 0, when: 'before', what: 'stop' })
       let answered = 0
@@ -105,12 +105,12 @@ describe('an engine with its catalogue in PostgreSQL', needsPostgres, () => {
     })
   })
 
-  test('a database that is read-only is told by /ready and to whoever writes; once it is not, all goes on', async () => {
+  test('reports a read-only database, and recovers with it', async () => {
     await befallen(async ({ engine, account, clock, way, cid, database }) => {
       const set = async (change: string) => {
         const name = await database.reading.first<{ name: string }>('SELECT current_database() AS name')
         await database.command(`ALTER DATABASE ${name?.name} ${change}`)
-        // It holds for new connections.
+        // The setting applies to new connections.
         await database.reading.all(
           'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = $1',
           [way.application],
@@ -142,7 +142,7 @@ describe('an engine with its catalogue in PostgreSQL', needsPostgres, () => {
     })
   })
 
-  test('lists what is written there, however often it was asked before', async () => {
+  test('lists new records of other nodes, without stale caches', async () => {
     const database = await server.fresh()
     await withEngine(
       async ({ engine, account }) => {
@@ -158,7 +158,7 @@ describe('an engine with its catalogue in PostgreSQL', needsPostgres, () => {
     )
   })
 
-  test('works on beside a node that is one version ahead, running and after a restart, and is refused beside one of two', async () => {
+  test('works beside a node one version ahead, but not two', async () => {
     const database = await server.fresh()
     const dag = (seed: number) => ({ kind: 'file' as const, path: 'a/b', content: [bytes(50_000, seed)] })
     await withEngine(
@@ -189,7 +189,7 @@ describe('an engine with its catalogue in PostgreSQL', needsPostgres, () => {
           expect((await engine.stats()).roots.complete.count).toBe(0)
           expect((await engine.reconcile()).findings).toEqual([])
         }
-        // Often enough for statements to be planned once for all.
+        // Repeat it until PostgreSQL uses generic plans.
         await work(test.engine, 5)
         const postgres = await Postgres.open({ url: database })
         try {
@@ -217,7 +217,7 @@ describe('an engine with its catalogue in PostgreSQL', needsPostgres, () => {
     )
   })
 
-  test('has its accounts there alone, and is of one data directory', async () => {
+  test('has its accounts only in PostgreSQL, for one data directory', async () => {
     const database = await server.fresh()
     await withTempDir(async dataDir => {
       const engine = await createEngine({ catalogue: postgres, dataDir, database })

@@ -20,7 +20,7 @@ const START = {
   network: { enabled: true, listen: ['/ip4/127.0.0.1/tcp/0'] },
 } satisfies Partial<EngineOptions>
 
-/** Runs with a data directory of a node with an identity and an account with a second factor and content. */
+/** Runs with a data directory that has a network identity, an account with a second factor, and content. */
 async function withData(run: (data: { dataDir: string; cid: string; peer: string }) => Promise<void>): Promise<void> {
   await withTempDir(async dataDir => {
     const engine = await createEngine({ ...START, dataDir })
@@ -34,7 +34,7 @@ async function withData(run: (data: { dataDir: string; cid: string; peer: string
     const hook = "INSERT INTO webhooks (id, account_id, url, secret, created_at) VALUES ('w', ?, ?, x'00', 0)"
     db.prepare<[string, string]>(hook).run(id, HOOK)
     db.close()
-    // Seals it.
+    // The first start seals the identity.
     await (await createEngine({ ...START, dataDir })).stop()
     await run({ dataDir, cid, peer })
   })
@@ -50,7 +50,7 @@ interface Seen {
   peer: string
 }
 
-/** What a start on the directory finds. */
+/** Returns what an engine on the directory has left. */
 async function seenIn(dataDir: string, cid: string): Promise<Seen> {
   const clock = new ManualClock()
   const engine = await createEngine({ ...START, dataDir, clock })
@@ -100,7 +100,7 @@ describe('a lost data.key', () => {
     })
   })
 
-  test('is replaced by command, and one that is in order is not', async () => {
+  test('is replaced by command, unless it is valid', async () => {
     await withData(async ({ dataDir, cid, peer }) => {
       const replace = (...flags: string[]) => runHoldfast(['data-key', 'replace', '--data-dir', dataDir, ...flags])
       const path = join(dataDir, 'data.key')

@@ -45,12 +45,8 @@ export const UNSWEPT: string[] = [
   'test/adapters/holdfast',
   'test/adapters/ipfs-cluster',
   'test/adapters/kubo',
-  'test/api.test.ts',
   'test/clusters',
-  'test/examples',
-  'test/pins',
   'test/promises-clusters.ts',
   'test/promises-ipfs-cluster.ts',
   'test/promises-kubo.ts',
-  'test/wiring',
 ]

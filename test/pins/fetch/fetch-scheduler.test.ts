@@ -6,7 +6,7 @@ import { memoryCatalogue } from '../../catalogue/memory-catalogue.ts'
 import { turns } from '../../support/content-parts.ts'
 import { ManualClock } from '../../support/manual-clock.ts'
 
-/** Attempts that all fail, since no backend is configured, and a catalogue of which each method may fail. */
+/** Makes attempts that all fail, because no backend is configured, and a catalogue whose methods can fail. */
 async function world() {
   const catalogue = memoryCatalogue(new Set())
   await catalogue.accounts.insert(
@@ -39,7 +39,7 @@ async function world() {
   return { clock, broken, scheduler, fetchId: fetchId ?? 0, attempts, status }
 }
 
-test('an attempt whose end could not be recorded is repeated, and its pins do not wait for ever', async () => {
+test('an attempt whose end could not be recorded is repeated', async () => {
   const { clock, broken, scheduler, attempts, status } = await world()
   broken.add('fail').add('dropOrRepeat')
   for (let i = 0; i < 5; i++) {
@@ -56,7 +56,7 @@ test('an attempt whose end could not be recorded is repeated, and its pins do no
   await scheduler.stop()
 })
 
-test('who has left a fetch has left, also while nobody can be looked for who waits', async () => {
+test('leaving a fetch succeeds even if the catalogue cannot be read', async () => {
   const { broken, scheduler, fetchId } = await world()
   await turns(20)
   broken.add('dropIfUnneeded').add('isWanted')

@@ -6,7 +6,7 @@ import { EMPTY, storeSizes } from '../../support/store-inspection.ts'
 import { chain, type Dag, leaf, randomFile } from './support/dags.ts'
 import { type Node, quick, withNet, withStillNet } from './support/net.ts'
 
-/** A trustless gateway that has the blocks of a DAG. */
+/** Returns a trustless gateway that serves the blocks of a DAG. */
 function serving(dag: Dag): RequestListener {
   const bytes = new Map(dag.blocks.map(block => [`/ipfs/${block.cid}?format=raw`, block.bytes]))
   return (request, response) => {
@@ -21,7 +21,7 @@ async function expectContent(node: Node, dag: Dag): Promise<void> {
 }
 
 describe('a peer', () => {
-  test('that sends other bytes is no provider, and is named', () =>
+  test('that sends wrong bytes fails the pin, and the error names it', () =>
     withNet(async net => {
       const dag = randomFile(3, 1_000, 'wrong root')
       const liar = await net.provider(dag.blocks)
@@ -32,7 +32,7 @@ describe('a peer', () => {
       expect(await storeSizes(node.dataDir)).toEqual(EMPTY)
     }))
 
-  test('that sends other bytes below the root fails the pin; none of them is kept', () =>
+  test('that sends wrong bytes below the root fails the pin, storing none', () =>
     withNet(async net => {
       const dag = randomFile(20, 1_000, 'wrong leaf')
       const liar = await net.provider(dag.blocks)
@@ -46,7 +46,7 @@ describe('a peer', () => {
       expect(await node.engine.verify()).toMatchObject({ damaged: [] })
       expect((await node.engine.pins.usage(node.account)).storedBytes).toBe(0)
 
-      // An honest one beside it is enough.
+      // One honest provider is enough.
       const honest = await net.provider(dag.blocks)
       const origins = [liar.address, honest.address]
       const again = await node.engine.pins.pin({ account: node.account, cid, origins })
@@ -54,7 +54,7 @@ describe('a peer', () => {
       await expectContent(node, dag)
     }))
 
-  test('that stops answering lets the pin fail once it has stalled, and it can be tried again', () =>
+  test('that stops answering stalls the pin, which can be retried', () =>
     withStillNet(async net => {
       const dag = randomFile(10, 1_000, 'stalled')
       const mute = await net.provider(dag.blocks)
@@ -73,7 +73,7 @@ describe('a peer', () => {
       await expectContent(node, dag)
     }))
 
-  test('that takes its time for each block is slow, and no more', () =>
+  test('that is slow with each block does not fail the pin', () =>
     withNet(async net => {
       const dag = chain(8)
       const slow = await net.provider(dag.blocks)
@@ -89,7 +89,7 @@ describe('a peer', () => {
       expect(node.changes).toEqual(['queued>pinning', 'pinning>pinned'])
     }))
 
-  test('that never answers does not keep those who do from being asked', () =>
+  test('that never answers does not delay others', () =>
     withNet(async net => {
       const dag = randomFile(40, 1_000, 'mute beside')
       const mute = await net.provider(dag.blocks)
@@ -102,7 +102,7 @@ describe('a peer', () => {
 })
 
 describe('a gateway', () => {
-  test('serves what no peer has, configured or as an origin', () =>
+  test('provides content that no peer has, as configured gateway or origin', () =>
     withNet(async net => {
       const dag = randomFile(50, 10_000, 'by gateway')
       const url = await net.server(serving(dag))
@@ -118,7 +118,7 @@ describe('a gateway', () => {
       await expectContent(allowed, dag)
     }))
 
-  test('at a private address is refused as an origin unless that is allowed', () =>
+  test('at a private address is refused as an origin unless allowed', () =>
     withNet(async net => {
       const dag = leaf(Buffer.from('private'))
       const url = await net.server(serving(dag))
@@ -130,7 +130,7 @@ describe('a gateway', () => {
       }
     }))
 
-  test('that is trusted cannot send us on to a private address that is not', () =>
+  test('that is trusted cannot redirect to a private address', () =>
     withNet(async net => {
       const dag = leaf(Buffer.from('behind the wall'))
       let asked = 0
@@ -176,8 +176,8 @@ describe('a gateway', () => {
     ['hangs up', (_, response) => response.destroy(), 'could not be reached'],
   ]
 
-  // Each waits some seconds for others who might have it, so they wait together.
-  test.concurrent.each(bad)('that %s is no provider, and is named', (_, listener, problem) =>
+  // Each case waits a few seconds for other providers, so the cases run in parallel.
+  test.concurrent.each(bad)('that %s fails the pin, and the error names it', (_, listener, problem) =>
     withNet(async net => {
       const dag = leaf(Buffer.from(`bad gateway ${problem}`))
       const url = await net.server(listener)
@@ -190,7 +190,7 @@ describe('a gateway', () => {
       await node.reached('failed')
       expect(node.reason()).toBe(`CID_NOT_FOUND: no provider has ${cid} (gateway ${url} ${problem})`)
 
-      // And it is no hindrance to one that works.
+      // A second, working provider completes the pin.
       const good = await net.server(serving(dag))
       await node.restart({ network: { gateways: [url, good] } })
       const { record } = await node.engine.pins.pin({ account: node.account, cid })

@@ -20,7 +20,7 @@ import { quick, withStillNet } from './support/net.ts'
 
 const plans = { small: planOf({ maxStorageBytes: 20_000, maxPins: 2 }) }
 
-/** A node with a thousand links to the same child. */
+/** Makes a node with a thousand links to the same child. */
 function thousandfold(child: Dag, kind: 'file' | 'directory', mark: string): Dag {
   const names = Array.from({ length: 1_000 }, (_, i) => String(i).padStart(3, '0'))
   if (kind === 'directory') return directoryOf(Object.fromEntries(names.map(name => [`${mark}-${name}`, child])))
@@ -31,7 +31,7 @@ function thousandfold(child: Dag, kind: 'file' | 'directory', mark: string): Dag
 }
 
 describe('a DAG over the quota', () => {
-  test('is refused within the request, and nothing is left', () =>
+  test('is refused during the request, and nothing is stored', () =>
     withStillNet(async net => {
       const dag = randomFile(400, 1_000, 'over quota')
       const provider = await net.provider(dag.blocks)
@@ -51,7 +51,7 @@ describe('a DAG over the quota', () => {
         .toEqual(EMPTY)
     }))
 
-  test('fails with the reason after the request, is not tried again by itself, and nothing of it stays', () =>
+  test('fails after the request, without retry or stored blocks', () =>
     withStillNet(async net => {
       const dag = randomFile(60, 1_000, 'over quota, later')
       const provider = await net.provider(dag.blocks)
@@ -70,14 +70,14 @@ describe('a DAG over the quota', () => {
           return storeSizes(node.dataDir)
         })
         .toEqual({ ...EMPTY, records: 1 })
-      // What fits still does.
+      // Content within the quota is still accepted.
       const fits = randomFile(10, 1_000, 'fits')
       for (const block of fits.blocks) provider.blocks.put(block)
       expect((await node.engine.pins.pin({ account, cid: `${fits.root}` })).record.status).toBe('pinned')
       expect(await node.engine.pins.usage(account)).toEqual({ pins: 2, storedBytes: chargeIn(fits) })
     }))
 
-  test('counts what other pins have brought that are not whole yet', () =>
+  test('counts blocks of other unfinished pins', () =>
     withStillNet(async net => {
       const dags = ['one', 'two'].map(seed => randomFile(12, 1_000, seed))
       const [one, two] = dags.map(({ root }) => root.toString())
@@ -96,7 +96,7 @@ describe('a DAG over the quota', () => {
       expect((await pin()).record.status).toBe('pinned')
     }))
 
-  test('too many pins are refused before anybody is asked to wait', () =>
+  test('a pin over the limit is refused before any provider is asked', () =>
     withStillNet(async net => {
       const dags = [0, 1, 2].map(i => randomFile(1, 100, `pin ${i}`))
       const provider = await net.provider(dags.flatMap(({ blocks }) => blocks))
@@ -113,7 +113,7 @@ describe('a DAG over the quota', () => {
 })
 
 describe('a DAG', () => {
-  test('may be as deep as the bound, and no deeper', () =>
+  test('may be as deep as the limit, but not deeper', () =>
     withStillNet(async net => {
       const [fits, deeper] = [chain(30), chain(31)]
       const provider = await net.provider([...fits.blocks, ...deeper.blocks])
@@ -126,7 +126,7 @@ describe('a DAG', () => {
       expect((await node.engine.pins.status({ account, cid: `${deeper.root}` }))[0]?.nextAttemptAt).toBe(null)
     }))
 
-  test('may have as many blocks as the bound, and no more', () =>
+  test('may have as many blocks as the limit, but not more', () =>
     withStillNet(async net => {
       const [fits, more] = [randomFile(49, 100, 'fits'), randomFile(50, 100, 'more')]
       const provider = await net.provider([...fits.blocks, ...more.blocks])
@@ -137,7 +137,7 @@ describe('a DAG', () => {
       expect(node.reason()).toContain('more than 50 blocks')
     }))
 
-  test('with a missing leaf fails, naming it, and is whole once somebody has the leaf', () =>
+  test('with a missing leaf fails, naming it, and completes once it exists', () =>
     withStillNet(async net => {
       const dag = randomFile(20, 1_000, 'missing leaf')
       const missing = dag.blocks[9]
@@ -154,7 +154,7 @@ describe('a DAG', () => {
       expect((await node.engine.pins.usage(node.account)).storedBytes).toBe(chargeIn(dag))
     }))
 
-  test('with a block that is not what its codec says fails for good', () =>
+  test('with a block that does not match its codec fails without retry', () =>
     withStillNet(async net => {
       const broken = joined(blockOf(CODEC.dagPb, Buffer.from('no protobuf, for all I know')), [])
       const dag = fileOf([broken, leaf(Buffer.from('fine'))])
@@ -167,7 +167,7 @@ describe('a DAG', () => {
 })
 
 describe('a million links to one block', () => {
-  test('are one block', { timeout: 120_000 }, () =>
+  test('count as one block', { timeout: 120_000 }, () =>
     withStillNet(async net => {
       const one = leaf(Buffer.from('one block, a million times'))
       const middles = Array.from({ length: 1_000 }, (_, i) => thousandfold(one, 'file', String(i)))
@@ -183,7 +183,7 @@ describe('a million links to one block', () => {
     }),
   )
 
-  test('that are paths are listed as far as the blocks warrant, however many they are', () =>
+  test('list at most as many paths as the blocks justify', () =>
     withStillNet(async net => {
       const one = leaf(Buffer.from('a file with a trillion names'))
       let dag = one
@@ -199,7 +199,7 @@ describe('a million links to one block', () => {
       expect(items[0]?.path).toBe('level 3-000/level 2-000/level 1-000/level 0-000')
     }))
 
-  test('sizes that blocks claim cannot be more than can be counted', () =>
+  test('sizes claimed by blocks cannot exceed the largest safe integer', () =>
     withStillNet(async net => {
       const one = leaf(Buffer.from('tiny'))
       const data = new UnixFS({ type: 'file', blockSizes: [2n ** 53n - 1n] }).marshal()

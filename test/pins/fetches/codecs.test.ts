@@ -16,7 +16,7 @@ import { withStillNet } from './support/net.ts'
 const text = leaf(Buffer.from('a leaf of every tree'))
 const file = randomFile(3, 500, 'below every codec')
 
-/** A DAG through every codec that is walked, with the number of blocks to be kept. */
+/** DAGs of every supported codec, with the number of blocks that a pin stores. */
 const dags: Record<string, { dag: Dag; blocks: number }> = {
   raw: { dag: text, blocks: 1 },
   'dag-pb': { dag: file, blocks: 4 },
@@ -32,7 +32,7 @@ const dags: Record<string, { dag: Dag; blocks: number }> = {
     blocks: 6,
   },
   cbor: {
-    // Looks like links, but plain CBOR has none.
+    // The bytes look like links, but plain CBOR has none.
     dag: joined(blockOf(CODEC.cbor, dagCbor.encode({ link: file.root })), []),
     blocks: 1,
   },
@@ -63,7 +63,7 @@ function version0(dag: Dag): Dag {
   return { ...dag, root: CID.createV0(dag.root.multihash as Parameters<typeof CID.createV0>[0]) }
 }
 
-describe('what is fetched', () => {
+describe('a fetched DAG', () => {
   test.each(Object.entries(dags))('may be %s', (_, { dag, blocks }) =>
     withStillNet(async net => {
       const provider = await net.provider(dag.blocks.filter(({ cid }) => cid.multihash.code !== HASH.identity))
@@ -81,7 +81,7 @@ describe('what is fetched', () => {
     }),
   )
 
-  test('may have blocks of no bytes, which some hold for missing', () =>
+  test('may have empty blocks, which some hosts report as missing', () =>
     withStillNet(async net => {
       const empty = leaf(Buffer.alloc(0))
       const dag = directoryOf({ 'no bytes': empty, text })
@@ -92,7 +92,7 @@ describe('what is fetched', () => {
       expect((await storeSizes(node.dataDir)).blocks).toBe(3)
     }))
 
-  test('may be named in any multibase and version, as sent, and is one content', () =>
+  test('has one identity in every multibase and version, and keeps its spelling', () =>
     withStillNet(async net => {
       const provider = await net.provider(file.blocks)
       const node = await net.node({ network: { peers: [provider.address] } })
@@ -113,7 +113,7 @@ describe('what is fetched', () => {
     }))
 })
 
-describe('what cannot be walked', () => {
+describe('an unsupported codec or hash', () => {
   const digest = Digest.create(HASH.sha2_256, createHash('sha256').update('x').digest())
   const blake = Digest.create(0xb220, createHash('sha256').update('x').digest())
   test.each([
@@ -121,7 +121,7 @@ describe('what cannot be walked', () => {
     ['codec 0x72', CID.createV1(0x72, digest)],
     ['hash 0xb220', CID.createV1(CODEC.raw, blake)],
     ['hash 0x11', CID.createV1(CODEC.raw, Digest.create(0x11, createHash('sha1').update('x').digest()))],
-  ])('is refused at once: %s', (problem, cid) =>
+  ])('is refused immediately: %s', (problem, cid) =>
     withStillNet(async net => {
       const provider = await net.provider([])
       const node = await net.node({ network: { peers: [provider.address] } })
@@ -131,7 +131,7 @@ describe('what cannot be walked', () => {
     }),
   )
 
-  test('fails the pin for good where it is met below the root', () =>
+  test('below the root fails the pin without retry', () =>
     withStillNet(async net => {
       for (const [cid, problem] of [
         [CID.createV1(0x78, digest), 'codec 0x78'],

@@ -5,13 +5,13 @@ import { quick, withNet } from './support/net.ts'
 const PINS = 200
 const DEAD_EVERY = 10
 
-describe('two hundred pins at once, twenty of them dead', () => {
-  test('the living finish as if the dead were not there', () =>
+describe('two hundred concurrent pins, twenty of them without provider', () => {
+  test('finish as fast as without the twenty', () =>
     withNet(async net => {
       const dags = Array.from({ length: PINS }, (_, i) => randomFile(4, 50_000, `crowd ${i}`))
       const isDead = (i: number): boolean => i % DEAD_EVERY === 0
       const provider = await net.provider(dags.flatMap(({ blocks }, i) => (isDead(i) ? [] : blocks)))
-      // Of the dead there is a root and no more.
+      // Twenty DAGs have no provider for the blocks below their root.
       const mute = await net.provider(dags.flatMap(({ blocks }, i) => (isDead(i) ? blocks : [])))
       const roots = new Set(dags.map(({ root }) => root.toString()))
       mute.blocks.before = cid => (roots.has(cid.toString()) ? undefined : new Promise(() => undefined))
@@ -38,7 +38,7 @@ describe('two hundred pins at once, twenty of them dead', () => {
       expect(most).toBeLessThan(150e6)
     }))
 
-  test('requests that wait for a root that nobody gives do not hold up others', () =>
+  test('requests for a missing root do not delay others', () =>
     withNet(async net => {
       const dags = Array.from({ length: PINS }, (_, i) => randomFile(2, 1_000, `waiting ${i}`))
       const isDead = (i: number): boolean => i % DEAD_EVERY === 0
@@ -57,7 +57,7 @@ describe('two hundred pins at once, twenty of them dead', () => {
       expect((await node.engine.pins.usage(node.account)).pins).toBe(PINS - PINS / DEAD_EVERY)
     }))
 
-  test('more dead than there are places make room as well', () =>
+  test('pins without provider free their slots, even when they fill all', () =>
     withNet(async net => {
       const dead = Array.from({ length: 80 }, (_, i) => randomFile(1, 100, `dead ${i}`))
       const alive = randomFile(10, 1_000, 'alive')

@@ -22,7 +22,7 @@ const clusters = [
   { ...cluster, id: 'far' },
 ]
 
-/** A node whose cluster `far` is kept by something else, and somebody who has the tree. */
+/** Starts a node whose cluster `far` is external, and a provider of the tree. */
 async function nodeWith(far: MemoryCluster, net: Net, options: Partial<EngineOptions> = {}) {
   const provider = await net.provider(tree.blocks)
   const given = { clusters, defaultCluster: 'near', backends: { far }, plans, ...options }
@@ -33,7 +33,7 @@ async function nodeWith(far: MemoryCluster, net: Net, options: Partial<EngineOpt
   return { provider, node, pin, status, statusNow }
 }
 
-/** Bytes of the files that the node itself has of the cluster. */
+/** Returns the bytes of the cluster's files on this node. */
 function filesHere({ dataDir }: Node): number {
   const all = readdirSync(join(dataDir, 'clusters', 'far', 'blocks'), { recursive: true, withFileTypes: true })
   return all.filter(entry => entry.isFile()).length
@@ -43,7 +43,7 @@ async function storedBytes({ engine }: Node, account: string): Promise<number> {
   return (await engine.pins.usage(account)).storedBytes
 }
 
-/** Of no record there is no status. */
+/** A removed record has no status. */
 const none = (error: unknown): [] => {
   if (isHoldfastError(error, 'PIN_NOT_FOUND')) return []
   throw error
@@ -52,8 +52,8 @@ const none = (error: unknown): [] => {
 const hanging = (signal: AbortSignal): Promise<never> =>
   new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason), { once: true }))
 
-describe('content by its CID, into a cluster elsewhere', () => {
-  test('is fetched here, counted and handed over', () =>
+describe('a pin by CID into an external cluster', () => {
+  test('is fetched by this node, counted and copied to the cluster', () =>
     withNet(async net => {
       const far = new MemoryCluster()
       const { provider, node, pin, statusNow } = await nodeWith(far, net)
@@ -64,7 +64,7 @@ describe('content by its CID, into a cluster elsewhere', () => {
       expect(await storedBytes(node, node.account)).toBe(chargeIn(tree))
     }))
 
-  test('is refused while it comes once it is more than the plan has room for', () =>
+  test('is refused during the fetch once it exceeds the quota', () =>
     withNet(async net => {
       const far = new FetchingCluster()
       far.reach(tree)
@@ -74,7 +74,7 @@ describe('content by its CID, into a cluster elsewhere', () => {
       expect([await status(account), far.jobs, await storedBytes(node, account)]).toEqual([undefined, [], 0])
     }))
 
-  test('is not found where nobody has its root, and no cluster is asked', () =>
+  test('is not found without a provider, and the cluster is not asked', () =>
     withNet(async net => {
       const far = new FetchingCluster()
       const { node } = await nodeWith(far, net)
@@ -84,7 +84,7 @@ describe('content by its CID, into a cluster elsewhere', () => {
       expect([(await engine.pins.list({ account })).total, far.jobs]).toEqual([0, []])
     }))
 
-  test('is given up, and nothing of it sent, when it is removed as it comes', () =>
+  test('stops when removed during the fetch, and nothing is sent', () =>
     withNet(async net => {
       const far = new MemoryCluster()
       const { provider, node, pin, statusNow } = await nodeWith(far, net, { pin: { ...quick, waitSeconds: 0.01 } })
@@ -98,7 +98,7 @@ describe('content by its CID, into a cluster elsewhere', () => {
       expect([far.blockCount, filesHere(node)]).toEqual([0, 0])
     }))
 
-  test('is let go of there when it is removed as it is handed over', () =>
+  test('is unpinned in the cluster when removed during the copy', () =>
     withNet(async net => {
       const far = new MemoryCluster()
       const { promise, resolve } = Promise.withResolvers<void>()
@@ -118,8 +118,8 @@ describe('content by its CID, into a cluster elsewhere', () => {
     }))
 })
 
-describe('a cluster that fetches by itself', () => {
-  test('is left all below the root on a plan without a limit: that is counted there, and read from there', () =>
+describe('an external cluster that fetches by itself', () => {
+  test('fetches all blocks below the root for an unlimited plan', () =>
     withNet(async net => {
       const far = new FetchingCluster()
       far.reach(tree)
@@ -131,7 +131,7 @@ describe('a cluster that fetches by itself', () => {
       expect(node.changes).toEqual(['queued>pinning', 'pinning>pinned'])
       expect(far.jobs).toEqual([{ byItself: true, origins: [provider.address] }])
       expect([provider.blocks.total, provider.blocks.count(tree.root)]).toEqual([1, 1])
-      // The root of the tree was here; the file's is read, and of the leaves their sizes.
+      // This node had the tree's root. The file's root is read; its leaves are only asked for their size.
       expect([far.reads, far.sized]).toEqual([1, LEAVES + 1])
       expect(await status()).toMatchObject({ blocks: tree.blocks.length, bytes: bytesIn(tree) })
       expect(await storedBytes(node, account)).toBe(chargeIn(tree))
@@ -149,7 +149,7 @@ describe('a cluster that fetches by itself', () => {
       expect([filesHere(node), await storedBytes(node, account)]).toEqual([0, 0])
     }))
 
-  test('is left nothing on a plan with a limit', () =>
+  test('fetches nothing for a plan with a storage limit', () =>
     withNet(async net => {
       const far = new FetchingCluster()
       far.reach(tree)
@@ -161,7 +161,7 @@ describe('a cluster that fetches by itself', () => {
       expect(provider.blocks.total).toBe(tree.blocks.length)
     }))
 
-  test('gives up to this node what somebody comes to wait for whose plan has a limit', () =>
+  test('hands its fetch to this node when a limited account joins', () =>
     withNet(async net => {
       const far = new FetchingCluster()
       far.reach(tree)
@@ -179,7 +179,7 @@ describe('a cluster that fetches by itself', () => {
       expect(far.jobs.map(({ byItself }) => byItself)).toEqual([true, false])
     }))
 
-  test('lets go of what it has not got yet when that is removed', () =>
+  test('unpins an unfinished fetch when its record is removed', () =>
     withNet(async net => {
       const far = new FetchingCluster()
       far.reach(tree)
@@ -193,7 +193,7 @@ describe('a cluster that fetches by itself', () => {
       expect([await statusNow(), far.held.size]).toEqual([undefined, 0])
     }))
 
-  test('goes on with it after a restart, and is not asked for what it was told is counted', () =>
+  test('continues after a restart without counting blocks again', () =>
     withNet(async net => {
       const far = new FetchingCluster()
       far.reach(tree)
@@ -210,7 +210,7 @@ describe('a cluster that fetches by itself', () => {
       expect(await storedBytes(node, node.account)).toBe(chargeIn(tree))
     }))
 
-  test('lets go for good of what it does not get in ten attempts', () =>
+  test('unpins content that it cannot fetch in ten attempts', () =>
     withNet(async net => {
       const far = new FetchingCluster()
       const { node, pin, status } = await nodeWith(far, net)
@@ -226,7 +226,7 @@ describe('a cluster that fetches by itself', () => {
       expect((await status())?.lastError).toContain('it finds nobody who has it')
     }))
 
-  test('fetches anew what it has lost and nobody here has, and is believed once all of it can be had there', () =>
+  test('fetches again content it lost, and must prove to have all', () =>
     withNet(async net => {
       const far = new FetchingCluster()
       far.reach(tree)
@@ -250,7 +250,7 @@ describe('a cluster that fetches by itself', () => {
       await expect.poll(() => far.held.size).toBe(0)
     }))
 
-  test('is not left with what the plan has no room for, should it get a limit meanwhile', () =>
+  test('unpins content over the quota when its plan gets a limit', () =>
     withNet(async net => {
       const far = new FetchingCluster()
       far.reach(tree)
@@ -263,7 +263,7 @@ describe('a cluster that fetches by itself', () => {
       expect([await statusNow(), await storedBytes(node, node.account)]).toEqual([undefined, 0])
     }))
 
-  test('keeps what is uploaded while it fetches', () =>
+  test('keeps content that is uploaded during its fetch', () =>
     withNet(async net => {
       const far = new FetchingCluster()
       far.beforeFetch = hanging
@@ -283,7 +283,7 @@ describe('a cluster that fetches by itself', () => {
     }))
 })
 
-test('a start tells nobody anything of what waits for the network while that is off', () =>
+test('a start without networking sends nothing about waiting fetches', () =>
   withNet(async net => {
     const far = new FetchingCluster()
     far.beforeFetch = hanging

@@ -9,22 +9,22 @@ async function expectNothingKept(node: Node): Promise<void> {
   expect(node.changes).toEqual([])
 }
 
-/** Fails if it takes as long as a find may take. */
+/** Expects the pin to fail well before the time limit for finding a root. */
 async function expectNotFound(pinning: Promise<unknown>, withinMs: number): Promise<void> {
   const started = performance.now()
   await expect(pinning).rejects.toMatchObject({ code: 'CID_NOT_FOUND' })
   expect(performance.now() - started).toBeLessThan(withinMs)
 }
 
-describe('a CID that nobody has', () => {
-  test('is not found without anybody to ask, and nothing is recorded', () =>
+describe('a CID without provider', () => {
+  test('is not found without peers to ask, and nothing is recorded', () =>
     withNet(async net => {
       const node = await net.node({ pin: { findTimeoutSeconds: 600 } })
       await expectNotFound(node.engine.pins.pin({ account: node.account, cid: unknownCid }), 60_000)
       await expectNothingKept(node)
     }))
 
-  test('is not found as soon as the only peer says that it does not have it', () =>
+  test('is not found as soon as the only peer denies having it', () =>
     withNet(async net => {
       const { address } = await net.provider(randomFile(2, 100, 'other').blocks)
       const node = await net.node({ network: { peers: [address] }, pin: { findTimeoutSeconds: 600 } })
@@ -34,7 +34,7 @@ describe('a CID that nobody has', () => {
       await expectNothingKept(node)
     }))
 
-  test('is not found once the find time is over, when somebody does not answer', () =>
+  test('is not found at the time limit if a peer is silent', () =>
     withNet(async net => {
       const provider = await net.provider([])
       provider.blocks.has = () => true
@@ -47,7 +47,7 @@ describe('a CID that nobody has', () => {
       await expectNothingKept(node)
     }))
 
-  test('is not found when nobody listens at its origin', () =>
+  test('is not found if its origin does not listen', () =>
     withNet(async net => {
       const node = await net.node()
       const request = { account: node.account, cid: unknownCid, origins: [deadPort] }
@@ -55,7 +55,7 @@ describe('a CID that nobody has', () => {
       await expectNothingKept(node)
     }))
 
-  test('fails in the background, with the reason, and is tried again until somebody has it', () =>
+  test('fails in the background with a reason, and is retried until found', () =>
     withNet(async net => {
       const dag = randomFile(3, 1_000, 'late')
       const provider = await net.provider([])
@@ -80,7 +80,7 @@ describe('a CID that nobody has', () => {
       ])
     }))
 
-  test('is not given up at the first attempt before those who have it could connect', () =>
+  test('leaves providers time to connect during the first attempt', () =>
     withStillNet(async net => {
       const dag = randomFile(3, 1_000, 'on its way')
       const node = await net.node()
@@ -94,7 +94,7 @@ describe('a CID that nobody has', () => {
       expect(provider.blocks.total).toBe(dag.blocks.length)
     }))
 
-  test('is given up after ten attempts, with growing pauses', () =>
+  test('fails for good after ten attempts with growing pauses', () =>
     withNet(async net => {
       const provider = await net.provider([])
       const node = await net.node({ network: { peers: [provider.address] } })
@@ -113,7 +113,7 @@ describe('a CID that nobody has', () => {
     }))
 })
 
-test('with networking off, a CID that is not here is not found', () =>
+test('without networking, a CID missing on this node is not found', () =>
   withNet(async net => {
     const node = await net.node({ network: { enabled: false } })
     for (const respondAsync of [false, true]) {
@@ -123,7 +123,7 @@ test('with networking off, a CID that is not here is not found', () =>
     await expectNothingKept(node)
   }))
 
-test('origins that are malformed are refused, naming them', () =>
+test('malformed origins are refused, naming them', () =>
   withNet(async net => {
     const node = await net.node()
     for (const origin of ['nonsense', '/ip4/127.0.0.1/tcp/1', 'ftp://example.org']) {

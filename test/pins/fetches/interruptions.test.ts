@@ -12,9 +12,9 @@ import { withFileProvider } from './support/provider-process.ts'
 
 afterAll(() => ServerProcess.killAll())
 
-/** Asked for 32 at a time, which go out in one message. */
+/** The fetch requests 32 blocks at a time, in one message. */
 const FILE = { count: 100, size: 30_000 }
-/** The root, two messages, and a part of one that is never sent. */
+/** The root, two messages, and part of a message that is never sent. */
 const SOME = 81
 
 async function content(node: Node, cid: string): Promise<Buffer> {
@@ -26,7 +26,7 @@ function expected(seed: string): Promise<Buffer> {
   return collect(leaves(FILE.count, FILE.size, seed).flatMap(({ blocks }) => blocks.map(({ bytes }) => bytes)))
 }
 
-/** Blocks that are whole and on the disk. */
+/** Returns the number of complete blocks on disk. */
 function durableBlocks(dataDir: string): number {
   return withDatabase(dataDir, db => {
     const count = db.prepare<[], { count: number }>("SELECT COUNT(*) AS count FROM blocks WHERE state = 'durable'")
@@ -34,8 +34,8 @@ function durableBlocks(dataDir: string): number {
   })
 }
 
-describe('a provider that is killed in the middle', () => {
-  test('fails the pin with the reason; the rest is fetched when another one is there', () => {
+describe('a provider that is killed during a fetch', () => {
+  test('fails the pin with a reason; another provider supplies the rest', () => {
     const dag = randomFile(FILE.count, FILE.size, 'killed')
     const cid = dag.root.toString()
     return withFileProvider({ ...FILE, seed: 'killed', most: SOME }, dying =>
@@ -60,14 +60,14 @@ describe('a provider that is killed in the middle', () => {
         expect(again).toMatchObject({ created: false, record: { uploadId: record.uploadId } })
         await node.reached('pinned')
         expect(node.changes.slice(2)).toEqual(['failed>queued', 'queued>pinning', 'pinning>pinned'])
-        // What had come is not asked for again; the root is, to find out who has it.
+        // Stored blocks are not requested again, except the root, which is used to find a provider.
         expect(living.blocks.total).toBe(dag.blocks.length - kept + 1)
         expect(await content(node, cid)).toEqual(await expected('killed'))
       }),
     )
   })
 
-  test('is made up for by itself, at the next attempt, when it comes back', () =>
+  test('supplies the rest at the next attempt after it returns', () =>
     withNet(async net => {
       const dag = randomFile(FILE.count, FILE.size, 'back again')
       const cid = dag.root.toString()
@@ -99,7 +99,7 @@ describe('a provider that is killed in the middle', () => {
 })
 
 describe('an engine that is stopped while pinning', () => {
-  test('goes on when it is started again, with the blocks that it has', () =>
+  test('resumes after a restart, and keeps its blocks', () =>
     withNet(async net => {
       const dag = randomFile(FILE.count, FILE.size, 'restarted')
       const cid = dag.root.toString()
@@ -122,7 +122,7 @@ describe('an engine that is stopped while pinning', () => {
       expect(provider.blocks.total - given).toBe(dag.blocks.length - kept)
     }))
 
-  test('waits with its records while networking is off, and goes on once it is on', () =>
+  test('pauses fetches while networking is off, and resumes them', () =>
     withNet(async net => {
       const dag = randomFile(5, 1_000, 'off and on')
       const cid = dag.root.toString()
@@ -142,7 +142,7 @@ describe('an engine that is stopped while pinning', () => {
 })
 
 describe('a server that is killed while pinning', () => {
-  test('goes on when it is started again, attempts counted on', () => {
+  test('resumes after a restart, and keeps the number of attempts', () => {
     const dag = randomFile(FILE.count, FILE.size, 'server killed')
     const cid = dag.root.toString()
     const dir = mkdtempSync(join(tmpdir(), 'holdfast-test-killed-'))
@@ -180,7 +180,7 @@ describe('a server that is killed while pinning', () => {
         const end = async () => (await ask(third, 'GET', `/status/${cid}`)).status
         await expect.poll(end).toBe('pinned')
         expect(await ask(third, 'GET', `/status/${cid}`)).toMatchObject({ blocks: 101, reason: null })
-        // Nothing that was there when the process died has come twice.
+        // No block stored before the crash is transferred again.
         expect(provider.blocks.total).toBeGreaterThanOrEqual(dag.blocks.length - kept)
         const untouched = dag.blocks.filter(block => provider.blocks.count(block.cid) === 0)
         expect(untouched.length).toBe(kept)

@@ -13,7 +13,7 @@ import { withTempDir } from '../../support/temp-dir.ts'
 import { randomFile } from './support/dags.ts'
 import { deadPort, type Node, quick, withNet } from './support/net.ts'
 
-/** Whether `asking`, which knows nobody else, gets the block at `cid` from its peer. */
+/** Returns true if `asking`, connected to one peer only, gets the block from it. */
 async function gets(asking: Node, cid: string): Promise<boolean> {
   const pinned = await asking.engine.pins.pin({ account: asking.account, cid }).then(
     () => true,
@@ -35,7 +35,7 @@ async function upload(node: Node, seed: string, options: { timelock?: string } =
 }
 
 describe('the network', () => {
-  test('is served what is pinned, and nothing else', () =>
+  test('is served pinned content only', () =>
     withNet(async net => {
       const dag = randomFile(100, 30_000, 'half way')
       const provider = await net.provider(dag.blocks)
@@ -73,7 +73,7 @@ describe('the network', () => {
       expect(await gets(asking, pinned)).toBe(true)
     }))
 
-  test('is off in an embedded engine unless asked for', () =>
+  test('is off by default in an embedded engine', () =>
     withTempDir(async dataDir => {
       const engine = await createEngine({ dataDir })
       try {
@@ -88,7 +88,7 @@ describe('the network', () => {
       }
     }))
 
-  test('is on loopback only, and nobody is dialled, unless told otherwise', () =>
+  test('listens on loopback only and dials nobody by default', () =>
     withNet(async net => {
       const node = await net.node()
       for (const address of await node.engine.addresses()) expect(address).toMatch(/^\/ip4\/127\.0\.0\.1\//)
@@ -98,7 +98,7 @@ describe('the network', () => {
 })
 
 describe('Helia on an engine', () => {
-  test('reads what is pinned, and fetches what others have', () =>
+  test('reads pinned content, and fetches content of peers', () =>
     withNet(async net => {
       const content = pseudoRandom(3_000_000, 'read by helia')
       const remote = randomFile(5, 10_000, 'remote')
@@ -108,11 +108,11 @@ describe('Helia on an engine', () => {
       const fs = unixfs(await node.engine.helia())
       expect(await collect(fs.cat(CID.parse(record.cid)))).toEqual(content)
       expect((await collect(fs.cat(remote.root))).length).toBe(50_000)
-      // What it fetched for the host program is nobody's pin.
+      // Blocks fetched for the host program are not pinned.
       expect((await node.engine.pins.usage(node.account)).pins).toBe(1)
     }))
 
-  test('cannot delete what a record needs, by block, by pin or by collection', () =>
+  test('cannot delete blocks of a record, by block, pin or gc', () =>
     withNet(async net => {
       const node = await net.node()
       const content = pseudoRandom(2_500_000, 'kept from helia')
@@ -129,7 +129,7 @@ describe('Helia on an engine', () => {
     }))
 })
 
-describe('a peer that sends each message on a stream of its own', () => {
+describe('a peer that opens a stream for each message', () => {
   test('leaves no streams behind', () =>
     withNet(async net => {
       const node = await net.node()
@@ -140,7 +140,7 @@ describe('a peer that sends each message on a stream of its own', () => {
       const [connection] = (await libp2pOf(peer.engine)).getConnections()
       const want = { cid: cid.bytes, cancel: false, presence: true, sendDontHave: true }
       const message = Buffer.concat(encodeMessage({ ...emptyMessage(), wants: [want] }))
-      // A disk that takes its time: the end of a stream comes before its beginning is handled.
+      // With a slow disk the end of a stream is handled before its start.
       const merge = there.peerStore.merge.bind(there.peerStore)
       there.peerStore.merge = async (...args) => {
         for (let turn = 0; turn < 20; turn++) await new Promise(resolve => setImmediate(resolve))
@@ -155,14 +155,14 @@ describe('a peer that sends each message on a stream of its own', () => {
         there.getConnections().flatMap(({ streams }) => streams.filter(({ direction }) => direction === 'inbound'))
       for (let round = 0; round < 10; round++) {
         await Promise.all(Array.from({ length: 20 }, send))
-        // More than 64 at once would be refused.
+        // More than 64 concurrent streams would be refused.
         await expect.poll(() => inbound().length).toBe(0)
       }
     }))
 })
 
-describe('where a router is configured', () => {
-  test('what is pinned is announced, found by it, and announced again in time', () =>
+describe('with a configured router', () => {
+  test('pinned content is announced, found and announced again in time', () =>
     withNet(async net => {
       const pin = { ...quick, findTimeoutSeconds: 20 }
       const router = await net.node({ network: { dht: 'server' } })
@@ -180,7 +180,7 @@ describe('where a router is configured', () => {
       const later =
         (ms: number, of = cid) =>
         async (): Promise<number> => {
-          // A router that could not be told is told at the next look.
+          // The next search repeats an announcement that failed.
           holder.clock.advance(ms)
           return announcedAt(of)
         }
@@ -194,7 +194,7 @@ describe('where a router is configured', () => {
       await expect.poll(later(660_000, bad), { timeout: 10_000, interval: 200 }).toBeGreaterThan(0)
     }))
 
-  test('a node with a new identity announces again at once what its old one had announced', () =>
+  test('a node with a new identity announces all roots again at once', () =>
     withNet(async net => {
       const router = await net.node({ network: { dht: 'server' } })
       const peers = await router.engine.addresses()

@@ -4,7 +4,7 @@ import { EMPTY, storeSizes } from '../../support/store-inspection.ts'
 import { bytesIn, chargeIn, directoryOf, leaf, randomFile } from './support/dags.ts'
 import { type Node, quick, withNet } from './support/net.ts'
 
-/** Long enough for nothing but what a test waits for to end a pin. */
+/** Long timeouts, so that only the events of a test end a pin. */
 const patient = { ...quick, waitSeconds: 0.01, stallSeconds: 600 }
 
 async function collected(node: Node) {
@@ -12,7 +12,7 @@ async function collected(node: Node) {
   return storeSizes(node.dataDir)
 }
 
-describe('a pin that is removed while it is pinning', () => {
+describe('a pin that is removed during its fetch', () => {
   test('ends its fetch, and its blocks are collected', () =>
     withNet(async net => {
       const dag = randomFile(100, 30_000, 'removed')
@@ -27,7 +27,7 @@ describe('a pin that is removed while it is pinning', () => {
       expect(await collected(node)).toEqual(EMPTY)
       const { total } = provider.blocks
       await provider.blocks.answerAgain()
-      // Whoever asks next is answered after all that was still wanted.
+      // Requests are answered in order, so this one is answered after all earlier ones.
       for (const block of leaf(Buffer.from('next')).blocks) provider.blocks.put(block)
       await node.engine.pins.pin({ account, cid: leaf(Buffer.from('next')).root.toString() })
       expect(provider.blocks.total - total).toBeLessThan(32)
@@ -36,7 +36,7 @@ describe('a pin that is removed while it is pinning', () => {
       await expect(node.engine.pins.status({ account, cid })).rejects.toThrow('no pin for this cid')
     }))
 
-  test('leaves nothing behind at whatever moment, with collections all the while', () =>
+  test('leaves no blocks at any moment, even during garbage collections', () =>
     withNet(async net => {
       const dags = Array.from({ length: 12 }, (_, i) => randomFile(60, 40_000, `moment ${i}`))
       const provider = await net.provider(dags.flatMap(({ blocks }) => blocks))
@@ -55,7 +55,7 @@ describe('a pin that is removed while it is pinning', () => {
       expect(await collected(node)).toEqual(EMPTY)
     }))
 
-  test('is found again when it is asked for again at once', () =>
+  test('can be pinned again immediately', () =>
     withNet(async net => {
       const dag = randomFile(40, 30_000, 'again at once')
       const provider = await net.provider(dag.blocks)
@@ -70,7 +70,7 @@ describe('a pin that is removed while it is pinning', () => {
       expect((await collected(node)).blocks).toBe(dag.blocks.length)
     }))
 
-  test('that expires ends its fetch as well', () =>
+  test('that expires ends its fetch too', () =>
     withNet(async net => {
       const dag = randomFile(100, 30_000, 'expired')
       const provider = await net.provider(dag.blocks)
@@ -85,7 +85,7 @@ describe('a pin that is removed while it is pinning', () => {
 })
 
 describe('two accounts that pin one CID', () => {
-  test('share one fetch, and both get it', () =>
+  test('share one fetch that completes both', () =>
     withNet(async net => {
       const dag = randomFile(80, 20_000, 'shared')
       const provider = await net.provider(dag.blocks)
@@ -100,7 +100,7 @@ describe('two accounts that pin one CID', () => {
       for (const block of dag.blocks.slice(1)) expect(provider.blocks.count(block.cid)).toBe(1)
     }))
 
-  test('are independent: one removes it, the other still gets it', () =>
+  test('are independent: one removes its pin, the other completes', () =>
     withNet(async net => {
       const dag = randomFile(100, 30_000, 'one leaves')
       const provider = await net.provider(dag.blocks)
@@ -119,7 +119,7 @@ describe('two accounts that pin one CID', () => {
       expect(await node.engine.pins.usage(node.account)).toEqual({ pins: 0, storedBytes: 0 })
     }))
 
-  test('are independent: one’s quota ends its own wait only', () =>
+  test('are independent: a quota fails only its own account', () =>
     withNet(async net => {
       const dag = randomFile(100, 30_000, 'one is full')
       const provider = await net.provider(dag.blocks)
@@ -144,13 +144,14 @@ describe('two accounts that pin one CID', () => {
 })
 
 describe('DAGs that overlap', () => {
-  test('have a shared block fetched once', () =>
+  test('fetch a shared block once', () =>
     withNet(async net => {
       const common = randomFile(30, 20_000, 'in both')
       const one = directoryOf({ common, own: leaf(Buffer.from('one')) })
       const two = directoryOf({ common, own: leaf(Buffer.from('two')) })
       const provider = await net.provider([...one.blocks, ...two.blocks])
-      // What is in both is given once both have got to it: whoever comes later may ask again for what is being written.
+      // The shared block is sent only after both fetches have requested it. A later fetch could request it again while
+      // it is being written.
       const given = Promise.withResolvers<undefined>()
       const inBoth = new Set(common.blocks.map(({ cid }) => cid.toString()))
       provider.blocks.before = cid => (inBoth.has(cid.toString()) ? given.promise : undefined)
@@ -164,7 +165,7 @@ describe('DAGs that overlap', () => {
       given.resolve(undefined)
       for (const { record } of await Promise.all(pins)) expect(record.status).toBe('pinned')
       expect(provider.blocks.most).toBe(1)
-      // What is below a pinned root is here already.
+      // This node already has the blocks below a pinned root.
       const { total } = provider.blocks
       expect((await node.engine.pins.pin({ account, cid: common.root.toString() })).record.status).toBe('pinned')
       expect(provider.blocks.total).toBe(total)
@@ -172,7 +173,7 @@ describe('DAGs that overlap', () => {
 })
 
 describe('a request', () => {
-  test('that asks for it is answered at once with a queued record', () =>
+  test('with `respondAsync` is answered at once with a queued record', () =>
     withNet(async net => {
       const dag = randomFile(3, 1_000, 'async')
       const provider = await net.provider(dag.blocks)
@@ -186,7 +187,7 @@ describe('a request', () => {
       expect(again).toMatchObject({ created: false, record: { uploadId: record.uploadId, status: 'pinned' } })
     }))
 
-  test('is told of progress', () =>
+  test('receives progress', () =>
     withNet(async net => {
       const dag = randomFile(50, 30_000, 'progress')
       const provider = await net.provider(dag.blocks)
@@ -198,7 +199,7 @@ describe('a request', () => {
       expect(told.length).toBeGreaterThan(10)
     }))
 
-  test('that hangs up leaves its pin to be finished in the background', () =>
+  test('that is aborted leaves its pin to finish in the background', () =>
     withNet(async net => {
       const dag = randomFile(100, 30_000, 'hung up')
       const provider = await net.provider(dag.blocks)
@@ -214,7 +215,7 @@ describe('a request', () => {
       await node.reached('pinned')
     }))
 
-  test('that hangs up while nobody has been found leaves nothing', () =>
+  test('that is aborted before a provider is found records nothing', () =>
     withNet(async net => {
       const dag = randomFile(3, 1_000, 'hung up early')
       const provider = await net.provider(dag.blocks)

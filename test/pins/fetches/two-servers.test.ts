@@ -7,7 +7,7 @@ import { withTempDir } from '../../support/temp-dir.ts'
 import { leaf } from './support/dags.ts'
 import { deadPort, unknownCid } from './support/net.ts'
 
-/** With HOLDFAST_TEST_HEAVY set, as much as in real use. */
+/** HOLDFAST_TEST_HEAVY makes the data as large as in production. */
 const isHeavy = (process.env.HOLDFAST_TEST_HEAVY ?? '') !== ''
 const FILES = isHeavy ? 2_000 : 200
 const LARGE_BYTES = (isHeavy ? 200 : 12) * 1024 ** 2
@@ -15,7 +15,7 @@ const LONGEST_MS = isHeavy ? 180_000 : 80_000
 
 type Json = Record<string, unknown>
 
-/** A server with its owner's key, as a client sees it. */
+/** A server, and a client with its owner's key. */
 class Client {
   readonly server: ServerProcess
   readonly #key: string
@@ -65,61 +65,58 @@ function withServers(use: (a: Client, b: Client) => Promise<void>): Promise<void
       const b = await Client.start(join(dir, 'b'), { pin, network: { peers: [await a.peerAddress()] } })
       await use(a, b)
     } finally {
-      // Before their directories are removed.
+      // Stop the servers before their directories are removed.
       await ServerProcess.killAll()
     }
   })
 }
 
-/** A peer of whom nothing is known. */
+/** Address of an unknown peer. */
 const nobody = deadPort.replace(/^.*(?=\/p2p\/)/, '')
 
 describe('two servers', () => {
-  test(
-    'pass on a tree and a large file, which the second one serves when the first is gone',
-    { timeout: LONGEST_MS },
-    () =>
-      withServers(async (a, b) => {
-        const files = Array.from({ length: FILES }, (_, i) => ({
-          path: `folder-${i % 20}/naïve ${i}.bin`,
-          bytes: pseudoRandom(500 + ((i * 37) % 5_000), `tree ${i}`),
-        }))
-        const tree = new FormData()
-        for (const { path, bytes } of files) tree.append('files', new Blob([bytes]), path)
-        const large = pseudoRandom(LARGE_BYTES, 'large')
-        const form = new FormData()
-        form.append('file', new Blob([large]), 'large.bin')
-        const root = String((await a.request('POST', '/files/directory-dag', tree)).json.cid)
-        const file = String((await a.request('POST', '/files', form)).json.cid)
+  test('copy a tree and a large file, served after the first stops', { timeout: LONGEST_MS }, () =>
+    withServers(async (a, b) => {
+      const files = Array.from({ length: FILES }, (_, i) => ({
+        path: `folder-${i % 20}/naïve ${i}.bin`,
+        bytes: pseudoRandom(500 + ((i * 37) % 5_000), `tree ${i}`),
+      }))
+      const tree = new FormData()
+      for (const { path, bytes } of files) tree.append('files', new Blob([bytes]), path)
+      const large = pseudoRandom(LARGE_BYTES, 'large')
+      const form = new FormData()
+      form.append('file', new Blob([large]), 'large.bin')
+      const root = String((await a.request('POST', '/files/directory-dag', tree)).json.cid)
+      const file = String((await a.request('POST', '/files', form)).json.cid)
 
-        const origins = [await a.peerAddress()]
-        const pinned = await Promise.all([
-          b.request('POST', `/files/pin/${root}`, {}),
-          b.request('POST', `/files/pin/${file}`, { origins, customName: 'by its origin' }),
-        ])
-        expect(pinned.map(({ status, json }) => [status, json.status, json.pinned])).toEqual([
-          [201, 'pinned', true],
-          [201, 'pinned', true],
-        ])
-        a.server.signal('SIGKILL')
-        await a.server.ended()
+      const origins = [await a.peerAddress()]
+      const pinned = await Promise.all([
+        b.request('POST', `/files/pin/${root}`, {}),
+        b.request('POST', `/files/pin/${file}`, { origins, customName: 'by its origin' }),
+      ])
+      expect(pinned.map(({ status, json }) => [status, json.status, json.pinned])).toEqual([
+        [201, 'pinned', true],
+        [201, 'pinned', true],
+      ])
+      a.server.signal('SIGKILL')
+      await a.server.ended()
 
-        expect(sha256Hex((await b.open(file)).bytes)).toBe(sha256Hex(large))
-        for (const { path, bytes } of files) {
-          const read = await b.open(`${root}/${encodeURI(path)}`)
-          expect(read.status, path).toBe(200)
-          expect(Buffer.compare(read.bytes, bytes), path).toBe(0)
-        }
-        const list = await b.request('GET', `/users/me/uploads?parentCid=${root}&limit=5`)
-        expect(list.json.total).toBe(FILES)
-        const detail = await b.request('GET', `/users/me/uploads/dag/${root}`)
-        expect(detail.json).toMatchObject({ total_files: FILES, dagCid: root, cid: root })
-        const status = await b.request('GET', `/status/${file}`)
-        expect(status.json).toMatchObject({ status: 'pinned', pinned: true, attempts: 0, lastError: null })
-      }),
+      expect(sha256Hex((await b.open(file)).bytes)).toBe(sha256Hex(large))
+      for (const { path, bytes } of files) {
+        const read = await b.open(`${root}/${encodeURI(path)}`)
+        expect(read.status, path).toBe(200)
+        expect(Buffer.compare(read.bytes, bytes), path).toBe(0)
+      }
+      const list = await b.request('GET', `/users/me/uploads?parentCid=${root}&limit=5`)
+      expect(list.json.total).toBe(FILES)
+      const detail = await b.request('GET', `/users/me/uploads/dag/${root}`)
+      expect(detail.json).toMatchObject({ total_files: FILES, dagCid: root, cid: root })
+      const status = await b.request('GET', `/status/${file}`)
+      expect(status.json).toMatchObject({ status: 'pinned', pinned: true, attempts: 0, lastError: null })
+    }),
   )
 
-  test('tell by HTTP what becomes of a pin', () =>
+  test('report the status of a pin by HTTP', () =>
     withServers(async (a, b) => {
       const text = new FormData()
       text.append('file', new Blob(['passed on']), 'text.txt')

@@ -11,11 +11,11 @@ export interface Block {
   bytes: Uint8Array
 }
 
-/** A root and every block below it, the root's own first. */
+/** A root and all blocks below it. The root comes first. */
 export interface Dag {
   root: CID
   blocks: Block[]
-  /** Content bytes, for what has any. */
+  /** Content bytes; 0 without content. */
   size: number
 }
 
@@ -33,12 +33,12 @@ export function leaf(bytes: Uint8Array): Dag {
   return { root: block.cid, blocks: [block], size: bytes.length }
 }
 
-/** Leaves that are the same for the same seed, in every process. */
+/** Makes leaves from a seed. The same seed gives the same leaves in every process. */
 export function leaves(count: number, size: number, seed: string): Dag[] {
   return Array.from({ length: count }, (_, i) => leaf(pseudoRandom(size, `${seed} ${i}`)))
 }
 
-/** A UnixFS file of the parts, in order. */
+/** Makes a UnixFS file of the parts, in order. */
 export function fileOf(parts: readonly Dag[]): Dag {
   const unixfs = new UnixFS({ type: 'file', blockSizes: parts.map(part => BigInt(part.size)) })
   const links = parts.map(part => ({ Name: '', Tsize: part.size, Hash: part.root }))
@@ -46,7 +46,7 @@ export function fileOf(parts: readonly Dag[]): Dag {
   return joined(node, parts)
 }
 
-/** A UnixFS directory; entries in the order in which their names sort. */
+/** Makes a UnixFS directory. Entries must be sorted by name. */
 export function directoryOf(entries: Readonly<Record<string, Dag>>): Dag {
   const names = Object.keys(entries).sort()
   const children = names.map(name => entries[name] as Dag)
@@ -55,18 +55,18 @@ export function directoryOf(entries: Readonly<Record<string, Dag>>): Dag {
   return joined(blockOf(CODEC.dagPb, dagPb.encode({ Data: data, Links: links })), children)
 }
 
-/** A node of any codec above others. */
+/** Makes a node of any codec above the children. */
 export function joined(node: Block, children: readonly Dag[]): Dag {
   const distinct = new Map([node, ...children.flatMap(child => child.blocks)].map(block => [`${block.cid}`, block]))
   return { root: node.cid, blocks: [...distinct.values()], size: children.reduce((sum, { size }) => sum + size, 0) }
 }
 
-/** A file of `count` random leaves. */
+/** Makes a file of `count` random leaves. */
 export function randomFile(count: number, size: number, seed: string): Dag {
   return fileOf(leaves(count, size, seed))
 }
 
-/** A chain of that many nodes. */
+/** Makes a chain of `length` nodes. */
 export function chain(length: number): Dag {
   let dag = leaf(Buffer.from('the end of a chain'))
   for (let level = 1; level < length; level++) dag = fileOf([dag])
@@ -77,7 +77,7 @@ export function bytesIn(dag: Dag): number {
   return dag.blocks.reduce((sum, { bytes }) => sum + bytes.length, 0)
 }
 
-/** What the blocks count against a quota. */
+/** Returns the bytes that the DAG counts against a quota. */
 export function chargeIn(dag: Dag): number {
   return dag.blocks.reduce((sum, { bytes }) => sum + Math.max(bytes.length, 512), 0)
 }

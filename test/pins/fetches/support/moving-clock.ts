@@ -6,7 +6,7 @@ interface Timer {
   handle: NodeJS.Timeout
 }
 
-/** The real time, which can be moved ahead: what falls due by that is called at once. */
+/** The system time plus an offset. Timers that become due by advancing fire at once. */
 export class MovingClock implements Clock {
   readonly #timers = new Set<Timer>()
   #ahead = 0
@@ -22,7 +22,7 @@ export class MovingClock implements Clock {
     return () => this.#cancel(timer)
   }
 
-  /** Moves ahead in steps, so that what sleeps for a part of the way is woken on it. */
+  /** Advances in steps, so that long timers set in several parts fire as well. */
   advance(ms: number): void {
     const end = this.#ahead + ms
     while (this.#ahead < end) {

@@ -13,51 +13,51 @@ import { type Block, blockOf } from './dags.ts'
 import { MovingClock } from './moving-clock.ts'
 import { ScriptedBlocks } from './provider.ts'
 
-/** An engine with a network, an account without limits, and what it has told of records. */
+/** An engine with networking and an account without limits. It records changes of records. */
 export interface Node {
   engine: Engine
   dataDir: string
   account: string
   clock: MovingClock | ManualClock
-  /** `from>to` of each change of a record's status, in order. */
+  /** Status changes as `from>to`, in order. */
   changes: string[]
-  /** The last reason that a change came with. */
+  /** Returns the reason of the last change. */
   reason(): string | null
-  /** Resolves when a change of any record to that status is told of; one that was told of before counts. */
+  /** Waits until any record has changed to this status. An earlier change counts. */
   reached(status: string): Promise<void>
   newAccount(plan?: string): Promise<string>
-  /** Stops the engine and starts another one on the same directory. */
+  /** Stops the engine and starts another on the same directory. */
   restart(options?: Partial<EngineOptions>): Promise<void>
 }
 
 export interface Provider {
   blocks: ScriptedBlocks
   stop(): Promise<void>
-  /** The address by which it is reached. */
+  /** Its multiaddr. */
   address: string
-  /** After it was stopped, at the same address. */
+  /** Starts again at the same address after a stop. */
   startAgain(): Promise<void>
 }
 
-/** Makes the participants of a test; all of them are stopped at its end. */
+/** Makes the nodes of a test. All stop at its end. */
 export interface Net {
   node(options?: Partial<EngineOptions>): Promise<Node>
-  /** A node that serves blocks and is no engine. It connects to the addresses given, if any. */
+  /** Starts a peer that serves blocks and is not an engine. It connects to `peers`. */
   provider(blocks: readonly Block[], peers?: string[]): Promise<Provider>
-  /** An HTTP server on loopback. Returns its URL. */
+  /** Starts an HTTP server on loopback. Returns its URL. */
   server(listener: RequestListener): Promise<string>
 }
 
-/** Times that are short enough for a test to wait for. */
+/** Timeouts short enough for a test. */
 export const quick = { findTimeoutSeconds: 15, waitSeconds: 60, stallSeconds: 15 }
-/** Nothing listens on the port reserved for discarding. */
+/** Address where nothing listens: port 9 is reserved for discarding. */
 export const deadPort = '/ip4/127.0.0.1/tcp/9/p2p/12D3KooWD3bfmNbuuuVCYwkjnFt3ukm3qaB3hDED3peHHXawvRAi'
 export const unknownCid = blockOf(0x55, Buffer.from('nobody has this')).cid.toString()
 
 /**
- * With engines whose time stands still until it is moved: nothing stalls or is too late, however busy the machine is. For
- * what ends by what others answer. Nothing is tried again either: at most five nodes are to connect to one, since libp2p
- * refuses the sixth within a second from one host.
+ * Runs with engines whose clock only moves when told, so nothing stalls or times out on a busy machine. Use it if
+ * peers' answers end the test. Failed dials are not retried. Connect at most five nodes to one, because libp2p refuses
+ * the sixth connection within a second from one host.
  */
 export function withStillNet<T>(use: (net: Net) => Promise<T>): Promise<T> {
   return withNet(use, () => new ManualClock(Date.now()))

@@ -5,7 +5,10 @@ import { startNetwork } from '../../../../src/network/network-node.ts'
 import { randomFile } from './dags.ts'
 import { ScriptedBlocks } from './provider.ts'
 
-/** A provider as a process of its own. Arguments: its directory, leaves, their size, seed, and how many blocks to give at most. */
+/**
+ * A provider in its own process. Arguments: directory, number of leaves, their size, seed, and the maximum number of
+ * blocks to send.
+ */
 const [dir = '', count = '0', size = '0', seed = '', most = ''] = process.argv.slice(2)
 const blocks = new ScriptedBlocks(randomFile(Number(count), Number(size), seed).blocks)
 if (most !== '') blocks.hangAfter(Number(most))

@@ -3,7 +3,7 @@ import { type ProviderProcess, withProviderProcess } from '../../../support/prov
 
 const PROGRAM = join(import.meta.dirname, 'provider-main.ts')
 
-/** Runs another process that serves the blocks of `randomFile`, no more than `most` of them. */
+/** Starts a process that serves at most `most` blocks of `randomFile`. */
 export function withFileProvider<T>(
   { count, size, seed, most }: { count: number; size: number; seed: string; most: number },
   use: (provider: ProviderProcess) => Promise<T>,

@@ -2,15 +2,14 @@ import type { CID } from 'multiformats/cid'
 import type { ServedBlocks } from '../../../../src/network/served-blocks.ts'
 import type { Block } from './dags.ts'
 
-/** Blocks that a node serves as a test wants them served, and how often each was asked for. */
+/** Blocks that a test controls. Counts the requests for each. */
 export class ScriptedBlocks implements ServedBlocks {
   readonly #blocks = new Map<string, Uint8Array>()
   readonly #served = new Map<string, number>()
   #asked = 0
   #release: () => void = () => undefined
   /**
-   * What happens before a block is given, the first of all being number 1; what it returns, if anything, is given
-   * instead.
+   * Called before each block is sent, with the number of the request, starting at 1. It may return other bytes to send.
    */
   before: (cid: CID, asked: number) => Promise<Uint8Array | undefined> | undefined = () => undefined
 
@@ -18,17 +17,17 @@ export class ScriptedBlocks implements ServedBlocks {
     for (const { cid, bytes } of blocks) this.#blocks.set(keyOf(cid), bytes)
   }
 
-  /** How often blocks were asked for, answered or not. */
+  /** Number of requests, answered or not. */
   get asked(): number {
     return this.#asked
   }
 
-  /** Blocks given so far, repeats included. */
+  /** Number of blocks sent, repeats included. */
   get total(): number {
     return [...this.#served.values()].reduce((sum, count) => sum + count, 0)
   }
 
-  /** Gives no more than that many blocks and then leaves everybody waiting. */
+  /** Sends at most that many blocks. Later requests wait. */
   hangAfter(most: number): void {
     const end = this.#asked + most
     const { promise, resolve } = Promise.withResolvers<undefined>()
@@ -36,19 +35,19 @@ export class ScriptedBlocks implements ServedBlocks {
     this.before = (_, asked) => (asked > end ? promise : undefined)
   }
 
-  /** Gives those who wait what they wait for, which has happened when it resolves, and everybody at once. */
+  /** Sends the blocks of waiting requests, and answers later ones immediately. */
   async answerAgain(): Promise<void> {
     this.before = () => undefined
     this.#release()
     await new Promise(resolve => setImmediate(resolve))
   }
 
-  /** How often a block was given. */
+  /** Number of times a block was sent. */
   count(cid: CID): number {
     return this.#served.get(keyOf(cid)) ?? 0
   }
 
-  /** The most that any block was given. */
+  /** Highest number of times that any block was sent. */
   get most(): number {
     return Math.max(0, ...this.#served.values())
   }
@@ -74,7 +73,7 @@ export class ScriptedBlocks implements ServedBlocks {
   }
 }
 
-/** Peers ask by multihash, whatever the codec. */
+/** Peers request blocks by multihash, without the codec. */
 function keyOf(cid: CID): string {
   return Buffer.from(cid.multihash.bytes).toString('hex')
 }
