@@ -6,7 +6,7 @@ const checks = 'test/upkeep/cluster-checks.test.ts'
 
 const byItself = (name: string) => ({ file: 'test/pins/fetches/elsewhere.test.ts', name })
 
-/** What is promised of clusters whose content is kept elsewhere. */
+/** Promises about external clusters. */
 export const clusterPromises: readonly KeptPromise[] = [
   {
     promise: 'a block of an external backend is served only if it hashes to its CID',

@@ -46,7 +46,6 @@ export const UNSWEPT: string[] = [
   'test/adapters/ipfs-cluster',
   'test/adapters/kubo',
   'test/clusters',
-  'test/promises-clusters.ts',
   'test/promises-ipfs-cluster.ts',
   'test/promises-kubo.ts',
 ]
