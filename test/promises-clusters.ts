@@ -35,8 +35,8 @@ export const clusterPromises: readonly KeptPromise[] = [
   {
     promise: 'the time until which an unpin may arrive is stored before it can be sent',
     file: 'src/pins/placement/placement-attempt.ts',
-    find: 'backend.asksBeforeUnpin !== true && !(await mayUnpin())',
-    replace: 'backend.asksBeforeUnpin !== true && row.isWanted',
+    find: 'placements.beginUnpin(row, clock.now() + LEASE_MS)',
+    replace: 'placements.beginUnpin(row, 0)',
     test: { file: 'test/clusters/placement-runner.test.ts', name: 'a worker that is stopped after it has asked' },
   },
   {
@@ -48,7 +48,7 @@ export const clusterPromises: readonly KeptPromise[] = [
   },
   {
     promise: 'a pin in an external cluster is `pinned` only after the cluster confirms it',
-    file: 'src/pins/placement/placement-attempt.ts',
+    file: 'adapters/holdfast/holdfast-backend.ts',
     find: "if (state !== 'pinned') throw",
     replace: "if (state === 'failed') throw",
     test: {
@@ -124,21 +124,21 @@ export const clusterPromises: readonly KeptPromise[] = [
   {
     promise: 'content that an external cluster cannot return is sent again completely',
     file: 'src/pins/placement/placement-attempt.ts',
-    find: 'again: row.isAnew',
-    replace: 'again: false',
+    find: 'isRepair: row.isAnew',
+    replace: 'isRepair: false',
     test: { file: survey, name: 'content that a cluster cannot return is sent again completely' },
   },
   {
     promise: 'a cluster that fetches by itself fetches lost content again if this node lacks it',
     file: 'src/pins/placement/placement-attempt.ts',
-    find: 'keeper !== undefined && source.hasMissed',
-    replace: 'keeper === undefined && source.hasMissed',
+    find: '!source.hasMissed || ended',
+    replace: 'source.hasMissed || ended',
     test: { file: 'test/pins/fetches/elsewhere.test.ts', name: 'fetches again content it lost, and must' },
   },
   {
     promise: 'content that a cluster fetched again is pinned only if it has every block',
     file: 'src/pins/placement/placement-attempt.ts',
-    find: 'if (verify !== undefined) await verify(signal, moved)',
+    find: 'await verify?.(signal, moved)',
     replace: '',
     test: { file: 'test/pins/fetches/elsewhere.test.ts', name: 'fetches again content it lost, and must' },
   },
@@ -200,8 +200,8 @@ export const clusterPromises: readonly KeptPromise[] = [
   {
     promise: 'few large contents are sent to an external cluster at the same time',
     file: 'src/pins/placement/placement-attempt.ts',
-    find: 'blocks === undefined ? this.#large',
-    replace: 'blocks !== undefined ? this.#large',
+    find: 'isSmall ? null : this.#large',
+    replace: '!isSmall ? null : this.#large',
     test: { file: 'test/clusters/placement-runner.test.ts', name: 'large ones four' },
   },
   {
@@ -212,18 +212,11 @@ export const clusterPromises: readonly KeptPromise[] = [
     test: { file: 'test/clusters/placement-runner.test.ts', name: 'an account does not take all places' },
   },
   {
-    promise: 'an external cluster is asked for its pins if an earlier request may have arrived',
-    file: 'src/pins/placement/placement-attempt.ts',
-    find: 'isFirst: row.attempts === 1',
-    replace: 'isFirst: row.attempts > 0',
-    test: { file: 'test/clusters/placement-runner.test.ts', name: 'is told whether it was asked before' },
-  },
-  {
     promise: 'the search for small DAGs stops as soon as a DAG is large',
-    file: 'src/clusters/small-dag.ts',
+    file: 'adapters/remote/small-dag.ts',
     find: 'size > SMALL_DAG_BYTES',
     replace: 'size > 1_000 * SMALL_DAG_BYTES',
-    test: { file: 'test/clusters/small-dag.test.ts', name: 'no more is read than shows' },
+    test: { file: 'test/adapters/remote/small-dag.test.ts', name: 'no more is read than shows' },
   },
   {
     promise: 'an external cluster that does not answer does not delay the status of a pin',

@@ -67,8 +67,8 @@ export const kuboPromises: readonly KeptPromise[] = [
   {
     promise: 'what a Kubo has lost is sent to it again',
     file: backend,
-    find: ') && !again) return',
-    replace: ') || again) return',
+    find: ') && !isRepair) return',
+    replace: ') || isRepair) return',
     test: { file: pins, name: 'has all of it again where it has lost some (recorded)' },
   },
   {

@@ -73,7 +73,6 @@ interface RemoteRecord {
  * what does not carry it is neither counted nor removed.
  */
 export class HoldfastBackend implements ClusterBackend {
-  readonly asksBeforeUnpin = true
   readonly reader: BlockSource
   readonly #options: HoldfastBackendOptions
 
@@ -82,16 +81,19 @@ export class HoldfastBackend implements ClusterBackend {
     this.#options = options
   }
 
-  async pin({ hold, root, source, again = false, signal, onProgress }: PinJob): Promise<void> {
+  async pin({ hold, root, source, isRepair = false, signal, onProgress }: PinJob): Promise<void> {
     if (source === null) throw new HoldfastError('UNAVAILABLE', `nobody is named who has ${root}`)
     const own = signal ?? new AbortController().signal
     const { uploads } = await this.#recordsOf(identityOf(root), own)
     const isThere = uploads.some(record => record.hold === hold && record.status !== 'failed')
-    if (isThere && !again) return
-    const { cluster, mark } = this.#options
-    const query = new URLSearchParams({ cl: cluster, customName: nameOf(mark, hold) })
-    const body = carBytes(root, source, { signal: own, onProgress })
-    await this.#ask('POST', `/files/car?${query}`, { body, type: CAR_TYPE, signal: own })
+    if (!isThere || isRepair) {
+      const { cluster, mark } = this.#options
+      const query = new URLSearchParams({ cl: cluster, customName: nameOf(mark, hold) })
+      const body = carBytes(root, source, { signal: own, onProgress })
+      await this.#ask('POST', `/files/car?${query}`, { body, type: CAR_TYPE, signal: own })
+    }
+    const { state } = await this.status(identityOf(root), own)
+    if (state !== 'pinned') throw new HoldfastError('UNAVAILABLE', `the cluster reports the content as ${state}`)
   }
 
   async unpin(hold: string, root: DagIdentity, signal?: AbortSignal, mayUnpin?: MayUnpin): Promise<void> {

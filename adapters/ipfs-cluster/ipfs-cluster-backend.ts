@@ -7,7 +7,6 @@ import type {
   MayUnpin,
   PinJob,
 } from '../../src/clusters/cluster-backend.ts'
-import { carOf } from '../../src/clusters/small-dag.ts'
 import { OneByOne } from '../../src/concurrency/one-by-one.ts'
 import { pause } from '../../src/concurrency/pause.ts'
 import type { BlockSource, SizedSource } from '../../src/content/block-source.ts'
@@ -18,6 +17,7 @@ import { type DagIdentity, identityOf } from '../../src/ipld/cid.ts'
 import { Batch } from '../remote/batch.ts'
 import { carBytes, sourceWith } from '../remote/car-bytes.ts'
 import { isPeerAddress, MOST_ORIGINS } from '../remote/peer-origins.ts'
+import { carOf, smallDag } from '../remote/small-dag.ts'
 import type { ClusterPin, IpfsClusterApi, PinPeers, Replication } from './ipfs-cluster-api.ts'
 import { holdsOf, type MarkBlock, markBlock, pinWish, rootOf } from './mark-block.ts'
 import { PeerStates } from './peer-states.ts'
@@ -70,8 +70,6 @@ interface Look {
  * counts is that as many peers as are needed say `pinned`.
  */
 export class IpfsClusterBackend implements ClusterBackend {
-  readonly asksBeforeUnpin = true
-  readonly looksAfterPin = true
   readonly reader: BlockSource | null
   readonly sizeOf?: (cid: CID, signal?: AbortSignal) => Promise<number>
   readonly #options: IpfsClusterBackendOptions
@@ -96,15 +94,16 @@ export class IpfsClusterBackend implements ClusterBackend {
     const signal = job.signal ?? new AbortController().signal
     const { mark, replication } = this.#options
     const block = await markBlock(mark, identityOf(job.root))
-    const { pin, peers } = await this.#look(block.cid, signal, job.isFirst)
+    const pin = await this.#pinOf(block.cid, signal)
+    const peers = pin === null ? NOBODY : await this.#peersOf(block.cid, signal)
     const holds = pin === null ? [] : (holdsOf(pin, mark) ?? [])
     const isKept = pin !== null && peers.isKept(this.#neededOf(pin))
     const isAsked = pin !== null && holds.includes(job.hold) && isReplicatedAs(pin, replication)
-    const { again = false } = job
-    if (!isAsked || again || (!isKept && peers.hasFailed)) {
+    const { isRepair = false } = job
+    if (!isAsked || isRepair || (!isKept && peers.hasFailed)) {
       // Those that are to have it already are those that lack it.
       const first = peers.allocations.map(({ peer }) => peer)
-      const handed = isKept && !again ? {} : await this.#handOver(block, job, pin === null ? [] : first, signal)
+      const handed = isKept && !isRepair ? {} : await this.#handOver(block, job, pin === null ? [] : first, signal)
       await this.#changes.run(block.cid.toString(), async () => {
         signal.throwIfAborted()
         const now = await this.#pinOf(block.cid, signal)
@@ -167,11 +166,11 @@ export class IpfsClusterBackend implements ClusterBackend {
 
   /** Has its peers take the blocks, or the first one, and tells them where the others are. */
   async #handOver(block: MarkBlock, job: PinJob, first: readonly string[], signal: AbortSignal): Promise<Handed> {
-    const { source, origins, blocks } = job
+    const { source, origins } = job
     if (source === null) return this.#fetched(block, origins, first, signal)
-    const small = blocks === undefined ? null : [block, ...blocks]
-    if (small !== null && first.length === 0 && this.#sends.takes(small)) {
-      return { peers: await this.#sends.send(small, signal) }
+    const small = first.length === 0 ? await smallDag(job.root, source, signal) : null
+    if (small !== null && this.#sends.takes([block, ...small])) {
+      return { peers: await this.#sends.send([block, ...small], signal) }
     }
     const { onProgress } = job
     const car = carBytes(block.cid, new SendableBlocks(sourceWith(block, source)), { signal, onProgress })
@@ -237,12 +236,7 @@ export class IpfsClusterBackend implements ClusterBackend {
     }
   }
 
-  /** @param isFirst whether nothing is likely to be known of it */
-  async #look(cid: CID, signal: AbortSignal, isFirst = false): Promise<Look> {
-    if (isFirst) {
-      const pin = await this.#pinOf(cid, signal)
-      return { pin, peers: pin === null ? NOBODY : await this.#peersOf(cid, signal) }
-    }
+  async #look(cid: CID, signal: AbortSignal): Promise<Look> {
     // Peers may be late to know what a pin is to be; the one that is asked knows it first.
     const [pin, peers] = await Promise.all([this.#pinOf(cid, signal), this.#peersOf(cid, signal)])
     return { pin, peers }

@@ -1,10 +1,10 @@
-import { carOf, type DagBlock } from '../../src/clusters/small-dag.ts'
 import { within } from '../../src/concurrency/deadline.ts'
 import type { Clock } from '../../src/domain/clock.ts'
 import { HoldfastError } from '../../src/domain/errors.ts'
 import { formBody } from '../../src/domain/form-body.ts'
 import { HASH } from '../../src/ipld/cid.ts'
 import { Batch } from '../remote/batch.ts'
+import { carOf, type DagBlock } from '../remote/small-dag.ts'
 import type { IpfsClusterApi, Replication } from './ipfs-cluster-api.ts'
 import { isSendable } from './sendable-blocks.ts'
 

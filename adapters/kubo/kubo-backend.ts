@@ -7,7 +7,6 @@ import type {
   MayUnpin,
   PinJob,
 } from '../../src/clusters/cluster-backend.ts'
-import { carOf, type DagBlock } from '../../src/clusters/small-dag.ts'
 import { Deadline, within } from '../../src/concurrency/deadline.ts'
 import type { BlockSource } from '../../src/content/block-source.ts'
 import type { Clock } from '../../src/domain/clock.ts'
@@ -15,6 +14,7 @@ import { cidOf, type DagIdentity, identityOf } from '../../src/ipld/cid.ts'
 import { Batch } from '../remote/batch.ts'
 import { carBytes, sourceWith } from '../remote/car-bytes.ts'
 import { isPeerAddress, MOST_ORIGINS } from '../remote/peer-origins.ts'
+import { carOf, type DagBlock, smallDag } from '../remote/small-dag.ts'
 import { lostWithPower } from './datastore-sync.ts'
 import { type HoldBlock, holdBlock, nameStart, readName, rootIn } from './hold-block.ts'
 import { failure, tooLate } from './kubo-answers.ts'
@@ -42,8 +42,6 @@ export interface KuboBackendOptions {
 
 /** A cluster that is a Kubo, over its RPC. Each hold is a pin there that carries our mark; no other is touched. */
 export class KuboBackend implements ClusterBackend {
-  readonly asksBeforeUnpin = true
-  readonly looksAfterPin = true
   readonly reader: BlockSource | null
   readonly #rpc: KuboRpc
   readonly #mark: string
@@ -77,23 +75,25 @@ export class KuboBackend implements ClusterBackend {
   }
 
   async #pin(job: PinJob, deadline: Deadline): Promise<void> {
-    const { hold, root, source, again = false, isFirst = false, blocks, onProgress } = job
+    const { hold, root, source, isRepair = false, onProgress } = job
     const { signal } = deadline
     const block = await this.#blockOf(hold, identityOf(root))
     await this.#checkDurable(signal)
-    if (!isFirst && (await this.#isPinned(block, signal)) && !again) return
+    const small = source === null ? null : await smallDag(root, source, signal)
+    // To send few bytes again costs no more than to look first.
+    if (small === null && (await this.#isPinned(block, signal)) && !isRepair) return
     let last = { blocks: 0, bytes: 0 }
     const moved = (): void => {
       deadline.moved()
       onProgress?.(last)
     }
     if (source === null) await this.#sendAlone(block, job.origins, signal)
-    else if (blocks === undefined) {
+    else if (small === null) {
       await this.#send(block, source, signal, sent => {
         last = { blocks: sent.blocks - 1, bytes: sent.bytes - block.bytes.length }
         moved()
       })
-    } else await this.#sends.of([block, ...blocks], signal)
+    } else await this.#sends.of([block, ...small], signal)
     deadline.moved()
     await this.#rpc.pinAdd(block.cid, block.name, signal, moved)
     if (!(await this.#isPinned(block, signal))) throw failure('it says that it has pinned what it has not')

@@ -19,12 +19,8 @@ export interface PinJob {
   origins: readonly string[]
   /** When it may let go by itself, in milliseconds since the epoch; null for never. */
   ends: number | null
-  /** Whether all of it is to be sent, also if it is kept there already: some of it was not to be had. Default false. */
-  again?: boolean | undefined
-  /** Whether the backend has been asked for nothing of it yet, so that it need not look what it has. Default false. */
-  isFirst?: boolean | undefined
-  /** All blocks of it, where they are few bytes: they may be sent along with those of others. */
-  blocks?: ReadonlyArray<{ cid: CID; bytes: Uint8Array }> | undefined
+  /** True if the backend lacks blocks of a DAG that it says it has: it takes all of them again. Default false. */
+  isRepair?: boolean | undefined
   signal?: AbortSignal | undefined
   /** Called with the distinct blocks that have been taken in so far, and their bytes. */
   onProgress?: ((progress: { blocks: number; bytes: number }) => void) | undefined
@@ -66,18 +62,14 @@ export type MayUnpin = () => Promise<boolean>
  * kept under a hold already is kept, and a hold that is gone is let go.
  */
 export interface ClusterBackend {
-  /** Resolves when the whole DAG is kept under the hold, durably. @throws why it is not; nothing of it stays then */
-  pin(job: PinJob): Promise<void>
-  /** True if `pin` resolves only once the backend, asked anew, says that it keeps the DAG. */
-  readonly looksAfterPin?: boolean
   /**
-   * True if it asks `mayUnpin` immediately before each request that lets go. Of one that does not say so, each call of
-   * `unpin` counts as such a request, which may arrive until a minute after it began, whatever has become of it.
+   * Resolves when the whole DAG is kept under the hold, durably. Nobody checks that afterwards, so a backend that asks
+   * another system looks itself. @throws why it is not kept; nothing of it stays then
    */
-  readonly asksBeforeUnpin?: boolean
+  pin(job: PinJob): Promise<void>
   /**
-   * Lets go of a hold; the DAG goes, in time, with its last one. What has to be sent is on its way within half a minute, or
-   * not sent at all: then the signal is aborted.
+   * Lets go of a hold. The DAG goes with its last hold, in time. Awaits `mayUnpin` immediately before each request that
+   * lets go, and sends nothing if that is false. The signal is aborted after 30 seconds; nothing is sent after that.
    */
   unpin(hold: string, root: DagIdentity, signal?: AbortSignal, mayUnpin?: MayUnpin): Promise<void>
   /** How far a DAG is there, under whichever holds. @throws why it cannot be told */

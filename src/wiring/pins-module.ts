@@ -1,4 +1,5 @@
 import type { FetchRow, StatusChange } from '../catalogue/fetches.ts'
+import type { PlacementRow } from '../catalogue/placements.ts'
 import { CheckedSource, FirstSource } from '../content/block-source.ts'
 import { SharedBlocks } from '../content/dag/fetch.ts'
 import { cidOf, type DagIdentity } from '../ipld/cid.ts'
@@ -200,6 +201,7 @@ function placementRunner({ clock, logger }: Setup, { storage, clusters, publishC
       })
       return new FirstSource([clusters.embeddedOf(backendId).reader, ...beside])
     },
+    sizeOf: (row: PlacementRow) => storage.heldRoots.find(row.backendId, row)?.dagSize,
     keepers: clusters.keepers,
     placements: storage.catalogue.placements,
     clock,

@@ -26,10 +26,9 @@ export function memoryBackend(broken: (right: MemoryParts) => Partial<ClusterBac
   const blocks: MemoryParts['blocks'] = new Map()
   const isHeld = (dag: DagIdentity): boolean => [...held.values()].some(kept => isSame(kept.dag, dag))
   const right: ClusterBackend = {
-    asksBeforeUnpin: true,
-    async pin({ hold, root, source, signal }) {
+    async pin({ hold, root, source, isRepair, signal }) {
       const dag = identityOf(root)
-      if (held.has(heldKey(hold, dag))) return
+      if (held.has(heldKey(hold, dag)) && isRepair !== true) return
       if (source === null) throw new HoldfastError('UNAVAILABLE', `nobody is named who has ${root}`)
       const taken = new Map<string, Uint8Array>()
       const take = async (cid: CID): Promise<Uint8Array> => {

@@ -22,7 +22,6 @@ export interface HeldDag {
 
 /** A cluster in the memory of the host program, as somebody writes it who has the package alone. */
 export class MemoryCluster implements ClusterBackend, BlockSource {
-  readonly asksBeforeUnpin = true
   /** By hold. */
   readonly held = new Map<string, HeldDag>()
   /** Called before anything is taken in; what it throws is the backend's failure. */
@@ -37,10 +36,10 @@ export class MemoryCluster implements ClusterBackend, BlockSource {
     return new Set([...this.held.values()].flatMap(({ blocks }) => [...blocks.keys()])).size
   }
 
-  async pin({ hold, root, source, again, signal, onProgress }: PinJob): Promise<void> {
+  async pin({ hold, root, source, isRepair, signal, onProgress }: PinJob): Promise<void> {
     await this.beforePin()
     const key = `${hold} ${keyOf(root.multihash.bytes)}`
-    if (this.held.has(key) && again !== true) return
+    if (this.held.has(key) && isRepair !== true) return
     if (source === null) throw new HoldfastError('UNAVAILABLE', `nobody is named who has ${root}`)
     const blocks = new Map<string, Uint8Array>()
     let size = 0

@@ -3,7 +3,6 @@ import type { FetchRow } from '../../catalogue/fetches.ts'
 import type { PlacementRow, Placements } from '../../catalogue/placements.ts'
 import { pause } from '../../concurrency/pause.ts'
 import type { Clock } from '../../domain/clock.ts'
-import { HoldfastError } from '../../domain/errors.ts'
 import type { FetchSession } from '../../network/block-fetcher.ts'
 import type { Keeper } from '../placement/keeper.ts'
 import { HOLD } from '../placement/placement-attempt.ts'
@@ -52,8 +51,6 @@ export async function fetchExternally(
     signal,
     onProgress: onMoved,
   })
-  const { state } = await backend.status(job, signal)
-  if (state !== 'pinned') throw new HoldfastError('UNAVAILABLE', `the cluster reports the content as ${state}`)
   const session: FetchSession = {
     get: (cid, options) => reader.read(cid, options),
     providers: () => [],

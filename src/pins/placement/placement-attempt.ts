@@ -1,7 +1,6 @@
 import type { StatusChange } from '../../catalogue/fetches.ts'
 import type { PlacementRow, Placements } from '../../catalogue/placements.ts'
 import type { ClusterBackend, PinJob } from '../../clusters/cluster-backend.ts'
-import { smallDag } from '../../clusters/small-dag.ts'
 import { Deadline, within } from '../../concurrency/deadline.ts'
 import type { FairGate } from '../../concurrency/fair-gate.ts'
 import type { BlockSource } from '../../content/block-source.ts'
@@ -20,6 +19,8 @@ const LEASE_MS = 60_000
 /** Time without progress after which an attempt fails, and its total time limit. */
 const STALL_MS = 120_000
 const LONGEST_MS = 21_600_000
+/** A DAG above this size is large. */
+const LARGE_BYTES = 64 * 1024
 
 export interface PlacementParts {
   /** External backends, by their number in the ledger. */
@@ -29,12 +30,11 @@ export interface PlacementParts {
   /** The backends that fetch missing content by themselves and can be read. */
   keepers: ReadonlyMap<number, Keeper>
   placements: Placements
+  /** Returns the bytes of a DAG that is complete on this node. */
+  sizeOf: (row: PlacementRow) => number | undefined
   clock: Clock
   onChanges: (changes: readonly StatusChange[]) => void
 }
-
-/** Content to send to a backend. */
-type Sending = Pick<PinJob, 'source' | 'blocks'> & { signal: AbortSignal }
 
 /** Checks that a backend really has the content it reports as pinned. */
 type Verify = (signal: AbortSignal, onMoved: () => void) => Promise<void>
@@ -77,18 +77,12 @@ export class PlacementAttempt implements Attempt<PlacementRow> {
     if (row.unpinUntil > clock.now()) return placements.retry(row, { at: row.unpinUntil, reason: row.lastError })
     const source = new MissTracker(sourceOf(row.backendId))
     const keeper = keepers.get(row.backendId)
-    const mayRefetch = (): boolean => keeper !== undefined && source.hasMissed && !ended.aborted
-    const blocks = (await smallDag(cidOf(row), source, ended)) ?? undefined
-    let isSent = false
     try {
-      if (!mayRefetch()) {
-        await this.#send(row, backend, { source, blocks, signal: ended })
-        isSent = true
-      }
+      await this.#send(row, backend, source, ended)
     } catch (error) {
-      if (!mayRefetch()) throw error
+      if (keeper === undefined || !source.hasMissed || ended.aborted) throw error
+      await this.#refetch(row, keeper, ended)
     }
-    if (!isSent && keeper !== undefined) await this.#refetch(row, keeper, ended)
     for (let isDone = false; !isDone; ) {
       const step = await placements.placed(row, clock.now())
       onChanges(step.changes)
@@ -97,13 +91,13 @@ export class PlacementAttempt implements Attempt<PlacementRow> {
   }
 
   /** Sends the blocks of this node to the backend. */
-  async #send(row: PlacementRow, backend: ClusterBackend, from: Sending): Promise<void> {
-    const { blocks, signal } = from
-    const pass = blocks === undefined ? this.#large.enter(row.accountId) : null
+  async #send(row: PlacementRow, backend: ClusterBackend, source: BlockSource, signal: AbortSignal): Promise<void> {
+    const isSmall = (this.#parts.sizeOf(row) ?? Number.POSITIVE_INFINITY) <= LARGE_BYTES
+    const pass = isSmall ? null : this.#large.enter(row.accountId)
     try {
       if (pass !== null) await orAborted(Promise.resolve(pass.entered), signal)
-      const job = { hold: HOLD, root: cidOf(row), origins: [], ends: null, again: row.isAnew }
-      await this.#keep(row, backend, { ...job, ...from, isFirst: row.attempts === 1 })
+      const job = { hold: HOLD, root: cidOf(row), origins: [], ends: null, isRepair: row.isAnew }
+      await this.#keep(backend, { ...job, source, signal })
     } finally {
       pass?.leave()
     }
@@ -112,13 +106,13 @@ export class PlacementAttempt implements Attempt<PlacementRow> {
   /** Has the backend fetch blocks that this node lacks, and checks that it has them all. */
   async #refetch(row: PlacementRow, keeper: Keeper, signal: AbortSignal): Promise<void> {
     const root = cidOf(row)
-    const job = { hold: HOLD, root, source: null, origins: [], ends: null, again: true }
+    const job = { hold: HOLD, root, source: null, origins: [], ends: null, isRepair: true }
     const verify: Verify = (ended, onMoved) => checkWhole(keeper, root, { signal: ended, onMoved })
-    await this.#keep(row, keeper.backend, { ...job, signal }, verify)
+    await this.#keep(keeper.backend, { ...job, signal }, verify)
   }
 
   /** Pins the DAG on the backend and verifies it. Fails if progress stops. */
-  async #keep(row: PlacementRow, backend: ClusterBackend, job: PinJob, verify?: Verify): Promise<void> {
+  async #keep(backend: ClusterBackend, job: PinJob, verify?: Verify): Promise<void> {
     const late = (): HoldfastError => new HoldfastError('ABORTED', 'no progress for 2 minutes')
     const deadline = new Deadline({ clock: this.#parts.clock, ms: STALL_MS, late, signal: job.signal })
     const { signal } = deadline
@@ -126,10 +120,7 @@ export class PlacementAttempt implements Attempt<PlacementRow> {
     try {
       await backend.pin({ ...job, signal, onProgress: moved })
       moved()
-      if (verify !== undefined) await verify(signal, moved)
-      if (backend.looksAfterPin === true) return
-      const { state } = await backend.status(row, signal)
-      if (state !== 'pinned') throw new HoldfastError('UNAVAILABLE', `the cluster reports the content as ${state}`)
+      await verify?.(signal, moved)
     } finally {
       deadline.rest()
     }
@@ -139,8 +130,6 @@ export class PlacementAttempt implements Attempt<PlacementRow> {
   async #unpin(row: PlacementRow, backend: ClusterBackend, signal: AbortSignal): Promise<void> {
     const { placements, clock } = this.#parts
     const mayUnpin = (): Promise<boolean> => placements.beginUnpin(row, clock.now() + LEASE_MS)
-    // A backend that never asks may send at once, so check for it.
-    if (backend.asksBeforeUnpin !== true && !(await mayUnpin())) return
     await backend.unpin(HOLD, row, signal, mayUnpin)
     // An earlier unpin with unknown outcome may still arrive.
     await placements.released(row, { now: clock.now(), until: row.unpinUntil })

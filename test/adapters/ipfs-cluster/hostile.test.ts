@@ -194,7 +194,7 @@ describe('an IPFS Cluster that', () => {
       await backend.pin(job)
       expect(api.count('POST /add')).toBe(1)
       api.says = peer => ({ status: peer.endsWith('one') ? 'remote' : 'pinned' })
-      await backend.pin({ ...job, again: true })
+      await backend.pin({ ...job, isRepair: true })
       const [, again] = api.requests.filter(({ url }) => url.pathname === '/add')
       expect(again?.url.searchParams.get('user-allocations')).toBe('12D3KooWtwo,12D3KooWthree')
     })
@@ -309,7 +309,7 @@ describe('an IPFS Cluster that', () => {
         api.handlers = { 'GET /allocations/': () => undefined, 'GET /allocations': () => undefined }
         const job = await jobOf()
         const pinning = refusal(backend.pin(job))
-        await until('it is asked', () => api.count('GET /allocations/') === 1 && api.count('GET /pins') === 1)
+        await until('it is asked', () => api.count('GET /allocations/') === 1)
         clock.advance(60_000)
         expect(await pinning).toBe('the IPFS Cluster did not answer in time')
         const listing = refusal(backend.pins()[Symbol.asyncIterator]().next())
@@ -464,7 +464,7 @@ describe('small contents for an IPFS Cluster', () => {
     const bytes = codec === CODEC.raw ? Buffer.from(text) : dagJson.encode({ text })
     const cid = CID.createV1(codec, await sha256.digest(bytes))
     const source = { read: async () => bytes }
-    return { hold: 'one', root: cid, source, origins: [], ends: null, isFirst: true, blocks: [{ cid, bytes }] }
+    return { hold: 'one', root: cid, source, origins: [], ends: null }
   }
 
   test('are handed over together, and pinned and looked at each for itself', async () => {

@@ -3,7 +3,6 @@ import { CID } from 'multiformats/cid'
 import { sha256 } from 'multiformats/hashes/sha2'
 import { describe, expect, test } from 'vitest'
 import type { PinJob } from '../../../src/clusters/cluster-backend.ts'
-import { smallDag } from '../../../src/clusters/small-dag.ts'
 import { CODEC, identityOf } from '../../../src/ipld/cid.ts'
 import { Outside } from '../../clusters/backend.suite.ts'
 import { until } from '../../clusters/remote-support.ts'
@@ -58,13 +57,10 @@ describe('a real IPFS Cluster of three peers', onRealCluster, () => {
   test('has each of many small contents that came together, on two peers, and lets go of each', async () => {
     await withBackend(reached(), async ({ backend }) => {
       const source = new Outside()
-      const signal = new AbortController().signal
       const jobs: PinJob[] = []
       for (let i = 0; i < 20; i++) {
         const root = await source.addFolder([content(`small ${i}`).subarray(0, 4_000), Buffer.from(`${i}`)])
-        const blocks = (await smallDag(root, source, signal)) ?? []
-        expect(blocks).toHaveLength(3)
-        jobs.push({ hold: 'one', root, source, origins: [], ends: null, isFirst: true, blocks })
+        jobs.push({ hold: 'one', root, source, origins: [], ends: null })
       }
       await Promise.all(jobs.map(job => backend.pin(job)))
       for (const { root } of jobs) {

@@ -6,7 +6,6 @@ import { holdBlock } from '../../../adapters/kubo/hold-block.ts'
 import { KuboBackend } from '../../../adapters/kubo/kubo-backend.ts'
 import { KuboRpc } from '../../../adapters/kubo/kubo-rpc.ts'
 import { openHttpClient } from '../../../adapters/remote/http-client.ts'
-import { smallDag } from '../../../src/clusters/small-dag.ts'
 import { CODEC, identityOf } from '../../../src/ipld/cid.ts'
 import { Outside } from '../../clusters/backend.suite.ts'
 import { refusalOf } from '../../clusters/refusal.ts'
@@ -175,16 +174,15 @@ describe('a hostile RPC', () => {
         const onProgress = () => void moves++
         const done = backend.pin({ hold: 'one', root, source: outside, origins: [], ends: null, onProgress })
         done.catch(() => undefined)
-        // Both blocks, and the first line.
-        await until('it has begun', () => moves === 3)
+        await until('it has begun', () => moves === 1)
         for (const progress of [2, 3, 4]) {
           clock.advance(100_000)
           say(progress)
-          await until('it goes on', () => moves === 2 + progress)
+          await until('it goes on', () => moves === progress)
         }
         clock.advance(120_000)
         expect(await refusal(done)).toBe('the Kubo of the cluster did not answer in time')
-        expect(moves).toBe(6)
+        expect(moves).toBe(4)
         await until('it is left', () => hostile.ended === 1)
       },
       clock,
@@ -227,7 +225,7 @@ describe('a hostile RPC', () => {
   test('ends with the signal, which says why', async () => {
     await withHostile({ 'dag/import': nothing }, async ({ backend, hostile }) => {
       const controller = new AbortController()
-      const { done } = await pinned(backend, { signal: controller.signal })
+      const { done } = await pinned(backend, { chunks: 2, signal: controller.signal })
       await until('it is asked', () => hostile.asked.includes('dag/import'))
       controller.abort(new Error('enough'))
       await expect(done).rejects.toThrow('enough')
@@ -337,11 +335,9 @@ describe('small contents', () => {
 
   async function pinAll(backend: KuboBackend, names: readonly string[]): Promise<PromiseSettledResult<void>[]> {
     const outside = new Outside()
-    const signal = new AbortController().signal
     const jobs = names.map(async name => {
       const root = await outside.add(Buffer.from(`${name} small content`))
-      const blocks = (await smallDag(root, outside, signal)) ?? undefined
-      return { hold: 'one', root, source: outside, origins: [], ends: null, isFirst: true, blocks }
+      return { hold: 'one', root, source: outside, origins: [], ends: null }
     })
     const ready = await Promise.all(jobs)
     return Promise.allSettled(ready.map(job => backend.pin(job)))

@@ -162,7 +162,7 @@ describe('pins of a Kubo', () => {
     const job = { hold: 'one', root, source: outside, origins: [], ends: null }
     await backend.pin(job)
     await expect(backend.reader?.read(last)).rejects.toMatchObject({ code: 'NOT_FOUND' })
-    await backend.pin({ ...job, again: true })
+    await backend.pin({ ...job, isRepair: true })
     expect((await dagBytes(backend, root.toString())).blocks.size).toBe(4)
     expect(Object.keys(await pinsOf(places.api))).toHaveLength(1)
   })

@@ -23,8 +23,8 @@ class ExternalCluster implements ClusterBackend {
     this.isKept = true
   }
 
-  async unpin(): Promise<void> {
-    this.isKept = false
+  async unpin(...[, , , mayUnpin]: Parameters<ClusterBackend['unpin']>): Promise<void> {
+    if (mayUnpin === undefined || (await mayUnpin())) this.isKept = false
   }
 
   async status() {
@@ -45,6 +45,7 @@ class PlacementWorker {
       if (row === undefined) continue
       const parts = {
         ...{ backends: new Map([[AWAY, this.cluster]]), keepers: new Map(), sourceOf: () => NOWHERE, placements },
+        sizeOf: () => 0,
         ...{ clock: this.#clock, onChanges: () => undefined },
       }
       try {

@@ -1,9 +1,9 @@
 import { CarReader } from '@ipld/car'
 import { expect, test } from 'vitest'
-import { carOf, SMALL_DAG_BYTES, smallDag } from '../../src/clusters/small-dag.ts'
-import { cidOf } from '../../src/ipld/cid.ts'
-import { collect, pseudoRandom } from '../support/bytes.ts'
-import { Outside } from './backend.suite.ts'
+import { carOf, SMALL_DAG_BYTES, smallDag } from '../../../adapters/remote/small-dag.ts'
+import { cidOf } from '../../../src/ipld/cid.ts'
+import { Outside } from '../../clusters/backend.suite.ts'
+import { collect, pseudoRandom } from '../../support/bytes.ts'
 
 const live = new AbortController().signal
 

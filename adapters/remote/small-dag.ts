@@ -1,11 +1,11 @@
 import type { CID } from 'multiformats/cid'
-import type { BlockSource } from '../content/block-source.ts'
-import { carBlockHead, carHeader } from '../content/car/writer.ts'
-import { hasLinks, newLinks } from '../content/dag/links.ts'
-import { ADMITTED } from '../content/dag/walk.ts'
-import { dagKey, HASH } from '../ipld/cid.ts'
+import type { BlockSource } from '../../src/content/block-source.ts'
+import { carBlockHead, carHeader } from '../../src/content/car/writer.ts'
+import { hasLinks, newLinks } from '../../src/content/dag/links.ts'
+import { ADMITTED } from '../../src/content/dag/walk.ts'
+import { dagKey, HASH } from '../../src/ipld/cid.ts'
 
-/** DAGs of no more bytes are handed over together with others. */
+/** DAGs of at most this size are sent several at a time. */
 export const SMALL_DAG_BYTES = 64 * 1024
 
 export interface DagBlock {
@@ -14,9 +14,9 @@ export interface DagBlock {
 }
 
 /**
- * All blocks of a DAG, each once, if they are few bytes; null if they are not, or not all of it is to be had.
+ * Returns the blocks of a small DAG, each once, its root first. Returns null for a large DAG, or if a block is missing.
  *
- * @throws what the signal was aborted with
+ * @throws the reason of an aborted signal
  */
 export async function smallDag(root: CID, source: BlockSource, signal: AbortSignal): Promise<DagBlock[] | null> {
   const blocks: DagBlock[] = []
@@ -26,7 +26,7 @@ export async function smallDag(root: CID, source: BlockSource, signal: AbortSign
   for (let cid = frontier.pop(); cid !== undefined; cid = frontier.pop()) {
     signal.throwIfAborted()
     const isInline = cid.multihash.code === HASH.identity
-    // Whoever sends it block by block tells why one is not to be had.
+    // The sender that reads block by block reports why one is missing.
     const bytes = isInline ? cid.multihash.digest : await source.read(cid).catch(() => null)
     size += bytes?.length ?? 0
     if (bytes === null || size > SMALL_DAG_BYTES) return null
@@ -36,7 +36,7 @@ export async function smallDag(root: CID, source: BlockSource, signal: AbortSign
   return blocks
 }
 
-/** A CAR, version 1, of a few blocks, in one piece. */
+/** Yields a CAR, version 1, of a few blocks, in one piece. */
 export async function* carOf(root: CID, blocks: Iterable<DagBlock>): AsyncGenerator<Uint8Array, void, undefined> {
   const parts = [carHeader([root])]
   for (const { cid, bytes } of blocks) parts.push(carBlockHead(cid, bytes.length), bytes)
