@@ -37,7 +37,7 @@ export const ipfsClusterPromises: readonly KeptPromise[] = [
   {
     promise: "another server's 404 is not taken for an IPFS Cluster that has let go",
     file: answers,
-    find: 'status === 404 && NOT_PINNED.test(said)',
+    find: 'status === 404 && NOT_PINNED.test(detail)',
     replace: 'status === 404',
     test: { file: hostile, name: 'has a 404 of another server in its place has nothing that was let go of' },
   },

@@ -53,8 +53,8 @@ export const kuboPromises: readonly KeptPromise[] = [
   {
     promise: 'a Kubo that syncs nothing is refused',
     file: backend,
-    find: 'if (lost !== null) {',
-    replace: "if (lost === '') {",
+    find: 'if (risk !== null) {',
+    replace: "if (risk === '') {",
     test: { file: pins, name: 'is not believed where it syncs nothing, unless its owner takes the loss (recorded)' },
   },
   {

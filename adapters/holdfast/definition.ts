@@ -7,18 +7,16 @@ import type { HoldfastBackendDefinition } from './options.ts'
 const schema = Type.Object(
   {
     type: Type.Literal('holdfast', { description: '`holdfast`.' }),
-    url: configText("The base of the other node's contract, such as `https://pins.example.org/api/v3`."),
+    url: configText("The URL of the other node's API, such as `https://pins.example.org/api/v3`."),
     cluster: configText('The name of the cluster on the other node, which must keep that cluster itself.'),
     keyFile: optionalText(
-      'A file with a key of an account there that is used for nothing else. It needs the scopes `files:read`, `files:write` and `files:delete`.',
+      'A file with a key of an account on the other node. The key needs the scopes `files:read`, `files:write` and `files:delete`. Use the account for nothing else.',
     ),
-    keyEnv: optionalText(
-      'The environment variable that has the key, which itself never stands in the configuration. One of `keyFile` and `keyEnv` is needed.',
-    ),
+    keyEnv: optionalText('The environment variable with the key. Set either `keyFile` or `keyEnv`.'),
     gateway: Type.Optional(
       Type.String({
         minLength: 1,
-        description: 'The base of a trustless gateway by which the content is read.',
+        description: 'The URL of a trustless gateway that serves the content.',
         defaultText: "that of `url`'s server",
       }),
     ),
@@ -27,12 +25,11 @@ const schema = Type.Object(
   {
     ...closed,
     title: 'HoldfastBackendDefinition',
-    description:
-      'A cluster that another Holdfast keeps, over its HTTP contract. One of `keyFile` and `keyEnv` is needed.',
+    description: 'A cluster on another Holdfast, over its HTTP API. Set either `keyFile` or `keyEnv`.',
   },
 )
 
-/** The configuration of clusters that another Holdfast keeps. */
+/** The configuration of clusters on another Holdfast. */
 export const holdfastKind: BackendKind<HoldfastBackendDefinition> = {
   type: 'holdfast',
   schema,

@@ -18,9 +18,9 @@ import { answerAs, jsonAs, shortened } from '../remote/json-answers.ts'
 
 const CAR_TYPE = 'application/vnd.ipld.car'
 const PAGE = 100
-/** Pages of records of one content that are looked through. */
+/** Maximum number of pages of one content's records that are read. */
 const MOST_PAGES = 10
-/** What a record is called that no hold is for any more, while another hold keeps the content. */
+/** Name of a record without a hold that stays because another hold needs the content. */
 const RELEASED = 'released'
 
 const uploadsSchema = Type.Object({
@@ -49,13 +49,13 @@ const accountSchema = Type.Object({
 const errorSchema = Type.Object({ message: Type.String() })
 
 export interface HoldfastBackendOptions {
-  /** The base of the other node's contract: `https://…/api/v3`, without a trailing slash. */
+  /** URL of the other node's API: `https://…/api/v3`, without a trailing slash. */
   url: string
-  /** A key of an account there, with the scopes `files:read`, `files:write` and `files:delete`. */
+  /** A key of an account on the other node, with the scopes `files:read`, `files:write` and `files:delete`. */
   key: string
   /** The name of the cluster on the other node. */
   cluster: string
-  /** By what this node's records are known there: unique to it, printable. */
+  /** Marks the records of this node on the other one: unique and printable. */
   mark: string
   send: SendHttp
   reader: BlockSource
@@ -64,13 +64,13 @@ export interface HoldfastBackendOptions {
 interface RemoteRecord {
   uploadId: string
   status: 'queued' | 'pinning' | 'pinned' | 'failed'
-  /** Null if it does not carry our mark. */
+  /** Null if the record does not carry this node's mark. */
   hold: string | null
 }
 
 /**
- * A cluster that another Holdfast keeps, over its HTTP contract. Each hold is a record there that carries our mark;
- * what does not carry it is neither counted nor removed.
+ * A cluster on another Holdfast, over its HTTP API. Each hold is a record that carries this node's mark. Other records
+ * are neither counted nor removed.
  */
 export class HoldfastBackend implements ClusterBackend {
   readonly reader: BlockSource
@@ -82,7 +82,7 @@ export class HoldfastBackend implements ClusterBackend {
   }
 
   async pin({ hold, root, source, isRepair = false, signal, onProgress }: PinJob): Promise<void> {
-    if (source === null) throw new HoldfastError('UNAVAILABLE', `nobody is named who has ${root}`)
+    if (source === null) throw new HoldfastError('UNAVAILABLE', `no source of ${root} is known`)
     const own = signal ?? new AbortController().signal
     const { uploads } = await this.#recordsOf(identityOf(root), own)
     const isThere = uploads.some(record => record.hold === hold && record.status !== 'failed')
@@ -101,7 +101,7 @@ export class HoldfastBackend implements ClusterBackend {
     const { uploads, isWhole } = await this.#recordsOf(root, own)
     const ours = uploads.find(record => record.hold === hold)
     if (ours === undefined) return
-    // A removal there takes all of the account's records of the content.
+    // A removal on the other node removes all of the account's records of the content.
     const isShared = !isWhole || uploads.some(record => ![hold, RELEASED].includes(record.hold ?? ''))
     if (mayUnpin !== undefined && !(await mayUnpin())) return
     own.throwIfAborted()
@@ -131,7 +131,7 @@ export class HoldfastBackend implements ClusterBackend {
     }
   }
 
-  /** The oldest first, each page from where the one before ended, so that none is passed over while others go. */
+  /** Yields pins from the oldest. Each page begins where the last one ended, so that removals skip none. */
   async *pins(signal?: AbortSignal): AsyncGenerator<readonly MarkedPin[], void, undefined> {
     const own = signal ?? new AbortController().signal
     let [after, page] = [0, 1]
@@ -148,7 +148,7 @@ export class HoldfastBackend implements ClusterBackend {
       if (pins.length > 0) yield pins
       const last = uploads.at(-1)
       if (last === undefined || page >= pagination.totalPages || (page > 1 && fresh.length === 0)) return
-      // Those of the same instant are asked for again.
+      // Records of the same millisecond may be on both pages.
       const next = Date.parse(last.createdAt) - 1
       if (next > after) [after, page, seen] = [next, 1, new Set()]
       else page++
@@ -156,7 +156,7 @@ export class HoldfastBackend implements ClusterBackend {
     }
   }
 
-  /** The node is one, with the room that the account's plan has left. */
+  /** Returns the other node as the only peer, with the space left in the account's plan. */
   async peers(signal?: AbortSignal): Promise<readonly BackendPeer[]> {
     const own = signal ?? new AbortController().signal
     const { planDetails, usage } = parseAnswer(accountSchema, await this.#ask('GET', '/users/me', { signal: own }))
@@ -171,12 +171,15 @@ export class HoldfastBackend implements ClusterBackend {
     try {
       return { ...identityOf(parseCid(cid)), hold, state: status }
     } catch {
-      // What is no content is nothing that we have put there.
+      // This node has never stored such a CID.
       return null
     }
   }
 
-  /** The account's records of a content in the cluster; `isWhole` unless there are more than are looked through. */
+  /**
+   * Returns the account's records of a content in the cluster. `isWhole` is false if there are more pages than the
+   * limit.
+   */
   async #recordsOf(root: DagIdentity, signal: AbortSignal): Promise<{ uploads: RemoteRecord[]; isWhole: boolean }> {
     const cid = cidOf(root)
     const uploads: RemoteRecord[] = []
@@ -219,7 +222,7 @@ function holdIn(mark: string, name: string | null): string | null {
   return name?.startsWith(`${mark} `) === true ? name.slice(mark.length + 1) : null
 }
 
-/** Versions and bases of a CID are the same content. */
+/** Compares content only: a CID has several versions and bases. */
 function isSame(text: string, cid: CID): boolean {
   try {
     const other = parseCid(text)
@@ -231,13 +234,13 @@ function isSame(text: string, cid: CID): boolean {
 
 function parseAnswer<Schema extends TSchema>(schema: Schema, text: string): Static<Schema> {
   return answerAs(schema, text, cause => {
-    return new HoldfastError('UNAVAILABLE', 'the node of the cluster answered what is no answer', { cause })
+    return new HoldfastError('UNAVAILABLE', 'the node of the cluster sent an invalid answer', { cause })
   })
 }
 
 function refusal({ status, text }: { status: number; text: string }): HoldfastError {
   const error = jsonAs(errorSchema, text)
-  const said = error === null ? '' : `: ${shortened(error.message)}`
+  const detail = error === null ? '' : `: ${shortened(error.message)}`
   const code = status === 404 ? 'NOT_FOUND' : 'UNAVAILABLE'
-  return new HoldfastError(code, `the node of the cluster answered ${status}${said}`)
+  return new HoldfastError(code, `the node of the cluster answered ${status}${detail}`)
 }

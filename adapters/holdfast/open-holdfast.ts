@@ -5,7 +5,11 @@ import { secretOf } from '../remote/secrets.ts'
 import { HoldfastBackend } from './holdfast-backend.ts'
 import type { HoldfastBackendDefinition } from './options.ts'
 
-/** Opens another Holdfast. The caller closes it. @throws HoldfastError `CONFIG_INVALID` for a key that cannot be read */
+/**
+ * Opens another Holdfast. The caller closes it.
+ *
+ * @throws HoldfastError `CONFIG_INVALID` if the key cannot be read
+ */
 export async function openHoldfast(
   clusterId: string,
   { keyFile: file, keyEnv: env, cluster, gateway, ...definition }: HoldfastBackendDefinition,

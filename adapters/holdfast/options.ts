@@ -1,23 +1,20 @@
 // Made by `npm run docs` from definition.ts, which is the place to change it.
-/** A cluster that another Holdfast keeps, over its HTTP contract. One of `keyFile` and `keyEnv` is needed. */
+/** A cluster on another Holdfast, over its HTTP API. Set either `keyFile` or `keyEnv`. */
 export type HoldfastBackendDefinition = {
   /** `holdfast`. */
   type: 'holdfast'
-  /** The base of the other node's contract, such as `https://pins.example.org/api/v3`. */
+  /** The URL of the other node's API, such as `https://pins.example.org/api/v3`. */
   url: string
   /** The name of the cluster on the other node, which must keep that cluster itself. */
   cluster: string
   /**
-   * A file with a key of an account there that is used for nothing else. It needs the scopes `files:read`,
-   * `files:write` and `files:delete`. Default: none.
+   * A file with a key of an account on the other node. The key needs the scopes `files:read`, `files:write` and
+   * `files:delete`. Use the account for nothing else. Default: none.
    */
   keyFile?: string
-  /**
-   * The environment variable that has the key, which itself never stands in the configuration. One of `keyFile` and
-   * `keyEnv` is needed. Default: none.
-   */
+  /** The environment variable with the key. Set either `keyFile` or `keyEnv`. Default: none. */
   keyEnv?: string
-  /** The base of a trustless gateway by which the content is read. Default: that of `url`'s server. */
+  /** The URL of a trustless gateway that serves the content. Default: that of `url`'s server. */
   gateway?: string
   /** Bytes of the cluster's content that stay on this disk to be read again. Default: `1073741824` (1 GiB). */
   cacheBytes?: number

@@ -5,7 +5,7 @@ import { withoutTrailingSlashes } from '../../src/domain/trailing-slashes.ts'
 import { authFields, checkApi, gatewaysField } from '../remote/definition-fields.ts'
 import type { IpfsClusterBackendDefinition } from './options.ts'
 
-/** A number of peers; -1 for all. */
+/** Returns the schema of a number of peers; -1 stands for all. */
 const peers = (description: string, defaultText: string) =>
   Type.Optional(
     Type.Union([Type.Literal(-1), Type.Integer({ minimum: 1, maximum: 1_000 })], { description, defaultText }),
@@ -14,27 +14,27 @@ const peers = (description: string, defaultText: string) =>
 const schema = Type.Object(
   {
     type: Type.Literal('ipfs-cluster', { description: '`ipfs-cluster`.' }),
-    api: configText('The base of the REST API of one of its peers, such as `http://10.0.0.5:9094`.'),
-    ...authFields('A file with what the API asks for: `basic:<user>:<password>` or `bearer:<token>`.'),
+    api: configText('The URL of the REST API of one peer, such as `http://10.0.0.5:9094`.'),
+    ...authFields('A file with the credentials for the API: `basic:<user>:<password>` or `bearer:<token>`.'),
     ...gatewaysField(
-      'Bases of trustless gateways by which the content is read, such as those of its peers, in the order in which they are asked.',
-      'none: all of it stays here, too',
+      'URLs of trustless gateways that serve the content, such as those of the peers. They are tried in this order.',
+      'none: all content also stays on this disk',
     ),
     replicationMin: peers(
-      'How many of its peers have to have all of a content before it is `pinned`, each in an IPFS of its own; `-1` for all.',
-      'as the cluster is configured',
+      'How many peers, each with its own IPFS node, must have all blocks before a pin is `pinned`; `-1` for all.',
+      'the setting of the cluster',
     ),
-    replicationMax: peers('How many of its peers are to have it; `-1` for all.', '`replicationMin`'),
+    replicationMax: peers('How many peers should have the content; `-1` for all.', '`replicationMin`'),
     ...keptHereFields,
   },
   {
     ...closed,
     title: 'IpfsClusterBackendDefinition',
-    description: 'A cluster that an IPFS Cluster keeps, over the REST API of one of its peers.',
+    description: 'A cluster on an IPFS Cluster, over the REST API of one of its peers.',
   },
 )
 
-/** The configuration of clusters that an IPFS Cluster keeps. */
+/** The configuration of clusters on an IPFS Cluster. */
 export const ipfsClusterKind: BackendKind<IpfsClusterBackendDefinition> = {
   type: 'ipfs-cluster',
   schema,
@@ -50,7 +50,7 @@ function checkReplication(
   problems: BackendProblems,
 ): void {
   if (max === undefined) return
-  if (min === undefined) throw problems.fail('replicationMax', 'belongs to replicationMin')
-  if (max < 0 !== min < 0) problems.fail('replicationMax', 'must be -1 where replicationMin is, and only there')
-  if (max < min) problems.fail('replicationMax', `must not be under replicationMin, ${min}`)
+  if (min === undefined) throw problems.fail('replicationMax', 'requires replicationMin')
+  if (max < 0 !== min < 0) problems.fail('replicationMax', 'must be -1 if, and only if, replicationMin is -1')
+  if (max < min) problems.fail('replicationMax', `must be at least replicationMin, ${min}`)
 }

@@ -2,14 +2,14 @@ import Type, { type Static, type TSchema } from 'typebox'
 import { HoldfastError } from '../../src/domain/errors.ts'
 import { answerAs, jsonAs, shortened } from '../remote/json-answers.ts'
 
-/** What the REST API of an IPFS Cluster answers, as far as it is looked at. */
+/** Answers of the REST API of an IPFS Cluster: only the fields that are used. */
 export const clusterPinSchema = Type.Object({
   cid: Type.String(),
-  /** `pin`, unless it is a part of a DAG that is spread over peers. */
+  /** `pin`, unless the pin is one shard of a DAG. */
   type: Type.String(),
   name: Type.String(),
   metadata: Type.Union([Type.Record(Type.String(), Type.String()), Type.Null()]),
-  /** Both are -1 for all peers. */
+  /** -1 in both fields stands for all peers. */
   replication_factor_min: Type.Integer(),
   replication_factor_max: Type.Integer(),
   origins: Type.Union([Type.Array(Type.String()), Type.Null()]),
@@ -23,7 +23,7 @@ export const statusSchema = Type.Object({
   ),
 })
 
-/** The last one tells of the root. */
+/** The last entry is the root. */
 export const addedSchema = Type.Array(
   Type.Object({ cid: Type.String(), allocations: Type.Optional(Type.Array(Type.String())) }),
   { minItems: 1 },
@@ -41,22 +41,22 @@ export const metricsSchema = Type.Array(
 
 const errorSchema = Type.Object({ message: Type.String() })
 
-/** @throws HoldfastError `UNAVAILABLE` for what is no such answer */
+/** @throws HoldfastError `UNAVAILABLE` if the text does not fit the schema */
 export function parseClusterAnswer<Schema extends TSchema>(schema: Schema, text: string): Static<Schema> {
   return answerAs(schema, text, noClusterAnswer)
 }
 
 export function noClusterAnswer(cause?: unknown): HoldfastError {
-  return new HoldfastError('UNAVAILABLE', 'the IPFS Cluster answered what is no answer', { cause })
+  return new HoldfastError('UNAVAILABLE', 'the IPFS Cluster sent an invalid answer', { cause })
 }
 
-/** What it says of a CID that is not pinned; another server's 404 says nothing of the kind. */
+/** The error for a CID that is not pinned. It distinguishes this 404 from another server's. */
 const NOT_PINNED = /\bnot part of the pinset\b/
 
-/** An error by what the API says of it: `NOT_FOUND` for what is not pinned, else `UNAVAILABLE`. */
+/** Converts an error answer: `NOT_FOUND` if the CID is not pinned, else `UNAVAILABLE`. */
 export function clusterRefusal({ status, text }: { status: number; text: string }): HoldfastError {
   const error = jsonAs(errorSchema, text)
-  const said = error === null ? '' : `: ${shortened(error.message)}`
-  const code = status === 404 && NOT_PINNED.test(said) ? 'NOT_FOUND' : 'UNAVAILABLE'
-  return new HoldfastError(code, `the IPFS Cluster answered ${status}${said}`)
+  const detail = error === null ? '' : `: ${shortened(error.message)}`
+  const code = status === 404 && NOT_PINNED.test(detail) ? 'NOT_FOUND' : 'UNAVAILABLE'
+  return new HoldfastError(code, `the IPFS Cluster answered ${status}${detail}`)
 }

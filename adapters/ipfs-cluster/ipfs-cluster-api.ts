@@ -16,34 +16,34 @@ import {
   statusSchema,
 } from './ipfs-cluster-answers.ts'
 
-/** How long an answer to anything but an upload may take in all. */
+/** Timeout of every request but uploads, in milliseconds. */
 const ASK_MS = 60_000
-/** Of what is told of one pin, or of one peer. */
+/** Longest line of a list: one pin or one peer. */
 const LONGEST_LINE = 1024 * 1024
-/** A list that does not go on for so long has ended badly. */
+/** Longest pause within a list, in milliseconds. */
 const LIST_STALL_MS = 120_000
 
 export type ClusterPin = Static<typeof clusterPinSchema>
 export type PinPeers = Static<typeof statusSchema>['peer_map']
 
-/** How something is to be pinned. */
-export interface PinWish {
+/** The options of a pin. */
+export interface PinOptions {
   name: string
   metadata: Readonly<Record<string, string>>
-  /** Both -1 for all peers; null leaves both to the cluster. */
+  /** -1 in both fields stands for all peers; null leaves the replication to the cluster. */
   replication: Replication | null
-  /** Multiaddrs, with the id of the peer, of who has it. */
+  /** Multiaddrs of peers that have the content, each with its peer id. */
   origins?: readonly string[]
-  /** Ids of the peers that are to have it first of all. */
+  /** Ids of peers that the cluster should prefer. */
   peers?: readonly string[]
 }
 
-/** Blocks that are handed over. */
+/** Blocks to upload. */
 export interface ClusterImport {
   root: string
   form: { type: string; body: AsyncIterable<Uint8Array> }
   replication: Replication | null
-  /** Ids of the peers that are to take them first of all. */
+  /** Ids of peers that the cluster should prefer. */
   peers: readonly string[]
   signal: AbortSignal
 }
@@ -54,15 +54,15 @@ export interface Replication {
 }
 
 export interface IpfsClusterApiOptions {
-  /** The base of the REST API of one of its peers, without a trailing slash. */
+  /** URL of the REST API of one peer, without a trailing slash. */
   url: string
-  /** What the header `Authorization` has; null if it asks for none. */
+  /** The `Authorization` header; null if the API needs none. */
   authorization: string | null
   http: Pick<HttpClient, 'send' | 'stream'>
   clock: Clock
 }
 
-/** The REST API of an IPFS Cluster. Everything rejects with `UNAVAILABLE` where it is not answered as it should be. */
+/** Client of the REST API of an IPFS Cluster. All methods reject with `UNAVAILABLE` after an invalid answer. */
 export class IpfsClusterApi {
   readonly #options: IpfsClusterApiOptions
 
@@ -70,7 +70,7 @@ export class IpfsClusterApi {
     this.#options = options
   }
 
-  /** What is to be pinned of a CID; null if it is not. */
+  /** Returns the pin of a CID; null if there is none. */
   async pinOf(cid: string, signal: AbortSignal): Promise<ClusterPin | null> {
     try {
       return parseClusterAnswer(clusterPinSchema, await this.#ask('GET', `/allocations/${cid}`, signal))
@@ -80,12 +80,16 @@ export class IpfsClusterApi {
     }
   }
 
-  /** Everything that is to be pinned. @throws why it cannot be told: what has been told until then is not all */
+  /**
+   * Yields all pins.
+   *
+   * @throws HoldfastError if the list breaks off: it is incomplete
+   */
   pins(signal: AbortSignal): AsyncGenerator<ClusterPin, void, undefined> {
     return this.#list('/allocations', clusterPinSchema, signal)
   }
 
-  /** What each peer says of some CIDs, by CID; one that is not told of is left out. */
+  /** Returns the status of each peer, by CID. CIDs that the cluster does not report are missing. */
   async statuses(cids: readonly string[], signal: AbortSignal): Promise<ReadonlyMap<string, PinPeers>> {
     const text = await this.#ask('GET', `/pins?${new URLSearchParams({ cids: cids.join(',') })}`, signal)
     const lines = text.split('\n').filter(line => line.trim() !== '')
@@ -93,9 +97,9 @@ export class IpfsClusterApi {
     return new Map(all.map(({ cid, peer_map }) => [cid, peer_map]))
   }
 
-  /** Asks for a pin, in the place of what is pinned of the CID. */
-  async pin(cid: string, wish: PinWish, signal: AbortSignal): Promise<void> {
-    await this.#ask('POST', `/pins/${cid}?${queryOf(wish)}`, signal)
+  /** Creates the pin of a CID, or replaces it. */
+  async pin(cid: string, options: PinOptions, signal: AbortSignal): Promise<void> {
+    await this.#ask('POST', `/pins/${cid}?${queryOf(options)}`, signal)
   }
 
   async unpin(cid: string, signal: AbortSignal): Promise<void> {
@@ -106,20 +110,20 @@ export class IpfsClusterApi {
     }
   }
 
-  /** Has peers that have failed to pin it try again. */
+  /** Tells peers with a failed pin to retry. */
   async recover(cid: string, signal: AbortSignal): Promise<void> {
     await this.#ask('POST', `/pins/${cid}/recover`, signal)
   }
 
   /**
-   * Hands blocks over, without pinning anything.
+   * Uploads blocks without pinning them.
    *
-   * @param upload.form a CAR with one root, as the only file of a form
-   * @returns the peers that were to take them
+   * @param upload.form a form whose only file is a CAR with one root
+   * @returns the peers to which the cluster assigned the blocks
    */
   async add({ root, form, replication, peers, signal }: ClusterImport): Promise<readonly string[]> {
     const query = new URLSearchParams({
-      // As a stream, it would answer 200 first, and errors after everything else.
+      // A streamed answer would report errors only after status 200.
       'stream-channels': 'false',
       'no-pin': 'true',
       format: 'car',
@@ -135,7 +139,7 @@ export class IpfsClusterApi {
     return last.allocations ?? []
   }
 
-  /** Its peers, with what is wrong with each, or null. */
+  /** Returns the peers, each with its error or null. */
   async peers(signal: AbortSignal): Promise<ReadonlyMap<string, string | null>> {
     const peers = new Map<string, string | null>()
     for await (const { id, error, ipfs } of this.#list('/peers', peerSchema, signal)) {
@@ -145,7 +149,7 @@ export class IpfsClusterApi {
     return peers
   }
 
-  /** Bytes that peers have left, as far as they tell, by the peer's id. */
+  /** Returns the free bytes of the peers that report them, by peer id. */
   async freeSpace(signal: AbortSignal): Promise<ReadonlyMap<string, number>> {
     const metrics = parseClusterAnswer(metricsSchema, await this.#ask('GET', '/monitor/metrics/freespace', signal))
     const numbers = metrics.flatMap(({ peer, value, valid }) => (valid ? [[peer, Number(value)] as const] : []))
@@ -163,7 +167,7 @@ export class IpfsClusterApi {
     return answer.text
   }
 
-  /** An object on each line. */
+  /** Yields the JSON objects of a list, one from each line. */
   async *#list<Schema extends TSchema>(
     path: string,
     schema: Schema,
@@ -176,7 +180,7 @@ export class IpfsClusterApi {
       const { status, body, trailers } = await http.stream(this.#request('GET', path, deadline.signal))
       for await (const line of linesOf(body, { longest: LONGEST_LINE, tooLong: noClusterAnswer })) {
         if (!isDone({ status })) throw clusterRefusal({ status, text: line })
-        // Nobody stalls who is waited for.
+        // While the consumer works, the deadline rests.
         deadline.rest()
         yield parseClusterAnswer(schema, line)
         deadline.moved()
@@ -198,7 +202,7 @@ function isDone({ status }: Pick<HttpAnswer, 'status'>): boolean {
   return status >= 200 && status < 300
 }
 
-/** What has gone wrong after the first line comes after the last. */
+/** Throws the error that a trailer reports: it occurred after the first line. */
 function checkTrailers(trailers: HttpAnswer['trailers']): void {
   const error = trailers?.['x-stream-error'] ?? ''
   if (error !== '') throw new HoldfastError('UNAVAILABLE', `the IPFS Cluster broke off: ${shortened(error)}`)
@@ -209,7 +213,7 @@ function replicationQuery(replication: Replication | null): Record<string, strin
   return { 'replication-min': String(replication.min), 'replication-max': String(replication.max) }
 }
 
-function queryOf({ name, metadata, replication, origins = [], peers = [] }: PinWish): URLSearchParams {
+function queryOf({ name, metadata, replication, origins = [], peers = [] }: PinOptions): URLSearchParams {
   return new URLSearchParams({
     name,
     mode: 'recursive',

@@ -19,98 +19,102 @@ import { carBytes, sourceWith } from '../remote/car-bytes.ts'
 import { isPeerAddress, MOST_ORIGINS } from '../remote/peer-origins.ts'
 import { carOf, smallDag } from '../remote/small-dag.ts'
 import type { ClusterPin, IpfsClusterApi, PinPeers, Replication } from './ipfs-cluster-api.ts'
-import { holdsOf, type MarkBlock, markBlock, pinWish, rootOf } from './mark-block.ts'
+import { holdsOf, type MarkBlock, markBlock, pinOptions, rootOf } from './mark-block.ts'
 import { PeerStates } from './peer-states.ts'
 import { NotSendable, SendableBlocks } from './sendable-blocks.ts'
 import { SmallSends } from './small-sends.ts'
 
-/** Between two looks at a pin that peers are busy with. */
+/** Pauses between status checks while peers work, in milliseconds. */
 const FIRST_PAUSE_MS = 100
 const LONGEST_PAUSE_MS = 1_000
-/** Peers that say the same for so long are looked at again by the next attempt. */
+/** Time without a change after which this attempt ends and a later one continues, in milliseconds. */
 const QUIET_MS = 20_000
-/** How often peers are told to try again by one attempt. */
+/** Maximum number of retries in one attempt. */
 const MOST_RECOVERIES = 3
-/** CIDs of one look. */
-const LOOKED_AT_ONCE = 50
-/** Pins of one page of a list. */
+/** CIDs in one status query. */
+const STATUS_BATCH = 50
 const PAGE = 50
 
 export interface IpfsClusterBackendOptions {
   api: IpfsClusterApi
-  /** By what this node's pins are known there: unique to it. */
+  /** Marks the pins of this node, so it must be unique. */
   mark: string
-  /** Null leaves it to the cluster. */
+  /** Null leaves the replication to the cluster. */
   replication: Replication | null
-  /** Multiaddrs by which peers reach this node, each with its id; none if they do not. */
+  /** Returns the multiaddrs at which peers reach this node, with its peer id; empty if they cannot. */
   addresses: () => readonly string[]
   reader: SizedSource | null
   clock: Clock
 }
 
-/** Who has been handed the blocks, or has them. */
-interface Handed {
-  /** Ids of peers. */
+/** Peers that have received the blocks, and peers that have them. */
+interface Recipients {
+  /** Ids of peers in the cluster. */
   peers?: readonly string[]
-  /** Multiaddrs. */
+  /** Multiaddrs of other peers. */
   origins?: readonly string[]
 }
 
-const NOBODY = new PeerStates({})
+const NO_PEERS = new PeerStates({})
 
-/** What is known of a pin by one look. */
-interface Look {
-  /** As it is to be; null if it is not pinned. */
+/** A pin and the states of its peers at one moment. */
+interface Snapshot {
+  /** Null if the CID is not pinned. */
   pin: ClusterPin | null
   peers: PeerStates
 }
 
 /**
- * A cluster that an IPFS Cluster keeps, over its REST API. Its word that it has taken something is worth nothing: what
- * counts is that as many peers as are needed say `pinned`.
+ * A cluster on an IPFS Cluster, over its REST API.
+ *
+ * An accepted request proves nothing. A DAG counts as pinned once enough peers report `pinned`.
  */
 export class IpfsClusterBackend implements ClusterBackend {
   readonly reader: BlockSource | null
   readonly sizeOf?: (cid: CID, signal?: AbortSignal) => Promise<number>
   readonly #options: IpfsClusterBackendOptions
-  /** What peers say of pins. */
+  /** Status queries, in batches. */
   readonly #statuses: Batch<string, PinPeers | null>
   readonly #sends: SmallSends
-  /** The holds of a pin are read, and put in their place as a whole. */
+  /** Runs changes of one pin in turn: its holds are read and replaced as a whole. */
   readonly #changes = new OneByOne()
 
   constructor(options: IpfsClusterBackendOptions) {
     const { reader } = options
     this.reader = reader
-    // Without a gateway nothing can be read there, so all of it has to be here.
+    // Without a gateway the content cannot be read, so all blocks must stay on this node.
     if (reader !== null) this.sizeOf = (cid, signal) => reader.sizeOf(cid, { signal })
     this.#options = options
-    this.#statuses = new Batch({ maxItems: LOOKED_AT_ONCE, ask: cids => this.#statusesOf(cids) })
+    this.#statuses = new Batch({ maxItems: STATUS_BATCH, ask: cids => this.#statusesOf(cids) })
     this.#sends = new SmallSends(options)
   }
 
-  /** What was asked for stays when it fails, so that the next attempt goes on with it; `unpin` lets go of it. */
+  /** Pins content. After a failure the pin stays, so that the next attempt continues. `unpin` removes it. */
   async pin(job: PinJob): Promise<void> {
     const signal = job.signal ?? new AbortController().signal
     const { mark, replication } = this.#options
     const block = await markBlock(mark, identityOf(job.root))
     const pin = await this.#pinOf(block.cid, signal)
-    const peers = pin === null ? NOBODY : await this.#peersOf(block.cid, signal)
+    const peers = pin === null ? NO_PEERS : await this.#peersOf(block.cid, signal)
     const holds = pin === null ? [] : (holdsOf(pin, mark) ?? [])
     const isKept = pin !== null && peers.isKept(this.#neededOf(pin))
     const isAsked = pin !== null && holds.includes(job.hold) && isReplicatedAs(pin, replication)
     const { isRepair = false } = job
     if (!isAsked || isRepair || (!isKept && peers.hasFailed)) {
-      // Those that are to have it already are those that lack it.
+      // Prefer the peers to which the pin is already assigned.
       const first = peers.allocations.map(({ peer }) => peer)
-      const handed = isKept && !isRepair ? {} : await this.#handOver(block, job, pin === null ? [] : first, signal)
+      const recipients = isKept && !isRepair ? {} : await this.#upload(block, job, pin === null ? [] : first, signal)
       await this.#changes.run(block.cid.toString(), async () => {
         signal.throwIfAborted()
         const now = await this.#pinOf(block.cid, signal)
         const all = new Set([...(now === null ? [] : (holdsOf(now, mark) ?? [])), job.hold])
-        await this.#options.api.pin(block.cid.toString(), { ...pinWish(block, all, replication), ...handed }, signal)
+        await this.#options.api.pin(
+          block.cid.toString(),
+          { ...pinOptions(block, all, replication), ...recipients },
+          signal,
+        )
       })
-      // No peer has it at once.
+      // No peer can have it immediately.
       await pause(this.#options.clock, FIRST_PAUSE_MS, signal)
     }
     await this.#untilKept(block.cid, job, signal)
@@ -128,15 +132,15 @@ export class IpfsClusterBackend implements ClusterBackend {
       if (mayUnpin !== undefined && !(await mayUnpin())) return
       own.throwIfAborted()
       const rest = holds.filter(other => other !== hold)
-      const wish = pinWish(block, rest, replicationOf(pin))
-      await (rest.length === 0 ? api.unpin(cid, own) : api.pin(cid, wish, own))
+      const options = pinOptions(block, rest, replicationOf(pin))
+      await (rest.length === 0 ? api.unpin(cid, own) : api.pin(cid, options, own))
     })
   }
 
   async status(root: DagIdentity, signal?: AbortSignal): Promise<BackendStatus> {
     const own = signal ?? new AbortController().signal
     const { mark } = this.#options
-    const { pin, peers } = await this.#look((await markBlock(mark, root)).cid, own)
+    const { pin, peers } = await this.#snapshot((await markBlock(mark, root)).cid, own)
     const isOurs = pin !== null && (holdsOf(pin, mark) ?? []).length > 0
     if (!isOurs) return { state: 'unpinned', allocations: [] }
     const needed = this.#neededOf(pin)
@@ -164,8 +168,8 @@ export class IpfsClusterBackend implements ClusterBackend {
     return [...peers].map(([peer, error]) => ({ peer, freeBytes: space.get(peer) ?? null, error }))
   }
 
-  /** Has its peers take the blocks, or the first one, and tells them where the others are. */
-  async #handOver(block: MarkBlock, job: PinJob, first: readonly string[], signal: AbortSignal): Promise<Handed> {
+  /** Uploads the DAG, or its mark block together with the addresses of peers that have the rest. */
+  async #upload(block: MarkBlock, job: PinJob, first: readonly string[], signal: AbortSignal): Promise<Recipients> {
     const { source, origins } = job
     if (source === null) return this.#fetched(block, origins, first, signal)
     const small = first.length === 0 ? await smallDag(job.root, source, signal) : null
@@ -180,18 +184,18 @@ export class IpfsClusterBackend implements ClusterBackend {
       if (!(error instanceof NotSendable)) throw error
       const places = [...this.#options.addresses(), ...origins].filter(isPeerAddress)
       if (places.length > 0) return this.#fetched(block, places, first, signal)
-      const problem = `${job.root} ${error.message}, which an IPFS Cluster fetches itself, and no peer of it can reach this node`
+      const problem = `${job.root} ${error.message}: an IPFS Cluster must fetch these from a peer, but none of its peers can reach this node`
       throw new HoldfastError('UNAVAILABLE', problem)
     }
   }
 
-  /** Its peers get the block, and everything below it for themselves. */
+  /** Uploads the mark block. The peers fetch everything below it. */
   async #fetched(
     block: MarkBlock,
     origins: readonly string[],
     first: readonly string[],
     signal: AbortSignal,
-  ): Promise<Handed> {
+  ): Promise<Recipients> {
     const peers = await this.#add(block, carOf(block.cid, [block]), first, signal)
     return { peers, origins: [...new Set(origins.filter(isPeerAddress))].slice(0, MOST_ORIGINS) }
   }
@@ -209,25 +213,25 @@ export class IpfsClusterBackend implements ClusterBackend {
 
   async #untilKept(cid: CID, { hold, source, onProgress }: PinJob, signal: AbortSignal): Promise<void> {
     const { api, clock, mark } = this.#options
-    let said = ''
+    let last = ''
     let since = clock.now()
     let recoveries = 0
     for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS)) {
-      const { pin, peers } = await this.#look(cid, signal)
+      const { pin, peers } = await this.#snapshot(cid, signal)
       const isOurs = pin !== null && (holdsOf(pin, mark) ?? []).includes(hold)
       const needed = pin === null ? -1 : this.#neededOf(pin)
       if (isOurs && peers.isKept(needed)) return
-      const says = isOurs ? peers.describe(needed) : 'it does not know of the pin'
-      if (says !== said) {
+      const current = isOurs ? peers.describe(needed) : 'the pin is missing'
+      if (current !== last) {
         onProgress?.({ blocks: 0, bytes: 0 })
-        said = says
+        last = current
         since = clock.now()
       }
-      // What peers fetch from others takes as long as it takes: they say themselves when it does not go on.
+      // A fetch has no time limit: peers report an error when it fails.
       const isFetched = source === null && isOurs && !peers.hasFailed
       const isQuiet = !isFetched && clock.now() - since >= QUIET_MS
       const isOver = isQuiet || (peers.isStuck && recoveries === MOST_RECOVERIES)
-      if (isOver) throw new HoldfastError('UNAVAILABLE', `the IPFS Cluster has not pinned it yet: ${says}`)
+      if (isOver) throw new HoldfastError('UNAVAILABLE', `the IPFS Cluster has not pinned the content yet: ${current}`)
       if (peers.isRecoverable && recoveries < MOST_RECOVERIES) {
         recoveries++
         await api.recover(cid.toString(), signal)
@@ -236,8 +240,8 @@ export class IpfsClusterBackend implements ClusterBackend {
     }
   }
 
-  async #look(cid: CID, signal: AbortSignal): Promise<Look> {
-    // Peers may be late to know what a pin is to be; the one that is asked knows it first.
+  async #snapshot(cid: CID, signal: AbortSignal): Promise<Snapshot> {
+    // The states may lag behind the pin. The queried peer knows the pin first.
     const [pin, peers] = await Promise.all([this.#pinOf(cid, signal), this.#peersOf(cid, signal)])
     return { pin, peers }
   }
@@ -246,7 +250,7 @@ export class IpfsClusterBackend implements ClusterBackend {
     return new PeerStates((await this.#statuses.of(cid.toString(), signal)) ?? {})
   }
 
-  /** Has a deadline of its own. */
+  /** Has its own deadline. */
   async #statusesOf(cids: readonly string[]): Promise<Array<PinPeers | null>> {
     const found = await this.#options.api.statuses([...new Set(cids)], new AbortController().signal)
     return cids.map(cid => found.get(cid) ?? null)
@@ -264,7 +268,7 @@ export class IpfsClusterBackend implements ClusterBackend {
     })
   }
 
-  /** How many peers have to have a pin; -1 for all who are to hold it. */
+  /** Returns the number of copies that a pin needs; -1 for all assigned peers. */
   #neededOf(pin: ClusterPin): number {
     return this.#options.replication?.min ?? replicationOf(pin).min
   }

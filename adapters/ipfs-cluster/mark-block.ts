@@ -3,17 +3,18 @@ import { CID } from 'multiformats/cid'
 import { sha256, sha512 } from 'multiformats/hashes/sha2'
 import { isHoldfastError } from '../../src/domain/errors.ts'
 import { CODEC, cidOf, type DagIdentity, HASH, parseCid } from '../../src/ipld/cid.ts'
-import type { ClusterPin, PinWish, Replication } from './ipfs-cluster-api.ts'
+import type { ClusterPin, PinOptions, Replication } from './ipfs-cluster-api.ts'
 
-/** Of the metadata of a pin: whose it is, of which root, and what each hold begins with. */
+/** Metadata of a pin: the node's mark, the root, and a key for each hold. */
 const MARK = 'holdfast'
 const ROOT = 'root'
 const HOLD = 'hold '
 
 /**
- * A block of a node's own that links to a root. An IPFS Cluster has one pin for a CID, whoever wished for it, and
- * whoever wishes anew puts all of it in the old one's place: a pin of the root itself would take the place of somebody's,
- * go with it, or take it along. So what is pinned is this block, which nobody else has, and all below it.
+ * A small block that links to a root and carries the node's mark.
+ *
+ * An IPFS Cluster has one pin per CID, and pinning a CID again replaces its pin. Pinning the root itself could
+ * therefore replace or remove another user's pin. No other user has this block.
  */
 export interface MarkBlock {
   cid: CID
@@ -22,23 +23,23 @@ export interface MarkBlock {
   mark: string
 }
 
-/** There is one for each root of a node. */
+/** Returns the only mark block of a root on a node. */
 export async function markBlock(mark: string, identity: DagIdentity): Promise<MarkBlock> {
   const root = cidOf(identity)
   const bytes = dagCbor.encode({ mark, root })
-  // All blocks of one upload are hashed in one way.
+  // The cluster uses one hash function for all blocks of an upload.
   const hasher = root.multihash.code === HASH.sha2_512 ? sha512 : sha256
   return { cid: CID.createV1(CODEC.dagCbor, await hasher.digest(bytes)), bytes, root, mark }
 }
 
-/** The holds of a pin of such a block; null if it is none of ours. */
+/** Returns the holds in a pin; null if the pin is not this node's. */
 export function holdsOf(pin: ClusterPin, mark: string): string[] | null {
   const metadata = pin.metadata ?? {}
   if (metadata[MARK] !== mark) return null
   return Object.keys(metadata).flatMap(key => (key.startsWith(HOLD) ? [key.slice(HOLD.length)] : []))
 }
 
-/** The root that a pin of ours says that it is for; null if it says none, or has another block than that root's. */
+/** Returns the root of this node's pin; null if the metadata and the block do not match. */
 export async function rootOf(pin: ClusterPin, mark: string): Promise<CID | null> {
   if (holdsOf(pin, mark) === null) return null
   try {
@@ -51,12 +52,16 @@ export async function rootOf(pin: ClusterPin, mark: string): Promise<CID | null>
   }
 }
 
-/** How the block is to be pinned for these holds. */
-export function pinWish({ mark, root }: MarkBlock, holds: Iterable<string>, replication: Replication | null): PinWish {
-  const kept = Object.fromEntries([...holds].map(hold => [`${HOLD}${hold}`, '1']))
+/** Returns the options of the block's pin, with all its holds. */
+export function pinOptions(
+  { mark, root }: MarkBlock,
+  holds: Iterable<string>,
+  replication: Replication | null,
+): PinOptions {
+  const keys = Object.fromEntries([...holds].map(hold => [`${HOLD}${hold}`, '1']))
   return {
     name: `${mark} ${root}`.slice(0, 255),
-    metadata: { [MARK]: mark, [ROOT]: root.toString(), ...kept },
+    metadata: { [MARK]: mark, [ROOT]: root.toString(), ...keys },
     replication,
   }
 }

@@ -6,7 +6,11 @@ import { IpfsClusterApi } from './ipfs-cluster-api.ts'
 import { IpfsClusterBackend } from './ipfs-cluster-backend.ts'
 import type { IpfsClusterBackendDefinition } from './options.ts'
 
-/** Opens an IPFS Cluster. The caller closes it. @throws HoldfastError `CONFIG_INVALID` for credentials that cannot be read */
+/**
+ * Opens an IPFS Cluster. The caller closes it.
+ *
+ * @throws HoldfastError `CONFIG_INVALID` if the credentials cannot be read
+ */
 export async function openIpfsCluster(
   clusterId: string,
   definition: IpfsClusterBackendDefinition,

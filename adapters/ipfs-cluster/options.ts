@@ -1,25 +1,25 @@
 // Made by `npm run docs` from definition.ts, which is the place to change it.
-/** A cluster that an IPFS Cluster keeps, over the REST API of one of its peers. */
+/** A cluster on an IPFS Cluster, over the REST API of one of its peers. */
 export type IpfsClusterBackendDefinition = {
   /** `ipfs-cluster`. */
   type: 'ipfs-cluster'
-  /** The base of the REST API of one of its peers, such as `http://10.0.0.5:9094`. */
+  /** The URL of the REST API of one peer, such as `http://10.0.0.5:9094`. */
   api: string
-  /** A file with what the API asks for: `basic:<user>:<password>` or `bearer:<token>`. Default: none. */
+  /** A file with the credentials for the API: `basic:<user>:<password>` or `bearer:<token>`. Default: none. */
   authFile?: string
   /** Environment variable with it, instead of `authFile`. Default: none. */
   authEnv?: string
   /**
-   * Bases of trustless gateways by which the content is read, such as those of its peers, in the order in which they
-   * are asked. Default: none: all of it stays here, too.
+   * URLs of trustless gateways that serve the content, such as those of the peers. They are tried in this order.
+   * Default: none: all content also stays on this disk.
    */
   gateways?: readonly string[]
   /**
-   * How many of its peers have to have all of a content before it is `pinned`, each in an IPFS of its own; `-1` for
-   * all. Default: as the cluster is configured.
+   * How many peers, each with its own IPFS node, must have all blocks before a pin is `pinned`; `-1` for all. Default:
+   * the setting of the cluster.
    */
   replicationMin?: -1 | number
-  /** How many of its peers are to have it; `-1` for all. Default: `replicationMin`. */
+  /** How many peers should have the content; `-1` for all. Default: `replicationMin`. */
   replicationMax?: -1 | number
   /** Bytes of the cluster's content that stay on this disk to be read again. Default: `1073741824` (1 GiB). */
   cacheBytes?: number

@@ -4,7 +4,7 @@ import type { PinPeers } from './ipfs-cluster-api.ts'
 
 type State = BackendStatus['state']
 
-/** By what a peer says of itself. */
+/** States by the status that a peer reports. */
 const STATES = new Map<string, State>([
   ['pinned', 'pinned'],
   ['pinning', 'pinning'],
@@ -17,19 +17,19 @@ const STATES = new Map<string, State>([
   ['unpin_queued', 'unpinned'],
   ['unpin_error', 'unpinned'],
 ])
-/** What a peer that has failed is to be asked to try again for. */
+/** Statuses that a retry may mend. */
 const RECOVERABLE = new Set(['pin_error', 'unexpectedly_unpinned'])
-/** Nobody could ask it. */
+/** Status of a peer that did not answer. */
 const UNHEARD = 'cluster_error'
-/** It is not to hold it. */
+/** Status of a peer to which the pin is not assigned. */
 const REMOTE = 'remote'
 
-/** What the peers say of a pin, by which the cluster is judged. */
+/** The states that the peers report for one pin. */
 export class PeerStates {
   readonly #peers: ReadonlyArray<{ peer: string; store: string; status: string; error: string }>
-  /** What a peer of the backend each says; those that are not to hold it are left out. */
+  /** The state of each peer to which the pin is assigned. */
   readonly allocations: BackendStatus['allocations']
-  /** Peers on stores of their own that have all of it. */
+  /** Number of complete copies. Peers that share an IPFS node count once. */
   readonly pinned: number
 
   constructor(peers: PinPeers) {
@@ -38,20 +38,20 @@ export class PeerStates {
     )
     this.allocations = this.#peers.map(({ peer, status, error }) => {
       const state = STATES.get(status) ?? 'failed'
-      const said = error === '' ? status : `${status}: ${error}`
-      return { peer, state, error: state === 'failed' ? shortened(said) : null }
+      const details = error === '' ? status : `${status}: ${error}`
+      return { peer, state, error: state === 'failed' ? shortened(details) : null }
     })
-    // Two peers over one IPFS are one copy.
+    // Peers that share an IPFS node have one copy together.
     this.pinned = new Set(this.#peers.filter(({ status }) => status === 'pinned').map(({ store }) => store)).size
   }
 
-  /** @param needed peers; -1 for all who are to hold it */
+  /** @param needed number of copies; -1 for all assigned peers */
   isKept(needed: number): boolean {
     if (needed < 0) return this.pinned > 0 && this.#peers.every(({ status }) => status === 'pinned')
     return this.pinned >= Math.max(needed, 1)
   }
 
-  /** Whether it may be kept by peers that could not be asked. */
+  /** Returns true if the peers that did not answer may complete the needed copies. */
   mayBeKept(needed: number): boolean {
     const unheard = this.#peers.filter(({ status }) => status === UNHEARD).length
     const has = this.#peers.filter(({ status }) => status === 'pinned' || status === UNHEARD).length
@@ -62,12 +62,12 @@ export class PeerStates {
     return this.allocations.some(({ state }) => state === 'failed')
   }
 
-  /** Whether asking some peer to try again may help. */
+  /** True if a retry may help some peer. */
   get isRecoverable(): boolean {
     return this.#peers.some(({ status }) => RECOVERABLE.has(status))
   }
 
-  /** Whether there is nothing to wait for before somebody does something. */
+  /** True if a peer has failed and none is still working. */
   get isStuck(): boolean {
     return this.hasFailed && !this.allocations.some(({ state }) => state === 'pinning' || state === 'queued')
   }
@@ -80,11 +80,11 @@ export class PeerStates {
     return isUnderWay ? 'pinning' : 'queued'
   }
 
-  /** For people: how many have it, and what the others say. */
+  /** Describes the number of copies and the other peers' states, for messages. */
   describe(needed: number): string {
     const wanted = needed < 0 ? this.#peers.length : needed
     const others = this.allocations.filter(({ state }) => state !== 'pinned')
-    const said = others.map(({ peer, state, error }) => `${peer} ${error ?? `is ${state}`}`)
-    return [`${this.pinned} of ${wanted} peers have it`, ...said].join('; ')
+    const details = others.map(({ peer, state, error }) => `${peer} ${error ?? `is ${state}`}`)
+    return [`${this.pinned} of ${wanted} peers have it`, ...details].join('; ')
   }
 }

@@ -2,18 +2,18 @@ import type { CID } from 'multiformats/cid'
 import type { BlockSource } from '../../src/content/block-source.ts'
 import { CODEC } from '../../src/ipld/cid.ts'
 
-/** What it can make blocks of again. */
+/** Codecs that an IPFS Cluster can encode. */
 const CODECS = new Set<number>([CODEC.dagPb, CODEC.raw, CODEC.dagCbor])
 
-/** Whether its codec is one of them. */
+/** Returns true if an IPFS Cluster can encode blocks of this CID's codec. */
 export function isSendable({ code }: CID): boolean {
   return CODECS.has(code)
 }
 
-/** Why a DAG cannot be handed over as a CAR: its peers have to fetch it. */
+/** Thrown for a DAG that cannot be uploaded as a CAR. The peers must fetch it. */
 export class NotSendable extends Error {}
 
-/** A source of a DAG that an IPFS Cluster is handed: it hashes all blocks as the first one. */
+/** Reads blocks for an upload, and checks that they have one hash function, as the cluster requires. */
 export class SendableBlocks implements BlockSource {
   readonly #source: BlockSource
   #hash: string | null = null
@@ -22,7 +22,7 @@ export class SendableBlocks implements BlockSource {
     this.#source = source
   }
 
-  /** @throws NotSendable; what the source throws */
+  /** @throws NotSendable if the codec or the hash is unsuitable; errors of the source */
   async read(cid: CID, options?: { signal?: AbortSignal | undefined }): Promise<Uint8Array> {
     if (!isSendable(cid)) throw new NotSendable(`has blocks of codec 0x${cid.code.toString(16)}`)
     const hash = `${cid.multihash.code} ${cid.multihash.digest.length}`

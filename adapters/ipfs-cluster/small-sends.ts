@@ -8,19 +8,19 @@ import { carOf, type DagBlock } from '../remote/small-dag.ts'
 import type { IpfsClusterApi, Replication } from './ipfs-cluster-api.ts'
 import { isSendable } from './sendable-blocks.ts'
 
-/** DAGs that are handed over together. */
+/** DAGs in one request. */
 const TOGETHER = 32
-/** How long it may take to take them. */
+/** Timeout of a request, in milliseconds. */
 const SEND_MS = 120_000
 
-/** Hands small DAGs to an IPFS Cluster, many with one request: most of what one takes there is not for its bytes. */
+/** Uploads small DAGs in batches: for these, the cost of a request exceeds the cost of its bytes. */
 export class SmallSends {
   readonly #batch: Batch<readonly DagBlock[], readonly string[]>
 
   constructor({ api, replication, clock }: { api: IpfsClusterApi; replication: Replication | null; clock: Clock }) {
     const late = (): HoldfastError => new HoldfastError('UNAVAILABLE', 'the IPFS Cluster did not take blocks in time')
     const send = async (dags: ReadonlyArray<readonly DagBlock[]>): Promise<Array<readonly string[]>> => {
-      // What it is told last it calls the root of all.
+      // The cluster takes the last block as the root.
       const blocks = dags.flatMap(dag => dag.toReversed())
       const root = blocks.at(-1)?.cid
       if (root === undefined) return []
@@ -33,14 +33,14 @@ export class SmallSends {
     this.#batch = new Batch({ maxItems: TOGETHER, ask: send, retryAlone: true })
   }
 
-  /** Whether a DAG may go with others: all blocks of a request are hashed as the first one. */
+  /** Returns true if a DAG may share a request: the cluster uses one hash function for all its blocks. */
   takes(dag: readonly DagBlock[]): boolean {
     return dag.every(({ cid }) => isSendable(cid) && cid.multihash.code === HASH.sha2_256)
   }
 
   /**
-   * @param dag its root's block first
-   * @returns the peers that were to take it
+   * @param dag blocks, the root first
+   * @returns the peers to which the cluster assigned the blocks
    */
   send(dag: readonly DagBlock[], signal: AbortSignal): Promise<readonly string[]> {
     return this.#batch.of(dag, signal)

@@ -1,17 +1,18 @@
-/** A store as the configuration of a Kubo has it. */
+/** A datastore in the configuration of a Kubo. */
 type Store = Readonly<Record<string, unknown>>
 
 const NONE: Store = {}
-/** Configurations that are nested more deeply are not read. */
+/** Maximum nesting of datastores. */
 const DEEPEST = 8
 
 /**
- * What may be lost with the power of what a Kubo says it has pinned; null if nothing may. It has nobody sync blocks
- * before it notes a pin, and afterwards only the store that has the pins.
+ * Describes pinned data that Kubo may lose in a power cut; null if it loses none.
+ *
+ * Kubo stores a pin without syncing its blocks. Afterwards it syncs only the datastore that has the pins.
  *
  * @param spec `Datastore.Spec` of its configuration
  */
-export function lostWithPower(spec: unknown): string | null {
+export function powerCutRisk(spec: unknown): string | null {
   const blocks = storeOf(spec, '/blocks')
   const pins = storeOf(spec, '/pins')
   if (!syncsItself(blocks) && !(blocks === pins && syncsWhenAsked(blocks))) {
@@ -20,12 +21,12 @@ export function lostWithPower(spec: unknown): string | null {
   return syncsItself(pins) || syncsWhenAsked(pins) ? null : `it keeps pins in ${nameOf(pins)}, which are not synced`
 }
 
-/** The store that keeps a key: of those that are mounted, the one whose place is the longest above it. */
+/** Returns the datastore of a key: the mount with the longest matching path. */
 function storeOf(spec: unknown, key: string): Store {
   let store = storeIn(spec)
   for (let depth = 0; depth < DEEPEST; depth++) {
     if (store.type === 'mount') store = mountedAt(store, key)
-    // These pass on whatever they are asked.
+    // These only wrap another datastore.
     else if (store.type === 'measure' || store.type === 'log') store = storeIn(store.child)
     else return store
   }
@@ -43,17 +44,17 @@ function storeIn(value: unknown): Store {
   return typeof value === 'object' && value !== null ? (value as Store) : NONE
 }
 
-/** Whether what it is given is durable when it says so. */
+/** Returns true if the datastore syncs each write. */
 function syncsItself({ type, sync, syncWrites }: Store): boolean {
   return type === 'levelds' || (type === 'flatfs' && sync === true) || (type === 'badgerds' && syncWrites === true)
 }
 
-/** Whether it syncs everything that it was given until then. */
+/** Returns true if a sync of the datastore makes all earlier writes durable. */
 function syncsWhenAsked({ type, disableWAL }: Store): boolean {
   return type === 'badgerds' || (type === 'pebbleds' && disableWAL !== true)
 }
 
 function nameOf({ type, sync }: Store): string {
   if (type === 'flatfs') return `flatfs with "sync": ${sync === true}`
-  return typeof type === 'string' && /^[a-z]{1,20}$/.test(type) ? type : 'a store that is not known'
+  return typeof type === 'string' && /^[a-z]{1,20}$/.test(type) ? type : 'an unknown datastore'
 }

@@ -8,18 +8,17 @@ import type { KuboBackendDefinition } from './options.ts'
 const schema = Type.Object(
   {
     type: Type.Literal('kubo', { description: '`kubo`.' }),
-    api: configText('The address of its RPC, such as `http://10.0.0.5:5001`.'),
+    api: configText('The URL of its RPC API, such as `http://10.0.0.5:5001`.'),
     ...authFields(
-      'A file with what its `API.Authorizations` asks for, in the same form: `bearer:<token>` or `basic:<user>:<password>`.',
+      'A file with credentials from its `API.Authorizations`, in the same form: `bearer:<token>` or `basic:<user>:<password>`.',
     ),
     ...gatewaysField(
-      'Bases of trustless gateways by which the content is read, in the order in which they are asked.',
-      'none: by the RPC',
+      'URLs of trustless gateways that serve the content. They are tried in this order.',
+      'none: the RPC API serves it',
     ),
     acceptUnsyncedBackend: Type.Optional(
       Type.Boolean({
-        description:
-          'Takes content for pinned although the Kubo syncs nothing of it, so that it may be lost there with the power.',
+        description: 'Accepts a Kubo that does not sync its writes. A power cut there may lose pinned content.',
         defaultText: '`false`',
       }),
     ),
@@ -28,11 +27,11 @@ const schema = Type.Object(
   {
     ...closed,
     title: 'KuboBackendDefinition',
-    description: 'A cluster that a Kubo keeps, over its RPC.',
+    description: 'A cluster on a Kubo node, over its RPC API.',
   },
 )
 
-/** The configuration of clusters that a Kubo keeps. */
+/** The configuration of clusters on a Kubo node. */
 export const kuboKind: BackendKind<KuboBackendDefinition> = {
   type: 'kubo',
   schema,

@@ -5,19 +5,20 @@ import { cborTokens } from '../../src/content/dag/cbor-tokens.ts'
 import { cidOfLink } from '../../src/content/dag/document-token.ts'
 import { CODEC, cidOf, type DagIdentity, parseCid } from '../../src/ipld/cid.ts'
 
-/** Names of pins have 255 bytes at most, so a longer CID, which has its content in itself, is not among them. */
+/** Longest CID in a pin's name, which has at most 255 bytes. Longer CIDs contain their whole content. */
 const LONGEST_CID = 128
 const NO_CID = '-'
 
 /**
- * A block of ours that links to a root. Kubo has one pin for a CID, whoever wished for it: a pin of the root itself
- * would take the place of a user's, with its name, and go with ours. So what is pinned is this block, which nobody else
- * has, and all below it.
+ * A small block that links to a root and names the hold.
+ *
+ * Kubo has one pin per CID. Pinning the root itself would replace a user's pin and its name, and unpinning would remove
+ * it. No other user has this block.
  */
 export interface HoldBlock {
   cid: CID
   bytes: Uint8Array
-  /** What the pin is called. One that is called otherwise is not ours. */
+  /** The name of the pin. A pin of this block with another name is not this node's. */
   name: string
 }
 
@@ -28,14 +29,17 @@ export async function holdBlock(mark: string, hold: string, root: DagIdentity): 
   return { cid, bytes, name: `${nameStart(mark, root)}${hold}` }
 }
 
-/** What the names of all pins of a node begin with; with a root, those of its holds. */
+/** Returns the start of the names of this node's pins, or of those for one root. */
 export function nameStart(mark: string, root?: DagIdentity): string {
   if (root === undefined) return `${mark} `
   const text = cidOf(root).toString()
   return `${mark} ${text.length <= LONGEST_CID ? text : NO_CID} `
 }
 
-/** The hold that a pin's name tells of; its root is null where the name has none. Null if it is not ours. */
+/**
+ * Returns the hold in a pin's name, with the root or null if the name has none. Returns null if the pin is not this
+ * node's.
+ */
 export function readName(mark: string, name: string): { hold: string; root: CID | null } | null {
   if (!name.startsWith(nameStart(mark))) return null
   const rest = name.slice(nameStart(mark).length)
@@ -51,8 +55,12 @@ export function readName(mark: string, name: string): { hold: string; root: CID 
   }
 }
 
-/** The root that a hold block links to. @throws Error if the bytes are none */
+/**
+ * Returns the root to which a hold block links.
+ *
+ * @throws Error if the bytes are not a hold block
+ */
 export function rootIn(bytes: Uint8Array): CID {
   for (const token of cborTokens(bytes)) if (token.kind === 'link') return cidOfLink(token)
-  throw new Error('it links to no root')
+  throw new Error('the block links to no root')
 }

@@ -3,7 +3,7 @@ import { HoldfastError } from '../../src/domain/errors.ts'
 import type { HttpAnswer } from '../remote/http-client.ts'
 import { answerAs, jsonAs, shortened } from '../remote/json-answers.ts'
 
-/** What the RPC of a Kubo answers, as far as it is looked at. */
+/** Answers of Kubo's RPC API: only the fields that are used. */
 export const kuboConfigSchema = Type.Object({ Value: Type.Unknown() })
 
 export const pinsSchema = Type.Object({
@@ -16,13 +16,13 @@ export const kuboPinSchema = Type.Object({
   Type: Type.String(),
 })
 
-/** One line for each root, which may have failed, and one at the end. */
+/** A line of the answer: one for each root, with its error if it failed, then one with the totals. */
 export const importSchema = Type.Object({
   Root: Type.Optional(Type.Object({ PinErrorMsg: Type.Optional(Type.String()) })),
   Stats: Type.Optional(Type.Object({ BlockCount: Type.Integer() })),
 })
 
-/** Lines while it goes through the DAG, and the last one. */
+/** A line of the answer: progress, or at the end the pinned CIDs. */
 export const pinAddSchema = Type.Object({
   Progress: Type.Optional(Type.Integer()),
   Pins: Type.Optional(Type.Array(Type.String())),
@@ -37,19 +37,19 @@ export const blockStatSchema = Type.Object({ Size: Type.Integer({ minimum: 0, ma
 const errorSchema = Type.Object({ Message: Type.String() })
 const STREAM_ERROR = 'x-stream-error'
 
-/** @throws HoldfastError `UNAVAILABLE` for what is no such answer */
+/** @throws HoldfastError `UNAVAILABLE` if the text does not fit the schema */
 export function parseKuboAnswer<Schema extends TSchema>(schema: Schema, text: string): Static<Schema> {
   return answerAs(schema, text, noKuboAnswer)
 }
 
 export function noKuboAnswer(cause?: unknown): HoldfastError {
-  return new HoldfastError('UNAVAILABLE', 'the Kubo of the cluster answered what is no answer', { cause })
+  return new HoldfastError('UNAVAILABLE', 'the Kubo of the cluster sent an invalid answer', { cause })
 }
 
-/** What the RPC says is wrong; null if nothing is. */
+/** Returns the error in an answer; null if it succeeded. */
 export function errorIn({ status, text, trailers }: HttpAnswer): string | null {
   if (status === 200) {
-    // What goes wrong once it has begun to answer comes last.
+    // Errors after the start of the answer are in a trailer.
     const late = trailers?.[STREAM_ERROR]
     return late === undefined || late === '' ? null : shortened(late)
   }
@@ -57,8 +57,8 @@ export function errorIn({ status, text, trailers }: HttpAnswer): string | null {
   return error === null ? `it answered ${status}` : shortened(error.Message)
 }
 
-/** That nothing has come, or gone on, for too long. */
-export function tooLate(): HoldfastError {
+/** Returns the error for a timeout. */
+export function timeoutError(): HoldfastError {
   return new HoldfastError('UNAVAILABLE', 'the Kubo of the cluster did not answer in time')
 }
 

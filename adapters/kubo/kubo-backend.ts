@@ -15,32 +15,35 @@ import { Batch } from '../remote/batch.ts'
 import { carBytes, sourceWith } from '../remote/car-bytes.ts'
 import { isPeerAddress, MOST_ORIGINS } from '../remote/peer-origins.ts'
 import { carOf, type DagBlock, smallDag } from '../remote/small-dag.ts'
-import { lostWithPower } from './datastore-sync.ts'
+import { powerCutRisk } from './datastore-sync.ts'
 import { type HoldBlock, holdBlock, nameStart, readName, rootIn } from './hold-block.ts'
-import { failure, tooLate } from './kubo-answers.ts'
+import { failure, timeoutError } from './kubo-answers.ts'
 import type { KuboPin, KuboRpc } from './kubo-rpc.ts'
 
-/** How long an upload may stand still. */
+/** Longest pause in an upload, in milliseconds. */
 const STALL_MS = 120_000
-/** How long its configuration is taken to be what it was. */
+/** Lifetime of the cached configuration, in milliseconds. */
 const CONFIG_MS = 600_000
-/** Holds that are looked for first: whoever uses a backend has one for everything. */
+/** Recent holds to try first. A node usually has only one. */
 const MOST_HOLDS = 4
 const PAGE = 100
-/** Small DAGs that are handed over together, and pins that are looked at together. */
+/** Small DAGs in one upload, and pins in one status query. */
 const TOGETHER = 32
 
 export interface KuboBackendOptions {
   rpc: KuboRpc
-  /** By what this node's pins are known there: unique to it, printable. */
+  /** Marks the pins of this node: unique and printable. */
   mark: string
   reader: BlockSource | null
   clock: Clock
-  /** What it says it has is taken to be durable although its configuration says otherwise. */
+  /** True to count pins as durable even if Kubo does not sync its writes. */
   acceptUnsynced: boolean
 }
 
-/** A cluster that is a Kubo, over its RPC. Each hold is a pin there that carries our mark; no other is touched. */
+/**
+ * A cluster on a Kubo node, over its RPC API. Each hold is a pin that carries this node's mark. Other pins stay
+ * untouched.
+ */
 export class KuboBackend implements ClusterBackend {
   readonly reader: BlockSource | null
   readonly #rpc: KuboRpc
@@ -48,7 +51,7 @@ export class KuboBackend implements ClusterBackend {
   readonly #clock: Clock
   readonly #acceptUnsynced: boolean
   readonly #holds = new Set<string>()
-  /** Small DAGs to hand over, and blocks whose pins are to be looked at. */
+  /** Batches of small uploads, and of status queries for pins. */
   readonly #sends: Batch<readonly DagBlock[], undefined>
   readonly #looks: Batch<CID, string | null>
   #syncedUntil = Number.NEGATIVE_INFINITY
@@ -66,7 +69,7 @@ export class KuboBackend implements ClusterBackend {
   }
 
   async pin(job: PinJob): Promise<void> {
-    const deadline = new Deadline({ clock: this.#clock, ms: STALL_MS, late: tooLate, signal: job.signal })
+    const deadline = new Deadline({ clock: this.#clock, ms: STALL_MS, late: timeoutError, signal: job.signal })
     try {
       await this.#pin(job, deadline)
     } finally {
@@ -96,7 +99,7 @@ export class KuboBackend implements ClusterBackend {
     } else await this.#sends.of([block, ...small], signal)
     deadline.moved()
     await this.#rpc.pinAdd(block.cid, block.name, signal, moved)
-    if (!(await this.#isPinned(block, signal))) throw failure('it says that it has pinned what it has not')
+    if (!(await this.#isPinned(block, signal))) throw failure('it reported a pin that does not exist')
   }
 
   sizeOf(cid: CID, signal?: AbortSignal): Promise<number> {
@@ -106,7 +109,7 @@ export class KuboBackend implements ClusterBackend {
   async unpin(hold: string, root: DagIdentity, signal?: AbortSignal, mayUnpin?: MayUnpin): Promise<void> {
     const own = signal ?? new AbortController().signal
     const block = await this.#blockOf(hold, root)
-    // Somebody who pins the block under another name wants it to stay.
+    // A user who pinned the block under another name wants to keep it.
     if ((await this.#rpc.pinName(block.cid, own)) !== block.name) return
     if (mayUnpin !== undefined && !(await mayUnpin())) return
     own.throwIfAborted()
@@ -138,26 +141,26 @@ export class KuboBackend implements ClusterBackend {
     return [{ peer: await this.#peerId(own), freeBytes, error: null }]
   }
 
-  /** @throws HoldfastError `UNAVAILABLE` if what it has may be lost with the power */
+  /** @throws HoldfastError `UNAVAILABLE` if a power cut could lose pinned content */
   async #checkDurable(signal: AbortSignal): Promise<void> {
     if (this.#acceptUnsynced || this.#clock.now() < this.#syncedUntil) return
-    const lost = lostWithPower(await this.#rpc.config('Datastore.Spec', signal))
-    if (lost !== null) {
-      throw failure(`${lost}: have its Datastore.Spec sync them, or set acceptUnsyncedBackend and take the loss`)
+    const risk = powerCutRisk(await this.#rpc.config('Datastore.Spec', signal))
+    if (risk !== null) {
+      throw failure(`${risk}: change its Datastore.Spec, or set acceptUnsyncedBackend to accept a loss in a power cut`)
     }
     this.#syncedUntil = this.#clock.now() + CONFIG_MS
   }
 
-  /** Hands over the hold's block; what is below it the Kubo gets for itself, from the origins and from whoever has it. */
+  /** Uploads the hold block. Kubo fetches everything below it, from the origins or the network. */
   async #sendAlone(block: HoldBlock, origins: readonly string[], signal: AbortSignal): Promise<void> {
     const taken = await this.#rpc.takeCar(carOf(block.cid, [block]), signal)
-    if (taken !== 1) throw failure(`it has taken ${taken} of 1 blocks`)
+    if (taken !== 1) throw failure(`it took ${taken} of 1 blocks`)
     const peers = origins.filter(isPeerAddress).slice(0, MOST_ORIGINS)
     await Promise.all(peers.map(peer => this.#rpc.connect(peer, signal).catch(() => undefined)))
     signal.throwIfAborted()
   }
 
-  /** Hands over the DAG with the hold's block above it. */
+  /** Uploads the DAG with the hold block above it. */
   async #send(
     block: HoldBlock,
     source: BlockSource,
@@ -173,26 +176,27 @@ export class KuboBackend implements ClusterBackend {
       },
     })
     const taken = await this.#rpc.takeCar(car, signal)
-    if (taken !== blocks) throw failure(`it has taken ${taken} of ${blocks} blocks`)
+    if (taken !== blocks) throw failure(`it took ${taken} of ${blocks} blocks`)
   }
 
-  /** @param dags each with its hold's block in front */
+  /** @param dags each starts with its hold block */
   async #sendSmall(dags: ReadonlyArray<readonly DagBlock[]>): Promise<undefined[]> {
     const blocks = dags.flat()
     const [first] = blocks
     if (first === undefined) return []
-    const options = { clock: this.#clock, ms: STALL_MS, late: tooLate }
+    const options = { clock: this.#clock, ms: STALL_MS, late: timeoutError }
     const taken = await within(options, signal => this.#rpc.takeCar(carOf(first.cid, blocks), signal))
-    if (taken !== blocks.length) throw failure(`it has taken ${taken} of ${blocks.length} blocks`)
+    if (taken !== blocks.length) throw failure(`it took ${taken} of ${blocks.length} blocks`)
     return dags.map(() => undefined)
   }
 
-  /** @throws HoldfastError `UNAVAILABLE` if somebody else has pinned the hold's block */
+  /** @throws HoldfastError `UNAVAILABLE` if another user has pinned the hold block */
   async #isPinned(block: HoldBlock, signal: AbortSignal): Promise<boolean> {
     const name = await this.#looks.of(block.cid, signal)
     if (name === '')
-      throw failure(`its pin of ${block.cid} has no name: it is older than 0.38, or somebody else has pinned it`)
-    if (name !== null && name !== block.name) throw failure(`somebody else has pinned ${block.cid}, which is ours`)
+      throw failure(`its pin of ${block.cid} has no name: Kubo is older than 0.38, or another user has pinned it`)
+    if (name !== null && name !== block.name)
+      throw failure(`another user has pinned ${block.cid}, which belongs to this node`)
     return name !== null
   }
 
@@ -208,19 +212,19 @@ export class KuboBackend implements ClusterBackend {
     return false
   }
 
-  /** The hold that a pin is; null if it is not ours. */
+  /** Returns the hold of a pin; null if the pin is not this node's. */
   async #marked({ cid, name }: KuboPin, signal: AbortSignal): Promise<MarkedPin | null> {
     const read = readName(this.#mark, name)
     if (read === null) return null
     const { hold } = read
     const root = identityOf(read.root ?? rootIn(await this.#rpc.block(cid, signal)))
-    // Anybody can call a pin whatever they like.
+    // Any user can choose any name for a pin.
     const isOurs = (await holdBlock(this.#mark, hold, root)).cid.equals(cid)
     return isOurs ? { ...root, hold, state: 'pinned' } : null
   }
 
   async #blockOf(hold: string, root: DagIdentity): Promise<HoldBlock> {
-    // The last one is the first to be looked for.
+    // The most recent hold is tried first.
     this.#holds.delete(hold)
     this.#holds.add(hold)
     for (const oldest of this.#holds) if (this.#holds.size > MOST_HOLDS) this.#holds.delete(oldest)

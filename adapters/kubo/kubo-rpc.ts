@@ -21,24 +21,24 @@ import {
   pinAddSchema,
   pinsSchema,
   repositorySchema,
-  tooLate,
+  timeoutError,
 } from './kubo-answers.ts'
 
-/** How long a short answer may take in all, and how long a long one may stand still. */
+/** Timeout of a short answer, and longest pause within a long one; in milliseconds. */
 const ASK_MS = 60_000
 const STALL_MS = 120_000
-/** Of what is told of one pin. */
+/** Longest line of an answer. */
 const LONGEST_LINE = 65_536
 const LONGEST_BLOCK = 4 * 1024 * 1024
-/** Nobody looks for a block of ours. */
+/** Skips the announcement, because no peer looks for these blocks. */
 const UNANNOUNCED = { 'fast-provide-root': 'false' }
 const NOT_PINNED = /\b(?:is not pinned|not pinned or pinned indirectly)/
 const NO_BLOCK = /\bcould not find\b/
 
 export interface KuboRpcOptions {
-  /** The base of the RPC, without `/api/v0` and trailing slash. */
+  /** URL of the RPC API, without `/api/v0` and trailing slash. */
   url: string
-  /** What the header `Authorization` has; null if it asks for none. */
+  /** The `Authorization` header; null if the API needs none. */
   authorization: string | null
   http: Pick<HttpClient, 'send' | 'stream'>
   clock: Clock
@@ -46,13 +46,13 @@ export interface KuboRpcOptions {
 
 export interface KuboPin {
   cid: CID
-  /** Empty if it has none. */
+  /** Empty if the pin has no name. */
   name: string
 }
 
 type Query = Readonly<Record<string, string>> | URLSearchParams
 
-/** The RPC of a Kubo. Everything rejects with `UNAVAILABLE` where it is not answered as it should be. */
+/** Client of Kubo's RPC API. All methods reject with `UNAVAILABLE` after an invalid answer. */
 export class KuboRpc {
   readonly #options: KuboRpcOptions
 
@@ -60,24 +60,23 @@ export class KuboRpc {
     this.#options = options
   }
 
-  /** A part of its configuration. */
+  /** Returns a part of the configuration. */
   async config(path: string, signal: AbortSignal): Promise<unknown> {
     return parseKuboAnswer(kuboConfigSchema, await this.#ask('config', { arg: path }, signal)).Value
   }
 
-  /** Its peer id. */
   async id(signal: AbortSignal): Promise<string> {
     return parseKuboAnswer(identitySchema, await this.#ask('id', {}, signal)).ID
   }
 
-  /** Bytes that it may still take, by its configuration. */
+  /** Returns the bytes left below the configured maximum. */
   async freeBytes(signal: AbortSignal): Promise<number> {
     const text = await this.#ask('repo/stat', { 'size-only': 'true' }, signal)
     const { RepoSize, StorageMax } = parseKuboAnswer(repositorySchema, text)
     return Math.max(0, StorageMax - RepoSize)
   }
 
-  /** What the recursive pin of a CID is called, empty if it has no name; null if there is none. */
+  /** Returns the name of a CID's recursive pin: empty if it has no name, null if there is no such pin. */
   async pinName(cid: CID, signal: AbortSignal): Promise<string | null> {
     const query = { arg: `${cid}`, type: 'recursive', names: 'true' }
     const text = await this.#ask('pin/ls', query, signal, NOT_PINNED)
@@ -87,14 +86,14 @@ export class KuboRpc {
     return found[1].Name ?? ''
   }
 
-  /** As {@link pinName} of each, in their order. */
+  /** Returns {@link pinName} of each CID, in their order. */
   async pinNames(cids: readonly CID[], signal: AbortSignal): Promise<Array<string | null>> {
     const [only] = cids
     if (only !== undefined && cids.length === 1) return [await this.pinName(only, signal)]
     const query = new URLSearchParams({ type: 'recursive', names: 'true' })
     for (const cid of cids) query.append('arg', `${cid}`)
     const text = await this.#ask('pin/ls', query, signal, NOT_PINNED)
-    // It says of one that it is not pinned, and nothing of the others.
+    // The error names only one CID that is not pinned. Ask for each.
     if (text === null) return Promise.all(cids.map(cid => this.pinName(cid, signal)))
     const keys = Object.entries(parseKuboAnswer(pinsSchema, text).Keys)
     const named = new Map(
@@ -104,19 +103,19 @@ export class KuboRpc {
   }
 
   /**
-   * The recursive pins whose name has a text in it, wherever.
+   * Yields the recursive pins whose name contains a text.
    *
-   * @throws why it cannot be told: what has been told until then is not all
+   * @throws HoldfastError if the list breaks off: it is incomplete
    */
   async *pins(named: string, signal: AbortSignal): AsyncGenerator<KuboPin, void, undefined> {
     const query = { type: 'recursive', names: 'true', name: named, stream: 'true' }
-    const deadline = new Deadline({ clock: this.#options.clock, ms: STALL_MS, late: tooLate, signal })
+    const deadline = new Deadline({ clock: this.#options.clock, ms: STALL_MS, late: timeoutError, signal })
     try {
       for await (const line of this.#lines('pin/ls', query, { signal: deadline.signal })) {
         const { Cid, Name: name = '', Type: type } = parseKuboAnswer(kuboPinSchema, line)
         const cid = cidIn(Cid)
         deadline.rest()
-        // What it has of other codecs is not ours.
+        // A pin whose CID cannot be read is not this node's.
         if (type === 'recursive' && cid !== null) yield { cid, name }
         deadline.moved()
       }
@@ -126,10 +125,10 @@ export class KuboRpc {
   }
 
   /**
-   * Hands blocks over, without pinning anything.
+   * Uploads blocks without pinning them.
    *
-   * @param signal has to end it if it stands still, as `car` tells
-   * @returns how many blocks it says it has taken
+   * @param signal the caller aborts it if `car` makes no progress
+   * @returns the number of blocks that Kubo reports
    */
   async takeCar(car: AsyncIterable<Uint8Array>, signal: AbortSignal): Promise<number> {
     const { type, body } = formBody([{ name: 'file', filename: 'dag.car', content: car }])
@@ -145,9 +144,9 @@ export class KuboRpc {
   }
 
   /**
-   * Pins all below a CID, once it has gone through it; a pin of that CID that there is goes first.
+   * Pins a DAG recursively. Kubo removes an existing pin of the CID first.
    *
-   * @param signal has to end it if it stands still, as `onProgress` tells
+   * @param signal the caller aborts it if `onProgress` is not called
    */
   async pinAdd(cid: CID, name: string, signal: AbortSignal, onProgress: () => void): Promise<void> {
     const query = { arg: `${cid}`, name, progress: 'true', ...UNANNOUNCED }
@@ -156,7 +155,7 @@ export class KuboRpc {
     for await (const line of this.#lines('pin/add', query, { signal })) {
       const { Progress, Pins } = parseKuboAnswer(pinAddSchema, line)
       isDone ||= Pins?.some(pinned => isSame(pinned, cid)) === true
-      // It tells of it twice a second, whether it moves or waits for a block that nobody has.
+      // Kubo reports twice a second even without progress, for example while it searches for a block.
       if (Progress === undefined || Progress <= most) continue
       most = Progress
       onProgress()
@@ -164,24 +163,32 @@ export class KuboRpc {
     if (!isDone) throw noKuboAnswer()
   }
 
-  /** Has it connect to a peer, which it may then get blocks from. */
+  /** Connects Kubo to a peer, from which it may then fetch blocks. */
   async connect(address: string, signal: AbortSignal): Promise<void> {
     await this.#ask('swarm/connect', { arg: address }, signal)
   }
 
-  /** Bytes of a block that it has, in its words. @throws HoldfastError `NOT_FOUND` */
+  /**
+   * Returns the size of a stored block, as Kubo reports it.
+   *
+   * @throws HoldfastError `NOT_FOUND`
+   */
   async blockSize(cid: CID, signal: AbortSignal): Promise<number> {
     const text = await this.#ask('block/stat', { arg: `${cid}`, offline: 'true' }, signal, NO_BLOCK)
     if (text === null) throw new HoldfastError('NOT_FOUND', `block ${cid} is not in the cluster`)
     return parseKuboAnswer(blockStatSchema, text).Size
   }
 
-  /** Removes the recursive pin of a CID, if there is one. */
+  /** Removes the recursive pin of a CID. A missing pin is no error. */
   async pinRm(cid: CID, signal: AbortSignal): Promise<void> {
     await this.#ask('pin/rm', { arg: `${cid}` }, signal, NOT_PINNED)
   }
 
-  /** The bytes that it has for a block, unchecked. @throws HoldfastError `NOT_FOUND` */
+  /**
+   * Returns a stored block without verifying it.
+   *
+   * @throws HoldfastError `NOT_FOUND`
+   */
   async block(cid: CID, signal: AbortSignal): Promise<Uint8Array> {
     const { answer, bytes } = await this.#inTime(signal, async ended => {
       const answer = await this.#send('block/get', { arg: `${cid}`, offline: 'true' }, { signal: ended })
@@ -207,12 +214,12 @@ export class KuboRpc {
     throw failure(problem)
   }
 
-  /** For what is answered at once. */
+  /** Runs a request with the timeout of short answers. */
   #inTime<T>(signal: AbortSignal, ask: (ended: AbortSignal) => Promise<T>): Promise<T> {
-    return within({ clock: this.#options.clock, ms: ASK_MS, late: tooLate, signal }, ask)
+    return within({ clock: this.#options.clock, ms: ASK_MS, late: timeoutError, signal }, ask)
   }
 
-  /** The lines of a long answer, once all of it is known to be well: the last one says so. */
+  /** Yields the lines of an answer. Throws at the end if a trailer reports an error. */
   async *#lines(
     command: string,
     query: Query,
@@ -253,7 +260,7 @@ function isSame(text: string, cid: CID): boolean {
   return cidIn(text)?.equals(cid) === true
 }
 
-/** Null for what is no CID, or none that can be walked. */
+/** Returns null if the text is not a supported CID. */
 function cidIn(text: string): CID | null {
   try {
     return parseCid(text)

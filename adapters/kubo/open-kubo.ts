@@ -8,7 +8,11 @@ import { KuboRpc } from './kubo-rpc.ts'
 import type { KuboBackendDefinition } from './options.ts'
 import { RpcReader } from './rpc-reader.ts'
 
-/** Opens a Kubo. The caller closes it. @throws HoldfastError `CONFIG_INVALID` for credentials that cannot be read */
+/**
+ * Opens a Kubo. The caller closes it.
+ *
+ * @throws HoldfastError `CONFIG_INVALID` if the credentials cannot be read
+ */
 export async function openKubo(
   clusterId: string,
   definition: KuboBackendDefinition,

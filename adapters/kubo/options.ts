@@ -1,26 +1,23 @@
 // Made by `npm run docs` from definition.ts, which is the place to change it.
-/** A cluster that a Kubo keeps, over its RPC. */
+/** A cluster on a Kubo node, over its RPC API. */
 export type KuboBackendDefinition = {
   /** `kubo`. */
   type: 'kubo'
-  /** The address of its RPC, such as `http://10.0.0.5:5001`. */
+  /** The URL of its RPC API, such as `http://10.0.0.5:5001`. */
   api: string
   /**
-   * A file with what its `API.Authorizations` asks for, in the same form: `bearer:<token>` or
+   * A file with credentials from its `API.Authorizations`, in the same form: `bearer:<token>` or
    * `basic:<user>:<password>`. Default: none.
    */
   authFile?: string
   /** Environment variable with it, instead of `authFile`. Default: none. */
   authEnv?: string
   /**
-   * Bases of trustless gateways by which the content is read, in the order in which they are asked. Default: none: by
-   * the RPC.
+   * URLs of trustless gateways that serve the content. They are tried in this order. Default: none: the RPC API serves
+   * it.
    */
   gateways?: readonly string[]
-  /**
-   * Takes content for pinned although the Kubo syncs nothing of it, so that it may be lost there with the power.
-   * Default: `false`.
-   */
+  /** Accepts a Kubo that does not sync its writes. A power cut there may lose pinned content. Default: `false`. */
   acceptUnsyncedBackend?: boolean
   /** Bytes of the cluster's content that stay on this disk to be read again. Default: `1073741824` (1 GiB). */
   cacheBytes?: number

@@ -2,7 +2,7 @@ import type { CID } from 'multiformats/cid'
 import type { BlockSource } from '../../src/content/block-source.ts'
 import type { KuboRpc } from './kubo-rpc.ts'
 
-/** Reads blocks by the RPC of a Kubo, unchecked, and only what it has itself. */
+/** Reads the blocks that Kubo has stored, by its RPC API and without verifying them. */
 export class RpcReader implements BlockSource {
   readonly #rpc: Pick<KuboRpc, 'block'>
 

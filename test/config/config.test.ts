@@ -142,15 +142,15 @@ test.each<[unknown, string]>([
   ],
   [
     withBackend({ type: 'ipfs-cluster', api: 'http://c', replicationMin: 2, replicationMax: 1 }),
-    'clusters.1.backend.replicationMax: must not be under replicationMin, 2',
+    'clusters.1.backend.replicationMax: must be at least replicationMin, 2',
   ],
   [
     withBackend({ type: 'ipfs-cluster', api: 'http://c', replicationMin: 2, replicationMax: -1 }),
-    'clusters.1.backend.replicationMax: must be -1 where replicationMin is, and only there',
+    'clusters.1.backend.replicationMax: must be -1 if, and only if, replicationMin is -1',
   ],
   [
     withBackend({ type: 'ipfs-cluster', api: 'http://c', replicationMax: 2 }),
-    'clusters.1.backend.replicationMax: belongs to replicationMin',
+    'clusters.1.backend.replicationMax: requires replicationMin',
   ],
   [
     withBackend(

@@ -34,7 +34,7 @@ const refusal = (done: Promise<unknown>): Promise<string> => refusalOf(done, 1_0
 
 const stateOf = async (backend: ClusterBackend, { root }: PinJob) => (await backend.status(identityOf(root))).state
 
-const noAnswer = 'the IPFS Cluster answered what is no answer'
+const noAnswer = 'the IPFS Cluster sent an invalid answer'
 
 describe('an IPFS Cluster that', () => {
   test('says that it has taken what no peer has is not believed', async () => {
@@ -146,7 +146,7 @@ describe('an IPFS Cluster that', () => {
       for await (const pins of backend.pins()) expect(pins).toEqual([])
       expect(api.count('DELETE /pins/')).toBe(0)
       api.handlers = { 'POST /pins/': json({}) }
-      expect(await refusal(backend.pin(job))).toContain('it does not know of the pin')
+      expect(await refusal(backend.pin(job))).toContain('the pin is missing')
     })
   })
 

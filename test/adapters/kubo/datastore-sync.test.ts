@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { lostWithPower } from '../../../adapters/kubo/datastore-sync.ts'
+import { powerCutRisk } from '../../../adapters/kubo/datastore-sync.ts'
 
 const flatfs = (sync: unknown) => ({ type: 'flatfs', path: 'blocks', sync })
 const levelds = { type: 'levelds', path: 'datastore' }
@@ -26,7 +26,7 @@ describe('the datastore of a Kubo', () => {
     ['blocks in Badger that syncs by itself', mounted({ ...badgerds, syncWrites: true }, levelds)],
     ['mounts in mounts', mounted(flatfs(true), { type: 'mount', mounts: [{ mountpoint: '/', ...levelds }] })],
   ])('loses nothing: %s', (_, spec) => {
-    expect(lostWithPower(spec)).toBeNull()
+    expect(powerCutRisk(spec)).toBeNull()
   })
 
   test.each([
@@ -38,13 +38,13 @@ describe('the datastore of a Kubo', () => {
     ['two Pebbles', mounted(pebbleds, pebbleds), 'blocks in pebbleds'],
     ['Pebble without a log', { ...pebbleds, disableWAL: true }, 'blocks in pebbleds'],
     ['pins in Pebble without a log', mounted(flatfs(true), { ...pebbleds, disableWAL: true }), 'pins in pebbleds'],
-    ['a store of a plugin', mounted({ type: 's3ds' }, levelds), 'blocks in a store that is not known'],
-    ['a name that is none', mounted({ type: 'x\n<y>' }, levelds), 'blocks in a store that is not known'],
-    ['nothing at all', null, 'blocks in a store that is not known'],
-    ['mounts that are none', { type: 'mount', mounts: 5 }, 'blocks in a store that is not known'],
-    ['a mount beside it', { type: 'mount', mounts: [{ mountpoint: '/block', ...levelds }] }, 'blocks in a store'],
-    ['measures without an end', Array.from({ length: 20 }).reduce(measured, levelds), 'blocks in a store'],
+    ['a store of a plugin', mounted({ type: 's3ds' }, levelds), 'blocks in an unknown datastore'],
+    ['a name that is none', mounted({ type: 'x\n<y>' }, levelds), 'blocks in an unknown datastore'],
+    ['nothing at all', null, 'blocks in an unknown datastore'],
+    ['mounts that are none', { type: 'mount', mounts: 5 }, 'blocks in an unknown datastore'],
+    ['a mount beside it', { type: 'mount', mounts: [{ mountpoint: '/block', ...levelds }] }, 'blocks in an unknown datastore'],
+    ['measures without an end', Array.from({ length: 20 }).reduce(measured, levelds), 'blocks in an unknown datastore'],
   ])('loses something: %s', (_, spec, lost) => {
-    expect(lostWithPower(spec)).toContain(`it keeps ${lost}`)
+    expect(powerCutRisk(spec)).toContain(`it keeps ${lost}`)
   })
 })

@@ -26,7 +26,7 @@ function withCluster(
 describe('a node with a cluster that a Kubo keeps', () => {
   test.each<[what: string, handlers: Handlers, isSent: boolean, told: string]>([
     ['refuses', { config: error('no', 403) }, false, 'it answered 403'],
-    ['has not what it says', {}, true, 'it says that it has pinned what it has not'],
+    ['has not what it says', {}, true, 'it reported a pin that does not exist'],
   ])('keeps all of it here while the Kubo %s, and tells why', async (_, handlers, isSent, told) => {
     await withCluster(handlers, async ({ dataDir, hostile, clusters }) => {
       const environment = { KUBO_AUTH: 'bearer:a-token' }

@@ -40,7 +40,7 @@ const refusal = (done: Promise<unknown>): Promise<string> => refusalOf(done, 300
 describe('a hostile RPC', () => {
   const html: Handler = (request, response) =>
     void request.resume().on('end', () => response.end('<html>welcome</html>'))
-  const noAnswer = 'the Kubo of the cluster answered what is no answer'
+  const noAnswer = 'the Kubo of the cluster sent an invalid answer'
 
   test.each<[what: string, handlers: Handlers, told: string]>([
     ['garbage for a configuration', { config: html }, noAnswer],
@@ -58,7 +58,7 @@ describe('a hostile RPC', () => {
     [
       'fewer blocks than were sent',
       { 'dag/import': json({ Stats: { BlockCount: 1 } }) },
-      'the Kubo of the cluster: it has taken 1 of 2 blocks',
+      'the Kubo of the cluster: it took 1 of 2 blocks',
     ],
     [
       'an error after everything else',
@@ -76,7 +76,7 @@ describe('a hostile RPC', () => {
     ],
     ['a pin of something else', { 'pin/add': json({ Pins: ['bafkqaaa'] }) }, noAnswer],
     ['progress and no end', { 'pin/add': json({ Progress: 1 }, { Progress: 2 }) }, noAnswer],
-    ['a pin that is not there', {}, 'the Kubo of the cluster: it says that it has pinned what it has not'],
+    ['a pin that is not there', {}, 'the Kubo of the cluster: it reported a pin that does not exist'],
     [
       'an error of its own',
       { 'pin/add': error({ Message: 'x'.repeat(5_000), Code: 0 }) },
@@ -257,7 +257,7 @@ describe('a hostile RPC', () => {
     await withHostile(
       { 'pin/ls': json({ Keys: { [cid.toString()]: { Type: 'recursive' } } }) },
       async ({ backend }) => {
-        expect(await refusal((await pinned(backend)).done)).toContain('it is older than 0.38')
+        expect(await refusal((await pinned(backend)).done)).toContain('Kubo is older than 0.38')
       },
     )
   })
@@ -268,7 +268,7 @@ describe('a hostile RPC', () => {
     await withHostile(
       { config: (request, response) => json({ Value: stores[0] })(request, response) },
       async ({ backend, hostile }) => {
-        const problem = 'it says that it has pinned what it has not'
+        const problem = 'it reported a pin that does not exist'
         expect(await refusal((await pinned(backend)).done)).toContain(problem)
         stores.shift()
         clock.advance(599_999)

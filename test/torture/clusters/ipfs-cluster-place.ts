@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { markBlock, pinWish } from '../../../adapters/ipfs-cluster/mark-block.ts'
+import { markBlock, pinOptions } from '../../../adapters/ipfs-cluster/mark-block.ts'
 import type { BackendDefinition } from '../../../src/domain/cluster.ts'
 import { identityOf, parseCid } from '../../../src/ipld/cid.ts'
 import { HOLD } from '../../../src/pins/placement/placement-attempt.ts'
@@ -128,7 +128,7 @@ export class IpfsClusterPlace implements Place {
 
   async pinAsMarked(mark: string, root: string): Promise<void> {
     const block = await markBlock(mark, identityOf(parseCid(root)))
-    const { name, metadata } = pinWish(block, [HOLD], null)
+    const { name, metadata } = pinOptions(block, [HOLD], null)
     await this.#cluster.first.put(block.bytes, 'dag-cbor')
     const meta = Object.fromEntries(Object.entries(metadata).map(([key, value]) => [`meta-${key}`, value]))
     const query = new URLSearchParams({ name, ...meta })
