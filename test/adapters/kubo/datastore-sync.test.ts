@@ -42,7 +42,11 @@ describe('the datastore of a Kubo', () => {
     ['a name that is none', mounted({ type: 'x\n<y>' }, levelds), 'blocks in an unknown datastore'],
     ['nothing at all', null, 'blocks in an unknown datastore'],
     ['mounts that are none', { type: 'mount', mounts: 5 }, 'blocks in an unknown datastore'],
-    ['a mount beside it', { type: 'mount', mounts: [{ mountpoint: '/block', ...levelds }] }, 'blocks in an unknown datastore'],
+    [
+      'a mount beside it',
+      { type: 'mount', mounts: [{ mountpoint: '/block', ...levelds }] },
+      'blocks in an unknown datastore',
+    ],
     ['measures without an end', Array.from({ length: 20 }).reduce(measured, levelds), 'blocks in an unknown datastore'],
   ])('loses something: %s', (_, spec, lost) => {
     expect(powerCutRisk(spec)).toContain(`it keeps ${lost}`)
