@@ -216,7 +216,7 @@ export const clusterPromises: readonly KeptPromise[] = [
     file: 'adapters/remote/small-dag.ts',
     find: 'size > SMALL_DAG_BYTES',
     replace: 'size > 1_000 * SMALL_DAG_BYTES',
-    test: { file: 'test/adapters/remote/small-dag.test.ts', name: 'no more is read than shows' },
+    test: { file: 'test/adapters/remote/small-dag.test.ts', name: 'stops reading a DAG once it is too large' },
   },
   {
     promise: 'an external cluster that does not answer does not delay the status of a pin',

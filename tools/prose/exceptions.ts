@@ -27,7 +27,6 @@ export const UNSWEPT: string[] = [
   'CONTRIBUTING.md',
   'SECURITY.md',
   'docs/design/benchmarks.md',
-  'docs/reference/clusters.md',
   'docs/contributing',
   'docs/decisions/bitswap.md',
   'docs/decisions/fleet.md',

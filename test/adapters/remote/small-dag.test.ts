@@ -7,7 +7,7 @@ import { collect, pseudoRandom } from '../../support/bytes.ts'
 
 const live = new AbortController().signal
 
-test('a DAG of few bytes is all of its blocks, its root first', async () => {
+test('returns all blocks of a small DAG, the root first', async () => {
   const outside = new Outside()
   const file = await outside.add(pseudoRandom(SMALL_DAG_BYTES, 'one block'))
   expect(await smallDag(file, outside, live)).toMatchObject([{ cid: file }])
@@ -20,14 +20,14 @@ test('a DAG of few bytes is all of its blocks, its root first', async () => {
   for (const { cid, bytes } of blocks) expect((await car.get(cid))?.bytes).toEqual(bytes)
 })
 
-test('of a larger one no more is read than shows that it is', async () => {
+test('stops reading a DAG once it is too large', async () => {
   const outside = new Outside()
   const root = await outside.add(pseudoRandom(20 * 1024 ** 2, 'large'))
   expect(await smallDag(root, outside, live)).toBeNull()
   expect(outside.reads).toHaveLength(2)
 })
 
-test('one that is not whole is none, and one that nobody waits for is not read', async () => {
+test('rejects an incomplete DAG, and reads nothing after an abort', async () => {
   const outside = new Outside()
   const root = await outside.add(Buffer.from('few'))
   outside.missing.add(root.toString())
@@ -35,7 +35,7 @@ test('one that is not whole is none, and one that nobody waits for is not read',
   await expect(smallDag(root, outside, AbortSignal.abort(new Error('gone')))).rejects.toThrow('gone')
 })
 
-test('what a CID has in itself needs no block', async () => {
+test('reads no block for an identity CID', async () => {
   const outside = new Outside()
   const inline = cidOf({ codec: 0x55, multihash: Uint8Array.from([0, 3, 1, 2, 3]) })
   expect(await smallDag(inline, outside, live)).toEqual([])
