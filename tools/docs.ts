@@ -2,7 +2,7 @@
 // end -->`. A test fails if one is out of date.
 import { existsSync, globSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { clusterAdapters } from '../adapters/cli/cluster-adapters.ts'
+import { serverAdapters } from '../adapters/cli/server-adapters.ts'
 import { clusterSchema } from '../src/config/cluster-schema.ts'
 import { configSchema } from '../src/config/config-schema.ts'
 import { planSchema } from '../src/config/plan-schema.ts'
@@ -33,7 +33,10 @@ const PARTS: Readonly<Record<string, () => string>> = {
   'fields of the network': () => table(FIELD_HEAD, configRows(configSchema.properties.network, 'network.')),
   'fields of a cluster': () => table(FIELD_HEAD, configRows(clusterSchema)),
   ...Object.fromEntries(
-    clusterAdapters.map(({ type, schema }) => [`fields of ${type}`, () => table(FIELD_HEAD, configRows(schema))]),
+    serverAdapters.adapters.map(({ type, schema }) => [
+      `fields of ${type}`,
+      () => table(FIELD_HEAD, configRows(schema)),
+    ]),
   ),
   'fields of a plan': () => table(FIELD_HEAD, configRows(planSchema)),
   'error codes': () => {
@@ -62,7 +65,7 @@ export function generatedDocuments(): Map<string, { is: string; shouldBe: string
     documents.set(path, { is, shouldBe })
   }
   documents.set(CONFIG_TYPES, { is: readFileSync(join(ROOT, CONFIG_TYPES), 'utf8'), shouldBe: configTypes() })
-  for (const { type, schema } of clusterAdapters) {
+  for (const { type, schema } of serverAdapters.adapters) {
     const path = `adapters/${type}/options.ts`
     documents.set(path, {
       is: existsSync(join(ROOT, path)) ? readFileSync(join(ROOT, path), 'utf8') : '',

@@ -1,9 +1,9 @@
 import { type MovedCatalogue, moveCatalogue } from '../../src/index.ts'
-import { postgres } from '../postgres/index.ts'
 import { readArguments, usageError } from './arguments.ts'
 import { print, printJson } from './output.ts'
 import { countOf } from './printed-text.ts'
 import { ProgressBar } from './progress-bar.ts'
+import { serverAdapters } from './server-adapters.ts'
 import { type Environment, readDirectorySettings } from './settings.ts'
 
 export async function moveToDatabase(args: readonly string[], env: Environment): Promise<boolean> {
@@ -16,7 +16,7 @@ export async function moveToDatabase(args: readonly string[], env: Environment):
   const moved = await moveCatalogue({
     dataDir,
     to,
-    catalogue: postgres,
+    catalogue: serverAdapters.catalogue,
     onProgress: ({ rows }) => bar.update(rows),
   }).finally(() => bar.end())
   if (given.switches.has('json')) printJson({ ...moved })

@@ -1,7 +1,7 @@
 import { HoldfastError, replaceDataKey } from '../../src/index.ts'
-import { postgres } from '../postgres/index.ts'
 import { readArguments } from './arguments.ts'
 import { print, printJson } from './output.ts'
+import { serverAdapters } from './server-adapters.ts'
 import { type Environment, readDirectorySettings } from './settings.ts'
 
 export async function replaceKey(args: readonly string[], env: Environment): Promise<boolean> {
@@ -9,7 +9,11 @@ export async function replaceKey(args: readonly string[], env: Environment): Pro
   if (given === null) return false
   const { dataDir, config } = readDirectorySettings(given.flags, env)
   const forgetSecrets = given.switches.has('forget-secrets')
-  const lost = await replaceDataKey(dataDir, { forgetSecrets, database: config.database, catalogue: postgres })
+  const lost = await replaceDataKey(dataDir, {
+    forgetSecrets,
+    database: config.database,
+    catalogue: serverAdapters.catalogue,
+  })
   if (given.switches.has('json')) printJson({ ...lost })
   else {
     print(`data.key ${lost.problem}; these secrets cannot be opened:`)

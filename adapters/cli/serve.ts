@@ -21,7 +21,6 @@ import {
   watchLoop,
 } from '../node-http/index.ts'
 import { readArguments } from './arguments.ts'
-import { clusterAdapters } from './cluster-adapters.ts'
 import { writeCompiled } from './compile-cache.ts'
 import { listen, localUrl, urlHost } from './listener.ts'
 import { LogLines } from './log-lines.ts'
@@ -152,7 +151,7 @@ async function usedSettings({ config, bootstrapKey, metricsReaders, ...settings 
     metricsFor,
     metricsToken: metricsToken === undefined ? 'not set' : 'set',
     bootstrapKey: bootstrapKey === undefined ? 'not set' : 'set',
-    config: await checkConfig({ ...config, network: networkOf(config) }, 'config', clusterAdapters),
+    config: await checkConfig({ ...config, network: networkOf(config) }, 'config', serverAdapters.adapters),
   }
 }
 

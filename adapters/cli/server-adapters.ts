@@ -1,9 +1,11 @@
 import type { EngineOptions } from '../../src/index.ts'
+import { holdfast } from '../holdfast/index.ts'
+import { ipfsCluster } from '../ipfs-cluster/index.ts'
+import { kubo } from '../kubo/index.ts'
 import { postgres } from '../postgres/index.ts'
-import { clusterAdapters } from './cluster-adapters.ts'
 
-/** Adapters of the server, loaded only if a configuration names them. */
+/** Adapters of the server. Each loads its code only if a configuration names it. */
 export const serverAdapters: Required<Pick<EngineOptions, 'adapters' | 'catalogue'>> = {
-  adapters: clusterAdapters,
+  adapters: [holdfast, kubo, ipfsCluster],
   catalogue: postgres,
 }

@@ -3,9 +3,9 @@ import { dirname, join, resolve } from 'node:path'
 import { type EngineConfig, type Environment, HoldfastError, parseConfig } from '../../src/index.ts'
 import type { MetricsReaders } from '../node-http/index.ts'
 import { type CommonFlag, type Flags, usageError } from './arguments.ts'
-import { clusterAdapters } from './cluster-adapters.ts'
 import { DEFAULT_DATA_DIR } from './compile-cache.ts'
 import type { MetricsAddress } from './metrics-listener.ts'
+import { serverAdapters } from './server-adapters.ts'
 
 export type { Environment } from '../../src/index.ts'
 
@@ -166,7 +166,7 @@ function readConfigFile(file: string): EngineConfig {
     const problem = cause instanceof SyntaxError ? 'is not JSON' : 'cannot be read'
     throw new HoldfastError('CONFIG_INVALID', `config file ${file} ${problem}: ${reason}`, { cause })
   }
-  return besideFile(parseConfig(value, `config file ${file}`, clusterAdapters), dirname(file))
+  return besideFile(parseConfig(value, `config file ${file}`, serverAdapters.adapters), dirname(file))
 }
 
 /** Resolves relative paths of a config file against its directory. */

@@ -5,9 +5,6 @@ import { uncheckable } from '../domain/cluster-check.ts'
 import type { BackendKind, BackendProblems } from './backend-kind.ts'
 import { checkUrl, type Fail, firstProblem } from './schema-problem.ts'
 
-/** Adapters of this package, and the names of their exports. */
-const BROUGHT = { holdfast: 'holdfast', kubo: 'kubo', 'ipfs-cluster': 'ipfsCluster' } as const
-
 interface GivenClusters {
   clusters?: ReadonlyArray<{ id: string; backend?: BackendDefinition; dataDir?: string }>
   reconcile?: { everyHours?: number }
@@ -19,6 +16,10 @@ export function checkBackends(
   kinds: readonly BackendKind[],
   fail: Fail,
 ): void {
+  if (!Array.isArray(kinds)) fail('adapters', 'must be an array')
+  kinds.forEach((kind: unknown, i) => {
+    if (!isKind(kind)) fail(`adapters.${i}`, 'must be an adapter, such as kubo of holdfast/kubo')
+  })
   const places = new Map<string, { id: string; backend: BackendDefinition; dataDir: string | undefined }>()
   for (const [i, { id, backend, dataDir }] of clusters.entries()) {
     if (backend === undefined) continue
@@ -33,6 +34,13 @@ export function checkBackends(
     if (isDeepStrictEqual([backend, dataDir], [first.backend, first.dataDir])) continue
     fail(path, `names the same place as ${first.id}, so all its fields must be equal`)
   }
+}
+
+function isKind(given: unknown): given is BackendKind {
+  if (typeof given !== 'object' || given === null) return false
+  const { type, schema, check, placeOf } = given as Partial<Record<keyof BackendKind, unknown>>
+  const isComplete = typeof schema === 'object' && typeof check === 'function' && typeof placeOf === 'function'
+  return typeof type === 'string' && isComplete
 }
 
 function checkBackend(
@@ -50,11 +58,12 @@ function checkBackend(
   return kind
 }
 
+/** An adapter of this package is named after its type: `ipfsCluster` of `holdfast/ipfs-cluster`. */
 function missingKind(type: string, kinds: readonly BackendKind[]): string {
-  const name = Object.entries(BROUGHT).find(([known]) => known === type)?.[1]
-  if (name === undefined) return `must be one of ${Object.keys(BROUGHT).join(', ')}`
-  const others = kinds.map(kind => kind.type).join(', ') || 'none'
-  return `${type} needs its adapter: import { ${name} } from 'holdfast/${type}' and pass it in adapters (passed: ${others})`
+  const passed = kinds.length === 0 ? 'has no adapter' : `must be one of ${kinds.map(kind => kind.type).join(', ')}`
+  if (!/^[a-z-]{1,32}$/.test(type)) return passed
+  const name = type.replace(/-+(.)/g, (_, letter: string) => letter.toUpperCase())
+  return `${passed}; to use ${type}, import { ${name} } from 'holdfast/${type}' and pass it in adapters`
 }
 
 function problemsAt(path: string, fail: Fail): BackendProblems {

@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { clusterAdapters } from '../../adapters/cli/cluster-adapters.ts'
+import { serverAdapters } from '../../adapters/cli/server-adapters.ts'
 import { holdfast } from '../../adapters/holdfast/index.ts'
 import { parseConfig, withDefaults } from '../../src/config/config.ts'
 import { HoldfastError } from '../../src/domain/errors.ts'
 
-const TYPES = clusterAdapters.map(({ type }) => type).join(', ')
+const TYPES = serverAdapters.adapters.map(({ type }) => type).join(', ')
 const plan = { timelock: true, clusters: '*' }
 
 /** Remote clusters, beside the usual one. */
@@ -16,7 +16,7 @@ function withBackend(...backends: object[]) {
 
 function problem(value: unknown): string {
   try {
-    parseConfig(value, 'config.json', clusterAdapters)
+    parseConfig(value, 'config.json', serverAdapters.adapters)
   } catch (error) {
     expect(error).toBeInstanceOf(HoldfastError)
     expect(error).toMatchObject({ code: 'CONFIG_INVALID' })
@@ -27,11 +27,22 @@ function problem(value: unknown): string {
 
 test('a backend without its adapter fails with the import to add', () => {
   expect(() => parseConfig(withBackend({ type: 'kubo', api: 'http://k' }), '', [holdfast])).toThrow(
-    "clusters.1.backend.type: kubo needs its adapter: import { kubo } from 'holdfast/kubo' and pass it in adapters (passed: holdfast)",
+    "clusters.1.backend.type: must be one of holdfast; to use kubo, import { kubo } from 'holdfast/kubo' and pass it in adapters",
   )
   expect(() => parseConfig(withBackend({ type: 'ipfs-cluster', api: 'http://k' }), '')).toThrow(
     "import { ipfsCluster } from 'holdfast/ipfs-cluster'",
   )
+})
+
+test.each<[given: unknown, problem: string]>([
+  [holdfast, 'adapters: must be an array'],
+  ['kubo', 'adapters: must be an array'],
+  [null, 'adapters: must be an array'],
+  [[holdfast, undefined], 'adapters.1: must be an adapter, such as kubo of holdfast/kubo'],
+  [['kubo'], 'adapters.0: must be an adapter, such as kubo of holdfast/kubo'],
+])('adapters that are none are refused, naming the option (%#)', (given, problem) => {
+  const isRefused = expect.objectContaining({ code: 'CONFIG_INVALID', message: `options: ${problem}` })
+  expect(() => parseConfig({}, 'options', given as [])).toThrow(isRefused)
 })
 
 test('a complete configuration stays as it is', () => {
@@ -71,7 +82,7 @@ test('a complete configuration stays as it is', () => {
     trustedProxies: 1,
     gc: { graceSeconds: 0, intervalSeconds: 1.5 },
   }
-  expect(parseConfig(config, 'config.json', clusterAdapters)).toEqual(config)
+  expect(parseConfig(config, 'config.json', serverAdapters.adapters)).toEqual(config)
   expect(parseConfig({}, 'config.json')).toEqual({})
 })
 
@@ -100,7 +111,7 @@ test('defaults of plans and clusters are filled in, once', () => {
     },
     clusters: [{ id: 'cl0-global', label: 'cl0-global', region: '', country: null, gateways: [] }],
   })
-  expect(parseConfig(config, '', clusterAdapters)).toEqual(config)
+  expect(parseConfig(config, '', serverAdapters.adapters)).toEqual(config)
 })
 
 test.each<[unknown, string]>([
@@ -133,7 +144,7 @@ test.each<[unknown, string]>([
   [{ clusters: [{ id: 'a' }, { id: 'a' }], defaultCluster: 'a' }, 'clusters.1.id: a occurs twice'],
   [{ clusters: [{ label: 'A' }] }, 'clusters.0: id missing'],
   [withBackend({}), 'clusters.1.backend: type missing'],
-  [withBackend({ type: 'cluster', api: 1 }), `clusters.1.backend.type: must be one of ${TYPES}`],
+  [withBackend({ type: 'Kubo', api: 1 }), `clusters.1.backend.type: must be one of ${TYPES}`],
   [withBackend({ type: 'ipfs-cluster' }), 'clusters.1.backend: api missing'],
   [withBackend({ type: 'ipfs-cluster', api: 'c:9094' }), 'clusters.1.backend.api: must be an http or https URL'],
   [

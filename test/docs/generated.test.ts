@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { clusterAdapters } from '../../adapters/cli/cluster-adapters.ts'
+import { serverAdapters } from '../../adapters/cli/server-adapters.ts'
 import { clusterSchema } from '../../src/config/cluster-schema.ts'
 import { configSchema } from '../../src/config/config-schema.ts'
 import { planSchema } from '../../src/config/plan-schema.ts'
@@ -33,7 +33,7 @@ describe('generated documents', () => {
 
   test('describe every field of the configuration, with its default', () => {
     const rows = [configSchema, clusterSchema, planSchema].flatMap(schema => configRows(schema))
-    const adapters = clusterAdapters.flatMap(({ schema }) => configRows(schema))
+    const adapters = serverAdapters.adapters.flatMap(({ schema }) => configRows(schema))
     expect(rows.length).toBeGreaterThan(60)
     for (const [name, , meaning] of [...rows, ...adapters]) expect(meaning, name).toMatch(/\S/)
     const required = rows.filter(([, fallback]) => fallback === 'required').map(([name]) => name)
