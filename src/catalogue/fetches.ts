@@ -80,7 +80,7 @@ export interface Fetches {
    */
   start(fetchId: number, now: number): Promise<{ fetch: FetchRow; changes: StatusChange[] } | undefined>
   fail(fetchId: number, failure: FetchFailure, now: number): Promise<StatusChange[]>
-  /** Sets records to `failed` that may not have the content. The fetch stays for the other records. */
+  /** Sets records that may not have the content to `failed`. The fetch stays for the other records. */
   refuse(recordIds: readonly string[], reason: StatusReason, now: number): Promise<StatusChange[]>
   /** Completes the root once all blocks are on this node. {@link deliver} then updates the waiting records. */
   complete(fetchId: number, dag: WholeDag): Promise<void>

@@ -129,7 +129,7 @@ function* purge(id: string, limit: number): Rule<boolean> {
   if ((yield* first(GET, { id })) !== null) return false
   const keys = yield* run(PURGE_KEYS, { id, limit })
   const sessions = yield* run(PURGE_SESSIONS, { id, limit })
-  // Only one webhook, because its deliveries are deleted with it.
+  // At most one webhook per call, because its deliveries are deleted with it.
   const webhooks = yield* run(PURGE_WEBHOOKS, { id, limit: 1 })
   return keys === limit || sessions === limit || webhooks > 0
 }

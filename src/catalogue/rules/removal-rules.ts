@@ -50,8 +50,8 @@ const removal = columns<Removal & { id: number }>({
 })
 
 /**
- * Stores a removal that needs several transactions. The first of them runs this, so a crash cannot interrupt the
- * removal for good.
+ * Stores a removal that needs several transactions, within the first of them. After a crash another process finishes
+ * it.
  */
 const NOTE = sql<{ id: number }>`
   INSERT INTO removals (account_id, codec, multihash, cluster_id, created_by)

@@ -15,8 +15,8 @@ export class PlacedBlocks {
   }
 
   /**
-   * Returns whether the local copy of a block is needed. It is if some root of the block is not on its backend, got to
-   * it after the instant `after`, or is not yet confirmed.
+   * Returns whether this node must keep a block. It must if the backend does not have some root of the block, received
+   * it after `after`, or has not confirmed it.
    */
   isNeededHere(backendId: number, multihash: Uint8Array, after: number): boolean {
     return this.#neededHere.get(multihash, backendId, after) !== undefined

@@ -37,7 +37,7 @@ export function questionOf(list: number, filter: RecordFilter & { search: Record
   const { search, multihash, hasExpiration } = filter
   const parts: string[][] = []
   const required: string[] = []
-  /** Words that the checks cover, so a query may leave them out. */
+  /** Words that {@link RecordQuestion.accepts} covers too, so a query may leave them out. */
   const checked: string[] = []
   const checks: Array<(name: string) => boolean> = []
   for (const { text, match } of search.names) {
