@@ -442,7 +442,9 @@ describe('write queue', () => {
       const held = Promise.withResolvers<void>()
       let runs = 0
       const checkpoints = { run: () => held.promise.then(() => thread.run()).finally(() => runs++) }
-      const queue = new WriteQueue(db, { checkpoints })
+      // Each look at the clock takes a millisecond, so the speed of the machine does not decide how long a batch is.
+      let ms = 0
+      const queue = new WriteQueue(db, { checkpoints, now: () => ms++ })
       try {
         db.prepare('CREATE TABLE large (bytes BLOB)').run()
         let written = 0
@@ -455,10 +457,10 @@ describe('write queue', () => {
         // Nothing has been moved yet, not by commits either.
         expect(db.logPages()).toEqual({ pages: expect.any(Number), moved: 0 })
         expect(db.logPages().pages).toBeGreaterThan(4_000)
-        const rest = Promise.all(Array.from({ length: 100 }, write))
-        let seen = 0
-        for (; seen !== written; await new Promise(resolve => setTimeout(resolve, 50))) seen = written
-        expect(written).toBeLessThan(150)
+        const rest = Promise.all(Array.from({ length: 60 }, write))
+        // The queue commits a batch in each turn of the loop, until it waits.
+        for (let seen = 0; seen !== written; await turns(2)) seen = written
+        expect(written).toBeLessThan(110)
         expect(db.logPages().pages).toBeLessThan(10_000)
         held.resolve()
         await rest
