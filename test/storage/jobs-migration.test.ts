@@ -12,7 +12,7 @@ import { jobsSchema } from '../../src/storage/schema-jobs.ts'
 import { WORK_AFTER, workAfter, workBefore } from '../support/jobs-before.ts'
 import { withTempDir } from '../support/temp-dir.ts'
 
-/** Rows of each kind; a run by hand has a third of a million. */
+/** Rows of each kind, a multiple of 1,000; a run by hand has a third of a million. */
 const ROWS = Number(process.env.HOLDFAST_MIGRATED_ROWS ?? 10_000)
 const BEFORE = migrations.indexOf(jobsSchema)
 const OPEN = `const { Database } = await import(${JSON.stringify(join(import.meta.dirname, '../../src/storage/database.ts'))})
