@@ -133,7 +133,7 @@ async function fill(database: string, records: number): Promise<void> {
 
 async function run({ dir, scale, rounds, subjects: wanted, progress, signal }: RunOptions): Promise<Measurement[]> {
   const clients = clientsFor(scale)
-  const postgres = await startPostgres()
+  const postgres = await startPostgres({ syncs: true })
   const running: Subject[] = []
   const values = new Map<string, number[]>()
   const note = (subject: string, metric: string, value: number): void => {

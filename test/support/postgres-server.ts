@@ -59,9 +59,13 @@ function installed(): string | null {
   return newest === undefined ? null : join(DEBIAN, newest, 'bin')
 }
 
-/** Connects to the given server, or starts one in a temporary directory, on loopback, which syncs its commits. */
-export async function startPostgres(): Promise<TestPostgres> {
-  return GIVEN === undefined ? startOwn() : given(GIVEN)
+/**
+ * Connects to the given server, or starts one in a temporary directory, on loopback.
+ *
+ * @param options.syncs true if its commits wait for the disk, as a benchmark needs; no test cuts its power
+ */
+export async function startPostgres({ syncs = false }: { syncs?: boolean } = {}): Promise<TestPostgres> {
+  return GIVEN === undefined ? startOwn(syncs) : given(GIVEN)
 }
 
 async function query(url: string, text: string): Promise<void> {
@@ -97,7 +101,7 @@ function given(url: string): TestPostgres {
   }
 }
 
-async function startOwn(): Promise<TestPostgres> {
+async function startOwn(syncs: boolean): Promise<TestPostgres> {
   const bin = binaries()
   if (bin === null) throw new Error('no PostgreSQL is installed')
   const directory = mkdtempSync(join(tmpdir(), 'holdfast-postgres-'))
@@ -112,7 +116,8 @@ async function startOwn(): Promise<TestPostgres> {
   })
   const port = await freePort()
   const settings = [`port=${port}`, 'listen_addresses=127.0.0.1', `unix_socket_directories=${directory}`]
-  const options = [...settings, 'shared_buffers=32MB', 'max_connections=100'].flatMap(setting => ['-c', setting])
+  const sizes = ['shared_buffers=32MB', 'max_connections=100', `fsync=${syncs ? 'on' : 'off'}`]
+  const options = [...settings, ...sizes].flatMap(setting => ['-c', setting])
   let server: ReturnType<typeof spawn> | null = null
   const start = async (): Promise<void> => {
     server = spawn(join(bin, 'postgres'), ['-D', data, ...options], { cwd: directory, stdio: 'ignore', ...owner })
