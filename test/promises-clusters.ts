@@ -20,7 +20,7 @@ export const clusterPromises: readonly KeptPromise[] = [
     file: 'src/ledger/root-table.ts',
     find: "WHERE state = 'complete' AND multihash = ? AND (live_until IS NULL OR live_until > ?)`",
     replace: 'WHERE multihash = ? AND ? > 0`',
-    test: { file: elsewhere, name: 'is leased by its root' },
+    test: { file: elsewhere, name: 'is leased by its root and read through' },
   },
   {
     promise: 'a late worker does not unpin content that is needed again',
@@ -29,7 +29,7 @@ export const clusterPromises: readonly KeptPromise[] = [
     replace: '  WHERE id = :id`',
     test: {
       file: 'test/clusters/placement-runner.test.ts',
-      name: 'what has come to be needed before the backend is asked to let go stays there',
+      name: 'content needed again before its unpin',
     },
   },
   {
@@ -37,14 +37,14 @@ export const clusterPromises: readonly KeptPromise[] = [
     file: 'src/pins/placement/placement-attempt.ts',
     find: 'placements.beginUnpin(row, clock.now() + LEASE_MS)',
     replace: 'placements.beginUnpin(row, 0)',
-    test: { file: 'test/clusters/placement-runner.test.ts', name: 'a worker that is stopped after it has asked' },
+    test: { file: 'test/clusters/placement-runner.test.ts', name: 'a late unpin of a stopped worker removes' },
   },
   {
     promise: 'a successful unpin does not forget an earlier one of unknown outcome',
     file: 'src/pins/placement/placement-attempt.ts',
     find: 'until: row.unpinUntil })',
     replace: 'until: 0 })',
-    test: { file: 'test/clusters/placement-runner.test.ts', name: 'a request of unknown end may arrive' },
+    test: { file: 'test/clusters/placement-runner.test.ts', name: 'a late unpin of unknown outcome removes' },
   },
   {
     promise: 'a pin in an external cluster is `pinned` only after the cluster confirms it',
@@ -85,14 +85,14 @@ export const clusterPromises: readonly KeptPromise[] = [
     file: 'src/clusters/remote-clusters.ts',
     find: '(mark, addresses) => opened.connect(mark, addresses)',
     replace: 'opened.connect',
-    test: { file: 'test/clusters/remote-clusters.test.ts', name: 'opens each place once, calls it on its own' },
+    test: { file: 'test/clusters/remote-clusters.test.ts', name: 'opens each system once, calls it on its' },
   },
   {
     promise: 'open external clusters are closed if another cannot be opened',
     file: 'src/clusters/remote-clusters.ts',
     find: '  } catch (error) {\n    await close()',
     replace: '  } catch (error) {',
-    test: { file: 'test/clusters/remote-clusters.test.ts', name: 'closes the places that are open if another' },
+    test: { file: 'test/clusters/remote-clusters.test.ts', name: 'closes the open systems if another' },
   },
   {
     promise: 'clusters on one external system share their pins',
@@ -202,14 +202,14 @@ export const clusterPromises: readonly KeptPromise[] = [
     file: 'src/pins/placement/placement-attempt.ts',
     find: 'isSmall ? null : this.#large',
     replace: '!isSmall ? null : this.#large',
-    test: { file: 'test/clusters/placement-runner.test.ts', name: 'large ones four' },
+    test: { file: 'test/clusters/placement-runner.test.ts', name: 'sends many small DAGs, four large ones' },
   },
   {
     promise: 'one account does not take all jobs of an external cluster',
     file: 'src/pins/placement/placement-runner.ts',
     find: 'JOBS_OF_ACCOUNT = 24',
     replace: 'JOBS_OF_ACCOUNT = 32',
-    test: { file: 'test/clusters/placement-runner.test.ts', name: 'an account does not take all places' },
+    test: { file: 'test/clusters/placement-runner.test.ts', name: 'sends many small DAGs, four large ones' },
   },
   {
     promise: 'the search for small DAGs stops as soon as a DAG is large',
@@ -225,7 +225,7 @@ export const clusterPromises: readonly KeptPromise[] = [
     replace: 'this.#within(STATUS_MS + 1, signal',
     test: {
       file: 'test/clusters/cluster-watch.test.ts',
-      name: 'is not known where nobody answers within three seconds',
+      name: 'are null after three seconds without',
     },
   },
   {
@@ -285,7 +285,7 @@ export const clusterPromises: readonly KeptPromise[] = [
       'return peers.length > 9 ? [...progress.map(presentAllocation), ...peers] : progress.map(presentAllocation)',
     test: {
       file: 'test/clusters/cluster-watch.test.ts',
-      name: 'a pin in a cluster elsewhere is told of with the peers',
+      name: 'a status shows the peers of a pin, their',
     },
   },
   {

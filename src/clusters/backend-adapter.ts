@@ -4,38 +4,40 @@ import type { Clock } from '../domain/clock.ts'
 import type { BackendDefinition } from '../domain/cluster.ts'
 import type { ClusterBackend } from './cluster-backend.ts'
 
-/** Variables of the environment, by name. */
+/** Environment variables by name. */
 export type Environment = Readonly<Record<string, string | undefined>>
 
-/** A kind of system that keeps clusters, passed to an engine as `adapters: [kubo]`. Modules that talk to it load at `open`. */
+/**
+ * A kind of external system that keeps clusters. Pass it to an engine as `adapters: [kubo]`. `open` loads its modules.
+ */
 export interface BackendAdapter<Definition extends BackendDefinition = BackendDefinition>
   extends BackendKind<Definition> {
   /**
-   * Opens the place of a definition. The engine closes it.
+   * Opens the external system of a definition. The engine closes it.
    *
-   * @param clusterId the first cluster of the place, for messages
+   * @param clusterId first cluster on the system, for messages
    * @throws HoldfastError `CONFIG_INVALID` for a secret that cannot be read
    */
   open(clusterId: string, definition: Definition, means: AdapterMeans): Promise<OpenedPlace>
 }
 
-/** Means that an engine gives its adapters. */
+/** Objects that an engine passes to its adapters. */
 export interface AdapterMeans {
   clock: Clock
   environment: Environment
 }
 
-/** An opened place that keeps clusters. */
+/** An open connection to an external system. */
 export interface OpenedPlace {
   /**
    * Returns the backend of this node.
    *
-   * @param mark marks this node's records in the place: unique to it, printable
-   * @param addresses multiaddrs by which peers reach this node, each with its id; none if they do not
+   * @param mark unique, printable name that marks this node's pins on the system
+   * @param addresses returns this node's multiaddrs, each with its peer id; none if peers cannot reach it
    */
   connect(mark: string, addresses: () => readonly string[]): ClusterBackend
-  /** Checks every block; null if the place cannot be read, so that this node keeps all of the content, too. */
+  /** Reads blocks and checks their hashes. If null, this node keeps a copy of all content. */
   reader: BlockSource | null
-  /** Closes connections to the place. */
+  /** Closes connections to the system. */
   close(): Promise<void>
 }

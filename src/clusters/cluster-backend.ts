@@ -2,93 +2,97 @@ import type { CID } from 'multiformats/cid'
 import type { BlockSource } from '../content/block-source.ts'
 import type { DagIdentity } from '../ipld/cid.ts'
 
-/** By what a node says that a request comes from it: what one node keeps for another goes no further. */
+/** Header of requests from another node. A node does not forward content that it keeps for another. */
 export const NODE_HEADER = 'holdfast-node'
 
-/** A DAG that a backend is to keep. */
+/** Request to keep a DAG. */
 export interface PinJob {
   /**
-   * Under what it is kept: an id that means nothing to the backend, and that it is told when it may let go. The same id
-   * of another root is another hold.
+   * Id of the hold under which the DAG is kept. The backend does not interpret it. `unpin` with the same id releases
+   * it. Holds of different roots are independent, even with the same id.
    */
   hold: string
   root: CID
-  /** Who has all of it; null if the backend has to find it by itself, which only one that has `sizeOf` is asked for. */
+  /** Source of all blocks. If null, the backend must fetch them by itself. Only backends with `sizeOf` receive null. */
   source: BlockSource | null
-  /** Where to ask first: multiaddrs and URLs of gateways. */
+  /** Providers to ask first: multiaddrs and gateway URLs. */
   origins: readonly string[]
-  /** When it may let go by itself, in milliseconds since the epoch; null for never. */
+  /** When the backend may release the hold by itself, in milliseconds since the epoch; null for never. */
   ends: number | null
-  /** True if the backend lacks blocks of a DAG that it says it has: it takes all of them again. Default false. */
+  /** True if the backend lacks blocks of a DAG it reports as pinned. It must accept all blocks again. Default false. */
   isRepair?: boolean | undefined
   signal?: AbortSignal | undefined
-  /** Called with the distinct blocks that have been taken in so far, and their bytes. */
+  /** Called with the distinct blocks received so far, and their bytes. */
   onProgress?: ((progress: { blocks: number; bytes: number }) => void) | undefined
 }
 
-/** How far a DAG is on a backend, and where it lies there. */
+/** Status of a DAG on a backend, and its peers. */
 export interface BackendStatus {
-  /** `unpinned`: it does not have it. `pinned`: it has all of it, durably. */
+  /** `unpinned`: no hold. `pinned`: the backend has all blocks durably. */
   state: 'unpinned' | 'queued' | 'pinning' | 'pinned' | 'failed'
-  /** A peer of the backend each; one that has no peers to tell of has none. */
+  /** The peers that keep the DAG; empty for a backend without peers. */
   allocations: ReadonlyArray<{ peer: string; state: BackendStatus['state']; error: string | null }>
-  /** True if peers could not be asked, with which all of it may be there: it is not known to be missing. */
+  /** True if some peers did not answer, so the DAG may be complete although it is not reported as pinned. */
   isUncertain?: boolean
 }
 
-/** A hold of ours that a backend has by its own account. */
+/** Pin that carries this node's mark, as listed by a backend. */
 export interface MarkedPin extends DagIdentity {
   hold: string
   state: BackendStatus['state']
 }
 
-/** A peer of a backend, as it is now. */
+/** Peer of a backend, and its condition. */
 export interface BackendPeer {
   peer: string
-  /** Room that is left there, in bytes; null where nobody tells. */
+  /** Free space in bytes; null if unknown. */
   freeBytes: number | null
-  /** Why it is of no use just now; null if it is. */
+  /** Why the peer is unusable; null if it works. */
   error: string | null
 }
 
 /**
- * Asked by a backend immediately before it sends what cannot be taken back: false if the content has come to be needed,
- * and nothing is to be sent.
+ * Called by a backend immediately before it sends an unpin. Resolves to false if the content is needed again; then
+ * nothing may be sent.
  */
 export type MayUnpin = () => Promise<boolean>
 
 /**
- * What keeps the content of one or more clusters, in this process or elsewhere. Every call may be made again: what is
- * kept under a hold already is kept, and a hold that is gone is let go.
+ * Keeps the content of one or more clusters, in this process or on an external system. Every call can be repeated:
+ * pinning under an existing hold and unpinning a missing one succeed.
  */
 export interface ClusterBackend {
   /**
-   * Resolves when the whole DAG is kept under the hold, durably. Nobody checks that afterwards, so a backend that asks
-   * another system looks itself. @throws why it is not kept; nothing of it stays then
+   * Pins a DAG under a hold. Resolves when all blocks are durable. No caller verifies this, so a backend for an
+   * external system must check it.
+   *
+   * @throws the reason if the DAG is not pinned; then nothing of it is kept
    */
   pin(job: PinJob): Promise<void>
   /**
-   * Lets go of a hold. The DAG goes with its last hold, in time. Awaits `mayUnpin` immediately before each request that
-   * lets go, and sends nothing if that is false. The signal is aborted after 30 seconds; nothing is sent after that.
+   * Releases a hold. The DAG is deleted some time after its last hold is released. Calls `mayUnpin` immediately before
+   * each request to unpin, and sends nothing if it resolves to false. The signal aborts after 30 seconds; nothing may
+   * be sent after that.
    */
   unpin(hold: string, root: DagIdentity, signal?: AbortSignal, mayUnpin?: MayUnpin): Promise<void>
-  /** How far a DAG is there, under whichever holds. @throws why it cannot be told */
+  /** Returns the status of a DAG under any hold. @throws if the backend does not answer */
   status(root: DagIdentity, signal?: AbortSignal): Promise<BackendStatus>
   /**
-   * Everything that it keeps under our mark, page by page, in no order; never what carries none. What comes or goes
-   * meanwhile may be among it or not. Of a backend without it nobody can tell what it keeps for nobody.
+   * Yields pages of all pins with this node's mark, in any order. Pins that change during the call may be missing.
+   * Without this method, unneeded pins cannot be found.
    *
-   * @throws why it cannot be told: what has been told until then is not all
+   * @throws if the list is incomplete
    */
   pins?(signal?: AbortSignal): AsyncIterable<readonly MarkedPin[]>
-  /** Who keeps it all, each as it is now. @throws why nobody of them could be asked */
+  /** Returns the peers of the backend. @throws if none answers */
   peers?(signal?: AbortSignal): Promise<readonly BackendPeer[]>
   /**
-   * Of a backend that fetches by itself what it is given no source for: bytes of a block that it keeps, in its own words.
+   * Returns the size of a stored block, as reported by the backend. Its presence tells that the backend can fetch by
+   * itself.
    *
    * @throws HoldfastError `NOT_FOUND`, `UNAVAILABLE`
    */
   sizeOf?(cid: CID, signal?: AbortSignal): Promise<number>
-  /** Null if what it keeps cannot be read through it. */
+  /** Reads stored blocks; null if the backend cannot be read. */
   readonly reader: BlockSource | null
 }

@@ -7,31 +7,31 @@ import type { Plan } from '../domain/plan.ts'
 import { withoutTrailingSlashes } from '../domain/trailing-slashes.ts'
 import type { LedgerBackend, StagingBackend } from './staging-backend.ts'
 
-/** Where the content of a cluster is read over HTTP. */
+/** HTTP gateway that serves the content of a cluster. */
 export interface Gateway {
   /** Base address, ending with `/ipfs/`. */
   publicUrl: string
-  /** What the node itself would use; `publicUrl` unless the configuration says otherwise. */
+  /** Address for requests of this node. Default: `publicUrl`. */
   url: string
   label: string
-  /** From 0. */
+  /** Position in the list, from 0. */
   order: number
 }
 
-/** A cluster, as those see it who may use it. */
+/** A cluster, as its users see it. */
 export interface Cluster {
   id: string
-  /** For people. */
+  /** Name to show. */
   label: string
-  /** Shown, and nothing else. */
+  /** Informational. */
   region: string
-  /** Such as `DE`; shown, and nothing else. */
+  /** Country code such as `DE`; informational. */
   country: string | null
-  /** In the order in which they are to be tried. */
+  /** In the order in which clients should try them. */
   gateways: Gateway[]
 }
 
-/** The clusters of an engine in configured order: what each is called, who may use it, which backend holds it. */
+/** The clusters of an engine in configured order, with their names, permissions and backends. */
 export class ClusterRegistry {
   readonly #definitions: ReadonlyMap<string, ClusterDefinition>
   readonly #backends: ReadonlyMap<string, LedgerBackend>
@@ -40,25 +40,25 @@ export class ClusterRegistry {
   /** By backend id. */
   readonly #readers: ReadonlyMap<number, BlockSource>
   readonly #others: readonly LedgerBackend[]
-  readonly #elsewhere: ReadonlySet<string>
+  readonly #external: ReadonlySet<string>
   readonly #node: string | undefined
   #gatewayUrl: string
 
-  /** @param backends by cluster id, for clusters that do not share the default one */
+  /** @param backends by cluster id, without clusters on the default backend */
   constructor(options: {
     clusters: readonly ClusterDefinition[]
     defaultCluster: string
     defaultBackend: StagingBackend
     backends: ReadonlyMap<string, LedgerBackend>
-    /** Backends that clusters only read from. */
+    /** Backends that are only read. */
     others?: readonly LedgerBackend[] | undefined
-    /** Numbers of backends whose directories are declared absent. */
+    /** Ids of backends whose directories are declared absent. */
     absent?: ReadonlySet<number> | undefined
-    /** Ids of the clusters that are kept elsewhere. */
-    elsewhere?: ReadonlySet<string> | undefined
-    /** As what clusters name this node; undefined for one that is alone. */
+    /** Ids of clusters on external systems. */
+    external?: ReadonlySet<string> | undefined
+    /** Id of this node; undefined for a single node. */
     node?: string | undefined
-    /** Where readers reach the node. */
+    /** Public URL of the node's gateway. */
     gatewayUrl: string
   }) {
     this.#node = options.node
@@ -73,26 +73,26 @@ export class ClusterRegistry {
       ...[...(options.absent ?? [])].map(id => [id, absent] as const),
     ]
     this.#readers = new Map(readers.flatMap(([id, reader]) => (reader === null ? [] : [[id, reader]])))
-    this.#elsewhere = options.elsewhere ?? new Set()
+    this.#external = options.external ?? new Set()
     this.#gatewayUrl = options.gatewayUrl
   }
 
-  /** The backend on which uploads are staged before their cluster is known. */
+  /** Backend that stages uploads until their cluster is known. */
   get defaultBackend(): StagingBackend {
     return this.#defaultBackend
   }
 
-  /** Every backend once, the default one first. */
+  /** All backends, each once. The default one comes first. */
   get backends(): LedgerBackend[] {
     return [...new Set([this.#defaultBackend, ...this.#backends.values(), ...this.#others])]
   }
 
-  /** Tells where readers reach the node, once that is known. */
+  /** Sets the public URL, once it is known. */
   setGatewayUrl(url: string): void {
     this.#gatewayUrl = url
   }
 
-  /** Where requests go that name none. */
+  /** Cluster for requests that name none. */
   get defaultCluster(): string {
     return this.#defaultCluster
   }
@@ -101,7 +101,7 @@ export class ClusterRegistry {
     return this.#definitions.has(clusterId)
   }
 
-  /** The clusters that a plan may use. */
+  /** Returns the clusters that a plan may use. */
   allowed(plan: Pick<Plan, 'clusters'>): Cluster[] {
     return [...this.#definitions.values()]
       .filter(cluster => isAllowed(plan, cluster.id))
@@ -113,9 +113,9 @@ export class ClusterRegistry {
   }
 
   /**
-   * The cluster that a request means: the named one, else the account's default, else the engine's.
+   * Returns the cluster of a request: the named one, else the account's default, else the engine's.
    *
-   * @throws HoldfastError `CLUSTER_NOT_ALLOWED`, the same for unknown and forbidden.
+   * @throws HoldfastError `CLUSTER_NOT_ALLOWED`, the same for an unknown and a forbidden cluster
    */
   choose(plan: Plan, named: string | undefined, accountDefault: string | null): string {
     const id = named || accountDefault || this.#defaultCluster
@@ -125,10 +125,10 @@ export class ClusterRegistry {
     return id
   }
 
-  /** Ids of the clusters of this node that are declared absent. */
+  /** Ids of this node's clusters that are declared absent. */
   get absent(): string[] {
-    const here = [...this.#definitions.values()].filter(({ id }) => this.nodeOf(id) === null)
-    return here.flatMap(({ id, absent }) => (absent === true ? id : []))
+    const local = [...this.#definitions.values()].filter(({ id }) => this.nodeOf(id) === null)
+    return local.flatMap(({ id, absent }) => (absent === true ? id : []))
   }
 
   /** @throws HoldfastError `UNAVAILABLE` for a cluster that is declared absent */
@@ -137,31 +137,33 @@ export class ClusterRegistry {
     throw new HoldfastError('UNAVAILABLE', `the cluster ${clusterId} is absent`)
   }
 
-  /** What a backend is read through, every block checked; null if it cannot be read, or is not one of these. */
+  /** Returns the reader of a backend, which checks hashes; null for an unknown backend and for one without reader. */
   readerOf(backendId: number): BlockSource | null {
     return this.#readers.get(backendId) ?? null
   }
 
-  /** Whether another node keeps a cluster's content. */
-  isElsewhere(clusterId: string): boolean {
-    return this.#elsewhere.has(clusterId)
+  /** Returns true if an external system keeps the cluster. */
+  isExternal(clusterId: string): boolean {
+    return this.#external.has(clusterId)
   }
 
-  /** The other node of the fleet that keeps a cluster's content; null if it is this one, or there is no such cluster. */
+  /** Returns the other node of the fleet that keeps a cluster; null for this node's clusters and unknown ones. */
   nodeOf(clusterId: string): string | null {
     const node = this.#definitions.get(clusterId)?.node
     return node === undefined || node === this.#node ? null : node
   }
 
-  /** The backends of clusters that this node keeps, by cluster id. */
+  /** Backends of the clusters in this node's own directories, by cluster id. */
   get homes(): ReadonlyMap<string, number> {
-    const isHere = ({ id, absent }: ClusterDefinition): boolean =>
-      absent !== true && !this.isElsewhere(id) && this.nodeOf(id) === null
-    const here = [...this.#definitions.values()].filter(isHere).map(({ id }) => id)
-    return new Map(here.map(id => [id, this.backendOf(id).id]))
+    const isLocal = ({ id, absent }: ClusterDefinition): boolean =>
+      absent !== true && !this.isExternal(id) && this.nodeOf(id) === null
+    const local = [...this.#definitions.values()].filter(isLocal).map(({ id }) => id)
+    return new Map(local.map(id => [id, this.backendOf(id).id]))
   }
 
-  /** The backend that takes a cluster's content. @throws HoldfastError `UNAVAILABLE` if it is another node's, or absent */
+  /**
+   * Returns the backend of a cluster. @throws HoldfastError `UNAVAILABLE` if another node keeps it, or it is absent
+   */
   backendOf(clusterId: string): LedgerBackend {
     const node = this.nodeOf(clusterId)
     if (node !== null) throw new HoldfastError('UNAVAILABLE', `the cluster ${clusterId} is kept by the node ${node}`)
@@ -170,7 +172,7 @@ export class ClusterRegistry {
   }
 }
 
-/** One in this process checks by itself what it reads. */
+/** A block store checks hashes itself. */
 function checkedReader(backend: LedgerBackend): BlockSource | null {
   const { reader } = backend
   return reader === null || reader instanceof BlockStore ? reader : new CheckedSource(reader)

@@ -6,20 +6,23 @@ import { orAborted } from '../domain/sources.ts'
 import { cidOf, type DagIdentity, dagKey } from '../ipld/cid.ts'
 import type { BackendPeer, BackendStatus, ClusterBackend } from './cluster-backend.ts'
 
-/** A place that keeps clusters elsewhere, as it was when it was last looked at, and what it has still to be told. */
+/** Health of an external system at its last check, and its backlog. */
 export interface ClusterHealth {
-  /** The clusters that it keeps. */
+  /** Ids of its clusters. */
   clusters: readonly string[]
-  /** The first 64 of its peers; empty where it tells of none. */
+  /** The first 64 of its peers; empty if it reports none. */
   peers: readonly BackendPeer[]
-  /** Why it could not be asked; null if it could, or was not yet. */
+  /** Why the last check failed; null if it succeeded or there was none. */
   error: string | null
-  /** In milliseconds since the epoch; null if it was not yet, or has nothing to tell. */
+  /**
+   * Time of the last check, in milliseconds since the epoch; null before the first, and for systems that cannot be
+   * checked.
+   */
   lookedAt: number | null
-  /** DAGs that have still to get there, and that it has to let go of, each counted up to 10,000. */
+  /** DAGs waiting to be pinned (`pins`) and unpinned (`unpins`), each counted up to 10,000. */
   pins: number
   unpins: number
-  /** Since when the oldest of `pins` waits, in milliseconds since the epoch; null if none does. */
+  /** When the oldest of `pins` was requested, in milliseconds since the epoch; null if there is none. */
   since: number | null
 }
 
@@ -37,21 +40,21 @@ export interface ClusterWatchParts {
 
 type Allocations = BackendStatus['allocations']
 
-const LOOK_MS = 60_000
+const CHECK_MS = 60_000
 const PEERS_MS = 10_000
-/** How long somebody who asks how far a pin is waits for what its cluster says, and for how long that is said again. */
+/** Time limit for the peers of one pin, and how long an answer is cached. */
 const STATUS_MS = 3_000
-const REMEMBERED_MS = 10_000
-const MOST_REMEMBERED = 1_000
+const CACHE_MS = 10_000
+const MOST_CACHED = 1_000
 const MOST_PEERS = 64
 
-type Looked = Pick<ClusterHealth, 'peers' | 'error' | 'lookedAt'>
+type Checked = Pick<ClusterHealth, 'peers' | 'error' | 'lookedAt'>
 
-/** Looks at clusters that are kept elsewhere: how they are, from time to time, and where a content lies, when asked. */
+/** Checks external systems once a minute, and returns the peers that keep a pin on request. */
 export class ClusterWatch {
   readonly #parts: ClusterWatchParts
-  readonly #looked = new Map<number, Looked>()
-  readonly #remembered = new Map<string, { at: number; allocations: Promise<Allocations | null> }>()
+  readonly #checked = new Map<number, Checked>()
+  readonly #cache = new Map<string, { at: number; allocations: Promise<Allocations | null> }>()
   readonly #ending = new AbortController()
   #cancel: () => void = () => undefined
 
@@ -60,7 +63,7 @@ export class ClusterWatch {
   }
 
   start(): void {
-    if (this.#parts.backends.size > 0) this.#cancel = this.#parts.clock.after(0, () => void this.#look())
+    if (this.#parts.backends.size > 0) this.#cancel = this.#parts.clock.after(0, () => void this.#checkAll())
   }
 
   stop(): void {
@@ -68,59 +71,59 @@ export class ClusterWatch {
     this.#cancel()
   }
 
-  /** What is known of each. */
+  /** Returns the health of each external system. */
   health(): Promise<ClusterHealth[]> {
     const { backends, placements } = this.#parts
-    const nothing: Looked = { peers: [], error: null, lookedAt: null }
+    const nothing: Checked = { peers: [], error: null, lookedAt: null }
     return Promise.all(
       [...backends].map(async ([id, { clusters }]) => {
-        return { clusters, ...(this.#looked.get(id) ?? nothing), ...(await placements.lag(id)) }
+        return { clusters, ...(this.#checked.get(id) ?? nothing), ...(await placements.lag(id)) }
       }),
     )
   }
 
   /**
-   * The peers of a backend that have a content, or are to; none where it tells of none. Null if it could not be asked,
-   * or is none of these. Whoever asks again within ten seconds is told the same.
+   * Returns the peers of a backend that keep or should keep a DAG; an empty list if it reports none. Null for other
+   * backends and without an answer. Answers are cached for ten seconds.
    */
   allocations(backendId: number, dag: DagIdentity): Promise<Allocations | null> {
     const known = this.#parts.backends.get(backendId)
     if (known === undefined) return Promise.resolve(null)
     const now = this.#parts.clock.now()
     const key = `${backendId} ${dagKey(cidOf(dag))}`
-    const remembered = this.#remembered.get(key)
-    if (remembered !== undefined && now - remembered.at < REMEMBERED_MS) return remembered.allocations
+    const cached = this.#cache.get(key)
+    if (cached !== undefined && now - cached.at < CACHE_MS) return cached.allocations
     const allocations = this.#within(STATUS_MS, signal => known.backend.status(dag, signal)).then(
       status => status.allocations.slice(0, MOST_PEERS),
       () => null,
     )
-    this.#remembered.delete(key)
-    this.#remembered.set(key, { at: now, allocations })
-    const [oldest] = this.#remembered.keys()
-    if (this.#remembered.size > MOST_REMEMBERED && oldest !== undefined) this.#remembered.delete(oldest)
+    this.#cache.delete(key)
+    this.#cache.set(key, { at: now, allocations })
+    const [oldest] = this.#cache.keys()
+    if (this.#cache.size > MOST_CACHED && oldest !== undefined) this.#cache.delete(oldest)
     return allocations
   }
 
-  async #look(): Promise<void> {
+  async #checkAll(): Promise<void> {
     const { backends, clock } = this.#parts
-    await Promise.all([...backends].map(([id, { backend }]) => this.#lookAt(id, backend)))
-    if (!this.#ending.signal.aborted) this.#cancel = clock.after(LOOK_MS, () => void this.#look())
+    await Promise.all([...backends].map(([id, { backend }]) => this.#check(id, backend)))
+    if (!this.#ending.signal.aborted) this.#cancel = clock.after(CHECK_MS, () => void this.#checkAll())
   }
 
-  async #lookAt(id: number, backend: ClusterBackend): Promise<void> {
+  async #check(id: number, backend: ClusterBackend): Promise<void> {
     if (backend.peers === undefined) return
     const ask = backend.peers.bind(backend)
     const lookedAt = this.#parts.clock.now()
     try {
       const peers = await this.#within(PEERS_MS, ask)
-      this.#looked.set(id, { peers: peers.slice(0, MOST_PEERS), error: null, lookedAt })
+      this.#checked.set(id, { peers: peers.slice(0, MOST_PEERS), error: null, lookedAt })
     } catch (error) {
-      const reason = isHoldfastError(error) ? error.message : 'it could not be asked'
-      this.#looked.set(id, { peers: [], error: reason, lookedAt })
+      const reason = isHoldfastError(error) ? error.message : 'the check failed'
+      this.#checked.set(id, { peers: [], error: reason, lookedAt })
     }
   }
 
-  /** Whatever the backend makes of the signal. */
+  /** Ends at the time limit even if the backend ignores its signal. */
   async #within<T>(ms: number, ask: (signal: AbortSignal) => Promise<T>): Promise<T> {
     const { signal } = this.#ending
     signal.throwIfAborted()

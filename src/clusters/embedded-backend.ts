@@ -13,10 +13,10 @@ import type { Ledger } from '../ledger/ledger.ts'
 import type { BackendStatus, MayUnpin, PinJob } from './cluster-backend.ts'
 import type { Staging, StagingBackend, TakeOptions } from './staging-backend.ts'
 
-/** Blocks read, copied or claimed at a time while a DAG is walked. */
+/** Blocks read, copied or claimed at the same time during a walk. */
 const WALK_AT_ONCE = 16
 
-/** A backend in this process: a block store in a data directory, its ledger in the engine's database. */
+/** Backend in this process: block files in a data directory, and the ledger in the engine's database. */
 export class EmbeddedBackend implements StagingBackend, Staging {
   readonly #store: BlockStore
   readonly #ledger: Ledger
@@ -61,7 +61,7 @@ export class EmbeddedBackend implements StagingBackend, Staging {
     } catch (error) {
       await staged.abandon()
       if (isHoldfastError(error, 'NOT_FOUND')) {
-        throw new HoldfastError('CID_NOT_FOUND', `${cid} is not held whole: ${error.message}`, { cause: error })
+        throw new HoldfastError('CID_NOT_FOUND', `${cid} is incomplete: ${error.message}`, { cause: error })
       }
       throw error
     }
@@ -82,7 +82,7 @@ export class EmbeddedBackend implements StagingBackend, Staging {
     }
   }
 
-  /** Freeing is the collector's work, which finds the dropped root by itself. */
+  /** The collector finds the dropped root and frees its blocks. */
   async unpin(hold: string, _root: DagIdentity, _signal?: AbortSignal, mayUnpin?: MayUnpin): Promise<void> {
     if (mayUnpin === undefined || (await mayUnpin())) await this.#ledger.letGo(hold)
   }
@@ -91,7 +91,7 @@ export class EmbeddedBackend implements StagingBackend, Staging {
     return { state: this.#roots.find(this.id, root) === undefined ? 'unpinned' : 'pinned', allocations: [] }
   }
 
-  /** Needs blocks that are here already, reading only those with links. */
+  /** Claims blocks that this backend has. Reads only those with links. */
   #adopt(staged: StagedDag): (cid: CID) => Promise<Uint8Array | null> {
     return async cid => {
       await staged.adopt(cid)

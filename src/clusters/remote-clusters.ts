@@ -4,17 +4,22 @@ import { HoldfastError } from '../domain/errors.ts'
 import type { AdapterMeans, BackendAdapter, OpenedPlace } from './backend-adapter.ts'
 import type { ClusterBackend } from './cluster-backend.ts'
 
-/** A system that keeps clusters in place of this node. */
+/** External system that keeps clusters. */
 export interface RemoteCluster extends Omit<OpenedPlace, 'close'> {
-  /** Names it, as its adapter does. */
+  /** Name of the system, from its adapter. */
   place: string
-  /** Bytes of its content that stay on this disk. */
+  /** Maximum bytes of its content cached on this node's disk. */
   cacheBytes: number
-  /** For how long all of a content stays here once it is there, in milliseconds; longer until a check confirms it. */
+  /**
+   * Minimum time for which this node keeps its copy after the system has the content, in milliseconds. It keeps the
+   * copy longer if no check has confirmed the content.
+   */
   graceMs: number
 }
 
-/** The clusters that are kept elsewhere, by id; those that one backend keeps are one and the same. The caller closes them. */
+/**
+ * Clusters on external systems, by cluster id. Clusters on the same system share one object. The caller closes them.
+ */
 export interface RemoteClusters {
   clusters: ReadonlyMap<string, RemoteCluster>
   close(): Promise<void>
@@ -32,7 +37,7 @@ interface RemoteMeans extends AdapterMeans {
 }
 
 /**
- * Opens the clusters that other systems keep. The configuration has been checked against the same adapters.
+ * Connects to the external systems of clusters. The configuration was checked against the same adapters.
  *
  * @throws HoldfastError `CONFIG_INVALID` for a secret that cannot be read
  */
@@ -69,12 +74,12 @@ interface OpenedCluster {
 
 function openedCluster(place: string, backend: BackendDefinition, opened: OpenedPlace): OpenedCluster {
   const { cacheBytes = CACHE_BYTES, localGraceSeconds = GRACE_SECONDS } = backend
-  // An adapter may open an object of a class: its methods are called on it.
+  // Call `connect` on its object: an adapter may return an instance of a class.
   const connect: OpenedPlace['connect'] = (mark, addresses) => opened.connect(mark, addresses)
   return { opened, cluster: { connect, reader: opened.reader, place, cacheBytes, graceMs: localGraceSeconds * 1_000 } }
 }
 
-/** Those that the host program keeps. */
+/** Returns the clusters whose backends the host program passes to the engine. */
 function givenClusters(definitions: readonly ClusterDefinition[], backends: GivenBackends): Map<string, RemoteCluster> {
   const fail = (id: string, problem: string): never => {
     throw new HoldfastError('CONFIG_INVALID', `backends: ${id} ${problem}`)
@@ -82,12 +87,12 @@ function givenClusters(definitions: readonly ClusterDefinition[], backends: Give
   const clusters = new Map<string, RemoteCluster>()
   const made = new Map<ClusterBackend, RemoteCluster>()
   for (const [id, backend] of Object.entries(backends)) {
-    const definition = definitions.find(cluster => cluster.id === id) ?? fail(id, 'is none of the clusters')
-    if (definition.backend !== undefined) fail(id, 'is a cluster that has a backend by its configuration')
-    if (definition.dataDir !== undefined) fail(id, 'is a cluster that has a dataDir by its configuration')
+    const definition = definitions.find(cluster => cluster.id === id) ?? fail(id, 'is not a configured cluster')
+    if (definition.backend !== undefined) fail(id, 'names a cluster with a configured backend')
+    if (definition.dataDir !== undefined) fail(id, 'names a cluster with a configured dataDir')
     if (definition.absent === true) continue
     const isOne = (['pin', 'unpin', 'status'] as const).every(name => typeof backend?.[name] === 'function')
-    if (!isOne) fail(id, 'is no ClusterBackend: it needs pin, unpin and status')
+    if (!isOne) fail(id, 'must be a ClusterBackend with pin, unpin and status')
     const reader = backend.reader ? new CheckedSource(backend.reader) : null
     const options = { place: 'given by the program', cacheBytes: CACHE_BYTES, graceMs: GRACE_SECONDS * 1_000 }
     const cluster = made.get(backend) ?? { connect: () => backend, reader, ...options }

@@ -5,50 +5,51 @@ import { HoldfastError } from '../domain/errors.ts'
 import type { ClusterBackend } from './cluster-backend.ts'
 
 export interface TakeOptions {
-  /** Distinct blocks that the DAG may have; `ADMITTED` for one that this node has taken in before. */
+  /** Limit of distinct blocks; `ADMITTED` for a DAG that this node has accepted before. */
   maxBlocks: number
   signal?: AbortSignal | undefined
 }
 
-/** Takes DAGs in block by block: nothing shows them until they are completed together with a record. */
+/** Accepts DAGs block by block. A staged DAG is invisible until it is committed with a record. */
 export interface Staging {
   /**
-   * Starts an empty staged DAG. Whoever staged it has it completed, or abandons it.
+   * Starts an empty staged DAG. The caller commits or abandons it.
    *
-   * @param options.late nothing is written before it has two blocks, or a large one: a commit may store the only one
+   * @param options.late writes nothing before the second block, or the first large one: a commit can store a single
+   * small block
    */
   stage(options?: { late?: boolean }): Promise<StagedDag>
-  /** Goes on with a staged DAG of an earlier attempt. */
+  /** Resumes a staged DAG of an earlier attempt. */
   resume(rootId: number): StagedDag
   /**
-   * Stages a whole DAG that `source` has. From the backend itself nothing is copied. Resolves when all of it is
-   * durable; on failure the staged DAG is abandoned.
+   * Stages a complete DAG from `source`. If `source` is this backend, no bytes are copied. Resolves when all blocks are
+   * durable. On failure the staged DAG is abandoned.
    *
-   * @throws HoldfastError `CID_NOT_FOUND` if a block is missing at the source, `BLOCK_DAMAGED` if one is wrong,
-   * `VALIDATION` beyond `maxBlocks`.
+   * @throws HoldfastError `CID_NOT_FOUND` if the source lacks a block, `BLOCK_DAMAGED` if a block has the wrong hash,
+   * `VALIDATION` for more than `maxBlocks`
    */
   take(cid: CID, source: BlockSource, options: TakeOptions): Promise<StagedDag>
 }
 
-/** A backend by its number in the ledger, where what it keeps is counted. */
+/** Backend with its number in the ledger, which counts its holds. */
 export interface LedgerBackend extends ClusterBackend {
   readonly id: number
 }
 
-/** A backend on the engine's own ledger, on which uploads can be staged before their cluster is known. */
+/** Backend in the engine's own ledger. It can stage uploads before their cluster is known. */
 export interface StagingBackend extends LedgerBackend {
   readonly staging: Staging
   readonly reader: BlockSource
 }
 
 /**
- * The backend as one that takes DAGs in block by block.
+ * Returns the backend as a staging backend.
  *
- * @throws HoldfastError `UNAVAILABLE` if it does not.
+ * @throws HoldfastError `UNAVAILABLE` if it cannot stage
  */
 export function stagingOf(backend: ClusterBackend): StagingBackend {
   if (hasStaging(backend)) return backend
-  throw new HoldfastError('UNAVAILABLE', 'the cluster does not take content in block by block')
+  throw new HoldfastError('UNAVAILABLE', 'the cluster does not accept content block by block')
 }
 
 function hasStaging(backend: ClusterBackend): backend is StagingBackend {

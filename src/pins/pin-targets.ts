@@ -33,7 +33,7 @@ export class PinTargets {
   decide({ account, plan }: Requester, target: PinTarget): DecidedTarget {
     const { clusters, timelock, clock } = this.#parts
     const clusterId = clusters.choose(plan, target.cluster?.trim(), account.defaultCluster)
-    if (target.fromNode === true && clusters.isElsewhere(clusterId)) {
+    if (target.fromNode === true && clusters.isExternal(clusterId)) {
       const reason = 'a node does not forward content that it keeps for another node'
       throw new HoldfastError('CLUSTER_NOT_ALLOWED', `cl names a cluster on another system: ${reason}`)
     }

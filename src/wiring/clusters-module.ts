@@ -42,7 +42,7 @@ export function makeClusters(
     backends: new Map([...storage.ownBackends].map(([cluster, id]) => [cluster, embeddedOf(id)])),
     others: [...embedded.values()],
     absent: storage.absent,
-    elsewhere: new Set(storage.remotes.keys()),
+    external: new Set(storage.remotes.keys()),
     node: config.node?.id,
     gatewayUrl: config.gateway.publicUrl ?? config.publicUrl ?? LOCAL_URL,
   })

@@ -10,7 +10,7 @@ describeBackend('in memory', run => run(memoryBackend()))
 
 type Broken = (right: MemoryParts) => Partial<ClusterBackend>
 
-/** Backends that are wrong in one thing each, and words of the rules that find it out. */
+/** Faulty backends, each with the rules that must detect its fault. */
 const wrong: ReadonlyArray<[what: string, broken: Broken, rules: RegExp[]]> = [
   [
     'says pinned and has nothing',
@@ -127,7 +127,7 @@ const wrong: ReadonlyArray<[what: string, broken: Broken, rules: RegExp[]]> = [
         read: async cid => {
           const bytes = Uint8Array.from((await backend.reader?.read(cid)) ?? [])
           const last = bytes.length - 1
-          // Nodes with links are smaller.
+          // Only leaves are this large.
           if (bytes.length > 100_000) bytes[last] = (bytes[last] ?? 0) ^ 1
           return bytes
         },
@@ -137,7 +137,7 @@ const wrong: ReadonlyArray<[what: string, broken: Broken, rules: RegExp[]]> = [
   ],
 ]
 
-describe('the rules find out a backend that', () => {
+describe('the rules detect a backend that', () => {
   const found = new Set<string>()
   test.each(wrong)('%s', async (_, broken, rules) => {
     const failed: string[] = []
@@ -151,7 +151,7 @@ describe('the rules find out a backend that', () => {
     }
   })
 
-  test('is wrong in each of them', () => {
+  test('breaks each of them', () => {
     expect(backendRules.map(({ name }) => name).filter(name => !found.has(name))).toEqual([])
   })
 })

@@ -11,18 +11,18 @@ import { cidOf, identityOf } from '../../src/ipld/cid.ts'
 import { collect, pseudoRandom } from '../support/bytes.ts'
 import { dagBytes } from '../support/read-back.ts'
 
-/** A backend to be tried, with what the port leaves to its surroundings. */
+/** Backend under test, with operations outside the port. */
 export interface BackendUnderTest {
   backend: ClusterBackend
   /** Uploads content to a cluster of the backend, so that a record needs it. Returns its CID. */
   keep(content: Uint8Array): Promise<CID>
-  /** Removes that record. */
+  /** Removes the record. */
   release(cid: CID): Promise<void>
-  /** Frees what nothing needs. Returns how many blocks the backend has left. */
+  /** Collects garbage. Returns the number of blocks left. */
   collect(): Promise<number>
 }
 
-/** Somewhere outside, with a file of three chunks, of which some may be out of reach. */
+/** External source of a file of three chunks. Blocks can be made unavailable. */
 export class Outside implements BlockSource {
   readonly #blocks = new MemoryBlockstore()
   readonly missing = new Set<string>()
@@ -33,7 +33,7 @@ export class Outside implements BlockSource {
     return this.#add([{ content }])
   }
 
-  /** A folder of files, named by their numbers. */
+  /** Adds a folder of files named by number. */
   addFolder(contents: readonly Uint8Array[]): Promise<CID> {
     return this.#add(contents.map((content, i) => ({ path: `folder/${i}`, content })))
   }
@@ -48,12 +48,12 @@ export class Outside implements BlockSource {
   async read(cid: CID): Promise<Uint8Array> {
     this.beforeRead()
     this.reads.push(cid.toString())
-    if (this.missing.has(cid.toString())) throw new HoldfastError('NOT_FOUND', `block ${cid} is not here`)
+    if (this.missing.has(cid.toString())) throw new HoldfastError('NOT_FOUND', `block ${cid} is not on this node`)
     return collect(this.#blocks.get(cid))
   }
 }
 
-/** A backend that takes what is outside, whose records are kept under one hold. */
+/** Implements `keep` and `release` by one hold on content from outside. */
 export function keptFromOutside(backend: ClusterBackend): Pick<BackendUnderTest, 'backend' | 'keep' | 'release'> {
   return {
     backend,
@@ -69,7 +69,7 @@ export function keptFromOutside(backend: ClusterBackend): Pick<BackendUnderTest,
 
 const CONTENT = pseudoRandom(2 * 1024 ** 2 + 100_000, 'backend')
 
-/** What every backend of clusters has to keep. Each rule gets one that has nothing. */
+/** Rule for every cluster backend. It runs on an empty one. */
 export interface BackendRule {
   name: string
   run(under: BackendUnderTest): Promise<void>
@@ -163,7 +163,7 @@ export const backendRules: readonly BackendRule[] = [
   {
     name: 'lists what it keeps under each hold, and nothing that it has let go of',
     async run({ backend, collect }) {
-      // One in this process needs no list: its holds are rows of the ledger.
+      // An embedded backend needs no list: its holds are rows of the ledger.
       if (backend.pins === undefined) return
       const outside = new Outside()
       const roots = [await outside.add(CONTENT), await outside.add(pseudoRandom(1_000, 'small'))]
@@ -206,7 +206,7 @@ export const backendRules: readonly BackendRule[] = [
   },
 ]
 
-/** What holds for any backend of clusters. */
+/** Tests the rules of every cluster backend. */
 export function describeBackend(
   name: string,
   withBackend: (run: (under: BackendUnderTest) => Promise<void>) => Promise<void>,
@@ -216,13 +216,13 @@ export function describeBackend(
   })
 }
 
-/** What holds for a backend that also takes DAGs in block by block. */
+/** Tests the rules of a backend that stages DAGs. */
 export function describeStaging(
   name: string,
   withBackend: (run: (under: BackendUnderTest & { backend: StagingBackend }) => Promise<void>) => Promise<void>,
 ) {
   describe(`cluster backend with staging: ${name}`, () => {
-    test('takes a DAG in from elsewhere, which nothing shows until it is completed', async () => {
+    test('stages a DAG, which is invisible until it is completed', async () => {
       await withBackend(async ({ backend, collect }) => {
         const outside = new Outside()
         const cid = await outside.add(CONTENT)
@@ -235,7 +235,7 @@ export function describeStaging(
       })
     })
 
-    test('needs what it has already without copying it', async () => {
+    test('claims its own blocks without copying them', async () => {
       await withBackend(async ({ backend, keep, release, collect }) => {
         const cid = await keep(CONTENT)
         const staged = await backend.staging.take(cid, backend.reader, { maxBlocks: ADMITTED })
@@ -248,7 +248,7 @@ export function describeStaging(
       })
     })
 
-    test('gives up a DAG of which a block is missing, and leaves nothing of it', async () => {
+    test('abandons a DAG with a missing block, and keeps nothing', async () => {
       await withBackend(async ({ backend, collect }) => {
         const outside = new Outside()
         const cid = await outside.add(CONTENT)
@@ -266,7 +266,7 @@ export function describeStaging(
       })
     })
 
-    test('ends with the signal', async () => {
+    test('stops when the signal aborts', async () => {
       await withBackend(async ({ backend, collect }) => {
         const outside = new Outside()
         const cid = await outside.add(CONTENT)

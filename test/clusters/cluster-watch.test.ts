@@ -15,7 +15,7 @@ import { statusOf, until, withTwoNodes } from './remote-support.ts'
 const DAG = identityOf(CID.parse('bafkreigh2akiscaildcqabsyg3dfr6chu3fgpregiymsck7e7aqa4s52zy'))
 const FAR = 3
 
-/** A watch of one backend, of which the answers are given. */
+/** Makes a watch of one backend whose answers the test sets. */
 function watched(answers: Partial<ClusterBackend>) {
   const clock = new ManualClock()
   const backend: ClusterBackend = Object.assign(new MemoryCluster(), answers)
@@ -26,8 +26,8 @@ function watched(answers: Partial<ClusterBackend>) {
 
 const silence = (): Promise<never> => new Promise(() => undefined)
 
-describe('how clusters elsewhere are', () => {
-  test('is looked at once a minute, with what waits for them and why they could not be asked', async () => {
+describe('the health of external clusters', () => {
+  test('is checked every minute, with backlog and error', async () => {
     const cluster = new MemoryCluster()
     const { watch, clock } = watched({ peers: () => cluster.peers() })
     const started = clock.now()
@@ -41,7 +41,7 @@ describe('how clusters elsewhere are', () => {
         ...{ lookedAt: started, pins: 2, unpins: 1, since: 5 },
       },
     ])
-    cluster.told = null
+    cluster.reportedPeers = null
     clock.advance(60_000)
     await turns(1)
     expect(await watch.health()).toMatchObject([{ peers: [], error: 'nobody answers', lookedAt: started + 60_000 }])
@@ -49,7 +49,7 @@ describe('how clusters elsewhere are', () => {
     expect(clock.waiting).toBe(0)
   })
 
-  test('is known to be bad where nobody answers within ten seconds; a stop waits for nobody', async () => {
+  test('is an error after ten seconds without answer, and delays no stop', async () => {
     const { watch, clock } = watched({ peers: silence })
     watch.start()
     clock.advance(0)
@@ -65,8 +65,8 @@ describe('how clusters elsewhere are', () => {
   })
 })
 
-describe('where a content lies', () => {
-  test('is asked once for all who want to know within ten seconds, and told of 64 peers', async () => {
+describe('the peers of a pin', () => {
+  test('are cached for ten seconds, and at most 64', async () => {
     let asked = 0
     const peer = (n: number) => ({ peer: `p${n}`, state: 'pinned' as const, error: null })
     const status = async (): Promise<BackendStatus> => {
@@ -85,7 +85,7 @@ describe('where a content lies', () => {
     expect(await watch.allocations(1, DAG)).toBeNull()
   })
 
-  test('is not known where nobody answers within three seconds', async () => {
+  test('are null after three seconds without answer', async () => {
     const { watch, clock } = watched({ status: silence })
     const asked = watch.allocations(FAR, DAG)
     await turns(1)
@@ -94,7 +94,7 @@ describe('where a content lies', () => {
   })
 })
 
-test('a pin in a cluster elsewhere is told of with the peers that have it, their states and errors', async () => {
+test('a status shows the peers of a pin, their states and errors', async () => {
   const far = new MemoryCluster()
   const allocations = [
     { peer: 'p1', state: 'pinned' as const, error: null },
@@ -123,7 +123,7 @@ test('a pin in a cluster elsewhere is told of with the peers that have it, their
   )
 })
 
-test('another node is a peer with the room of its plan, in the figures of the node and as metrics', async () => {
+test('another node is a peer with free quota in statistics and metrics', async () => {
   await withTwoNodes(async nodes => {
     const { here, there, account } = nodes
     const { record } = await here.pins.upload(pseudoRandom(900, 'figures'), { account, cluster: 'far' })

@@ -3,17 +3,17 @@ import { type BlockSource, HoldfastError, type PinJob } from '../../src/index.ts
 import type { Dag } from '../pins/fetches/support/dags.ts'
 import { MemoryCluster } from './memory-cluster.ts'
 
-/** One that fetches by itself what it is given no source for, from what it can reach. */
+/** Cluster that fetches content by itself if a job has no source. */
 export class FetchingCluster extends MemoryCluster {
-  /** What it was asked to keep, in order. */
+  /** Jobs received, in order. */
   readonly jobs: Array<{ byItself: boolean; origins: readonly string[] }> = []
-  /** The sizes that it was asked for, and the blocks that were read there. */
+  /** Number of size requests and block reads. */
   sized = 0
   reads = 0
   unpins = 0
-  /** Called before it tells a size. */
+  /** Called before each answer to a size request. */
   beforeSize: () => void | Promise<void> = () => undefined
-  /** What it waits for before it fetches anything by itself. */
+  /** Awaited before the cluster fetches by itself. */
   beforeFetch: (signal: AbortSignal) => void | Promise<void> = () => undefined
   readonly #reached = new Map<string, Uint8Array>()
 

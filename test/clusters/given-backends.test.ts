@@ -22,7 +22,7 @@ describeBackend('one of the host program, by the types of the package alone', as
   await run({ ...keptFromOutside(backend), collect: async () => backend.blockCount })
 })
 
-/** Resolves with the record once it is `pinned`. */
+/** Waits until the record is `pinned`, and returns it. */
 function pinned(engine: Engine, cid: string): Promise<PinRecord> {
   return new Promise(resolve => {
     engine.events.on('pin:status', ({ record }) => {
@@ -32,7 +32,7 @@ function pinned(engine: Engine, cid: string): Promise<PinRecord> {
 }
 
 describe('an engine with a backend of the host program', () => {
-  test('has it keep what is in its cluster, and let go of what is removed', async () => {
+  test('pins content of its cluster, and unpins removed content', async () => {
     const far = new MemoryCluster()
     await withEngine(
       async ({ engine, account }) => {
@@ -54,7 +54,7 @@ describe('an engine with a backend of the host program', () => {
     )
   })
 
-  test('keeps what the backend refuses, and has it there after a restart', async () => {
+  test('keeps content the backend refuses, and sends it after a restart', async () => {
     const far = new MemoryCluster()
     const asked = new EventTarget()
     far.beforePin = () => {
@@ -86,15 +86,19 @@ describe('an engine with a backend of the host program', () => {
   })
 
   test.each<[string, Partial<EngineOptions>, string]>([
-    ['of no cluster', { backends: { elsewhere: new MemoryCluster() } }, 'backends: elsewhere is none of the clusters'],
-    ['that is none', { backends: { far: {} as MemoryCluster } }, 'backends: far is no ClusterBackend'],
+    [
+      'of no cluster',
+      { backends: { elsewhere: new MemoryCluster() } },
+      'backends: elsewhere is not a configured cluster',
+    ],
+    ['that is none', { backends: { far: {} as MemoryCluster } }, 'backends: far must be a ClusterBackend'],
     [
       'of a cluster with a directory',
       {
         clusters: [...clusters, { ...cluster, id: 'own', label: 'Own', dataDir: 'own' }],
         backends: { own: new MemoryCluster() },
       },
-      'backends: own is a cluster that has a dataDir',
+      'backends: own names a cluster with a configured dataDir',
     ],
   ])('refuses one %s', (_, options, message) =>
     withTempDir(async dataDir => {

@@ -19,8 +19,8 @@ import { type ContentParts, withContentParts } from '../support/content-parts.ts
 const ELSEWHERE = 7
 const BOUNDS = { maxBlocks: 10_000, maxDepth: 100 }
 
-/** What a backend elsewhere has; blocks of it may be replaced by others. */
-class Elsewhere implements BlockSource {
+/** Content of an external backend. A test can replace its blocks. */
+class ExternalBlocks implements BlockSource {
   readonly blocks = new Map<string, Uint8Array>()
   reads = 0
 
@@ -31,23 +31,23 @@ class Elsewhere implements BlockSource {
   async read(cid: CID): Promise<Uint8Array> {
     this.reads++
     const bytes = this.blocks.get(dagKey(cid))
-    if (bytes === undefined) throw new HoldfastError('NOT_FOUND', `block ${cid} is not here`)
+    if (bytes === undefined) throw new HoldfastError('NOT_FOUND', `block ${cid} is not on this node`)
     return bytes
   }
 }
 
 interface World extends ContentParts {
-  elsewhere: Elsewhere
+  elsewhere: ExternalBlocks
   registry: ClusterRegistry
   content: LiveContent
-  /** Holds a root there, of which no block is here. */
+  /** Holds a root on the external backend, with no block on this node. */
   hold(dag: Dag, ends?: number | null): Promise<void>
 }
 
 function withElsewhere(run: (world: World) => Promise<void>, isReadable = true): Promise<void> {
   return withContentParts(async parts => {
     const { ledger, store, held, leases, clock } = parts
-    const elsewhere = new Elsewhere()
+    const elsewhere = new ExternalBlocks()
     const home: StagingBackend = new EmbeddedBackend(store, ledger, held, clock)
     const away: LedgerBackend = {
       id: ELSEWHERE,
@@ -88,7 +88,7 @@ function holdersOf({ held, registry, clock }: World): (cid: CID) => BlockHolder 
   }
 }
 
-/** Takes a DAG in, and tells what was not to be had. */
+/** Stages a DAG, and returns the missing blocks. */
 async function assemble(world: World, root: CID, sent: readonly Block[] = []) {
   const staged = await world.stage()
   for (const { cid, bytes } of sent) await staged.put(cid, bytes)
@@ -107,8 +107,8 @@ async function assemble(world: World, root: CID, sent: readonly Block[] = []) {
   return { missing, blocks: staged.blockCount }
 }
 
-describe('content of a cluster that is kept elsewhere', () => {
-  test('is leased by its root and read through the backend, as long as something holds it', async () => {
+describe('content of an external cluster', () => {
+  test('is leased by its root and read through the backend while held', async () => {
     await withElsewhere(async ({ elsewhere, content, hold, ledger, leases, clock }) => {
       const file = randomFile(3, 2_000, 'held')
       elsewhere.add(file)
@@ -135,7 +135,7 @@ describe('content of a cluster that is kept elsewhere', () => {
     })
   })
 
-  test('is not to be had where the backend cannot be read', async () => {
+  test('is unavailable if the backend cannot be read', async () => {
     await withElsewhere(async ({ content, hold }) => {
       const file = leaf(pseudoRandom(9, 'unreadable'))
       await hold(file)
@@ -155,7 +155,7 @@ describe('content of a cluster that is kept elsewhere', () => {
       )
       const bytes = await collect(file.blocks.slice(1).map(block => block.bytes))
       expect((await gateway.request('GET', `/ipfs/${tree.root}/file.bin`)).body.equals(bytes)).toBe(true)
-      // What is below the root is known by nobody but the backend.
+      // Only the backend knows the blocks below the root.
       expect((await gateway.request('GET', `/ipfs/${file.root}`)).status).toBe(404)
 
       elsewhere.blocks.set(dagKey(tree.root), pseudoRandom(40, 'a lie'))
@@ -167,7 +167,7 @@ describe('content of a cluster that is kept elsewhere', () => {
     })
   })
 
-  test('completes what is taken in, with all that is below it and nothing else', async () => {
+  test('completes an import with the blocks below it and no others', async () => {
     await withElsewhere(async world => {
       const { elsewhere, hold } = world
       const held = randomFile(4, 5_000, 'completing')
@@ -183,7 +183,7 @@ describe('content of a cluster that is kept elsewhere', () => {
     })
   })
 
-  test('does not complete anything with wrong bytes', async () => {
+  test('does not complete an import with wrong bytes', async () => {
     await withElsewhere(async world => {
       const { elsewhere, hold } = world
       const held = randomFile(3, 5_000, 'lying')

@@ -3,7 +3,7 @@ import { type Net, type Node, quick } from '../pins/fetches/support/net.ts'
 
 const cluster = { label: '', region: '', country: null, gateways: [] }
 
-/** A node whose cluster `far` is kept elsewhere, where content that is pinned by CID is fetched, with no copy of it here. */
+/** Runs a node whose external cluster `far` fetches pins by CID itself. The node keeps no copy. */
 export function nodeWithFar(net: Net, backend: BackendDefinition, environment: Record<string, string>): Promise<Node> {
   const clusters = [
     { ...cluster, id: 'near' },

@@ -5,22 +5,22 @@ import { HoldfastError, isHoldfastError } from '../../src/domain/errors.ts'
 import { cidOf, type DagIdentity, dagKey, identityOf } from '../../src/ipld/cid.ts'
 import { type BackendUnderTest, Outside } from './backend.suite.ts'
 
-/** What is kept under a hold. */
+/** DAG kept under a hold. */
 export interface Held {
   hold: string
   dag: DagIdentity
   blocks: ReadonlyMap<string, Uint8Array>
 }
 
-/** A backend in memory, by its parts. */
+/** Backend in memory, made of replaceable parts. */
 export interface MemoryParts {
   backend: ClusterBackend
-  /** By hold and DAG, the blocks that it keeps. */
+  /** Blocks by hold and DAG. */
   held: Map<string, Held>
   blocks: Map<string, Uint8Array>
 }
 
-/** @param broken what is to be other than right */
+/** @param broken returns the parts to replace */
 export function memoryBackend(broken: (right: MemoryParts) => Partial<ClusterBackend> = () => ({})): BackendUnderTest {
   const held: MemoryParts['held'] = new Map()
   const blocks: MemoryParts['blocks'] = new Map()
@@ -55,7 +55,7 @@ export function memoryBackend(broken: (right: MemoryParts) => Partial<ClusterBac
     reader: {
       async read(cid) {
         const bytes = blocks.get(hashOf(cid))
-        if (bytes === undefined) throw new HoldfastError('NOT_FOUND', `block ${cid} is not here`)
+        if (bytes === undefined) throw new HoldfastError('NOT_FOUND', `block ${cid} is not on this node`)
         return bytes
       },
     },

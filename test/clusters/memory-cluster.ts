@@ -13,25 +13,25 @@ import {
   type PinJob,
 } from '../../src/index.ts'
 
-/** A DAG that is kept under a hold. */
+/** DAG kept under a hold. */
 export interface HeldDag {
   hold: string
   dag: DagIdentity
   blocks: Map<string, Uint8Array>
 }
 
-/** A cluster in the memory of the host program, as somebody writes it who has the package alone. */
+/** Cluster in memory, written as a host program would write one with the published package alone. */
 export class MemoryCluster implements ClusterBackend, BlockSource {
   /** By hold. */
   readonly held = new Map<string, HeldDag>()
-  /** Called before anything is taken in; what it throws is the backend's failure. */
+  /** Called before each pin. An error that it throws fails the pin. */
   beforePin: () => void | Promise<void> = () => undefined
 
   get reader(): BlockSource {
     return this
   }
 
-  /** Distinct blocks. */
+  /** Number of distinct blocks. */
   get blockCount(): number {
     return new Set([...this.held.values()].flatMap(({ blocks }) => [...blocks.keys()])).size
   }
@@ -67,12 +67,12 @@ export class MemoryCluster implements ClusterBackend, BlockSource {
     return { state: isHeld ? 'pinned' : 'unpinned', allocations: [] }
   }
 
-  /** What is told of the peers of the cluster; null for a failure. */
-  told: readonly BackendPeer[] | null = [{ peer: 'memory', freeBytes: 7, error: null }]
+  /** Peers that the cluster reports; null makes the request fail. */
+  reportedPeers: readonly BackendPeer[] | null = [{ peer: 'memory', freeBytes: 7, error: null }]
 
   async peers(): Promise<readonly BackendPeer[]> {
-    if (this.told === null) throw new HoldfastError('UNAVAILABLE', 'nobody answers')
-    return this.told
+    if (this.reportedPeers === null) throw new HoldfastError('UNAVAILABLE', 'nobody answers')
+    return this.reportedPeers
   }
 
   async *pins(): AsyncGenerator<readonly MarkedPin[], void, undefined> {
@@ -84,7 +84,7 @@ export class MemoryCluster implements ClusterBackend, BlockSource {
       const bytes = blocks.get(keyOf(cid.multihash.bytes))
       if (bytes !== undefined) return bytes
     }
-    throw new HoldfastError('NOT_FOUND', `block ${cid} is not here`)
+    throw new HoldfastError('NOT_FOUND', `block ${cid} is not on this node`)
   }
 }
 

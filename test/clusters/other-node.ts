@@ -4,15 +4,15 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import { createServer } from '../../adapters/node-http/index.ts'
 import { createEngine, type Engine, SCOPES } from '../../src/index.ts'
 
-/** What a request is held up by, or refused; resolves when it may go on. */
+/** Holds or refuses a request; resolves when it may continue. */
 export type Gate = (request: IncomingMessage, response: ServerResponse) => Promise<void> | void
 
-/** Another node of this process behind a real server, which can be stopped and started again at the same address. */
+/** Another node in this process behind a real server. It can stop and start again at the same address. */
 export class OtherNode implements AsyncDisposable {
   readonly dataDir: string
   key = ''
   account = ''
-  /** Method and path of each request, without its query. */
+  /** Method and path of each request, without query. */
   readonly asked: string[] = []
   gate: Gate = () => undefined
   #port = 0

@@ -31,17 +31,17 @@ interface World {
   content: ReturnType<typeof sqliteContent>
   wake(): void
   backend: ClusterBackend
-  /** Where the content is until the backend has it. */
+  /** Source of content that the backend does not have yet. */
   outside: Outside
   root: CID
-  /** What the backend was asked, in order. */
+  /** Calls of the backend, in order. */
   asked: string[]
-  /** Bytes of DAGs, by CID; a DAG that is not in it counts as large. */
+  /** Bytes of DAGs, by CID. Other DAGs count as large. */
   sizes: Map<string, number>
   record(id: string, more?: Partial<NewRecord>): NewRecord
-  /** Writes a record whose content is staged here. */
+  /** Writes a record whose content is staged on this node. */
   commit(record: NewRecord): Promise<void>
-  /** Has another worker go on, as after a restart. */
+  /** Replaces the worker, as a restart does. */
   restart(): Promise<void>
   stateThere(): Promise<string>
   blocksThere(): Promise<number>
@@ -132,7 +132,7 @@ function withRunner(run: (world: World) => Promise<void>, broken: Broken = () =>
   })
 }
 
-/** Until the record has its content there. */
+/** Waits until the record is `pinned`. */
 function pinned({ content, until }: World, id: string): Promise<void> {
   return until(async () => (await content.records.get(id))?.status === 'pinned')
 }
@@ -144,7 +144,7 @@ function gone({ until, stateThere, content, root }: World): Promise<void> {
   })
 }
 
-test('a backend keeps what a record needs, and lets go of it with the last one that is deleted', async () => {
+test('a backend keeps content until its last record is deleted', async () => {
   await withRunner(async world => {
     const { content, wake, record, commit, asked } = world
     await commit(record('r1'))
@@ -163,7 +163,7 @@ test('a backend keeps what a record needs, and lets go of it with the last one t
   })
 })
 
-test('a backend lets go of what has expired', async () => {
+test('a backend unpins expired content', async () => {
   await withRunner(async world => {
     const { content, wake, clock, record, commit } = world
     const expiresAt = clock.now() + 1_000_000_000
@@ -177,7 +177,7 @@ test('a backend lets go of what has expired', async () => {
   })
 })
 
-test('a backend is never told of what is refused, and lets go where nobody else has it', async () => {
+test('a backend never receives refused content, or unpins it if unneeded', async () => {
   await withRunner(async world => {
     const { content, wake, clock, record, asked } = world
     const { fetches } = content
@@ -217,7 +217,7 @@ test('a backend is never told of what is refused, and lets go where nobody else 
   })
 })
 
-test('a backend that cannot be reached is told again until it has let go', async () => {
+test('an unreachable backend is asked again until it has unpinned', async () => {
   let failures = 3
   const broken: Broken = ({ backend }) => ({
     unpin: async (...request) => {
@@ -235,7 +235,7 @@ test('a backend that cannot be reached is told again until it has let go', async
   }, broken)
 })
 
-test('what has come to be needed before the backend is asked to let go stays there', async () => {
+test('content needed again before its unpin stays pinned', async () => {
   let beforeUnpin = async (): Promise<void> => undefined
   const heldAfter: number[] = []
   const broken: Broken = ({ backend, held }) => ({
@@ -259,7 +259,7 @@ test('what has come to be needed before the backend is asked to let go stays the
   }, broken)
 })
 
-test('a worker that is stopped after it has asked a backend to let go: its late request takes nothing away', async () => {
+test('a late unpin of a stopped worker removes no needed content', async () => {
   let arrives = (): void => undefined
   const broken: Broken = ({ backend }) => ({
     unpin: async (hold, root, signal, mayUnpin) => {
@@ -290,7 +290,7 @@ test('a worker that is stopped after it has asked a backend to let go: its late 
   }, broken)
 })
 
-test('a request of unknown end may arrive after one that has succeeded, and takes nothing away', async () => {
+test('a late unpin of unknown outcome removes no needed content', async () => {
   const late: Array<() => Promise<void>> = []
   const broken: Broken = ({ backend }) => ({
     unpin: async (hold, root, signal, mayUnpin) => {
@@ -317,7 +317,7 @@ test('a request of unknown end may arrive after one that has succeeded, and take
   }, broken)
 })
 
-/** A backend that has begun with what it was given, and ends it when it is told to. */
+/** Makes a backend that starts each pin and finishes it when the test says so. */
 function heldUp(): { broken: Broken; begun: Array<{ root: string; end: () => void }> } {
   const begun: Array<{ root: string; end: () => void }> = []
   const broken: Broken = ({ backend }) => ({
@@ -331,7 +331,7 @@ function heldUp(): { broken: Broken; begun: Array<{ root: string; end: () => voi
   return { broken, begun }
 }
 
-test('many small contents are told of at a time, large ones four, and an account does not take all places', async () => {
+test('sends many small DAGs, four large ones, and leaves other accounts room', async () => {
   const { broken, begun } = heldUp()
   await withRunner(async ({ outside, commit, record, sizes }) => {
     const add = async (bytes: Uint8Array, accountId: string): Promise<string> => {
@@ -347,7 +347,7 @@ test('many small contents are told of at a time, large ones four, and an account
     const large = () => begun.filter(({ root }) => !isSmall(root))
     await until('all places are taken', () => begun.length === 19)
     expect(large()).toHaveLength(4)
-    // Ten of its 24 places are with large ones, of which six wait in them.
+    // Large DAGs take ten of the account's 24 jobs, and six of those ten wait.
     expect(begun.filter(({ root }) => isSmall(root) && root !== other)).toHaveLength(14)
     expect(begun.some(({ root }) => root === other)).toBe(true)
     large()[0]?.end()

@@ -1,6 +1,9 @@
 import { expect } from 'vitest'
 
-/** Why something has failed with `UNAVAILABLE`, in fewer characters than `longest`, and without what nobody is to be told. */
+/**
+ * Returns the message of an expected `UNAVAILABLE` error. Checks that it is shorter than `longest` and reveals no
+ * secrets.
+ */
 export async function refusalOf(done: Promise<unknown>, longest: number): Promise<string> {
   const failure: unknown = await done.then(
     () => 'it was believed',

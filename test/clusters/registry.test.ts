@@ -30,14 +30,14 @@ async function uploadTo({ engine, account }: TwoClusters, cluster: string): Prom
   return (await engine.pins.uploadDirectory(tree(), { account, late })).record.cid
 }
 
-/** Files in the block directories of both data directories. */
+/** Counts the block files of both data directories. */
 async function blockFiles({ dataDir, farDir }: TwoClusters): Promise<{ near: number; far: number }> {
   const count = async (dir: string): Promise<number> => (await filesIn(join(dir, 'blocks'))).length
   return { near: await count(dataDir), far: await count(farDir) }
 }
 
 describe('clusters with directories of their own', () => {
-  test('content lands in the directory of its cluster only, and what was staged elsewhere is collected', async () => {
+  test("content is stored in its cluster's directory only", async () => {
     await withClusters(async test => {
       const cid = await uploadTo(test, 'far')
       await test.engine.collect({ graceSeconds: 0 })
@@ -49,7 +49,7 @@ describe('clusters with directories of their own', () => {
       expect(statuses.map(({ state }) => state)).toEqual(['pinned', 'unpinned'])
       expect(await readTree(far, cid)).toEqual(HASHES)
       await expect(near.reader?.read(CID.parse(cid))).rejects.toMatchObject({ code: 'NOT_FOUND' })
-      // Five blocks of files and two of directories; none of them in the database.
+      // Five file blocks and two directory blocks, none of them small enough for the database.
       expect(await blockFiles(test)).toEqual({ near: 0, far: 7 })
       expect(await storeSizes(test.dataDir)).toMatchObject({ roots: 1, small_blocks: 0, blocks: 7, tempFiles: 0 })
       expect(await strayBlocks(test.dataDir)).toEqual({ files: [], rows: [] })
@@ -59,7 +59,7 @@ describe('clusters with directories of their own', () => {
     })
   })
 
-  test('the files of a directory that was handed over are listed', async () => {
+  test('the files of a directory are listed after a copy', async () => {
     await withClusters(async test => {
       const parentCid = await uploadTo(test, 'far')
       const { items, total } = await test.engine.pins.list({ account: test.account, parentCid })
@@ -75,7 +75,7 @@ describe('clusters with directories of their own', () => {
     })
   })
 
-  test('a hand-over ends with the signal and leaves nothing', async () => {
+  test('a copy stops with the signal and leaves nothing', async () => {
     await withClusters(async test => {
       const controller = new AbortController()
       const { staging } = stagingOf(await test.engine.clusters.backendOf('far'))
@@ -92,7 +92,7 @@ describe('clusters with directories of their own', () => {
     })
   })
 
-  test('delete unpins where the record says, and only there', async () => {
+  test('a removal unpins only in the cluster of the record', async () => {
     await withClusters(async test => {
       const { engine, account } = test
       const cid = await uploadTo(test, 'far')
@@ -150,7 +150,7 @@ describe('clusters with directories of their own', () => {
     })
   })
 
-  test('content that is damaged here is not handed over as if it were whole', async () => {
+  test('damaged content is not copied to another cluster', async () => {
     await withClusters(async test => {
       const { engine, account, dataDir } = test
       const cid = await uploadTo(test, 'near')
@@ -159,14 +159,14 @@ describe('clusters with directories of their own', () => {
       await expect(engine.pins.pin({ account, cid, cluster: 'far' })).rejects.toMatchObject({ code: 'BLOCK_DAMAGED' })
       await engine.collect({ graceSeconds: 0 })
       expect(await blockFiles(test)).toMatchObject({ far: 0 })
-      // The upload that is handed over heals what it finds on its way.
+      // The upload repairs the damaged block while it is copied.
       expect(await uploadTo(test, 'far')).toBe(cid)
       expect(await readTree(await engine.clusters.backendOf('near'), cid)).toEqual(HASHES)
       expect(await readTree(await engine.clusters.backendOf('far'), cid)).toEqual(HASHES)
     })
   })
 
-  test('a directory keeps its content when the engine starts again, in any order of clusters', async () => {
+  test('a directory keeps its content across restarts, in any order of clusters', async () => {
     await withClusters(async test => {
       const cid = await uploadTo(test, 'far')
       await test.restart({ clusters: [...test.clusters].reverse() })
@@ -175,7 +175,7 @@ describe('clusters with directories of their own', () => {
     })
   })
 
-  test('what was in a cluster that is absent can be removed, and goes when its directory is back', async () => {
+  test('content of an absent cluster can be removed, and is deleted later', async () => {
     await withClusters(async test => {
       const { account, clusters } = test
       const cid = await uploadTo(test, 'far')
@@ -192,7 +192,7 @@ describe('clusters with directories of their own', () => {
     })
   })
 
-  test("a cluster cannot have the engine's own directory", async () => {
+  test("a cluster cannot use the engine's own directory", async () => {
     await withTempDir(async dataDir => {
       const cluster = { id: 'own', label: '', region: '', country: null, gateways: [], dataDir: join(dataDir, '.') }
       const options = { dataDir, clusters: [cluster], defaultCluster: 'own' }
@@ -200,7 +200,7 @@ describe('clusters with directories of their own', () => {
         code: 'CONFIG_INVALID',
         message: expect.stringContaining('own.dataDir'),
       })
-      // What was opened before the refusal is closed again.
+      // The refused start has closed everything it had opened.
       await (await createEngine({ dataDir })).stop()
     })
   })

@@ -4,7 +4,7 @@ import { openRemotes } from '../../src/clusters/remote-clusters.ts'
 import { ManualClock } from '../support/manual-clock.ts'
 import { MemoryCluster } from './memory-cluster.ts'
 
-/** A place that needs its own object, as those of classes do. */
+/** System whose methods need their own object, as those of a class do. */
 class Place implements OpenedPlace {
   readonly reader = null
   readonly backend = new MemoryCluster()
@@ -42,7 +42,7 @@ function opening(fails: string | null = null) {
   return { opened, open }
 }
 
-test('opens each place once, calls it on its own object, and closes it once', async () => {
+test('opens each system once, calls it on its object, closes it once', async () => {
   const { opened, open } = opening()
   const { clusters, close } = await open()
   expect(opened).toHaveLength(2)
@@ -52,7 +52,7 @@ test('opens each place once, calls it on its own object, and closes it once', as
   expect(opened.map(({ closed }) => closed)).toEqual([1, 1])
 })
 
-test('closes the places that are open if another does not open', async () => {
+test('closes the open systems if another cannot be opened', async () => {
   const { opened, open } = opening('b')
   await expect(open()).rejects.toThrow('it does not open')
   expect(opened.map(({ closed }) => closed)).toEqual([1])

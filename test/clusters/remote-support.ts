@@ -6,15 +6,15 @@ import { createEngine } from '../../src/index.ts'
 import { withTempDir } from '../support/temp-dir.ts'
 import { OtherNode } from './other-node.ts'
 
-/** A node with the clusters `near`, its own, and `far` and `far-too`, which another node keeps as `cl1-eu`. */
+/** A node with its own cluster `near`, and clusters `far` and `far-too`, which another node keeps as `cl1-eu`. */
 export interface TwoNodes {
   here: Engine
   there: OtherNode
   account: string
   dir: string
-  /** Stops the node and starts it again. */
+  /** Restarts the node. */
   restart(options?: Partial<EngineOptions>): Promise<Engine>
-  /** Another node with the same clusters, on a data directory of its own. The caller stops it. */
+  /** Starts another node with the same clusters on its own data directory. The caller stops it. */
   openAt(dataDir: string): Promise<Engine>
 }
 
@@ -24,7 +24,7 @@ export interface TwoNodesOptions {
   options?: Partial<EngineOptions>
 }
 
-/** Looks again until something holds. */
+/** Repeats a check until it holds. */
 export async function until(what: string, holds: () => boolean | Promise<boolean>): Promise<void> {
   for (let looks = 0; looks < 3_000; looks++) {
     if (await holds()) return
@@ -45,7 +45,7 @@ export function withTwoNodes(
     const clusters = [
       { ...cluster, id: 'near' },
       { ...cluster, id: 'far', backend },
-      // The same place under another name.
+      // The same system under another cluster id.
       { ...cluster, id: 'far-too', backend },
     ]
     const open = (changed: Partial<EngineOptions> = {}): Promise<Engine> =>
@@ -72,7 +72,7 @@ export function withTwoNodes(
   })
 }
 
-/** How far the newest record of a content is. */
+/** Returns the progress of the newest record of a CID. */
 export async function statusOf({ here, account }: TwoNodes, cid: string): Promise<string> {
   return (await here.pins.status({ account, cid }))[0]?.record.status ?? 'none'
 }

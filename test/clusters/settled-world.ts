@@ -14,10 +14,10 @@ import { type AuditClock, type Host, hosts, openWorld } from '../contract/hosts.
 import { type Answer, type Audit, type AuditClient, BASE, type World } from '../contract/world.ts'
 import { withDatabase } from '../support/store-inspection.ts'
 
-/** They tell of allocations as a cluster of this node has them; elsewhere these name the backend's peers. */
+/** These audits expect peers of a local cluster. An external one reports the backend's peers. */
 const OF_THIS_NODE = ['status.pinned', 'status.cluster']
 
-/** What the contract says of content. */
+/** Audits of the contract about content. */
 export const contentAudits: readonly Audit[] = [
   ...uploadAudits,
   ...directoryAudits,
@@ -28,8 +28,8 @@ export const contentAudits: readonly Audit[] = [
 ]
 
 /**
- * A world all of whose clusters one backend keeps, nothing of whose content stays here. Each answer is given once the
- * backend has been told of everything, and tells of a record as it is then: it would be `pinning` before.
+ * Opens a world whose clusters are all on one external backend without local copies. It delays each answer until the
+ * backend has the content. Otherwise records would still be `pinning`.
  */
 export async function openSettledWorld(
   backend: BackendDefinition,
@@ -72,7 +72,7 @@ function settled(client: AuditClient, dataDir: string): AuditClient {
   }
 }
 
-/** What an answer tells of records that waited, told again. */
+/** Updates an answer whose record was waiting. */
 function asNow(value: unknown, status: string): unknown {
   if (Array.isArray(value)) return value.map(item => asNow(item, status))
   if (typeof value !== 'object' || value === null) return value
@@ -82,7 +82,7 @@ function asNow(value: unknown, status: string): unknown {
   return Object.fromEntries(told)
 }
 
-/** The record that an answer tells of, if it still waits. */
+/** Returns the record of an answer if it is still waiting. */
 function pinningIn({ header, body }: Answer): { cid?: string; cl?: string; uploadId?: string } {
   if (header('content-type')?.startsWith('application/json') !== true) return {}
   const value = JSON.parse(body.toString()) as Record<string, string>

@@ -37,11 +37,9 @@ export const UNSWEPT: string[] = [
   'docs/design/packages.md',
   'docs/design/performance.md',
   'docs/testing.md',
-  'src/clusters',
   'test/adapters/holdfast',
   'test/adapters/ipfs-cluster',
   'test/adapters/kubo',
-  'test/clusters',
   'test/promises-ipfs-cluster.ts',
   'test/promises-kubo.ts',
 ]

@@ -45,12 +45,12 @@ describe('the owner’s part of the console', inBrowser, () => {
 
   test('shows the state of remote clusters', async () => {
     const far = new MemoryCluster()
-    far.told = [
+    far.reportedPeers = [
       { peer: 'p1', freeBytes: 2_048, error: null },
       { peer: 'p2', freeBytes: 4_096, error: 'its disk is gone' },
     ]
     const away = new MemoryCluster()
-    away.told = null
+    away.reportedPeers = null
     const clusters = ['near', 'far', 'away'].map(id => ({ id, label: '', region: '', country: null, gateways: [] }))
     const config = { clusters, defaultCluster: 'near', backends: { far, away } }
     await signedIn(
