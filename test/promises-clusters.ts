@@ -66,8 +66,8 @@ export const clusterPromises: readonly KeptPromise[] = [
   {
     promise: 'a node does not forward content that it keeps for another node',
     file: 'src/pins/pin-targets.ts',
-    find: 'target.fromNode === true && clusters.isElsewhere(clusterId)',
-    replace: 'target.fromNode === undefined && clusters.isElsewhere(clusterId)',
+    find: 'target.fromNode === true && clusters.isExternal(clusterId)',
+    replace: 'target.fromNode === undefined && clusters.isExternal(clusterId)',
     test: {
       file: 'test/adapters/holdfast/remote-steps.test.ts',
       name: 'a cluster that is itself kept elsewhere takes nothing from another node',
