@@ -46,6 +46,7 @@ export interface DagFile {
 
 /** Cluster and expiry of a request. Unset and empty values mean the default. */
 export interface PinTarget {
+  /** Id of the cluster. */
   cluster?: string | undefined
   /** Instant at which the record expires: an RFC 3339 date-time or a `Date`. */
   timelock?: string | Date | undefined
@@ -223,6 +224,7 @@ export interface ListQuery {
    */
   before?: Date | string | number | undefined
   after?: Date | string | number | undefined
+  /** Order by time of creation. Default `newest`. */
   sort?: 'newest' | 'oldest' | undefined
 }
 
