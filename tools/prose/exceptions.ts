@@ -32,7 +32,6 @@ export const UNSWEPT: string[] = [
   'docs/decisions/kubo.md',
   'docs/decisions/postgresql.md',
   'docs/design/performance.md',
-  'docs/testing.md',
   'test/adapters/holdfast',
   'test/adapters/ipfs-cluster',
   'test/adapters/kubo',
