@@ -23,9 +23,9 @@ export interface Cluster {
   id: string
   /** Name to show. */
   label: string
-  /** Informational. */
+  /** Region to show; has no other effect. */
   region: string
-  /** Country code such as `DE`; informational. */
+  /** Country code to show, such as `DE`; has no other effect. */
   country: string | null
   /** In the order in which clients should try them. */
   gateways: Gateway[]
@@ -44,7 +44,7 @@ export class ClusterRegistry {
   readonly #node: string | undefined
   #gatewayUrl: string
 
-  /** @param backends by cluster id, without clusters on the default backend */
+  /** @param options.backends by cluster id; clusters on the default backend are omitted */
   constructor(options: {
     clusters: readonly ClusterDefinition[]
     defaultCluster: string

@@ -50,7 +50,7 @@ const MOST_PEERS = 64
 
 type Checked = Pick<ClusterHealth, 'peers' | 'error' | 'lookedAt'>
 
-/** Checks external systems once a minute, and returns the peers that keep a pin on request. */
+/** Checks external systems every minute. On request, returns the peers that keep a pin. */
 export class ClusterWatch {
   readonly #parts: ClusterWatchParts
   readonly #checked = new Map<number, Checked>()

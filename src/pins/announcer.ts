@@ -54,7 +54,7 @@ export class Announcer {
   readonly #served: Pick<ServedBlocks, 'has'>
   readonly #clock: Clock
   readonly #logger: Logger
-  /** By id of the root. */
+  /** New roots, by id. */
   readonly #new = new Map<number, Waiting>()
   /** Due roots of the current search, and the position of the last one taken. */
   #due: DueRoot[] = []

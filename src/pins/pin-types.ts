@@ -267,7 +267,7 @@ export interface ListPage {
   /** Number of items on all pages. */
   total: number
   page: number
-  /** Limit after the cap of the plan. */
+  /** Effective limit: the requested one, capped by the plan. */
   limit: number
   totalPages: number
 }

@@ -26,7 +26,7 @@ interface Parts {
   others: (cid: CID) => Promise<{ source: BlockSource } | null>
 }
 
-/** Pins content by CID. Content on this node or another node of the fleet is pinned at once, the rest is fetched. */
+/** Pins content by CID. Content on this node or another node of the fleet is pinned at once. Other content is fetched. */
 export class Pinner {
   readonly #parts: Parts
 

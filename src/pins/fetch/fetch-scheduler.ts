@@ -7,7 +7,7 @@ import { type JobKind, JobRunner } from '../../jobs/job-runner.ts'
 import type { BlockFetcher, FetchSession } from '../../network/block-fetcher.ts'
 import { type AttemptParts, FetchAttempt } from './fetch-attempt.ts'
 
-/** Attempts that receive blocks at the same time. */
+/** Maximum number of attempts that receive blocks at the same time. */
 const ATTEMPTS_AT_ONCE = 64
 /**
  * An attempt without a new block for this long no longer counts toward `ATTEMPTS_AT_ONCE`. It continues until it

@@ -31,7 +31,7 @@ export class PinList {
     this.#parts = parts
   }
 
-  /** @throws HoldfastError `VALIDATION` for page and limit, `INVALID_CID` for the filters. */
+  /** Returns one page. @throws HoldfastError `VALIDATION` for page and limit, `INVALID_CID` for the filters. */
   async list(query: ListQuery): Promise<ListPage> {
     const { account, plan } = await this.#parts.targets.requester(query.account)
     const page = positive('page', query.page ?? 1)

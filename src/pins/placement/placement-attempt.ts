@@ -19,7 +19,7 @@ const LEASE_MS = 60_000
 /** Time without progress after which an attempt fails, and its total time limit. */
 const STALL_MS = 120_000
 const LONGEST_MS = 21_600_000
-/** A DAG above this size is large. */
+/** Size in bytes above which a DAG counts as large. Only a few large DAGs are sent at the same time. */
 const LARGE_BYTES = 64 * 1024
 
 export interface PlacementParts {
@@ -131,7 +131,7 @@ export class PlacementAttempt implements Attempt<PlacementRow> {
     const { placements, clock } = this.#parts
     const mayUnpin = (): Promise<boolean> => placements.beginUnpin(row, clock.now() + LEASE_MS)
     await backend.unpin(HOLD, row, signal, mayUnpin)
-    // An earlier unpin with unknown outcome may still arrive.
+    // Keep `unpinUntil`: an earlier unpin with unknown outcome may still arrive.
     await placements.released(row, { now: clock.now(), until: row.unpinUntil })
   }
 }
