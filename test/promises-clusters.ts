@@ -53,7 +53,7 @@ export const clusterPromises: readonly KeptPromise[] = [
     replace: "if (state === 'failed') throw",
     test: {
       file: 'test/adapters/holdfast/remote-backend.test.ts',
-      name: 'one that says it has taken what it has not is not believed',
+      name: 'is not trusted if it reports an upload',
     },
   },
   {
@@ -70,7 +70,7 @@ export const clusterPromises: readonly KeptPromise[] = [
     replace: 'target.fromNode === undefined && clusters.isExternal(clusterId)',
     test: {
       file: 'test/adapters/holdfast/remote-steps.test.ts',
-      name: 'a cluster that is itself kept elsewhere takes nothing from another node',
+      name: 'a cluster on another node accepts no',
     },
   },
   {
@@ -78,7 +78,7 @@ export const clusterPromises: readonly KeptPromise[] = [
     file: 'src/wiring/stores.ts',
     find: 'clock.now() - graceMs',
     replace: 'clock.now() - 0 * graceMs',
-    test: { file: 'test/adapters/holdfast/remote-cluster.test.ts', name: 'keeps all of it on this disk for a while' },
+    test: { file: 'test/adapters/holdfast/remote-cluster.test.ts', name: 'keeps a local copy for the grace, then a' },
   },
   {
     promise: 'methods of an opened external cluster are called on their own object',
@@ -101,7 +101,7 @@ export const clusterPromises: readonly KeptPromise[] = [
     replace: 'places.set(id, known)',
     test: {
       file: 'test/adapters/holdfast/remote-cluster.test.ts',
-      name: 'what two clusters of one place have is one there',
+      name: 'shares content of two clusters on one',
     },
   },
   {
@@ -293,7 +293,7 @@ export const clusterPromises: readonly KeptPromise[] = [
     file: 'src/catalogue/sqlite/placed-blocks.ts',
     find: ' OR r.unconfirmed = 1)',
     replace: ')',
-    test: { file: 'test/adapters/holdfast/remote-cluster.test.ts', name: 'has an upload once the other has it' },
+    test: { file: 'test/adapters/holdfast/remote-cluster.test.ts', name: 'pins, reads and unpins content through' },
   },
   {
     promise: 'only a check that began after the content got to its cluster confirms it',

@@ -4,70 +4,69 @@ const backend = 'adapters/ipfs-cluster/ipfs-cluster-backend.ts'
 const answers = 'adapters/ipfs-cluster/ipfs-cluster-answers.ts'
 const hostile = 'test/adapters/ipfs-cluster/hostile.test.ts'
 
-/** What is promised of clusters that an IPFS Cluster keeps. */
+/** Promises of clusters on an IPFS Cluster. */
 export const ipfsClusterPromises: readonly KeptPromise[] = [
   {
-    promise: 'an IPFS Cluster has pinned nothing before as many peers as are needed say so',
+    promise: 'content is pinned once enough peers report it',
     file: 'adapters/ipfs-cluster/peer-states.ts',
     find: 'return this.pinned >= Math.max(needed, 1)',
     replace: 'return this.pinned >= 0',
-    test: { file: hostile, name: 'says that it has taken what no peer has is not believed' },
+    test: { file: hostile, name: 'does not trust an upload that no peer' },
   },
   {
-    promise: 'two peers of an IPFS Cluster over one IPFS are one copy',
+    promise: 'two peers on one IPFS node count as one copy',
     file: 'adapters/ipfs-cluster/peer-states.ts',
     find: "store: store === undefined || store === '' ? peer : store",
     replace: "store: store === '' ? '' : peer",
-    test: { file: hostile, name: 'has two peers over one IPFS has one copy' },
+    test: { file: hostile, name: 'counts two peers on one IPFS node as one' },
   },
   {
-    promise: 'what does not carry our mark in an IPFS Cluster is never unpinned',
+    promise: 'a pin without this node’s mark is never unpinned',
     file: 'adapters/ipfs-cluster/mark-block.ts',
     find: '  if (metadata[MARK] !== mark) return null\n',
     replace: '',
-    test: { file: hostile, name: 'forgets our mark has not pinned it for us, and is never told to unpin' },
+    test: { file: hostile, name: 'neither trusts nor unpins a pin without' },
   },
   {
-    promise: 'peers of an IPFS Cluster that have failed are told to try again',
+    promise: 'failed peers of an IPFS Cluster are told to retry',
     file: backend,
     find: '        await api.recover(cid.toString(), signal)\n',
     replace: '',
     test: { file: hostile, name: 'has peers with pin_error is told to try again, so often' },
   },
   {
-    promise: "another server's 404 is not taken for an IPFS Cluster that has let go",
+    promise: 'another server’s 404 is not taken for an unpin',
     file: answers,
     find: 'status === 404 && NOT_PINNED.test(detail)',
     replace: 'status === 404',
-    test: { file: hostile, name: 'has a 404 of another server in its place has nothing that was let go of' },
+    test: { file: hostile, name: 'does not take another server’s 404 for' },
   },
   {
-    promise: 'what went wrong after the last line of an IPFS Cluster is found in its trailers',
+    promise: 'an error in the trailers of an IPFS Cluster is found',
     file: 'adapters/ipfs-cluster/ipfs-cluster-api.ts',
     find: "if (error !== '') throw",
     replace: "if (error === 'never') throw",
     test: {
       file: hostile,
-      name: 'lists without an end, breaks off or says so after the last line is left, or told of',
+      name: 'leaves an endless list, and reports one',
     },
   },
   {
-    promise:
-      'an IPFS Cluster hashes all blocks of an upload in one way, so that a DAG of several hashes is not handed over',
+    promise: 'a DAG with several hash functions is not uploaded to an IPFS Cluster',
     file: 'adapters/ipfs-cluster/sendable-blocks.ts',
     find: "if (hash !== this.#hash) throw new NotSendable('has blocks of several hashes')",
     replace: '',
-    test: { file: hostile, name: 'a DAG of several hashes only by its place, and one of SHA-512 as it is' },
+    test: { file: hostile, name: 'has SHA-512 blocks, but only the addresses' },
   },
   {
-    promise: 'what peers of an IPFS Cluster that cannot be asked may have is not taken for lost',
+    promise: 'content that unreachable peers may have is not taken for lost',
     file: 'adapters/ipfs-cluster/peer-states.ts',
     find: 'this.pinned + unheard >= needed',
     replace: 'this.pinned + unheard < needed',
-    test: { file: hostile, name: 'has it on fewer peers than are needed has not pinned it, and says who has not' },
+    test: { file: hostile, name: 'reports too few copies and the peers' },
   },
   {
-    promise: 'what peers may have that could not be asked is not sent again by a look',
+    promise: 'a check does not resend content that unreachable peers may have',
     file: 'src/upkeep/cluster-survey.ts',
     find: 'if (told.isUncertain === true) throw',
     replace: 'if (told.allocations === null) throw',

@@ -640,7 +640,7 @@ const promises: readonly KeptPromise[] = [
     file: 'src/wiring/node-work-module.ts',
     find: '    wakePlacements()\n',
     replace: '',
-    test: { file: 'test/adapters/holdfast/remote-cluster.test.ts', name: 'is told by the node of a fleet' },
+    test: { file: 'test/adapters/holdfast/remote-cluster.test.ts', name: 'gets placements from its own node of a' },
   },
   {
     promise: 'files of a removed directory are deleted after a crash',

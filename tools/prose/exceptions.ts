@@ -29,9 +29,4 @@ export const UNSWEPT: string[] = [
   'docs/decisions/kubo.md',
   'docs/decisions/postgresql.md',
   'docs/design/performance.md',
-  'test/adapters/holdfast',
-  'test/adapters/ipfs-cluster',
-  'test/adapters/kubo',
-  'test/promises-ipfs-cluster.ts',
-  'test/promises-kubo.ts',
 ]

@@ -9,7 +9,7 @@ import { statusOf, type TwoNodes, until, withTwoNodes } from '../../clusters/rem
 import { pseudoRandom } from '../../support/bytes.ts'
 import { withDatabase } from '../../support/store-inspection.ts'
 
-/** What keeps the cluster, as the node itself tells it. */
+/** Runs with a backend on the other node, which reports its own state. */
 async function withRemote(
   run: (backend: HoldfastBackend, nodes: TwoNodes) => Promise<void>,
   lies: (right: SendHttp, nodes: TwoNodes) => SendHttp = right => right,
@@ -29,7 +29,7 @@ async function withRemote(
   })
 }
 
-/** By its gateway, unchecked: whoever reads checks. */
+/** Reads by the other node's gateway without verification: the caller verifies. */
 function readerThere({ there }: TwoNodes) {
   return {
     read: async (cid: CID): Promise<Uint8Array> => {
@@ -57,7 +57,7 @@ function underTest(backend: HoldfastBackend, nodes: TwoNodes): BackendUnderTest 
         withDatabase(there.dataDir, db => {
           return db.prepare<[], { count: number }>(`SELECT COUNT(*) AS count FROM ${what}`).get()?.count ?? -1
         })
-      // It learns a little later that a sender has hung up.
+      // The node notices a closed connection after a moment.
       await until('uploads have ended', () => count("roots WHERE state = 'staging'") === 0)
       await there.engine.collect({ graceSeconds: 0 })
       return count('blocks')
@@ -69,13 +69,13 @@ describeBackend('another Holdfast, over HTTP', run => {
   return withRemote((backend, nodes) => run(underTest(backend, nodes)))
 })
 
-test('what another node keeps for us is told of once each, however many pages it is and whatever goes meanwhile', async () => {
+test('lists each remote pin once during removals', async () => {
   await withRemote(async (backend, { there }) => {
     const { account, engine } = there
     const holds = Array.from({ length: 230 }, (_, n) => `hold-${n}`)
     const upload = (customName: string, cluster = 'cl1-eu') =>
       engine.pins.upload(pseudoRandom(50, customName), { account, cluster, customName })
-    // Many of them in the same instant.
+    // Many records have the same millisecond.
     await Promise.all([
       ...holds.map(hold => upload(`holdfast:test ${hold}`)),
       ...['somebody’s', 'holdfast:other hold-1', 'holdfast:test released'].map(name => upload(name)),
@@ -85,7 +85,7 @@ test('what another node keeps for us is told of once each, however many pages it
     for await (const page of backend.pins()) {
       told.push(...page.map(({ hold }) => hold))
       if (told.length > 100) continue
-      // Those of the first page go, and the pages after it move up.
+      // The records of the first page are removed, and later pages move up.
       for (const pin of page) await engine.pins.remove({ account, cid: cidOf(pin).toString() })
     }
     expect(told.length).toBeGreaterThan(100)
@@ -93,7 +93,7 @@ test('what another node keeps for us is told of once each, however many pages it
   })
 })
 
-/** Nodes that are wrong in one thing each, and the rule that finds it out. */
+/** Faults of a node, with the rule that detects each. */
 const wrong: ReadonlyArray<[what: string, lies: (right: SendHttp, nodes: TwoNodes) => SendHttp, rule: RegExp]> = [
   [
     'says that it has taken what it has not',
@@ -130,7 +130,7 @@ const wrong: ReadonlyArray<[what: string, lies: (right: SendHttp, nodes: TwoNode
   ],
 ]
 
-describe('the rules find out another node that', () => {
+describe('the rules detect a node that', () => {
   test.each(wrong)('%s', async (_, lies, expected) => {
     const rule = backendRules.find(({ name }) => expected.test(name))
     if (rule === undefined) throw new Error(`there is no rule ${expected}`)
@@ -142,8 +142,8 @@ describe('the rules find out another node that', () => {
 
 const CONTENT = pseudoRandom(300_000, 'not as it should be')
 
-describe('a node of a cluster that is not as it should be', () => {
-  test('one that says it has taken what it has not is not believed', async () => {
+describe('a remote node with faults', () => {
+  test('is not trusted if it reports an upload it did not store', async () => {
     await withTwoNodes(async nodes => {
       const { here, there, account } = nodes
       let lies = 0
@@ -160,7 +160,7 @@ describe('a node of a cluster that is not as it should be', () => {
     })
   })
 
-  test('one that takes a CAR twice has one record, and one that answers nonsense none of our trust', async () => {
+  test('has one record of a repeated CAR; invalid answers are refused', async () => {
     await withTwoNodes(async nodes => {
       const { here, there, account } = nodes
       let nonsense = 2

@@ -30,7 +30,7 @@ function countBlocks(dataDir: string): number {
   })
 }
 
-/** Of blocks of the cluster, on this disk. */
+/** Returns the number of the cluster's block files on this disk. */
 async function filesHere({ dir }: TwoNodes): Promise<number> {
   const files = await readdir(join(dir, 'here', 'clusters', 'far', 'blocks'), { recursive: true })
   return files.filter(name => name.endsWith('.data')).length
@@ -40,9 +40,9 @@ async function recordsThere({ there }: TwoNodes): Promise<number> {
   return (await there.engine.pins.list({ account: there.account })).total
 }
 
-/** What has to hold wherever the catalogue of the node is. */
+/** Defines tests that must pass with any catalogue. */
 function remoteClusterTests(withNodes: typeof withTwoNodes): void {
-  test('has an upload once the other has it, reads it from there, and lets go of it with the record', async () => {
+  test('pins, reads and unpins content through the other node', async () => {
     await withNodes(async nodes => {
       const cid = await upload(nodes)
       await until('it is pinned', async () => (await statusOf(nodes, cid)) === 'pinned')
@@ -54,7 +54,7 @@ function remoteClusterTests(withNodes: typeof withTwoNodes): void {
         await nodes.here.collect({ graceSeconds: 0 })
         return (await filesHere(nodes)) === 0
       }
-      // There is no grace, but no check has confirmed it yet.
+      // The grace is zero, but no check has confirmed the content yet.
       await isGone()
       expect(await isGone()).toBe(false)
       await nodes.here.reconcile({ onlyClusters: true })
@@ -70,7 +70,7 @@ function remoteClusterTests(withNodes: typeof withTwoNodes): void {
     })
   })
 
-  test('keeps all of it on this disk for a while after the other has it, and then what fits', async () => {
+  test('keeps a local copy for the grace, then a cache', async () => {
     const clock = new ManualClock()
     const run = async (nodes: TwoNodes): Promise<void> => {
       const cid = await upload(nodes)
@@ -80,7 +80,7 @@ function remoteClusterTests(withNodes: typeof withTwoNodes): void {
       clock.advance(86_398_999)
       await nodes.restart()
       await nodes.here.collect({ graceSeconds: 0 })
-      // Whoever looks through the cache has done so by the end of the next collection.
+      // The cache is trimmed by the end of the next collection.
       await nodes.here.collect({ graceSeconds: 0 })
       expect(await filesHere(nodes)).toBe(4)
       nodes.there.asked.length = 0
@@ -96,7 +96,7 @@ function remoteClusterTests(withNodes: typeof withTwoNodes): void {
     await withNodes(run, { localGraceSeconds: 86_400, options: { clock } })
   })
 
-  test('what two clusters of one place have is one there, and goes with the last record of either', async () => {
+  test('shares content of two clusters on one backend until the last record', async () => {
     await withNodes(async nodes => {
       const { here, account } = nodes
       const cid = await upload(nodes)
@@ -106,7 +106,7 @@ function remoteClusterTests(withNodes: typeof withTwoNodes): void {
       expect(await recordsThere(nodes)).toBe(1)
       await here.pins.remove({ account, cid, cluster: 'far' })
       nodes.there.asked.length = 0
-      // Once another content has got there, all that was due has been done.
+      // When a later upload has arrived, all earlier jobs are done.
       const other = await here.pins.upload(Buffer.from('other'), { account, cluster: 'far-too' })
       await until('it is pinned', async () => (await statusOf(nodes, other.record.cid)) === 'pinned')
       expect(nodes.there.asked.filter(line => line.startsWith('DELETE'))).toEqual([])
@@ -117,11 +117,11 @@ function remoteClusterTests(withNodes: typeof withTwoNodes): void {
   })
 }
 
-describe('a cluster that another node keeps', () => {
+describe('a cluster on another node', () => {
   remoteClusterTests(withTwoNodes)
 })
 
-describe('a cluster that another node keeps, of a catalogue in PostgreSQL', needsPostgres, () => {
+describe('a cluster on another node, with a catalogue in PostgreSQL', needsPostgres, () => {
   let server: TestPostgres
   beforeAll(async () => {
     server = await startPostgres()
@@ -133,7 +133,7 @@ describe('a cluster that another node keeps, of a catalogue in PostgreSQL', need
     await withTwoNodes(run, { ...given, options: { ...given.options, database } })
   })
 
-  test('has what it was told before the catalogue moved there, and is told what comes after', async () => {
+  test('keeps its placements when the catalogue moves', async () => {
     await withTwoNodes(async nodes => {
       const cid = await upload(nodes)
       await until('it is pinned', async () => (await statusOf(nodes, cid)) === 'pinned')
@@ -147,7 +147,7 @@ describe('a cluster that another node keeps, of a catalogue in PostgreSQL', need
     })
   })
 
-  test('is told by the node of a fleet that it is for, whichever is asked', async () => {
+  test('gets placements from its own node of a fleet', async () => {
     await withTempDir(async dir => {
       await using there = await new OtherNode(join(dir, 'there')).start()
       const keyFile = join(dir, 'key')

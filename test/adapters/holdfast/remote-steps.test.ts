@@ -27,7 +27,9 @@ async function readsBack({ here }: TwoNodes, cid: string): Promise<void> {
   expect(bytes.equals(CONTENT)).toBe(true)
 }
 
-/** Removes a pin, and holds the first request of a method up that tells the other node. Returns what lets it go on. */
+/**
+ * Removes a pin and holds back the first request of a method to the other node. Returns a function that releases it.
+ */
 async function removeHeldUp({ here, there, account }: TwoNodes, cid: string, held: string): Promise<() => void> {
   const release = Promise.withResolvers<void>()
   const arrived = Promise.withResolvers<void>()
@@ -53,8 +55,8 @@ function placements({ dir }: TwoNodes): Placement[] {
   )
 }
 
-describe('what a cluster elsewhere is told', () => {
-  test('an upload while the other is away is acknowledged, read from here, and gets there when it is back', async () => {
+describe('placements of a cluster on another node', () => {
+  test('an upload is accepted and readable while the other node is down', async () => {
     await withTwoNodes(async nodes => {
       await nodes.there.stop()
       const cid = await upload(nodes)
@@ -73,7 +75,7 @@ describe('what a cluster elsewhere is told', () => {
     })
   })
 
-  test('a removal while the other is away, and a restart, leave nothing behind there', async () => {
+  test('a removal while the other node is down survives a restart', async () => {
     await withTwoNodes(async nodes => {
       const cid = await upload(nodes)
       await pinned(nodes, cid)
@@ -86,11 +88,11 @@ describe('what a cluster elsewhere is told', () => {
     })
   })
 
-  test('a removal that is under way when the content is wanted again does not take it away', async () => {
+  test('an unpin in progress does not remove content wanted again', async () => {
     await withTwoNodes(async nodes => {
       const cid = await upload(nodes)
       await pinned(nodes, cid)
-      // The worker has read the row anew, and its request is held up.
+      // The worker has read the row, and its request is held back.
       const letGo = await removeHeldUp(nodes, cid, 'DELETE')
       expect(await upload(nodes)).toBe(cid)
       expect(await statusOf(nodes, cid)).toBe('pinning')
@@ -104,7 +106,7 @@ describe('what a cluster elsewhere is told', () => {
     })
   })
 
-  test('a removal of which the end is unknown is waited out before a look counts, over a restart, too', async () => {
+  test('a status check waits for an unpin with an unknown outcome', async () => {
     const clock = new ManualClock()
     const run = async (nodes: TwoNodes): Promise<void> => {
       const { there, account } = nodes
@@ -117,7 +119,7 @@ describe('what a cluster elsewhere is told', () => {
       await until('the removal was sent', () => there.asked.some(line => line.startsWith('DELETE')))
       await upload(nodes)
       await nodes.restart()
-      // Once another content has got there, all that was due has been done.
+      // When a later upload has arrived, all earlier jobs are done.
       const { record } = await nodes.here.pins.upload(Buffer.from('other'), { account, cluster: 'far' })
       await pinned(nodes, record.cid)
       expect(await statusOf(nodes, cid)).toBe('pinning')
@@ -128,7 +130,7 @@ describe('what a cluster elsewhere is told', () => {
     await withTwoNodes(run, { options: { clock } })
   })
 
-  test('what comes to be wanted between the look and the request is not removed', async () => {
+  test('content wanted just before the unpin request stays', async () => {
     await withTwoNodes(async nodes => {
       const cid = await upload(nodes)
       await pinned(nodes, cid)
@@ -141,7 +143,7 @@ describe('what a cluster elsewhere is told', () => {
     })
   })
 
-  test('records of the account there that are not ours stay', async () => {
+  test('leaves other records of the account alone', async () => {
     await withTwoNodes(async nodes => {
       const { there } = nodes
       const cid = await upload(nodes)
@@ -154,7 +156,7 @@ describe('what a cluster elsewhere is told', () => {
     })
   })
 
-  test('an expiry lets go there, too; content that another cluster needs stays here', async () => {
+  test('an expiry unpins content unless another cluster needs it', async () => {
     const clock = new ManualClock()
     const run = async (nodes: TwoNodes): Promise<void> => {
       const { here, account } = nodes
@@ -171,7 +173,7 @@ describe('what a cluster elsewhere is told', () => {
     await withTwoNodes(run, { options: { clock } })
   })
 
-  test('a cluster that is itself kept elsewhere takes nothing from another node', async () => {
+  test('a cluster on another node accepts no node’s uploads', async () => {
     await withTwoNodes(async nodes => {
       const { here, account } = nodes
       const { secret } = await here.keys.create(account, { name: 'round', scopes: ['files:write', 'files:read'] })
@@ -194,7 +196,7 @@ describe('what a cluster elsewhere is told', () => {
     })
   })
 
-  test('reconciliation finds nothing wrong with what is elsewhere', async () => {
+  test('reconciliation reports no problem with external content', async () => {
     await withTwoNodes(async nodes => {
       const cid = await upload(nodes)
       await pinned(nodes, cid)

@@ -9,10 +9,10 @@ import { withTempDir } from '../../support/temp-dir.ts'
 
 const KEY = 'a-key-of-an-owner-with-thirty-two-characters-or-more'
 const CONTENT = pseudoRandom(2 * 1024 ** 2 + 1_000, 'two servers')
-/** Nothing of the cluster's content stays where it came in. */
+/** No content of the cluster stays on this node. */
 const CACHE_BYTES = 0
 
-/** A server that is killed and started again, on one data directory and one port. */
+/** A server that can be killed and restarted with its data directory and port. */
 class Killable {
   readonly #dir: string
   readonly #args: readonly string[]
@@ -38,7 +38,7 @@ class Killable {
     return this.#server.url
   }
 
-  /** Without a chance to end anything. */
+  /** Kills the server without a shutdown. */
   async kill(): Promise<void> {
     this.#server.signal('SIGKILL')
     await this.#server.ended()
@@ -75,7 +75,7 @@ class Killable {
     return this.#ask('DELETE', `/api/v3/files/remove/${cid}`)
   }
 
-  /** Of blocks that are kept, once everything has been collected. */
+  /** Returns the number of blocks after garbage collection. */
   async blocks(): Promise<number> {
     const headers = { authorization: `Bearer ${KEY}`, 'content-type': 'application/json' }
     await fetch(`${this.url}/admin/v1/gc`, { method: 'POST', headers, body: '{"graceSeconds":0}' })
@@ -86,7 +86,7 @@ class Killable {
   }
 }
 
-/** With servers that have ended before their directories are removed, whatever comes of `use`. */
+/** Runs with two servers, and stops them before their directories are removed. */
 function withServers(use: (here: Killable, there: Killable) => Promise<void>): Promise<void> {
   return withTempDir(async dir => {
     try {
@@ -98,7 +98,7 @@ function withServers(use: (here: Killable, there: Killable) => Promise<void>): P
   })
 }
 
-/** Writes the configuration of the one that has a cluster at the other. */
+/** Writes the configuration of the server whose cluster is on the other one. */
 async function configFile(dir: string, there: Killable): Promise<string> {
   const backend = { type: 'holdfast', url: `${there.url}/api/v3`, cluster: 'cl0-global', keyEnv: 'THERE_KEY' }
   const common = { label: 'one', region: 'eu', country: null, gateways: [] }
@@ -111,20 +111,20 @@ async function configFile(dir: string, there: Killable): Promise<string> {
   return file
 }
 
-/** Kills the other one in the middle of a step, and starts it again. */
+/** Kills the other server during a step, and restarts it. */
 async function killedDuring(there: Killable, step: () => Promise<void>): Promise<void> {
   await there.kill()
   await step()
   await there.restart()
 }
 
-test('the other node is killed at every step: nothing acknowledged is lost, and nothing is left behind', async () => {
+test('killing the other node at any step loses and leaves nothing', async () => {
   await withServers(async (here, there) => {
     const isPinned = async () => (await here.uploads()).every(({ status }) => status === 'pinned')
     const readsBack = async (cid: string) => expect((await here.read(cid)).equals(CONTENT)).toBe(true)
     let cid = ''
 
-    // An upload, while it is away and once it is back; and killed again as soon as it has anything.
+    // Upload while the other server is down. Kill it again as soon as it has a part.
     await killedDuring(there, async () => {
       const answer = await here.upload({ cl: 'cl1-eu' })
       expect(answer.status).toBe('pinning')
@@ -136,20 +136,20 @@ test('the other node is killed at every step: nothing acknowledged is lost, and 
     await until('it is pinned', isPinned)
     expect((await there.uploads()).map(upload => upload.cid)).toEqual([cid])
 
-    // Read from there, with nothing left here; both killed in between.
+    // Read through the other server, and kill both in between.
     await here.kill()
     await here.restart()
     await killedDuring(there, async () => undefined)
     await readsBack(cid)
 
-    // A removal while it is away.
+    // Remove while the other server is down.
     await killedDuring(there, async () => {
       await here.remove(cid)
       expect(await here.uploads()).toEqual([])
     })
     await until('the other has let go', async () => (await there.uploads()).length === 0)
 
-    // And an end that comes while it is away.
+    // Let a pin expire while the other server is down.
     for (let seconds = 4; (await there.uploads()).length === 0; seconds *= 2) {
       const timelock = new Date(Date.now() + seconds * 1_000).toISOString()
       await here.upload({ cl: 'cl1-eu', timelock })
@@ -163,7 +163,7 @@ test('the other node is killed at every step: nothing acknowledged is lost, and 
   })
 }, 120_000)
 
-/** What is not in the cache any more cannot be read while the other node is away; what is read is right. */
+/** Checks that a read is right, or fails while the other node is down. */
 async function readsBackOrWaits(here: Killable, cid: string): Promise<void> {
   const bytes = await here.read(cid).catch(() => null)
   expect(bytes === null || bytes.equals(CONTENT)).toBe(true)

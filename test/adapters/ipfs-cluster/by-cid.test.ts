@@ -13,7 +13,7 @@ const tree = directoryOf({ 'a.bin': file, 'b.txt': leaf(Buffer.from('the other f
 describe('a real IPFS Cluster of three peers', onRealCluster, () => {
   const cluster = realCluster()
 
-  test('fetches by itself what is pinned by CID, is counted by its gateway, and lets go of it', () =>
+  test('fetches, counts and unpins a pin by CID', () =>
     withNet(async net => {
       const { first } = cluster()
       const provider = await net.provider(tree.blocks)

@@ -4,7 +4,7 @@ import { AUDITS_BEGIN, AuditClock } from '../../contract/hosts.ts'
 import { AUTH } from '../../support/ipfs-cluster.ts'
 import { onRealCluster, realCluster } from './reached.ts'
 
-/** One that stands still, while what is looked at again after a while really is. */
+/** A clock that stands still, except for the pauses between status checks. */
 class PollingClock extends AuditClock {
   override after(ms: number, callback: () => void): () => void {
     const cancel = super.after(ms, () => {
@@ -23,7 +23,7 @@ class PollingClock extends AuditClock {
   }
 }
 
-describe('the contract, all of its clusters in a real IPFS Cluster', onRealCluster, () => {
+describe('the contract with all clusters on a real IPFS Cluster', onRealCluster, () => {
   const cluster = realCluster()
   let world: Awaited<ReturnType<typeof openSettledWorld>>
 
@@ -44,7 +44,7 @@ describe('the contract, all of its clusters in a real IPFS Cluster', onRealClust
 
   for (const audit of contentAudits) test(`${audit.id}: ${audit.name}`, () => audit.run(world))
 
-  test('all of it lay there', async () => {
+  test('the IPFS Cluster has the content', async () => {
     const pins = (await cluster().first.ask('GET', '/allocations')).trim().split('\n')
     expect(pins.filter(line => line.includes('"name":"holdfast:')).length).toBeGreaterThan(20)
   })

@@ -36,15 +36,15 @@ const stateOf = async (backend: ClusterBackend, { root }: PinJob) => (await back
 
 const noAnswer = 'the IPFS Cluster sent an invalid answer'
 
-describe('an IPFS Cluster that', () => {
-  test('says that it has taken what no peer has is not believed', async () => {
+describe('the backend of an IPFS Cluster', () => {
+  test('does not trust an upload that no peer has', async () => {
     await withScripted(async ({ api, backend }) => {
       api.says = () => ({ status: 'pinning' })
       const job = await jobOf()
       expect(await refusal(backend.pin(job))).toContain('0 of 2 peers have it; 12D3KooWone is pinning')
       expect(api.count('POST /add')).toBe(1)
       expect(await stateOf(backend, job)).toBe('pinning')
-      // The next attempt goes on with what was asked for.
+      // The next attempt continues.
       api.says = () => ({ status: 'pinned' })
       await backend.pin(job)
       expect(api.count('POST /add')).toBe(1)
@@ -52,7 +52,7 @@ describe('an IPFS Cluster that', () => {
     })
   })
 
-  test('has it on fewer peers than are needed has not pinned it, and says who has not', async () => {
+  test('reports too few copies and the peers without one', async () => {
     await withScripted(async ({ api, backend }) => {
       const error = 'no route to host'
       api.says = peer => (peer.endsWith('one') ? { status: 'pinned' } : { status: 'cluster_error', error })
@@ -70,7 +70,7 @@ describe('an IPFS Cluster that', () => {
     })
   })
 
-  test('has too few peers left that could have it, whoever cannot be asked, is known not to have it', async () => {
+  test('reports content as missing if unreachable peers cannot complete the copies', async () => {
     const run = async ({ api, backend }: ScriptedParts): Promise<void> => {
       api.says = () => ({ status: 'pinned' })
       const job = await jobOf()
@@ -86,7 +86,7 @@ describe('an IPFS Cluster that', () => {
     await withScripted(run, { replication: { min: -1, max: -1 } })
   })
 
-  test('has two peers over one IPFS has one copy', async () => {
+  test('counts two peers on one IPFS node as one copy', async () => {
     await withScripted(async ({ api, backend }) => {
       api.says = peer =>
         peer.endsWith('three') ? { status: 'remote' } : { status: 'pinned', ipfs_peer_id: 'the same' }
@@ -94,7 +94,7 @@ describe('an IPFS Cluster that', () => {
     })
   })
 
-  test('is busy with a pin is looked at each second, so that what it has is soon known', async () => {
+  test('checks a pin in progress every second', async () => {
     await withScripted(async ({ api, backend, clock }) => {
       const began = clock.now()
       api.says = () => ({ status: clock.now() - began < 10_000 ? 'pinning' : 'pinned' })
@@ -104,7 +104,7 @@ describe('an IPFS Cluster that', () => {
     })
   })
 
-  test('is to have it everywhere has it once all peers have', async () => {
+  test('waits for all peers if the replication is -1', async () => {
     const replication = { min: -1, max: -1 }
     const run = async ({ api, backend }: ScriptedParts): Promise<void> => {
       api.says = peer => ({ status: peer.endsWith('three') ? 'pin_queued' : 'pinned' })
@@ -116,27 +116,24 @@ describe('an IPFS Cluster that', () => {
       expect(await stateOf(backend, job)).not.toBe('pinned')
     }
     await withScripted(run, { replication })
-    // As the cluster itself is configured.
+    // Uses the replication of the cluster.
     await withScripted(run, { replication: null })
   })
 
-  test.each(['pin_error', 'unexpectedly_unpinned'])(
-    'has peers with %s is told to try again, so often',
-    async status => {
-      await withScripted(async ({ api, backend }) => {
-        api.says = () => ({ status, error: 'it went wrong' })
-        const job = await jobOf()
-        expect(await refusal(backend.pin(job))).toContain(`${status}: it went wrong`)
-        expect(api.count('POST /pins//recover')).toBe(3)
-        // What failed is handed over again.
-        api.says = () => ({ status: api.count('POST /pins//recover') < 4 ? status : 'pinned' })
-        await backend.pin(job)
-        expect(api.count('POST /add')).toBe(2)
-      })
-    },
-  )
+  test.each(['pin_error', 'unexpectedly_unpinned'])('tells peers with %s to retry, up to a maximum', async status => {
+    await withScripted(async ({ api, backend }) => {
+      api.says = () => ({ status, error: 'it went wrong' })
+      const job = await jobOf()
+      expect(await refusal(backend.pin(job))).toContain(`${status}: it went wrong`)
+      expect(api.count('POST /pins//recover')).toBe(3)
+      // Failed content is uploaded again.
+      api.says = () => ({ status: api.count('POST /pins//recover') < 4 ? status : 'pinned' })
+      await backend.pin(job)
+      expect(api.count('POST /add')).toBe(2)
+    })
+  })
 
-  test('forgets our mark has not pinned it for us, and is never told to unpin', async () => {
+  test('neither trusts nor unpins a pin without its mark', async () => {
     await withScripted(async ({ api, backend }) => {
       const job = await jobOf()
       await backend.pin(job)
@@ -150,7 +147,7 @@ describe('an IPFS Cluster that', () => {
     })
   })
 
-  test('has pins of others, of the root itself and of other nodes, keeps them', async () => {
+  test('leaves the pins of users and other nodes alone', async () => {
     await withScripted(async ({ api, backend }) => {
       const job = await jobOf()
       const theirs = {
@@ -160,7 +157,7 @@ describe('an IPFS Cluster that', () => {
       api.pins.set(`${job.root}`, { ...theirs, min: 1, max: 1, origins: [] })
       await backend.pin(job)
       expect(api.pins.size).toBe(2)
-      // One that only says that it is ours is of another block.
+      // A pin with the right mark but the wrong block.
       api.pins.set('bafkqaaa', {
         ...theirs,
         metadata: { ...theirs.metadata, holdfast: MARK },
@@ -176,7 +173,7 @@ describe('an IPFS Cluster that', () => {
     })
   })
 
-  test('is asked for more replicas than a pin has is asked anew, and is not handed what it has', async () => {
+  test('changes the replication of a pin without a new upload', async () => {
     await withScripted(async ({ api, backend }) => {
       const job = await jobOf()
       await backend.pin(job)
@@ -187,7 +184,7 @@ describe('an IPFS Cluster that', () => {
     })
   })
 
-  test('has lost some of what it has pinned is handed all of it again, the peers that lack it first', async () => {
+  test('uploads lost content again, first to peers without it', async () => {
     await withScripted(async ({ api, backend }) => {
       const job = await jobOf()
       await backend.pin(job)
@@ -200,7 +197,7 @@ describe('an IPFS Cluster that', () => {
     })
   })
 
-  test('is asked what peers say of many pins at a time is asked by few requests', async () => {
+  test('combines many status checks into few requests', async () => {
     await withScripted(async ({ api, backend }) => {
       const jobs = await Promise.all(Array.from({ length: 60 }, (_, i) => jobOf(Buffer.from(`content ${i}`))))
       await Promise.all(jobs.map(job => backend.status(identityOf(job.root))))
@@ -259,7 +256,7 @@ describe('an IPFS Cluster that', () => {
     })
   })
 
-  test('has a 404 of another server in its place has nothing that was let go of', async () => {
+  test('does not take another server’s 404 for an unpin', async () => {
     await withScripted(async ({ api, backend }) => {
       const job = await jobOf()
       await backend.pin(job)
@@ -270,7 +267,7 @@ describe('an IPFS Cluster that', () => {
     })
   })
 
-  test('lists without an end, breaks off or says so after the last line is left, or told of', async () => {
+  test('leaves an endless list, and reports one that breaks off', async () => {
     const line = {
       type: 'pin',
       name: '',
@@ -302,7 +299,7 @@ describe('an IPFS Cluster that', () => {
     })
   })
 
-  test('never answers, or stalls in a list, is given up', async () => {
+  test('gives up a request without an answer and a stalled list', async () => {
     const clock = new ManualClock()
     await withScripted(
       async ({ api, backend }) => {
@@ -322,7 +319,7 @@ describe('an IPFS Cluster that', () => {
     )
   })
 
-  test('redirects is not followed with the key', async () => {
+  test('does not follow redirects with its credentials', async () => {
     await withScripted(async ({ api: elsewhere }) => {
       await withScripted(async ({ api, backend }) => {
         api.handlers = {
@@ -335,7 +332,7 @@ describe('an IPFS Cluster that', () => {
     })
   })
 
-  test('is handed a DAG that ends badly is asked for nothing', async () => {
+  test('requests no pin after a failed upload', async () => {
     await withScripted(async ({ api, backend }) => {
       const outside = new Outside()
       const root = await outside.add(pseudoRandom(2 * 1024 ** 2, 'half'))
@@ -361,13 +358,13 @@ describe('an IPFS Cluster that', () => {
   })
 })
 
-/** Of one block each. */
+/** Returns a job for a single block. */
 async function single(codec: number, bytes: Uint8Array, hasher: typeof sha256 | typeof sha512): Promise<PinJob> {
   const root = CID.createV1(codec, await hasher.digest(bytes))
   return { hold: 'one', root, source: { read: async () => bytes }, origins: [], ends: null }
 }
 
-/** The same with a block above it. */
+/** Returns a job with a second block above it. */
 async function above(below: PinJob, hasher: typeof sha256 | typeof sha512): Promise<PinJob> {
   const bytes = dagCbor.encode({ below: below.root })
   const root = CID.createV1(CODEC.dagCbor, await hasher.digest(bytes))
@@ -381,7 +378,7 @@ function pinAsked({ requests }: ScriptedApi): URLSearchParams | undefined {
   return requests.find(({ method, url }) => method === 'POST' && url.pathname.startsWith('/pins/'))?.url.searchParams
 }
 
-describe('an IPFS Cluster is handed', () => {
+describe('an upload to an IPFS Cluster', () => {
   test.each([
     ['another codec', () => single(CODEC.dagJson, dagJson.encode({ a: 1 }), sha256), 'codec 0x129'],
     [
@@ -389,7 +386,7 @@ describe('an IPFS Cluster is handed', () => {
       async () => above(await single(CODEC.dagJson, dagJson.encode({ a: 1 }), sha256), sha256),
       'codec 0x129',
     ],
-  ])('the place of a DAG with %s, if its peers reach this node', async (_, make, why) => {
+  ])('has only addresses of a DAG with %s', async (_, make, why) => {
     const job = await make()
     await withScripted(async ({ api, backend }) => {
       expect(await refusal(backend.pin(job))).toContain(why)
@@ -399,14 +396,14 @@ describe('an IPFS Cluster is handed', () => {
       async ({ api, backend }) => {
         await backend.pin(job)
         expect(pinAsked(api)?.get('origins')).toBe(ADDRESS)
-        // The block of ours, that nobody else has, is handed over.
+        // Only the mark block is uploaded.
         expect(api.count('POST /add')).toBe(2)
       },
       { addresses: [ADDRESS, '/ip4/127.0.0.1/tcp/4001'] },
     )
   })
 
-  test('a DAG of several hashes only by its place, and one of SHA-512 as it is', async () => {
+  test('has SHA-512 blocks, but only the addresses of mixed hashes', async () => {
     await withScripted(async ({ api, backend }) => {
       const mixed = await above(await single(CODEC.raw, Buffer.from('leaf'), sha256), sha512)
       expect(await refusal(backend.pin(mixed))).toContain('has blocks of several hashes')
@@ -415,7 +412,7 @@ describe('an IPFS Cluster is handed', () => {
     })
   })
 
-  test('where to find what this node does not have, ten places at most', async () => {
+  test('has at most ten origins of content that this node lacks', async () => {
     await withScripted(async ({ api, backend }) => {
       const origins = [
         'https://gateway.example.org',
@@ -426,7 +423,7 @@ describe('an IPFS Cluster is handed', () => {
     })
   })
 
-  test('no place in the loop of peers that took the blocks: those are to have it', async () => {
+  test('names no origin for peers that already have the blocks', async () => {
     await withScripted(async ({ api, backend }) => {
       await backend.pin(await jobOf())
       const asked = pinAsked(api)
@@ -437,7 +434,7 @@ describe('an IPFS Cluster is handed', () => {
   })
 })
 
-test('what peers of an IPFS Cluster have left, and what is wrong with them, is told', async () => {
+test('reports the free space and errors of peers', async () => {
   await withScripted(async ({ api, backend }) => {
     api.handlers = {
       'GET /peers': json(
@@ -459,7 +456,7 @@ test('what peers of an IPFS Cluster have left, and what is wrong with them, is t
   })
 })
 
-describe('small contents for an IPFS Cluster', () => {
+describe('small DAGs for an IPFS Cluster', () => {
   async function smallJob(text: string, codec: number = CODEC.raw): Promise<PinJob> {
     const bytes = codec === CODEC.raw ? Buffer.from(text) : dagJson.encode({ text })
     const cid = CID.createV1(codec, await sha256.digest(bytes))
@@ -467,7 +464,7 @@ describe('small contents for an IPFS Cluster', () => {
     return { hold: 'one', root: cid, source, origins: [], ends: null }
   }
 
-  test('are handed over together, and pinned and looked at each for itself', async () => {
+  test('are uploaded together, and pinned and checked alone', async () => {
     await withScripted(async ({ api, backend }) => {
       const jobs = await Promise.all(Array.from({ length: 40 }, (_, i) => smallJob(`content ${i}`)))
       await Promise.all(jobs.map(job => backend.pin(job)))
@@ -493,7 +490,7 @@ describe('small contents for an IPFS Cluster', () => {
     })
   })
 
-  test('go by themselves where others cannot go with them', async () => {
+  test('are uploaded alone if others cannot share the request', async () => {
     await withScripted(async ({ api, backend }) => {
       const [json, raw] = await Promise.all([smallJob('a', CODEC.dagJson), smallJob('b')])
       const [ended] = await Promise.allSettled([backend.pin(json), backend.pin(raw)])

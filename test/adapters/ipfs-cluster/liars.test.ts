@@ -7,7 +7,7 @@ import { RushedClock } from './scripted-api.ts'
 import { type Lies, withBackend } from './under-test.ts'
 
 type Send = (request: HttpRequest) => Promise<HttpAnswer>
-/** Gives another answer; null leaves it to the one that is asked. */
+/** Returns a false answer, or null for the right one. */
 type Lie = (request: HttpRequest, right: Send) => Promise<HttpAnswer | null>
 
 const lying =
@@ -18,7 +18,7 @@ const said = (value: unknown): HttpAnswer => ({ status: 200, text: JSON.stringif
 const pathOf = ({ url }: HttpRequest): string => new URL(url).pathname
 const isPinned = (request: HttpRequest): boolean => /^\/pins\/[^/]+$/.test(pathOf(request))
 
-/** Takes nothing, and says of whatever it is asked to pin that three peers have it. */
+/** Stores nothing, and reports that three peers have every pin. */
 function boaster(): Lies {
   const pins = new Map<string, object>()
   const peers = Object.fromEntries(['a', 'b', 'c'].map(id => [id, { status: 'pinned', error: '' }]))
@@ -42,7 +42,7 @@ function boaster(): Lies {
   })
 }
 
-/** Of the CAR in a form, of which nothing else is read. */
+/** Returns the root of the CAR in a form. */
 async function rootIn({ body }: HttpRequest): Promise<string> {
   const { decode } = await import('@ipld/dag-cbor')
   const pieces: Uint8Array[] = []
@@ -53,7 +53,7 @@ async function rootIn({ body }: HttpRequest): Promise<string> {
   return String(decode<{ roots: unknown[] }>(header.subarray(1, 1 + (header[0] ?? 0))).roots[0])
 }
 
-/** What is wrong with an IPFS Cluster, and the rules that find it out. */
+/** Faults of an IPFS Cluster, with the rules that detect each. */
 const wrong: ReadonlyArray<[what: string, lies: () => Lies, rules: RegExp[]]> = [
   [
     'never lets go',
@@ -99,7 +99,7 @@ const wrong: ReadonlyArray<[what: string, lies: () => Lies, rules: RegExp[]]> = 
   ],
 ]
 
-describe('the rules find out an IPFS Cluster that', () => {
+describe('the rules detect an IPFS Cluster that', () => {
   const cluster = realCluster()
   for (const [what, lies, rules] of wrong) {
     for (const expected of rules) {
@@ -115,7 +115,7 @@ describe('the rules find out an IPFS Cluster that', () => {
     }
   }
 
-  test('is wrong in each of them', () => {
+  test('each rule detects a fault', () => {
     const found = (name: string) => wrong.some(([, , rules]) => rules.some(rule => rule.test(name)))
     expect(backendRules.map(({ name }) => name).filter(name => !found(name))).toEqual([])
   })

@@ -5,7 +5,7 @@ import { needs } from '../../support/needs.ts'
 import { readExchanges, recordExchanges, replayExchanges, writeExchanges } from '../../support/recorded-exchanges.ts'
 import { withTempDir } from '../../support/temp-dir.ts'
 
-/** Where an IPFS Cluster is reached: its REST API, and the gateway and the RPC of one of its peers. */
+/** The addresses of an IPFS Cluster: its REST API, and the gateway and RPC API of one peer. */
 export interface Reached {
   api: string
   gateway: string
@@ -16,14 +16,14 @@ const FILE = join(import.meta.dirname, 'exchanges.jsonl')
 const isRecording = process.env.HOLDFAST_RECORD === '1'
 const programs = findIpfsCluster()
 
-/** Of tests that need a real one, and of those that do with what one has answered. */
+/** Options of tests on a real cluster, and of tests on recorded answers. */
 export const onRealCluster = {
   timeout: 180_000,
   ...needs(programs !== null, 'HOLDFAST_TEST_IPFS_CLUSTER and HOLDFAST_TEST_IPFS do not name both programs'),
 }
 export const onRecorded = needs(!isRecording, 'exchanges are being recorded')
 
-/** One of three peers, for all tests of a file; ended and removed after the last. */
+/** Starts a cluster of three peers for the tests of a file. Removes it after the last. */
 export function realCluster(): () => IpfsCluster {
   let cluster: IpfsCluster | null = null
   let end = (): void => undefined
@@ -52,7 +52,7 @@ export function realCluster(): () => IpfsCluster {
   }
 }
 
-/** Through what notes all that passes, where that is asked for. */
+/** Runs on a real cluster, and records the answers if the environment asks for it. */
 export async function onReal({ first }: IpfsCluster, test: string, use: (reached: Reached) => Promise<void>) {
   const { api, gateway, rpcUrl: rpc } = first
   if (!isRecording) return use({ api, gateway, rpc })
@@ -63,7 +63,7 @@ export async function onReal({ first }: IpfsCluster, test: string, use: (reached
   writeExchanges(FILE, test, recorder.exchanges)
 }
 
-/** With what a real one has answered in the same test. */
+/** Runs on the answers recorded for the same test. */
 export async function onReplay(test: string, use: (reached: Reached) => Promise<void>): Promise<void> {
   const exchanges = readExchanges(FILE, test)
   if (exchanges.length === 0) throw new Error(`nothing was recorded of: ${test}`)

@@ -19,7 +19,7 @@ describe('a real IPFS Cluster of three peers', onRealCluster, () => {
     return { api, gateway, rpc }
   }
 
-  test('keeps our content through whatever others do with pins of the same root', async () => {
+  test('keeps content while users change pins of the same root', async () => {
     const { first } = cluster()
     await withBackend(reached(), async ({ backend }) => {
       const source = new Outside()
@@ -37,7 +37,7 @@ describe('a real IPFS Cluster of three peers', onRealCluster, () => {
     })
   })
 
-  test('is not believed while a peer that is needed is away, and has it once that is back', async () => {
+  test('pins content once a needed peer is back', async () => {
     const [, , third] = cluster().peers
     await withBackend(reached(), async ({ backend }) => {
       const source = new Outside()
@@ -54,7 +54,7 @@ describe('a real IPFS Cluster of three peers', onRealCluster, () => {
     })
   })
 
-  test('has each of many small contents that came together, on two peers, and lets go of each', async () => {
+  test('pins and unpins each of many small DAGs', async () => {
     await withBackend(reached(), async ({ backend }) => {
       const source = new Outside()
       const jobs: PinJob[] = []
@@ -78,7 +78,7 @@ describe('a real IPFS Cluster of three peers', onRealCluster, () => {
       const root = CID.createV1(CODEC.dagJson, await sha256.digest(bytes))
       const pinning = backend.pin({ hold: 'one', root, source: { read: async () => bytes }, origins: [], ends: null })
       await expect(pinning).rejects.toMatchObject({ code: 'UNAVAILABLE', message: expect.stringContaining('0x129') })
-      // A Kubo of the cluster has it, and is its place.
+      // One Kubo of the cluster has the DAG and serves as its origin.
       const [, second] = cluster().peers
       await second?.put(bytes, 'dag-json')
       const { Addresses } = JSON.parse((await second?.rpc('id')) ?? '') as { Addresses: string[] }

@@ -15,14 +15,14 @@ const PEERS = ['12D3KooWone', '12D3KooWtwo', '12D3KooWthree']
 export interface Asked {
   method: string
   url: URL
-  /** The part of a path that names a CID. */
+  /** The CID in the path. */
   cid: string
   body: Buffer
 }
 
 export type Handler = (asked: Asked, response: ServerResponse, request: IncomingMessage) => void | Promise<void>
 
-/** What one peer says of a pin. */
+/** The status that a peer reports for a pin. */
 export interface Said {
   status: string
   error?: string
@@ -47,7 +47,7 @@ export const refuse =
   (_, response) =>
     void response.writeHead(status).end(typeof body === 'string' ? body : JSON.stringify(body))
 
-/** Goes on for as long as anybody reads. */
+/** Sends a text endlessly, until the reader stops. */
 export const endless =
   (piece: string, head = ''): Handler =>
   (_, response) => {
@@ -61,18 +61,18 @@ export const endless =
 
 const NOT_PINNED = refuse(404, { code: 404, message: 'pin is not part of the pinset' })
 
-/** The REST API of an IPFS Cluster that answers as a real one does, except where it is told not to. */
+/** A REST API that answers like a real IPFS Cluster, except where a test replaces an answer. */
 export class ScriptedApi implements AsyncDisposable {
-  /** Method and path without what it is about: `POST /pins/`. */
+  /** Method and path without the CID: `POST /pins/`. */
   readonly asked: string[] = []
   readonly requests: Asked[] = []
   readonly keys: Array<string | undefined> = []
   readonly pins = new Map<string, Pin>()
-  /** What a peer says of pins; null if nothing is told of it. */
+  /** Returns the status that a peer reports; null leaves the peer out. */
   says: (peer: string) => Said | null = () => ({ status: 'pinned' })
-  /** By what {@link asked} has. */
+  /** Replaced answers, by the keys in {@link asked}. */
   handlers: Readonly<Record<string, Handler>> = {}
-  /** Of requests that the other side has ended. */
+  /** Number of requests that the client aborted. */
   ended = 0
   readonly #server = http.createServer()
 
@@ -82,7 +82,7 @@ export class ScriptedApi implements AsyncDisposable {
       response.on('close', () => {
         if (!response.writableFinished) api.ended++
       })
-      // One that is given up, on either side, has no answer.
+      // An aborted request gets no answer.
       api.#answer(request, response).catch(() => response.destroy())
     })
     api.#server.listen(0, '127.0.0.1')
@@ -163,14 +163,14 @@ function wished(query: URLSearchParams): Pin {
   }
 }
 
-/** Of a form with a CAR, whose blocks are not looked at: the header begins with its length in one byte. */
+/** Returns the root of the CAR in a form. The CAR's header begins with its length in one byte. */
 export function rootInForm(body: Buffer): string {
   const car = body.subarray(body.indexOf('\r\n\r\n') + 4)
   const { roots } = dagCbor.decode<{ roots: unknown[] }>(car.subarray(1, 1 + (car[0] ?? 0)))
   return String(roots[0])
 }
 
-/** A clock that has every short wait over at once, and no long one unless so much has gone by. */
+/** A clock that skips short waits. Long ones end only when enough time has passed. */
 export class RushedClock implements Clock {
   readonly #waiting = new Set<{ at: number; callback: () => void }>()
   #now = Date.parse('2030-01-01')

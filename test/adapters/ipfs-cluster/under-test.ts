@@ -11,10 +11,10 @@ import type { Reached } from './reached.ts'
 
 const MARK = 'holdfast:test'
 
-/** What is answered otherwise than a real one does. */
+/** A client with some false answers. */
 export type Lies = (right: HttpClient) => Pick<HttpClient, 'send' | 'stream'>
 
-/** A backend of what is reached, with one of three peers under the eyes of the test. */
+/** Runs with a backend on the cluster, and lets the test inspect one of its peers. */
 export async function withBackend(
   { api: url, gateway, rpc }: Reached,
   run: (under: BackendUnderTest & { backend: IpfsClusterBackend }) => Promise<void>,
@@ -53,7 +53,7 @@ export async function withBackend(
           return (await pinned()).sort().join() === [...begun.pins, ...wished].sort().join()
         })
         await ask('repo/gc?quiet=true')
-        // Each pin has a block of ours beside those of its root.
+        // Each pin has a mark block besides those of its root.
         return (await blocks()).filter(cid => !begun.blocks.includes(cid)).length - wished.length
       },
     })

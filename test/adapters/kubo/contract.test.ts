@@ -3,7 +3,7 @@ import { contentAudits, openSettledWorld } from '../../clusters/settled-world.ts
 import { TOKEN } from '../../support/kubo.ts'
 import { onRealKubo, pinsOf, withRealKubo } from './kubo-under-test.ts'
 
-describe('the contract, all of its clusters on a real Kubo', onRealKubo, () => {
+describe('the contract with all clusters on a real Kubo', onRealKubo, () => {
   let world: Awaited<ReturnType<typeof openSettledWorld>>
   let api = ''
   let end: () => void = () => undefined
@@ -31,7 +31,7 @@ describe('the contract, all of its clusters on a real Kubo', onRealKubo, () => {
 
   for (const audit of contentAudits) test(`${audit.id}: ${audit.name}`, () => audit.run(world))
 
-  test('all of it lay there', async () => {
+  test('the Kubo has the content', async () => {
     expect(Object.values(await pinsOf(api)).filter(name => name.startsWith('holdfast:')).length).toBeGreaterThan(20)
   })
 })

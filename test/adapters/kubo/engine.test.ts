@@ -23,11 +23,11 @@ function withCluster(
   })
 }
 
-describe('a node with a cluster that a Kubo keeps', () => {
+describe('a node with a cluster on a Kubo', () => {
   test.each<[what: string, handlers: Handlers, isSent: boolean, told: string]>([
     ['refuses', { config: error('no', 403) }, false, 'it answered 403'],
     ['has not what it says', {}, true, 'it reported a pin that does not exist'],
-  ])('keeps all of it here while the Kubo %s, and tells why', async (_, handlers, isSent, told) => {
+  ])('keeps a local copy while the Kubo %s, and reports why', async (_, handlers, isSent, told) => {
     await withCluster(handlers, async ({ dataDir, hostile, clusters }) => {
       const environment = { KUBO_AUTH: 'bearer:a-token' }
       const engine = await createEngine({ adapters: [kubo], dataDir, clusters, defaultCluster: 'near', environment })
@@ -49,7 +49,7 @@ describe('a node with a cluster that a Kubo keeps', () => {
     })
   })
 
-  test('does not start without what it is to ask with', async () => {
+  test('does not start without its credentials', async () => {
     await withCluster({}, async ({ dataDir, clusters }) => {
       const started = createEngine({ adapters: [kubo], dataDir, clusters, defaultCluster: 'near', environment: {} })
       await expect(started).rejects.toMatchObject({

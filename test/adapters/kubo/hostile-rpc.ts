@@ -28,7 +28,7 @@ export const error =
     response.writeHead(status).end(JSON.stringify(body))
   }
 
-/** Goes on for as long as anybody reads. */
+/** Sends a text endlessly, until the reader stops. */
 export const endless =
   (piece: string, head = ''): Handler =>
   (request, response) => {
@@ -43,11 +43,11 @@ export const endless =
 
 export const nothing: Handler = request => request.resume()
 
-/** An RPC that does what it is told to, for each command, and what it was asked. */
+/** An RPC API with a handler for each command, which records the requests. */
 export class HostileRpc implements AsyncDisposable {
   readonly asked: string[] = []
   readonly keys: Array<string | undefined> = []
-  /** Of requests that the other side has ended. */
+  /** Number of requests that the client aborted. */
   ended = 0
   readonly #server: http.Server
 
@@ -82,7 +82,7 @@ export class HostileRpc implements AsyncDisposable {
   }
 }
 
-/** One that takes everything and has nothing. */
+/** Accepts everything and stores nothing. */
 const defaults: Handlers = {
   config: json(SYNCED),
   'pin/ls': error(NOT_PINNED),

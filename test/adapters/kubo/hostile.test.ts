@@ -25,12 +25,12 @@ import {
 } from './hostile-rpc.ts'
 import { MARK } from './kubo-under-test.ts'
 
-/** Pins a block of a few bytes, or as many chunks as are asked for. */
+/** Pins a small block, or a file of `chunks` chunks. */
 async function pinned(backend: KuboBackend, { chunks = 0, signal }: { chunks?: number; signal?: AbortSignal } = {}) {
   const outside = new Outside()
   const root = await outside.add(chunks === 0 ? Buffer.from('few') : pseudoRandom(chunks * 1024 ** 2, 'chunks'))
   const done = backend.pin({ hold: 'one', root, source: outside, origins: [], ends: null, signal })
-  // Whoever looks later is told.
+  // The test awaits the rejection later.
   done.catch(() => undefined)
   return { done, outside, root }
 }
@@ -96,14 +96,14 @@ describe('a hostile RPC', () => {
     })
   })
 
-  test('is asked for a block of 4 MiB, and no more', async () => {
+  test('sends at most 4 MiB of a block', async () => {
     await withHostile({ 'block/get': endless('x'.repeat(65_536)) }, async ({ rpc }) => {
       const cid = CID.createV1(CODEC.raw, await sha256.digest(Buffer.from('x')))
       expect(await refusal(rpc.block(cid, new AbortController().signal))).toBe(noAnswer)
     })
   })
 
-  test('that lists pins without an end is left by whoever has heard enough, and one that breaks off is told of', async () => {
+  test('may list pins endlessly; a list that breaks off is reported', async () => {
     const line = `${JSON.stringify({ Cid: 'bafkqaaa', Type: 'recursive', Name: 'x' })}\n`
     await withHostile({ 'pin/ls': endless(line) }, async ({ rpc, hostile }) => {
       let heard = 0
@@ -125,7 +125,7 @@ describe('a hostile RPC', () => {
     })
   })
 
-  test('cannot send the token elsewhere', async () => {
+  test('cannot redirect the token to another host', async () => {
     await withHostile({}, async ({ hostile: elsewhere }) => {
       const moved: Handler = (request, response) => {
         request.resume()
@@ -157,7 +157,7 @@ describe('a hostile RPC', () => {
     )
   })
 
-  test('that goes through a DAG is waited for as long as it goes on, and no longer', async () => {
+  test('is awaited while a pin makes progress', async () => {
     const clock = new ManualClock()
     let say: (progress: number) => void = () => undefined
     const slow: Handler = (request, response) => {
@@ -189,7 +189,7 @@ describe('a hostile RPC', () => {
     )
   })
 
-  test('that repeats how far it is does not go on', async () => {
+  test('that repeats the same progress is given up', async () => {
     const root = CID.createV1(CODEC.raw, await sha256.digest(Buffer.from('few')))
     const lines = [1, 2, 2, 1, 2, 3].map(Progress => ({ Progress }))
     await withHostile({ 'pin/add': json(...lines, { Pins: [root.toString()] }) }, async ({ rpc }) => {
@@ -201,7 +201,7 @@ describe('a hostile RPC', () => {
     })
   })
 
-  test('that does not take what it is sent is sent no more, and given up', async () => {
+  test('that stops reading an upload gets no more and is given up', async () => {
     const clock = new ManualClock()
     const deaf: Handler = request => void request.pause()
     await withHostile(
@@ -209,7 +209,7 @@ describe('a hostile RPC', () => {
       async ({ backend, hostile }) => {
         const { done, outside } = await pinned(backend, { chunks: 64 })
         await until('it is asked', () => hostile.asked.includes('dag/import'))
-        // What is on the way lies in sockets and a few blocks ahead.
+        // Waits until sockets and read-ahead are full.
         for (let seen = -1; seen !== outside.reads.length; ) {
           seen = outside.reads.length
           await wait(100)
@@ -222,7 +222,7 @@ describe('a hostile RPC', () => {
     )
   })
 
-  test('ends with the signal, which says why', async () => {
+  test('ends with the signal and its reason', async () => {
     await withHostile({ 'dag/import': nothing }, async ({ backend, hostile }) => {
       const controller = new AbortController()
       const { done } = await pinned(backend, { chunks: 2, signal: controller.signal })
@@ -233,7 +233,7 @@ describe('a hostile RPC', () => {
     })
   })
 
-  test('that is away is told of, and asked again the next time', async () => {
+  test('that is unreachable is reported, and tried again next time', async () => {
     const client = openHttpClient()
     const clock = new ManualClock()
     const hostile = await HostileRpc.start({})
@@ -251,7 +251,7 @@ describe('a hostile RPC', () => {
     }
   })
 
-  test('that tells of no names is called too old', async () => {
+  test('that reports no names is reported as too old', async () => {
     const root = await new Outside().add(Buffer.from('few'))
     const { cid } = await holdBlock(MARK, 'one', identityOf(root))
     await withHostile(
@@ -262,7 +262,7 @@ describe('a hostile RPC', () => {
     )
   })
 
-  test('that syncs no more is found out within ten minutes, and told nothing from then on', async () => {
+  test('that stops syncing is refused within ten minutes', async () => {
     const clock = new ManualClock()
     const stores = [{ type: 'levelds' }, { type: 's3ds' }]
     await withHostile(
@@ -282,7 +282,7 @@ describe('a hostile RPC', () => {
     )
   })
 
-  test('is not asked to let go once the signal is aborted', async () => {
+  test('gets no unpin after the signal is aborted', async () => {
     const root = await new Outside().add(Buffer.from('few'))
     const block = await holdBlock(MARK, 'one', identityOf(root))
     const ours = json({ Keys: { [block.cid.toString()]: { Type: 'recursive', Name: block.name } } })
@@ -299,7 +299,7 @@ describe('a hostile RPC', () => {
 })
 
 describe('small contents', () => {
-  /** Takes what a CAR has, but for one that has some bytes in it, and pins what it is asked to. */
+  /** Accepts CARs, except one that contains the bytes `refused`, and pins on request. */
   const taking = (refused: string): { handlers: Handlers; pinned: Map<string, string> } => {
     const pinned = new Map<string, string>()
     const parametersOf = (url: string | undefined): URLSearchParams => new URL(url ?? '', 'http://x').searchParams
@@ -312,7 +312,7 @@ describe('small contents', () => {
           request.on('end', () => {
             const car = Buffer.concat(parts)
             if (refused !== '' && car.includes(refused)) return error({ Message: 'no', Code: 0 })(request, response)
-            // As many as end in the text of a test; each has a block above it.
+            // Counts the blocks with the test's text. Each has a hold block above it.
             const count = car.toString('latin1').split('small content').length - 1
             response.end(JSON.stringify({ Stats: { BlockCount: 2 * count } }))
           })
@@ -345,7 +345,7 @@ describe('small contents', () => {
 
   const names = Array.from({ length: 40 }, (_, i) => `the ${i}th`)
 
-  test('are handed over together, pinned each by itself, and looked at together', async () => {
+  test('are uploaded together, pinned alone, and checked together', async () => {
     const { handlers, pinned } = taking('')
     await withHostile(handlers, async ({ backend, hostile }) => {
       const ended = await pinAll(backend, names)
@@ -367,7 +367,7 @@ describe('small contents', () => {
     })
   })
 
-  test('are not believed to be taken where fewer blocks were, nor to be pinned where it says otherwise afterwards', async () => {
+  test('are refused if blocks or pins are missing afterwards', async () => {
     const { handlers } = taking('')
     await withHostile({ ...handlers, 'dag/import': json({ Stats: { BlockCount: 1 } }) }, async ({ backend }) => {
       expect((await pinAll(backend, ['a'])).map(({ status }) => status)).toEqual(['rejected'])

@@ -20,24 +20,24 @@ const FILE = join(import.meta.dirname, 'exchanges.jsonl')
 const isRecording = process.env.HOLDFAST_RECORD === '1'
 const binary = findKubo()
 
-/** Of tests that need a real one, and of those that do with what one has answered. */
+/** Options of tests on a real Kubo, and of tests on recorded answers. */
 export const onRealKubo = {
   timeout: 180_000,
   ...needs(binary !== null, 'there is no "ipfs" on PATH, and HOLDFAST_TEST_IPFS names none'),
 }
 export const onRecorded = needs(!isRecording, 'exchanges are being recorded')
 
-/** Where a Kubo is reached. */
+/** The addresses of a Kubo. */
 export interface Places {
-  /** The base of its RPC. */
+  /** URL of the RPC API. */
   api: string
-  /** The base of its gateway. */
+  /** URL of the gateway. */
   gateway: string
-  /** Has it lose the file of a block; of one that only answers as before, that is what it has answered then. */
+  /** Deletes the file of a block; with recorded answers, they include the loss. */
   lose(cid: CID): void
 }
 
-/** A Kubo that syncs, asks for a token and never looks beyond this machine; ended and removed afterwards. */
+/** Runs with a Kubo that syncs, needs a token and stays offline. Removes it afterwards. */
 export function withRealKubo<T>(use: (places: Places) => Promise<T>): Promise<T> {
   return withTempDir(async dir => {
     const repository = join(dir, 'repository')
@@ -56,7 +56,7 @@ export function withRealKubo<T>(use: (places: Places) => Promise<T>): Promise<T>
   })
 }
 
-/** Through what notes all that passes, where that is asked for. */
+/** Runs on a real Kubo, and records the answers if the environment asks for it. */
 export async function onReal(test: string, use: (places: Places) => Promise<void>): Promise<void> {
   await withRealKubo(async places => {
     if (!isRecording) return use(places)
@@ -67,7 +67,7 @@ export async function onReal(test: string, use: (places: Places) => Promise<void
   })
 }
 
-/** With what a real one has answered in the same test. */
+/** Runs on the answers recorded for the same test. */
 export async function onReplay(test: string, use: (places: Places) => Promise<void>): Promise<void> {
   const exchanges = readExchanges(FILE, test)
   if (exchanges.length === 0) throw new Error(`nothing was recorded of: ${test}`)
@@ -84,7 +84,7 @@ export async function onReplay(test: string, use: (places: Places) => Promise<vo
 
 export type Lies = (right: HttpClient) => Pick<HttpClient, 'send' | 'stream'>
 
-/** A backend with a client of its own. */
+/** Runs with a backend and its own HTTP client. */
 export async function withBackend(
   { api }: Pick<Places, 'api'>,
   run: (backend: KuboBackend) => Promise<void>,
@@ -106,7 +106,7 @@ export async function withBackend(
   }
 }
 
-/** Asks the RPC as its owner would. Returns an object for each line. */
+/** Sends a request as the owner of the Kubo. Returns an object for each line. */
 export async function ask(api: string, path: string): Promise<Array<Record<string, unknown>>> {
   const answer = await fetch(`${api}/api/v0/${path}`, { method: 'POST', headers: { authorization: `Bearer ${TOKEN}` } })
   const text = await answer.text()
@@ -115,22 +115,22 @@ export async function ask(api: string, path: string): Promise<Array<Record<strin
   return lines.map(line => JSON.parse(line) as Record<string, unknown>)
 }
 
-/** What every repository has pinned from its beginning. */
+/** Pinned in every repository from the start. */
 const EMPTY_DIRECTORY = 'QmUNLLsPACCz1vLxQVkXqqLX5R1X345qqfHbsf67hvA3Nn'
 
-/** The names of recursive pins, by CID. */
+/** Returns the names of recursive pins, by CID. */
 export async function pinsOf(api: string): Promise<Record<string, string>> {
   const pins = await ask(api, 'pin/ls?type=recursive&names=true&stream=true')
   const named = pins.map(({ Cid, Name }) => [String(Cid), String(Name ?? '')] as const)
   return Object.fromEntries(named.filter(([cid]) => cid !== EMPTY_DIRECTORY))
 }
 
-/** The blocks that are left once everything that nothing needs is gone, besides those that it has from the beginning. */
+/** Returns the number of blocks after garbage collection, without those of an empty repository. */
 export async function blocksOf(api: string): Promise<number> {
   await ask(api, 'repo/gc')
   const blocks = await ask(api, 'refs/local')
   const ours = Object.values(await pinsOf(api)).filter(name => name.startsWith('holdfast:'))
-  // The empty directory, and the block of each hold.
+  // Do not count the empty directory and the hold blocks.
   return blocks.length - 1 - ours.length
 }
 

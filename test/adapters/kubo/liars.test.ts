@@ -30,7 +30,7 @@ function said(...lines: object[]): HttpStream {
   return { status: 200, body: body(), trailers: () => ({}) }
 }
 
-/** Lies in what is answered to a command: as a whole, or as a stream. */
+/** Replaces the answer to a command, as a whole or as a stream. */
 function about(
   command: string,
   lie: {
@@ -50,7 +50,7 @@ function about(
   })
 }
 
-/** What is wrong with a Kubo, and the rule that finds it out. */
+/** Faults of a Kubo, with the rule that detects each. */
 const wrong: ReadonlyArray<[what: string, lies: (places: Places) => Lies, rule: RegExp]> = [
   [
     'says of what it has let go that it is pinned',
@@ -141,7 +141,7 @@ const wrong: ReadonlyArray<[what: string, lies: (places: Places) => Lies, rule: 
   ],
 ]
 
-describe('the rules find out a Kubo that', () => {
+describe('the rules detect a Kubo that', () => {
   for (const [what, lies, expected] of wrong) {
     const name = `a Kubo that ${what}`
     const run = (places: Places) =>
@@ -158,7 +158,7 @@ describe('the rules find out a Kubo that', () => {
     test(`${what} (recorded)`, onRecorded, () => onReplay(name, run))
   }
 
-  test('is wrong in each of them', () => {
+  test('each rule detects a fault', () => {
     const found = (name: string) => wrong.some(([, , rule]) => rule.test(name))
     expect(backendRules.map(({ name }) => name).filter(name => !found(name))).toEqual([])
   })

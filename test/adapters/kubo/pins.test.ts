@@ -30,14 +30,14 @@ import {
 const CONTENT = pseudoRandom(2 * 1024 ** 2 + 100_000, 'backend')
 const OTHER_MARK = 'holdfast:fedcba9876543210'
 
-/** On a real Kubo, and on what one has answered. */
+/** Defines a test on a real Kubo and one on recorded answers. */
 function both(name: string, run: (places: Places, backend: KuboBackend) => Promise<void>): void {
   const on = (places: Places) => withBackend(places, backend => run(places, backend))
   test(`${name} (a real Kubo)`, onRealKubo, () => onReal(name, on))
   test(`${name} (recorded)`, onRecorded, () => onReplay(name, on))
 }
 
-/** Has the backend keep the content, with the block of its hold. */
+/** Pins the content with the block of its hold. */
 async function kept(backend: KuboBackend, { hold = 'one', mark = MARK } = {}) {
   const outside = new Outside()
   const root = await outside.add(CONTENT)
