@@ -32,7 +32,7 @@ export const ipfsClusterPromises: readonly KeptPromise[] = [
     file: backend,
     find: '        await api.recover(cid.toString(), signal)\n',
     replace: '',
-    test: { file: hostile, name: 'has peers with pin_error is told to try again, so often' },
+    test: { file: hostile, name: 'tells peers with pin_error to retry, up to' },
   },
   {
     promise: 'another server’s 404 is not taken for an unpin',

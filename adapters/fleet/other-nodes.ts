@@ -55,7 +55,7 @@ export class ForwardingNodes implements OtherNodes {
   }
 
   /**
-   * Returns another node's answer, or the request for this node to answer.
+   * Returns another node's answer. If this node must answer, returns the context with the complete request.
    *
    * @throws HoldfastError `UNAVAILABLE` if the node is down; `OUTCOME_UNKNOWN` if its answer was lost
    */

@@ -183,7 +183,7 @@ function refused(problem: string): ApiResponse {
   return errorResponse(new HoldfastError('UNAVAILABLE', problem), '')
 }
 
-/** Adds the {@link ANSWERED_HEADER}. */
+/** Adds the proof of the answer, the {@link ANSWERED_HEADER}. */
 function proved(secret: Uint8Array, sealed: string, answer: ApiResponse): ApiResponse {
   const body = coverableBody(answer.body)
   const length = typeof answer.body === 'string' && body !== null ? { 'content-length': String(body.length) } : {}

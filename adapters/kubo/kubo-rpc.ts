@@ -93,7 +93,7 @@ export class KuboRpc {
     const query = new URLSearchParams({ type: 'recursive', names: 'true' })
     for (const cid of cids) query.append('arg', `${cid}`)
     const text = await this.#ask('pin/ls', query, signal, NOT_PINNED)
-    // The error names only one CID that is not pinned. Ask for each.
+    // Kubo's error names only one CID that is not pinned, so check each CID alone.
     if (text === null) return Promise.all(cids.map(cid => this.pinName(cid, signal)))
     const keys = Object.entries(parseKuboAnswer(pinsSchema, text).Keys)
     const named = new Map(

@@ -12,7 +12,7 @@ export const NODE_NUMBER = `backend_id / ${BACKENDS}`
  */
 export type SharedBackend = (backendId: number) => number
 
-/** Returns the mapping of one node. Node 0, the first, has the same numbers in both. */
+/** Returns the mapping for one node. On node 0, the first one, both numbers are the same. */
 export function backendsOf(node: number): SharedBackend {
   return backendId => node * BACKENDS + backendId
 }

@@ -22,7 +22,7 @@ const TAKEDOWNS_CHANNEL = 'holdfast_takedowns'
 export class CredentialChanges implements CatalogueChanges {
   readonly #database: Postgres
   readonly #clock: Clock
-  /** Updated by the same checks. */
+  /** Health of the database, updated by each connection check. */
   readonly health: DatabaseHealth
   readonly #past: Pick<DatabasePast, 'check'> | null
   readonly #claim: Pick<NodeClaim, 'lost' | 'takeAgain'> | null

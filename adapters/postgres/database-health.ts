@@ -46,7 +46,8 @@ export class DatabaseHealth implements CatalogueHealth {
     this.#seenAt = ended
     this.#isReadOnly = answer.isReadOnly
     if (!this.#isCompared) return
-    // The database read its clock between `begun` and `ended`. A slow answer widens the error and raises no alarm.
+    // The database read its clock between `begun` and `ended`, so half the round trip is the largest error. Slow
+    // answers raise no alarm.
     this.#skew = { ms: (begun + ended) / 2 - answer.now, within: Math.abs(ended - begun) / 2 }
   }
 

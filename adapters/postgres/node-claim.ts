@@ -11,10 +11,10 @@ const NOTICE_SOON = `SET tcp_keepalives_idle = 10; SET tcp_keepalives_interval =
 const LOCK = `hashtextextended('holdfast node ' || $1, 0)`
 
 /**
- * A lock that lets only one process be a node.
+ * A lock that lets only one process run as a node.
  *
- * A copy of its data directory would release holds that the original needs. The server frees the lock when the
- * connection ends, also after a crash.
+ * Two copies of a data directory would release each other's holds. The server frees the lock when the connection ends,
+ * also after a crash.
  */
 export class NodeClaim {
   readonly #name: string

@@ -26,7 +26,7 @@ export function postgresSignIn(database: Postgres, sealing: Sealing): SharedSign
   }
 }
 
-/** Expired rows that each insertion deletes. More than one, so the table shrinks. */
+/** Number of expired rows that each insertion deletes: more than one, so that the table shrinks. */
 const SWEPT = 4
 const inMs = (time: string): string => `EXTRACT(EPOCH FROM ${time})::float8 * 1000`
 

@@ -12,7 +12,7 @@ const NEWEST_FIRST = 'created_at DESC, id DESC'
 const FAR = 1_000
 /** Few records match, and a partial index has only these. */
 const NOT_PINNED = "status <> 'pinned'"
-/** Sorts after all records. */
+/** A creation time later than that of every record. */
 const NEVER = Number.MAX_SAFE_INTEGER
 
 /** Conditions of a query, with their parameters. */

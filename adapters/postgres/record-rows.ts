@@ -47,7 +47,7 @@ export async function insertRecord(sql: Sql, row: RecordRow, holdId: string | nu
   await runRule(run(INSERT_RECORD, { ...row, holdId, ...foundBy({ ...row, list }) }), sql)
 }
 
-/** Returns the columns by which a record is found. */
+/** Returns the derived columns that searches and the check for duplicates use. */
 export function foundBy(row: Identity & { list: number }): object {
   const { name, list } = row
   return {

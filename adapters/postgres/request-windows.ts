@@ -2,7 +2,7 @@ import type { RequestShare, RequestWindows } from '../../src/catalogue/sign-in.t
 import type { RateLimit } from '../../src/domain/plan.ts'
 import type { Postgres } from './postgres.ts'
 
-/** Expired windows that each call deletes. More than it creates, so the table shrinks. */
+/** Number of expired windows that each call deletes: more than it creates, so that the table shrinks. */
 const SWEPT = 4
 /**
  * Decides as `RateLimiter` does: no window ends later than one that begins now. Reads the clock again, because `now()`

@@ -86,7 +86,10 @@ export const pagesSchema = `
     WHERE expires_at IS NOT NULL;
 `
 
-/** Few records are not pinned. The number of pinned ones is the account's counter minus these. */
+/**
+ * Index of the records that are not pinned, which are few. The number of pinned records is the account's counter minus
+ * these.
+ */
 export const statesSchema = `
   CREATE INDEX records_not_pinned ON records (account_id, seq) WHERE status <> 'pinned';
 `
