@@ -114,15 +114,15 @@ export async function tortureFleet({ rounds, seed, minutes, progress = () => {} 
     for (let round = 0; round < rounds && now() < latest; round++) {
       const before = log.acknowledged
       const blow = BLOWS[(first + round) % BLOWS.length] ?? BLOWS[0]
-      const at = await struckRound({ fleet, postgres, log, blow }, draws.fork(), round)
+      const at = await runRound({ fleet, postgres, log, blow }, draws.fork(), round)
       done.acknowledged += log.acknowledged - before
       done.rounds++
       const listed = await inspect(fleet.node('a'), log, at)
-      await lookedAtAll(fleet)
+      await inspectNodes(fleet)
       log.settle(listed)
       progress(`round ${round + 1} of ${rounds}, ${blow}: ${done.acknowledged} acknowledged`)
     }
-    await emptiedOut(fleet)
+    await checkEmptied(fleet)
     return done
   } finally {
     await fleet.killAll()
@@ -139,7 +139,7 @@ interface Struck {
 }
 
 /** Runs the load and one failure. Resolves when all nodes run again, with a time later than any acknowledgement. */
-async function struckRound({ fleet, postgres, log, blow }: Struck, draws: Draws, round: number): Promise<number> {
+async function runRound({ fleet, postgres, log, blow }: Struck, draws: Draws, round: number): Promise<number> {
   await fleet.startAll()
   const loads = IDS.flatMap(through =>
     IDS.map(id => new Load(fleet.node(through).clientOf(`of-${id}`), log, false, true)),
@@ -189,7 +189,7 @@ async function strike(fleet: TorturedFleet, postgres: TestPostgres, blow: Blow, 
  * Checks both nodes: every hold belongs to a record, counts agree, no block is damaged, each node has what it should
  * hold.
  */
-async function lookedAtAll(fleet: TorturedFleet): Promise<void> {
+async function inspectNodes(fleet: TorturedFleet): Promise<void> {
   // Interrupted uploads count as abandoned after an hour.
   await fleet.ask("UPDATE holds SET placed_at = placed_at - INTERVAL '1 hour' WHERE state = 'placing'")
   for (const id of IDS) {
@@ -215,7 +215,7 @@ async function lookedAtAll(fleet: TorturedFleet): Promise<void> {
 }
 
 /** Removes all records through one node and checks that nothing is left on either. */
-async function emptiedOut(fleet: TorturedFleet): Promise<void> {
+async function checkEmptied(fleet: TorturedFleet): Promise<void> {
   const { client } = fleet.node('a')
   for (let listed = await client.list(); listed.length > 0; listed = await client.list()) {
     for (const cid of new Set(listed)) {

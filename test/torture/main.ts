@@ -1,8 +1,8 @@
 import { parseArgs } from 'node:util'
 import { openPlace } from './clusters/places.ts'
 import { torturePlace } from './clusters/torture.ts'
-import { tortureElsewhere } from './elsewhere.ts'
 import { tortureFleet } from './fleet.ts'
+import { tortureRemoteNode } from './remote-node.ts'
 import { type Tortured, type TortureOptions, torture } from './torture.ts'
 
 /**
@@ -48,7 +48,7 @@ function tortureOf(): (options: TortureOptions) => Promise<Tortured> {
   const { fleet, cluster, postgres } = values
   if (fleet) return tortureFleet
   if (cluster === undefined) return torture
-  if (cluster === 'holdfast') return tortureElsewhere
+  if (cluster === 'holdfast') return tortureRemoteNode
   const open = openPlace(cluster)
   return options => torturePlace({ ...options, open, isShared: postgres })
 }

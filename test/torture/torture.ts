@@ -44,12 +44,12 @@ export async function torture({ rounds, seed, minutes, progress = () => {} }: To
   try {
     for (let round = 0; round < rounds && now() < latest; round++) {
       const before = log.acknowledged
-      const at = await killedRound(dataDir, log, draws.fork(), round)
+      const at = await runUntilKilled(dataDir, log, draws.fork(), round)
       done.acknowledged += log.acknowledged - before
       done.rounds++
       const isLast = round + 1 === rounds || now() >= latest
       const empties = isLast || (round + 1) % EMPTIED_EVERY === 0
-      await lookedAt(dataDir, log, at, empties)
+      await inspectRound(dataDir, log, at, empties)
       if (empties) log = new AccountLog()
       progress(`round ${round + 1} of ${rounds}: ${done.acknowledged} acknowledged`)
     }
@@ -60,7 +60,7 @@ export async function torture({ rounds, seed, minutes, progress = () => {} }: To
 }
 
 /** Runs the load and kills the server. Resolves with the time of its end. */
-async function killedRound(dataDir: string, log: AccountLog, draws: Draws, round: number): Promise<number> {
+async function runUntilKilled(dataDir: string, log: AccountLog, draws: Draws, round: number): Promise<number> {
   const faults = round % 3 === 2 ? draws.below(2 ** 31) : null
   const server = await TortureServer.start(dataDir, { faults })
   const load = new Load(server.client, log, faults !== null)
@@ -80,7 +80,7 @@ async function killedRound(dataDir: string, log: AccountLog, draws: Draws, round
   }
 }
 
-async function lookedAt(dataDir: string, log: AccountLog, at: number, empties: boolean): Promise<void> {
+async function inspectRound(dataDir: string, log: AccountLog, at: number, empties: boolean): Promise<void> {
   const server = await TortureServer.start(dataDir)
   try {
     const listed = await inspect(server, log, at)

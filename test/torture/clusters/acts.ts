@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { pseudoRandom, sha256Hex } from '../../support/bytes.ts'
 import type { Draws } from '../../support/draws.ts'
 import { type Content, now } from '../account-log.ts'
-import { lookAtTheirs, quiet, reconciled, truth, without } from './agreement.ts'
+import { acceptForeignPins, pinState, reconcile, untilQuiet, without } from './agreement.ts'
 import type { Fate } from './proxy.ts'
 import { until } from './until.ts'
 import type { Tenant, World } from './world.ts'
@@ -30,7 +30,7 @@ async function holdUnpin(world: World, draws: Draws): Promise<Held> {
   const [tenant] = world.tenants as readonly [Tenant]
   const label = `late ${draws.below(2 ** 31)}`
   const { cid } = await upload(world, tenant, label)
-  await quiet(world)
+  await untilQuiet(world)
   const { promise: released, resolve: release } = Promise.withResolvers<void>()
   let isHeld = false
   place.proxy.judge = async (asked): Promise<Fate> => {
@@ -78,7 +78,7 @@ async function release(world: World, held: Held): Promise<void> {
   await until('the held request has arrived', async () => world.place.proxy.underWay === 0)
 }
 
-async function takeAway(world: World, draws: Draws): Promise<void> {
+async function unpinSome(world: World, draws: Draws): Promise<void> {
   const ours = (await world.place.pins()).filter(({ name }) => name.startsWith('holdfast:'))
   for (let i = 0; i < MOST_TAKEN && ours.length > 0; i++) {
     const [pin] = ours.splice(draws.below(ours.length), 1)
@@ -86,8 +86,8 @@ async function takeAway(world: World, draws: Draws): Promise<void> {
   }
 }
 
-async function addMarked(world: World, draws: Draws): Promise<void> {
-  const { mark, needed } = await truth(world)
+async function addMarkedPins(world: World, draws: Draws): Promise<void> {
+  const { mark, needed } = await pinState(world)
   for (const { cid } of world.foreign) {
     if (mark !== null && !needed.has(cid) && draws.below(3) > 0) await world.place.pinAsMarked(mark, cid)
     if (draws.below(3) > 0) continue
@@ -119,9 +119,9 @@ export const ACTS: readonly Act[] = [
       await sleep(1_000 + draws.below(2_000))
       await release(world, held)
       // Most rounds move the clock past the lease; one in four waits for it.
-      if (draws.below(4) === 0) return quiet(world)
+      if (draws.below(4) === 0) return untilQuiet(world)
       await world.kill()
-      await world.pass()
+      await world.moveClock()
       await world.start()
     },
   },
@@ -131,14 +131,14 @@ export const ACTS: readonly Act[] = [
       const held = await holdUnpin(world, draws)
       await world.kill()
       // The unpin request arrives even later than a lease allows for, so reconciliation must repair it.
-      await world.pass({ isHeld: true })
+      await world.moveClock({ isHeld: true })
       await world.start()
       await storeAgain(world, held, draws)
-      await quiet(world)
+      await untilQuiet(world)
       await release(world, held)
-      const { needed, kept } = await truth(world)
+      const { needed, kept } = await pinState(world)
       assert.deepEqual(without(needed, kept), [held.cid], 'exactly the unpinned root is missing')
-      await reconciled(world)
+      await reconcile(world)
     },
   },
   {
@@ -148,7 +148,7 @@ export const ACTS: readonly Act[] = [
       world.server.signal('SIGSTOP')
       held.release()
       world.place.proxy.calm()
-      await until('the held request has arrived', async () => !(await truthOf(world)).has(held.cid))
+      await until('the held request has arrived', async () => !(await pinnedRoots(world)).has(held.cid))
       world.server.signal('SIGCONT')
       await storeAgain(world, held, draws)
     },
@@ -156,23 +156,23 @@ export const ACTS: readonly Act[] = [
   {
     name: 'pins taken away and added by hand',
     async run(world, draws) {
-      await takeAway(world, draws)
-      await addMarked(world, draws)
+      await unpinSome(world, draws)
+      await addMarkedPins(world, draws)
       await world.place.collect()
-      await reconciled(world)
+      await reconcile(world)
     },
   },
   {
     name: 'everything lost',
     async run(world) {
       await world.place.loseAll()
-      await lookAtTheirs(world)
-      await reconciled(world)
+      await acceptForeignPins(world)
+      await reconcile(world)
     },
   },
 ]
 
 /** Returns the roots pinned for us. It asks the backend only, so it works while the node is suspended. */
-async function truthOf(world: World): Promise<Set<string>> {
+async function pinnedRoots(world: World): Promise<Set<string>> {
   return new Set((await world.place.pins()).map(({ name }) => name.split(' ')[1] ?? ''))
 }

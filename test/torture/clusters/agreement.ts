@@ -25,7 +25,7 @@ export interface Reconciled {
 }
 
 /** Waits until every record is `pinned` and no placement is pending. */
-export async function quiet(world: World): Promise<void> {
+export async function untilQuiet(world: World): Promise<void> {
   let last = ''
   await until('everything is pinned and nothing waits', async () => {
     const uploads = await uploadsOf(world)
@@ -55,7 +55,7 @@ async function uploadsOf(world: World): Promise<Upload[]> {
 }
 
 /** Sets of roots, as CIDs. */
-interface Truth {
+interface PinState {
   /** Roots that records need. */
   needed: Set<string>
   /** `pinned` are the roots pinned for us; `kept` are those with the required number of copies. */
@@ -66,7 +66,7 @@ interface Truth {
 }
 
 /** Returns what the node's records need and what the backend reports. */
-export async function truth(world: World): Promise<Truth> {
+export async function pinState(world: World): Promise<PinState> {
   const pins = await world.place.pins()
   const ours = pins.filter(({ name }) => name.startsWith(MARK))
   const rootOf = ({ name }: PlacedPin): string => name.split(' ')[1] ?? ''
@@ -86,8 +86,8 @@ export function without(all: ReadonlySet<string>, others: ReadonlySet<string>): 
  * Checks a restarted node: all accounts list what they stored, exactly the needed roots are pinned for us, and pins of
  * others are unchanged. All content reads back after a collection, and a reconciliation finds nothing.
  */
-export async function agreed(world: World): Promise<void> {
-  await quiet(world)
+export async function checkAgreement(world: World): Promise<void> {
+  await untilQuiet(world)
   // All requests so far have ended.
   const at = now() + 2
   for (const tenant of world.tenants) {
@@ -98,29 +98,29 @@ export async function agreed(world: World): Promise<void> {
   assert.deepEqual([status, json.damaged], [200, []], 'blocks are damaged')
   // Expired content is unpinned a little later.
   await until('the backend has what is needed, and no more', async () => {
-    const { needed, pinned, kept } = await truth(world)
+    const { needed, pinned, kept } = await pinState(world)
     return without(needed, kept).length + without(pinned, needed).length === 0
   }).catch(async (error: unknown) => {
-    const { needed, pinned, kept } = await truth(world)
+    const { needed, pinned, kept } = await pinState(world)
     const [missing, left] = [without(needed, kept), without(pinned, needed)].map(cids =>
       cids.slice(0, MOST_DIFFERENCES),
     )
     throw new Error(`needed and not pinned: ${missing}; pinned and not needed: ${left}`, { cause: error })
   })
-  await othersAreLeft(world)
+  await checkForeignPins(world)
   await world.place.collect()
-  await readBackThere(world)
-  await nothingToDo(world)
+  await checkCopies(world)
+  await checkReconciliation(world)
 }
 
-async function nothingToDo(world: World): Promise<void> {
-  await mendLeftovers(world)
+async function checkReconciliation(world: World): Promise<void> {
+  await removeAbandonedUploads(world)
   const { json } = await world.owner.json<Reconciled>('POST', '/admin/v1/reconcile', { dryRun: true })
   assert.deepEqual(json.found, {}, `records and pins do not agree: ${JSON.stringify(json.findings)}`)
 }
 
 /** With a shared catalogue, a killed node leaves interrupted uploads behind. Reconciliation removes them. */
-async function mendLeftovers(world: World): Promise<void> {
+async function removeAbandonedUploads(world: World): Promise<void> {
   if (!world.isShared) return
   const { json } = await world.owner.json<Reconciled>('POST', '/admin/v1/reconcile', { force: true })
   const { 'hold-unwanted': _, 'root-unwanted': __, ...others } = json.found
@@ -128,13 +128,13 @@ async function mendLeftovers(world: World): Promise<void> {
 }
 
 /** Accepts the pins of others as they are now, because the backend itself may have lost some. */
-export async function lookAtTheirs({ place, theirs, open }: World): Promise<void> {
+export async function acceptForeignPins({ place, theirs, open }: World): Promise<void> {
   theirs.clear()
   open.clear()
   for (const { cid, name } of await place.pins()) if (!name.startsWith(MARK)) theirs.set(cid, name)
 }
 
-async function othersAreLeft({ place, theirs, open }: World): Promise<void> {
+async function checkForeignPins({ place, theirs, open }: World): Promise<void> {
   const pins = (await place.pins()).filter(({ name }) => !name.startsWith(MARK))
   const found = new Map(pins.map(({ cid, name }) => [cid, name]))
   for (const cid of open) {
@@ -152,18 +152,18 @@ function sorted(pins: ReadonlyMap<string, string>): string[][] {
 }
 
 /** Checks that each content reads back from the backend, from the required number of copies. */
-async function readBackThere(world: World): Promise<void> {
+async function checkCopies(world: World): Promise<void> {
   const contents = new Map<string, Content>()
   for (const { log } of world.tenants) for (const content of log.contents) contents.set(content.cid, content)
   const listed = new Set((await uploadsOf(world)).map(({ cid }) => cid))
   for (const content of contents.values()) {
     if (content.expiresAt !== null || !listed.has(content.cid)) continue
-    assert.ok(await isThere(world, content, world.place.copies), `${content.cid} does not read back from its place`)
+    assert.ok(await hasCopies(world, content, world.place.copies), `${content.cid} does not read back from its place`)
   }
 }
 
 /** Returns true if at least `copies` members of the backend have all of a content. */
-async function isThere({ place }: World, { cid, hashes }: Content, copies: number): Promise<boolean> {
+async function hasCopies({ place }: World, { cid, hashes }: Content, copies: number): Promise<boolean> {
   for (const [path, hash] of Object.entries(hashes)) {
     const found = (await place.hashesOf(cid, path)).filter(read => read === hash).length
     if (found < copies) return false
@@ -172,17 +172,17 @@ async function isThere({ place }: World, { cid, hashes }: Content, copies: numbe
 }
 
 /** Returns true if some member of the backend has all of a content that an account has stored. */
-export async function isWholeThere(world: World, cid: string): Promise<boolean> {
+export async function hasCopy(world: World, cid: string): Promise<boolean> {
   const content = world.tenants.map(({ log }) => log.find(cid)).find(known => known !== undefined)
-  return content !== undefined && isThere(world, content, 1)
+  return content !== undefined && hasCopies(world, content, 1)
 }
 
 /**
  * Runs a reconciliation, which must find exactly the actual differences, and then repairs them. It must refuse to unpin
  * more than one in a hundred without force.
  */
-export async function reconciled(world: World): Promise<Record<string, number>> {
-  const { needed, pinned, kept } = await truth(world)
+export async function reconcile(world: World): Promise<Record<string, number>> {
+  const { needed, pinned, kept } = await pinState(world)
   const [missing, unwanted] = [without(needed, kept).length, without(pinned, needed).length]
   const look = await world.owner.json<Reconciled>('POST', '/admin/v1/reconcile', { dryRun: true })
   assert.equal(look.status, 200)
@@ -195,6 +195,6 @@ export async function reconciled(world: World): Promise<Record<string, number>> 
   }
   const mended = await world.owner.json<Reconciled>('POST', '/admin/v1/reconcile', { force: true })
   assert.equal(mended.status, 200)
-  world.tell(`  found ${JSON.stringify(found)}`)
+  world.report(`  found ${JSON.stringify(found)}`)
   return found
 }

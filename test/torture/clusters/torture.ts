@@ -11,7 +11,16 @@ import { now } from '../account-log.ts'
 import { Load } from '../load.ts'
 import type { Tortured, TortureOptions } from '../torture.ts'
 import { ACTS } from './acts.ts'
-import { agreed, isWholeThere, lookAtTheirs, quiet, type Reconciled, reconciled, truth, without } from './agreement.ts'
+import {
+  acceptForeignPins,
+  checkAgreement,
+  hasCopy,
+  pinState,
+  type Reconciled,
+  reconcile,
+  untilQuiet,
+  without,
+} from './agreement.ts'
 import type { Place } from './place.ts'
 import type { Asked, Fate } from './proxy.ts'
 import { until } from './until.ts'
@@ -51,7 +60,7 @@ export async function torturePlace(
   let world: World | null = null
   try {
     place = await open(home)
-    world = await World.make(place, home, { database: (await postgres?.fresh()) ?? null, tell: progress })
+    world = await World.make(place, home, { database: (await postgres?.fresh()) ?? null, report: progress })
     const blows = [...BLOWS, ...place.blows]
     const [firstBlow, firstAct] = [draws.below(blows.length), draws.below(ACTS.length)]
     for (let round = 0; round < rounds && now() < latest; round++) {
@@ -62,25 +71,25 @@ export async function torturePlace(
       const before = world.acknowledged
       const own = draws.fork()
       progress(`round ${round + 1} of ${rounds}: ${blow}; ${act.name}`)
-      await struckRound(world, blow, own, round)
+      await runRound(world, blow, own, round)
       done.acknowledged += world.acknowledged - before
       done.rounds++
       await place.settle()
-      if ((round + 1) % PATIENT_EVERY !== 0) await world.pass()
+      if ((round + 1) % PATIENT_EVERY !== 0) await world.moveClock()
       await world.start()
-      await quiet(world)
+      await untilQuiet(world)
       marks.push(now())
-      if (place.forgetful.includes(blow)) await lookAtTheirs(world)
-      if (blow === 'lie' || place.forgetful.includes(blow)) await mendLies(world)
+      if (place.forgetful.includes(blow)) await acceptForeignPins(world)
+      if (blow === 'lie' || place.forgetful.includes(blow)) await repairAfterLies(world)
       await act.run(world, own)
       marks.push(now())
-      await agreed(world)
+      await checkAgreement(world)
       marks.push(now())
       const seconds = marks.slice(1).map((mark, i) => Math.round((mark - (marks[i] ?? 0)) / 1_000))
       progress(`  ${done.acknowledged} acknowledged; load, act and look: ${seconds.join(', ')} s`)
     }
-    await readThrough(world)
-    await emptiedOut(world)
+    await readThroughNode(world)
+    await checkEmptied(world)
     return done
   } finally {
     await world?.kill()
@@ -91,7 +100,7 @@ export async function torturePlace(
 }
 
 /** Stores the contents of other clients that the load then pins by CID. */
-async function putForeign({ place, foreign, theirs }: World): Promise<void> {
+async function storeForeignContent({ place, foreign, theirs }: World): Promise<void> {
   for (let i = 0; i < FOREIGN; i++) {
     const name = `theirs-${i}`
     const content = await place.add(pseudoRandom(10_000 + 300_000 * (i % 3), `foreign ${i}`), name)
@@ -101,9 +110,9 @@ async function putForeign({ place, foreign, theirs }: World): Promise<void> {
 }
 
 /** Runs the load and one failure. In the end the node is killed and everything else runs. */
-async function struckRound(world: World, blow: string, draws: Draws, round: number): Promise<void> {
+async function runRound(world: World, blow: string, draws: Draws, round: number): Promise<void> {
   await world.place.recover()
-  await putForeign(world)
+  await storeForeignContent(world)
   await world.start()
   const theirs = world.foreign.map(({ cid, hash }) => ({ cid, hashes: { '': hash }, expiresAt: null, isFetched: true }))
   const loads = world.tenants.map(tenant => {
@@ -160,7 +169,7 @@ async function strike(world: World, blow: string, draws: Draws): Promise<void> {
   }
   if (blow === 'lie') {
     const { name, judge } = place.liar(draws)
-    world.tell(`  it ${name}`)
+    world.report(`  it ${name}`)
     place.proxy.judge = judge
     world.liar = judge
     return
@@ -200,7 +209,7 @@ async function interfere(world: World, draws: Draws, over: AbortSignal): Promise
  * Checks that a reconciliation finds content that the backend claims and cannot serve, by reading it, even while the
  * place still lies.
  */
-async function seenThrough(world: World): Promise<void> {
+async function checkLiesAreFound(world: World): Promise<void> {
   const { place, liar } = world
   if (liar === null) return
   world.liar = null
@@ -209,22 +218,22 @@ async function seenThrough(world: World): Promise<void> {
   const { json } = await world.owner.json<Reconciled>('POST', '/admin/v1/reconcile', { dryRun: true })
   place.proxy.calm()
   const told = new Set(json.findings.map(({ what }) => what))
-  const { needed, kept } = await truth(world)
+  const { needed, kept } = await pinState(world)
   for (const cid of without(needed, kept)) {
-    assert.ok(told.has(cid) || (await isWholeThere(world, cid)), `${cid} is missing, and reading did not find that`)
+    assert.ok(told.has(cid) || (await hasCopy(world, cid)), `${cid} is missing, and reading did not find that`)
   }
 }
 
 /** Repairs what was lost by a lie or a crash, once the backend answers truthfully. */
-async function mendLies(world: World): Promise<void> {
-  await seenThrough(world)
+async function repairAfterLies(world: World): Promise<void> {
+  await checkLiesAreFound(world)
   await world.place.collect()
-  await reconciled(world)
-  await quiet(world)
+  await reconcile(world)
+  await untilQuiet(world)
 }
 
 /** Reads all content through the node after deleting the node's own copies, so that it comes from the backend. */
-async function readThrough(world: World): Promise<void> {
+async function readThroughNode(world: World): Promise<void> {
   await world.end()
   world.isThin = true
   await world.start()
@@ -232,11 +241,11 @@ async function readThrough(world: World): Promise<void> {
     await world.owner.json('POST', '/admin/v1/gc', { graceSeconds: 0 })
     return (await storeSizes(world.dataDir)).blockFiles === 0
   })
-  await agreed(world)
+  await checkAgreement(world)
 }
 
 /** Removes all records and checks that nothing is left, on the node or in the backend. */
-async function emptiedOut(world: World): Promise<void> {
+async function checkEmptied(world: World): Promise<void> {
   await world.start()
   for (const tenant of world.tenants) {
     const client = world.clientOf(tenant)
@@ -244,8 +253,8 @@ async function emptiedOut(world: World): Promise<void> {
       for (const cid of new Set(listed)) await client.ask('DELETE', `/api/v3/files/remove/${cid}`)
     }
   }
-  await quiet(world)
-  await until('the backend has no pin of ours', async () => (await truth(world)).pinned.size === 0)
+  await untilQuiet(world)
+  await until('the backend has no pin of ours', async () => (await pinState(world)).pinned.size === 0)
   assert.equal((await world.owner.json('POST', '/admin/v1/gc', { graceSeconds: 0 })).status, 200)
   await world.end()
   assert.deepEqual(await storeSizes(world.dataDir), EMPTY, 'something is left after everything was removed')

@@ -29,7 +29,7 @@ export interface Tenant {
 interface Means {
   /** URL of a shared catalogue in PostgreSQL; null for the node's own in SQLite. */
   database: string | null
-  tell: (text: string) => void
+  report: (text: string) => void
 }
 
 /** A node whose clusters an outside backend keeps, and all accounts that use them. */
@@ -52,14 +52,14 @@ export class World {
   /** Rule by which the backend has lied, until its lies have been found. */
   liar: Judge | null = null
   /** Prints a line of progress. */
-  readonly tell: (text: string) => void
+  readonly report: (text: string) => void
   readonly dataDir: string
   readonly #database: string | null
   readonly #port: number
   #server: TortureServer | null = null
 
-  constructor(place: Place, dataDir: string, port: number, { database, tell }: Means) {
-    this.tell = tell
+  constructor(place: Place, dataDir: string, port: number, { database, report }: Means) {
+    this.report = report
     this.place = place
     this.dataDir = dataDir
     this.#port = port
@@ -67,7 +67,7 @@ export class World {
   }
 
   static async make(place: Place, home: string, means: Means): Promise<World> {
-    return new World(place, join(home, 'here'), await fixedPort(), means)
+    return new World(place, join(home, 'node'), await fixedPort(), means)
   }
 
   /** True if its catalogue is in PostgreSQL. */
@@ -132,7 +132,7 @@ export class World {
    * Moves all pending times back by an hour while the node is down. No request may be under way, unless it is held on
    * purpose.
    */
-  async pass({ isHeld = false } = {}): Promise<void> {
+  async moveClock({ isHeld = false } = {}): Promise<void> {
     assert.equal(this.#server, null)
     if (!isHeld) await until('nothing is on its way', async () => this.place.proxy.underWay === 0)
     const late = [
@@ -145,13 +145,13 @@ export class World {
       })
       return
     }
-    for (const sql of late) await this.ask(sql)
-    await this.ask("UPDATE jobs SET leased_until = leased_until - INTERVAL '1 hour'")
-    await this.ask("UPDATE holds SET placed_at = placed_at - INTERVAL '1 hour' WHERE state = 'placing'")
+    for (const sql of late) await this.query(sql)
+    await this.query("UPDATE jobs SET leased_until = leased_until - INTERVAL '1 hour'")
+    await this.query("UPDATE holds SET placed_at = placed_at - INTERVAL '1 hour' WHERE state = 'placing'")
   }
 
   /** Runs a statement on the catalogue's database. */
-  async ask(text: string): Promise<void> {
+  async query(text: string): Promise<void> {
     const client = new pg.Client({ connectionString: this.#database ?? '' })
     await client.connect()
     try {

@@ -22,8 +22,8 @@ const LOOK_MS = 200
 
 /** A node, and another one that keeps its only cluster. */
 interface Places {
-  hereDir: string
-  thereDir: string
+  nodeDir: string
+  remoteDir: string
   port: number
   options: EngineConfig
 }
@@ -34,7 +34,7 @@ interface Places {
  *
  * @throws AssertionError for the first broken promise
  */
-export async function tortureElsewhere(given: TortureOptions): Promise<Tortured> {
+export async function tortureRemoteNode(given: TortureOptions): Promise<Tortured> {
   const { rounds, seed, minutes, progress = () => {} } = given
   const home = await mkdtemp(join(tmpdir(), 'holdfast-elsewhere-'))
   const latest = minutes === undefined ? Number.POSITIVE_INFINITY : now() + minutes * 60_000
@@ -48,16 +48,16 @@ export async function tortureElsewhere(given: TortureOptions): Promise<Tortured>
   }
   const cluster = { id: 'far', label: '', region: '', country: null, gateways: [], backend }
   const options = { clusters: [cluster], defaultCluster: 'far' }
-  const places: Places = { hereDir: join(home, 'here'), thereDir: join(home, 'there'), port, options }
+  const places: Places = { nodeDir: join(home, 'node'), remoteDir: join(home, 'remote'), port, options }
   const done: Tortured = { rounds: 0, acknowledged: 0 }
   const log = new AccountLog()
   try {
     for (let round = 0; round < rounds && now() < latest; round++) {
       const before = log.acknowledged
-      const at = await killedRound(places, log, draws.fork(), round)
+      const at = await runUntilKilled(places, log, draws.fork(), round)
       done.acknowledged += log.acknowledged - before
       done.rounds++
-      await lookedAt(places, log, at, round + 1 === rounds || now() >= latest)
+      await inspectRound(places, log, at, round + 1 === rounds || now() >= latest)
       progress(`round ${round + 1} of ${rounds}: ${done.acknowledged} acknowledged`)
     }
     return done
@@ -66,27 +66,27 @@ export async function tortureElsewhere(given: TortureOptions): Promise<Tortured>
   }
 }
 
-function startHere({ hereDir, options }: Places): Promise<TortureServer> {
-  return TortureServer.start(hereDir, { options })
+function startNode({ nodeDir, options }: Places): Promise<TortureServer> {
+  return TortureServer.start(nodeDir, { options })
 }
 
-function startThere({ thereDir, port }: Places): Promise<TortureServer> {
-  return TortureServer.start(thereDir, { port })
+function startRemote({ remoteDir, port }: Places): Promise<TortureServer> {
+  return TortureServer.start(remoteDir, { port })
 }
 
 /** Kills the server once, and the other server repeatedly. Resolves with the time of the server's end. */
-async function killedRound(places: Places, log: AccountLog, draws: Draws, round: number): Promise<number> {
-  let there = await startThere(places)
-  const here = await startHere(places)
-  const load = new Load(here.client, log)
+async function runUntilKilled(places: Places, log: AccountLog, draws: Draws, round: number): Promise<number> {
+  let remote = await startRemote(places)
+  const node = await startNode(places)
+  const load = new Load(node.client, log)
   let isOver = false
   const outages = draws.fork()
   const comeAndGo = async (): Promise<void> => {
     while (!isOver) {
       await sleep(outages.below(LATER_MS))
-      await there.kill()
+      await remote.kill()
       await sleep(outages.below(LATER_MS))
-      there = await startThere(places)
+      remote = await startRemote(places)
     }
   }
   const coming = comeAndGo()
@@ -95,47 +95,47 @@ async function killedRound(places: Places, log: AccountLog, draws: Draws, round:
     const running = load.run(draws, `round ${round} ${draws.below(2 ** 31)}`)
     await Promise.race([killed, running])
     load.end()
-    await here.kill()
+    await node.kill()
     await running
     // Later than any acknowledgement.
     return now() + 2
   } finally {
     load.end()
     isOver = true
-    await here.kill()
+    await node.kill()
     await coming
-    await there.kill()
+    await remote.kill()
   }
 }
 
-async function lookedAt(places: Places, log: AccountLog, at: number, isLast: boolean): Promise<void> {
-  const there = await startThere(places)
-  const here = await startHere(places)
+async function inspectRound(places: Places, log: AccountLog, at: number, isLast: boolean): Promise<void> {
+  const remote = await startRemote(places)
+  const node = await startNode(places)
   try {
-    const listed = await inspect(here, log, at)
+    const listed = await inspect(node, log, at)
     log.settle(listed)
     if (!isLast) return
-    await nothingWaits(here)
-    await agreed(here, log, there)
-    for (const cid of new Set(await here.client.list())) await here.client.ask('DELETE', `/api/v3/files/remove/${cid}`)
-    await nothingWaits(here)
-    assert.deepEqual(await there.client.list(), [], 'pins are left on the other node')
-    await emptied(here, places.hereDir)
-    await emptied(there, places.thereDir)
+    await untilQuiet(node)
+    await checkAgreement(node, log, remote)
+    for (const cid of new Set(await node.client.list())) await node.client.ask('DELETE', `/api/v3/files/remove/${cid}`)
+    await untilQuiet(node)
+    assert.deepEqual(await remote.client.list(), [], 'pins are left on the other node')
+    await emptied(node, places.nodeDir)
+    await emptied(remote, places.remoteDir)
   } finally {
-    await here.kill()
-    await there.kill()
+    await node.kill()
+    await remote.kill()
   }
 }
 
 /** Checks that the other server has all acknowledged content, and that a reconciliation finds nothing. */
-async function agreed({ client }: TortureServer, log: AccountLog, there: TortureServer): Promise<void> {
+async function checkAgreement({ client }: TortureServer, log: AccountLog, remote: TortureServer): Promise<void> {
   const listed = new Set(await client.list())
   for (const { cid, hashes, expiresAt } of log.contents) {
     if (expiresAt !== null || !listed.has(cid)) continue
     for (const [path, hash] of Object.entries(hashes)) {
       assert.equal(
-        await there.client.hashOf(cid, path),
+        await remote.client.hashOf(cid, path),
         hash,
         `${cid}/${path} is not on the node that keeps its cluster`,
       )
@@ -146,7 +146,7 @@ async function agreed({ client }: TortureServer, log: AccountLog, there: Torture
 }
 
 /** Waits until no placement is pending. */
-async function nothingWaits({ client }: TortureServer): Promise<void> {
+async function untilQuiet({ client }: TortureServer): Promise<void> {
   for (const latest = now() + PATIENCE_MS; ; await sleep(LOOK_MS)) {
     const { json } = await client.json<{ clusters: Array<{ pins: number; unpins: number }> }>('GET', '/admin/v1/stats')
     const waiting = json.clusters.reduce((sum, { pins, unpins }) => sum + pins + unpins, 0)
