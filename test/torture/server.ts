@@ -8,8 +8,8 @@
  * It prints `listening on URL` and stops at SIGTERM.
  */
 
+import { serverAdapters } from '../../adapters/cli/server-adapters.ts'
 import { createServer } from '../../adapters/node-http/index.ts'
-import { postgres } from '../../adapters/postgres/index.ts'
 import { silentLogger } from '../../src/domain/logger.ts'
 import { createEngine, type EngineConfig } from '../../src/index.ts'
 import { failingFiles } from './failing-files.ts'
@@ -19,8 +19,8 @@ const files = faults === 'none' ? null : failingFiles(Number(faults))
 const error = (fields: object, message: string): void => console.error(message, fields)
 const given = JSON.parse(process.env.TORTURE_OPTIONS ?? '{}') as EngineConfig
 const engine = await createEngine({
+  ...serverAdapters,
   ...given,
-  catalogue: postgres,
   dataDir,
   environment: process.env,
   // On a healthy disk, with no outages of a database, an error is worth printing.
