@@ -27,6 +27,5 @@ export const UNSWEPT: string[] = [
   'docs/decisions/fleet.md',
   'docs/decisions/ipfs-cluster.md',
   'docs/decisions/kubo.md',
-  'docs/decisions/postgresql.md',
   'docs/design/performance.md',
 ]
