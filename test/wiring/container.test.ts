@@ -67,6 +67,6 @@ describe('the modules of an engine', () => {
     modules.provide(one, m => () => m.get(other))
     modules.provide(other, m => ({ one: m.get(one) }))
     modules.get(other)
-    expect(() => modules.get(one)()).toThrow('Symbol(one) asks for Symbol(other) after it was made')
+    expect(() => modules.get(one)()).toThrow('Symbol(one) requests Symbol(other) after it was made')
   })
 })
