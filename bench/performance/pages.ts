@@ -53,7 +53,7 @@ function part(run: SavedRun | undefined, make: (run: SavedRun) => string, isHead
   if (run === undefined) return 'Not run.'
   const size = run.size === 'full' ? '' : ` Size ${run.size}: a first impression, of less than the lines say.`
   const head = [`${environmentLine(run.environment)}.${size}`, ...programLines(run.environment)].join('\n')
-  return isHeaded ? `${head}\n\n${make(run)}` : make(run)
+  return isHeaded ? `\`\`\`text\n${head}\n\`\`\`\n\n${make(run)}` : make(run)
 }
 
 function costsTable(rows: readonly Row[]): string {

@@ -26,5 +26,4 @@ export const UNSWEPT: string[] = [
   'docs/decisions/fleet.md',
   'docs/decisions/ipfs-cluster.md',
   'docs/decisions/kubo.md',
-  'docs/design/performance.md',
 ]
