@@ -116,8 +116,10 @@ export interface ListedUpload extends Upload {
 /** A page of a list, the newest first. */
 export interface UploadPage {
   uploads: ListedUpload[]
-  /** Rows of all pages together. */
+  /** Rows of all pages together; rows beyond this page at least, if `totalIsLowerBound`. */
   total: number
+  /** True while a search by name or meta has more rows than the node counts. */
+  totalIsLowerBound?: true
   pagination: { page: number; limit: number; total: number; totalPages: number }
 }
 

@@ -1,4 +1,4 @@
-import type { Page, PageRequest } from '../../src/catalogue/page.ts'
+import { EXACT_MATCHES, type NumberedPage, type Page, type PageRequest } from '../../src/catalogue/page.ts'
 import type { RecordFilter, RecordRow, RecordSearch } from '../../src/catalogue/records.ts'
 import { usageOf } from '../../src/catalogue/rules/record-rules.ts'
 import { folded, foldedNameWord, metaWord, nameWord, partWords } from '../../src/domain/search-words.ts'
@@ -46,7 +46,7 @@ export class RecordLists {
     this.#sql = database.reading
   }
 
-  async page(filter: RecordFilter, offset: number, limit: number): Promise<{ rows: RecordRow[]; total: number }> {
+  async page(filter: RecordFilter, offset: number, limit: number): Promise<NumberedPage<RecordRow>> {
     const { search } = filter
     if (search !== undefined) return this.#found({ ...filter, search }, offset, limit)
     const total = filter.multihash === null ? await this.#count(filter) : await this.#countAll(conditionsOf(filter))
@@ -90,11 +90,22 @@ export class RecordLists {
     )
   }
 
-  async #found(filter: Searching, offset: number, limit: number): Promise<{ rows: RecordRow[]; total: number }> {
+  async #found(filter: Searching, offset: number, limit: number): Promise<NumberedPage<RecordRow>> {
     const list = await this.#listOf(filter.accountId)
+    if (isOfText(filter)) return this.#foundByText(list, filter, offset, limit)
     const total = isOfStates(filter) ? await this.#countStates(filter) : await this.#countAll(questionOf(list, filter))
     if (offset >= total) return { rows: [], total }
     return { rows: await this.#rows(questionOf(list, filter), orderOf(filter), limit, offset), total }
+  }
+
+  /** Stops counting behind the page. Of what many records have, reads the list in its order up to the page. */
+  async #foundByText(list: number, filter: Searching, offset: number, limit: number): Promise<NumberedPage<RecordRow>> {
+    const enough = Math.max(EXACT_MATCHES, offset + limit)
+    const total = await this.#countUpTo(questionOf(list, filter), enough + 1)
+    if (offset >= total) return { rows: [], total }
+    const question = questionOf(list, filter, total <= EXACT_MATCHES ? 'by word' : 'in order')
+    const rows = await this.#rows(question, orderOf(filter), limit, offset)
+    return total > enough ? { rows, total, totalIsLowerBound: true } : { rows, total }
   }
 
   async #walkFound(filter: Searching, after: string | null, limit: number): Promise<Page<RecordRow>> {
@@ -122,6 +133,13 @@ export class RecordLists {
   async #countAll({ where, params }: Conditions): Promise<number> {
     const text = `SELECT COUNT(*) AS count FROM records WHERE ${where}`
     return (await this.#sql.first<{ count: number }>(text, params))?.count ?? 0
+  }
+
+  async #countUpTo(conditions: Conditions, limit: number): Promise<number> {
+    const { where } = conditions
+    const text = `SELECT COUNT(*) AS count FROM (
+      SELECT 1 FROM records WHERE ${where} LIMIT ${conditions.param(limit)}) AS found`
+    return (await this.#sql.first<{ count: number }>(text, conditions.params))?.count ?? 0
   }
 
   async #count({ accountId, hasExpiration, now }: RecordFilter): Promise<number> {
@@ -154,6 +172,11 @@ function isOfStates({ multihash, search }: Searching): boolean {
   const { names, meta, types, statuses, multihashes, before, after } = search
   const hasMore = [names, Object.keys(meta), types, multihashes].some(({ length }) => length > 0)
   return multihash === null && !hasMore && before === null && after === null && statuses.includes('pinned')
+}
+
+/** Whether names or meta are searched for. */
+function isOfText({ search: { names, meta } }: Searching): boolean {
+  return names.length > 0 || Object.keys(meta).length > 0
 }
 
 function orderOf({ search }: Searching): string {
@@ -189,7 +212,7 @@ function placeBefore({ hasExpiration }: RecordFilter, most: string): string {
  * Translates a search into SQL. The word index narrows the rows, and further conditions check what words cannot
  * express.
  */
-function questionOf(list: number, filter: Searching): Conditions {
+function questionOf(list: number, filter: Searching, how: 'by word' | 'in order' = 'by word'): Conditions {
   const conditions = conditionsOf(filter)
   const { names, meta, types, statuses, multihashes, before, after } = filter.search
   const words: string[] = Object.entries(meta).map(([key, value]) => metaWord(list, key, value))
@@ -206,7 +229,8 @@ function questionOf(list: number, filter: Searching): Conditions {
       else conditions.add('strpos(folded_name, ?) > 0', folded(text))
     }
   }
-  if (words.length > 0) conditions.add('words @> ?', words)
+  // The index of words has no part in an order by `seq`: PostgreSQL would read and sort all that have the words.
+  if (words.length > 0) conditions.add(how === 'by word' ? 'words @> ?' : '(words @> ?) IS TRUE', words)
   if (types.length > 0) conditions.add('type = ANY(?)', types)
   if (statuses.length > 0) {
     conditions.add('status = ANY(?)', statuses)

@@ -65,7 +65,7 @@ function fill(file: string, what: { account: string; records: number; samples: n
           CASE i WHEN ${Math.ceil(records / 2)} THEN ${now} + 86400000 END, ${now} - i,
           (SELECT number * 4294967296 + last FROM search_lists WHERE account_id = '${account}') + ${records} + 1 - i
         FROM made, start ORDER BY i DESC;
-        UPDATE search_lists SET last = last + ${records}, disordered = 1 WHERE account_id = '${account}';
+        UPDATE search_lists SET last = last + ${records}, run = last + 1 WHERE account_id = '${account}';
         INSERT INTO holds (id, root_id, ends) SELECT id, root_id, COALESCE(expires_at, ${FOR_EVER}) FROM records
         WHERE id LIKE 'made-%';
         INSERT INTO record_search (rowid, words)
@@ -83,7 +83,7 @@ function fill(file: string, what: { account: string; records: number; samples: n
          WHERE m.i % ? = 1 AND r.expires_at IS NULL LIMIT ?`,
       )
       .all(step, samples)
-    db.exec('DROP TABLE made; DROP TABLE start; ANALYZE')
+    db.exec('DROP TABLE made; DROP TABLE start')
     return picked.map(({ cid }) => cid)
   } finally {
     db.close()

@@ -12,3 +12,14 @@ export interface Page<Row> {
   /** Opaque cursor for the next page; null at the end. */
   next: string | null
 }
+
+/** Matches of a search up to which its total is exact. */
+export const EXACT_MATCHES = 10_000
+
+/** A page by number, and how many rows the whole list has. */
+export interface NumberedPage<Row> {
+  rows: Row[]
+  total: number
+  /** True if the list may be longer; `total` is beyond the end of the page then. */
+  totalIsLowerBound?: true
+}

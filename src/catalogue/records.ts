@@ -2,7 +2,7 @@ import type { PinStatus, StatusCode } from '../domain/pin-status.ts'
 import type { DagIdentity } from '../ipld/cid.ts'
 import type { NewBlock } from '../ledger/blocks.ts'
 import type { WholeDag } from '../ledger/whole-dag.ts'
-import type { Page, PageRequest } from './page.ts'
+import type { NumberedPage, Page, PageRequest } from './page.ts'
 
 /** A stored record. `PinRecord` documents the fields. */
 export interface RecordRow {
@@ -185,7 +185,7 @@ export interface Records {
   }): Promise<RecordRow | undefined>
   usage(accountId: string, now: number): Promise<AccountUsage>
   /** Returns a page of the matching records, newest first, and their total number. */
-  page(filter: RecordFilter, offset: number, limit: number): Promise<{ rows: ListedRecord[]; total: number }>
+  page(filter: RecordFilter, offset: number, limit: number): Promise<NumberedPage<ListedRecord>>
   /** Returns the matching records page by page, newest first. */
   walk(filter: RecordFilter, page: PageRequest): Promise<Page<ListedRecord>>
   /** Returns when the next record expires; null if none does. */

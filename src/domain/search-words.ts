@@ -24,23 +24,23 @@ export function folded(text: string): string {
 
 /**
  * Returns the index words of a record, each once, of ASCII letters and digits only. All begin with the number of the
- * record's list, so other lists cost nothing.
+ * record's group: a list, or a block of a list. So other groups cost nothing.
  */
-export function wordsOf(list: number, { name, type, status, multihash, expires, meta }: Searched): string[] {
-  const words = new Set([word(list, 'l'), typeWord(list, type), statusWord(list, status), contentWord(list, multihash)])
-  if (expires) words.add(expiringWord(list))
-  for (const [key, value] of Object.entries(meta)) words.add(metaWord(list, key, value))
-  for (const one of name === null ? [] : wordsOfName(list, name)) words.add(one)
+export function wordsOf(group: number, { name, type, status, multihash, expires, meta }: Searched): string[] {
+  const words = new Set([word(group, 'l'), typeWord(group, type), statusWord(group, status), contentWord(group, multihash)])
+  if (expires) words.add(expiringWord(group))
+  for (const [key, value] of Object.entries(meta)) words.add(metaWord(group, key, value))
+  for (const one of name === null ? [] : wordsOfName(group, name)) words.add(one)
   return [...words]
 }
 
 /** Returns the index words of a record's name. */
-export function wordsOfName(list: number, name: string): Set<string> {
-  const words = new Set([nameWord(list, name), foldedNameWord(list, name)])
+export function wordsOfName(group: number, name: string): Set<string> {
+  const words = new Set([nameWord(group, name), foldedNameWord(group, name)])
   // Converts each character once and joins the results: this is much of the cost of the index.
   const characters = Array.from(folded(name), hexOf)
   for (let start = 0; start < characters.length; start++) {
-    let gram = word(list, 'g')
+    let gram = word(group, 'g')
     for (const character of characters.slice(start, start + GRAM)) {
       gram += character
       words.add(gram)
@@ -49,53 +49,53 @@ export function wordsOfName(list: number, name: string): Set<string> {
   return words
 }
 
-/** Returns the word that every record of a list has. */
-export function listWord(list: number): string {
-  return word(list, 'l')
+/** Returns the word that every record of a group has. */
+export function listWord(group: number): string {
+  return word(group, 'l')
 }
 
-export function typeWord(list: number, type: string): string {
-  return word(list, `t${type}`)
+export function typeWord(group: number, type: string): string {
+  return word(group, `t${type}`)
 }
 
-export function statusWord(list: number, status: string): string {
-  return word(list, `s${status}`)
+export function statusWord(group: number, status: string): string {
+  return word(group, `s${status}`)
 }
 
-export function contentWord(list: number, multihash: Uint8Array): string {
-  return word(list, `c${hashOf(multihash)}`)
+export function contentWord(group: number, multihash: Uint8Array): string {
+  return word(group, `c${hashOf(multihash)}`)
 }
 
-export function expiringWord(list: number): string {
-  return word(list, 'x')
+export function expiringWord(group: number): string {
+  return word(group, 'x')
 }
 
-export function metaWord(list: number, key: string, value: string): string {
-  return word(list, `m${hashOf(JSON.stringify([key, value]))}`)
+export function metaWord(group: number, key: string, value: string): string {
+  return word(group, `m${hashOf(JSON.stringify([key, value]))}`)
 }
 
-export function nameWord(list: number, name: string): string {
-  return word(list, `n${hashOf(name)}`)
+export function nameWord(group: number, name: string): string {
+  return word(group, `n${hashOf(name)}`)
 }
 
 /** Returns the word that names share if they differ in case only. */
-export function foldedNameWord(list: number, name: string): string {
-  return word(list, `i${hashOf(folded(name))}`)
+export function foldedNameWord(group: number, name: string): string {
+  return word(group, `i${hashOf(folded(name))}`)
 }
 
 /** Returns the words of every name that contains `part` in any case. Up to three characters they are an exact match. */
-export function partWords(list: number, part: string): { words: string[]; isAll: boolean } {
+export function partWords(group: number, part: string): { words: string[]; isAll: boolean } {
   const characters = [...folded(part)]
-  if (characters.length <= GRAM) return { words: [gramWord(list, characters)], isAll: true }
+  if (characters.length <= GRAM) return { words: [gramWord(group, characters)], isAll: true }
   const words = new Set<string>()
   for (let start = 0; start + GRAM <= characters.length && words.size < MOST_GRAMS; start++) {
-    words.add(gramWord(list, characters.slice(start, start + GRAM)))
+    words.add(gramWord(group, characters.slice(start, start + GRAM)))
   }
   return { words: [...words], isAll: false }
 }
 
-function gramWord(list: number, characters: readonly string[]): string {
-  return word(list, 'g') + characters.map(hexOf).join('')
+function gramWord(group: number, characters: readonly string[]): string {
+  return word(group, 'g') + characters.map(hexOf).join('')
 }
 
 const HEX_OF_ASCII = Array.from({ length: 128 }, (_, code) => code.toString(16).padStart(2, '0'))
@@ -105,9 +105,9 @@ function hexOf(character: string): string {
   return HEX_OF_ASCII[character.codePointAt(0) ?? 0] ?? Buffer.from(character).toString('hex')
 }
 
-/** Prefixes a word with the list's number. Words begin with a letter, so no two lists share one. */
-function word(list: number, what: string): string {
-  return `${list}${what}`
+/** Prefixes a word with the group's number. Words begin with a letter, so no two groups share one. */
+function word(group: number, what: string): string {
+  return `${group}${what}`
 }
 
 function hashOf(data: string | Uint8Array): string {

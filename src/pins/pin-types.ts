@@ -266,6 +266,8 @@ export interface ListPage {
   items: ListItem[]
   /** Number of items on all pages. */
   total: number
+  /** True if a search by name or meta has more matches than were counted: over 10,000, and over the end of this page. */
+  totalIsLowerBound?: true
   page: number
   /** Effective limit: the requested one, capped by the plan. */
   limit: number

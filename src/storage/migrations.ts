@@ -3,6 +3,7 @@ import { jobsSchema } from './schema-jobs.ts'
 import { announcedAsSchema, nodeIdentitySchema } from './schema-node-identity.ts'
 import { clusterChecksSchema, placementsSchema, placementsSeenSchema } from './schema-placements.ts'
 import { searchSchema } from './schema-search.ts'
+import { searchBlocksSchema } from './schema-search-blocks.ts'
 import { webhooksSchema } from './schema-webhooks.ts'
 import { withheldSchema } from './schema-withheld.ts'
 
@@ -294,4 +295,5 @@ export const migrations: readonly string[] = [
   backendClustersSchema,
   nodeIdentitySchema,
   jobsSchema,
+  searchBlocksSchema,
 ]

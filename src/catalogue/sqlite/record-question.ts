@@ -10,75 +10,102 @@ import {
   statusWord,
   typeWord,
 } from '../../domain/search-words.ts'
-import type { RecordFilter, RecordSearch } from '../records.ts'
+import type { NameMatch, RecordFilter, RecordRow, RecordSearch } from '../records.ts'
 
-/** The columns that {@link RecordQuestion.accepts} checks. */
-export interface CheckedRecord {
-  name: string | null
-  createdAt: number
-  expiresAt: number | null
-}
-
-/** A search, translated for the full-text index. */
+/** What a list asks the index of words. */
 export interface RecordQuestion {
-  /** The query in FTS5 syntax. */
-  words: string
-  /** Words that every match has. One of them may be rare. */
-  required: readonly string[]
-  /** Returns the FTS5 query for a word and all conditions that {@link RecordQuestion.accepts} does not check. */
-  with: (word: string) => string
-  /** True if every record that the index finds matches; otherwise {@link RecordQuestion.accepts} decides. */
+  /** A text that is the same for questions with the same matches, whatever their bounds of time. */
+  key: string
+  /** Returns the query of a block: its records that match, and others if {@link isWhole} is false. */
+  query: (block: number) => string
+  /** Returns words that every match in a block has. One that few records have makes the answer cheap. */
+  required: (block: number) => string[]
+  /** Whether every record that the query finds matches, apart from the bounds of time. */
   isWhole: boolean
-  accepts: (record: CheckedRecord) => boolean
+  /** Whether the question asks for text: names or meta. */
+  isText: boolean
+  accepts: (record: RecordRow) => boolean
 }
 
-/** @param list the number of the account's list */
-export function questionOf(list: number, filter: RecordFilter & { search: RecordSearch }): RecordQuestion {
-  const { search, multihash, hasExpiration } = filter
-  const parts: string[][] = []
-  const required: string[] = []
-  /** Words that {@link RecordQuestion.accepts} covers too, so a query may leave them out. */
-  const checked: string[] = []
-  const checks: Array<(name: string) => boolean> = []
-  for (const { text, match } of search.names) {
-    if (match === 'exact') required.push(nameWord(list, text))
-    else if (match === 'iexact') required.push(foldedNameWord(list, text))
-    else {
-      const { words, isAll } = partWords(list, text)
-      if (match === 'ipartial' && isAll) required.push(...words)
-      else checked.push(...words)
-      if (match === 'partial') checks.push(name => name.includes(text))
-      else if (!isAll) checks.push(includesFolded(text))
-    }
-  }
-  for (const [key, value] of Object.entries(search.meta)) required.push(metaWord(list, key, value))
-  if (search.types.length > 0) parts.push(search.types.map(type => typeWord(list, type)))
-  if (search.statuses.length > 0) parts.push(search.statuses.map(status => statusWord(list, status)))
-  if (search.multihashes.length > 1) parts.push(search.multihashes.map(content => contentWord(list, content)))
-  else required.push(...search.multihashes.map(content => contentWord(list, content)))
-  if (multihash !== null) required.push(contentWord(list, multihash))
-  if (hasExpiration) parts.push([expiringWord(list)])
-  const all = [...required, ...checked]
-  if (all.length === 0 && parts.length === 0) parts.push([listWord(list)])
+/** Words of parts of names that one query has. The others are compared with the name. */
+const MOST_PARTS = 8
+
+export function questionOf(filter: RecordFilter & { search: RecordSearch }): RecordQuestion {
+  const { multihash, hasExpiration, search } = filter
+  const { names, meta, types, statuses } = search
+  const contents = [...search.multihashes, ...(multihash === null ? [] : [multihash])].map(hexOf)
+  const entries = Object.entries(meta)
+  const required = (block: number): string[] => [
+    ...names.flatMap(({ text, match }) => wordsOfMatch(block, text, match)),
+    ...entries.map(([key, value]) => metaWord(block, key, value)),
+    ...(multihash === null ? [] : [contentWord(block, multihash)]),
+  ]
   return {
-    words: inWords(all, parts),
-    required: all,
-    with: word => inWords([...new Set([word, ...required])], parts),
-    isWhole: checks.length === 0,
-    accepts: ({ name, createdAt, expiresAt }) =>
-      (expiresAt === null || expiresAt > filter.now) &&
-      (search.before === null || createdAt < search.before) &&
-      (search.after === null || createdAt > search.after) &&
-      checks.every(check => check(name ?? '')),
+    key: JSON.stringify([names, entries, types, statuses, contents, multihash === null, hasExpiration]),
+    required,
+    query: block =>
+      [
+        ...required(block),
+        ...either(search.multihashes.map(content => contentWord(block, content))),
+        ...either(types.map(type => typeWord(block, type))),
+        ...either(statuses.map(status => statusWord(block, status))),
+        hasExpiration ? expiringWord(block) : listWord(block),
+      ].join(' AND '),
+    isWhole: names.every(({ text, match }) => isWholeMatch(text, match)),
+    isText: names.length > 0 || entries.length > 0,
+    accepts: record => isLive(record, filter) && isOfSearch(record, search) && isOfContent(record, filter),
   }
 }
 
-function inWords(words: readonly string[], parts: readonly string[][]): string {
-  const either = parts.map(part => (part.length === 1 ? part[0] : `(${part.join(' OR ')})`))
-  return [...words, ...either].join(' AND ')
+function wordsOfMatch(block: number, text: string, match: NameMatch): string[] {
+  if (match === 'exact') return [nameWord(block, text)]
+  if (match === 'iexact') return [foldedNameWord(block, text)]
+  return partWords(block, text).words.slice(0, MOST_PARTS)
 }
 
-function includesFolded(text: string): (name: string) => boolean {
-  const part = folded(text)
-  return name => folded(name).includes(part)
+function isWholeMatch(text: string, match: NameMatch): boolean {
+  if (match === 'exact' || match === 'iexact') return true
+  return match === 'ipartial' && partWords(0, text).isAll
+}
+
+function either(words: readonly string[]): string[] {
+  return words.length === 0 ? [] : [`(${words.join(' OR ')})`]
+}
+
+function isLive({ expiresAt }: RecordRow, { now, hasExpiration }: RecordFilter): boolean {
+  return expiresAt === null ? !hasExpiration : expiresAt > now
+}
+
+function isOfContent(record: RecordRow, { multihash }: RecordFilter): boolean {
+  return multihash === null || hexOf(record.multihash) === hexOf(multihash)
+}
+
+function isOfSearch(record: RecordRow, search: RecordSearch): boolean {
+  const { names, meta, types, statuses, multihashes, before, after } = search
+  return (
+    (types.length === 0 || types.includes(record.type)) &&
+    (statuses.length === 0 || statuses.includes(record.status)) &&
+    (multihashes.length === 0 || multihashes.map(hexOf).includes(hexOf(record.multihash))) &&
+    (before === null || record.createdAt < before) &&
+    (after === null || record.createdAt > after) &&
+    names.every(({ text, match }) => isNamed(record.name, text, match)) &&
+    hasMeta(record.meta, Object.entries(meta))
+  )
+}
+
+function isNamed(name: string | null, text: string, match: NameMatch): boolean {
+  if (name === null) return false
+  if (match === 'exact') return name === text
+  if (match === 'partial') return name.includes(text)
+  return match === 'iexact' ? folded(name) === folded(text) : folded(name).includes(folded(text))
+}
+
+function hasMeta(stored: string | null, wanted: ReadonlyArray<[string, string]>): boolean {
+  if (wanted.length === 0) return true
+  const meta = new Map(Object.entries(JSON.parse(stored ?? '{}') as Record<string, string>))
+  return wanted.every(([key, value]) => meta.get(key) === value)
+}
+
+function hexOf(bytes: Uint8Array): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('hex')
 }

@@ -2,6 +2,7 @@ import { HoldfastError } from '../../domain/errors.ts'
 import type { PinStatus, StatusReason } from '../../domain/pin-status.ts'
 import type { DagIdentity } from '../../ipld/cid.ts'
 import type { Database, Statement } from '../../storage/database.ts'
+import { CLOCK_JITTER_MS } from './list-order.ts'
 import type { AccountUsage, NewRecord, RecordRow } from '../records.ts'
 import { countsOf, usageOf } from '../rules/record-rules.ts'
 import {
@@ -27,6 +28,8 @@ export const RECORD_COLUMNS = selectList(record).sqlite
 export const LISTED_COLUMNS = selectList(listed).sqlite
 export const IS_LIVE = LIVE_RECORD.replace(':now', '?')
 
+const CLOCK_SET_BACK = `excluded.newest < newest - ${CLOCK_JITTER_MS}`
+
 /** The rows of `records`, with the counters in `accounts` and the record numbers in `search_lists`. */
 export class RecordTable {
   readonly #at: SqliteStatements
@@ -45,8 +48,9 @@ export class RecordTable {
     this.#delete = db.prepare('DELETE FROM records WHERE id = ?')
     this.#nextNumber = db.prepare(`
       INSERT INTO search_lists (account_id, last, newest) VALUES (?, 1, ?)
-      ON CONFLICT (account_id) DO UPDATE SET last = last + 1, newest = MAX(newest, excluded.newest),
-        disordered = disordered OR excluded.newest < newest
+      ON CONFLICT (account_id) DO UPDATE SET last = last + 1,
+        newest = CASE WHEN ${CLOCK_SET_BACK} THEN excluded.newest ELSE MAX(newest, excluded.newest) END,
+        run = CASE WHEN ${CLOCK_SET_BACK} THEN last + 1 ELSE run END
       RETURNING number * 4294967296 + last AS searchId`)
     this.#setContent = db.prepare('UPDATE records SET root_id = ?, size = ?, dag_size = ?, charge = ? WHERE id = ?')
     this.#searchId = db.prepare('SELECT search_id AS searchId FROM records WHERE id = ?')

@@ -21,7 +21,7 @@ export function sqliteRecords(parts: {
   searchIndex: SearchIndex
 }): Records {
   const { db, driver, table, holds, commit, pages, searchIndex } = parts
-  const searches = new RecordSearches(db, table)
+  const searches = new RecordSearches(db, table, searchIndex)
   return {
     ...recordRules(driver, {
       found: record => {
@@ -58,15 +58,13 @@ export function sqliteRecords(parts: {
       ),
     page: async (filter, offset, limit) => {
       const { search } = filter
-      if (search === undefined) return pages.page(filter, offset, limit)
-      await searchIndex.bringIn(filter.accountId)
-      return searches.page({ ...filter, search }, offset, limit)
+      return search === undefined
+        ? pages.page(filter, offset, limit)
+        : searches.page({ ...filter, search }, offset, limit)
     },
     walk: async (filter, page) => {
       const { search } = filter
-      if (search === undefined) return pages.walk(filter, page)
-      await searchIndex.bringIn(filter.accountId)
-      return searches.walk({ ...filter, search }, page)
+      return search === undefined ? pages.walk(filter, page) : searches.walk({ ...filter, search }, page)
     },
   }
 }

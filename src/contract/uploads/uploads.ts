@@ -25,6 +25,11 @@ const UploadList = Type.Object(
   {
     uploads: Type.Array(Item),
     total: Type.Integer({ minimum: 0, description: 'number of entries on all pages' }),
+    totalIsLowerBound: Type.Optional(
+      Type.Literal(true, {
+        description: 'a search by name or meta has over 10,000 matches: `total` is exact on the last page',
+      }),
+    ),
     pagination: Type.Object({
       page: count,
       limit: Type.Integer({ minimum: 1, description: 'the effective limit' }),
@@ -126,8 +131,9 @@ const rename = route({
 export const uploadRoutes: readonly ContractRoute[] = [rename, list, dag]
 
 function presentList(page: ListPage): Shown<typeof UploadList> {
-  const { total, page: number, limit, totalPages } = page
-  return { uploads: page.items.map(presentItem), total, pagination: { page: number, limit, total, totalPages } }
+  const { total, totalIsLowerBound, page: number, limit, totalPages } = page
+  const totals = { total, ...(totalIsLowerBound && { totalIsLowerBound }) }
+  return { uploads: page.items.map(presentItem), ...totals, pagination: { page: number, limit, total, totalPages } }
 }
 
 function presentItem(item: ListItem): Shown<typeof Item> {

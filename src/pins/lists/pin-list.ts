@@ -12,10 +12,7 @@ import { searchOf } from './list-search.ts'
 /** Records read by one query of a whole list. */
 const AT_ONCE = 500
 
-interface Slice {
-  items: ListItem[]
-  total: number
-}
+type Slice = Pick<ListPage, 'items' | 'total' | 'totalIsLowerBound'>
 
 export interface PinListParts {
   targets: PinTargets
@@ -37,11 +34,12 @@ export class PinList {
     const page = positive('page', query.page ?? 1)
     const limit = Math.min(positive('limit', query.limit ?? plan.pageLimit.default), plan.pageLimit.max)
     const offset = (page - 1) * limit
-    const { items, total } =
+    const { items, total, totalIsLowerBound } =
       query.parentCid === undefined
         ? await this.#recordSlice(account.id, query, offset, limit)
         : await this.#fileSlice(account.id, query, query.parentCid, offset, limit)
-    return { items, total, page, limit, totalPages: Math.ceil(total / limit) }
+    const totals = { total, totalPages: Math.ceil(total / limit), ...(totalIsLowerBound && { totalIsLowerBound }) }
+    return { items, page, limit, ...totals }
   }
 
   /** Yields the whole list. Throws what {@link PinList.list} throws. */
@@ -73,8 +71,12 @@ export class PinList {
   }
 
   async #recordSlice(accountId: string, query: ListQuery, offset: number, limit: number): Promise<Slice> {
-    const { rows, total } = await this.#parts.catalogue.records.page(this.#filterOf(accountId, query), offset, limit)
-    return { items: rows.map(itemOf), total }
+    const { rows, ...totals } = await this.#parts.catalogue.records.page(
+      this.#filterOf(accountId, query),
+      offset,
+      limit,
+    )
+    return { items: rows.map(itemOf), ...totals }
   }
 
   async #fileSlice(

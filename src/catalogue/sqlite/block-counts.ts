@@ -1,0 +1,33 @@
+/** Questions whose counts stay in memory. */
+const QUESTIONS = 256
+
+/**
+ * Remembers how many records of a block match a question, until a record of the block changes. So a total among a
+ * million records is the sum of about thirty numbers. The question is a text that equal questions share.
+ */
+export class BlockCounts {
+  readonly #counts = new Map<string, Map<number, { count?: number }>>()
+
+  get(question: string, block: number): number | undefined {
+    return this.#counts.get(question)?.get(block)?.count
+  }
+
+  /** Begins a count. The result stores it, unless the block has changed since. */
+  begin(question: string, block: number): (count: number) => void {
+    const counts = this.#counts.get(question) ?? new Map<number, { count?: number }>()
+    this.#counts.delete(question)
+    this.#counts.set(question, counts)
+    const [oldest] = this.#counts.keys()
+    if (this.#counts.size > QUESTIONS && oldest !== undefined) this.#counts.delete(oldest)
+    const begun = counts.get(block) ?? {}
+    counts.set(block, begun)
+    return count => {
+      begun.count = count
+    }
+  }
+
+  /** Forgets the counts of a block whose entries in the index change. */
+  changed(block: number): void {
+    for (const counts of this.#counts.values()) counts.delete(block)
+  }
+}

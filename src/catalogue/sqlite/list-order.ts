@@ -1,0 +1,74 @@
+import type { Database, Statement } from '../../storage/database.ts'
+import type { RecordSearch } from '../records.ts'
+
+/** Milliseconds by which a record may be older than one before it in the same run of a list. */
+export const CLOCK_JITTER_MS = 1_000
+
+/** A range of search ids, both ends included. */
+export interface Span {
+  first: number
+  last: number
+}
+
+/** A range of a list. `isSure` says that all its records were created within the bounds of a search. */
+export interface TimedSpan extends Span {
+  isSure: boolean
+}
+
+/**
+ * Finds the ranges of a list that were created between two instants. A list is numbered in the order of its commits. It
+ * consists of runs, and a new run begins where the clock was set back. Within a run the creation times rise, except for
+ * {@link CLOCK_JITTER_MS}, so a binary search finds an instant.
+ */
+export class ListOrder {
+  readonly #runs: Statement<[string], { first: number }>
+  readonly #next: Statement<[number, number], { id: number; createdAt: number }>
+
+  constructor(db: Database) {
+    this.#runs = db.prepare('SELECT first FROM search_runs WHERE account_id = ? ORDER BY first')
+    this.#next = db.prepare(`
+      SELECT search_id AS id, created_at AS createdAt FROM records INDEXED BY records_by_search
+      WHERE search_id BETWEEN ? AND ? ORDER BY search_id LIMIT 1`)
+  }
+
+  /** Returns the ranges in the order of the list, the oldest commit first. */
+  spans(accountId: string, { before, after }: Pick<RecordSearch, 'before' | 'after'>, whole: Span): TimedSpan[] {
+    if (before === null && after === null) return [{ ...whole, isSure: true }]
+    const starts = [whole.first, ...this.#runs.all(accountId).map(({ first }) => first)]
+    return starts.flatMap((first, i) => {
+      const run = { first, last: (starts[i + 1] ?? whole.last + 1) - 1 }
+      const maybe = this.#between(run, after, before, CLOCK_JITTER_MS)
+      const sure = this.#between(maybe, after, before, -CLOCK_JITTER_MS)
+      if (sure.first > sure.last) return [{ ...maybe, isSure: false }].filter(isNotEmpty)
+      return [
+        { first: maybe.first, last: sure.first - 1, isSure: false },
+        { ...sure, isSure: true },
+        { first: sure.last + 1, last: maybe.last, isSure: false },
+      ].filter(isNotEmpty)
+    })
+  }
+
+  /** Returns the part of a run between two instants, widened at both by `margin` milliseconds. */
+  #between(run: Span, after: number | null, before: number | null, margin: number): Span {
+    return {
+      first: after === null ? run.first : this.#firstSince(after + 1 - margin, run),
+      last: before === null ? run.last : this.#firstSince(before + margin, run) - 1,
+    }
+  }
+
+  /** Returns a search id whose record was created at `instant` or later, while the record before it was not. */
+  #firstSince(instant: number, { first, last }: Span): number {
+    let [low, high] = [first, last + 1]
+    while (low < high) {
+      const middle = low + Math.floor((high - low) / 2)
+      const record = this.#next.get(middle, high - 1)
+      if (record === undefined || record.createdAt >= instant) high = middle
+      else low = record.id + 1
+    }
+    return low
+  }
+}
+
+function isNotEmpty({ first, last }: Span): boolean {
+  return first <= last
+}
