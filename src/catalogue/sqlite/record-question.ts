@@ -10,7 +10,10 @@ import {
   statusWord,
   typeWord,
 } from '../../domain/search-words.ts'
-import type { NameMatch, RecordFilter, RecordRow, RecordSearch } from '../records.ts'
+import type { ListedRecord, NameMatch, RecordFilter, RecordSearch } from '../records.ts'
+
+/** A record to be compared with a question. It has its multihash only if the question asks for content. */
+export type FoundRecord = ListedRecord & { multihash: Uint8Array | null }
 
 /** What a list asks the index of words. */
 export interface RecordQuestion {
@@ -24,7 +27,8 @@ export interface RecordQuestion {
   isWhole: boolean
   /** Whether the question asks for text: names or meta. */
   isText: boolean
-  accepts: (record: RecordRow) => boolean
+  isOfContent: boolean
+  accepts: (record: FoundRecord) => boolean
 }
 
 /** Words of parts of names that one query has. The others are compared with the name. */
@@ -53,6 +57,7 @@ export function questionOf(filter: RecordFilter & { search: RecordSearch }): Rec
       ].join(' AND '),
     isWhole: names.every(({ text, match }) => isWholeMatch(text, match)),
     isText: names.length > 0 || entries.length > 0,
+    isOfContent: contents.length > 0,
     accepts: record => isLive(record, filter) && isOfSearch(record, search) && isOfContent(record, filter),
   }
 }
@@ -72,15 +77,15 @@ function either(words: readonly string[]): string[] {
   return words.length === 0 ? [] : [`(${words.join(' OR ')})`]
 }
 
-function isLive({ expiresAt }: RecordRow, { now, hasExpiration }: RecordFilter): boolean {
+function isLive({ expiresAt }: FoundRecord, { now, hasExpiration }: RecordFilter): boolean {
   return expiresAt === null ? !hasExpiration : expiresAt > now
 }
 
-function isOfContent(record: RecordRow, { multihash }: RecordFilter): boolean {
+function isOfContent(record: FoundRecord, { multihash }: RecordFilter): boolean {
   return multihash === null || hexOf(record.multihash) === hexOf(multihash)
 }
 
-function isOfSearch(record: RecordRow, search: RecordSearch): boolean {
+function isOfSearch(record: FoundRecord, search: RecordSearch): boolean {
   const { names, meta, types, statuses, multihashes, before, after } = search
   return (
     (types.length === 0 || types.includes(record.type)) &&
@@ -106,6 +111,7 @@ function hasMeta(stored: string | null, wanted: ReadonlyArray<[string, string]>)
   return wanted.every(([key, value]) => meta.get(key) === value)
 }
 
-function hexOf(bytes: Uint8Array): string {
+function hexOf(bytes: Uint8Array | null): string {
+  if (bytes === null) return ''
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('hex')
 }

@@ -2,10 +2,10 @@ import { nextTurn, turnSpent } from '../../concurrency/turns.ts'
 import type { Database, Statement } from '../../storage/database.ts'
 import { BLOCK_RECORDS, LIST_RECORDS } from '../../storage/search-function.ts'
 import { EXACT_MATCHES, type NumberedPage, type Page, type PageRequest } from '../page.ts'
-import type { RecordFilter, RecordRow, RecordSearch } from '../records.ts'
+import type { ListedRecord, RecordFilter, RecordSearch } from '../records.ts'
 import { ListOrder, type Span, type TimedSpan } from './list-order.ts'
-import { questionOf, type RecordQuestion } from './record-question.ts'
-import { RECORD_COLUMNS, type RecordTable } from './record-table.ts'
+import { type FoundRecord, questionOf, type RecordQuestion } from './record-question.ts'
+import { LISTED_COLUMNS, type RecordTable } from './record-table.ts'
 import type { SearchIndex } from './search-index.ts'
 
 type Searching = RecordFilter & { search: RecordSearch }
@@ -27,14 +27,14 @@ interface Block extends TimedSpan {
 /** Matches in a block. */
 interface Found {
   count: () => number
-  rows: (limit: number, from: number) => RecordRow[]
+  rows: (limit: number, from: number) => ListedRecord[]
 }
 
 interface Statements {
   /** Search ids of the records between two that match a query, with limit and offset. */
   matches: Statement<[string, number, number, number, number], { id: number }>
-  /** The records of a JSON array of search ids. */
-  records: Statement<[string], RecordRow>
+  /** The records of a JSON array of search ids, with their multihashes if the first parameter is 1. */
+  records: Statement<[0 | 1, string], FoundRecord>
   /** The first record between two search ids. */
   first: Statement<[number, number], { id: number }>
 }
@@ -65,11 +65,11 @@ export class RecordSearches {
    * Returns a page by number. Among more than {@link EXACT_MATCHES} matches of a text, it stops counting behind the
    * page, so that a common word costs no more than a rare one.
    */
-  async page(filter: Searching, offset: number, limit: number): Promise<NumberedPage<RecordRow>> {
+  async page(filter: Searching, offset: number, limit: number): Promise<NumberedPage<ListedRecord>> {
     await this.#index.update(filter.accountId, filter.now)
     const question = questionOf(filter)
     const enough = question.isText ? Math.max(EXACT_MATCHES, offset + limit) : Number.POSITIVE_INFINITY
-    const rows: RecordRow[] = []
+    const rows: ListedRecord[] = []
     let total = 0
     for (const block of this.#blocks(filter, null)) {
       const known = block.isFull ? this.#index.counts.get(question.key, block.number) : undefined
@@ -90,10 +90,10 @@ export class RecordSearches {
   }
 
   /** Returns a page that continues where another ended, without a total. */
-  async walk(filter: Searching, { after, limit }: PageRequest): Promise<Page<RecordRow>> {
+  async walk(filter: Searching, { after, limit }: PageRequest): Promise<Page<ListedRecord>> {
     await this.#index.update(filter.accountId, filter.now)
     const question = questionOf(filter)
-    const rows: RecordRow[] = []
+    const rows: ListedRecord[] = []
     for (const block of this.#blocks(filter, after === null ? null : Number(after))) {
       for (const found of this.#inBlock(question, filter, block)) {
         if (rows.length <= limit) rows.push(...found.rows(limit + 1 - rows.length, 0))
@@ -131,8 +131,8 @@ export class RecordSearches {
   /** Yields the matches of a block, piece by piece. */
   *#inBlock(question: RecordQuestion, { search }: Searching, block: Block, known?: number): Generator<Found> {
     const { matches, records } = search.oldestFirst ? this.#oldest : this.#newest
-    const read = (found: ReadonlyArray<{ id: number }>): RecordRow[] =>
-      records.all(JSON.stringify(found.map(({ id }) => id)))
+    const read = (found: ReadonlyArray<{ id: number }>): FoundRecord[] =>
+      records.all(question.isOfContent ? 1 : 0, JSON.stringify(found.map(({ id }) => id)))
     const { first, last, number } = block
     const few = this.#few(question, block)
     if (few !== null) {
@@ -167,7 +167,7 @@ function passed(count: number): Found {
   return { count: () => count, rows: () => [] }
 }
 
-function foundOf(rows: readonly RecordRow[]): Found {
+function foundOf(rows: readonly ListedRecord[]): Found {
   return { count: () => rows.length, rows: (limit, from) => rows.slice(from, from + limit) }
 }
 
@@ -186,8 +186,8 @@ function prepare(db: Database, order: 'ASC' | 'DESC'): Statements {
     matches: db.prepare<[string, number, number, number, number], { id: number }>(`
       SELECT rowid AS id FROM record_search WHERE record_search MATCH ? AND rowid BETWEEN ? AND ?
       ORDER BY rowid ${order} LIMIT ? OFFSET ?`),
-    records: db.prepare<[string], RecordRow>(`
-      SELECT ${RECORD_COLUMNS} FROM records WHERE search_id IN (SELECT value FROM json_each(?))
+    records: db.prepare<[0 | 1, string], FoundRecord>(`
+      SELECT ${LISTED_COLUMNS}, IIF(?, multihash, NULL) AS multihash FROM records WHERE search_id IN (SELECT value FROM json_each(?))
       ORDER BY search_id ${order}`),
     first: db.prepare<[number, number], { id: number }>(`
       SELECT search_id AS id FROM records WHERE search_id BETWEEN ? AND ? ORDER BY search_id ${order} LIMIT 1`),

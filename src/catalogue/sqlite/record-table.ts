@@ -2,7 +2,6 @@ import { HoldfastError } from '../../domain/errors.ts'
 import type { PinStatus, StatusReason } from '../../domain/pin-status.ts'
 import type { DagIdentity } from '../../ipld/cid.ts'
 import type { Database, Statement } from '../../storage/database.ts'
-import { CLOCK_JITTER_MS } from './list-order.ts'
 import type { AccountUsage, NewRecord, RecordRow } from '../records.ts'
 import { countsOf, usageOf } from '../rules/record-rules.ts'
 import {
@@ -22,6 +21,7 @@ import {
 } from '../rules/record-statements.ts'
 import { selectList } from '../rules/statement.ts'
 import { AccountRecount } from './account-recount.ts'
+import { CLOCK_JITTER_MS } from './list-order.ts'
 import { SqliteStatements } from './sqlite-driver.ts'
 
 export const RECORD_COLUMNS = selectList(record).sqlite

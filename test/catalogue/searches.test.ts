@@ -1,0 +1,203 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import type { NewRecord, RecordSearch } from '../../src/catalogue/records.ts'
+import { ACCOUNT, commit, dagOf, recordOf, withCatalogue } from './sqlite-world.ts'
+
+describe('a search', () => {
+  const ANY: RecordSearch = {
+    ...{ names: [], meta: {}, types: [], statuses: [], multihashes: [], before: null, after: null, oldestFirst: false },
+  }
+  const QUESTIONS: ReadonlyArray<Partial<RecordSearch>> = [
+    { names: [{ text: 'NEEDLE', match: 'ipartial' }] },
+    { names: [{ text: 'needle', match: 'partial' }], statuses: ['pinned'] },
+    { meta: { found: 'yes' } },
+    { meta: { found: 'yes' }, types: ['file', 'pin'] },
+  ]
+
+  test('for a rare word takes few statements, in either order', async () => {
+    await withCatalogue(async world => {
+      const content = world.open()
+      const skip = world.db.prepare<[number]>('UPDATE search_lists SET last = last + ?')
+      const needles: string[] = []
+      // Simulates many records between those of the test.
+      for (let i = 0; i < 4; i++) {
+        const more = i === 3 ? { createdAt: i, expiresAt: 5 } : { createdAt: i }
+        const common = Array.from({ length: 70 }, (_, n) => recordOf(dagOf('a'), { ...more, name: `a file ${i} ${n}` }))
+        const found = recordOf(dagOf('b'), { ...more, name: `a needle ${i}`, meta: '{"found":"yes"}' })
+        await commit(world, content, [...common, found])
+        needles.unshift(found.id)
+        skip.run(900_000)
+      }
+      // The first search indexes all changed records.
+      const first = { accountId: ACCOUNT, multihash: null, hasExpiration: false, now: 1, search: ANY }
+      await content.records.page(first, 0, 1)
+      for (const question of QUESTIONS) {
+        for (const oldestFirst of [false, true]) {
+          for (const now of [1, 9]) {
+            const search = { ...ANY, ...question, oldestFirst }
+            const filter = { accountId: ACCOUNT, multihash: null, hasExpiration: false, now, search }
+            const live = now === 9 ? needles.slice(1) : needles
+            const wanted = oldestFirst ? live.toReversed() : live
+            world.db.reset()
+            const { rows, total } = await content.records.page(filter, 1, 2)
+            expect([total, rows.map(({ id }) => id)]).toEqual([wanted.length, wanted.slice(1, 3)])
+            // Eight statements for every search, five more after an expiry, and three for each of four blocks: its first
+            // record, the records with a rare word, and their rows.
+            expect(world.db.statements).toBeLessThanOrEqual(8 + 5 + 4 * 3)
+            const walked: string[] = []
+            for (let after: string | null = null, isMore = true; isMore; isMore = after !== null) {
+              const { rows, next } = await content.records.walk(filter, { after, limit: 2 })
+              walked.push(...rows.map(({ id }) => id))
+              after = next
+            }
+            expect(walked).toEqual(wanted)
+          }
+        }
+      }
+      const all = {
+        ...ANY,
+        names: [{ text: 'A FILE', match: 'ipartial' as const }],
+      }
+      const filter = { accountId: ACCOUNT, multihash: null, hasExpiration: false, now: 1, search: all }
+      expect((await content.records.page(filter, 0, 3)).total).toBe(280)
+    })
+  })
+
+  test('counts more than 10,000 matches only as far as the page, and to the end on the last', async () => {
+    await withCatalogue(async world => {
+      const content = world.open()
+      const records = Array.from({ length: 10_030 }, (_, i) =>
+        recordOf(dagOf('a'), { createdAt: i, name: `file ${i}` }),
+      )
+      for (let i = 0; i < records.length; i += 500) await commit(world, content, records.slice(i, i + 500))
+      const page = (search: Partial<RecordSearch>, offset: number) =>
+        content.records.page(
+          { accountId: ACCOUNT, multihash: null, hasExpiration: false, now: 1, search: { ...ANY, ...search } },
+          offset,
+          20,
+        )
+      for (const text of ['e', 'file']) {
+        const names = [{ text, match: 'ipartial' as const }]
+        for (const offset of [0, 5_000, 9_990, 10_000]) {
+          const { rows, total, totalIsLowerBound } = await page({ names }, offset)
+          expect(rows.map(({ id }) => id)).toEqual(
+            records
+              .toReversed()
+              .slice(offset, offset + 20)
+              .map(({ id }) => id),
+          )
+          expect(totalIsLowerBound).toBe(true)
+          expect(total).toBeGreaterThan(offset + 20)
+          expect(total).toBeLessThanOrEqual(10_030)
+        }
+        const { rows, ...totals } = await page({ names }, 10_020)
+        expect([rows.length, totals]).toEqual([10, { total: 10_030 }])
+      }
+      expect(await page({ types: ['file'], before: 9_000_000 }, 0)).toMatchObject({ total: 10_030 })
+      expect(await page({ types: ['file'] }, 0)).not.toHaveProperty('totalIsLowerBound')
+    })
+  })
+
+  test('finds what a scan finds, while records, names and clocks change', async () => {
+    await withCatalogue(async world => {
+      const content = world.open()
+      const skip = world.db.prepare<[number]>('UPDATE search_lists SET last = last + ?')
+      const clock = { now: 1_000_000 }
+      let kept: NewRecord[] = []
+      const isLive = ({ expiresAt }: NewRecord): boolean => expiresAt === null || expiresAt > clock.now
+      const change = {
+        commit: async (pick: number) => {
+          const some = Array.from({ length: 1 + (pick % 5) }, (_, i) =>
+            recordOf(dagOf('abc'[(pick + i) % 3] ?? 'a'), {
+              name: pick % 7 === 0 ? null : `${'xyz'[(pick + i) % 3]}-name ${pick % 11}`,
+              type: pick % 2 === 0 ? 'file' : 'directory',
+              meta: pick % 3 === 0 ? JSON.stringify({ k: `${pick % 2}` }) : null,
+              createdAt: clock.now,
+              expiresAt: pick % 4 === 0 ? clock.now + (pick % 3_000) : null,
+            }),
+          )
+          const committed = await commit(world, content, some)
+          kept.push(...some.filter((_, i) => committed[i]?.created))
+        },
+        remove: async (pick: number) => {
+          const [gone] = kept.splice(pick % Math.max(kept.length, 1), 1)
+          if (gone !== undefined) await content.records.discard(gone.id)
+        },
+        rename: async (pick: number) => {
+          const one = kept[pick % Math.max(kept.length, 1)]
+          if (one === undefined || !isLive(one)) return
+          one.name = `renamed ${pick % 5}`
+          await content.records.rename({
+            accountId: ACCOUNT,
+            id: one.id,
+            name: one.name,
+            meta: undefined,
+            now: clock.now,
+          })
+        },
+        skip: async (pick: number) => void skip.run(pick % 40_000),
+        wait: async (pick: number) => {
+          clock.now += pick % 2_000
+        },
+        'set the clock back': async (pick: number) => {
+          clock.now -= pick % 5_000
+        },
+        expire: async () => {
+          const expired = await content.records.expire(clock.now, 10)
+          kept = kept.filter(({ id }) => !expired.some(record => record.id === id))
+        },
+      }
+      const search = fc.record({
+        names: fc.constantFrom(
+          [],
+          [{ text: 'NAME', match: 'ipartial' as const }],
+          [{ text: 'x', match: 'ipartial' as const }],
+          [{ text: 'renamed 2', match: 'exact' as const }],
+          [{ text: 'e 1', match: 'partial' as const }],
+        ),
+        meta: fc.constantFrom({}, {}, { k: '1' }),
+        types: fc.constantFrom([], [], ['file' as const]),
+        statuses: fc.constantFrom([], ['pinned' as const]),
+        multihashes: fc.constantFrom([], [], [dagOf('a').multihash], [dagOf('b').multihash, dagOf('c').multihash]),
+        before: fc.option(fc.nat(6_000), { freq: 3 }),
+        after: fc.option(fc.nat(6_000), { freq: 3 }),
+        oldestFirst: fc.boolean(),
+      })
+      const step = fc.tuple(fc.constantFrom(...(Object.keys(change) as Array<keyof typeof change>)), fc.nat(1_000_000))
+      await fc.assert(
+        fc.asyncProperty(step, search, fc.boolean(), fc.nat(12), async ([kind, pick], asked, hasExpiration, offset) => {
+          await change[kind](pick)
+          const ago = (ms: number | null): number | null => (ms === null ? null : clock.now - ms)
+          const search = { ...asked, before: ago(asked.before), after: ago(asked.after) }
+          const filter = { accountId: ACCOUNT, multihash: null, hasExpiration, now: clock.now, search }
+          const found = kept.filter(record => isLive(record) && matches(record, search, hasExpiration))
+          const wanted = (search.oldestFirst ? found : found.toReversed()).map(({ id }) => id)
+          const { rows, total } = await content.records.page(filter, offset, 7)
+          expect([total, rows.map(({ id }) => id)]).toEqual([wanted.length, wanted.slice(offset, offset + 7)])
+          const walked = await content.records.walk(filter, { after: null, limit: 9 })
+          expect(walked.rows.map(({ id }) => id)).toEqual(wanted.slice(0, 9))
+          expect(walked.next === null).toBe(wanted.length <= 9)
+        }),
+        { numRuns: 600 },
+      )
+    })
+  })
+})
+
+function matches(record: NewRecord, search: RecordSearch, hasExpiration: boolean): boolean {
+  const name = record.name ?? ''
+  const isNamed = search.names.every(({ text, match }) => {
+    if (match === 'exact') return name === text
+    return match === 'partial' ? name.includes(text) : name.toLowerCase().includes(text.toLowerCase())
+  })
+  const contents = search.multihashes.map(content => Buffer.from(content).toString('hex'))
+  return (
+    isNamed &&
+    (search.meta.k === undefined || JSON.parse(record.meta ?? '{}').k === search.meta.k) &&
+    (search.types.length === 0 || search.types.includes(record.type)) &&
+    (contents.length === 0 || contents.includes(Buffer.from(record.multihash).toString('hex'))) &&
+    (search.before === null || record.createdAt < search.before) &&
+    (search.after === null || record.createdAt > search.after) &&
+    (!hasExpiration || record.expiresAt !== null)
+  )
+}
