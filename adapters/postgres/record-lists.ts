@@ -98,18 +98,20 @@ export class RecordLists {
     return { rows: await this.#rows(questionOf(list, filter), orderOf(filter), limit, offset), total }
   }
 
-  /** Stops counting behind the page. Of what many records have, reads the list in its order up to the page. */
+  /** Counts the matches of a text no further than {@link EXACT_MATCHES} or one beyond the page. */
   async #foundByText(list: number, filter: Searching, offset: number, limit: number): Promise<NumberedPage<RecordRow>> {
     const enough = Math.max(EXACT_MATCHES, offset + limit)
     const total = await this.#countUpTo(questionOf(list, filter), enough + 1)
     if (offset >= total) return { rows: [], total }
-    const question = questionOf(list, filter, total <= EXACT_MATCHES ? 'by word' : 'in order')
-    const rows = await this.#rows(question, orderOf(filter), limit, offset)
+    const rows = await this.#rows(questionOf(list, filter, total > EXACT_MATCHES), orderOf(filter), limit, offset)
     return total > enough ? { rows, total, totalIsLowerBound: true } : { rows, total }
   }
 
   async #walkFound(filter: Searching, after: string | null, limit: number): Promise<Page<RecordRow>> {
-    const question = questionOf(await this.#listOf(filter.accountId), filter)
+    const list = await this.#listOf(filter.accountId)
+    const isCommon =
+      isOfText(filter) && (await this.#countUpTo(questionOf(list, filter), EXACT_MATCHES + 1)) > EXACT_MATCHES
+    const question = questionOf(list, filter, isCommon)
     if (after !== null && /^\d{1,16}$/.test(after)) {
       question.add(filter.search.oldestFirst ? 'seq > ?' : 'seq < ?', Number(after))
     }
@@ -211,8 +213,11 @@ function placeBefore({ hasExpiration }: RecordFilter, most: string): string {
 /**
  * Translates a search into SQL. The word index narrows the rows, and further conditions check what words cannot
  * express.
+ *
+ * @param isCommon keeps the word index out, so that PostgreSQL reads the list in its order up to the limit, and does
+ * not sort all matches
  */
-function questionOf(list: number, filter: Searching, how: 'by word' | 'in order' = 'by word'): Conditions {
+function questionOf(list: number, filter: Searching, isCommon = false): Conditions {
   const conditions = conditionsOf(filter)
   const { names, meta, types, statuses, multihashes, before, after } = filter.search
   const words: string[] = Object.entries(meta).map(([key, value]) => metaWord(list, key, value))
@@ -229,8 +234,7 @@ function questionOf(list: number, filter: Searching, how: 'by word' | 'in order'
       else conditions.add('strpos(folded_name, ?) > 0', folded(text))
     }
   }
-  // The index of words has no part in an order by `seq`: PostgreSQL would read and sort all that have the words.
-  if (words.length > 0) conditions.add(how === 'by word' ? 'words @> ?' : '(words @> ?) IS TRUE', words)
+  if (words.length > 0) conditions.add(isCommon ? '(words @> ?) IS TRUE' : 'words @> ?', words)
   if (types.length > 0) conditions.add('type = ANY(?)', types)
   if (statuses.length > 0) {
     conditions.add('status = ANY(?)', statuses)

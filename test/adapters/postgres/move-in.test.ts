@@ -68,7 +68,16 @@ const ONLY_POSTGRES: Readonly<Record<string, unknown>> = {
 /** SQLite tables that stay: those of the ledger, and derived ones. */
 const STAYING = [
   ...['backends', 'blocks', 'catalogue_move', 'catalogue_node', 'catalogue_past', 'counters', 'data_key', 'garbage'],
-  ...['holds', 'root_blocks', 'search_lists', 'search_pending', 'small_blocks', 'verification', 'withheld'],
+  ...[
+    'holds',
+    'root_blocks',
+    'search_lists',
+    'search_pending',
+    'search_runs',
+    'small_blocks',
+    'verification',
+    'withheld',
+  ],
   ...['announced_as', 'cluster_checks', 'node_identity', 'reach_walks', 'reached', 'withheld_links'],
 ]
 

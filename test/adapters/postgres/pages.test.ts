@@ -7,6 +7,7 @@ import { migrations } from '../../../adapters/postgres/schema.ts'
 import { MOST_COUNTED } from '../../../adapters/postgres/schema-pages.ts'
 import type { RecordSearch } from '../../../src/catalogue/records.ts'
 import type { PinStatus } from '../../../src/domain/pin-status.ts'
+import { partWords } from '../../../src/domain/search-words.ts'
 import { needsPostgres, startPostgres, type TestPostgres } from '../../support/postgres-server.ts'
 import { emptied } from './emptied.ts'
 import { visitedBy } from './plan-of.ts'
@@ -220,6 +221,33 @@ describe('pages by number in PostgreSQL', needsPostgres, () => {
         expect([page.visited, walked.visited].map(visited => visited < 2 * few + 4 * LIMIT)).toEqual([true, true])
       }
     }
+  })
+
+  test('of a common word visit the list up to the page', { timeout: 60_000 }, async () => {
+    const rows = Array.from({ length: 40_000 }, (_, i) => ({
+      ...{ id: `r${i}`, accountId: 'one', createdAt: i, expiresAt: null },
+    }))
+    await insert(rows)
+    const list = (await database.reading.first<{ seq: number }>("SELECT seq FROM accounts WHERE id = 'one'"))?.seq ?? 0
+    await database.command("UPDATE records SET words = $1, name = 'A file', folded_name = 'a file'", [
+      partWords(list, 'file').words,
+    ])
+    await database.command('ANALYZE records')
+    const search: RecordSearch = { ...ANY, names: [{ text: 'file', match: 'ipartial' }] }
+    const filter = { accountId: 'one', multihash: null, hasExpiration: false, now: NOW, search }
+    const wanted = rows.toReversed().map(({ id }) => id)
+    for (const offset of [0, 9_000, 12_000]) {
+      const { result, visited } = await visitedBy(database, () => lists.page(filter, offset, LIMIT))
+      expect(result).toMatchObject({ total: Math.max(10_000, offset + LIMIT) + 1, totalIsLowerBound: true })
+      expect(result.rows.map(({ id }) => id)).toEqual(wanted.slice(offset, offset + LIMIT))
+      // Entries of the index of words, the count, and the rows up to the page.
+      expect(visited).toBeLessThan(rows.length + result.total + offset + 4 * LIMIT)
+    }
+    const { rows: last, ...totals } = await lists.page(filter, 39_995, LIMIT)
+    expect([last.length, totals]).toEqual([5, { total: 40_000 }])
+    const walked = await visitedBy(database, () => lists.walk(filter, { after: null, limit: LIMIT }))
+    expect(walked.result.rows.map(({ id }) => id)).toEqual(wanted.slice(0, LIMIT))
+    expect(walked.visited).toBeLessThan(rows.length + 10_001 + 4 * LIMIT)
   })
 
   test('find records that are older than the places', async () => {
