@@ -27,7 +27,12 @@ export function folded(text: string): string {
  * record's group: a list, or a block of a list. So other groups cost nothing.
  */
 export function wordsOf(group: number, { name, type, status, multihash, expires, meta }: Searched): string[] {
-  const words = new Set([word(group, 'l'), typeWord(group, type), statusWord(group, status), contentWord(group, multihash)])
+  const words = new Set([
+    word(group, 'l'),
+    typeWord(group, type),
+    statusWord(group, status),
+    contentWord(group, multihash),
+  ])
   if (expires) words.add(expiringWord(group))
   for (const [key, value] of Object.entries(meta)) words.add(metaWord(group, key, value))
   for (const one of name === null ? [] : wordsOfName(group, name)) words.add(one)

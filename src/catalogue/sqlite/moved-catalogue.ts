@@ -117,7 +117,8 @@ export class SqliteMovedCatalogue implements CatalogueToMove {
       if (changes > 0) return changes
     }
     this.#db.prepare("INSERT INTO record_search (record_search) VALUES ('delete-all')").run()
-    for (const table of ['search_pending', 'search_lists', 'search_runs']) this.#db.prepare(`DELETE FROM ${table}`).run()
+    for (const table of ['search_pending', 'search_lists', 'search_runs'])
+      this.#db.prepare(`DELETE FROM ${table}`).run()
     return 0
   }
 }
