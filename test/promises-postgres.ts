@@ -20,6 +20,13 @@ const columns = (name: string) => ({ file: 'test/adapters/postgres/move-in.test.
 
 const promises: readonly KeptPromise[] = [
   {
+    promise: 'a PostgreSQL search for a common word counts no further than needed',
+    file: 'adapters/postgres/record-lists.ts',
+    find: 'this.#countUpTo(questionOf(list, filter), enough + 1)',
+    replace: 'this.#countUpTo(questionOf(list, filter), 1_000_000)',
+    test: { file: 'test/adapters/postgres/pages.test.ts', name: 'of a common word visit the list up to the page' },
+  },
+  {
     promise: 'nodes together create no more live keys than a plan allows',
     file: 'src/catalogue/rules/dialect.ts',
     find: "FOR_UPDATE = either('', 'FOR UPDATE')",
