@@ -1,6 +1,7 @@
 /**
  * Schema of the search index by blocks. The words of a record begin with the number of its block, so a statement reads
- * the entries of one block at most. `search_runs` replaces the flag `disordered`. The index is built again.
+ * the entries of one block at most. The table `search_runs` replaces the flag
+ * `disordered`. The migration builds the index again.
  */
 export const searchBlocksSchema = `
   -- Places in a list where the clock had been set back by more than 1 s. Between two of them, no record is more than

@@ -15,7 +15,7 @@ import type { ListedRecord, NameMatch, RecordFilter, RecordSearch } from '../rec
 /** A record to be compared with a question. It has its multihash only if the question asks for content. */
 export type FoundRecord = ListedRecord & { multihash: Uint8Array | null }
 
-/** What a list asks the index of words. */
+/** A search in the form that the index of words answers, block by block. */
 export interface RecordQuestion {
   /** A text that is the same for questions with the same matches, whatever their bounds of time. */
   key: string
@@ -23,10 +23,11 @@ export interface RecordQuestion {
   query: (block: number) => string
   /** Returns words that every match in a block has. One that few records have makes the answer cheap. */
   required: (block: number) => string[]
-  /** Whether every record that the query finds matches, apart from the bounds of time. */
+  /** True if every record that the query finds matches, apart from the bounds of time. */
   isWhole: boolean
-  /** Whether the question asks for text: names or meta. */
+  /** True if the search is by name or meta. */
   isText: boolean
+  /** True if the search is by CID. */
   isOfContent: boolean
   accepts: (record: FoundRecord) => boolean
 }

@@ -20,7 +20,7 @@ const READ_AT_ONCE = 500
 /** A part of a list whose words are in one block of the index. */
 interface Block extends TimedSpan {
   number: number
-  /** Whether it is the whole block, and all of it is sure. */
+  /** True if it is the whole block and lies within the bounds of time. */
   isFull: boolean
 }
 
@@ -62,8 +62,8 @@ export class RecordSearches {
   }
 
   /**
-   * Returns a page by number. Among more than {@link EXACT_MATCHES} matches of a text, it stops counting behind the
-   * page, so that a common word costs no more than a rare one.
+   * Returns a page by number. Above {@link EXACT_MATCHES} matches of a text, it stops counting one beyond the
+   * page. So a common word costs no more than a rare one.
    */
   async page(filter: Searching, offset: number, limit: number): Promise<NumberedPage<ListedRecord>> {
     await this.#index.update(filter.accountId, filter.now)

@@ -9,8 +9,8 @@ const STEP = 50
 
 /**
  * Keeps the index of words that searches read. A change of a record stores only its number (`search_pending`, by
- * triggers), because a commit that writes the index costs about as much for a hundred records as for one, and more than
- * the rest of an upload. The words are indexed together, once enough records wait or before a search.
+ * triggers). The words of many records are then indexed together, once enough records wait or before a search. A commit
+ * that writes the index costs more than the rest of an upload, and about as much for a hundred records as for one.
  */
 export class SearchIndex {
   /** Counts of matches, each correct for the words that the index has now. */
