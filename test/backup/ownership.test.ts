@@ -201,7 +201,8 @@ describe('the lock of a backup directory', () => {
   })
 })
 
-describe('a restore', () => {
+// The first test waits until a restore fails.
+describe.concurrent('a restore', () => {
   test('refuses starts in its directory while it runs, and once killed', async () => {
     await withBackup(async (_, backup, dir, stored) => {
       const dataDir = join(dir, 'restored')

@@ -53,7 +53,7 @@ async function startAndStop(options: EngineOptions): Promise<void> {
 }
 
 describe('a data directory', () => {
-  // Both wait until a start fails.
+  // Each waits until a start fails.
   test.concurrent('is refused while another process owns it, and stays unchanged', async () => {
     await withTempDir(async dataDir => {
       await withOwner(dataDir, async owner => {
@@ -64,6 +64,32 @@ describe('a data directory', () => {
         expect(owner.exitCode).toBeNull()
       })
       await startAndStop({ dataDir })
+    })
+  })
+
+  test.concurrent('with an older schema is migrated only by its owner', async () => {
+    await withTempDir(async dataDir => {
+      const older = migrations.length - 1
+      const file = join(dataDir, 'holdfast.db')
+      writeSchema(file, older)
+      const before = await readdir(dataDir)
+      await withOwner(
+        dataDir,
+        async () => {
+          const refused = {
+            code: 'DATA_DIR_IN_USE',
+            message: expect.stringContaining('stop it and start this version'),
+          }
+          expect(() => openAccounts({ dataDir })).toThrow(expect.objectContaining(refused))
+          await expect(connectAccounts({ dataDir })).rejects.toMatchObject(refused)
+          expect(schemaOf(file)).toBe(older)
+          expect((await readdir(dataDir)).filter(name => name !== 'datastore')).toEqual(before)
+        },
+        HOLDER,
+      )
+      await (await connectAccounts({ dataDir })).close()
+      expect(schemaOf(file)).toBe(migrations.length)
+      openAccounts({ dataDir }).close()
     })
   })
 
@@ -139,32 +165,6 @@ describe('a data directory', () => {
           message: expect.stringContaining(String(newer)),
         })
       }
-    })
-  })
-
-  test.concurrent('with an older schema is migrated only by its owner', async () => {
-    await withTempDir(async dataDir => {
-      const older = migrations.length - 1
-      const file = join(dataDir, 'holdfast.db')
-      writeSchema(file, older)
-      const before = await readdir(dataDir)
-      await withOwner(
-        dataDir,
-        async () => {
-          const refused = {
-            code: 'DATA_DIR_IN_USE',
-            message: expect.stringContaining('stop it and start this version'),
-          }
-          expect(() => openAccounts({ dataDir })).toThrow(expect.objectContaining(refused))
-          await expect(connectAccounts({ dataDir })).rejects.toMatchObject(refused)
-          expect(schemaOf(file)).toBe(older)
-          expect((await readdir(dataDir)).filter(name => name !== 'datastore')).toEqual(before)
-        },
-        HOLDER,
-      )
-      await (await connectAccounts({ dataDir })).close()
-      expect(schemaOf(file)).toBe(migrations.length)
-      openAccounts({ dataDir }).close()
     })
   })
 

@@ -12,7 +12,7 @@ import { strayBlocks, withDatabase } from '../support/store-inspection.ts'
 import { withTempDir } from '../support/temp-dir.ts'
 import type { Told } from '../support/uploading-child.ts'
 
-const ROUNDS = 12
+const ROUNDS = 6
 /** Seed of the contents and the moments of the kills. The output shows it, so that a failure can be repeated. */
 const SEED = process.env.CRASH_SEED ?? String(Math.floor(Math.random() * 1e9))
 const CHILD = join(import.meta.dirname, '../support/uploading-child.ts')
