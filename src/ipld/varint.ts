@@ -1,16 +1,11 @@
+import { varint } from 'multiformats'
+
 /** Ten bytes of seven bits hold a negative 32-bit number, the longest that occurs. */
 export const LONGEST_VARINT = 10
 
 /** Encodes a number in groups of seven bits, the lowest first. */
 export function varintBytes(value: number): Uint8Array {
-  const bytes: number[] = []
-  let rest = value
-  while (rest >= 0x80) {
-    bytes.push((rest % 0x80) | 0x80)
-    rest = Math.floor(rest / 0x80)
-  }
-  bytes.push(rest)
-  return Uint8Array.from(bytes)
+  return varint.encodeTo(value, new Uint8Array(varint.encodingLength(value)))
 }
 
 /**
