@@ -17,8 +17,6 @@ export interface PinJob {
   source: BlockSource | null
   /** Providers to ask first: multiaddrs and gateway URLs. */
   origins: readonly string[]
-  /** When the backend may release the hold by itself, in milliseconds since the epoch; null for never. */
-  ends: number | null
   /** True if the backend lacks blocks of a DAG it reports as pinned. It must accept all blocks again. Default false. */
   isRepair?: boolean | undefined
   signal?: AbortSignal | undefined

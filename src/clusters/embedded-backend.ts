@@ -67,7 +67,7 @@ export class EmbeddedBackend implements StagingBackend, Staging {
     }
   }
 
-  async pin({ hold, root, source, ends, signal, onProgress }: PinJob): Promise<void> {
+  async pin({ hold, root, source, signal, onProgress }: PinJob): Promise<void> {
     if (source === null) throw new HoldfastError('UNAVAILABLE', `nobody is named who has ${root}`)
     const staged = await this.take(root, source, { maxBlocks: ADMITTED, signal })
     try {
@@ -75,7 +75,7 @@ export class EmbeddedBackend implements StagingBackend, Staging {
       await staged.settle()
       onProgress?.({ blocks: staged.blockCount, bytes: staged.dagSize })
       const dag = { ...identityOf(root), ...staged.sizes(contentSize) }
-      await this.#ledger.keep(hold, { backendId: this.id, stagedRootId: staged.rootId, dag, ends })
+      await this.#ledger.keep(hold, { backendId: this.id, stagedRootId: staged.rootId, dag, ends: null })
     } catch (error) {
       await staged.abandon()
       throw error

@@ -60,7 +60,7 @@ export function keptFromOutside(backend: ClusterBackend): Pick<BackendUnderTest,
     keep: async content => {
       const source = new Outside()
       const root = await source.add(content)
-      await backend.pin({ hold: 'record', root, source, origins: [], ends: null })
+      await backend.pin({ hold: 'record', root, source, origins: [] })
       return root
     },
     release: root => backend.unpin('record', identityOf(root)),
@@ -96,7 +96,7 @@ export const backendRules: readonly BackendRule[] = [
       const outside = new Outside()
       const root = await outside.add(CONTENT)
       const dag = identityOf(root)
-      const job = { root, source: outside, origins: [], ends: null }
+      const job = { root, source: outside, origins: [] }
       await backend.pin({ ...job, hold: 'one' })
       await backend.pin({ ...job, hold: 'one' })
       await backend.pin({ ...job, hold: 'two' })
@@ -116,11 +116,11 @@ export const backendRules: readonly BackendRule[] = [
     async run({ backend, keep, release, collect }) {
       const outside = new Outside()
       const root = await outside.add(CONTENT)
-      await backend.pin({ hold: 'one', root, source: outside, origins: [], ends: null })
+      await backend.pin({ hold: 'one', root, source: outside, origins: [] })
       expect((await keep(CONTENT)).equals(root)).toBe(true)
       await backend.unpin('one', identityOf(root))
       expect(await collect()).toBe(4)
-      await backend.pin({ hold: 'two', root, source: outside, origins: [], ends: null })
+      await backend.pin({ hold: 'two', root, source: outside, origins: [] })
       await release(root)
       expect(await collect()).toBe(4)
       expect((await backend.status(identityOf(root))).state).toBe('pinned')
@@ -135,7 +135,7 @@ export const backendRules: readonly BackendRule[] = [
       const root = await outside.add(CONTENT)
       await dagBytes(outside, root.toString())
       outside.missing.add(outside.reads.at(-1) ?? '')
-      const job = { hold: 'one', root, source: outside, origins: [], ends: null }
+      const job = { hold: 'one', root, source: outside, origins: [] }
       await expect(backend.pin(job)).rejects.toMatchObject({ code: 'CID_NOT_FOUND' })
       expect((await backend.status(identityOf(root))).state).toBe('unpinned')
       expect(await collect()).toBe(0)
@@ -151,7 +151,7 @@ export const backendRules: readonly BackendRule[] = [
     async run({ backend, collect }) {
       const outside = new Outside()
       const root = await outside.add(CONTENT)
-      await backend.pin({ hold: 'one', root, source: outside, origins: [], ends: null })
+      await backend.pin({ hold: 'one', root, source: outside, origins: [] })
       await backend.unpin('one', identityOf(root), undefined, async () => false)
       expect((await backend.status(identityOf(root))).state).toBe('pinned')
       expect(await collect()).toBe(4)
@@ -175,7 +175,7 @@ export const backendRules: readonly BackendRule[] = [
         return pins.sort()
       }
       expect(await listed()).toEqual([])
-      for (const root of roots) await backend.pin({ hold: 'one', root, source: outside, origins: [], ends: null })
+      for (const root of roots) await backend.pin({ hold: 'one', root, source: outside, origins: [] })
       expect(await listed()).toEqual(roots.map(root => `one pinned ${root}`).sort())
       for (const root of roots) {
         await backend.unpin('one', identityOf(root))
@@ -191,7 +191,7 @@ export const backendRules: readonly BackendRule[] = [
       const outside = new Outside()
       const root = await outside.add(CONTENT)
       const other = await outside.add(pseudoRandom(1_000, 'never pinned'))
-      await backend.pin({ hold: 'one', root, source: outside, origins: [], ends: null })
+      await backend.pin({ hold: 'one', root, source: outside, origins: [] })
       const needed = [...new Set(outside.reads)]
       expect(needed).toHaveLength(4)
       for (const text of needed) {

@@ -66,7 +66,7 @@ export function memoryBackend(broken: (right: MemoryParts) => Partial<ClusterBac
     keep: async content => {
       const source = new Outside()
       const root = await source.add(content)
-      await backend.pin({ hold: `record of ${root}`, root, source, origins: [], ends: null })
+      await backend.pin({ hold: `record of ${root}`, root, source, origins: [] })
       return root
     },
     release: root => backend.unpin(`record of ${root}`, identityOf(root)),

@@ -47,7 +47,6 @@ export async function fetchExternally(
     root,
     source: null,
     origins: ipOrigins(job.origins),
-    ends: null,
     signal,
     onProgress: onMoved,
   })

@@ -96,7 +96,7 @@ export class PlacementAttempt implements Attempt<PlacementRow> {
     const pass = isSmall ? null : this.#large.enter(row.accountId)
     try {
       if (pass !== null) await orAborted(Promise.resolve(pass.entered), signal)
-      const job = { hold: HOLD, root: cidOf(row), origins: [], ends: null, isRepair: row.isAnew }
+      const job = { hold: HOLD, root: cidOf(row), origins: [], isRepair: row.isAnew }
       await this.#keep(backend, { ...job, source, signal })
     } finally {
       pass?.leave()
@@ -106,7 +106,7 @@ export class PlacementAttempt implements Attempt<PlacementRow> {
   /** Has the backend fetch blocks that this node lacks, and checks that it has them all. */
   async #refetch(row: PlacementRow, keeper: Keeper, signal: AbortSignal): Promise<void> {
     const root = cidOf(row)
-    const job = { hold: HOLD, root, source: null, origins: [], ends: null, isRepair: true }
+    const job = { hold: HOLD, root, source: null, origins: [], isRepair: true }
     const verify: Verify = (ended, onMoved) => checkWhole(keeper, root, { signal: ended, onMoved })
     await this.#keep(keeper.backend, { ...job, signal }, verify)
   }

@@ -47,7 +47,7 @@ function underTest(backend: HoldfastBackend, nodes: TwoNodes): BackendUnderTest 
     keep: async content => {
       const { record } = await there.engine.pins.upload(content, { account: there.account, name: 'x' })
       const root = CID.parse(record.cid)
-      await backend.pin({ hold: 'record', root, source: readerThere(nodes), origins: [], ends: null })
+      await backend.pin({ hold: 'record', root, source: readerThere(nodes), origins: [] })
       await there.engine.pins.remove({ account: there.account, cid: record.cid, cluster: 'cl0-global' })
       return root
     },

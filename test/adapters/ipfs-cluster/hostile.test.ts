@@ -27,7 +27,7 @@ const ADDRESS = '/ip4/127.0.0.1/tcp/4001/p2p/12D3KooWPSbvi8eyPT1QQU5vLZ73HopiBsm
 
 async function jobOf(content = pseudoRandom(100, 'content'), hold = 'one'): Promise<PinJob> {
   const source = new Outside()
-  return { hold, root: await source.add(content), source, origins: [], ends: null }
+  return { hold, root: await source.add(content), source, origins: [] }
 }
 
 const refusal = (done: Promise<unknown>): Promise<string> => refusalOf(done, 1_000)
@@ -361,7 +361,7 @@ describe('the backend of an IPFS Cluster', () => {
 /** Returns a job for a single block. */
 async function single(codec: number, bytes: Uint8Array, hasher: typeof sha256 | typeof sha512): Promise<PinJob> {
   const root = CID.createV1(codec, await hasher.digest(bytes))
-  return { hold: 'one', root, source: { read: async () => bytes }, origins: [], ends: null }
+  return { hold: 'one', root, source: { read: async () => bytes }, origins: [] }
 }
 
 /** Returns a job with a second block above it. */
@@ -461,7 +461,7 @@ describe('small DAGs for an IPFS Cluster', () => {
     const bytes = codec === CODEC.raw ? Buffer.from(text) : dagJson.encode({ text })
     const cid = CID.createV1(codec, await sha256.digest(bytes))
     const source = { read: async () => bytes }
-    return { hold: 'one', root: cid, source, origins: [], ends: null }
+    return { hold: 'one', root: cid, source, origins: [] }
   }
 
   test('are uploaded together, and pinned and checked alone', async () => {

@@ -24,7 +24,7 @@ describe('a real IPFS Cluster of three peers', onRealCluster, () => {
     await withBackend(reached(), async ({ backend }) => {
       const source = new Outside()
       const root = await source.add(content('theirs'))
-      const job = { hold: 'one', root, source, origins: [], ends: null }
+      const job = { hold: 'one', root, source, origins: [] }
       await backend.pin(job)
       await first.ask('POST', `/pins/${root}?name=theirs&replication-min=1&replication-max=1`)
       await backend.unpin('one', identityOf(root))
@@ -42,7 +42,7 @@ describe('a real IPFS Cluster of three peers', onRealCluster, () => {
     await withBackend(reached(), async ({ backend }) => {
       const source = new Outside()
       const root = await source.add(content('away'))
-      const job = { hold: 'one', root, source, origins: [], ends: null }
+      const job = { hold: 'one', root, source, origins: [] }
       await backend.pin(job)
       await third?.endKubo('SIGKILL')
       await until('it is missed', async () => (await backend.status(identityOf(root))).state !== 'pinned')
@@ -60,7 +60,7 @@ describe('a real IPFS Cluster of three peers', onRealCluster, () => {
       const jobs: PinJob[] = []
       for (let i = 0; i < 20; i++) {
         const root = await source.addFolder([content(`small ${i}`).subarray(0, 4_000), Buffer.from(`${i}`)])
-        jobs.push({ hold: 'one', root, source, origins: [], ends: null })
+        jobs.push({ hold: 'one', root, source, origins: [] })
       }
       await Promise.all(jobs.map(job => backend.pin(job)))
       for (const { root } of jobs) {
@@ -76,13 +76,13 @@ describe('a real IPFS Cluster of three peers', onRealCluster, () => {
     await withBackend(reached(), async ({ backend }) => {
       const bytes = dagJson.encode({ what: 'a document' })
       const root = CID.createV1(CODEC.dagJson, await sha256.digest(bytes))
-      const pinning = backend.pin({ hold: 'one', root, source: { read: async () => bytes }, origins: [], ends: null })
+      const pinning = backend.pin({ hold: 'one', root, source: { read: async () => bytes }, origins: [] })
       await expect(pinning).rejects.toMatchObject({ code: 'UNAVAILABLE', message: expect.stringContaining('0x129') })
       // One Kubo of the cluster has the DAG and serves as its origin.
       const [, second] = cluster().peers
       await second?.put(bytes, 'dag-json')
       const { Addresses } = JSON.parse((await second?.rpc('id')) ?? '') as { Addresses: string[] }
-      await backend.pin({ hold: 'one', root, source: { read: async () => bytes }, origins: Addresses, ends: null })
+      await backend.pin({ hold: 'one', root, source: { read: async () => bytes }, origins: Addresses })
       expect((await backend.status(identityOf(root))).state).toBe('pinned')
     })
   })

@@ -29,7 +29,7 @@ import { MARK } from './kubo-under-test.ts'
 async function pinned(backend: KuboBackend, { chunks = 0, signal }: { chunks?: number; signal?: AbortSignal } = {}) {
   const outside = new Outside()
   const root = await outside.add(chunks === 0 ? Buffer.from('few') : pseudoRandom(chunks * 1024 ** 2, 'chunks'))
-  const done = backend.pin({ hold: 'one', root, source: outside, origins: [], ends: null, signal })
+  const done = backend.pin({ hold: 'one', root, source: outside, origins: [], signal })
   // The test awaits the rejection later.
   done.catch(() => undefined)
   return { done, outside, root }
@@ -172,7 +172,7 @@ describe('a hostile RPC', () => {
         const outside = new Outside()
         const root = await outside.add(Buffer.from('few'))
         const onProgress = () => void moves++
-        const done = backend.pin({ hold: 'one', root, source: outside, origins: [], ends: null, onProgress })
+        const done = backend.pin({ hold: 'one', root, source: outside, origins: [], onProgress })
         done.catch(() => undefined)
         await until('it has begun', () => moves === 1)
         for (const progress of [2, 3, 4]) {
@@ -337,7 +337,7 @@ describe('small contents', () => {
     const outside = new Outside()
     const jobs = names.map(async name => {
       const root = await outside.add(Buffer.from(`${name} small content`))
-      return { hold: 'one', root, source: outside, origins: [], ends: null }
+      return { hold: 'one', root, source: outside, origins: [] }
     })
     const ready = await Promise.all(jobs)
     return Promise.allSettled(ready.map(job => backend.pin(job)))

@@ -41,7 +41,7 @@ function both(name: string, run: (places: Places, backend: KuboBackend) => Promi
 async function kept(backend: KuboBackend, { hold = 'one', mark = MARK } = {}) {
   const outside = new Outside()
   const root = await outside.add(CONTENT)
-  await backend.pin({ hold, root, source: outside, origins: [], ends: null })
+  await backend.pin({ hold, root, source: outside, origins: [] })
   const block = await holdBlock(mark, hold, identityOf(root))
   return { outside, root, dag: identityOf(root), block }
 }
@@ -58,7 +58,7 @@ describe('pins of a Kubo', () => {
     expect(await pinsOf(api)).toEqual(theirs)
     expect((await backend.status(dag)).state).toBe('unpinned')
 
-    await backend.pin({ hold: 'one', root, source: outside, origins: [], ends: null })
+    await backend.pin({ hold: 'one', root, source: outside, origins: [] })
     expect(await pinsOf(api)).toEqual({ ...theirs, [block.cid.toString()]: block.name })
     await ask(api, `pin/rm?arg=${root}`)
     await ask(api, `pin/rm?arg=${own}`)
@@ -76,7 +76,7 @@ describe('pins of a Kubo', () => {
     expect(await pinsOf(api)).toEqual({ [block.cid.toString()]: `${MARK} mine` })
     expect((await backend.status(dag)).state).toBe('unpinned')
     for await (const page of backend.pins()) expect(page).toEqual([])
-    const again = backend.pin({ hold: 'one', root, source: outside, origins: [], ends: null })
+    const again = backend.pin({ hold: 'one', root, source: outside, origins: [] })
     await expect(again).rejects.toMatchObject({ code: 'UNAVAILABLE', message: expect.stringMatching(/another user/) })
     expect(await pinsOf(api)).toEqual({ [block.cid.toString()]: `${MARK} mine` })
   })
@@ -112,7 +112,7 @@ describe('pins of a Kubo', () => {
       const outside = new Outside()
       const root = await outside.add(CONTENT)
       const old = CID.createV0(root.multihash as Parameters<typeof CID.createV0>[0])
-      await first.pin({ hold: 'another', root: old, source: outside, origins: [], ends: null })
+      await first.pin({ hold: 'another', root: old, source: outside, origins: [] })
       await withBackend(places, async backend => {
         const { state, allocations } = await backend.status(identityOf(root))
         expect(state).toBe('pinned')
@@ -141,7 +141,7 @@ describe('pins of a Kubo', () => {
       const source: BlockSource = { read: async cid => blocks.get(cid.toString()) ?? Buffer.of() }
       const long = CID.createV1(CODEC.raw, identity.digest(Buffer.alloc(120, 'long')))
       for (const each of [root, large, json, cbor, inline, long]) {
-        await backend.pin({ hold: 'one', root: each, source, origins: [], ends: null })
+        await backend.pin({ hold: 'one', root: each, source, origins: [] })
         expect((await backend.status(identityOf(each))).state).toBe('pinned')
       }
       const listed: string[] = []
@@ -159,7 +159,7 @@ describe('pins of a Kubo', () => {
     const last = CID.parse(outside.reads.at(-1) ?? '')
     places.lose(last)
     await expect(backend.reader?.read(last)).rejects.toMatchObject({ code: 'NOT_FOUND' })
-    const job = { hold: 'one', root, source: outside, origins: [], ends: null }
+    const job = { hold: 'one', root, source: outside, origins: [] }
     await backend.pin(job)
     await expect(backend.reader?.read(last)).rejects.toMatchObject({ code: 'NOT_FOUND' })
     await backend.pin({ ...job, isRepair: true })
