@@ -313,7 +313,7 @@ describe('block store', () => {
       fc.asyncProperty(plan, ({ dags, failing }) =>
         withContentParts(parts => storeOverlapping(parts, alphabet, dags, failing)),
       ),
-      { numRuns: 25 },
+      { numRuns: 12 },
     )
   })
 })

@@ -49,7 +49,8 @@ function refusal(...parts: string[]) {
   return { code: 'DATA_DIR_UNUSABLE', message: expect.stringMatching(new RegExp(parts.join('.*'))) }
 }
 
-describe('the data directory of a cluster', () => {
+// Two engines in one process wait for five seconds.
+describe.concurrent('the data directory of a cluster', () => {
   test('has an identity file beside its blocks', async () => {
     await withTempDir(async dir => {
       const far = join(dir, 'far')
@@ -169,7 +170,7 @@ describe('the data directory of a cluster', () => {
   })
 })
 
-describe('two engines in one process', () => {
+describe.concurrent('two engines in one process', () => {
   test('cannot own one directory, nor that of a cluster, by another path', async () => {
     await withTempDir(async dir => {
       const options = optionsOf(dir, { far: join(dir, 'far') })
