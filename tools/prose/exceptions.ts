@@ -22,8 +22,4 @@ export const EXCEPTIONS: Exception[] = [
 ]
 
 /** Paths whose texts predate the rules. The list only shrinks, and is removed once it is empty. */
-export const UNSWEPT: string[] = [
-  'docs/decisions/fleet.md',
-  'docs/decisions/ipfs-cluster.md',
-  'docs/decisions/kubo.md',
-]
+export const UNSWEPT: string[] = ['docs/decisions/fleet.md', 'docs/decisions/ipfs-cluster.md', 'docs/decisions/kubo.md']
