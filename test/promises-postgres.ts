@@ -24,7 +24,7 @@ const promises: readonly KeptPromise[] = [
     file: 'adapters/postgres/record-lists.ts',
     find: 'this.#countUpTo(questionOf(list, filter), enough + 1)',
     replace: 'this.#countUpTo(questionOf(list, filter), 1_000_000)',
-    test: { file: 'test/adapters/postgres/pages.test.ts', name: 'of a common word visit the list up to the page' },
+    test: { file: 'test/adapters/postgres/pages.test.ts', name: 'with a common word visit the list up to the page' },
   },
   {
     promise: 'nodes together create no more live keys than a plan allows',

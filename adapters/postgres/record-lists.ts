@@ -176,7 +176,7 @@ function isOfStates({ multihash, search }: Searching): boolean {
   return multihash === null && !hasMore && before === null && after === null && statuses.includes('pinned')
 }
 
-/** Whether names or meta are searched for. */
+/** Returns true for a search by name or meta. */
 function isOfText({ search: { names, meta } }: Searching): boolean {
   return names.length > 0 || Object.keys(meta).length > 0
 }

@@ -223,7 +223,7 @@ describe('pages by number in PostgreSQL', needsPostgres, () => {
     }
   })
 
-  test('of a common word visit the list up to the page', { timeout: 60_000 }, async () => {
+  test('with a common word visit the list up to the page', { timeout: 60_000 }, async () => {
     const rows = Array.from({ length: 40_000 }, (_, i) => ({
       ...{ id: `r${i}`, accountId: 'one', createdAt: i, expiresAt: null },
     }))
