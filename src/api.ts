@@ -210,6 +210,8 @@ export interface EngineOptions extends EngineConfig {
    * first use.
    */
   threadPoolSize?: number
+  /** Memory that the process may use, in bytes. Default: that of the machine. */
+  memoryBytes?: number
   /**
    * Makes calls of `engine.pins` without an account act for the owner, who is created if missing. Default false: such
    * calls fail with `VALIDATION`, so that a program with many users cannot mix their content by mistake.
@@ -292,6 +294,8 @@ export interface Engine extends Border, AsyncDisposable {
    * else continues, so that load balancers have time to react.
    */
   announceStop(): Promise<void>
+  /** Returns the bytes of blocks on their way to clients, and their limit. */
+  answerMemory(): Promise<{ used: number; limit: number }>
   /** Aborts running work and closes all stores. May be called more than once. */
   stop(): Promise<void>
 }

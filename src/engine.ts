@@ -23,7 +23,7 @@ function engineOf({ dataDir, config, events, activity, ending }: Setup, modules:
   const access = modules.get(M.access)
   const clusters = modules.get(M.clusters)
   const border = modules.get(M.http)
-  const { takedowns, reader } = modules.get(M.gateway)
+  const { takedowns, reader, memory } = modules.get(M.gateway)
   const { collector, verifier } = modules.get(M.content)
   const { statistics, backups, reconciler } = modules.get(M.upkeep)
   const { node } = modules.get(M.network)
@@ -88,6 +88,7 @@ function engineOf({ dataDir, config, events, activity, ending }: Setup, modules:
       return node?.addresses() ?? []
     },
     stats: () => statistics.read(),
+    answerMemory: async () => ({ used: memory.used, limit: memory.limit }),
     verify: options => verifier.verify(options),
     backup: (directory, options) => backups.run(directory, options),
     reconcile: options => reconciler.run(options),

@@ -28,13 +28,14 @@ import { listenForMetrics } from './metrics-listener.ts'
 import { print } from './output.ts'
 import { logProcess } from './process-log.ts'
 import { serverAdapters } from './server-adapters.ts'
-import { type Environment, readServerSettings, type ServerSettings } from './settings.ts'
+import { type Environment, LEAST_MEMORY_BYTES, readServerSettings, type ServerSettings } from './settings.ts'
 import { untilSignalled } from './signals.ts'
 import { type Addresses, firstStartLines, type OwnerKey, startLines } from './start-message.ts'
 
 /** Longest time for requests in flight after a stop signal. */
 const DRAIN_MS = 10_000
 const BOOTSTRAP_VARIABLE = 'HOLDFAST_BOOTSTRAP_KEY'
+const TOO_LITTLE_MEMORY = `the process may use less memory than the minimum of ${LEAST_MEMORY_BYTES} bytes`
 const GATEWAY_WITHOUT_PORT = 'the gateway has no port of its own: content is served on that of the API, pages sandboxed'
 
 /** A server at rest, with four threads of the gateway, has up to 80 open. */
@@ -60,14 +61,16 @@ export async function serve(args: readonly string[], env: Environment): Promise<
   const lines = new LogLines(process.stdout.fd)
   const logger = pino({ level: settings.logLevel }, lines)
   const endLog = logProcess(logger, lines)
+  if (settings.memoryBytes < LEAST_MEMORY_BYTES) logger.warn({ bytes: settings.memoryBytes }, TOO_LITTLE_MEMORY)
   const stopped = untilSignalled()
-  const { dataDir, config, threadPoolSize } = settings
+  const { dataDir, config, threadPoolSize, memoryBytes } = settings
   const pool = threadPoolSize === undefined ? {} : { threadPoolSize }
   const network = networkOf(config)
   const metrics = new PrometheusMetrics()
   const engine = await createEngine({
     ...config,
     ...pool,
+    memoryBytes,
     network,
     dataDir,
     logger,
@@ -204,7 +207,7 @@ async function listenAt(
 /** Opens the readers, or none if the default port of the gateway is taken: `lacking` says why. */
 async function openGateway(
   engine: Engine,
-  { host, gatewayPort, isGatewayPortGiven, gatewayThreads }: ServerSettings,
+  { host, gatewayPort, isGatewayPortGiven, gatewayThreads, memoryBytes }: ServerSettings,
   metrics: PrometheusMetrics,
   logger: Logger,
 ): Promise<{ readers: Readers | null; lacking: object | null }> {
@@ -212,7 +215,7 @@ async function openGateway(
   const threads = gatewayThreads === undefined ? {} : { threads: gatewayThreads }
   try {
     return {
-      readers: await startReaders(engine, { host, port: gatewayPort, metrics, logger, ...threads }),
+      readers: await startReaders(engine, { host, port: gatewayPort, metrics, logger, memoryBytes, ...threads }),
       lacking: null,
     }
   } catch (err) {

@@ -4,6 +4,7 @@ import { type EngineConfig, type Environment, HoldfastError, parseConfig } from 
 import type { MetricsReaders } from '../node-http/index.ts'
 import { type CommonFlag, type Flags, usageError } from './arguments.ts'
 import { DEFAULT_DATA_DIR } from './compile-cache.ts'
+import { memoryLimit } from './memory-limit.ts'
 import type { MetricsAddress } from './metrics-listener.ts'
 import { serverAdapters } from './server-adapters.ts'
 
@@ -24,7 +25,7 @@ export interface ServerSettings extends Settings {
   gatewayPort: number | null
   /** True if the gateway's port was set, and so is required. */
   isGatewayPortGiven: boolean
-  /** Threads of the gateway, 0 for none; undefined for one per core, four at most. */
+  /** Threads of the gateway, 0 for none; undefined for one per core, four at most, as memory allows. */
   gatewayThreads: number | undefined
   /** Seconds to keep serving after a stop signal, while `/ready` reports it. */
   drainSeconds: number
@@ -34,6 +35,8 @@ export interface ServerSettings extends Settings {
   metricsReaders: MetricsReaders
   /** Address of a listener for metrics alone. */
   metricsAddress: MetricsAddress | undefined
+  /** Memory that the process may use, in bytes. */
+  memoryBytes: number
   /** Size of libuv's pool in the environment. */
   threadPoolSize: number | undefined
 }
@@ -43,6 +46,8 @@ const DEFAULT_PORT = 4100
 const LAST_PORT = 65_535
 const MOST_GATEWAY_THREADS = 32
 const MOST_DRAIN_SECONDS = 300
+/** Least memory that a server is tested with. */
+export const LEAST_MEMORY_BYTES = 256 * 1024 ** 2
 const DEFAULT_LOG_LEVEL = 'info'
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']
 
@@ -90,6 +95,7 @@ export function readServerSettings(
     metricsReaders: readMetricsReaders(env),
     metricsAddress: readMetricsAddress(given(env.HOLDFAST_METRICS_LISTEN)),
     bootstrapKey: given(env.HOLDFAST_BOOTSTRAP_KEY),
+    memoryBytes: readMemory(given(env.HOLDFAST_MEMORY_BYTES)) ?? memoryLimit(),
     threadPoolSize: readThreadPoolSize(env.UV_THREADPOOL_SIZE),
   }
 }
@@ -108,6 +114,13 @@ function readGatewayThreads(text: string | undefined): number | undefined {
   const threads = /^\d{1,2}$/.test(text) ? Number(text) : Number.NaN
   if (threads <= MOST_GATEWAY_THREADS) return threads
   throw usageError(`HOLDFAST_GATEWAY_THREADS must be a number from 0 (none) to ${MOST_GATEWAY_THREADS}`)
+}
+
+function readMemory(text: string | undefined): number | undefined {
+  if (text === undefined) return undefined
+  const bytes = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN
+  if (bytes >= LEAST_MEMORY_BYTES) return bytes
+  throw usageError(`HOLDFAST_MEMORY_BYTES must be a number of bytes, at least ${LEAST_MEMORY_BYTES}`)
 }
 
 function readDrainSeconds(text: string | undefined): number {

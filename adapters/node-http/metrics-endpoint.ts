@@ -7,7 +7,7 @@ import { refusesHost } from './node-exchange.ts'
 import type { PrometheusMetrics } from './prometheus-metrics.ts'
 
 /** Parts of an engine that decide who may read its metrics; without them nobody may. */
-export type MeasuredEngine = Partial<Pick<Engine, 'stats' | 'trustedProxies' | 'isContentHost'>>
+export type MeasuredEngine = Partial<Pick<Engine, 'stats' | 'answerMemory' | 'trustedProxies' | 'isContentHost'>>
 
 /** Readers of the metrics on the API's port. For everybody else the path does not exist. */
 export interface MetricsReaders {
@@ -60,6 +60,7 @@ export async function metricsResponse(
 ): Promise<ApiResponse> {
   // A stopping node still reports its counters.
   const stats = await engine.stats?.().catch(() => undefined)
+  const memory = await engine.answerMemory?.()
   return {
     status: 200,
     headers: {
@@ -67,7 +68,7 @@ export async function metricsResponse(
       'x-content-type-options': 'nosniff',
       'cache-control': 'no-store',
     },
-    body: incoming.method === 'HEAD' ? null : metrics.text(stats),
+    body: incoming.method === 'HEAD' ? null : metrics.text(stats, memory && { memory }),
   }
 }
 

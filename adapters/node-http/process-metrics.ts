@@ -56,7 +56,11 @@ export class ProcessMetrics {
     this.#loop.reset()
     const { user, system } = process.cpuUsage()
     out.counter('process_cpu_seconds_total', 'Processor time used.', single((user + system) / 1e6))
-    out.gauge('process_resident_memory_bytes', 'Resident memory.', single(process.memoryUsage.rss()))
+    const { rss, heapUsed, heapTotal, external } = process.memoryUsage()
+    out.gauge('process_resident_memory_bytes', 'Resident memory.', single(rss))
+    out.gauge('nodejs_heap_size_used_bytes', 'Heap in use by the main thread.', single(heapUsed))
+    out.gauge('nodejs_heap_size_total_bytes', 'Heap of the main thread.', single(heapTotal))
+    out.gauge('nodejs_external_memory_bytes', 'Memory outside of the heap, of the main thread.', single(external))
     const started = 'When the process started, in seconds since the epoch.'
     out.gauge('process_start_time_seconds', started, single(performance.timeOrigin / 1_000))
     const open = openDescriptors()

@@ -24,6 +24,8 @@ export interface MetricsOptions {
    * because a name may occur only once.
    */
   process?: boolean
+  /** Value of `engine.answerMemory()`. */
+  memory?: { used: number; limit: number }
 }
 
 /**
@@ -75,7 +77,7 @@ export class PrometheusMetrics implements Metrics {
   }
 
   /** Returns the metrics of {@link PrometheusMetrics.text} for a registry of the host program. */
-  families(stats?: EngineStats, { process = true }: MetricsOptions = {}): MetricFamily[] {
+  families(stats?: EngineStats, { process = true, memory }: MetricsOptions = {}): MetricFamily[] {
     const out = new Families()
     out.gauge('holdfast_info', 'Version of the server.', [{ labels: { version: VERSION }, value: 1 }])
     this.#writeTraffic(out)
@@ -85,6 +87,10 @@ export class PrometheusMetrics implements Metrics {
     out.counter('holdfast_collected_blocks_total', 'Blocks deleted.', single(blocks))
     out.counter('holdfast_collected_bytes_total', 'Bytes freed.', single(bytes))
     if (stats !== undefined) writeStats(out, stats)
+    if (memory !== undefined) {
+      out.gauge('holdfast_answer_memory_bytes', 'Blocks on their way to clients.', single(memory.used))
+      out.gauge('holdfast_answer_memory_limit_bytes', 'Limit of their bytes.', single(memory.limit))
+    }
     this.#process.writeStalls(out)
     if (process) this.#process.write(out)
     return out.all

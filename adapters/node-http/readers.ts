@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import type { Server } from 'node:http'
 import type { AddressInfo, ListenOptions } from 'node:net'
-import { availableParallelism } from 'node:os'
+import { availableParallelism, totalmem } from 'node:os'
 import { type Engine, HoldfastError, type Logger, type Metrics } from '../../src/index.ts'
 import { BACKLOG, connectionsOfEach } from './connections.ts'
 import { drain } from './drain.ts'
@@ -18,8 +18,10 @@ export interface ReadersOptions {
   host?: string
   /** Default 0, any free one. */
   port?: number
-  /** Default: one for each core, four at most. With 0 the main thread serves. */
+  /** Default: one for each core and 192 MiB of memory, four at most. With 0 the main thread serves. */
   threads?: number
+  /** Memory that the process may use. Default: that of the machine. */
+  memoryBytes?: number
   /** Counts requests and sent bytes. Default: none. */
   metrics?: Pick<Metrics, 'request'> & { sent(surface: 'gateway', bytes: number): void }
   /** Default: a silent one. */
@@ -40,6 +42,10 @@ interface ReaderHooks {
 }
 
 const MOST_THREADS = 4
+/** Memory of the process for each of its threads. */
+const BYTES_PER_THREAD = 192 * 1024 ** 2
+/** Part of the memory for the heap of each thread. */
+const HEAP_SHARE = 4
 const LOOK_MS = 250
 /** Longest time that the first listener takes to leave its port to those that share it. */
 const CLAIM_MS = 1_000
@@ -74,6 +80,7 @@ class ReaderPool implements Readers {
   readonly #engine: ReadEngine
   readonly #host: string
   readonly #count: number
+  readonly #heapBytes: number
   readonly #maxConnections: number
   readonly #sharesPort: boolean
   readonly #hooks: ReaderHooks
@@ -89,7 +96,7 @@ class ReaderPool implements Readers {
 
   constructor(
     engine: ReadEngine,
-    { host = '127.0.0.1', port = 0, threads, metrics, logger }: ReadersOptions,
+    { host = '127.0.0.1', port = 0, threads, metrics, logger, memoryBytes = totalmem() }: ReadersOptions,
     hooks: ReaderHooks,
   ) {
     this.port = port
@@ -98,7 +105,9 @@ class ReaderPool implements Readers {
     this.#hooks = hooks
     // Only Linux shares a port fairly.
     this.#sharesPort = hooks.sharesPort ?? process.platform === 'linux'
-    const wanted = threads ?? Math.min(availableParallelism(), MOST_THREADS)
+    const affordable = Math.max(1, Math.floor(memoryBytes / BYTES_PER_THREAD))
+    const wanted = threads ?? Math.min(availableParallelism(), MOST_THREADS, affordable)
+    this.#heapBytes = memoryBytes / HEAP_SHARE
     this.#count = this.#sharesPort ? wanted : Math.min(wanted, 1)
     // The API's server gets the other half of the connections.
     this.#maxConnections = connectionsOfEach(2 * Math.max(this.#count, 1))
@@ -179,7 +188,9 @@ class ReaderPool implements Readers {
         onListening: () => this.#leave(),
         onEnd: thread => this.#replace(thread),
       }
-      this.#threads.add(new ReaderThread(reading, data, listeners, this.#hooks.entry))
+      this.#threads.add(
+        new ReaderThread(reading, data, listeners, { entry: this.#hooks.entry, heapBytes: this.#heapBytes }),
+      )
     } catch (err) {
       this.#logger.error({ err }, 'gateway thread failed to start')
     }

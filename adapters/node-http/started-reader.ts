@@ -21,6 +21,14 @@ export interface ReaderListeners {
   onEnd: (reader: ReaderThread) => void
 }
 
+interface ReaderMeans {
+  entry?: URL | undefined
+  /** Reads the `stat` of a thread. */
+  stat?: typeof statOf
+  /** Largest heap, up to 256 MiB. */
+  heapBytes?: number
+}
+
 /** A reader, as seen by the main thread. */
 export class ReaderThread {
   readonly #worker: Worker
@@ -41,8 +49,7 @@ export class ReaderThread {
     reading: SharedReading,
     data: Pick<ReaderData, 'host' | 'port' | 'sharesPort' | 'maxConnections'>,
     { logger, metrics, onReady, onListening, onEnd }: ReaderListeners,
-    entry: URL = ENTRY,
-    stat = statOf,
+    { entry = ENTRY, stat = statOf, heapBytes = Number.POSITIVE_INFINITY }: ReaderMeans = {},
   ) {
     this.#logger = logger
     this.#beats = new Int32Array(new SharedArrayBuffer(2 * Int32Array.BYTES_PER_ELEMENT))
@@ -53,7 +60,7 @@ export class ReaderThread {
       name: 'holdfast-reader',
       workerData,
       transferList: [port],
-      resourceLimits: HEAP,
+      resourceLimits: { ...HEAP, maxOldGenerationSizeMb: Math.min(heapBytes / 1024 ** 2, HEAP.maxOldGenerationSizeMb) },
       execArgv: [],
     })
     // Ends with the process, without keeping it alive.

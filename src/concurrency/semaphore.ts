@@ -1,11 +1,16 @@
 /** Semaphore with weights; the rest waits in order. A request for more than the whole capacity runs alone. */
 export class Semaphore {
-  readonly #capacity: number
+  readonly #capacity: () => number
   #used = 0
   #waiting: Array<{ amount: number; enter: () => void }> = []
 
-  constructor(capacity: number) {
-    this.#capacity = capacity
+  constructor(capacity: number | (() => number)) {
+    this.#capacity = typeof capacity === 'number' ? () => capacity : capacity
+  }
+
+  /** True while a caller waits. */
+  get isAwaited(): boolean {
+    return this.#waiting.length > 0
   }
 
   /** Resolves once `amount` is taken; null if it was free at once. The caller returns it by {@link release}. */
@@ -38,6 +43,6 @@ export class Semaphore {
   }
 
   #fits(amount: number): boolean {
-    return this.#used === 0 || this.#used + amount <= this.#capacity
+    return this.#used === 0 || this.#used + amount <= this.#capacity()
   }
 }

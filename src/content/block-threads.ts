@@ -7,6 +7,8 @@ import type { ThreadAnswer, ThreadTask } from './block-thread.ts'
 export const CHUNK_BYTES = 1024 ** 2
 /** Room for several uploads at full speed, each with eight chunks being written and eight being hashed. */
 const CHUNKS = 64
+/** Room for one upload at full speed. */
+const FEWEST_CHUNKS = 8
 
 interface Waiting {
   give: (chunk: SharedArrayBuffer) => void
@@ -19,7 +21,7 @@ interface Waiting {
  * The view that was handed out identifies a chunk. A second release of the same view, or of other memory, does nothing.
  */
 export class ChunkPool {
-  readonly #capacity: number
+  #capacity: number
   readonly #free: SharedArrayBuffer[] = []
   /** The view handed out for each chunk. */
   readonly #out = new Map<ArrayBufferLike, Uint8Array>()
@@ -30,6 +32,11 @@ export class ChunkPool {
   /** @param capacity limit of chunks of {@link CHUNK_BYTES} */
   constructor(capacity: number) {
     this.#capacity = capacity
+  }
+
+  /** Lowers the limit of chunks, which outlasts the caller. At least eight remain. */
+  limitTo(capacity: number): void {
+    this.#capacity = Math.min(this.#capacity, Math.max(FEWEST_CHUNKS, Math.floor(capacity)))
   }
 
   /** Number of allocated chunks. */

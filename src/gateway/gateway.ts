@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { MemoryBudget } from '../concurrency/memory-budget.ts'
 import type { SlotTable } from '../concurrency/slot-rows.ts'
 import { Slots } from '../concurrency/slots.ts'
 import { renameWork } from '../concurrency/work.ts'
@@ -48,6 +49,8 @@ export interface GatewayDependencies {
   opener?: RootOpener
   /** Concurrency limit for answers. Default: a new one from the options. */
   slots?: Slots
+  /** Memory for blocks on their way to clients. Default: no limit. */
+  memory?: MemoryBudget
 }
 
 const NONE: TakenDown = { denylist: null }
@@ -173,7 +176,8 @@ export function openerOf(dependencies: Omit<GatewayDependencies, 'opener'>): Roo
     denylist,
     takedowns,
   })
-  return new RootOpener({ ...dependencies, options, admission, arrivalOf, fetcher })
+  const { memory = MemoryBudget.of(Number.MAX_SAFE_INTEGER, clock) } = dependencies
+  return new RootOpener({ ...dependencies, options, admission, arrivalOf, fetcher, memory })
 }
 
 const NOBODY: ApiResponse = { status: CLIENT_GONE, headers: {}, body: null }

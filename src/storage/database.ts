@@ -24,6 +24,14 @@ const INCREMENTAL = 2
 /** Pages that a copy writes between two turns of the event loop. */
 const COPIED_AT_ONCE = 200
 
+export interface DatabaseOptions {
+  readonly?: boolean
+  isOwned?: boolean
+  cacheBytes?: number
+}
+
+const MOST_CACHE_BYTES = 64 * 1024 ** 2
+
 /**
  * The SQLite database of a data directory, with the newest schema. The owner of the directory migrates an older schema,
  * and keeps a copy of the old database beside it. Several processes may open it, such as the account and key commands
@@ -43,16 +51,18 @@ export class Database {
    * @param options.readonly opens a copy that nobody writes to, without migrating it
    * @param options.isOwned true if the caller owns the data directory, which a migration requires; a new database needs
    * no owner
+   * @param options.cacheBytes memory for pages, up to 64 MiB
    * @throws HoldfastError `DATA_DIR_NEWER` if a newer Holdfast wrote the file; `DATA_DIR_IN_USE` if an older one did
    * and the caller does not own the directory; `DATA_DIR_UNUSABLE` if it cannot be opened, written or read as a
    * database.
    */
-  constructor(file: string, { readonly = false, isOwned = true }: { readonly?: boolean; isOwned?: boolean } = {}) {
+  constructor(file: string, { readonly = false, isOwned = true, cacheBytes = MOST_CACHE_BYTES }: DatabaseOptions = {}) {
     let sqlite: SqliteDatabase.Database | undefined
     try {
       sqlite = new SqliteDatabase(file, { timeout: BUSY_TIMEOUT_MS, readonly })
       if (readonly) checkSchema(sqlite, file)
       else prepareForWriting(sqlite, file, isOwned)
+      if (!readonly) sqlite.pragma(`cache_size = -${Math.floor(Math.min(cacheBytes, MOST_CACHE_BYTES) / 1024)}`)
     } catch (cause) {
       sqlite?.close()
       if (cause instanceof HoldfastError) throw cause
@@ -218,7 +228,6 @@ function prepareForWriting(sqlite: SqliteDatabase.Database, file: string, isOwne
   sqlite.pragma('auto_vacuum = INCREMENTAL')
   sqlite.pragma('journal_mode = WAL')
   sqlite.pragma('synchronous = FULL')
-  sqlite.pragma('cache_size = -65536')
   sqlite.pragma('mmap_size = 0')
   sqlite.pragma(`wal_autocheckpoint = ${CHECKPOINT_PAGES}`)
   sqlite.function('search_words', { deterministic: true, varargs: true }, searchWords)

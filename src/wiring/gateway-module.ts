@@ -1,4 +1,5 @@
 import type { CID } from 'multiformats/cid'
+import { MemoryBudget } from '../concurrency/memory-budget.ts'
 import { createGateway, gatewaySlots, openerOf } from '../gateway/gateway.ts'
 import { ContentReader } from '../gateway/reader/content-reader.ts'
 import { identityOf } from '../ipld/cid.ts'
@@ -22,10 +23,15 @@ interface Below {
   pins: PinsModule
 }
 
+/** Share of the memory for blocks on their way to clients. */
+const ANSWERS_SHARE = 1 / 8
+
 /** Makes the gateway, and the reader of content for the host program. Both obey the same rules. */
-export function makeGateway({ config, clock, logger, metrics, activity }: Setup, below: Below) {
+export function makeGateway({ config, clock, logger, metrics, activity, memoryBytes }: Setup, below: Below) {
   const { takedowns } = below.network
+  const memory = MemoryBudget.of(memoryBytes * ANSWERS_SHARE, clock)
   const dependencies = {
+    memory,
     content: below.clusters.live,
     clock,
     logger,
@@ -51,6 +57,7 @@ export function makeGateway({ config, clock, logger, metrics, activity }: Setup,
   return {
     takedowns,
     slots,
+    memory,
     arrivalOf: dependencies.arrivalOf,
     reader,
     handler: createGateway(parts),

@@ -1,5 +1,6 @@
 import { FIND } from '../catalogue/rules/fetch-rows.ts'
 
+import { MemoryBudget } from '../concurrency/memory-budget.ts'
 import { PortCalls } from '../concurrency/port-calls.ts'
 import { BlockFiles } from '../content/block-files.ts'
 import type { BlockSource } from '../content/block-source.ts'
@@ -79,6 +80,7 @@ export function openReading(
     takedowns: new SharedTakedowns(data.takedowns.path, data.takedowns.revision),
     arrivalOf: arrivalsOf(data, database, calls),
     slots: gatewaySlots(options, clock, data.slots),
+    memory: new MemoryBudget(data.memory, clock),
     ...(options.mode === 'open' && { network: new AskedContent(calls, 'network') }),
     others: data.hasNodes ? new AskedContent(calls, 'nodes') : null,
   })

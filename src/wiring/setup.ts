@@ -1,3 +1,4 @@
+import { totalmem } from 'node:os'
 import { resolve } from 'node:path'
 import type { EngineOptions } from '../api.ts'
 import { type CatalogueDatabase, catalogueDatabase } from '../catalogue/catalogue-adapter.ts'
@@ -37,6 +38,8 @@ export interface Setup {
   /** Replaces `node:fs` for block files. */
   fileSystem: FileSystem | undefined
   threadPoolSize: number | undefined
+  /** Memory that the process may use. */
+  memoryBytes: number
   /** True if calls without an account act for the owner. */
   isSingleUser: boolean
   environment: NonNullable<EngineOptions['environment']>
@@ -52,6 +55,7 @@ export function setupOf(options: EngineOptions): Setup {
   const {
     fileSystem,
     threadPoolSize,
+    memoryBytes = totalmem(),
     singleUser = false,
     environment = {},
     adapters = [],
@@ -84,6 +88,7 @@ export function setupOf(options: EngineOptions): Setup {
     ending: { isAnnounced: false },
     fileSystem,
     threadPoolSize,
+    memoryBytes,
     isSingleUser: singleUser,
     environment,
     adapters,

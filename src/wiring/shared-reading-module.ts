@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { MessageChannel, type MessagePort } from 'node:worker_threads'
 import { answerCalls } from '../concurrency/port-calls.ts'
-import { MOST_HOLDERS, type SlotTable } from '../concurrency/slot-rows.ts'
+import { MOST_HOLDERS } from '../concurrency/slot-rows.ts'
 import { DATABASE, TAKEDOWNS } from '../disk/file-names.ts'
 import { HoldfastError } from '../domain/errors.ts'
 import { answersFrom, ownMemory } from '../gateway/source/asked-content.ts'
@@ -36,7 +36,7 @@ export function makeSharedReading(setup: Setup, below: Below) {
     if (holder === undefined) {
       throw new HoldfastError('UNAVAILABLE', `reading is shared with ${MOST_HOLDERS - 1} threads already`)
     }
-    const { slots } = below.gateway
+    const { slots, memory } = below.gateway
     const leases = below.content.leases.share()
     const channel = new MessageChannel()
     const endAnswers = answer(channel.port1, setup, below)
@@ -46,13 +46,14 @@ export function makeSharedReading(setup: Setup, below: Below) {
     }
     shares.add(close)
     return {
-      data: dataOf(setup, below, leases.memory, slots.tableFor(holder)),
+      data: dataOf(setup, below, leases.memory, { slots: slots.tableFor(holder), memory: memory.shareFor(holder) }),
       port: channel.port2,
       end: () => {
         if (!shares.delete(close)) return
         close()
         leases.end()
         slots.forget(holder)
+        memory.forget(holder)
         free.push(holder)
       },
     }
@@ -69,7 +70,7 @@ function dataOf(
   { dataDir, config, fileSystem }: Setup,
   { storage, network, nodes }: Below,
   leases: SharedArrayBuffer,
-  slots: SlotTable,
+  shared: Pick<ReadingData, 'slots' | 'memory'>,
 ): ReadingData {
   const isLocal = fileSystem === undefined
   return {
@@ -84,7 +85,7 @@ function dataOf(
     elsewhere: [...storage.elsewhere, ...storage.absent],
     takedowns: { path: join(dataDir, TAKEDOWNS), revision: network.takedowns.revision },
     leases,
-    slots,
+    ...shared,
     gateway: config.gateway,
     trustedProxies: config.trustedProxies,
     hasNodes: nodes.member !== null,

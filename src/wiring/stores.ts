@@ -7,7 +7,7 @@ import type { SharedCatalogue } from '../catalogue/shared-catalogue.ts'
 import { PlacedBlocks } from '../catalogue/sqlite/placed-blocks.ts'
 import { openRemotes, type RemoteCluster } from '../clusters/remote-clusters.ts'
 import { BlockFiles } from '../content/block-files.ts'
-import { BlockThreads } from '../content/block-threads.ts'
+import { BlockThreads, CHUNK_BYTES, chunkPool } from '../content/block-threads.ts'
 import { CachedBlockFiles } from '../content/cached-block-files.ts'
 import { giveUpBallast } from '../content/disk-reserve.ts'
 import { checkBlocksThere } from '../content/expected-blocks.ts'
@@ -31,6 +31,10 @@ import { Database } from '../storage/database.ts'
 import { LogSync } from '../storage/log-sync.ts'
 import { openSharedCatalogue } from './open-shared-catalogue.ts'
 import type { Setup } from './setup.ts'
+
+/** Parts of the memory for the pages of SQLite, and for chunks of uploads. */
+const CACHE_SHARE = 16
+const CHUNKS_SHARE = 16
 
 /** Open files and databases of an engine. */
 export interface Stores {
@@ -76,7 +80,7 @@ export async function openStores(setup: Setup): Promise<Stores> {
 }
 
 async function openAll(setup: Setup): Promise<Stores> {
-  const { dataDir, ownClusters: clusters, config, fileSystem, logger } = setup
+  const { dataDir, ownClusters: clusters, config, fileSystem, logger, memoryBytes } = setup
   const closers: Array<() => Promise<void> | void> = []
   const close = async (): Promise<void> => {
     for (const closer of closers.splice(0).reverse()) await closer()
@@ -87,7 +91,8 @@ async function openAll(setup: Setup): Promise<Stores> {
     const { clusters: remotes, close: closeRemotes } = await openRemotes(clusters, setup)
     closers.push(closeRemotes)
     const importRoots = await openImportRoots(dataDir, clusters, config.importRoots)
-    const database = new Database(join(dataDir, DATABASE))
+    const database = new Database(join(dataDir, DATABASE), { cacheBytes: memoryBytes / CACHE_SHARE })
+    chunkPool.limitTo(memoryBytes / CHUNKS_SHARE / CHUNK_BYTES)
     closers.push(() => database.close())
     const shared = await openSharedCatalogue(setup, database)
     if (shared !== null) closers.push(() => shared.close())

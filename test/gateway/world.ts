@@ -7,6 +7,7 @@ import { UnixFS } from 'ipfs-unixfs'
 import type { MultihashHasher } from 'multiformats'
 import { CID } from 'multiformats/cid'
 import { sha256 } from 'multiformats/hashes/sha2'
+import { MemoryBudget } from '../../src/concurrency/memory-budget.ts'
 import { Semaphore } from '../../src/concurrency/semaphore.ts'
 import type { Slots } from '../../src/concurrency/slots.ts'
 import { withDefaults } from '../../src/config/config.ts'
@@ -134,6 +135,7 @@ export class GatewayWorld {
       takedowns: { path: join(this.#dataDir, 'takedowns.deny'), revision: new Int32Array(new SharedArrayBuffer(4)) },
       leases: memory,
       slots: slots.tableFor(holder),
+      memory: MemoryBudget.of(1024 ** 3, this.clock).shareFor(holder),
       gateway: withDefaults({ gateway: options }).gateway,
       trustedProxies: 0,
       hasNodes: false,

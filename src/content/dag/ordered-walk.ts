@@ -6,7 +6,7 @@ const MOST_AHEAD = 4
 
 /** Result of a visit. */
 export interface Step<T> {
-  output?: readonly Uint8Array[]
+  output?: readonly Uint8Array[] | AsyncIterable<Uint8Array>
   /** Items to visit right after this one, created on request. */
   next?: Iterable<T>
   /** Memory that `next` keeps until it ends. */
@@ -19,6 +19,8 @@ export interface Walk<T, B> {
   read(item: T): Promise<B> | null
   /** Visits an item; `block` is null if nothing was read. */
   visit(item: T, block: B | null): Step<T>
+  /** Releases a block that is not visited. */
+  drop?(block: B): void
 }
 
 /** Limits of a walk. */
@@ -87,7 +89,11 @@ export async function* walkInOrder<T, B>(
   } finally {
     for (const { waiting, bytes } of levels) {
       budget.leave(bytes)
-      for (const { load } of waiting) if (load !== null) giveBack(spareReads, load)
+      for (const { load } of waiting) {
+        if (load === null) continue
+        giveBack(spareReads, load)
+        if (walk.drop !== undefined) load.block.then(walk.drop, () => undefined)
+      }
     }
   }
 }
@@ -204,15 +210,18 @@ function tooLarge(reason: string): HoldfastError {
 
 /** Limit, over all readers, of blocks that are read ahead. */
 export class SpareReads {
+  readonly #hasRoom: () => boolean
   #left: number
 
-  constructor(blocks: number) {
+  /** @param hasRoom false while memory is too scarce to read ahead */
+  constructor(blocks: number, hasRoom = (): boolean => true) {
     this.#left = blocks
+    this.#hasRoom = hasRoom
   }
 
   /** Takes one read if there is one left. The caller calls {@link give} when the block is used or dropped. */
   take(): boolean {
-    if (this.#left === 0) return false
+    if (this.#left === 0 || !this.#hasRoom()) return false
     this.#left--
     return true
   }

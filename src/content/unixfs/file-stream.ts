@@ -6,6 +6,7 @@ import { giveAway, type Step, walkInOrder } from '../dag/ordered-walk.ts'
 import type { BlockReader } from './block-reader.ts'
 import type { FileNode, UnixfsNode } from './node.ts'
 import type { Loaded } from './node-cache.ts'
+import { SentBlock } from './sent-block.ts'
 
 /** Bytes from `start` up to, and without, `end`. */
 export interface ByteRange {
@@ -33,18 +34,33 @@ export function streamFile(
   file: FileNode,
   range: ByteRange,
 ): AsyncGenerator<Uint8Array, void, undefined> {
-  return walkInOrder<Piece, Loaded | Uint8Array>(blocks, piecesOf(file, range), {
+  return walkInOrder<Piece, Loaded | Uint8Array | SentBlock>(blocks, piecesOf(file, range), {
     // A raw block needs no decoding.
-    read: ({ cid }) => (cid === null ? null : cid.code === CODEC.raw ? blocks.get(cid) : blocks.load(cid)),
+    read: piece =>
+      piece.cid === null ? null : piece.cid.code === CODEC.raw ? readRaw(blocks, piece) : blocks.load(piece.cid),
     visit(piece, read): Step<Piece> {
       if (piece.cid === null || read === null) return { output: 'bytes' in piece ? [piece.bytes] : [] }
+      if (read instanceof SentBlock) {
+        if (read.length !== piece.size) {
+          read.drop()
+          throw notThePart(piece)
+        }
+        return { output: read.pieces(piece.range.start, piece.range.end) }
+      }
       if (read instanceof Uint8Array) {
         if (read.length !== piece.size) throw notThePart(piece)
         return { output: [giveAway(read).subarray(piece.range.start, piece.range.end)] }
       }
       return { next: piecesOf(partOf(piece, read.node), piece.range), bytes: read.block.length }
     },
+    drop: read => {
+      if (read instanceof SentBlock) read.drop()
+    },
   })
+}
+
+function readRaw(blocks: BlockReader, { cid, size }: LinkedPart): Promise<Uint8Array | SentBlock> {
+  return blocks.means === undefined ? blocks.get(cid) : SentBlock.read(blocks, blocks.means, cid, size)
 }
 
 /**

@@ -9,7 +9,8 @@ export interface Loaded {
   node: UnixfsNode
 }
 
-const CACHE_BYTES = 32 * 1024 ** 2
+/** Largest size of a cache. */
+const MOST_BYTES = 32 * 1024 ** 2
 /** Memory of an entry besides its block. */
 const ENTRY_BYTES = 1024
 /** Memory of a link: its offsets and size. */
@@ -20,7 +21,15 @@ const LINK_BYTES = 16
  * once. Leaves are not cached.
  */
 export class NodeCache {
-  readonly #nodes = new LRUCache<string, Loaded>({ maxSize: CACHE_BYTES, sizeCalculation: sizeOf })
+  readonly #nodes: LRUCache<string, Loaded>
+
+  /** @param bytes size of the cache, up to 32 MiB */
+  constructor(bytes: number = MOST_BYTES) {
+    this.#nodes = new LRUCache({
+      maxSize: Math.max(1, Math.min(Math.floor(bytes), MOST_BYTES)),
+      sizeCalculation: sizeOf,
+    })
+  }
 
   /**
    * Returns a block and its node, from the cache or by `read`. The caller has checked that the block may be served.

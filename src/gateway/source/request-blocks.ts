@@ -1,9 +1,11 @@
 import type { CID } from 'multiformats/cid'
+import type { MemoryBudget } from '../../concurrency/memory-budget.ts'
 import { Semaphore } from '../../concurrency/semaphore.ts'
 import { type SpareReads, WalkBudget, type WalkLimits } from '../../content/dag/ordered-walk.ts'
 import type { LeasedContent, LiveContent } from '../../content/live-content.ts'
 import type { BlockReader } from '../../content/unixfs/block-reader.ts'
 import type { Loaded, NodeCache } from '../../content/unixfs/node-cache.ts'
+import type { AnswerMeans } from '../../content/unixfs/sent-block.ts'
 import type { Clock } from '../../domain/clock.ts'
 import { HoldfastError, isHoldfastError } from '../../domain/errors.ts'
 import { HASH } from '../../ipld/cid.ts'
@@ -98,6 +100,7 @@ export interface RequestBlockParts {
   clock: Clock
   rules: AdmissionRules
   spareReads: SpareReads
+  memory: MemoryBudget
   nodes: NodeCache
   signal: AbortSignal
   limits?: WalkLimits | undefined
@@ -107,6 +110,8 @@ export interface RequestBlockParts {
 export class RequestBlocks implements BlockReader {
   readonly root: CID
   readonly budget: WalkBudget
+  /** Means of the request's answer. */
+  readonly means: AnswerMeans
   readonly #parts: RequestBlockParts
   #held: HeldContent
   /** The requested path, as far as it is resolved, and the revision of the rules that it was checked against. */
@@ -122,6 +127,7 @@ export class RequestBlocks implements BlockReader {
     this.root = root
     this.#held = held
     this.#parts = parts
+    this.means = { memory: parts.memory, clock: parts.clock, signal: parts.signal }
     this.budget = new WalkBudget(parts.signal, parts.limits)
     this.#path = { roots: [root], names: [] }
     this.#revision = revision

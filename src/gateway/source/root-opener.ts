@@ -1,4 +1,5 @@
 import type { CID } from 'multiformats/cid'
+import type { MemoryBudget } from '../../concurrency/memory-budget.ts'
 import type { CompleteConfig } from '../../config/config.ts'
 import type { WalkLimits } from '../../content/dag/ordered-walk.ts'
 import { SpareReads } from '../../content/dag/ordered-walk.ts'
@@ -29,24 +30,29 @@ export interface RootOpenerParts {
   /** Content of the fleet's other nodes. Equivalent to local content. */
   others?: ContentOrigin | null | undefined
   limits?: WalkLimits | undefined
+  memory: MemoryBudget
 }
 
 /** The root of a path, and the names below it. */
 export type ContentRoot = Pick<ContentPath, 'cid' | 'root' | 'names'>
 
 const BLOCKS_AHEAD = 16
+/** The cache of nodes takes this part of the memory for answers, in addition to it. */
+const NODES_SHARE = 4
 const ARRIVAL_RETRY_SECONDS = 10
 
 /** Opens the root of a path, if it is available and may be served. */
 export class RootOpener {
   readonly #parts: RootOpenerParts
   readonly #origins: readonly ContentOrigin[]
-  readonly #spareReads = new SpareReads(BLOCKS_AHEAD)
-  readonly #nodes = new NodeCache()
+  readonly #spareReads: SpareReads
+  readonly #nodes: NodeCache
 
   /** @throws HoldfastError `CONFIG_INVALID` for the mode `open` without a network */
   constructor(parts: RootOpenerParts) {
     this.#parts = parts
+    this.#nodes = new NodeCache(parts.memory.limit / NODES_SHARE)
+    this.#spareReads = new SpareReads(BLOCKS_AHEAD, () => !parts.memory.isScarce)
     this.#origins = originsOf(parts)
   }
 
@@ -92,8 +98,8 @@ export class RootOpener {
     rules: AdmissionRules,
     signal: AbortSignal,
   ): Promise<RequestBlocks | null> {
-    const { clock, limits } = this.#parts
-    const shared = { spareReads: this.#spareReads, nodes: this.#nodes }
+    const { clock, limits, memory } = this.#parts
+    const shared = { spareReads: this.#spareReads, nodes: this.#nodes, memory }
     return RequestBlocks.open(cid, { ...shared, origins, clock, rules, signal, limits })
   }
 

@@ -1,4 +1,5 @@
 import type { MessagePort } from 'node:worker_threads'
+import type { MemoryShare } from '../../concurrency/memory-budget.ts'
 import type { SlotTable } from '../../concurrency/slot-rows.ts'
 import type { CompleteConfig } from '../../config/config.ts'
 
@@ -15,6 +16,7 @@ export interface ReadingData {
   readonly takedowns: { readonly path: string; readonly revision: Int32Array }
   readonly leases: SharedArrayBuffer
   readonly slots: SlotTable
+  readonly memory: MemoryShare
   readonly gateway: CompleteConfig['gateway']
   readonly trustedProxies: number
   /** True if other nodes of a fleet may have missing content. */

@@ -133,6 +133,11 @@ describe('metrics', () => {
     const started = found.get('process_start_time_seconds') ?? 0
     expect(Math.abs(started - (Date.now() / 1_000 - process.uptime()))).toBeLessThan(5)
     expect(found.get('process_resident_memory_bytes')).toBeGreaterThan(1e6)
+    expect(found.get('nodejs_heap_size_used_bytes')).toBeGreaterThan(1e6)
+    expect(found.get('nodejs_heap_size_total_bytes')).toBeGreaterThan(1e6)
+    expect(found.get('nodejs_external_memory_bytes')).toBeGreaterThan(0)
+    expect(found.get('holdfast_answer_memory_bytes')).toBe(0)
+    expect(found.get('holdfast_answer_memory_limit_bytes')).toBeGreaterThan(1e6)
     for (const name of ['process_cpu_seconds_total', 'nodejs_eventloop_delay_max_seconds']) {
       expect(found.get(name), name).toBeGreaterThanOrEqual(0)
     }

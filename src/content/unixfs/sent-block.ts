@@ -1,0 +1,117 @@
+import type { CID } from 'multiformats/cid'
+import type { MemoryBudget } from '../../concurrency/memory-budget.ts'
+import type { Clock } from '../../domain/clock.ts'
+import { freeMemory, giveAway } from '../dag/ordered-walk.ts'
+
+/** Memory and time of an answer. */
+export interface AnswerMeans {
+  memory: MemoryBudget
+  clock: Clock
+  signal: AbortSignal
+}
+
+interface Source {
+  get(cid: CID): Promise<Uint8Array>
+}
+
+/** Most bytes that a client without progress keeps in memory. */
+const SLICE_BYTES = 128 * 1024
+/** A client that takes nothing for this long makes no progress. */
+const STALL_MS = 2_000
+/** The same while other answers wait for memory. */
+const CROWDED_STALL_MS = 100
+
+/**
+ * A block on its way to a client, whose memory counts against the budget. While memory is scarce it goes out in slices:
+ * a client without progress then keeps only one, and the block is read again afterwards.
+ */
+export class SentBlock {
+  readonly #source: Source
+  readonly #means: AnswerMeans
+  readonly #cid: CID
+  readonly #size: number
+  #bytes: Uint8Array | null = null
+
+  private constructor(source: Source, means: AnswerMeans, cid: CID, size: number) {
+    this.#source = source
+    this.#means = means
+    this.#cid = cid
+    this.#size = size
+  }
+
+  /** Reads a block, once there is memory for it. The caller drops it, or reads its pieces to the end. */
+  static async read(source: Source, means: AnswerMeans, cid: CID, size: number): Promise<SentBlock> {
+    const block = new SentBlock(source, means, cid, size)
+    await block.#load()
+    return block
+  }
+
+  get length(): number {
+    return this.#bytes?.length ?? this.#size
+  }
+
+  /**
+   * Yields the bytes from `start` to `end`. While memory is plentiful that is one piece, whose reader frees it, and a
+   * stalled client keeps all of it.
+   */
+  async *pieces(start: number, end: number): AsyncGenerator<Uint8Array, void, undefined> {
+    const bytes = this.#bytes
+    if (bytes === null || this.#means.memory.isScarce) return yield* this.#slices(start, end)
+    try {
+      yield giveAway(bytes).subarray(start, end)
+    } finally {
+      this.#forget()
+    }
+  }
+
+  async *#slices(start: number, end: number): AsyncGenerator<Uint8Array, void, undefined> {
+    try {
+      for (let from = start; from < end; from += SLICE_BYTES) {
+        const to = Math.min(from + SLICE_BYTES, end)
+        const slice = giveAway(Uint8Array.from((this.#bytes ?? (await this.#load())).subarray(from, to)))
+        if (to === end) this.drop()
+        const cancel = this.#dropAtStall()
+        try {
+          yield slice
+        } finally {
+          cancel()
+        }
+      }
+    } finally {
+      this.drop()
+    }
+  }
+
+  #dropAtStall(): () => void {
+    const { clock, memory } = this.#means
+    let cancel = clock.after(CROWDED_STALL_MS, () => {
+      if (memory.isAwaited) this.drop()
+      else cancel = clock.after(STALL_MS - CROWDED_STALL_MS, () => this.drop())
+    })
+    return () => cancel()
+  }
+
+  /** Frees the memory of a block that is not on its way. */
+  drop(): void {
+    if (this.#bytes !== null) freeMemory(giveAway(this.#bytes))
+    this.#forget()
+  }
+
+  #forget(): void {
+    if (this.#bytes === null) return
+    this.#bytes = null
+    this.#means.memory.give(this.#size)
+  }
+
+  async #load(): Promise<Uint8Array> {
+    const { memory, signal } = this.#means
+    await memory.take(this.#size, signal)
+    try {
+      this.#bytes = await this.#source.get(this.#cid)
+      return this.#bytes
+    } catch (error) {
+      memory.give(this.#size)
+      throw error
+    }
+  }
+}

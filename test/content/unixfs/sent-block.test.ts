@@ -1,0 +1,73 @@
+import { CID } from 'multiformats/cid'
+import { expect, test } from 'vitest'
+import { MemoryBudget } from '../../../src/concurrency/memory-budget.ts'
+import { SentBlock } from '../../../src/content/unixfs/sent-block.ts'
+import { pseudoRandom } from '../../support/bytes.ts'
+import { ManualClock } from '../../support/manual-clock.ts'
+
+const MIB = 1024 ** 2
+const SLICE = 128 * 1024
+const cid = CID.parse('bafkqaaa')
+const content = pseudoRandom(MIB, 'sent')
+
+function world(limit: number) {
+  const clock = new ManualClock()
+  const memory = MemoryBudget.of(limit, clock)
+  const reads: Uint8Array[] = []
+  const source = {
+    get: async () => {
+      const bytes = new Uint8Array(content)
+      reads.push(bytes)
+      return bytes
+    },
+  }
+  const read = () => SentBlock.read(source, { memory, clock, signal: new AbortController().signal }, cid, MIB)
+  return { clock, memory, reads, read }
+}
+
+test('a stalled client keeps one slice while memory is scarce, and gets every byte', async () => {
+  const { clock, memory, reads, read } = world(MIB)
+  const pieces = (await read()).pieces(0, MIB)
+  const first = (await pieces.next()).value
+  expect([first?.byteLength, memory.used]).toEqual([SLICE, MIB])
+  clock.advance(1_999)
+  expect(memory.used).toBe(MIB)
+  clock.advance(1)
+  expect([memory.used, reads[0]?.byteLength]).toEqual([0, 0])
+  const rest: Uint8Array[] = []
+  for await (const piece of pieces) rest.push(piece)
+  expect(Buffer.concat([first ?? new Uint8Array(), ...rest]).equals(content)).toBe(true)
+  expect([reads.length, memory.used]).toEqual([2, 0])
+})
+
+test('a block goes out in one piece while memory is plentiful, and counts until the next is asked for', async () => {
+  const { memory, reads, read } = world(8 * MIB)
+  const pieces = (await read()).pieces(100, MIB)
+  const { value } = await pieces.next()
+  expect(value?.byteLength).toBe(MIB - 100)
+  expect([memory.used, reads.length]).toEqual([MIB, 1])
+  await pieces.next()
+  // The reader of the piece may still be writing it.
+  expect([memory.used, reads[0]?.byteLength]).toEqual([0, MIB])
+})
+
+test('a stalled client gives way within 100 milliseconds to one that waits', async () => {
+  const { clock, memory, read } = world(MIB)
+  const pieces = (await read()).pieces(0, MIB)
+  await pieces.next()
+  const other = read()
+  clock.advance(100)
+  ;(await other).drop()
+  expect(memory.used).toBe(0)
+})
+
+test('a block that nobody reads gives its memory back', async () => {
+  const { memory, reads, read } = world(MIB)
+  const pieces = (await read()).pieces(0, MIB)
+  await pieces.next()
+  await pieces.return()
+  expect([memory.used, reads[0]?.byteLength]).toEqual([0, 0])
+  const dropped = await read()
+  dropped.drop()
+  expect(memory.used).toBe(0)
+})
