@@ -310,6 +310,70 @@ export const gatewayPromises: readonly KeptPromise[] = [
     },
   },
   {
+    promise: 'blocks on their way to clients stay within the memory',
+    file: 'src/concurrency/memory-budget.ts',
+    find: 'if (wait !== null) await this.#orGiveUp(wait, units, signal)',
+    replace: '',
+    test: { file: 'test/concurrency/memory-budget.test.ts', name: 'makes callers wait for memory, in order' },
+  },
+  {
+    promise: 'a wait for memory ends in time',
+    file: 'src/concurrency/memory-budget.ts',
+    find: 'this.#clock.after(WAIT_MS, () => over.reject(spent()))',
+    replace: '() => spent()',
+    test: {
+      file: 'test/concurrency/memory-budget.test.ts',
+      name: 'refuses a caller after 15 seconds, and its memory goes to the next',
+    },
+  },
+  {
+    promise: 'the memory of a thread that has ended is free',
+    file: 'src/concurrency/memory-budget.ts',
+    find: '    Atomics.store(this.#counters, 1 + holder, 0)\n',
+    replace: '',
+    test: {
+      file: 'test/concurrency/memory-budget.test.ts',
+      name: 'is divided among threads, counted for all, and free again after a thread',
+    },
+  },
+  {
+    promise: 'a stalled reader keeps little memory',
+    file: 'src/content/unixfs/sent-block.ts',
+    find: 'else cancel = clock.after(STALL_MS - CROWDED_STALL_MS, () => this.drop())',
+    replace: '',
+    test: {
+      file: 'test/content/unixfs/sent-block.test.ts',
+      name: 'a stalled client keeps one slice while memory is scarce, and gets every byte',
+    },
+  },
+  {
+    promise: 'a stalled reader gives way to one that waits',
+    file: 'src/content/unixfs/sent-block.ts',
+    find: 'if (memory.isAwaited) this.drop()',
+    replace: 'if (memory.limit < 0) this.drop()',
+    test: {
+      file: 'test/content/unixfs/sent-block.test.ts',
+      name: 'a stalled client gives way within 100 milliseconds to one that waits',
+    },
+  },
+  {
+    promise: 'an answer that ends early gives its memory back',
+    file: 'src/content/dag/ordered-walk.ts',
+    find: 'if (walk.drop !== undefined) load.block.then(walk.drop, () => undefined)',
+    replace: '',
+    test: {
+      file: 'test/content/unixfs/file-stream.test.ts',
+      name: 'an answer that ends early gives back what it read ahead',
+    },
+  },
+  {
+    promise: 'the memory of a server is the lowest limit of its container',
+    file: 'adapters/cli/memory-limit.ts',
+    find: '[group, ...lineage(dirname(group))]',
+    replace: '[group]',
+    test: { file: 'test/adapters/cli/memory-limit.test.ts', name: 'is the lower limit of a parent' },
+  },
+  {
     promise: 'a thread that has ended keeps nothing from the collector',
     file: 'src/wiring/shared-reading-module.ts',
     find: '        leases.end()\n',

@@ -35,7 +35,8 @@ describe('how many files stand in the way of a chunk', () => {
   test('from a CID at the gateway back: no more than documented', async () => {
     const { read = [] } = await chunks
     expect(read).toEqual(named('A CID from the gateway back'))
-    expect(read.length).toBeLessThanOrEqual(19)
+    // The budget of memory is two of them.
+    expect(read.length).toBeLessThanOrEqual(21)
   })
 })
 

@@ -1,11 +1,14 @@
 import fc from 'fast-check'
 import type { CID } from 'multiformats/cid'
 import { expect, test } from 'vitest'
+import { MemoryBudget } from '../../../src/concurrency/memory-budget.ts'
+import type { BlockReader } from '../../../src/content/unixfs/block-reader.ts'
 import { streamFile } from '../../../src/content/unixfs/file-stream.ts'
 import { decodeNode } from '../../../src/content/unixfs/node.ts'
 import { MapReader } from '../../gateway/map-reader.ts'
 import { fileNode, pbBlock, rawBlock } from '../../gateway/world.ts'
 import { pseudoRandom } from '../../support/bytes.ts'
+import { ManualClock } from '../../support/manual-clock.ts'
 
 /** A leaf by its length, or a node with its own bytes and children. */
 type Shape = number | { inline: number; children: Shape[] }
@@ -60,15 +63,23 @@ test('any range of any file is its bytes, from the necessary blocks', () =>
     }),
   ))
 
-test('a stream that ends early releases its reads ahead', async () => {
+interface Begun {
+  reader: MapReader
+  stream: ReturnType<typeof streamFile>
+  /** Ends the pending reads, in order. */
+  pending: Array<() => void>
+}
+
+/** Begins a stream that has taken three pieces and reads ahead. */
+async function begin(more: Pick<BlockReader, 'means'> = {}): Promise<Begun> {
   const blocks = new Map<string, Uint8Array>()
   const { cid } = await build({ inline: 0, children: [10, 20, 30, 31, 32] }, blocks)
   const root = decodeNode(cid, blocks.get(cid.toString()) ?? new Uint8Array())
   if (root.kind !== 'file') throw new Error('a file was built')
   const pending: Array<() => void> = []
-  const reader = new MapReader(
-    asked => new Promise(resolve => pending.push(() => resolve(blocks.get(asked.toString()) ?? new Uint8Array()))),
-  )
+  const read = (asked: CID): Promise<Uint8Array> =>
+    new Promise(resolve => pending.push(() => resolve(blocks.get(asked.toString()) ?? new Uint8Array())))
+  const reader = Object.assign(new MapReader(read), more)
   const stream = streamFile(reader, root, { start: 0, end: root.size })
   for (let taken = 0; taken < 3; taken++) {
     const next = stream.next()
@@ -78,6 +89,22 @@ test('a stream that ends early releases its reads ahead', async () => {
     await next
   }
   expect(pending.length).toBeGreaterThan(0)
+  return { reader, stream, pending }
+}
+
+test('a stream that ends early releases its reads ahead', async () => {
+  const { reader, stream } = await begin()
   await stream.return()
   expect([1, 2, 3, 4].map(() => reader.spareReads.take())).toEqual([true, true, true, false])
+})
+
+test('an answer that ends early gives back what it read ahead', async () => {
+  const clock = new ManualClock()
+  const memory = MemoryBudget.of(1024 ** 2, clock)
+  const { stream, pending } = await begin({ means: { memory, clock, signal: new AbortController().signal } })
+  await stream.return()
+  expect(memory.used).toBeGreaterThan(0)
+  for (const end of pending) end()
+  await new Promise(resolve => setImmediate(resolve))
+  expect(memory.used).toBe(0)
 })
