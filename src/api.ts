@@ -205,9 +205,8 @@ export interface EngineOptions extends EngineConfig {
   /** Replaces `node:fs` for block files. Databases always use `node:fs`. */
   fileSystem?: FileSystem
   /**
-   * Size of the process's libuv thread pool, which all engines share. Default 4, as in libuv. Block writes use at most
-   * half, so that reads are not delayed. This option does not change the pool: set `UV_THREADPOOL_SIZE` before its
-   * first use.
+   * Size of the process's libuv thread pool, which all engines share. Default 4, as in libuv. Block writes use half at
+   * most, so that reads go on. This option does not change the pool: set `UV_THREADPOOL_SIZE` before its first use.
    */
   threadPoolSize?: number
   /** Memory that the process may use, in bytes. Default: that of the machine. */

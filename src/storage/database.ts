@@ -24,7 +24,7 @@ const INCREMENTAL = 2
 /** Pages that a copy writes between two turns of the event loop. */
 const COPIED_AT_ONCE = 200
 
-export interface DatabaseOptions {
+interface DatabaseOptions {
   readonly?: boolean
   isOwned?: boolean
   cacheBytes?: number

@@ -1,6 +1,7 @@
 import { totalmem } from 'node:os'
 import { describe, expect, test } from 'vitest'
 import { memoryLimit } from '../../../adapters/cli/memory-limit.ts'
+import { readServerSettings } from '../../../adapters/cli/settings.ts'
 
 const limitIn = (files: Readonly<Record<string, string>>): number =>
   memoryLimit(path => {
@@ -40,5 +41,11 @@ describe('the memory of the process', () => {
     }
     expect(limitIn(none)).toBe(totalmem())
     expect(limitIn({})).toBe(totalmem())
+  })
+
+  test('is what the environment says, from 256 MiB on', () => {
+    expect(readServerSettings({}, { HOLDFAST_MEMORY_BYTES: '268435456' }).memoryBytes).toBe(256 * MIB)
+    const few = (): unknown => readServerSettings({}, { HOLDFAST_MEMORY_BYTES: '268435455' })
+    expect(few).toThrow('HOLDFAST_MEMORY_BYTES must be a number of bytes, at least 268435456')
   })
 })
