@@ -338,21 +338,21 @@ export const gatewayPromises: readonly KeptPromise[] = [
   },
   {
     promise: 'a stalled reader keeps little memory',
-    file: 'src/content/unixfs/sent-block.ts',
+    file: 'src/content/unixfs/streamed-block.ts',
     find: 'else cancel = clock.after(STALL_MS - CROWDED_STALL_MS, () => this.drop())',
     replace: '',
     test: {
-      file: 'test/content/unixfs/sent-block.test.ts',
+      file: 'test/content/unixfs/streamed-block.test.ts',
       name: 'a stalled client keeps one slice while memory is scarce, and gets every byte',
     },
   },
   {
     promise: 'a stalled reader gives way to one that waits',
-    file: 'src/content/unixfs/sent-block.ts',
+    file: 'src/content/unixfs/streamed-block.ts',
     find: 'if (memory.isAwaited) this.drop()',
     replace: 'if (memory.limit < 0) this.drop()',
     test: {
-      file: 'test/content/unixfs/sent-block.test.ts',
+      file: 'test/content/unixfs/streamed-block.test.ts',
       name: 'a stalled client gives way within 100 milliseconds to one that waits',
     },
   },

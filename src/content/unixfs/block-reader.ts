@@ -1,7 +1,7 @@
 import type { CID } from 'multiformats/cid'
 import type { WalkMeans } from '../dag/ordered-walk.ts'
 import type { Loaded } from './node-cache.ts'
-import type { AnswerMeans } from './sent-block.ts'
+import type { AnswerMeans } from './streamed-block.ts'
 
 /** Source of checked blocks, with the limits of a walk. */
 export interface BlockReader extends WalkMeans {

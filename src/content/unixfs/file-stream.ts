@@ -6,7 +6,7 @@ import { giveAway, type Step, walkInOrder } from '../dag/ordered-walk.ts'
 import type { BlockReader } from './block-reader.ts'
 import type { FileNode, UnixfsNode } from './node.ts'
 import type { Loaded } from './node-cache.ts'
-import { SentBlock } from './sent-block.ts'
+import { StreamedBlock } from './streamed-block.ts'
 
 /** Bytes from `start` up to, and without, `end`. */
 export interface ByteRange {
@@ -34,13 +34,13 @@ export function streamFile(
   file: FileNode,
   range: ByteRange,
 ): AsyncGenerator<Uint8Array, void, undefined> {
-  return walkInOrder<Piece, Loaded | Uint8Array | SentBlock>(blocks, piecesOf(file, range), {
+  return walkInOrder<Piece, Loaded | Uint8Array | StreamedBlock>(blocks, piecesOf(file, range), {
     // A raw block needs no decoding.
     read: piece =>
       piece.cid === null ? null : piece.cid.code === CODEC.raw ? readRaw(blocks, piece) : blocks.load(piece.cid),
     visit(piece, read): Step<Piece> {
       if (piece.cid === null || read === null) return { output: 'bytes' in piece ? [piece.bytes] : [] }
-      if (read instanceof SentBlock) {
+      if (read instanceof StreamedBlock) {
         if (read.length !== piece.size) {
           read.drop()
           throw notThePart(piece)
@@ -54,13 +54,13 @@ export function streamFile(
       return { next: piecesOf(partOf(piece, read.node), piece.range), bytes: read.block.length }
     },
     drop: read => {
-      if (read instanceof SentBlock) read.drop()
+      if (read instanceof StreamedBlock) read.drop()
     },
   })
 }
 
-function readRaw(blocks: BlockReader, { cid, size }: LinkedPart): Promise<Uint8Array | SentBlock> {
-  return blocks.means === undefined ? blocks.get(cid) : SentBlock.read(blocks, blocks.means, cid, size)
+function readRaw(blocks: BlockReader, { cid, size }: LinkedPart): Promise<Uint8Array | StreamedBlock> {
+  return blocks.means === undefined ? blocks.get(cid) : StreamedBlock.read(blocks, blocks.means, cid, size)
 }
 
 /**

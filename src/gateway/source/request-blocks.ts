@@ -5,7 +5,7 @@ import { type SpareReads, WalkBudget, type WalkLimits } from '../../content/dag/
 import type { LeasedContent, LiveContent } from '../../content/live-content.ts'
 import type { BlockReader } from '../../content/unixfs/block-reader.ts'
 import type { Loaded, NodeCache } from '../../content/unixfs/node-cache.ts'
-import type { AnswerMeans } from '../../content/unixfs/sent-block.ts'
+import type { AnswerMeans } from '../../content/unixfs/streamed-block.ts'
 import type { Clock } from '../../domain/clock.ts'
 import { HoldfastError, isHoldfastError } from '../../domain/errors.ts'
 import { HASH } from '../../ipld/cid.ts'

@@ -25,7 +25,7 @@ const CROWDED_STALL_MS = 100
  * A block on its way to a client, whose memory counts against the budget. While memory is scarce it goes out in slices:
  * a client without progress then keeps only one, and the block is read again afterwards.
  */
-export class SentBlock {
+export class StreamedBlock {
   readonly #source: Source
   readonly #means: AnswerMeans
   readonly #cid: CID
@@ -40,8 +40,8 @@ export class SentBlock {
   }
 
   /** Reads a block, once there is memory for it. The caller drops it, or reads its pieces to the end. */
-  static async read(source: Source, means: AnswerMeans, cid: CID, size: number): Promise<SentBlock> {
-    const block = new SentBlock(source, means, cid, size)
+  static async read(source: Source, means: AnswerMeans, cid: CID, size: number): Promise<StreamedBlock> {
+    const block = new StreamedBlock(source, means, cid, size)
     await block.#load()
     return block
   }

@@ -1,7 +1,7 @@
 import { CID } from 'multiformats/cid'
 import { expect, test } from 'vitest'
 import { MemoryBudget } from '../../../src/concurrency/memory-budget.ts'
-import { SentBlock } from '../../../src/content/unixfs/sent-block.ts'
+import { StreamedBlock } from '../../../src/content/unixfs/streamed-block.ts'
 import { pseudoRandom } from '../../support/bytes.ts'
 import { ManualClock } from '../../support/manual-clock.ts'
 
@@ -21,7 +21,7 @@ function world(limit: number) {
       return bytes
     },
   }
-  const read = () => SentBlock.read(source, { memory, clock, signal: new AbortController().signal }, cid, MIB)
+  const read = () => StreamedBlock.read(source, { memory, clock, signal: new AbortController().signal }, cid, MIB)
   return { clock, memory, reads, read }
 }
 
