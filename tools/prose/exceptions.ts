@@ -20,6 +20,3 @@ export const EXCEPTIONS: Exception[] = [
   { path: 'src/contract/openapi/snippets.ts', text: 'io.Pipe()', reason: NO_PROSE },
   { path: 'src/contract/openapi/snippets.ts', text: 'php function call', reason: NO_PROSE },
 ]
-
-/** Paths whose texts predate the rules. The list only shrinks, and is removed once it is empty. */
-export const UNSWEPT: string[] = ['docs/decisions/fleet.md', 'docs/decisions/ipfs-cluster.md', 'docs/decisions/kubo.md']
