@@ -89,7 +89,7 @@ export type {
   ReadRequest,
 } from './gateway/reader/content-request.ts'
 export type { SharedReading } from './gateway/source/shared-reading.ts'
-export type { ApiHandler, ApiRequest, ApiResponse, BodyStream, PassedOn } from './http/api-messages.ts'
+export type { ApiHandler, ApiRequest, ApiResponse, BodyStream, Forwarded } from './http/api-messages.ts'
 export { asSentByClient, PROXY_HEADERS } from './http/proxies.ts'
 export type { DagIdentity } from './ipld/cid.ts'
 export type { Events } from './pins/events.ts'

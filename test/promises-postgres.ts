@@ -12,7 +12,7 @@ const pages = (name: string) => ({ file: 'test/adapters/postgres/pages.test.ts',
 
 const takedowns = (name: string) => ({ file: 'test/adapters/fleet/fleet-takedowns.test.ts', name })
 
-const passedOn = (name: string) => ({ file: 'test/adapters/fleet/passed-on.test.ts', name })
+const forwarded = (name: string) => ({ file: 'test/adapters/fleet/forwarded.test.ts', name })
 
 const sender = (name: string) => ({ file: 'test/adapters/fleet/node-sender.test.ts', name })
 
@@ -406,63 +406,63 @@ const promises: readonly KeptPromise[] = [
     file: 'adapters/fleet/node-proof.ts',
     find: 'return a.length === b.length && timingSafeEqual(a, b)',
     replace: 'return a.length === b.length',
-    test: passedOn('is accepted only with a proof of the'),
+    test: forwarded('is accepted only with a proof of the'),
   },
   {
     promise: 'a proof expires after a minute',
-    file: 'adapters/fleet/passed-on.ts',
+    file: 'adapters/fleet/forwarded.ts',
     find: 'if (Math.abs(now() - at) > GOOD_FOR_MS) return',
     replace: 'if (at < 0) return',
-    test: passedOn('is refused by another node, another run'),
+    test: forwarded('is refused by another node, another run'),
   },
   {
     promise: 'a proof is valid for one node',
-    file: 'adapters/fleet/passed-on.ts',
+    file: 'adapters/fleet/forwarded.ts',
     find: '  if (to !== self)\n',
     replace: '  if (to === null)\n',
-    test: passedOn('is refused by another node, another run'),
+    test: forwarded('is refused by another node, another run'),
   },
   {
     promise: 'a proof is valid for one run of a node',
-    file: 'adapters/fleet/passed-on.ts',
+    file: 'adapters/fleet/forwarded.ts',
     find: 'if (statement.run !== run) return',
     replace: 'if (statement.run === null) return',
-    test: passedOn('is refused by another node, another run'),
+    test: forwarded('is refused by another node, another run'),
   },
   {
     promise: 'a proof is valid for one target, credential and length',
-    file: 'adapters/fleet/passed-on.ts',
+    file: 'adapters/fleet/forwarded.ts',
     find: 'if (!hasHead(statement, lineOf',
     replace: 'if (statement.head === null && !hasHead(statement, lineOf',
-    test: passedOn('is refused if its target, credential'),
+    test: forwarded('is refused if its target, credential'),
   },
   {
     promise: 'a proof is valid for one body',
-    file: 'adapters/fleet/passed-on.ts',
+    file: 'adapters/fleet/forwarded.ts',
     find: 'if (body === null || !hasBody(statement, body))',
     replace: 'if (body === null)',
-    test: passedOn('is refused if its target, credential'),
+    test: forwarded('is refused if its target, credential'),
   },
   {
     promise: 'a handler sees only proved headers',
-    file: 'adapters/fleet/passed-on.ts',
+    file: 'adapters/fleet/forwarded.ts',
     find: 'known.has(name) ? request.header(name) : undefined',
     replace: 'known ? request.header(name) : undefined',
-    test: passedOn('gives its handler only proved headers'),
+    test: forwarded('gives its handler only proved headers'),
   },
   {
     promise: 'a proof is accepted once',
-    file: 'adapters/fleet/passed-on.ts',
+    file: 'adapters/fleet/forwarded.ts',
     find: 'if (!nonces.take(nonce, at, now())) return',
     replace: 'if (nonce === null) return',
-    test: passedOn('is refused if it is replayed'),
+    test: forwarded('is refused if it is replayed'),
   },
   {
     promise: 'a proof of version 0.2.0 is refused with a reason',
-    file: 'adapters/fleet/passed-on.ts',
+    file: 'adapters/fleet/forwarded.ts',
     find: 'ofVersion1(receiver, header, request) ?? otherwise(request)',
     replace: 'otherwise(request)',
-    test: passedOn('from version 0.2.0 is refused with an'),
+    test: forwarded('from version 0.2.0 is refused with an'),
   },
   {
     promise: 'a full store of nonces never accepts one twice',
@@ -480,17 +480,17 @@ const promises: readonly KeptPromise[] = [
   },
   {
     promise: 'an answer is accepted only with its own headers',
-    file: 'adapters/fleet/passed-on.ts',
+    file: 'adapters/fleet/forwarded.ts',
     find: '!hasHead(parts, `${status}`, name => headers[name])',
     replace: '!hasHead(parts, `${status}`, name => headers[name]) && status === 0',
-    test: passedOn('is accepted only for its request'),
+    test: forwarded('is accepted only for its request'),
   },
   {
     promise: 'an answer is accepted only with its own body',
-    file: 'adapters/fleet/passed-on.ts',
+    file: 'adapters/fleet/forwarded.ts',
     find: 'return hasBody(parts, body) ? {',
     replace: 'return parts ? {',
-    test: passedOn('is accepted only for its request'),
+    test: forwarded('is accepted only for its request'),
   },
   {
     promise: 'a node sends no request to version 0.2.0',
@@ -593,7 +593,7 @@ const promises: readonly KeptPromise[] = [
   {
     promise: 'a handed-over upload is not handed over again',
     file: 'adapters/fleet/other-nodes.ts',
-    find: '    if (request.passedOn?.isDecided === true) throw clusterMismatch(request.passedOn, node)\n',
+    find: '    if (request.forwarded?.isDecided === true) throw clusterMismatch(request.forwarded, node)\n',
     replace: '',
     test: { file: 'test/adapters/fleet/other-nodes.test.ts', name: 'a handed-over upload is not handed over' },
   },
@@ -659,7 +659,7 @@ const promises: readonly KeptPromise[] = [
   {
     promise: 'a forwarded request is not forwarded again',
     file: 'adapters/fleet/other-nodes.ts',
-    find: '    if (request.passedOn !== undefined) throw clusterMismatch(request.passedOn, node)\n',
+    find: '    if (request.forwarded !== undefined) throw clusterMismatch(request.forwarded, node)\n',
     replace: '',
     test: { file: 'test/adapters/fleet/other-nodes.test.ts', name: 'a forwarded request is not forwarded' },
   },
@@ -701,7 +701,7 @@ const promises: readonly KeptPromise[] = [
   {
     promise: 'a forwarded request counts against limits once',
     file: 'src/http/pipeline.ts',
-    find: 'if (request.passedOn === undefined) exchange.rate',
+    find: 'if (request.forwarded === undefined) exchange.rate',
     replace: 'exchange.rate',
     test: { file: 'test/http/pipeline.test.ts', name: 'a forwarded request is not counted again' },
   },

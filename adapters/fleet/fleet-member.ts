@@ -3,13 +3,13 @@ import type { BlockSource } from '../../src/content/block-source.ts'
 import { isHoldfastError } from '../../src/domain/errors.ts'
 import type { ApiHandler } from '../../src/http/api-messages.ts'
 import type { FleetMember, FleetParts, FleetSystem } from '../../src/nodes/fleet-system.ts'
+import { receiveForwarded } from './forwarded.ts'
 import { NODE_BLOCKS_PATH, nodeBlocks } from './node-blocks.ts'
 import { openNodeClient } from './node-client.ts'
 import { nodeReader } from './node-reader.ts'
 import { NodeSender } from './node-sender.ts'
 import { type NodeContent, OtherContent } from './other-content.ts'
 import { ForwardingNodes } from './other-nodes.ts'
-import { receivingPassedOn } from './passed-on.ts'
 
 /** The implementation of {@link FleetSystem}. */
 export const fleetSystem: FleetSystem = { join: memberOf }
@@ -28,7 +28,7 @@ function memberOf(parts: FleetParts): FleetMember {
     forwarding: newSlots => new ForwardingNodes({ clusters, sender, slots: newSlots(), handOvers: newSlots() }),
     taking: (api, otherwise) => {
       const answer: ApiHandler = request => (request.path.startsWith(NODE_BLOCKS_PATH) ? blocks(request) : api(request))
-      return receivingPassedOn({ self, run, secret, now: () => clock.now() }, answer, otherwise)
+      return receiveForwarded({ self, run, secret, now: () => clock.now() }, answer, otherwise)
     },
     start: look => nodes.start(look),
     leave: () => nodes.leave(),

@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import type { Clock } from '../../src/domain/clock.ts'
 import { HoldfastError } from '../../src/domain/errors.ts'
-import type { PassedOn } from '../../src/http/api-messages.ts'
+import type { Forwarded } from '../../src/http/api-messages.ts'
+import { FORWARDED_HEADER, openAnswer, sealForwarded } from './forwarded.ts'
 import type { NodeAnswer, NodeClient, NodeRequest } from './node-client.ts'
-import { openAnswer, PASSED_ON_HEADER, sealPassedOn } from './passed-on.ts'
 
 /** A node of the fleet, from the catalogue. */
 interface KnownNode {
@@ -28,7 +28,7 @@ export interface NodeSenderParts {
 }
 
 /** The client of a request, as forwarded with it. */
-type ForwardedClient = Omit<PassedOn, 'node' | 'to'>
+type ForwardedClient = Omit<Forwarded, 'node' | 'to'>
 
 /** A request to another node. */
 export interface FleetRequest extends Omit<NodeRequest, 'url'> {
@@ -77,7 +77,7 @@ export class NodeSender {
     const asked = { method: request.method, target, headers: sent.headers, now: clock.now(), nonce: newNonce(), run }
     const host = client.host !== null && client.host.length > LONGEST_HOST ? null : client.host
     const body = sent.body === null ? new Uint8Array() : sent.body instanceof Uint8Array ? sent.body : null
-    const proof = sealPassedOn(secret, { ...client, host, node: self, to: node }, { ...asked, body })
+    const proof = sealForwarded(secret, { ...client, host, node: self, to: node }, { ...asked, body })
     const down = new AbortController()
     const cancel = this.#watch(node, down)
     try {
@@ -86,7 +86,7 @@ export class NodeSender {
         ...sent,
         signal: AbortSignal.any([request.signal, down.signal]),
         url: `${known.url}${target}`,
-        headers: { ...sent.headers, [PASSED_ON_HEADER]: proof },
+        headers: { ...sent.headers, [FORWARDED_HEADER]: proof },
       })
       return await this.#fromNode(node, answer, proof)
     } finally {

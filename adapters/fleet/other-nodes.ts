@@ -2,12 +2,12 @@ import type { ClusterRegistry } from '../../src/clusters/cluster-registry.ts'
 import type { Slots } from '../../src/concurrency/slots.ts'
 import { inUploadSlot } from '../../src/contract/uploads/upload-slot.ts'
 import { HoldfastError } from '../../src/domain/errors.ts'
-import type { ApiRequest, ApiResponse, PassedOn } from '../../src/http/api-messages.ts'
+import type { ApiRequest, ApiResponse, Forwarded } from '../../src/http/api-messages.ts'
 import type { OtherNodes } from '../../src/http/pipeline.ts'
 import type { AuthenticatedContext, GoesTo, HandedOver } from '../../src/http/route.ts'
 import { StreamBody } from '../../src/http/stream-body.ts'
+import { targetOf } from './forwarded.ts'
 import type { FleetRequest, NodeSender } from './node-sender.ts'
-import { targetOf } from './passed-on.ts'
 import { requestedCluster } from './requested-cluster.ts'
 
 export interface OtherNodesParts {
@@ -68,7 +68,7 @@ export class ForwardingNodes implements OtherNodes {
     const node = clusters.nodeOf(cluster)
     const here = { ...context, request: requested.request }
     if (node === null) return { ...here, handOver: form => this.#handOver(form, here) }
-    if (request.passedOn !== undefined) throw clusterMismatch(request.passedOn, node)
+    if (request.forwarded !== undefined) throw clusterMismatch(request.forwarded, node)
     return this.#pass(node, here)
   }
 
@@ -89,7 +89,7 @@ export class ForwardingNodes implements OtherNodes {
 
   async #handOver({ node, cluster, signal, ...form }: HandedOver, context: AuthenticatedContext): Promise<ApiResponse> {
     const { request, principal } = context
-    if (request.passedOn?.isDecided === true) throw clusterMismatch(request.passedOn, node)
+    if (request.forwarded?.isDecided === true) throw clusterMismatch(request.forwarded, node)
     const slot = await this.#parts.handOvers.enter(principal.account.id, signal)
     try {
       const { 'content-length': _length, ...headers } = headersOf(request)
@@ -110,7 +110,7 @@ export class ForwardingNodes implements OtherNodes {
   }
 }
 
-function clusterMismatch({ node }: PassedOn, other: string): HoldfastError {
+function clusterMismatch({ node }: Forwarded, other: string): HoldfastError {
   const reason = `${node} forwarded a request to this node, which finds the cluster on ${other}`
   return new HoldfastError('UNAVAILABLE', `the nodes disagree on which of them keeps the cluster: ${reason}`)
 }

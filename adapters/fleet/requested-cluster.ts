@@ -107,6 +107,6 @@ function withBody(request: ApiRequest, body: PeekedBody): ApiRequest {
     signal: request.signal,
     scheme: request.scheme,
     remoteAddress: request.remoteAddress,
-    passedOn: request.passedOn,
+    forwarded: request.forwarded,
   }
 }

@@ -28,11 +28,11 @@ export interface ApiRequest {
   /** The address at the other end of the socket. Handlers see the client's address instead, behind trusted proxies. */
   readonly remoteAddress: string | undefined
   /** Facts from the node that forwarded this request; undefined for other requests. */
-  readonly passedOn?: PassedOn | undefined
+  readonly forwarded?: Forwarded | undefined
 }
 
 /** Facts that a node states about a request that it forwards. */
-export interface PassedOn {
+export interface Forwarded {
   /** Id of the forwarding node. */
   readonly node: string
   /** Id of the node that must answer. */

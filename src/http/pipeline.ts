@@ -71,7 +71,7 @@ export function createApi(dependencies: ApiDependencies): ApiHandler {
   return async request => {
     const started = clock.now()
     const exchange: Exchange = {
-      id: request.passedOn?.requestId ?? newRequestId(),
+      id: request.forwarded?.requestId ?? newRequestId(),
       body: new CountedBody(request),
       route: null,
       principal: null,
@@ -113,7 +113,7 @@ export function createApi(dependencies: ApiDependencies): ApiHandler {
     const principal = await dependencies.authentication.authenticate(credentials)
     exchange.principal = principal
     // The forwarding node has counted it.
-    if (request.passedOn === undefined) exchange.rate = await dependencies.limits.take(principal)
+    if (request.forwarded === undefined) exchange.rate = await dependencies.limits.take(principal)
     authorize(principal, match.route)
     return answer(match.route, { ...context, principal })
   }
@@ -167,7 +167,7 @@ function contextOf(request: ApiRequest, exchange: Exchange, match: RouteMatch): 
     signal: request.signal,
     scheme: request.scheme,
     remoteAddress: request.remoteAddress,
-    passedOn: request.passedOn,
+    forwarded: request.forwarded,
   }
   return {
     request: counted,

@@ -292,10 +292,10 @@ describe('the order of checks', () => {
 })
 
 test('a forwarded request is not counted again', async () => {
-  const passedOn = { node: 'b', to: 'a', requestId: 'of b', client: '192.0.2.1', scheme: null, host: null }
+  const forwarded = { node: 'b', to: 'a', requestId: 'of b', client: '192.0.2.1', scheme: null, host: null }
   const { api } = apiOf([fine], { requests: 1 })
   const path = '/fine/:what'
-  for (let i = 0; i < 3; i++) expect((await api(get(path, { passedOn }))).status).toBe(200)
+  for (let i = 0; i < 3; i++) expect((await api(get(path, { forwarded }))).status).toBe(200)
   expect((await api(get(path))).status).toBe(200)
   expect((await api(get(path))).status).toBe(429)
 })

@@ -2,10 +2,10 @@ import { once } from 'node:events'
 import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { expect, test, vi } from 'vitest'
+import { ANSWERED_HEADER, receiveForwarded } from '../../../adapters/fleet/forwarded.ts'
 import { openNodeClient } from '../../../adapters/fleet/node-client.ts'
 import { nodeReader } from '../../../adapters/fleet/node-reader.ts'
 import { NO_CLIENT, NodeSender } from '../../../adapters/fleet/node-sender.ts'
-import { ANSWERED_HEADER, receivingPassedOn } from '../../../adapters/fleet/passed-on.ts'
 import type { ApiRequest, ApiResponse } from '../../../src/http/api-messages.ts'
 import { rawBlock } from '../../gateway/world.ts'
 import { ManualClock } from '../../support/manual-clock.ts'
@@ -49,7 +49,7 @@ const asNode =
   async (request, response) => {
     const otherwise = async () => ({ status: 404, headers: {}, body: null })
     const receiver = (self: string) =>
-      receivingPassedOn({ self, run: 'run', secret: SECRET, now: () => 0 }, async () => answer, otherwise)
+      receiveForwarded({ self, run: 'run', secret: SECRET, now: () => 0 }, async () => answer, otherwise)
     const taken: ApiRequest = {
       method: request.method ?? '',
       path: request.url ?? '',

@@ -6,13 +6,13 @@ import type { Principal } from '../../../src/access/principal.ts'
 import { Slots } from '../../../src/concurrency/slots.ts'
 import { systemClock } from '../../../src/domain/clock.ts'
 import { formBody } from '../../../src/domain/form-body.ts'
-import type { PassedOn } from '../../../src/http/api-messages.ts'
+import type { Forwarded } from '../../../src/http/api-messages.ts'
 import type { AuthenticatedContext } from '../../../src/http/route.ts'
 
 const FROM_A = { node: 'a', to: 'b', requestId: 'of-a', client: '192.0.2.1', scheme: null, host: null }
 
 /** Sends a form to the node `b`, which keeps `first`. Returns what `b` forwards. */
-async function formAt(passedOn: PassedOn | undefined, cluster = '') {
+async function formAt(forwarded: Forwarded | undefined, cluster = '') {
   const asked: FleetRequest[] = []
   const bounds = { capacity: 1, perOwner: 1, waiting: 1, waitMs: 1_000, what: 'this' }
   const others = new ForwardingNodes({
@@ -42,7 +42,7 @@ async function formAt(passedOn: PassedOn | undefined, cluster = '') {
       body: (async function* () {})(),
       signal: new AbortController().signal,
       remoteAddress: '192.0.2.1',
-      passedOn,
+      forwarded,
     },
     query: new URLSearchParams(),
     requestId: 'of-a',

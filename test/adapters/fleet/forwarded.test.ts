@@ -1,14 +1,14 @@
 import { createHmac } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
-import { answerOfVersion1 } from '../../../adapters/fleet/node-proof.ts'
 import {
   ANSWERED_HEADER,
+  FORWARDED_HEADER,
   openAnswer,
-  PASSED_ON_HEADER,
   type Receiver,
-  receivingPassedOn,
-  sealPassedOn,
-} from '../../../adapters/fleet/passed-on.ts'
+  receiveForwarded,
+  sealForwarded,
+} from '../../../adapters/fleet/forwarded.ts'
+import { answerOfVersion1 } from '../../../adapters/fleet/node-proof.ts'
 import type { ApiRequest, ApiResponse } from '../../../src/http/api-messages.ts'
 import { collect } from '../../support/bytes.ts'
 
@@ -38,7 +38,7 @@ const CHANGED = [503, 'a request from the node b was altered: check the proxies 
 
 let nonces = 0
 const seal = (asked: Partial<typeof ASKED & { nonce: string }> = {}, said: object = {}, secret = SECRET): string =>
-  sealPassedOn(secret, { ...SAID, ...said }, { ...ASKED, nonce: String(nonces++), ...asked })
+  sealForwarded(secret, { ...SAID, ...said }, { ...ASKED, nonce: String(nonces++), ...asked })
 
 interface Came extends Omit<Partial<ApiRequest>, 'body'> {
   headers?: Record<string, string>
@@ -52,14 +52,14 @@ function nodeA(receiver: Partial<Receiver> = {}) {
     seen.push(request)
     return { status: 200, headers: { etag: '"x"' }, body: (await collect(request.body)).toString() }
   }
-  const handler = receivingPassedOn(
+  const handler = receiveForwarded(
     { self: 'a', run: 'this run', secret: SECRET, now: () => NOW, ...receiver },
     note,
     note,
   )
   return async (sealed: string | undefined, { headers = {}, body = BODY, ...other }: Came = {}): Promise<unknown> => {
     seen.length = 0
-    const came: Record<string, string | undefined> = { ...HEADERS, ...headers, [PASSED_ON_HEADER]: sealed }
+    const came: Record<string, string | undefined> = { ...HEADERS, ...headers, [FORWARDED_HEADER]: sealed }
     const answer = await handler({
       method: 'POST',
       path: '/api/v3/files',
@@ -76,8 +76,8 @@ function nodeA(receiver: Partial<Receiver> = {}) {
     if (one === undefined) return [answer.status, JSON.parse(String(answer.body)).message]
     const shown = await openAnswer(SECRET, sealed ?? '', { ...answer, body: streamOf(answer.body) })
     // The node proves its answer only to another node.
-    expect(shown !== null).toBe(one.passedOn !== undefined)
-    return [one.remoteAddress, one.passedOn?.node, String(answer.body)]
+    expect(shown !== null).toBe(one.forwarded !== undefined)
+    return [one.remoteAddress, one.forwarded?.node, String(answer.body)]
   }
 }
 
@@ -114,7 +114,7 @@ describe('a forwarded request', () => {
 
   test('gives its handler only proved headers', async () => {
     const headers: unknown[] = []
-    const handler = receivingPassedOn(
+    const handler = receiveForwarded(
       { self: 'a', run: 'this run', secret: SECRET, now: () => NOW },
       async ({ header }) => {
         headers.push(...['x-cluster', 'authorization', 'x-api-key', 'host'].map(header))
@@ -128,7 +128,7 @@ describe('a forwarded request', () => {
       method: 'POST',
       path: '/api/v3/files',
       query: 'cl=first',
-      header: name => (name === PASSED_ON_HEADER ? sealed : came[name]),
+      header: name => (name === FORWARDED_HEADER ? sealed : came[name]),
       body: (async function* () {})(),
       signal: new AbortController().signal,
       remoteAddress: '10.0.0.2',
@@ -172,12 +172,12 @@ describe('a forwarded request', () => {
     )
     // Checks the proof as that version does.
     const none = async (): Promise<ApiResponse> => ({ status: 200, headers: {}, body: null })
-    const a = receivingPassedOn({ self: 'a', run: 'this run', secret: SECRET, now: () => NOW }, none, none)
+    const a = receiveForwarded({ self: 'a', run: 'this run', secret: SECRET, now: () => NOW }, none, none)
     const { status, headers } = await a({
       method: 'POST',
       path: '/api/v3/files',
       query: 'cl=first',
-      header: name => (name === PASSED_ON_HEADER ? sealed : undefined),
+      header: name => (name === FORWARDED_HEADER ? sealed : undefined),
       body: (async function* () {})(),
       signal: new AbortController().signal,
       remoteAddress: '10.0.0.2',
@@ -189,7 +189,7 @@ describe('a forwarded request', () => {
 describe('an answer to another node', () => {
   const answered = async (answer: ApiResponse, sealed: string) => {
     const handler = async () => answer
-    return receivingPassedOn(
+    return receiveForwarded(
       { self: 'a', run: 'this run', secret: SECRET, now: () => NOW },
       handler,
       handler,
@@ -197,7 +197,7 @@ describe('an answer to another node', () => {
       method: 'POST',
       path: '/api/v3/files',
       query: 'cl=first',
-      header: name => (name === PASSED_ON_HEADER ? sealed : { ...HEADERS, none: undefined }[name as 'none']),
+      header: name => (name === FORWARDED_HEADER ? sealed : { ...HEADERS, none: undefined }[name as 'none']),
       body: streamOf('content'),
       signal: new AbortController().signal,
       remoteAddress: '10.0.0.2',

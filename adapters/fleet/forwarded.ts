@@ -1,6 +1,6 @@
 import { HoldfastError } from '../../src/domain/errors.ts'
 import { copied, wholeUpTo } from '../../src/domain/sources.ts'
-import type { ApiHandler, ApiRequest, ApiResponse, PassedOn } from '../../src/http/api-messages.ts'
+import type { ApiHandler, ApiRequest, ApiResponse, Forwarded } from '../../src/http/api-messages.ts'
 import { errorResponse } from '../../src/http/error-response.ts'
 import {
   answerOfVersion1,
@@ -16,7 +16,7 @@ import {
 import { UsedNonces } from './used-nonces.ts'
 
 /** Request header: the proof of the forwarding node. */
-export const PASSED_ON_HEADER = 'holdfast-passed-on'
+export const FORWARDED_HEADER = 'holdfast-passed-on'
 /** Response header: the proof of the answering node. */
 export const ANSWERED_HEADER = 'holdfast-answered'
 /** Largest age of a proof, and largest accepted lead of its clock over this node's, in ms. */
@@ -40,16 +40,16 @@ interface Asked {
   run: string
 }
 
-interface Statement extends PassedOn, Covered, Pick<Asked, 'nonce' | 'run'> {
+interface Statement extends Forwarded, Covered, Pick<Asked, 'nonce' | 'run'> {
   at: number
 }
 
 /**
- * Returns the {@link PASSED_ON_HEADER} of a request.
+ * Returns the {@link FORWARDED_HEADER} of a request.
  *
  * @param secret the fleet's secret
  */
-export function sealPassedOn(secret: Uint8Array, passed: PassedOn, asked: Asked): string {
+export function sealForwarded(secret: Uint8Array, passed: Forwarded, asked: Asked): string {
   const { method, target, headers, body, now, nonce, run } = asked
   const parts = covered(lineOf(method, target), Object.keys(headers), name => headers[name], body)
   return sealStatement(secret, REQUEST, { ...passed, ...parts, nonce, run, at: now } satisfies Statement)
@@ -70,7 +70,7 @@ interface Answered {
 /**
  * Verifies an answer. Returns it with only the proved headers. A small body is read and compared first.
  *
- * @param sealed the {@link PASSED_ON_HEADER} of its request
+ * @param sealed the {@link FORWARDED_HEADER} of its request
  * @returns null if another node answered, or if the answer was altered in transit
  */
 export async function openAnswer<T extends Answered>(
@@ -105,11 +105,11 @@ export interface Receiver {
  * Returns a handler that verifies forwarded requests and gives them to `handler` as their clients sent them. All others
  * go to `otherwise`. A request with an invalid or reused proof is answered 503.
  */
-export function receivingPassedOn(receiver: Receiver, handler: ApiHandler, otherwise: ApiHandler): ApiHandler {
+export function receiveForwarded(receiver: Receiver, handler: ApiHandler, otherwise: ApiHandler): ApiHandler {
   const { secret } = receiver
   const nonces = new UsedNonces(GOOD_FOR_MS)
   return async request => {
-    const header = request.header(PASSED_ON_HEADER)
+    const header = request.header(FORWARDED_HEADER)
     if (header === undefined) return otherwise(request)
     const statement = openStatement<Statement>(secret, REQUEST, header)
     if (statement === null) return ofVersion1(receiver, header, request) ?? otherwise(request)
@@ -136,24 +136,24 @@ function problemOf({ self, run, now }: Receiver, nonces: UsedNonces, statement: 
 
 /** Returns the request, after comparing its body if the proof covers it; or the answer that refuses it. */
 async function withBody(request: ApiRequest, statement: Statement): Promise<ApiRequest | ApiResponse> {
-  if (statement.body === null) return asPassedOn(request, statement, { body: request.body })
+  if (statement.body === null) return asForwarded(request, statement, { body: request.body })
   try {
     const body = (await request.arrived?.()) ?? (await wholeUpTo(copied(request.body), MOST_COVERED_BYTES))
     if (body === null || !hasBody(statement, body))
       return refused(`a request from the node ${statement.node} has an altered body`)
-    return asPassedOn(request, statement, { body: only(body), arrived: async () => body })
+    return asForwarded(request, statement, { body: only(body), arrived: async () => body })
   } catch (error) {
     return errorResponse(error, statement.requestId)
   }
 }
 
 /** Copies field by field, because a spread would drop getters and methods of an adapter's class. */
-function asPassedOn(
+function asForwarded(
   request: ApiRequest,
-  { names, head: _head, body: _body, at: _at, nonce: _nonce, run: _run, ...passedOn }: Statement,
+  { names, head: _head, body: _body, at: _at, nonce: _nonce, run: _run, ...forwarded }: Statement,
   body: Pick<ApiRequest, 'body' | 'arrived'>,
 ): ApiRequest {
-  const host = passedOn.host ?? undefined
+  const host = forwarded.host ?? undefined
   const known = new Set(names)
   return {
     method: request.method,
@@ -162,9 +162,9 @@ function asPassedOn(
     header: name => (name === 'host' ? host : known.has(name) ? request.header(name) : undefined),
     ...body,
     signal: request.signal,
-    scheme: passedOn.scheme ?? undefined,
-    remoteAddress: passedOn.client ?? undefined,
-    passedOn,
+    scheme: forwarded.scheme ?? undefined,
+    remoteAddress: forwarded.client ?? undefined,
+    forwarded,
   }
 }
 
