@@ -26,7 +26,7 @@ function memberOf(parts: FleetParts): FleetMember {
       return other === undefined ? null : { source: nodeReader(sender, other.id, clock) }
     },
     forwarding: newSlots => new ForwardingNodes({ clusters, sender, slots: newSlots(), handOvers: newSlots() }),
-    taking: (api, otherwise) => {
+    receiving: (api, otherwise) => {
       const answer: ApiHandler = request => (request.path.startsWith(NODE_BLOCKS_PATH) ? blocks(request) : api(request))
       return receiveForwarded({ self, run, secret, now: () => clock.now() }, answer, otherwise)
     },

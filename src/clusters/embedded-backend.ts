@@ -84,7 +84,7 @@ export class EmbeddedBackend implements StagingBackend, Staging {
 
   /** The collector finds the dropped root and frees its blocks. */
   async unpin(hold: string, _root: DagIdentity, _signal?: AbortSignal, mayUnpin?: MayUnpin): Promise<void> {
-    if (mayUnpin === undefined || (await mayUnpin())) await this.#ledger.letGo(hold)
+    if (mayUnpin === undefined || (await mayUnpin())) await this.#ledger.release(hold)
   }
 
   async status(root: DagIdentity): Promise<BackendStatus> {

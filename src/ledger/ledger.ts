@@ -56,7 +56,7 @@ export class Ledger {
   }
 
   /** Releases a hold, if it exists. */
-  letGo(hold: string): Promise<void> {
+  release(hold: string): Promise<void> {
     const work = (): void => {
       this.#parts.holds.release(hold)
     }

@@ -42,7 +42,7 @@ export interface FleetMember {
    */
   forwarding(newSlots: () => Pick<Slots, 'enter'>): OtherNodes
   /** Returns a handler that sends requests of other nodes to `api`, and all others to `otherwise`. */
-  taking(api: ApiHandler, otherwise: ApiHandler): ApiHandler
+  receiving(api: ApiHandler, otherwise: ApiHandler): ApiHandler
   /** Starts the heartbeat by which other nodes see this one. Calls `onBeat` with each beat. */
   start(onBeat: () => void): Promise<void>
   /** Asks the other nodes to send no new requests to this one. */

@@ -59,7 +59,7 @@ export function makeHttp(setup: Setup, below: Below): Border {
   })
   const fromClients = behind(withContentHosts(api, handler, host))
   return {
-    api: member?.taking(api, fromClients) ?? fromClients,
+    api: member?.receiving(api, fromClients) ?? fromClients,
     gateway: behind(handler),
     ownGateway: behind(own),
     trustedProxies,

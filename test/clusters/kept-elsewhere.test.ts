@@ -129,7 +129,7 @@ describe('content of an external cluster', () => {
       elsewhere.add(other)
       await hold(other)
       expect(content.has(other.root)).toBe(true)
-      await ledger.letGo(other.root.toString())
+      await ledger.release(other.root.toString())
       expect(content.has(other.root)).toBe(false)
       expect(content.lease(other.root)).toBeNull()
     })
