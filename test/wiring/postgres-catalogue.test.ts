@@ -6,7 +6,7 @@ import { Postgres } from '../../adapters/postgres/postgres.ts'
 import { migrations } from '../../adapters/postgres/schema.ts'
 import { createEngine, type Engine, openAccounts } from '../../src/index.ts'
 import { callApi } from '../support/api-call.ts'
-import { type DatabaseWay, openWay } from '../support/database-way.ts'
+import { type DatabaseProxy, openProxy } from '../support/database-proxy.ts'
 import { needsPostgres, startPostgres, type TestPostgres } from '../support/postgres-server.ts'
 import { viaGateway } from '../support/read-back.ts'
 import { withTempDir } from '../support/temp-dir.ts'
@@ -62,33 +62,33 @@ describe('an engine with its catalogue in PostgreSQL', needsPostgres, () => {
   })
 
   /** Starts an engine with a pin, and a proxy to its database that a test can interrupt. */
-  const befallen = async (
-    run: (test: TestEngine & { way: DatabaseWay; cid: string; database: Postgres }) => Promise<void>,
+  const withProxy = async (
+    run: (test: TestEngine & { proxy: DatabaseProxy; cid: string; database: Postgres }) => Promise<void>,
   ): Promise<void> => {
     const url = await server.fresh()
-    const way = await openWay(url)
+    const proxy = await openProxy(url)
     const database = await Postgres.open({ url })
     try {
       await withEngine(
         async test => {
           const { record } = await test.engine.pins.upload([bytes(1_000, 1)], { account: test.account })
           try {
-            await run({ ...test, way, cid: record.cid, database })
+            await run({ ...test, proxy, cid: record.cid, database })
           } finally {
-            way.goOn()
+            proxy.recover()
           }
         },
-        { database: way.url },
+        { database: proxy.url },
       )
     } finally {
       await database.close()
-      await way.stop()
+      await proxy.stop()
     }
   }
 
   test('with a hanging database answers everything that does not need it', async () => {
-    await befallen(async ({ engine, account, way, cid }) => {
-      const stands = way.befall({ at: 0, when: 'before', what: 'stop' })
+    await withProxy(async ({ engine, account, proxy, cid }) => {
+      const stands = proxy.inject({ at: 0, when: 'before', what: 'stop' })
       let answered = 0
       const asked = Array.from({ length: 24 }, async (_, i) => {
         await engine.pins.upload([bytes(500, 100 + i)], { account })
@@ -98,22 +98,22 @@ describe('an engine with its catalogue in PostgreSQL', needsPostgres, () => {
       expect((await callApi(engine, 'GET', '/health')).status).toBe(200)
       expect((await viaGateway(engine, `/ipfs/${cid}`)).status).toBe(200)
       expect(answered).toBe(0)
-      way.goOn()
+      proxy.recover()
       await Promise.all(asked)
       expect((await engine.pins.list({ account })).total).toBe(25)
-      expect(way.connections().most).toBeLessThanOrEqual(16)
+      expect(proxy.connections().most).toBeLessThanOrEqual(16)
     })
   })
 
   test('reports a read-only database, and recovers with it', async () => {
-    await befallen(async ({ engine, account, clock, way, cid, database }) => {
+    await withProxy(async ({ engine, account, clock, proxy, cid, database }) => {
       const set = async (change: string) => {
         const name = await database.reading.first<{ name: string }>('SELECT current_database() AS name')
         await database.command(`ALTER DATABASE ${name?.name} ${change}`)
         // The setting applies to new connections.
         await database.reading.all(
           'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = $1',
-          [way.application],
+          [proxy.application],
         )
       }
       const write = () =>

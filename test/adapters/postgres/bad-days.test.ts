@@ -5,7 +5,7 @@ import { migrations } from '../../../adapters/postgres/schema.ts'
 import { SharedHolds } from '../../../adapters/postgres/shared-holds.ts'
 import { HoldfastError } from '../../../src/index.ts'
 import { AWAY, commit, DAG, dagOf, listOf, NOW, record, SIZES } from '../../catalogue/content-support.ts'
-import { openWay } from '../../support/database-way.ts'
+import { openProxy } from '../../support/database-proxy.ts'
 import { needsPostgres, startPostgres, type TestPostgres } from '../../support/postgres-server.ts'
 import { type TestNode, withAccounts, withNode } from './catalogue-in-postgres.ts'
 import { emptied } from './emptied.ts'
@@ -37,17 +37,17 @@ describe('a catalogue in PostgreSQL under failures', needsPostgres, () => {
     when: 'before' | 'after',
     run: (node: TestNode) => Promise<void>,
   ): Promise<void> {
-    const way = await openWay(url)
-    const cut = await Postgres.open({ url: way.url })
+    const proxy = await openProxy(url)
+    const cut = await Postgres.open({ url: proxy.url })
     try {
       await withNode(cut, 'here', async node => {
-        const met = way.befall({ at: { commitOf }, when, what: 'cut' })
+        const met = proxy.inject({ at: { commitOf }, when, what: 'cut' })
         await run(node)
         await met
       })
     } finally {
       await cut.close()
-      await way.stop()
+      await proxy.stop()
     }
   }
 

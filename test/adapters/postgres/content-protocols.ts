@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import type { CommitIntent, ListedFile, NewRecord } from '../../../src/catalogue/index.ts'
 import { DAG, dagOf, NOW, record, SIZES } from '../../catalogue/content-support.ts'
-import type { Mishap } from '../../support/database-way.ts'
+import type { Fault } from '../../support/database-proxy.ts'
 import type { TestNode } from './catalogue-in-postgres.ts'
-import type { Nodes, Outcome, Protocol } from './mishaps.ts'
+import type { Nodes, Outcome, Protocol } from './faults.ts'
 
 const LIMITS = { maxPins: 100, maxStorageBytes: 2 * SIZES.charge, maxQueuedPins: 10 }
 const FILES: ListedFile[] = ['a', 'b'].map(path => ({ path, size: 1, ...dagOf(path) }))
@@ -45,7 +45,7 @@ const idsOf = async ({ database }: Nodes): Promise<string[]> =>
 /** Checks that the outcome is true, and that a repeated upload leaves one record. */
 async function isThereOnce(
   nodes: Nodes,
-  { outcome, what }: { outcome: Outcome; what: Mishap['what'] },
+  { outcome, what }: { outcome: Outcome; what: Fault['what'] },
   options: Parameters<typeof upload>[2] = {},
 ): Promise<void> {
   const found = await nodes.here.records.get('mine')

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { DAG, NO_LIMITS, NOW, record, SIZES } from '../../catalogue/content-support.ts'
 import type { TestNode } from './catalogue-in-postgres.ts'
 import { reconcile, remove } from './content-protocols.ts'
-import type { Nodes, Protocol } from './mishaps.ts'
+import type { Nodes, Protocol } from './faults.ts'
 
 const LIMITS = new Map(['one', 'two'].map(id => [id, { ...NO_LIMITS, maxStorageBytes: SIZES.charge }]))
 const mine = (id = 'mine') => record(id, { name: 'mine', status: 'queued' })

@@ -8,7 +8,7 @@ import { AWAY, DAG, NOW, record } from '../../catalogue/content-support.ts'
 import { ManualClock } from '../../support/manual-clock.ts'
 import type { TestNode } from './catalogue-in-postgres.ts'
 import { reconcile, remove, upload } from './content-protocols.ts'
-import type { Nodes, Protocol } from './mishaps.ts'
+import type { Nodes, Protocol } from './faults.ts'
 
 /** Longer than a lost request may take to arrive. */
 const LONG_MS = 3_600_000

@@ -3,13 +3,13 @@ import { needsPostgres, startPostgres, type TestPostgres } from '../../support/p
 import { contentProtocols } from './content-protocols.ts'
 import { fetchProtocols } from './fetches-protocols.ts'
 import { jobProtocols } from './jobs-protocols.ts'
-import { Mishaps } from './mishaps.ts'
+import { FaultRuns } from './faults.ts'
 
 const protocols = [...contentProtocols, ...fetchProtocols, ...jobProtocols]
 const isHeavy = (process.env.HOLDFAST_TEST_HEAVY ?? '') !== ''
 
 /** The faults of one statement. */
-const MISHAPS = (['before', 'after'] as const).flatMap(when => [
+const FAULTS = (['before', 'after'] as const).flatMap(when => [
   { when, what: 'stop' as const, isLong: false },
   { when, what: 'stop' as const, isLong: true },
   { when, what: 'cut' as const, isLong: false },
@@ -26,14 +26,14 @@ describe('a fault at any statement loses, leaves and repeats nothing', needsPost
   // `test.each` would truncate long names.
   for (const protocol of protocols)
     test(protocol.name, { timeout: 600_000 }, async () => {
-      await Mishaps.with(server, async mishaps => {
-        const [stride, every] = isHeavy ? [1, 1] : [MISHAPS.length, protocol.every ?? 1]
+      await FaultRuns.with(server, async runs => {
+        const [stride, every] = isHeavy ? [1, 1] : [FAULTS.length, protocol.every ?? 1]
         let statements = 0
         for (let isMet = true; isMet; ) {
-          for (const [i, { isLong, ...mishap }] of MISHAPS.entries()) {
+          for (const [i, { isLong, ...fault }] of FAULTS.entries()) {
             if ((i + statements / every) % stride !== 0) continue
-            isMet = await mishaps.strike(protocol, { ...mishap, at: statements }, isLong).catch(cause => {
-              const how = `${mishap.what}${isLong ? ' for long' : ''} ${mishap.when}`
+            isMet = await runs.strike(protocol, { ...fault, at: statements }, isLong).catch(cause => {
+              const how = `${fault.what}${isLong ? ' for long' : ''} ${fault.when}`
               throw new Error(`${how} statement ${statements} of ${protocol.name}: ${cause}`, { cause })
             })
           }

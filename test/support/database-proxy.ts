@@ -2,9 +2,9 @@ import { once } from 'node:events'
 import { connect, createServer, type Socket } from 'node:net'
 
 /** A failure that the proxy injects at one statement. */
-export interface Mishap {
+export interface Fault {
   /**
-   * Index of the statement, counted from 0 since {@link DatabaseWay.befall}; or the commit of the first connection
+   * Index of the statement, counted from 0 since {@link DatabaseProxy.inject}; or the commit of the first connection
    * whose statements contain this text.
    */
   at: number | { commitOf: string }
@@ -12,21 +12,21 @@ export interface Mishap {
   when: 'before' | 'after'
   /**
    * `stop` passes nothing on any more, as if the client's process were suspended. `cut` closes the connection. `outage`
-   * closes all connections and refuses new ones. Each lasts until {@link DatabaseWay.goOn}.
+   * closes all connections and refuses new ones. Each lasts until {@link DatabaseProxy.recover}.
    */
   what: 'stop' | 'cut' | 'outage'
 }
 
 /** A proxy between a client and PostgreSQL that injects failures. */
-export interface DatabaseWay {
+export interface DatabaseProxy {
   /** URL that leads to PostgreSQL through the proxy. */
   url: string
   /** Name of the proxy's connections in `pg_stat_activity`. */
   application: string
   /** Injects one failure. Resolves once it has happened. */
-  befall(mishap: Mishap): Promise<void>
+  inject(fault: Fault): Promise<void>
   /** Ends the failure, or cancels one that has not happened yet. */
-  goOn(): void
+  recover(): void
   /** Delays each answer by this many milliseconds. */
   delay(ms: number): void
   /** Open connections: the number now, and the highest so far. */
@@ -34,7 +34,7 @@ export interface DatabaseWay {
   stop(): Promise<void>
 }
 
-let ways = 0
+let proxies = 0
 
 /**
  * Message types of PostgreSQL's protocol: SYNC and QUERY end a request, PARTS come before its end, READY ends an
@@ -45,28 +45,28 @@ const QUERY = 'Q'
 const PARTS = 'PBDECH'
 const READY = 'Z'
 
-export async function openWay(serverUrl: string): Promise<DatabaseWay> {
+export async function openProxy(serverUrl: string): Promise<DatabaseProxy> {
   const target = new URL(serverUrl)
-  const passing = new Passing()
+  const proxy = new ProxyState()
   const server = createServer(client => {
-    if (passing.isOut) return void client.destroy()
-    passing.add(client, connect(Number(target.port), target.hostname))
+    if (proxy.isOut) return void client.destroy()
+    proxy.add(client, connect(Number(target.port), target.hostname))
   }).listen(0, '127.0.0.1')
   await once(server, 'listening')
   const address = server.address()
   const url = new URL(serverUrl)
   url.port = String(typeof address === 'object' && address !== null ? address.port : 0)
-  const application = `way-${process.pid}-${ways++}`
+  const application = `proxy-${process.pid}-${proxies++}`
   url.searchParams.set('application_name', application)
   return {
     url: url.href,
     application,
-    befall: mishap => passing.befall(mishap),
-    goOn: () => passing.goOn(),
-    delay: ms => passing.delay(ms),
-    connections: () => passing.connections(),
+    inject: fault => proxy.inject(fault),
+    recover: () => proxy.recover(),
+    delay: ms => proxy.delay(ms),
+    connections: () => proxy.connections(),
     async stop() {
-      passing.end()
+      proxy.end()
       server.close()
       await once(server, 'close')
     },
@@ -74,56 +74,56 @@ export async function openWay(serverUrl: string): Promise<DatabaseWay> {
 }
 
 /** All connections of a proxy, and the failure to inject into one of them. */
-class Passing {
-  readonly #all = new Set<Way>()
+class ProxyState {
+  readonly #all = new Set<Connection>()
   #most = 0
-  #mishap: (Mishap & { met: () => void }) | null = null
+  #fault: (Fault & { met: () => void }) | null = null
   #seen = 0
   delayMs = 0
   isStopped = false
   isOut = false
 
   add(client: Socket, upstream: Socket): void {
-    const way = new Way(this, client, upstream)
-    this.#all.add(way)
+    const connection = new Connection(this, client, upstream)
+    this.#all.add(connection)
     this.#most = Math.max(this.#most, this.#all.size)
-    way.closed.then(() => this.#all.delete(way))
+    connection.closed.then(() => this.#all.delete(connection))
   }
 
-  befall(mishap: Mishap): Promise<void> {
+  inject(fault: Fault): Promise<void> {
     this.#seen = 0
     return new Promise(met => {
-      this.#mishap = { ...mishap, met }
+      this.#fault = { ...fault, met }
     })
   }
 
   /** Counts a statement. Returns the failure to inject at it, or null. */
-  of(statement: Buffer, way: Way): Mishap | null {
+  of(statement: Buffer, connection: Connection): Fault | null {
     const index = this.#seen++
-    const mishap = this.#mishap
-    if (mishap === null) return null
-    const { at } = mishap
-    if (typeof at !== 'number' && statement.includes(at.commitOf)) way.isMeant = true
-    return (typeof at === 'number' ? index === at : way.isMeant && statement.includes('COMMIT')) ? mishap : null
+    const fault = this.#fault
+    if (fault === null) return null
+    const { at } = fault
+    if (typeof at !== 'number' && statement.includes(at.commitOf)) connection.isTarget = true
+    return (typeof at === 'number' ? index === at : connection.isTarget && statement.includes('COMMIT')) ? fault : null
   }
 
-  strike({ what }: Mishap, struck: Way): void {
-    const met = this.#mishap?.met
-    this.#mishap = null
+  strike({ what }: Fault, struck: Connection): void {
+    const met = this.#fault?.met
+    this.#fault = null
     if (what === 'stop') this.isStopped = true
     if (what === 'cut') struck.cut()
     if (what === 'outage') {
       this.isOut = true
-      for (const way of this.#all) way.cut()
+      for (const connection of this.#all) connection.cut()
     }
     met?.()
   }
 
-  goOn(): void {
-    this.#mishap = null
+  recover(): void {
+    this.#fault = null
     this.isStopped = false
     this.isOut = false
-    for (const way of this.#all) way.pass()
+    for (const connection of this.#all) connection.pass()
   }
 
   delay(ms: number): void {
@@ -135,13 +135,13 @@ class Passing {
   }
 
   end(): void {
-    for (const way of this.#all) way.cut()
+    for (const connection of this.#all) connection.cut()
   }
 }
 
 /** One connection between a client and PostgreSQL. */
-class Way {
-  readonly #passing: Passing
+class Connection {
+  readonly #proxy: ProxyState
   readonly #client: Socket
   readonly #upstream: Socket
   readonly #up: Buffer[] = []
@@ -150,14 +150,14 @@ class Way {
   /** Messages received so far of the current statement. */
   #statement: Buffer[] = []
   /** The answer that must be complete before the failure happens; null if none is expected. */
-  #answer: { messages: Messages; mishap: Mishap } | null = null
+  #answer: { messages: Messages; fault: Fault } | null = null
   #isEnded = false
   /** True once this connection has sent the text in `commitOf`. */
-  isMeant = false
+  isTarget = false
   readonly closed: Promise<void>
 
-  constructor(passing: Passing, client: Socket, upstream: Socket) {
-    this.#passing = passing
+  constructor(proxy: ProxyState, client: Socket, upstream: Socket) {
+    this.#proxy = proxy
     this.#client = client
     this.#upstream = upstream
     client.setNoDelay(true)
@@ -181,7 +181,7 @@ class Way {
 
   /** Passes on everything received, unless the proxy is stopped. */
   pass(): void {
-    if (this.#passing.isStopped || this.#client.destroyed) return
+    if (this.#proxy.isStopped || this.#client.destroyed) return
     for (const bytes of this.#up.splice(0)) this.#upstream.write(bytes)
     for (const bytes of this.#down.splice(0)) this.#client.write(bytes)
     if (this.#isEnded) this.#client.end()
@@ -194,10 +194,10 @@ class Way {
       const statement = Buffer.concat(this.#statement)
       this.#statement = []
       this.#up.push(statement)
-      const isCounted = (type === QUERY || type === SYNC) && !this.#passing.isStopped
-      const mishap = isCounted ? this.#passing.of(statement, this) : null
-      if (mishap?.when === 'before') this.#passing.strike(mishap, this)
-      else if (mishap !== null) this.#answer = { messages: new Messages(true), mishap }
+      const isCounted = (type === QUERY || type === SYNC) && !this.#proxy.isStopped
+      const fault = isCounted ? this.#proxy.of(statement, this) : null
+      if (fault?.when === 'before') this.#proxy.strike(fault, this)
+      else if (fault !== null) this.#answer = { messages: new Messages(true), fault }
     }
     this.pass()
   }
@@ -207,12 +207,12 @@ class Way {
     if (this.#answer !== null) {
       const isWhole = this.#answer.messages.take(bytes).some(({ type }) => type === READY)
       if (!isWhole) return
-      const { mishap } = this.#answer
+      const { fault } = this.#answer
       this.#answer = null
-      this.#passing.strike(mishap, this)
+      this.#proxy.strike(fault, this)
     }
-    if (this.#passing.delayMs === 0) this.pass()
-    else setTimeout(() => this.pass(), this.#passing.delayMs)
+    if (this.#proxy.delayMs === 0) this.pass()
+    else setTimeout(() => this.pass(), this.#proxy.delayMs)
   }
 }
 

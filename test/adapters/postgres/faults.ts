@@ -4,7 +4,7 @@ import { Postgres } from '../../../adapters/postgres/postgres.ts'
 import { migrations } from '../../../adapters/postgres/schema.ts'
 import { isHoldfastError } from '../../../src/index.ts'
 import { ACCOUNTS, NOW } from '../../catalogue/content-support.ts'
-import { type DatabaseWay, type Mishap, openWay } from '../../support/database-way.ts'
+import { type DatabaseProxy, type Fault, openProxy } from '../../support/database-proxy.ts'
 import type { TestPostgres } from '../../support/postgres-server.ts'
 import { byOther, type TestNode, withAccounts, withNode } from './catalogue-in-postgres.ts'
 import { emptied } from './emptied.ts'
@@ -26,7 +26,7 @@ export interface Protocol {
   /** Concurrent operations of other nodes and requests. */
   meanwhile: ReadonlyArray<(nodes: Nodes) => Promise<unknown>>
   /** Checks the state after everything has ended, before the records are removed. */
-  after?(nodes: Nodes, outcome: Outcome, mishap: Mishap): Promise<void>
+  after?(nodes: Nodes, outcome: Outcome, fault: Fault): Promise<void>
 }
 
 export interface Nodes {
@@ -51,37 +51,37 @@ const REFUSED = ['UNAVAILABLE', 'NOT_FOUND', 'CID_NOT_FOUND', 'CONFLICT', 'QUOTA
 const TABLES = ['records', 'holds', 'roots', 'root_files', 'roots_gone', 'fetches', 'removals'] as const
 
 /** Two nodes on one database. Faults hit the connections of one of them. */
-export class Mishaps {
-  readonly #way: DatabaseWay
+export class FaultRuns {
+  readonly #proxy: DatabaseProxy
   readonly #target: TestNode
   readonly nodes: Nodes
 
-  private constructor(way: DatabaseWay, target: TestNode, nodes: Nodes) {
-    this.#way = way
+  private constructor(proxy: DatabaseProxy, target: TestNode, nodes: Nodes) {
+    this.#proxy = proxy
     this.#target = target
     this.nodes = nodes
   }
 
-  static async with(server: TestPostgres, run: (mishaps: Mishaps) => Promise<void>): Promise<void> {
+  static async with(server: TestPostgres, run: (runs: FaultRuns) => Promise<void>): Promise<void> {
     const url = new URL(await server.fresh())
     // The nodes stop, not the server. Without syncs the tests run more statements.
     const options = `${url.searchParams.get('options') ?? ''} -c synchronous_commit=off`
     url.searchParams.set('options', options.trim())
-    const way = await openWay(url.href)
+    const proxy = await openProxy(url.href)
     const database = await Postgres.open({ url: url.href })
-    const faulty = await Postgres.open({ url: way.url })
+    const faulty = await Postgres.open({ url: proxy.url })
     try {
       await migrate(database, migrations)
       await withNode(database, 'here', async here => {
         const there = (node: TestNode) =>
-          run(new Mishaps(way, byOther(faulty, here, 'here'), { here, there: node, database }))
+          run(new FaultRuns(proxy, byOther(faulty, here, 'here'), { here, there: node, database }))
         await withNode(database, 'there', there, 1)
       })
     } finally {
-      way.goOn()
+      proxy.recover()
       await faulty.close()
       await database.close()
-      await way.stop()
+      await proxy.stop()
     }
   }
 
@@ -91,22 +91,22 @@ export class Mishaps {
    *
    * @param isLong true if the fault lasts until leases and holds have expired
    */
-  async strike(protocol: Protocol, mishap: Mishap & { at: number }, isLong: boolean): Promise<boolean> {
+  async strike(protocol: Protocol, fault: Fault & { at: number }, isLong: boolean): Promise<boolean> {
     const { database } = this.nodes
     await emptied(database)
     await withAccounts(database)
     await protocol.before?.(this.nodes)
-    const met = this.#way.befall(mishap).then(() => true)
+    const met = this.#proxy.inject(fault).then(() => true)
     const running = outcomeOf(protocol.run(this.#target))
     const isMet = await Promise.race([met, running.then(() => false)])
     if (isMet && isLong) await this.#lapse()
     const others = Promise.all(protocol.meanwhile.map(act => act(this.nodes)))
     if (isMet && !isLong) await this.#untilDoneOrWaiting(others)
     else await others
-    this.#way.goOn()
+    this.#proxy.recover()
     const [outcome] = await Promise.all([running, others])
     await this.#settle(protocol.isMending === true)
-    await protocol.after?.(this.nodes, outcome, mishap)
+    await protocol.after?.(this.nodes, outcome, fault)
     await this.#empty()
     return isMet
   }
@@ -118,7 +118,7 @@ export class Mishaps {
     await database.reading.all(
       `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
        WHERE application_name = $1 AND state LIKE 'idle in transaction%'`,
-      [this.#way.application],
+      [this.#proxy.application],
     )
     await database.command("UPDATE holds SET placed_at = placed_at - INTERVAL '1 hour'")
     await database.command("UPDATE jobs SET leased_until = leased_until - INTERVAL '1 hour'")
