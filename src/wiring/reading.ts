@@ -99,13 +99,13 @@ export function openReading(
 }
 
 function contentOf(
-  { backends, elsewhere, leases }: ReadingData,
+  { backends, fallbackBackends, leases }: ReadingData,
   database: Database,
   calls: PortCalls,
   logger: Logger,
 ): LiveContent {
   const blocks = new BlockTable(database)
-  const places = new HeldPlaces(new RootTable(database), blocks, new Set(elsewhere))
+  const places = new HeldPlaces(new RootTable(database), blocks, new Set(fallbackBackends))
   const sourceOf = (id: number, dataDir: string | null): BlockSource => {
     if (dataDir === null) return engineBlocks(id, calls)
     return new StoredBlocks(blocks, {

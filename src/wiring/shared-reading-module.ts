@@ -82,7 +82,7 @@ function dataOf(
       }),
       ...[...storage.absent].map(id => ({ id, dataDir: null })),
     ],
-    elsewhere: [...storage.elsewhere, ...storage.absent],
+    fallbackBackends: [...storage.externalBackends, ...storage.absent],
     takedowns: { path: join(dataDir, TAKEDOWNS), revision: network.takedowns.revision },
     leases,
     ...shared,

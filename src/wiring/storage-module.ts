@@ -33,7 +33,7 @@ export function makeStorage(setup: Setup, stores: Stores) {
   const { database } = stores
   const reserves = diskReserves(setup, stores)
   const writes = writeQueue(setup, stores, reserves)
-  const elsewhere = new Set([...stores.remotes.keys()].flatMap(id => stores.ownBackends.get(id) ?? []))
+  const externalBackends = new Set([...stores.remotes.keys()].flatMap(id => stores.ownBackends.get(id) ?? []))
   const blocks = new BlockTable(database)
   const roots = new RootTable(database)
   const holds = new Holds(database, roots)
@@ -43,12 +43,12 @@ export function makeStorage(setup: Setup, stores: Stores) {
     stores,
     tables,
     writes,
-    elsewhere,
+    externalBackends,
   )
   return {
     ...stores,
     /** Numbers of external backends. */
-    elsewhere,
+    externalBackends,
     catalogue,
     census,
     signIn,
@@ -59,7 +59,7 @@ export function makeStorage(setup: Setup, stores: Stores) {
     versioned,
     blocks,
     ledger: new Ledger({ claims, blocks, roots, holds, queue: writes }),
-    heldRoots: new HeldRoots(roots, blocks, writes, new Set([...elsewhere, ...stores.absent])),
+    heldRoots: new HeldRoots(roots, blocks, writes, new Set([...externalBackends, ...stores.absent])),
     verification: new VerificationTable(database, writes),
     clusterChecks: new ClusterCheckTable(database, writes),
     announcements: new Announcements(database, writes),
@@ -100,11 +100,11 @@ function catalogueOf(
   { database, shared, sealing }: Stores,
   tables: { roots: RootTable; holds: Holds; blocks: BlockTable; claims: Claims },
   writes: WriteQueue,
-  elsewhere: ReadonlySet<number>,
+  externalBackends: ReadonlySet<number>,
 ): CatalogueParts {
   const census = new CensusTable(database)
   if (shared === null) {
-    const catalogue = { ...sqliteAccess(database, writes), ...sqliteContent(database, writes, tables, elsewhere) }
+    const catalogue = { ...sqliteAccess(database, writes), ...sqliteContent(database, writes, tables, externalBackends) }
     return {
       catalogue,
       census,
@@ -115,7 +115,7 @@ function catalogueOf(
     }
   }
   const ledger = new CatalogueHolds({ ...tables, queue: writes })
-  const { content, work } = shared.content(ledger, elsewhere)
+  const { content, work } = shared.content(ledger, externalBackends)
   return {
     catalogue: { ...shared.access, ...content },
     census: shared.census(census),

@@ -131,7 +131,7 @@ export class GatewayWorld {
       hasFetches: true,
       database: this.database,
       backends: [{ id: 0, dataDir: this.#dataDir }],
-      elsewhere: [],
+      fallbackBackends: [],
       takedowns: { path: join(this.#dataDir, 'takedowns.deny'), revision: new Int32Array(new SharedArrayBuffer(4)) },
       leases: memory,
       slots: slots.tableFor(holder),

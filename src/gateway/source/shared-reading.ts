@@ -12,7 +12,7 @@ export interface ReadingData {
   /** Data directory of each backend; null for a remote one. */
   readonly backends: ReadonlyArray<{ readonly id: number; readonly dataDir: string | null }>
   /** Backends to ask only for content that no other has. */
-  readonly elsewhere: readonly number[]
+  readonly fallbackBackends: readonly number[]
   readonly takedowns: { readonly path: string; readonly revision: Int32Array }
   readonly leases: SharedArrayBuffer
   readonly slots: SlotTable
