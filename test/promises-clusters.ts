@@ -259,7 +259,7 @@ export const clusterPromises: readonly KeptPromise[] = [
   {
     promise: 'a cluster unpins content that it cannot fetch',
     file: 'src/pins/fetch/fetch-scheduler.ts',
-    find: '      await keepers.placements.withdraw(begun.backendId, begun)\n',
+    find: '      await fetchingBackends.placements.withdraw(begun.backendId, begun)\n',
     replace: '',
     test: byItself('unpins content that it cannot fetch in'),
   },
@@ -273,7 +273,7 @@ export const clusterPromises: readonly KeptPromise[] = [
   {
     promise: 'content fetched for an external cluster is sent to it at once',
     file: 'src/pins/fetch/fetch-attempt.ts',
-    find: '    this.#parts.keepers.wake()\n',
+    find: '    this.#parts.fetchingBackends.wake()\n',
     replace: '',
     test: byItself('hands its fetch to this node when a'),
   },

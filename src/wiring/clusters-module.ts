@@ -9,7 +9,7 @@ import { type ClusterDefinition, DEFAULT_CLUSTER } from '../domain/cluster.ts'
 import { HoldfastError } from '../domain/errors.ts'
 import { backends as backendRows } from '../ledger/backend-table.ts'
 import { DEFAULT_BACKEND_ID } from '../ledger/blocks.ts'
-import type { Keeper } from '../pins/placement/keeper.ts'
+import type { FetchingBackend } from '../pins/placement/fetching-backend.ts'
 import type { AccessModule } from './access-module.ts'
 import type { ContentModule } from './content-module.ts'
 import type { Setup } from './setup.ts'
@@ -54,7 +54,7 @@ export function makeClusters(
     /** External backends, by their number in the ledger. */
     remote,
     /** External backends that fetch missing content by themselves and can be read. */
-    keepers: keepersOf(remote, storage),
+    fetchingBackends: fetchingBackendsOf(remote, storage),
     watch,
     /** Sets where external backends find the multiaddrs of this node. */
     reachableAt: (now: () => readonly string[]): void => {
@@ -98,21 +98,21 @@ function remoteBackends(
   return made
 }
 
-function keepersOf(
+function fetchingBackendsOf(
   remote: ReadonlyMap<number, ClusterBackend>,
   { remotes, ownBackends }: Pick<StorageModule, 'remotes' | 'ownBackends'>,
-): ReadonlyMap<number, Keeper> {
-  const keepers = new Map<number, Keeper>()
+): ReadonlyMap<number, FetchingBackend> {
+  const fetchingBackends = new Map<number, FetchingBackend>()
   for (const [cluster, { reader }] of remotes) {
     const id = ownBackends.get(cluster)
     const backend = id === undefined ? undefined : remote.get(id)
     if (id === undefined || reader === null || backend === undefined || !fetchesItself(backend)) continue
-    keepers.set(id, { backend, reader })
+    fetchingBackends.set(id, { backend, reader })
   }
-  return keepers
+  return fetchingBackends
 }
 
-function fetchesItself(backend: ClusterBackend): backend is Keeper['backend'] {
+function fetchesItself(backend: ClusterBackend): backend is FetchingBackend['backend'] {
   return backend.sizeOf !== undefined
 }
 

@@ -184,7 +184,11 @@ function fetchScheduler(
     times: { stallMs: pin.stallSeconds * 1_000, attemptMs: pin.attemptSeconds * 1_000 },
     onChanges: publishChanges,
     isHere: (fetch: FetchRow) => storage.heldRoots.find(fetch.backendId, fetch) !== undefined,
-    keepers: { of: (id: number) => clusters.keepers.get(id) ?? null, placements, wake: () => runner.wake() },
+    fetchingBackends: {
+      of: (id: number) => clusters.fetchingBackends.get(id) ?? null,
+      placements,
+      wake: () => runner.wake(),
+    },
   }
   return new FetchScheduler(attempts, logger)
 }
@@ -202,7 +206,7 @@ function placementRunner({ clock, logger }: Setup, { storage, clusters, publishC
       return new FirstSource([clusters.embeddedOf(backendId).reader, ...beside])
     },
     sizeOf: (row: PlacementRow) => storage.heldRoots.find(row.backendId, row)?.dagSize,
-    keepers: clusters.keepers,
+    fetchingBackends: clusters.fetchingBackends,
     placements: storage.catalogue.placements,
     clock,
     onChanges: publishChanges,

@@ -104,7 +104,10 @@ function catalogueOf(
 ): CatalogueParts {
   const census = new CensusTable(database)
   if (shared === null) {
-    const catalogue = { ...sqliteAccess(database, writes), ...sqliteContent(database, writes, tables, externalBackends) }
+    const catalogue = {
+      ...sqliteAccess(database, writes),
+      ...sqliteContent(database, writes, tables, externalBackends),
+    }
     return {
       catalogue,
       census,

@@ -122,7 +122,7 @@ function surveyedClusters({ clock, config }: Setup, { storage, clusters, pins }:
     const id = storage.ownBackends.get(cluster)
     const backend = id === undefined ? undefined : clusters.remote.get(id)
     if (id === undefined || backend === undefined || backends.has(id)) continue
-    const fetchesItself = clusters.keepers.has(id)
+    const fetchesItself = clusters.fetchingBackends.has(id)
     backends.set(id, { backend, cluster, reader: reader === null ? null : new CheckedSource(reader), fetchesItself })
   }
   const { blockFiles: files, blocks, ledger, heldRoots } = storage

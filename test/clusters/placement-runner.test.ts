@@ -81,7 +81,7 @@ function withRunner(run: (world: World) => Promise<void>, broken: Broken = () =>
     })
     const parts = {
       ...{ backends: new Map([[AWAY, under.backend]]), sourceOf: () => outside, placements: content.placements },
-      keepers: new Map(),
+      fetchingBackends: new Map(),
       sizeOf: (row: DagIdentity) => sizes.get(cidOf(row).toString()),
       ...{ clock, onChanges: () => undefined, onPlaced: () => undefined },
     }

@@ -4,13 +4,13 @@ import type { PlacementRow, Placements } from '../../catalogue/placements.ts'
 import { pause } from '../../concurrency/pause.ts'
 import type { Clock } from '../../domain/clock.ts'
 import type { FetchSession } from '../../network/block-fetcher.ts'
-import type { Keeper } from '../placement/keeper.ts'
+import type { FetchingBackend } from '../placement/fetching-backend.ts'
 import { HOLD } from '../placement/placement-attempt.ts'
 
 /** External backends, as fetches use them. */
-export interface Keepers {
+export interface FetchingBackends {
   /** Returns the backend if it is external and fetches by itself, otherwise null. */
-  of(backendId: number): Keeper | null
+  of(backendId: number): FetchingBackend | null
   placements: Placements
   /** Runs the due pins and unpins of external backends. */
   wake(): void
@@ -33,7 +33,7 @@ export interface ExternalFetch {
  * @throws HoldfastError `UNAVAILABLE`; the abort reason of the signal
  */
 export async function fetchExternally(
-  { backend, reader }: Keeper,
+  { backend, reader }: FetchingBackend,
   { job, root, signal, onMoved }: { job: FetchRow; root: CID; signal: AbortSignal; onMoved: () => void },
   { placements, clock }: { placements: Placements; clock: Clock },
 ): Promise<ExternalFetch> {

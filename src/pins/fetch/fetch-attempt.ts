@@ -12,7 +12,7 @@ import { HoldfastError, isHoldfastError } from '../../domain/errors.ts'
 import { cidOf } from '../../ipld/cid.ts'
 import type { Attempt } from '../../jobs/job-runner.ts'
 import type { FetchSession } from '../../network/block-fetcher.ts'
-import { type ExternalFetch, fetchExternally, type Keepers } from './external-fetch.ts'
+import { type ExternalFetch, type FetchingBackends, fetchExternally } from './external-fetch.ts'
 
 export interface FetchTimes {
   /** Time without a new block after which an attempt is aborted as stalled. */
@@ -37,7 +37,7 @@ export interface AttemptParts {
   /** Bytes that other fetches of an account have stored but not yet pinned. Its quota counts them. */
   heldByOthers: (accountId: string, fetchId: number) => Promise<number>
   onChanges: (changes: StatusChange[]) => void
-  keepers: Keepers
+  fetchingBackends: FetchingBackends
 }
 
 /** Opens a session with providers of a root. */
@@ -149,9 +149,9 @@ export class FetchAttempt implements Attempt<FetchRow> {
    * exclude this: their bytes must be counted before they arrive. Returns null if this node has to fetch the DAG.
    */
   async #fetchExternally(staged: StagedDag, found: FetchSession): Promise<ExternalFetch | null> {
-    const { keepers, clock, isHere } = this.#parts
-    const keeper = keepers.of(this.job.backendId)
-    if (keeper === null) return null
+    const { fetchingBackends, clock, isHere } = this.#parts
+    const fetching = fetchingBackends.of(this.job.backendId)
+    if (fetching === null) return null
     if (isHere(this.job) || !(await this.#isUnlimited())) return this.#fetchLocally(staged)
     if (!staged.store.has(this.root)) {
       await staged.put(this.root, await found.get(this.root, { signal: this.signal }))
@@ -164,16 +164,16 @@ export class FetchAttempt implements Attempt<FetchRow> {
     }
     try {
       const external = await fetchExternally(
-        keeper,
+        fetching,
         { job: this.job, root: this.root, signal, onMoved },
-        { ...keepers, clock },
+        { ...fetchingBackends, clock },
       )
       await staged.setPlaced(true)
       return external
     } catch (error) {
       if (this.signal.aborted || !this.#limited.signal.aborted) throw error
-      await keepers.placements.withdraw(this.job.backendId, this.job)
-      keepers.wake()
+      await fetchingBackends.placements.withdraw(this.job.backendId, this.job)
+      fetchingBackends.wake()
       return this.#fetchLocally(staged)
     } finally {
       this.#restartStall()
@@ -200,13 +200,13 @@ export class FetchAttempt implements Attempt<FetchRow> {
     const { codec, multihash, id } = this.job
     const { blocks, bytes, charge } = this.totals
     const sizes = { contentSize, dagSize: bytes, blocks, charge, fileCount: staged.fileCount }
-    const { fetches, clock, keepers } = this.#parts
-    const current = external && (await keepers.placements.find(external.backendId, external))
+    const { fetches, clock, fetchingBackends } = this.#parts
+    const current = external && (await fetchingBackends.placements.find(external.backendId, external))
     if (external !== null && current?.generation !== external.generation) {
       throw new HoldfastError('UNAVAILABLE', 'the cluster was asked to unpin the content during the fetch')
     }
     await fetches.complete(id, { codec, multihash, ...sizes })
-    if (external !== null) await keepers.placements.placed(external, clock.now())
+    if (external !== null) await fetchingBackends.placements.placed(external, clock.now())
     await this.#deliver()
   }
 
@@ -222,7 +222,7 @@ export class FetchAttempt implements Attempt<FetchRow> {
       isDone = delivered.isDone
     }
     // No other event wakes the runner for a record that stays `pinning` until its external backend has the content.
-    this.#parts.keepers.wake()
+    this.#parts.fetchingBackends.wake()
   }
 
   #progress(totals: FetchTotals): void {

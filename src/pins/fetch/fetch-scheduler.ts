@@ -98,7 +98,7 @@ export class FetchScheduler {
     const attempt = this.attempt(fetchId)
     if (attempt === undefined) {
       await this.#parts.fetches.dropIfUnneeded(fetchId)
-      this.#parts.keepers.wake()
+      this.#parts.fetchingBackends.wake()
       return
     }
     const ended = this.ended(fetchId)
@@ -152,10 +152,10 @@ export class FetchScheduler {
   }
 
   async #failed(attempt: FetchAttempt, begun: FetchRow, failure: { error: unknown; retryAt: number }): Promise<void> {
-    const { fetches, clock, keepers, onChanges } = this.#parts
+    const { fetches, clock, fetchingBackends, onChanges } = this.#parts
     if (attempt.isUnneeded) {
       await fetches.dropOrRepeat(begun.id, clock.now())
-      return keepers.wake()
+      return fetchingBackends.wake()
     }
     const reason = reasonOf(failure.error)
     const retryAt = isFinal(failure.error, begun.attempts) ? null : failure.retryAt
@@ -163,8 +163,8 @@ export class FetchScheduler {
     // An attempt that failed before it counted the stored blocks knows less than the one before.
     const { blocks, bytes, charge } = attempt.totals.blocks < begun.blocks ? begun : attempt.totals
     if (retryAt === null) {
-      await keepers.placements.withdraw(begun.backendId, begun)
-      keepers.wake()
+      await fetchingBackends.placements.withdraw(begun.backendId, begun)
+      fetchingBackends.wake()
     }
     onChanges(await fetches.fail(begun.id, { reason, retryAt, blocks, bytes, charge }, clock.now()))
   }

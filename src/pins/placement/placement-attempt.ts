@@ -9,7 +9,7 @@ import { HoldfastError } from '../../domain/errors.ts'
 import { orAborted } from '../../domain/sources.ts'
 import { cidOf } from '../../ipld/cid.ts'
 import type { Attempt } from '../../jobs/job-runner.ts'
-import { checkWhole, type Keeper, MissTracker } from './keeper.ts'
+import { checkWhole, type FetchingBackend, MissTracker } from './fetching-backend.ts'
 
 /** Name of the hold on external backends. This node counts who needs a DAG, so one hold is enough. */
 export const HOLD = 'cluster'
@@ -28,7 +28,7 @@ export interface PlacementParts {
   /** Returns the source of blocks that a backend does not have yet. */
   sourceOf: (backendId: number) => BlockSource
   /** The backends that fetch missing content by themselves and can be read. */
-  keepers: ReadonlyMap<number, Keeper>
+  fetchingBackends: ReadonlyMap<number, FetchingBackend>
   placements: Placements
   /** Returns the bytes of a DAG that is complete on this node. */
   sizeOf: (row: PlacementRow) => number | undefined
@@ -72,16 +72,16 @@ export class PlacementAttempt implements Attempt<PlacementRow> {
   }
 
   async #pin(row: PlacementRow, backend: ClusterBackend, ended: AbortSignal): Promise<void> {
-    const { placements, clock, sourceOf, keepers, onChanges } = this.#parts
+    const { placements, clock, sourceOf, fetchingBackends, onChanges } = this.#parts
     // An unpin sent earlier may still arrive. After a new pin it would remove the content, whatever a check had shown.
     if (row.unpinUntil > clock.now()) return placements.retry(row, { at: row.unpinUntil, reason: row.lastError })
     const source = new MissTracker(sourceOf(row.backendId))
-    const keeper = keepers.get(row.backendId)
+    const fetching = fetchingBackends.get(row.backendId)
     try {
       await this.#send(row, backend, source, ended)
     } catch (error) {
-      if (keeper === undefined || !source.hasMissed || ended.aborted) throw error
-      await this.#refetch(row, keeper, ended)
+      if (fetching === undefined || !source.hasMissed || ended.aborted) throw error
+      await this.#refetch(row, fetching, ended)
     }
     for (let isDone = false; !isDone; ) {
       const step = await placements.placed(row, clock.now())
@@ -104,11 +104,11 @@ export class PlacementAttempt implements Attempt<PlacementRow> {
   }
 
   /** Has the backend fetch blocks that this node lacks, and checks that it has them all. */
-  async #refetch(row: PlacementRow, keeper: Keeper, signal: AbortSignal): Promise<void> {
+  async #refetch(row: PlacementRow, fetching: FetchingBackend, signal: AbortSignal): Promise<void> {
     const root = cidOf(row)
     const job = { hold: HOLD, root, source: null, origins: [], isRepair: true }
-    const verify: Verify = (ended, onMoved) => checkWhole(keeper, root, { signal: ended, onMoved })
-    await this.#keep(keeper.backend, { ...job, signal }, verify)
+    const verify: Verify = (ended, onMoved) => checkWhole(fetching, root, { signal: ended, onMoved })
+    await this.#keep(fetching.backend, { ...job, signal }, verify)
   }
 
   /** Pins the DAG on the backend and verifies it. Fails if progress stops. */

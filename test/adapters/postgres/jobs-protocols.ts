@@ -44,7 +44,12 @@ class PlacementWorker {
       const row = await placements.begin(job)
       if (row === undefined) continue
       const parts = {
-        ...{ backends: new Map([[AWAY, this.cluster]]), keepers: new Map(), sourceOf: () => NOWHERE, placements },
+        ...{
+          backends: new Map([[AWAY, this.cluster]]),
+          fetchingBackends: new Map(),
+          sourceOf: () => NOWHERE,
+          placements,
+        },
         sizeOf: () => 0,
         ...{ clock: this.#clock, onChanges: () => undefined },
       }

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { needsPostgres, startPostgres, type TestPostgres } from '../../support/postgres-server.ts'
 import { contentProtocols } from './content-protocols.ts'
+import { FaultRuns } from './faults.ts'
 import { fetchProtocols } from './fetches-protocols.ts'
 import { jobProtocols } from './jobs-protocols.ts'
-import { FaultRuns } from './faults.ts'
 
 const protocols = [...contentProtocols, ...fetchProtocols, ...jobProtocols]
 const isHeavy = (process.env.HOLDFAST_TEST_HEAVY ?? '') !== ''

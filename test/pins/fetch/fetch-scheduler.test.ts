@@ -28,7 +28,7 @@ async function world() {
       ...{ shared: new Map() as never, bounds: {} as never, times: { stallMs: 1_000, attemptMs: 10_000 } },
       onChanges: () => undefined,
       isHere: () => false,
-      keepers: { of: () => null, placements: catalogue.placements, wake: () => undefined },
+      fetchingBackends: { of: () => null, placements: catalogue.placements, wake: () => undefined },
     },
     silentLogger,
   )

@@ -10,7 +10,7 @@ import { HASH } from '../../ipld/cid.ts'
 const CHECKED_AT_ONCE = 16
 
 /** External backend that fetches missing content by itself. */
-export interface Keeper {
+export interface FetchingBackend {
   backend: ClusterBackend & Required<Pick<ClusterBackend, 'sizeOf'>>
   /** Reads blocks from the backend and checks their hashes. */
   reader: BlockSource
@@ -23,7 +23,7 @@ export interface Keeper {
  * @throws HoldfastError `UNAVAILABLE` if a block is missing; the abort reason of the signal
  */
 export async function checkWhole(
-  { backend, reader }: Keeper,
+  { backend, reader }: FetchingBackend,
   root: CID,
   { signal, onMoved }: { signal: AbortSignal; onMoved: () => void },
 ): Promise<void> {
