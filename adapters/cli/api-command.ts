@@ -12,7 +12,7 @@ export interface ApiWork<Name extends string, List extends string, Switch extend
   json: boolean
 }
 
-/** Reads the arguments of such a command, and runs its work. Returns false if it printed help. */
+/** Reads the arguments of a command that uses the API, and runs its work. Returns false if it printed help. */
 export async function withApi<Name extends string, List extends string = never, Switch extends string = never>(
   args: readonly string[],
   env: Environment,

@@ -116,7 +116,7 @@ export interface ListedUpload extends Upload {
 /** A page of a list, the newest first. */
 export interface UploadPage {
   uploads: ListedUpload[]
-  /** Rows of all pages together; rows beyond this page at least, if `totalIsLowerBound`. */
+  /** Number of rows on all pages; a lower bound if `totalIsLowerBound`. */
   total: number
   /** True while a search by name or meta has more rows than the node counts. */
   totalIsLowerBound?: true

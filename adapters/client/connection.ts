@@ -13,7 +13,7 @@ export interface RequestOptions {
   headers?: Readonly<Record<string, string>>
   /** JSON body; undefined fields are omitted. */
   json?: object | undefined
-  /** Any other body. */
+  /** Body that is not JSON. */
   body?: RequestBody | undefined
   /**
    * Milliseconds without an answer before the request fails; default five minutes, 0 for no limit. Node's own `fetch`

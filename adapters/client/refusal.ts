@@ -45,7 +45,7 @@ export function refusalOf({ status, headers, type }: Response, text: string): Ho
   return new HoldfastError(typeof code === 'string' ? (code as ErrorCode) : 'UNAVAILABLE', String(message), { details })
 }
 
-/** @throws HoldfastError `UNAVAILABLE` for what is no JSON object or array */
+/** @throws HoldfastError `UNAVAILABLE` if the text is not a JSON object or array */
 export function parseObject(text: string): JsonObject {
   try {
     const value: unknown = JSON.parse(text)

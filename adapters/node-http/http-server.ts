@@ -32,7 +32,7 @@ export function createGatewayServer(
   return serverFor(createGatewayExchange(gateway, sent), maxConnections)
 }
 
-/** Creates such a server; see `createServer`. */
+/** Creates an HTTP server for an exchange; see `createServer`. */
 export function serverFor(exchange: Exchange, maxConnections = connectionsFor(descriptorLimit())): http.Server {
   const connections = new Connections(maxConnections, refusalText(SURPLUS, `retry-after: ${RETRY_SECONDS}`))
   const server = http.createServer({

@@ -25,8 +25,8 @@ export interface HandlerOptions extends MetricsReaders {
 }
 
 /**
- * A request listener. As middleware (Express, Connect) it calls `next` outside the prefix only. Without `next` that is
- * a 404.
+ * A request listener, also usable as middleware (Express, Connect). For a path outside the prefix it calls `next`, or
+ * answers 404 without one.
  */
 export type NodeHandler = (incoming: IncomingMessage, outgoing: ServerResponse, next?: () => void) => void
 

@@ -39,7 +39,7 @@ export function writeStats(out: Families, stats: EngineStats): void {
   out.gauge('holdfast_clock_skew_seconds', skew, single(stats.clockSkewMs / 1_000))
 }
 
-/** Writes the places of remote clusters, each named by its first cluster. */
+/** Writes the metrics of external backends, each labelled with its first cluster. */
 function writeClusters(out: Families, { clusters }: EngineStats): void {
   type Health = EngineStats['clusters'][number]
   const of = (health: Health): { cluster: string } => ({ cluster: health.clusters[0] ?? '' })

@@ -2,9 +2,9 @@ import type { Clock } from '../domain/clock.ts'
 
 export interface DeadlineOptions {
   clock: Clock
-  /** Milliseconds without progress after which the deadline is over. */
+  /** Milliseconds without progress after which the deadline expires. */
   ms: number
-  /** Returns the error of a deadline that is over. */
+  /** Returns the error of an expired deadline. */
   late: () => unknown
   /** Aborts the deadline's signal as well, with its own reason. */
   signal?: AbortSignal | undefined
@@ -45,7 +45,7 @@ export class Deadline {
   }
 }
 
-/** Runs work within a time. @throws the error of `late`, if the time is over and the work heeds its signal */
+/** Runs work within a time limit. @throws the error of `late` if the limit passes and the work obeys its signal */
 export async function within<T>(options: DeadlineOptions, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const deadline = new Deadline(options)
   try {

@@ -1,8 +1,8 @@
-/** A requested place. */
+/** A request to enter a {@link FairGate}, queued or admitted. */
 export interface Pass {
-  /** Resolves once the place is taken; null if it was free at once. */
+  /** Resolves once the request is admitted; null if it was admitted at once. */
   entered: Promise<void> | null
-  /** Returns the place, or leaves the queue. A second call does nothing. */
+  /** Leaves the gate or its queue. A second call does nothing. */
   leave: () => void
 }
 

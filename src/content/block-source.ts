@@ -16,7 +16,7 @@ export interface BlockSource {
 /** A source that knows the size of a block without reading it. */
 export interface SizedSource extends BlockSource {
   /**
-   * Returns the bytes of a block, as claimed by its keeper.
+   * Returns the size of a block in bytes, as its backend claims it.
    *
    * @throws HoldfastError `NOT_FOUND`, `UNAVAILABLE`
    */

@@ -79,7 +79,7 @@ export class Collector {
 
   /** Collects until no garbage older than `graceMs` is left. */
   async collect(graceMs: number = this.#parts.graceMs): Promise<Collected> {
-    // One collection at a time. A caller during a collection needs another one, for the present garbage.
+    // Collections run one at a time. A running one may miss the newest garbage, so await its end and start another.
     while (this.#running !== null || (this.#holds > 0 && !this.#stopped)) {
       await (this.#running?.catch(() => undefined) ?? this.#released.promise)
     }

@@ -77,7 +77,7 @@ export class DiskReserve {
   }
 
   /**
-   * Admits `bytes` of new content. Returns null if that needed no reading.
+   * Admits `bytes` of new content. Returns null if the last reading of the free space was recent enough.
    *
    * @throws HoldfastError `STORAGE_FULL` if less than the reserve would be left, `UNAVAILABLE` if blocks cannot be
    * stored

@@ -8,7 +8,7 @@ let date = ''
  * Formats an instant as `Date.toISOString` does, in a fifth of the time.
  *
  * @param ms whole milliseconds since the epoch
- * @throws RangeError for what is no instant
+ * @throws RangeError if `ms` is not an instant
  */
 export function isoInstant(ms: number): string {
   const asked = Math.floor(ms / DAY_MS)

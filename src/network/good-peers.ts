@@ -17,7 +17,7 @@ const MOST_CHARACTERS = 256
 const MOST_BYTES = 128 * 1024
 /** Peers of one network: the first two bytes of an IPv4 address, or the first two groups of an IPv6 address. */
 const MOST_OF_NETWORK = 2
-/** After this silence a new peer may replace it. */
+/** Time without contact after which a new peer may replace a known one, in ms. */
 const SILENT_MS = 7 * 86_400_000
 
 /**

@@ -74,7 +74,7 @@ export class Reconciler {
           return pass.outcome
         }
         if (asks) await this.#checkLost({ ...options, signal })
-        // Records come first: their repair places missing holds, which the next steps must not take for unwanted.
+        // Records come first. Their repair adds missing holds, which the next steps would otherwise remove as unwanted.
         await pass.records()
         if (asks) {
           const looked = new Pass(this.#parts, { ...options, dryRun: true, signal })

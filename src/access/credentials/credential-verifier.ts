@@ -25,7 +25,7 @@ export interface CredentialVerifier {
 /** Shortest time between two writes of a key's last use. Minutes suffice, since it only serves to find unused keys. */
 const LAST_USED_MS = 60_000
 
-/** Checks whether a credential is not over. */
+/** Returns true if a credential has not expired. */
 export function isLive(key: { expiresAt: number | null }, now: number): boolean {
   return key.expiresAt === null || now < key.expiresAt
 }

@@ -5,7 +5,7 @@ import type { RateDecision } from '../../domain/rate-limiter.ts'
 /**
  * Returns a `RATE_LIMIT` error whose details say when to retry.
  *
- * @param label plural noun for what was limited, such as `requests`
+ * @param label plural noun for the limited things, such as `requests`
  */
 export function rateLimitError(
   limit: RateLimit,

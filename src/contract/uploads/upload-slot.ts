@@ -6,7 +6,7 @@ import type { UploadSlots } from '../services.ts'
 /** An upload with a slot. */
 export interface SlottedUpload {
   body: AsyncIterable<Uint8Array>
-  /** The body if it arrived with the headers; null for a streamed one. Both fields contain it. */
+  /** The same body, whole, if it arrived with the headers; null for a streamed one. */
   arrived: Uint8Array | null
   signal: AbortSignal
   /** Frees the slot, once the upload reads no more. */

@@ -38,7 +38,7 @@ export function htmlPage(title: string, body: string): string {
 `
 }
 
-/** Headers of such a page. They block scripts and all loading, even if a shown name contains markup. */
+/** Headers of a generated page. They block scripts and all loading, even if a shown name contains markup. */
 export const PAGE_HEADERS = {
   'content-type': 'text/html; charset=utf-8',
   'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'",

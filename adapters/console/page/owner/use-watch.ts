@@ -1,7 +1,7 @@
 import { useEffect } from 'preact/hooks'
 import { type LoadState, useLoad } from '../widgets/use-load.ts'
 
-/** As `useLoad`, and again at an interval while the page is visible. */
+/** Loads like `useLoad`, and reloads at an interval while the page is visible. */
 export function useWatch<Value>(
   load: (signal: AbortSignal) => Promise<Value>,
   inputs: readonly unknown[],

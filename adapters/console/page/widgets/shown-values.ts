@@ -72,7 +72,7 @@ export function instantIn(local: string): Date | undefined {
   return local === '' ? undefined : new Date(local)
 }
 
-/** Formats an instant for such an input, to the minute. */
+/** Formats an instant as the value of an `<input type="datetime-local">`, to the minute. */
 export function localInput(instant: Date): string {
   const shifted = new Date(instant.getTime() - instant.getTimezoneOffset() * MINUTE)
   return shifted.toISOString().slice(0, 16)
