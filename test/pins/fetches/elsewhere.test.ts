@@ -239,11 +239,22 @@ describe('an external cluster that fetches by itself', () => {
         throw new HoldfastError('NOT_FOUND', 'it says that it has pinned what it has not')
       }
       expect((await engine.reconcile()).found).toEqual({ 'pin-missing': 1, 'pin-lost': 1 })
-      await expect.poll(() => far.sized).toBeGreaterThan(sized)
-      expect([await statusNow(), far.jobs.map(({ byItself }) => byItself)]).toEqual(['pinning', [true, false, true]])
+      await expect
+        .poll(async () => [await statusNow(), far.sized > sized, far.jobs.map(({ byItself }) => byItself)], {
+          timeout: 10_000,
+        })
+        .toEqual(['pinning', true, [true, false, true]])
       far.beforeSize = () => undefined
-      clock.advance(301_000)
-      await expect.poll(() => statusNow()).toBe('pinned')
+      // The failed attempt may be scheduled again only after this instant, so the clock advances until it is due.
+      await expect
+        .poll(
+          () => {
+            clock.advance(301_000)
+            return statusNow()
+          },
+          { timeout: 10_000 },
+        )
+        .toBe('pinned')
       expect([...far.held.values()].map(({ blocks }) => blocks.size)).toEqual([tree.blocks.length])
       expect(await storedBytes(node, node.account)).toBe(chargeIn(tree))
       await engine.pins.remove({ account: node.account, cid })
