@@ -323,7 +323,7 @@ export const gatewayPromises: readonly KeptPromise[] = [
     replace: '() => spent()',
     test: {
       file: 'test/concurrency/memory-budget.test.ts',
-      name: 'refuses a caller after 15 seconds, and its memory goes to the next',
+      name: 'refuses a caller after 15 s and serves the next',
     },
   },
   {
@@ -333,7 +333,7 @@ export const gatewayPromises: readonly KeptPromise[] = [
     replace: '',
     test: {
       file: 'test/concurrency/memory-budget.test.ts',
-      name: 'is divided among threads, counted for all, and free again after a thread',
+      name: 'is divided among threads, and free after a thread ends',
     },
   },
   {
@@ -343,7 +343,7 @@ export const gatewayPromises: readonly KeptPromise[] = [
     replace: '',
     test: {
       file: 'test/content/unixfs/streamed-block.test.ts',
-      name: 'a stalled client keeps one slice while memory is scarce, and gets every byte',
+      name: 'a stalled client gets every byte, slice by slice',
     },
   },
   {

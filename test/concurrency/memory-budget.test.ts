@@ -24,7 +24,7 @@ describe('the budget of memory', () => {
     expect([order, memory.used]).toEqual([['second', 'third'], 6 * KIB])
   })
 
-  test('refuses a caller after 15 seconds, and its memory goes to the next', async () => {
+  test('refuses a caller after 15 s and serves the next', async () => {
     const { budget: memory, clock } = budget(10)
     await memory.take(10 * KIB, never)
     const late = memory.take(10 * KIB, never)
@@ -44,7 +44,7 @@ describe('the budget of memory', () => {
     await expect(waiting).rejects.toThrow('gone')
   })
 
-  test('is divided among threads, counted for all, and free again after a thread', async () => {
+  test('is divided among threads, and free after a thread ends', async () => {
     const { budget: memory, clock } = budget(10)
     const other = new MemoryBudget(memory.shareFor(1), clock)
     await other.take(5 * KIB, never)
@@ -52,7 +52,7 @@ describe('the budget of memory', () => {
     expect([memory.used, other.used, memory.isScarce]).toEqual([10 * KIB, 10 * KIB, true])
     const waiting = memory.take(5 * KIB, never)
     memory.forget(1)
-    // The part of the ended thread goes to whoever takes or gives next.
+    // The next take or give gets the part of the ended thread.
     memory.give(5 * KIB)
     await waiting
     await memory.take(5 * KIB, never)

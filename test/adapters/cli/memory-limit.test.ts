@@ -26,7 +26,7 @@ describe('the memory of the process', () => {
     expect(limitIn(files)).toBe(384 * MIB)
   })
 
-  test('is the limit of a group or the root of its namespace in version 1', () => {
+  test('is the limit of a version 1 group or its root', () => {
     const groups = '5:cpu,cpuacct:/x\n4:memory:/docker/1\n0::/\n'
     const own = { '/proc/self/cgroup': groups, '/sys/fs/cgroup/memory/docker/1/memory.limit_in_bytes': `${64 * MIB}` }
     expect(limitIn(own)).toBe(64 * MIB)

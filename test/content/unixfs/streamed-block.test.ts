@@ -25,7 +25,7 @@ function world(limit: number) {
   return { clock, memory, reads, read }
 }
 
-test('a stalled client keeps one slice while memory is scarce, and gets every byte', async () => {
+test('a stalled client gets every byte, slice by slice', async () => {
   const { clock, memory, reads, read } = world(MIB)
   const pieces = (await read()).pieces(0, MIB)
   const first = (await pieces.next()).value
@@ -40,7 +40,7 @@ test('a stalled client keeps one slice while memory is scarce, and gets every by
   expect([reads.length, memory.used]).toEqual([2, 0])
 })
 
-test('a block goes out in one piece while memory is plentiful, and counts until the next is asked for', async () => {
+test('a block goes out whole while memory is plentiful', async () => {
   const { memory, reads, read } = world(8 * MIB)
   const pieces = (await read()).pieces(100, MIB)
   const { value } = await pieces.next()
