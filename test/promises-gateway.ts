@@ -3,6 +3,7 @@ import type { KeptPromise } from './promises.ts'
 const bounds = 'test/gateway/representations/bounds.test.ts'
 const documents = 'test/gateway/pages/document.test.ts'
 const takedowns = 'test/gateway/policy/takedowns.test.ts'
+const takedownFile = 'test/gateway/policy/takedown-file.test.ts'
 const withheld = 'test/content/withholding-model.test.ts'
 const readers = 'test/adapters/node-http/readers.test.ts'
 const turns = '      if (turn !== null) await turn\n'
@@ -134,8 +135,8 @@ export const gatewayPromises: readonly KeptPromise[] = [
   {
     promise: 'a takedown counts in all threads at once',
     file: 'src/gateway/policy/takedowns.ts',
-    find: '      Atomics.add(this.revision, 0, 1)\n',
-    replace: '',
+    find: '      remember()\n      this.#file.publish()\n',
+    replace: '      remember()\n',
     test: { file: readers, name: 'refuse content once it is taken down, even during an answer' },
   },
   {
@@ -473,6 +474,62 @@ export const gatewayPromises: readonly KeptPromise[] = [
     find: '    await files.syncDirectory(dirname(path))\n',
     replace: '',
     test: { file: takedowns, name: 'is on disk before the takedown is' },
+  },
+  {
+    promise: 'an appended takedown is on the disk before it is acknowledged',
+    file: 'src/gateway/policy/takedown-file.ts',
+    find: '      await file.datasync()\n',
+    replace: '',
+    test: { file: takedowns, name: 'is on disk before the takedown is' },
+  },
+  {
+    promise: 'the cost of a takedown does not depend on the number of the others',
+    file: 'src/gateway/policy/takedowns.ts',
+    find: ' || renewed > this.#entries.size',
+    replace: ' || renewed >= 0',
+    test: { file: takedownFile, name: 'an added takedown is appended to the file' },
+  },
+  {
+    promise: 'a thread applies the lines that are added to the takedowns',
+    file: 'src/gateway/policy/shared-takedowns.ts',
+    find: '    known.denylist.append(bytes.toString())\n',
+    replace: '',
+    test: { file: takedownFile, name: 'an added takedown is appended to the file' },
+  },
+  {
+    promise: 'a thread reads replaced takedowns from the start',
+    file: 'src/gateway/policy/takedown-file.ts',
+    find: '    this.#replacements++\n',
+    replace: '',
+    test: { file: takedownFile, name: 'a lifted takedown replaces the file' },
+  },
+  {
+    promise: 'renewed takedowns do not fill the disk',
+    file: 'src/gateway/policy/takedowns.ts',
+    find: 'renewed > this.#entries.size',
+    replace: 'renewed > 1_000_000',
+    test: { file: takedownFile, name: 'renewed takedowns do not let the file' },
+  },
+  {
+    promise: 'a torn end of the takedowns is not taken for a takedown',
+    file: 'src/gateway/policy/takedown-lines.ts',
+    find: "return text.slice(0, text.lastIndexOf('\\n') + 1)",
+    replace: 'return text',
+    test: { file: takedownFile, name: 'a start removes the torn end' },
+  },
+  {
+    promise: 'a half takedown is completed by the next start',
+    file: 'src/gateway/policy/takedown-lines.ts',
+    find: 'isTorn: isHalf || ',
+    replace: 'isTorn: ',
+    test: { file: takedownFile, name: 'a start completes a takedown of a path' },
+  },
+  {
+    promise: 'a refused takedown leaves nothing in the file',
+    file: 'src/gateway/policy/takedowns.ts',
+    find: '.then(text => this.#file.replace(text))',
+    replace: '',
+    test: { file: takedownFile, name: 'a failed append is undone' },
   },
   {
     promise: 'a CID that has its bytes in itself is not served to peers once it is taken down',

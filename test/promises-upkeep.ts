@@ -244,8 +244,8 @@ export const upkeepPromises: readonly KeptPromise[] = [
   {
     promise: 'a takedown that the file has is not told as refused',
     file: 'src/gateway/policy/takedowns.ts',
-    find: '        throw outcomeUnknown(cause)\n      } finally',
-    replace: '        throw cause\n      } finally',
+    find: '      throw outcomeUnknown(cause)\n    } finally',
+    replace: '      throw cause\n    } finally',
     test: { file: takedownTest, name: 'fails with OUTCOME_UNKNOWN if the ledger' },
   },
 ]

@@ -22,6 +22,7 @@ export const DIRECT: number | null =
 /** File system of the operating system, through libuv's thread pool. */
 export const nodeFileSystem: FileSystem = {
   create: async path => newFile(await open(path, 'wx', OWNERS_FILE)),
+  append: async path => newFile(await open(path, constants.O_WRONLY | constants.O_APPEND), await sizeOf(path)),
   read: readStart,
   size: sizeOf,
   rename,
@@ -38,8 +39,7 @@ export const nodeFileSystem: FileSystem = {
   },
 }
 
-function newFile(handle: FileHandle): NewFile {
-  let position = 0
+function newFile(handle: FileHandle, position = 0): NewFile {
   return {
     write: async bytes => {
       for (let written = 0; written < bytes.length; ) {

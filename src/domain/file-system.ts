@@ -1,4 +1,4 @@
-/** A file that is being written under a temporary name. */
+/** A file open for writing. */
 export interface NewFile {
   /** Appends all of the bytes. */
   write(bytes: Uint8Array): Promise<void>
@@ -22,6 +22,8 @@ export interface DiskSpace {
 export interface FileSystem {
   /** Creates a file that must not exist, readable by the node's user alone. The caller closes it. */
   create(path: string): Promise<NewFile>
+  /** Opens an existing file to write after its last byte. The caller closes it. */
+  append(path: string): Promise<NewFile>
   /** Reads the first `size` bytes of a file, fewer if it is shorter. */
   read(path: string, size: number): Promise<Uint8Array>
   /** Returns the length of a file in bytes. */

@@ -77,7 +77,7 @@ export function openReading(
     logger,
     metrics,
     options,
-    takedowns: new SharedTakedowns(data.takedowns.path, data.takedowns.revision),
+    takedowns: new SharedTakedowns(data.takedowns.path, data.takedowns.published),
     arrivalOf: arrivalsOf(data, database, calls),
     slots: gatewaySlots(options, clock, data.slots),
     memory: new MemoryBudget(data.memory, clock),

@@ -83,7 +83,7 @@ function dataOf(
       ...[...storage.absent].map(id => ({ id, dataDir: null })),
     ],
     fallbackBackends: [...storage.externalBackends, ...storage.absent],
-    takedowns: { path: join(dataDir, TAKEDOWNS), revision: network.takedowns.revision },
+    takedowns: { path: join(dataDir, TAKEDOWNS), published: network.takedowns.published },
     leases,
     ...shared,
     gateway: config.gateway,

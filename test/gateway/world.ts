@@ -132,7 +132,10 @@ export class GatewayWorld {
       database: this.database,
       backends: [{ id: 0, dataDir: this.#dataDir }],
       fallbackBackends: [],
-      takedowns: { path: join(this.#dataDir, 'takedowns.deny'), revision: new Int32Array(new SharedArrayBuffer(4)) },
+      takedowns: {
+        path: join(this.#dataDir, 'takedowns.deny'),
+        published: new BigInt64Array(new SharedArrayBuffer(8)),
+      },
       leases: memory,
       slots: slots.tableFor(holder),
       memory: MemoryBudget.of(1024 ** 3, this.clock).shareFor(holder),

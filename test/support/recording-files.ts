@@ -3,7 +3,16 @@ import { nodeFileSystem } from '../../src/disk/node-file-system.ts'
 import type { DiskSpace, FileSystem, NewFile } from '../../src/domain/file-system.ts'
 import { fault, turns } from './content-parts.ts'
 
-export type FileOperation = 'create' | 'write' | 'datasync' | 'close' | 'read' | 'rename' | 'unlink' | 'syncDirectory'
+export type FileOperation =
+  | 'create'
+  | 'append'
+  | 'write'
+  | 'datasync'
+  | 'close'
+  | 'read'
+  | 'rename'
+  | 'unlink'
+  | 'syncDirectory'
 
 /** The real file system, which logs each operation and fails those that a test chooses. */
 export class RecordingFiles implements FileSystem {
@@ -28,7 +37,14 @@ export class RecordingFiles implements FileSystem {
   room: DiskSpace | null = null
 
   async create(path: string): Promise<NewFile> {
-    const file = await this.#run('create', path, () => nodeFileSystem.create(path))
+    return this.#recorded(path, await this.#run('create', path, () => nodeFileSystem.create(path)))
+  }
+
+  async append(path: string): Promise<NewFile> {
+    return this.#recorded(path, await this.#run('append', path, () => nodeFileSystem.append(path)))
+  }
+
+  #recorded(path: string, file: NewFile): NewFile {
     return {
       write: bytes => this.#run('write', path, () => file.write(bytes)),
       datasync: () => this.#run('datasync', path, () => file.datasync()),

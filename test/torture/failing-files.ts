@@ -15,11 +15,11 @@ export function failingFiles(seed: number): { fileSystem: FileSystem; begin(): v
   const mayFail = (code: string): void => {
     if (begun && draws.below(ONE_IN) === 0) throw Object.assign(new Error(`${code}: injected`), { code })
   }
-  const fileSystem: FileSystem = {
-    ...nodeFileSystem,
-    create: async path => {
+  const opening =
+    (open: FileSystem['create']): FileSystem['create'] =>
+    async path => {
       mayFail('ENOSPC')
-      const file = await nodeFileSystem.create(path)
+      const file = await open(path)
       return {
         write: async bytes => {
           mayFail('ENOSPC')
@@ -31,7 +31,11 @@ export function failingFiles(seed: number): { fileSystem: FileSystem; begin(): v
         },
         close: () => file.close(),
       }
-    },
+    }
+  const fileSystem: FileSystem = {
+    ...nodeFileSystem,
+    create: opening(nodeFileSystem.create),
+    append: opening(nodeFileSystem.append),
     rename: async (from, to) => {
       mayFail('EIO')
       await nodeFileSystem.rename(from, to)

@@ -51,7 +51,7 @@ export class AdmissionRules {
 
   /** Changes its identity with every takedown and every lifted one. */
   get revision(): unknown {
-    return this.#takedowns.denylist
+    return this.#takedowns.denylist?.revision
   }
 
   /**

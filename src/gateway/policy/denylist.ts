@@ -35,18 +35,32 @@ export class Denylist {
   readonly #doubleHashes = new Map<string, Rule>()
   /** Numbers of the unreadable lines, from 1. */
   readonly rejected: number[] = []
-  readonly isEmpty: boolean
+  /** Changes its identity with every change of the list. */
+  revision: object = {}
+  readonly #hints: Hints
+  #nextLine: number
 
   /** @throws HoldfastError `CONFIG_INVALID` if the header has another version */
   constructor(text: string) {
     const { hints, body, firstLine } = splitHeader(text)
-    for (const [index, line] of body.split('\n').entries()) {
+    this.#hints = hints
+    this.#nextLine = firstLine
+    this.append(body)
+  }
+
+  /** Adds rules, which override those already in the list. */
+  append(body: string): void {
+    for (const line of body.split('\n')) {
+      const number = this.#nextLine++
       const trimmed = line.trim()
       if (trimmed === '' || trimmed.startsWith('#')) continue
-      const number = firstLine + index
-      if (line.length > LONGEST_LINE || !this.#add(trimmed, number, hints)) this.rejected.push(number)
+      if (line.length > LONGEST_LINE || !this.#add(trimmed, number, this.#hints)) this.rejected.push(number)
     }
-    this.isEmpty = this.size === 0
+    this.revision = {}
+  }
+
+  get isEmpty(): boolean {
+    return this.size === 0
   }
 
   get size(): number {

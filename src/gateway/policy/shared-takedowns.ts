@@ -1,34 +1,70 @@
-import { readFileSync } from 'node:fs'
+import { closeSync, fstatSync, openSync, readFileSync, readSync } from 'node:fs'
 import { HoldfastError } from '../../domain/errors.ts'
 import { fileErrorCode } from '../../domain/file-system.ts'
 import type { TakenDown } from './admission.ts'
 import { Denylist } from './denylist.ts'
+import { readPublished } from './takedown-file.ts'
+import { completeLines } from './takedown-lines.ts'
 
-/** The takedowns in another thread than {@link Takedowns}. It rereads the file whenever the shared revision changes. */
+interface Known {
+  published: bigint
+  denylist: Denylist
+  /** Bytes of the file that are in the list. */
+  length: number
+  inode: bigint | null
+}
+
+/** The takedowns in another thread than {@link Takedowns}. Reads the lines that are added to the file. */
 export class SharedTakedowns implements TakenDown {
   readonly #path: string
-  readonly #revision: Int32Array
-  #known: { revision: number; denylist: Denylist } | null = null
+  readonly #published: BigInt64Array
+  #known: Known | null = null
 
-  /** @param revision that of the {@link Takedowns} that write the file */
-  constructor(path: string, revision: Int32Array) {
+  /** @param published that of the {@link Takedowns} that write the file */
+  constructor(path: string, published: BigInt64Array) {
     this.#path = path
-    this.#revision = revision
+    this.#published = published
   }
 
   /** @throws HoldfastError `UNAVAILABLE` while the file is unreadable, because nothing may be served unchecked */
   get denylist(): Denylist {
-    const revision = Atomics.load(this.#revision, 0)
-    if (this.#known?.revision !== revision) this.#known = { revision, denylist: new Denylist(this.#read()) }
+    const published = Atomics.load(this.#published, 0)
+    if (this.#known?.published !== published) this.#known = this.#read(published)
     return this.#known.denylist
   }
 
-  #read(): string {
+  #read(published: bigint): Known {
+    let file: number | null = null
     try {
-      return readFileSync(this.#path, 'utf8')
+      file = openSync(this.#path, 'r')
+      return this.#readEnd(file, published) ?? readWhole(file, published)
     } catch (cause) {
-      if (fileErrorCode(cause) === 'ENOENT') return ''
+      if (fileErrorCode(cause) === 'ENOENT') return { published, denylist: new Denylist(''), length: 0, inode: null }
       throw new HoldfastError('UNAVAILABLE', 'the node cannot read its takedowns', { cause })
+    } finally {
+      if (file !== null) closeSync(file)
     }
   }
+
+  /** Adds the new lines to the known list; null if the file has been replaced. */
+  #readEnd(file: number, published: bigint): Known | null {
+    const known = this.#known
+    const { replacements, length } = readPublished(published)
+    if (known === null || readPublished(known.published).replacements !== replacements) return null
+    // The file may be newer than the published value.
+    if (inodeOf(file) !== known.inode) return null
+    const bytes = Buffer.alloc(Math.max(0, length - known.length))
+    if (readSync(file, bytes, 0, bytes.length, known.length) < bytes.length) return null
+    known.denylist.append(bytes.toString())
+    return { ...known, published, length: Math.max(length, known.length) }
+  }
+}
+
+function readWhole(file: number, published: bigint): Known {
+  const text = completeLines(readFileSync(file, 'utf8'))
+  return { published, denylist: new Denylist(text), length: Buffer.byteLength(text), inode: inodeOf(file) }
+}
+
+function inodeOf(file: number): bigint {
+  return fstatSync(file, { bigint: true }).ino
 }

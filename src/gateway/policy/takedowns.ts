@@ -1,28 +1,18 @@
-import { randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
-import { CID } from 'multiformats/cid'
 import type { Page, PageRequest } from '../../catalogue/page.ts'
-import type { TakedownRows } from '../../catalogue/takedown-rows.ts'
-import type { Withholding } from '../../content/withholding.ts'
-import { replaceFile } from '../../disk/replace-file.ts'
+import type { KnownTakedown, TakedownRows } from '../../catalogue/takedown-rows.ts'
+import { nextTurn, turnSpent } from '../../concurrency/turns.ts'
+import type { WithheldBlocks, Withholding } from '../../content/withholding.ts'
 import type { Clock } from '../../domain/clock.ts'
 import { HoldfastError, isHoldfastError } from '../../domain/errors.ts'
 import { type FileSystem, fileErrorCode } from '../../domain/file-system.ts'
 import type { Logger } from '../../domain/logger.ts'
-import { parseCid } from '../../ipld/cid.ts'
 import { type BlockedStatus, Denylist } from './denylist.ts'
+import { TakedownFile } from './takedown-file.ts'
+import { completeLines, keyOf, readEntries, type Takedown, takedownLines, textOfTakedowns } from './takedown-lines.ts'
+import { canonical, readPath } from './takedown-target.ts'
 
-/** Content that the owner has taken down, so the gateway refuses it. */
-export interface Takedown {
-  cid: string
-  /** Decoded path below the CID, without outer slashes. Empty: the block itself, and everything below it. */
-  path: string
-  status: BlockedStatus
-  reason: string
-  /** Milliseconds since the epoch. */
-  at: number
-}
+export type { Takedown }
 
 /** Input of a takedown. */
 export interface TakedownRequest {
@@ -46,40 +36,42 @@ export interface TakedownMeans {
   shared?: TakedownRows | null
 }
 
-const LONGEST_PATH = 4096
 const LONGEST_REASON = 1000
 /**
  * Longest wait of a change for the walks of the affected roots. The gateway refuses these roots until their walk ends.
  */
 const WAIT_MS = 2_000
-const HEADER = 'version: 1\nname: takedowns\n---\n'
 
 /**
  * The owner's takedowns, in a file in the compact denylist format. In a fleet, the file is a copy of the shared
  * takedowns, so they apply even if the other nodes are down.
  */
 export class Takedowns {
-  readonly #path: string
   readonly #means: TakedownMeans
-  #entries: ReadonlyMap<string, Takedown>
-  /** The current list. Each change creates a new object. */
+  readonly #file: TakedownFile
+  readonly #isTorn: boolean
+  #entries: Map<string, Takedown>
+  /** Lines of the file that a later line has replaced. */
+  #renewed: number
+  /** The current list. Added takedowns change it in place; a lifted one creates a new object. */
   denylist: Denylist
-  /** Number of changes, in shared memory. Other threads compare it to know when to reread the file. */
-  readonly revision = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT))
   #changing: Promise<unknown> = Promise.resolve()
   /** The next follow, if it has not started yet. */
   #next: Promise<void> | null = null
 
-  private constructor(path: string, means: TakedownMeans, text: string) {
-    this.#path = path
+  private constructor(path: string, means: TakedownMeans, text: string | null) {
     this.#means = means
-    this.#entries = new Map(
-      text
-        .split('\n')
-        .flatMap(line => readEntry(line) ?? [])
-        .map(entry => [keyOf(entry), entry]),
-    )
-    this.denylist = new Denylist(text)
+    const { entries, renewed, isTorn } = readEntries(text ?? '\n')
+    this.#entries = entries
+    this.#renewed = renewed
+    this.#isTorn = isTorn
+    this.#file = new TakedownFile(path, means.fileSystem, text === null || isTorn ? null : Buffer.byteLength(text))
+    this.denylist = new Denylist(completeLines(text ?? ''))
+  }
+
+  /** In shared memory: how much of the file applies. See {@link TakedownFile.published}. */
+  get published(): BigInt64Array {
+    return this.#file.published
   }
 
   /**
@@ -92,7 +84,7 @@ export class Takedowns {
     try {
       return new Takedowns(path, means, readFileSync(path, 'utf8'))
     } catch (cause) {
-      if (fileErrorCode(cause) === 'ENOENT') return new Takedowns(path, means, '')
+      if (fileErrorCode(cause) === 'ENOENT') return new Takedowns(path, means, null)
       throw new HoldfastError('DATA_DIR_UNUSABLE', `${path} cannot be read`, { cause })
     }
   }
@@ -121,7 +113,7 @@ export class Takedowns {
     const at = this.#means.clock.now()
     const entry: Takedown = { cid: canonical(cid), path: readPath(path), status, reason: words, at }
     await this.#means.shared?.put(entry)
-    await this.#changeLocally(async entries => entries.set(keyOf(entry), entry))
+    await this.#changeLocally(() => this.#put([entry]))
     await this.#followIfPossible()
     await this.#settle()
     this.#means.logger.warn({ ...entry }, 'content taken down')
@@ -138,10 +130,11 @@ export class Takedowns {
     const entry = { cid: canonical(target.cid), path: readPath(target.path ?? '') }
     const { shared, clock } = this.#means
     const isLifted = await shared?.lift(entry, clock.now())
-    await this.#changeLocally(async entries => {
+    await this.#changeLocally(async () => {
+      const entries = new Map(this.#entries)
       const wasLocal = entries.delete(keyOf(entry))
-      if (isLifted ?? wasLocal) return
-      throw new HoldfastError('NOT_FOUND', `there is no takedown of ${keyOf(entry)}`)
+      if (!(isLifted ?? wasLocal)) throw new HoldfastError('NOT_FOUND', `there is no takedown of ${keyOf(entry)}`)
+      if (wasLocal) await this.#replace(entries)
     })
     await this.#followIfPossible()
     await this.#settle()
@@ -157,21 +150,35 @@ export class Takedowns {
   follow(): Promise<void> {
     const { shared } = this.#means
     if (!shared) return Promise.resolve()
-    this.#next ??= this.#change(async entries => {
+    this.#next ??= this.#change(async () => {
       // Later callers may need a newer state than this read returns.
       this.#next = null
       let all = await shared.all()
       const known = new Set(all.map(keyOf))
-      const unknown = [...entries.values()].filter(entry => !known.has(keyOf(entry)))
+      const unknown = [...this.#entries.values()].filter(entry => !known.has(keyOf(entry)))
       if (unknown.length > 0) {
         await shared.adopt(unknown)
         this.#means.logger.warn({ count: unknown.length }, 'takedowns of only this node now apply to all nodes')
         all = await shared.all()
       }
-      entries.clear()
-      for (const { liftedAt, ...entry } of all) if (liftedAt === null) entries.set(keyOf(entry), entry)
+      await this.#become(all)
     })
     return this.#next
+  }
+
+  /** Applies the shared takedowns, in their order. */
+  async #become(all: readonly KnownTakedown[]): Promise<void> {
+    const entries = new Map<string, Takedown>()
+    const changed: Takedown[] = []
+    let isLifted = false
+    for (const { liftedAt, ...entry } of all) {
+      if (liftedAt !== null) isLifted ||= this.#entries.has(keyOf(entry))
+      else if (entries.set(keyOf(entry), entry) && this.#isNew(entry)) changed.push(entry)
+      if (turnSpent()) await nextTurn()
+    }
+    if (isLifted) return this.#replace(entries)
+    await this.#put(changed)
+    this.#entries = entries
   }
 
   /** Synchronises, because another node may have changed the same takedown. Ignores errors. */
@@ -180,7 +187,7 @@ export class Takedowns {
   }
 
   /** Changes the file. In a fleet the shared change stands even if the file fails, so the outcome is unknown. */
-  async #changeLocally(change: (entries: Map<string, Takedown>) => Promise<unknown>): Promise<void> {
+  async #changeLocally(change: () => Promise<void>): Promise<void> {
     try {
       await this.#change(change)
     } catch (cause) {
@@ -190,34 +197,88 @@ export class Takedowns {
   }
 
   /** Makes one change at a time: first the file, then the ledger, then the list in memory. */
-  #change(change: (entries: Map<string, Takedown>) => Promise<unknown>): Promise<void> {
-    const changed = this.#changing.then(async () => {
-      const entries = new Map(this.#entries)
-      await change(entries)
-      const text = textOf(entries)
-      if (text === textOf(this.#entries)) return
-      const temporary = join(dirname(this.#path), 'tmp', `takedowns-${randomUUID()}`)
-      await replaceFile(this.#path, text, { files: this.#means.fileSystem, temporary })
-      const denylist = new Denylist(text)
-      try {
-        await this.#means.withholding.change(this.denylist, denylist)
-      } catch (cause) {
-        // The file contains the change.
-        throw outcomeUnknown(cause)
-      } finally {
-        // An open answer rechecks its rules at each revision, and must find the new state of the ledger.
-        this.#entries = entries
-        this.denylist = denylist
-        Atomics.add(this.revision, 0, 1)
-      }
-    })
+  #change(change: () => Promise<void>): Promise<void> {
+    const changed = this.#changing.then(change)
     this.#changing = changed.catch(() => undefined)
     return changed
   }
 
+  /** Adds and renews takedowns. The cost does not depend on the number of the others. */
+  async #put(added: readonly Takedown[]): Promise<void> {
+    const changed = added.filter(entry => this.#isNew(entry))
+    const renewed = this.#renewed + changed.filter(entry => this.#entries.has(keyOf(entry))).length
+    if (!this.#file.canAppend || renewed > this.#entries.size) {
+      return this.#replace(new Map([...this.#entries, ...changed.map(entry => [keyOf(entry), entry] as const)]))
+    }
+    if (changed.length === 0) return
+    const lines = changed.map(takedownLines).join('')
+    await this.#append(lines)
+    const known = this.denylist
+    const before = { blocks: () => [], statusOfBlock: (multihash: Uint8Array) => known.statusOfBlock(multihash) }
+    await this.#apply(before, new Denylist(lines), () => {
+      known.append(lines)
+      for (const entry of changed) this.#entries.set(keyOf(entry), entry)
+      this.#renewed = renewed
+    })
+  }
+
+  #isNew(entry: Takedown): boolean {
+    const known = this.#entries.get(keyOf(entry))
+    return known === undefined || takedownLines(known) !== takedownLines(entry)
+  }
+
+  /** Replaces all takedowns. */
+  async #replace(entries: Map<string, Takedown>): Promise<void> {
+    const text = await textOfTakedowns(entries.values())
+    await this.#file.replace(text)
+    const denylist = new Denylist(text)
+    await this.#apply(this.denylist, denylist, () => {
+      this.#entries = entries
+      this.denylist = denylist
+      this.#renewed = 0
+    })
+  }
+
+  /** Appends to the file. A failed write of a part is undone. */
+  async #append(lines: string): Promise<void> {
+    try {
+      await this.#file.append(lines)
+    } catch (cause) {
+      if (this.#file.canAppend) throw cause
+      const undone = textOfTakedowns(this.#entries.values()).then(text => this.#file.replace(text))
+      await undone.catch(() => {
+        throw outcomeUnknown(cause)
+      })
+      this.#file.publish()
+      throw cause
+    }
+  }
+
+  async #apply(before: WithheldBlocks, after: WithheldBlocks, remember: () => void): Promise<void> {
+    try {
+      await this.#means.withholding.change(before, after)
+    } catch (cause) {
+      // The file contains the change.
+      throw outcomeUnknown(cause)
+    } finally {
+      // An open answer rechecks its rules at each revision, and must find the new state of the ledger.
+      remember()
+      this.#file.publish()
+    }
+  }
+
   /** Applies the takedowns to the ledger. Must finish before the node serves content. */
-  start(): Promise<void> {
-    return this.#means.withholding.begin(this.denylist)
+  async start(): Promise<void> {
+    if (this.#isTorn) await this.#change(() => this.#mend())
+    await this.#means.withholding.begin(this.denylist)
+  }
+
+  /** Removes a torn end from the file, if the disk has room. */
+  async #mend(): Promise<void> {
+    this.#means.logger.warn({}, 'the end of takedowns.deny was cut off: removing it')
+    await this.#replace(this.#entries).catch((err: unknown) => {
+      this.#means.logger.error({ err }, 'cannot replace takedowns.deny')
+    })
   }
 
   /** Waits for the walks of the affected roots. Long walks continue in the background. */
@@ -234,54 +295,4 @@ function outcomeUnknown(cause: unknown): unknown {
   if (isHoldfastError(cause, 'OUTCOME_UNKNOWN')) return cause
   const message = 'the change is recorded, but the disk of this node failed: repeat the request'
   return new HoldfastError('OUTCOME_UNKNOWN', message, { cause })
-}
-
-function canonical(text: string): string {
-  const { code, multihash } = parseCid(text)
-  return CID.createV1(code, multihash).toString()
-}
-
-function readPath(text: string): string {
-  const path = text
-    .split('/')
-    .filter(name => name !== '')
-    .join('/')
-  if (path.length > LONGEST_PATH)
-    throw new HoldfastError('VALIDATION', `path is longer than ${LONGEST_PATH} characters`)
-  if (path.endsWith('*')) throw new HoldfastError('VALIDATION', 'path cannot end with an asterisk')
-  if (!path.isWellFormed()) throw new HoldfastError('VALIDATION', 'path is not well-formed text')
-  return path
-}
-
-function keyOf({ cid, path }: Pick<Takedown, 'cid' | 'path'>): string {
-  return path === '' ? cid : `${cid}/${path}`
-}
-
-function textOf(entries: ReadonlyMap<string, Takedown>): string {
-  return HEADER + [...entries.values()].map(linesOf).join('')
-}
-
-/** Formats the rule. A path gets a second rule for everything below it. */
-function linesOf({ cid, path, status, reason, at }: Takedown): string {
-  const target = `/ipfs/${[cid, ...path.split('/').filter(name => name !== '')].map(encodeURIComponent).join('/')}`
-  const rule = `${target} gateway_status:${status} at:${new Date(at).toISOString()} reason:${encodeURIComponent(reason.toWellFormed())}\n`
-  return path === '' ? rule : `${rule}${target}/* gateway_status:${status}\n`
-}
-
-/** Parses an entry; null for a header, or for the second rule of a path. */
-function readEntry(line: string): Takedown | null {
-  const match = /^\/ipfs\/([^/\s]+)(?:\/(\S*))? gateway_status:(410|451) at:(\S+) reason:(\S+)$/.exec(line)
-  if (match === null) return null
-  const [, cid = '', path = '', status, at = '', reason = ''] = match
-  try {
-    return {
-      cid,
-      path: decodeURIComponent(path),
-      status: status === '451' ? 451 : 410,
-      reason: decodeURIComponent(reason),
-      at: Date.parse(at),
-    }
-  } catch {
-    return null
-  }
 }

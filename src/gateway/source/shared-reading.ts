@@ -13,7 +13,7 @@ export interface ReadingData {
   readonly backends: ReadonlyArray<{ readonly id: number; readonly dataDir: string | null }>
   /** Backends to ask only for content that no other has. */
   readonly fallbackBackends: readonly number[]
-  readonly takedowns: { readonly path: string; readonly revision: Int32Array }
+  readonly takedowns: { readonly path: string; readonly published: BigInt64Array }
   readonly leases: SharedArrayBuffer
   readonly slots: SlotTable
   readonly memory: MemoryShare

@@ -170,11 +170,18 @@ describe('the file', () => {
         const file = await nodeFileSystem.create(path)
         return { ...file, datasync: () => file.datasync().then(() => void done.push('data')) }
       },
+      append: async path => {
+        const file = await nodeFileSystem.append(path)
+        return { ...file, datasync: () => file.datasync().then(() => void done.push('added data')) }
+      },
       rename: (from, to) => nodeFileSystem.rename(from, to).then(() => void done.push('name')),
       syncDirectory: path => nodeFileSystem.syncDirectory(path).then(() => void done.push('directory')),
     }
-    await open(recording).add({ cid: CID, reason: 'x' })
-    expect(done).toEqual(['data', 'name', 'directory'])
+    const takedowns = open(recording)
+    await takedowns.add({ cid: CID, reason: 'x' })
+    expect(done.splice(0)).toEqual(['data', 'name', 'directory'])
+    await takedowns.add({ cid: CID, path: 'a', reason: 'x' })
+    expect(done).toEqual(['added data'])
   })
 
   test('fails with OUTCOME_UNKNOWN if only the other nodes have the change', async () => {
@@ -187,7 +194,7 @@ describe('the file', () => {
     const full = () => Promise.reject(new Error('ENOSPC'))
     const unknown = { code: 'OUTCOME_UNKNOWN' }
     await open(nodeFileSystem).add({ cid: CID, reason: 'x' })
-    const takedowns = open({ ...nodeFileSystem, create: full }, { shared })
+    const takedowns = open({ ...nodeFileSystem, create: full, append: full }, { shared })
     await expect(takedowns.add({ cid: CID, reason: 'y' })).rejects.toMatchObject(unknown)
     await expect(takedowns.remove({ cid: CID })).rejects.toMatchObject(unknown)
     const missing = open(nodeFileSystem, { shared: { ...shared, lift: async () => false } })
@@ -206,9 +213,9 @@ describe('the file', () => {
     let isFull = false
     const failing: FileSystem = {
       ...nodeFileSystem,
-      rename: async (from, to) => {
+      append: async path => {
         if (isFull) throw Object.assign(new Error('full'), { code: 'ENOSPC' })
-        await nodeFileSystem.rename(from, to)
+        return nodeFileSystem.append(path)
       },
     }
     const takedowns = open(failing)

@@ -1,0 +1,87 @@
+import { nextTurn, turnSpent } from '../../concurrency/turns.ts'
+import type { BlockedStatus } from './denylist.ts'
+
+/** Content that the owner has taken down, so the gateway refuses it. */
+export interface Takedown {
+  cid: string
+  /** Decoded path below the CID, without outer slashes. Empty: the block itself, and everything below it. */
+  path: string
+  status: BlockedStatus
+  reason: string
+  /** Milliseconds since the epoch. */
+  at: number
+}
+
+const HEADER = 'version: 1\nname: takedowns\n---\n'
+
+export function keyOf({ cid, path }: Pick<Takedown, 'cid' | 'path'>): string {
+  return path === '' ? cid : `${cid}/${path}`
+}
+
+/** Formats the whole file, in turns. */
+export async function textOfTakedowns(entries: Iterable<Takedown>): Promise<string> {
+  const lines = [HEADER]
+  for (const entry of entries) {
+    lines.push(takedownLines(entry))
+    if (turnSpent()) await nextTurn()
+  }
+  return lines.join('')
+}
+
+/** Formats the rule. A path gets a second rule for everything below it. */
+export function takedownLines(entry: Takedown): string {
+  return entry.path === ''
+    ? entryLine(entry)
+    : `${entryLine(entry)}${targetOf(entry)}/* gateway_status:${entry.status}\n`
+}
+
+/**
+ * Parses a file. `isTorn` is true if a power cut has cut off its end. The lines at the end then belong to a change that
+ * was never acknowledged. `renewed` counts the entries that a later line replaces.
+ */
+export function readEntries(text: string): { entries: Map<string, Takedown>; renewed: number; isTorn: boolean } {
+  const entries = new Map<string, Takedown>()
+  let count = 0
+  let last: Takedown | null = null
+  for (const line of completeLines(text).split('\n')) {
+    const entry = readEntry(line)
+    if (entry === null) continue
+    entries.set(keyOf(entry), entry)
+    count++
+    last = entry
+  }
+  const isHalf = last !== null && last.path !== '' && text.endsWith(`\n${entryLine(last)}`)
+  return { entries, renewed: count - entries.size, isTorn: isHalf || !text.endsWith('\n') }
+}
+
+/** Returns the text up to its last line break. */
+export function completeLines(text: string): string {
+  return text.slice(0, text.lastIndexOf('\n') + 1)
+}
+
+function targetOf({ cid, path }: Takedown): string {
+  return `/ipfs/${[cid, ...path.split('/').filter(name => name !== '')].map(encodeURIComponent).join('/')}`
+}
+
+function entryLine(entry: Takedown): string {
+  const { status, reason, at } = entry
+  return `${targetOf(entry)} gateway_status:${status} at:${new Date(at).toISOString()} reason:${encodeURIComponent(reason.toWellFormed())}\n`
+}
+
+/** Parses an entry; null for a header, or for the second rule of a path. */
+function readEntry(line: string): Takedown | null {
+  const match = /^\/ipfs\/([^/\s]+)(?:\/(\S*))? gateway_status:(410|451) at:(\S+) reason:(\S+)$/.exec(line)
+  if (match === null) return null
+  const [, cid = '', path = '', status, at = '', reason = ''] = match
+  try {
+    return {
+      cid,
+      path: decodeURIComponent(path),
+      status: status === '451' ? 451 : 410,
+      reason: decodeURIComponent(reason),
+      at: Date.parse(at),
+    }
+  } catch {
+    return null
+  }
+}

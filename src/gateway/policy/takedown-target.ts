@@ -1,0 +1,24 @@
+import { CID } from 'multiformats/cid'
+import { HoldfastError } from '../../domain/errors.ts'
+import { parseCid } from '../../ipld/cid.ts'
+
+const LONGEST_PATH = 4096
+
+/** Returns the normal form of a CID, which is the same on all nodes. */
+export function canonical(text: string): string {
+  const { code, multihash } = parseCid(text)
+  return CID.createV1(code, multihash).toString()
+}
+
+/** Checks and normalises a path below a CID. @throws HoldfastError `VALIDATION` */
+export function readPath(text: string): string {
+  const path = text
+    .split('/')
+    .filter(name => name !== '')
+    .join('/')
+  if (path.length > LONGEST_PATH)
+    throw new HoldfastError('VALIDATION', `path is longer than ${LONGEST_PATH} characters`)
+  if (path.endsWith('*')) throw new HoldfastError('VALIDATION', 'path cannot end with an asterisk')
+  if (!path.isWellFormed()) throw new HoldfastError('VALIDATION', 'path is not well-formed text')
+  return path
+}

@@ -1,0 +1,116 @@
+import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { CID } from 'multiformats/cid'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { nodeFileSystem } from '../../../src/disk/node-file-system.ts'
+import type { FileSystem } from '../../../src/domain/file-system.ts'
+import { silentLogger } from '../../../src/domain/logger.ts'
+import { SharedTakedowns } from '../../../src/gateway/policy/shared-takedowns.ts'
+import { Takedowns } from '../../../src/gateway/policy/takedowns.ts'
+import { ManualClock } from '../../support/manual-clock.ts'
+import { noWithholding } from '../../support/no-withholding.ts'
+
+const [BAD, WORSE, WORST] = [
+  'bafkreigh2akiscaildcqabsyg3dfr6chu3fgpregiymsck7e7aqa4s52zy',
+  'bafkreifzjut3te7nhyekklss27nh3k72ysco7y32koao5eei66wof36n5e',
+  'bafkreihdwdcefgh4dqkjv67uzcmw7ojee6xedzdetojuzjevtenxquvyku',
+].map(text => CID.parse(text)) as [CID, CID, CID]
+
+let dataDir: string
+let path: string
+
+beforeEach(async () => {
+  dataDir = await mkdtemp(join(tmpdir(), 'holdfast-takedown-file-'))
+  path = join(dataDir, 'takedowns.deny')
+  await nodeFileSystem.makeDirectory(join(dataDir, 'tmp'))
+})
+
+afterEach(() => rm(dataDir, { recursive: true, force: true }))
+
+const open = (files: Partial<FileSystem> = {}): Takedowns =>
+  Takedowns.open(path, {
+    fileSystem: { ...nodeFileSystem, ...files },
+    clock: new ManualClock(),
+    logger: silentLogger,
+    withholding: noWithholding,
+  })
+
+const add = (takedowns: Takedowns, cid: CID, under = '') => takedowns.add({ cid: `${cid}`, path: under, reason: 'x' })
+const statuses = ({ denylist }: Pick<Takedowns, 'denylist'>) =>
+  [BAD, WORSE, WORST].map(cid => [denylist.statusOf(cid), denylist.statusOf(cid, ['a', 'b'])])
+const inode = async () => (await stat(path)).ino
+
+test('an added takedown is appended to the file, and threads read only its lines', async () => {
+  const takedowns = open()
+  await add(takedowns, BAD)
+  const thread = new SharedTakedowns(path, takedowns.published)
+  const [list, file, { revision }] = [thread.denylist, await inode(), thread.denylist]
+  await add(takedowns, WORSE, 'a')
+  expect(await inode()).toBe(file)
+  expect(thread.denylist).toBe(list)
+  expect(thread.denylist.revision).not.toBe(revision)
+  const expected = [
+    [410, null],
+    [null, 410],
+    [null, null],
+  ]
+  for (const one of [takedowns, thread, open()]) expect(statuses(one)).toEqual(expected)
+})
+
+test('a lifted takedown replaces the file, and threads read it again', async () => {
+  const takedowns = open()
+  await add(takedowns, BAD)
+  await add(takedowns, WORSE)
+  const thread = new SharedTakedowns(path, takedowns.published)
+  expect(thread.denylist.statusOf(BAD)).toBe(410)
+  await takedowns.remove({ cid: `${BAD}` })
+  await add(takedowns, WORST)
+  for (const one of [takedowns, thread, open()]) {
+    expect([BAD, WORSE, WORST].map(cid => one.denylist.statusOf(cid))).toEqual([null, 410, 410])
+  }
+})
+
+test('renewed takedowns do not let the file grow without a bound', async () => {
+  const takedowns = open()
+  for (let i = 0; i < 10; i++) await add(takedowns, BAD)
+  expect((await readFile(path, 'utf8')).match(/ reason:/g)?.length).toBeLessThan(4)
+})
+
+test('a start removes the torn end of the file', async () => {
+  await add(open(), BAD)
+  const whole = await readFile(path, 'utf8')
+  await writeFile(path, `${whole}/ipfs/${WORSE}`)
+  const takedowns = open()
+  expect(takedowns.denylist.statusOf(WORSE)).toBe(null)
+  await takedowns.start()
+  expect(await readFile(path, 'utf8')).toBe(whole)
+  await add(takedowns, WORST)
+  expect([BAD, WORSE, WORST].map(cid => open().denylist.statusOf(cid))).toEqual([410, null, 410])
+})
+
+test('a start completes a takedown of a path whose second rule is missing', async () => {
+  await add(open(), BAD, 'a')
+  const whole = await readFile(path, 'utf8')
+  await writeFile(path, whole.slice(0, whole.lastIndexOf('/ipfs/')))
+  const takedowns = open()
+  await takedowns.start()
+  expect(takedowns.denylist.statusOf(BAD, ['a', 'b'])).toBe(410)
+  expect(await readFile(path, 'utf8')).toBe(whole)
+})
+
+test('a failed append is undone, or has an unknown outcome', async () => {
+  const failing: Partial<FileSystem> = {
+    append: async name => {
+      const file = await nodeFileSystem.append(name)
+      return { ...file, datasync: () => Promise.reject(new Error('EIO')) }
+    },
+  }
+  await add(open(), BAD)
+  const whole = await readFile(path, 'utf8')
+  const takedowns = open(failing)
+  await expect(add(takedowns, WORSE)).rejects.toThrow('EIO')
+  expect(await readFile(path, 'utf8')).toBe(whole)
+  const stuck = open({ ...failing, rename: () => Promise.reject(new Error('EIO')) })
+  await expect(add(stuck, WORSE)).rejects.toMatchObject({ code: 'OUTCOME_UNKNOWN' })
+})
