@@ -112,4 +112,25 @@ export const backupPromises: readonly KeptPromise[] = [
     replace: 'if (from !== to) return',
     test: { file: ownership, name: 'never writes into a backup' },
   },
+  {
+    promise: 'a backup syncs its copy of the database while it copies',
+    file: 'src/storage/database.ts',
+    find: '        syncs.start()\n',
+    replace: '',
+    test: { file: 'test/storage/background-syncs.test.ts', name: 'a copy of a database is synced off the' },
+  },
+  {
+    promise: 'a finished copy of the database is on the disk',
+    file: 'src/storage/background-syncs.ts',
+    find: '      await this.#running\n      this.start()\n',
+    replace: '',
+    test: { file: 'test/storage/background-syncs.test.ts', name: 'a copy of a database is synced off the' },
+  },
+  {
+    promise: 'a backup fails if a sync of its copy failed',
+    file: 'src/storage/background-syncs.ts',
+    find: '    if (this.#error !== null) throw this.#error\n',
+    replace: '',
+    test: { file: 'test/storage/background-syncs.test.ts', name: 'a failed sync fails the copy' },
+  },
 ]

@@ -1,6 +1,7 @@
 import SqliteDatabase from 'better-sqlite3'
 import { HoldfastError } from '../domain/errors.ts'
-import { keepCopy, makeOwnersFile, syncNow } from './kept-copy.ts'
+import { BackgroundSyncs } from './background-syncs.ts'
+import { keepCopy, makeOwnersFile } from './kept-copy.ts'
 import { migrations } from './migrations.ts'
 import { searchWords } from './search-function.ts'
 
@@ -178,16 +179,23 @@ export class Database {
   async copyTo(file: string, signal?: AbortSignal): Promise<void> {
     this.#checkOpen()
     makeOwnersFile(file)
-    const progress = (): number => {
-      signal?.throwIfAborted()
-      return COPIED_AT_ONCE
+    const syncs = await BackgroundSyncs.open(file)
+    try {
+      const progress = (): number => {
+        signal?.throwIfAborted()
+        // The last step syncs on this thread, so little may be left for it.
+        syncs.start()
+        return COPIED_AT_ONCE
+      }
+      await this.#sqlite.backup(file, { progress })
+      // A copy with a log beside it could not be opened on a read-only file system.
+      const copy = new SqliteDatabase(file)
+      copy.pragma('synchronous = OFF')
+      copy.pragma('journal_mode = DELETE')
+      copy.close()
+    } finally {
+      await syncs.end()
     }
-    await this.#sqlite.backup(file, { progress })
-    // A copy with a log beside it could not be opened on a read-only file system.
-    const copy = new SqliteDatabase(file)
-    copy.pragma('journal_mode = DELETE')
-    copy.close()
-    syncNow(file)
   }
 
   /** Returns a number that changes when another connection commits, and never by this connection's own commits. */

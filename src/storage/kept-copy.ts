@@ -36,7 +36,7 @@ export function makeOwnersFile(path: string): void {
 }
 
 /** Syncs a file and blocks until it is done. */
-export function syncNow(path: string): void {
+function syncNow(path: string): void {
   const opened = openSync(path, 'r')
   try {
     fsyncSync(opened)
