@@ -77,6 +77,13 @@ export const networkPromises: readonly KeptPromise[] = [
     test: announcer('announces again a root whose last'),
   },
   {
+    promise: 'renewals of provider records that fall behind are logged',
+    file: 'src/pins/announcer.ts',
+    find: '    if (root !== undefined) this.#noteAge(root)\n    else {',
+    replace: '    if (root === undefined) {',
+    test: announcer('warns once while provider records'),
+  },
+  {
     promise: 'announcements that fail in a row pause',
     file: 'src/pins/announcer.ts',
     find: '++this.#failures >= MOST_FAILURES',

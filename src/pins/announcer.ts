@@ -30,6 +30,7 @@ const AT_ONCE = 8
 const LONGEST_MS = 60_000
 /** Provider records live for 48 hours in the public DHT. Renewing them earlier leaves a margin. */
 const RENEW_AFTER_MS = 22 * 3_600_000
+const LIFETIME_MS = 48 * 3_600_000
 const DUE_BATCH = 256
 /** New roots held in memory. When it is full, the periodic search finds the rest. */
 const MOST_NEW = 10_000
@@ -63,6 +64,9 @@ export class Announcer {
   /** Roots last announced before this instant are due, however recent that is. */
   #since = 0
   #isNewNext = true
+  /** True once this search has found a root whose provider record has expired. */
+  #isLate = false
+  #wasLate = false
   #failures = 0
   readonly #stop = new AbortController()
   #active = 0
@@ -163,8 +167,22 @@ export class Announcer {
     }
     const root = this.#due.shift()
     this.#place = root ?? null
-    if (root === undefined) this.#searchAgain(LOOK_EVERY_MS)
+    if (root !== undefined) this.#noteAge(root)
+    else {
+      this.#wasLate = this.#isLate
+      this.#isLate = false
+      this.#searchAgain(LOOK_EVERY_MS)
+    }
     return root
+  }
+
+  /** Warns once when renewals fall behind, and again only after a search without an expired record. */
+  #noteAge({ announcedAt, cid }: DueRoot): void {
+    if (this.#isLate || announcedAt === null || this.#clock.now() - announcedAt < LIFETIME_MS) return
+    this.#isLate = true
+    if (this.#wasLate) return
+    const message = 'provider records expire before they are renewed: peers may not find pinned content'
+    this.#logger.warn({ cid: cid.toString(), announcedAt: new Date(announcedAt).toISOString() }, message)
   }
 
   async #announce({ id, cid }: Waiting): Promise<void> {

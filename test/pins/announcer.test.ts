@@ -3,7 +3,7 @@ import type { CID } from 'multiformats/cid'
 import { describe, expect, test } from 'vitest'
 import { nextTurn } from '../../src/concurrency/turns.ts'
 import { HoldfastError } from '../../src/domain/errors.ts'
-import { silentLogger } from '../../src/domain/logger.ts'
+import { type Logger, silentLogger } from '../../src/domain/logger.ts'
 import { identityOf } from '../../src/ipld/cid.ts'
 import { Announcements } from '../../src/ledger/announcements.ts'
 import { BlockTable } from '../../src/ledger/block-table.ts'
@@ -28,6 +28,8 @@ class World {
   readonly asked: Array<{ cid: string; answer: (error?: Error) => void }> = []
   readonly #database: Database
   readonly #roots: RootTable
+  readonly warnings: string[] = []
+  readonly #logger: Logger = { ...silentLogger, warn: (_, message) => void this.warnings.push(message) }
   #running: Announcer | null = null
 
   constructor(database: Database) {
@@ -61,7 +63,7 @@ class World {
       announcements,
       served: { has: cid => !this.withheld.has(cid.toString()) },
       clock,
-      logger: silentLogger,
+      logger: this.#logger,
     })
     await this.#running.start()
     return this.#running
@@ -132,6 +134,26 @@ describe('an announcer', () => {
       // The router does not answer while time passes.
       world.clock.advance(22 * HOUR_MS)
       expect([...new Set(await world.answerAll())].toSorted()).toEqual(cids)
+    })
+  })
+
+  test('warns once while provider records expire before their renewal', async () => {
+    await withWorld(async world => {
+      const expired = 'provider records expire before they are renewed: peers may not find pinned content'
+      for (const name of ['a', 'b', 'c']) world.root(name)
+      await world.start('first')
+      await world.answerAll()
+      expect(world.warnings).toEqual([])
+      const searches = async (hours: number, expected: string[]): Promise<void> => {
+        world.clock.advance(hours * HOUR_MS)
+        await world.answerAll()
+        expect(world.warnings.splice(0)).toEqual(expected)
+      }
+      await searches(47, [])
+      // The clock runs six searches after the records have expired.
+      await searches(49, [expired])
+      await searches(23, [])
+      await searches(49, [expired])
     })
   })
 

@@ -73,7 +73,7 @@ test('a lifted takedown replaces the file, and threads read it again', async () 
 
 test('renewed takedowns do not let the file grow without a bound', async () => {
   const takedowns = open()
-  for (let i = 0; i < 10; i++) await add(takedowns, BAD)
+  for (let i = 0; i < 10; i++) await takedowns.add({ cid: `${BAD}`, reason: `${i}` })
   expect((await readFile(path, 'utf8')).match(/ reason:/g)?.length).toBeLessThan(4)
 })
 
