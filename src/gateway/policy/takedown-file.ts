@@ -28,7 +28,7 @@ export class TakedownFile {
     this.publish()
   }
 
-  /** Whether the file ends where the last successful write ended. */
+  /** True while the file ends where the last successful write ended. */
   get canAppend(): boolean {
     return this.#canAppend
   }
