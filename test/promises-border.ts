@@ -1,5 +1,7 @@
 import type { KeptPromise } from './promises.ts'
 
+const pipeline = 'test/http/pipeline.test.ts'
+const turns = 'test/concurrency/turns.test.ts'
 const slots = 'test/concurrency/slots.test.ts'
 const proxies = 'test/http/proxies.test.ts'
 const pressure = 'test/adapters/node-http/back-pressure.test.ts'
@@ -7,6 +9,48 @@ const multipart = 'test/http/multipart.test.ts'
 
 /** Promises of the border to those outside. */
 export const borderPromises: readonly KeptPromise[] = [
+  {
+    promise: 'a request waits behind owners that have used less of the loop',
+    file: 'src/http/pipeline.ts',
+    find: 'await firstTurn(principal.account.id, request.signal)',
+    replace: "await firstTurn('', request.signal)",
+    test: { file: pipeline, name: 'requests pass the crowd of another owner' },
+  },
+  {
+    promise: 'a request without a credential is charged to its address',
+    file: 'src/http/pipeline.ts',
+    find: 'await firstTurn(shareOf(remoteAddress), request.signal)',
+    replace: "await firstTurn('', request.signal)",
+    test: { file: pipeline, name: 'requests pass the crowd of another owner' },
+  },
+  {
+    promise: 'an abandoned request runs no handler when its turn comes',
+    file: 'src/concurrency/turns.ts',
+    find: '  signal?.throwIfAborted()\n}\n\n/** Schedules',
+    replace: '}\n\n/** Schedules',
+    test: { file: pipeline, name: 'an aborted request that waits for its turn' },
+  },
+  {
+    promise: 'a long request waits again for the share of its account',
+    file: 'src/concurrency/turns.ts',
+    find: 'return turnOf(currentOwner(), signal)',
+    replace: "return turnOf('', signal)",
+    test: { file: turns, name: 'a walk of another account passes the crowd of one' },
+  },
+  {
+    promise: 'a turn is charged by its measured time',
+    file: 'src/concurrency/turns.ts',
+    find: 'waiting.charge(served.owner, now - served.since)',
+    replace: 'waiting.charge(served.owner, 1)',
+    test: { file: turns, name: 'an account that has held the loop waits for' },
+  },
+  {
+    promise: 'idle time earns no credit',
+    file: 'src/concurrency/share-queue.ts',
+    find: 'share.used = Math.max(share.used, this.#level)',
+    replace: 'share.used += 0',
+    test: { file: 'test/concurrency/share-queue.test.ts', name: 'an owner that was idle has no credit' },
+  },
   {
     promise: 'of a body no more is taken from the socket than makes a piece',
     file: 'adapters/node-http/incoming-body.ts',

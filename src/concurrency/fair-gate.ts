@@ -1,3 +1,5 @@
+import { ShareQueue } from './share-queue.ts'
+
 /** A request to enter a {@link FairGate}, queued or admitted. */
 export interface Pass {
   /** Resolves once the request is admitted; null if it was admitted at once. */
@@ -10,8 +12,7 @@ export interface Pass {
 export class FairGate {
   readonly #capacity: number
   #inside = 0
-  /** Waiting requests by owner; the owner whose turn is next comes first. */
-  readonly #queues = new Map<string, Set<() => void>>()
+  readonly #waiting = new ShareQueue<() => void>()
 
   constructor(capacity: number) {
     this.#capacity = capacity
@@ -23,35 +24,27 @@ export class FairGate {
       return { entered: null, leave: once(() => this.#release()) }
     }
     const { promise: entered, resolve } = Promise.withResolvers<void>()
-    const queue = this.#queues.get(owner) ?? new Set()
-    this.#queues.set(owner, queue)
     let inside = false
     const admit = (): void => {
       inside = true
       resolve()
     }
-    queue.add(admit)
+    this.#waiting.add(owner, admit)
     const leave = (): void => {
       if (inside) this.#release()
-      queue.delete(admit)
-      if (queue.size === 0 && this.#queues.get(owner) === queue) this.#queues.delete(owner)
+      else this.#waiting.remove(owner, admit)
     }
     return { entered, leave: once(leave) }
   }
 
   #release(): void {
-    const [turn] = this.#queues
-    if (turn === undefined) {
+    const next = this.#waiting.take()
+    if (next === null) {
       this.#inside--
       return
     }
-    const [owner, queue] = turn
-    const [next] = queue
-    this.#queues.delete(owner)
-    if (next !== undefined) queue.delete(next)
-    // The owner moves to the end with the rest of its requests.
-    if (queue.size > 0) this.#queues.set(owner, queue)
-    next?.()
+    this.#waiting.charge(next.owner, 1)
+    next.item()
   }
 }
 

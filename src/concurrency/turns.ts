@@ -1,3 +1,6 @@
+import { ShareQueue } from './share-queue.ts'
+import { chargeWork, currentOwner } from './work.ts'
+
 /**
  * Longest that work on foreign data may hold the event loop, in milliseconds. All work in one turn of the loop shares
  * it, so a hundred walks side by side hold the loop no longer than one.
@@ -27,21 +30,81 @@ export function turnSpent(): boolean {
   return false
 }
 
-/** Work that waits for a turn. Each gets its own, in order, so that none finishes before the others start. */
-const waiting: Array<() => void> = []
+/**
+ * Work that waits for a turn, shared by owner: the one that has used less of the loop comes first. Between two turns
+ * timers and sockets have theirs.
+ */
+const waiting = new ShareQueue<() => void>()
+
+/** Time after which a round of the loop starts no further work, in ms. Several small requests fit in one round. */
+const ROUND_MS = 1
+/** Most work started in one round. */
+const ROUND_STARTS = 16
+
+/** Start of this round, and whether it starts no more work. */
+let round = { since: 0, isOver: true }
+/** The work of the last turn, not yet charged. */
+let served: { owner: string; since: number } | null = null
+let isScheduled = false
 
 /** Resolves in a later turn of the loop, after timers and sockets have had theirs. @throws the signal's reason */
-export async function nextTurn(signal?: AbortSignal): Promise<void> {
+export function nextTurn(signal?: AbortSignal): Promise<void> {
+  round.isOver = true
+  return turnOf(currentOwner(), signal)
+}
+
+/**
+ * Charges the current work to an owner, and waits for the owner's turn. Returns null if the work may start at once.
+ *
+ * @throws the signal's reason
+ */
+export function firstTurn(owner: string, signal?: AbortSignal): Promise<void> | null {
+  chargeWork(owner)
+  return waiting.size === 0 && !turnSpent() ? null : turnOf(owner, signal)
+}
+
+async function turnOf(owner: string, signal: AbortSignal | undefined): Promise<void> {
   await new Promise<void>(resolve => {
-    if (waiting.push(resolve) === 1) setImmediate(giveTurn)
+    waiting.add(owner, resolve)
+    if (!isScheduled) schedule()
   })
   signal?.throwIfAborted()
 }
 
-function giveTurn(): void {
+/** Schedules a round. Node runs the microtasks of each callback before the next one, so a turn ends where one begins. */
+function schedule(): void {
+  isScheduled = true
+  setImmediate(beginRound)
+  for (let left = Math.min(waiting.size, ROUND_STARTS); left > 0; left--) setImmediate(giveTurn)
+  setImmediate(endRound)
+}
+
+function beginRound(): void {
   begun = null
-  waiting.shift()?.()
-  if (waiting.length > 0) setImmediate(giveTurn)
+  round = { since: performance.now(), isOver: false }
+}
+
+function giveTurn(): void {
+  const now = chargeTurn()
+  if (round.isOver || now - round.since >= ROUND_MS) return
+  const next = waiting.take()
+  if (next === null) return
+  served = { owner: next.owner, since: now }
+  next.item()
+}
+
+function endRound(): void {
+  chargeTurn()
+  isScheduled = false
+  if (waiting.size > 0) schedule()
+}
+
+/** Charges the work of the last turn to its owner. Returns the current instant. */
+function chargeTurn(): number {
+  const now = performance.now()
+  if (served !== null) waiting.charge(served.owner, now - served.since)
+  served = null
+  return now
 }
 
 /** Yields the items of a source, and yields to the event loop between them when the turn is spent. */

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { MemoryBudget } from '../concurrency/memory-budget.ts'
 import type { SlotTable } from '../concurrency/slot-rows.ts'
 import { Slots } from '../concurrency/slots.ts'
-import { renameWork } from '../concurrency/work.ts'
+import { chargeWork, renameWork } from '../concurrency/work.ts'
 import type { CompleteConfig } from '../config/config.ts'
 import type { WalkLimits } from '../content/dag/ordered-walk.ts'
 import type { LiveContent } from '../content/live-content.ts'
@@ -110,7 +110,9 @@ export function createGateway(dependencies: GatewayDependencies): ApiHandler {
     const choice = chooseFormat(query, request.header('accept'))
     const routed = siteRoute(request, query, choice, options.host ?? null)
     if ('response' in routed) return routed.response
-    const slot = await slots.enter(shareOf(request.remoteAddress), request.signal)
+    const owner = shareOf(request.remoteAddress)
+    chargeWork(owner)
+    const slot = await slots.enter(owner, request.signal)
     let blocks: RequestBlocks | null = null
     const release = (): void => {
       blocks?.release()

@@ -2,6 +2,7 @@ import type { Authenticator } from '../access/credentials/authenticator.ts'
 import type { RateStatus, RequestLimits } from '../access/limits/request-limits.ts'
 import type { Principal } from '../access/principal.ts'
 import type { ScopePolicy } from '../access/scope-policy.ts'
+import { firstTurn } from '../concurrency/turns.ts'
 import { renameWork } from '../concurrency/work.ts'
 import { checkTexts } from '../config/given-texts.ts'
 import type { Clock } from '../domain/clock.ts'
@@ -10,6 +11,7 @@ import type { Logger } from '../domain/logger.ts'
 import { type Metrics, silentMetrics } from '../domain/metrics.ts'
 import { logAnswer } from './access-log.ts'
 import type { ApiHandler, ApiRequest, ApiResponse } from './api-messages.ts'
+import { shareOf } from './client-address.ts'
 import { apiCorsHeaders, preflightResponse } from './cors.ts'
 import { CountedBody } from './counted-body.ts'
 import { CLIENT_GONE } from './error-codes.ts'
@@ -107,14 +109,18 @@ export function createApi(dependencies: ApiDependencies): ApiHandler {
     exchange.route = match.route.path
     renameWork(`${request.method} ${match.route.path}`)
     const context = contextOf(request, exchange, match)
-    if (match.route.access === 'public') return match.route.handler(context)
     const { remoteAddress } = request
+    if (match.route.access === 'public') {
+      await firstTurn(shareOf(remoteAddress), request.signal)
+      return match.route.handler(context)
+    }
     const credentials = { header: (name: string) => request.header(name), remoteAddress }
     const principal = await dependencies.authentication.authenticate(credentials)
     exchange.principal = principal
     // The forwarding node has counted it.
     if (request.forwarded === undefined) exchange.rate = await dependencies.limits.take(principal)
     authorize(principal, match.route)
+    await firstTurn(principal.account.id, request.signal)
     return answer(match.route, { ...context, principal })
   }
 

@@ -1,5 +1,6 @@
-import { expect, test } from 'vitest'
-import { nextTurn, turnSpent } from '../../src/concurrency/turns.ts'
+import { expect, onTestFinished, test, vi } from 'vitest'
+import { firstTurn, nextTurn, turnSpent } from '../../src/concurrency/turns.ts'
+import { chargeWork, underName } from '../../src/concurrency/work.ts'
 
 /** Holds the loop for a fixed time, however fast the machine is. */
 function work(ms: number): void {
@@ -46,4 +47,69 @@ test('an abandoned walk ends at its next turn', async () => {
   const walk = nextTurn(gone.signal)
   gone.abort(new Error('gone'))
   await expect(walk).rejects.toThrow('gone')
+})
+
+test('a request of another account passes the crowd of one', async () => {
+  turnSpent()
+  work(5)
+  const order: string[] = []
+  const request = async (owner: string): Promise<void> => {
+    await firstTurn(owner)
+    order.push(owner)
+  }
+  await Promise.all([...Array.from({ length: 20 }, () => request('crowd')), request('other')])
+  expect(order.indexOf('other')).toBeLessThanOrEqual(1)
+})
+
+test('a walk of another account passes the crowd of one', async () => {
+  const order: string[] = []
+  const walk = (owner: string): Promise<void> =>
+    underName('walk', async () => {
+      chargeWork(owner)
+      await nextTurn()
+      order.push(owner)
+    })
+  await Promise.all([...Array.from({ length: 20 }, () => walk('crowd')), walk('other')])
+  expect(order.indexOf('other')).toBeLessThanOrEqual(1)
+})
+
+test('an account that has held the loop waits for one that has not', async () => {
+  let now = 0
+  const clock = vi.spyOn(performance, 'now').mockImplementation(() => now)
+  onTestFinished(() => clock.mockRestore())
+  const order: string[] = []
+  const walk = (owner: string, ms: number): Promise<void> =>
+    underName('walk', async () => {
+      chargeWork(owner)
+      for (let step = 0; step < 4; step++) {
+        await nextTurn()
+        order.push(owner)
+        now += ms
+      }
+    })
+  await Promise.all([walk('heavy', 20), walk('light', 1)])
+  expect(order).toEqual(['heavy', 'light', 'light', 'light', 'light', 'heavy', 'heavy', 'heavy'])
+})
+
+test('each step of a walk comes in a later turn of the loop', async () => {
+  let turns = 0
+  let isOver = false
+  const turn = (): void => {
+    turns++
+    if (!isOver) setImmediate(turn)
+  }
+  setImmediate(turn)
+  const walk = async (): Promise<void> => {
+    for (let step = 0; step < 10; step++) await nextTurn()
+  }
+  await Promise.all(Array.from({ length: 5 }, walk))
+  isOver = true
+  expect(turns).toBeGreaterThanOrEqual(40)
+})
+
+test('work of an idle node starts at once', async () => {
+  await nextTurn()
+  await new Promise(resolve => setImmediate(resolve))
+  await new Promise(resolve => setImmediate(resolve))
+  expect(firstTurn('anybody')).toBeNull()
 })

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { RequestLimits } from '../../src/access/limits/request-limits.ts'
 import type { Credential, Principal } from '../../src/access/principal.ts'
 import { ScopePolicy } from '../../src/access/scope-policy.ts'
+import { turnSpent } from '../../src/concurrency/turns.ts'
 import { currentWork, underName } from '../../src/concurrency/work.ts'
 import type { Clock } from '../../src/domain/clock.ts'
 import { type ErrorCode, HoldfastError } from '../../src/domain/errors.ts'
@@ -9,7 +10,7 @@ import type { ApiRequest } from '../../src/http/api-messages.ts'
 import { readJsonBody } from '../../src/http/json-body.ts'
 import { jsonResponse } from '../../src/http/json-response.ts'
 import { createApi } from '../../src/http/pipeline.ts'
-import type { RequestContext, Route } from '../../src/http/route.ts'
+import type { PublicRoute, RequestContext, Route } from '../../src/http/route.ts'
 
 const clock: Clock = { now: () => Date.UTC(2026, 0, 1), after: () => () => {} }
 const SECRET = 'a-secret-that-must-not-be-logged'
@@ -60,7 +61,9 @@ function apiOf(
         const header = request.header('authorization')
         if (header === 'disabled') throw new HoldfastError('account_disabled', 'disabled')
         if (header === undefined) throw new HoldfastError('INVALID_API_KEY', 'none')
-        return principalOf(options.kind ?? 'key', options.requests ?? 1_000)
+        const principal = principalOf(options.kind ?? 'key', options.requests ?? 1_000)
+        if (header === 'other account') principal.account.id = 'b'
+        return principal
       },
     },
     authorization: new ScopePolicy(),
@@ -298,4 +301,40 @@ test('a forwarded request is not counted again', async () => {
   for (let i = 0; i < 3; i++) expect((await api(get(path, { forwarded }))).status).toBe(200)
   expect((await api(get(path))).status).toBe(200)
   expect((await api(get(path))).status).toBe(429)
+})
+
+/** Holds the loop until this turn is spent. */
+function hold(): void {
+  for (const end = performance.now() + 5; performance.now() < end; );
+}
+
+test.each(['authenticated', 'public'] as const)('%s requests pass the crowd of another owner', async access => {
+  const order: (string | undefined)[] = []
+  const handler: PublicRoute['handler'] = ({ request }) => {
+    order.push(request.remoteAddress)
+    return jsonResponse(200, {})
+  }
+  const { api } = apiOf([{ method: 'GET', path: '/held', access, handler }])
+  turnSpent()
+  hold()
+  const other = { remoteAddress: '10.0.0.2', headers: { authorization: 'other account' } }
+  await Promise.all([...Array.from({ length: 20 }, () => api(get('/held'))), api(get('/held', other))])
+  expect(order.indexOf('10.0.0.2')).toBeLessThanOrEqual(1)
+  expect(order).toHaveLength(21)
+})
+
+test('an aborted request that waits for its turn runs no handler', async () => {
+  let handled = 0
+  const handler: PublicRoute['handler'] = () => {
+    handled++
+    return jsonResponse(200, {})
+  }
+  const { api } = apiOf([{ method: 'GET', path: '/held', access: 'public', handler }])
+  const gone = new AbortController()
+  turnSpent()
+  hold()
+  const answer = api(get('/held', { signal: gone.signal }))
+  gone.abort()
+  expect((await answer).status).toBe(499)
+  expect(handled).toBe(0)
 })
