@@ -42,7 +42,7 @@ export const borderPromises: readonly KeptPromise[] = [
     file: 'src/concurrency/turns.ts',
     find: 'waiting.charge(served.owner, now - served.since)',
     replace: 'waiting.charge(served.owner, 1)',
-    test: { file: turns, name: 'an account that has held the loop waits for' },
+    test: { file: turns, name: 'a heavy account waits for a light one' },
   },
   {
     promise: 'idle time earns no credit',

@@ -407,7 +407,7 @@ export const gatewayPromises: readonly KeptPromise[] = [
     file: 'src/concurrency/turns.ts',
     find: '  round.isOver = true\n',
     replace: '',
-    test: { file: 'test/concurrency/turns.test.ts', name: 'each step of a walk comes in a later turn' },
+    test: { file: 'test/concurrency/turns.test.ts', name: 'each step of a walk is in a later turn' },
   },
   {
     promise: 'the pump of an answer gives the loop back',

@@ -22,7 +22,7 @@ test('owners with equal use take turns', () => {
   expect(drain(queue)).toEqual(['a1', 'b1', 'a2', 'b2', 'a3'])
 })
 
-test('an owner that has used more waits until others have used as much', () => {
+test('an owner waits until others have used as much', () => {
   const queue = queueOf(['a', 'a1'], ['a', 'a2'], ['b', 'b1'], ['b', 'b2'], ['b', 'b3'], ['b', 'b4'])
   expect(drain(queue, { a: 2.5 })).toEqual(['a1', 'b1', 'b2', 'b3', 'a2', 'b4'])
 })

@@ -73,7 +73,7 @@ test('a walk of another account passes the crowd of one', async () => {
   expect(order.indexOf('other')).toBeLessThanOrEqual(1)
 })
 
-test('an account that has held the loop waits for one that has not', async () => {
+test('a heavy account waits for a light one', async () => {
   let now = 0
   const clock = vi.spyOn(performance, 'now').mockImplementation(() => now)
   onTestFinished(() => clock.mockRestore())
@@ -91,7 +91,7 @@ test('an account that has held the loop waits for one that has not', async () =>
   expect(order).toEqual(['heavy', 'light', 'light', 'light', 'light', 'heavy', 'heavy', 'heavy'])
 })
 
-test('each step of a walk comes in a later turn of the loop', async () => {
+test('each step of a walk is in a later turn', async () => {
   let turns = 0
   let isOver = false
   const turn = (): void => {
