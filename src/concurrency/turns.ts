@@ -24,9 +24,10 @@ export function turnSpent(): boolean {
   const now = performance.now()
   if (begun !== null) return now - begun >= TURN_MS
   begun = now
+  // Without unref the loop would not wait for sockets in this turn, and go through one more.
   setImmediate(() => {
     begun = null
-  })
+  }).unref()
   return false
 }
 
