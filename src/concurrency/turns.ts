@@ -46,6 +46,7 @@ const ROUND_STARTS = 16
 let round = { since: 0, isOver: true }
 /** The work of the last turn, not yet charged. */
 let served: { owner: string; since: number } | null = null
+/** True while work waits. */
 let isScheduled = false
 
 /** Resolves in a later turn of the loop, after timers and sockets have had theirs. @throws the signal's reason */
@@ -61,7 +62,7 @@ export function nextTurn(signal?: AbortSignal): Promise<void> {
  */
 export function firstTurn(owner: string, signal?: AbortSignal): Promise<void> | null {
   chargeWork(owner)
-  return waiting.size === 0 && !turnSpent() ? null : turnOf(owner, signal)
+  return isScheduled || turnSpent() ? turnOf(owner, signal) : null
 }
 
 async function turnOf(owner: string, signal: AbortSignal | undefined): Promise<void> {

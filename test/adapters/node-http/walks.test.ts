@@ -13,6 +13,9 @@ async function walksOf(script: string): Promise<Record<string, string[]>> {
   return JSON.parse(stdout) as Record<string, string[]>
 }
 
+/** Files that only a wait for a turn passes, which a slow machine may need for each chunk. */
+const ONLY_WAITS = new Set(['src/concurrency/share-queue.ts', 'src/concurrency/work.ts'])
+
 /** Files that every chunk of a request passes. */
 const chunks = walksOf('crossed-files.ts')
 /** Files with any function called in a whole warm request. */
@@ -28,26 +31,27 @@ function named(heading: string): string[] {
 describe('how many files stand in the way of a chunk', () => {
   test('from the socket to the disk: no more than documented', async () => {
     const { upload = [] } = await chunks
-    expect(upload).toEqual(named('A byte from the socket to the disk'))
-    expect(upload.length).toBeLessThanOrEqual(19)
+    expect(upload.filter(file => !ONLY_WAITS.has(file))).toEqual(named('A byte from the socket to the disk'))
+    expect(named('A byte from the socket to the disk').length).toBeLessThanOrEqual(19)
   })
 
   test('from a CID at the gateway back: no more than documented', async () => {
     const { read = [] } = await chunks
-    expect(read).toEqual(named('A CID from the gateway back'))
+    expect(read.filter(file => !ONLY_WAITS.has(file))).toEqual(named('A CID from the gateway back'))
     // The budget of memory is two of them.
-    expect(read.length).toBeLessThanOrEqual(21)
+    expect(named('A CID from the gateway back').length).toBeLessThanOrEqual(21)
   })
 })
 
+// If a request waits for its turn, the queue of turns (`src/concurrency/share-queue.ts`) is one of the files.
 // A change that makes a walk longer explains it and raises the bound. One that makes it shorter lowers the bound.
 describe('how many files a whole request passes', () => {
   test.each([
-    ['upload', 94],
-    ['read', 54],
-    ['pin', 76],
-    ['remove', 57],
-    ['list', 51],
+    ['upload', 95],
+    ['read', 55],
+    ['pin', 77],
+    ['remove', 58],
+    ['list', 53],
   ])('%s: at most %i', async (name, most) => {
     const files = (await requests)[name] ?? []
     expect(files.length, files.join('\n')).toBeGreaterThan(30)
