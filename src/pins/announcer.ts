@@ -12,41 +12,40 @@ import type { PinRecord } from './pin-types.ts'
 
 /** Publishes and withdraws provider records at routers. */
 export interface Announcing {
-  /** Peer id of this node. Provider records published under another id are not ours to renew. */
+  /** Peer id of this node. The node cannot renew provider records that it published under another id. */
   readonly peerId: string
   /** Name of the network that the routers serve. */
   readonly network: string
   /**
-   * Resolves to false if no router is configured.
+   * Publishes the provider record of a CID. Returns false if no router is configured.
    *
-   * @throws if every router refused
+   * @throws if every router refuses the record
    */
   announce(cid: CID, signal: AbortSignal): Promise<boolean>
-  /** Asks routers to drop the record. */
+  /** Asks the routers to delete the provider record of a CID. */
   withdraw(cid: CID, signal: AbortSignal): Promise<void>
 }
 
 const AT_ONCE = 8
 const LONGEST_MS = 60_000
-/** Provider records live for 48 hours in the public DHT. Renewing them earlier leaves a margin. */
+/** Time in ms after which a provider record is renewed. Records live for 48 hours in the public DHT. */
 const RENEW_AFTER_MS = 22 * 3_600_000
 const LIFETIME_MS = 48 * 3_600_000
 const DUE_BATCH = 256
-/** New roots held in memory. When it is full, the periodic search finds the rest. */
+/** Maximum number of new roots in memory. The periodic search finds the roots that exceed this limit. */
 const MOST_NEW = 10_000
-/**
- * Pause between two searches for due roots. After `MOST_FAILURES` failures in a row the search stops and resumes after
- * the shorter pause.
- */
+/** Time in ms between two searches for due roots. */
 const LOOK_EVERY_MS = 10 * 60_000
+/** Time in ms after which a search resumes that {@link MOST_FAILURES} failures have stopped. */
 const AFTER_FAILURES_MS = 60_000
+/** Number of consecutive failures after which a search stops. */
 const MOST_FAILURES = 16
 
 type Waiting = Pick<DueRoot, 'id' | 'cid'>
 
 /**
- * Publishes a provider record for every pinned root. A root is announced when it is pinned, before its record expires,
- * and after the node's peer id or network has changed. New and due roots take turns.
+ * Publishes a provider record for every pinned root. It announces a root when the root is pinned and before its
+ * provider record expires. After the peer id or the network of the node has changed, it announces all roots again.
  */
 export class Announcer {
   readonly #announcing: Announcing
@@ -55,13 +54,14 @@ export class Announcer {
   readonly #served: Pick<ServedBlocks, 'has'>
   readonly #clock: Clock
   readonly #logger: Logger
-  /** New roots, by id. */
+  /** Roots that were pinned and are not yet announced, by root id. */
   readonly #new = new Map<number, Waiting>()
-  /** Due roots of the current search, and the position of the last one taken. */
+  /** Due roots that the current search has read and not yet announced. */
   #due: DueRoot[] = []
+  /** Position of the search: the due root that was read last. Null at the start of a search. */
   #place: AnnouncedPlace = null
   #isSearching = false
-  /** Roots last announced before this instant are due, however recent that is. */
+  /** Instant in ms since the epoch. Every root last announced before this instant is due. */
   #since = 0
   #isNewNext = true
   /** True once this search has found a root whose provider record has expired. */
@@ -76,7 +76,7 @@ export class Announcer {
     announcing: Announcing
     roots: Pick<HeldRoots, 'findAnywhere'>
     announcements: Announcements
-    /** Blocks that peers may fetch. A root that is not among them is not announced. */
+    /** Blocks that peers may fetch from this node. A root outside this set is not announced. */
     served: Pick<ServedBlocks, 'has'>
     clock: Clock
     logger: Logger
@@ -101,7 +101,7 @@ export class Announcer {
     this.#cancelTimer()
   }
 
-  /** Queues the root of a record that has become `pinned`. */
+  /** Queues the root of a record for its announcement. Call this when the record becomes `pinned`. */
   pinned(record: PinRecord): void {
     const cid = parseCid(record.cid)
     const root = this.#roots.findAnywhere(identityOf(cid))
@@ -110,12 +110,12 @@ export class Announcer {
     this.#next()
   }
 
-  /** Withdraws the root of a removed record, if no other record holds it. */
+  /** Withdraws the provider record of a removed record's root, unless another record holds the root. */
   removed(record: PinRecord): void {
     this.gone(parseCid(record.cid))
   }
 
-  /** Withdraws the CID, if no complete root has it. */
+  /** Withdraws the provider record of a CID, unless the CID is the root of a complete DAG on this node. */
   gone(cid: CID): void {
     if (this.#roots.findAnywhere(identityOf(cid)) !== undefined) return
     this.#announcing.withdraw(cid, this.#stop.signal).catch((error: unknown) => {
@@ -124,7 +124,7 @@ export class Announcer {
     })
   }
 
-  /** Starts a search for due roots, or resumes one that failures have stopped. */
+  /** Starts a search for due roots, or resumes a search that failures have stopped. */
   #search(): void {
     this.#isSearching = true
     this.#failures = 0
@@ -148,7 +148,7 @@ export class Announcer {
     }
   }
 
-  /** Alternates between new and due roots while both exist. */
+  /** Returns the next root to announce. New roots and due roots alternate while both exist. */
   #take(): Waiting | undefined {
     const [first] = this.#new.values()
     const due = first !== undefined && this.#isNewNext ? undefined : this.#nextDue()

@@ -1,16 +1,19 @@
 import type { ListenOptions } from '../domain/emitter.ts'
 import type { EngineEvents } from './pin-types.ts'
 
-/** Events of an engine. An error thrown by a listener is logged and has no other effect. */
+/** Events of an engine. If a listener throws, the engine logs the error and continues. */
 export interface Events {
-  /** Listens until the signal aborts. Returns a function that stops listening. */
+  /**
+   * Calls the listener for each event of this name, until the signal aborts. Returns a function that removes the
+   * listener.
+   */
   on<Name extends keyof EngineEvents>(
     name: Name,
     listener: (event: EngineEvents[Name]) => void,
     options?: ListenOptions,
   ): () => void
   /**
-   * Resolves with the next event of that name.
+   * Returns the next event of this name.
    *
    * @throws HoldfastError `ABORTED` if the signal aborts first, `UNAVAILABLE` if the engine stops first
    */

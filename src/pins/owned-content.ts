@@ -5,10 +5,10 @@ import type { Clock } from '../domain/clock.ts'
 import { type DagIdentity, identityOf } from '../ipld/cid.ts'
 import type { HeldRoots } from '../ledger/held-roots.ts'
 
-/** Records checked for one CID. Accounts rarely have more. */
+/** Maximum number of records checked for one CID. An account rarely has more records of the same CID. */
 const MOST_RECORDS = 100
 
-/** Answers whether an account has pinned a CID, directly or as part of a larger DAG. */
+/** Checks whether an account has pinned a CID, directly or as part of a larger DAG. */
 export class OwnedContent {
   readonly #records: Records
   readonly #held: HeldRoots
@@ -21,7 +21,7 @@ export class OwnedContent {
   }
 
   /**
-   * Returns true if a live record of the account has the complete DAG of this CID, or a complete DAG that contains it.
+   * Returns true if a live record of the account holds a complete DAG that contains this CID. The CID may be its root.
    */
   async has(accountId: string, cid: CID, signal?: AbortSignal): Promise<boolean> {
     if (await this.#hasRecord(accountId, identityOf(cid))) return true

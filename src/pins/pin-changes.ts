@@ -4,17 +4,22 @@ import type { PinStatus } from '../domain/pin-status.ts'
 import type { EngineEvents, PinRecord } from './pin-types.ts'
 import { presentRecord } from './present-record.ts'
 
-/** Part of the engine that reacts to changes of records. Each method runs after the commit. */
+/** Part of the engine that reacts to changes of records. Its methods run after the change is committed. */
 export interface PinObserver {
   created?(record: PinRecord): void
-  /** Receives the record in its new status. */
+  /**
+   * Called when the status of a record has changed.
+   *
+   * @param record the record with its new status
+   * @param from the previous status
+   */
   changed?(record: PinRecord, from: PinStatus): void
   removed?(record: PinRecord): void
 }
 
 /**
- * Publishes committed changes of records: first to the observers inside the engine, then as public events. Required
- * work belongs in observers, because nobody may listen to the events.
+ * Publishes committed changes of records. Observers inside the engine run first, then the engine emits a public event.
+ * Put required work into an observer, because an event may have no listener.
  */
 export class PinChanges {
   readonly #events: Emitter<EngineEvents>
@@ -29,7 +34,7 @@ export class PinChanges {
     this.#observers.push(observer)
   }
 
-  /** Registers a job runner to wake after every change. */
+  /** Registers a job runner that every change wakes. */
   wakes(runner: { wake(): void }): void {
     this.#runners.push(runner)
   }

@@ -14,16 +14,16 @@ import { type StoredNames, storedNames } from './pin-names.ts'
 import type { DecidedTarget, PinNames, PinOutcome, PinType, Requester } from './pin-types.ts'
 import { newUploadId, presentRecord } from './present-record.ts'
 
-/** A complete DAG, and the record to write for it. */
+/** A complete DAG, and the values of the record to write for the DAG. */
 export interface CommitInput {
   requester: Requester
   target: DecidedTarget
   names: PinNames
   type: PinType
-  /** CID in the client's spelling, which the record keeps. */
+  /** CID as the client spelled it. The record stores this spelling. */
   cidText: string
   cid: CID
-  /** DAG staged on `backend`. If null, `backend` has the DAG below a complete root. */
+  /** The DAG staged on `backend`, or null. If null, `backend` already stores the DAG as part of a complete root. */
   staged: StagedDag | null
   backend: StagingBackend
   sizes: DagSizes
@@ -39,7 +39,7 @@ export interface PinCommitParts {
   leaveFetch: (fetchId: number) => Promise<void>
 }
 
-/** Last step of every upload and pin: completes the root and writes the record in one short transaction. */
+/** Last step of every upload and pin. It marks the root as complete and writes the record in one short transaction. */
 export class PinCommit {
   readonly #parts: PinCommitParts
 
@@ -48,10 +48,10 @@ export class PinCommit {
   }
 
   /**
-   * Pins the content. On failure a staged DAG is abandoned.
+   * Pins one content. If the commit fails, the staged DAG is abandoned.
    *
-   * @throws HoldfastError `QUOTA_EXCEEDED`; `VALIDATION` for a name; the error of copying the DAG to the backend of its
-   * cluster
+   * @throws HoldfastError `QUOTA_EXCEEDED`; `VALIDATION` for a name; any error of copying the DAG to the cluster's
+   * backend
    */
   async commit(input: CommitInput, token?: string): Promise<PinOutcome> {
     const [outcome] = await this.commitAll([input], [], token)
@@ -60,10 +60,11 @@ export class PinCommit {
   }
 
   /**
-   * Pins all contents or, on failure, none. Throws what {@link commit} throws.
+   * Pins all contents, or none of them if one fails. Throws the errors that {@link commit} throws.
    *
-   * @param partial incomplete content, written in the same transaction; on failure the caller abandons its staged DAGs
-   * @param token id of an upload token; the whole call counts as one use
+   * @param partial incomplete contents to record in the same transaction. On failure the caller abandons their staged
+   * DAGs.
+   * @param token id of an upload token. The whole call counts as one use of the token.
    */
   async commitAll(
     inputs: readonly CommitInput[],
@@ -147,7 +148,7 @@ export class PinCommit {
   }
 }
 
-/** Copies the DAG to the backend of the target cluster. */
+/** Copies the DAG to the backend of the target cluster. Returns the staged copy, and abandons the original staging. */
 async function handOver(input: CommitInput, staged: StagedDag | null, home: ClusterBackend): Promise<StagedDag> {
   const { cid, backend, signal } = input
   const copy = await stagingOf(home).staging.take(cid, backend.reader, { maxBlocks: ADMITTED, signal })

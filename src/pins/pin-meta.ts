@@ -5,9 +5,10 @@ const LONGEST_KEY = 255
 const MOST_BYTES = 4_096
 
 /**
- * Returns metadata as stored: a JSON object of strings with sorted keys, or null if it is empty.
+ * Returns metadata in its stored form: a JSON object of strings with sorted keys. Returns null if the metadata is
+ * empty.
  *
- * @throws HoldfastError `VALIDATION` naming the problem
+ * @throws HoldfastError `VALIDATION`, with a message that describes the problem
  */
 export function storedMeta(given: unknown): string | null {
   const entries = Object.entries(checkedMeta(given))
@@ -15,13 +16,15 @@ export function storedMeta(given: unknown): string | null {
   return JSON.stringify(Object.fromEntries(entries.toSorted(([a], [b]) => (a < b ? -1 : 1))))
 }
 
-/** Returns checked metadata with its keys in the given order. Throws what {@link storedMeta} throws. */
+/**
+ * Checks metadata and returns it with its keys in the given order. Throws the errors that {@link storedMeta} throws.
+ */
 export function checkedMeta(given: unknown): Record<string, string> {
   if (given === undefined || given === null) return {}
   if (typeof given !== 'object' || Array.isArray(given)) throw invalid('meta must be an object of texts')
   const entries = Object.entries(given)
   if (entries.length > MOST_KEYS) throw invalid(`meta must have at most ${MOST_KEYS} keys`)
-  // Without a prototype, "__proto__" is an ordinary key.
+  // In an object without a prototype, "__proto__" is an ordinary key.
   const meta: Record<string, string> = Object.create(null)
   for (const [key, value] of entries) {
     if (key === '' || key.length > LONGEST_KEY) throw invalid(`meta: keys must have 1 to ${LONGEST_KEY} characters`)

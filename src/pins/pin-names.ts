@@ -10,15 +10,15 @@ export interface StoredNames {
   name: string | null
   originalName: string | null
   customName: string | null
-  /** JSON object with sorted keys; null if empty. */
+  /** Metadata as a JSON object with sorted keys. Null if there is no metadata. */
   meta: string | null
 }
 
 /**
- * Returns the names of a record as stored. Names chosen by the client are checked. The upload's own name, such as a
- * file name, is cut and cleaned instead of refused.
+ * Returns the names of a record in their stored form. An invalid name chosen by the client is refused. An invalid file
+ * or directory name of the upload is cleaned and shortened instead.
  *
- * @throws HoldfastError `VALIDATION` naming the field: more than 255 characters, or control characters
+ * @throws HoldfastError `VALIDATION`, which names the field, for over 255 characters or for control characters
  */
 export function storedNames(names: PinNames): StoredNames {
   const originalName = checkedName('originalName', names.originalName)
@@ -28,9 +28,9 @@ export function storedNames(names: PinNames): StoredNames {
 }
 
 /**
- * Returns a name chosen by the client, trimmed; null if it is empty.
+ * Returns a name chosen by the client, without surrounding spaces. Returns null if the name is empty.
  *
- * @throws HoldfastError `VALIDATION` naming the field
+ * @throws HoldfastError `VALIDATION`, which names the field
  */
 export function checkedName(field: string, value: string | undefined): string | null {
   const name = value?.trim() ?? ''
@@ -43,7 +43,7 @@ export function checkedName(field: string, value: string | undefined): string | 
 }
 
 function fitted(value: string | undefined): string | null {
-  // Cutting may split a surrogate pair. A lone half would be stored as another character than the answer shows.
+  // `slice` may split a surrogate pair. The database would replace the lone half by another character.
   const cut = (value ?? '').replaceAll(CONTROL, ' ').trim().slice(0, LONGEST_NAME)
   const name = cut.replace(/[\ud800-\udbff]$/, '').toWellFormed()
   return name === '' ? null : name

@@ -36,11 +36,13 @@ export interface PinServiceParts {
   activity: Activity
   clock: Clock
   changes: PinChanges
-  /** Returns the account of calls that name none; undefined if every call must name one. */
+  /**
+   * Returns the id of the account for calls that name no account. Returns undefined if every call must name an account.
+   */
   ownAccount: () => Promise<string | undefined>
 }
 
-/** Pins of accounts. `PinService` in `api.ts` documents each method. */
+/** Pins of accounts. The interface `PinService` in `api.ts` documents each method. */
 export class PinService {
   readonly #parts: PinServiceParts
 
@@ -48,7 +50,11 @@ export class PinService {
     this.#parts = parts
   }
 
-  /** @param handOver sends an upload to the node that keeps its cluster; without it such an upload is refused */
+  /**
+   * Stores and pins a file.
+   *
+   * @param handOver sends the upload to the node that keeps its cluster. Without `handOver` such an upload is refused.
+   */
   upload<T extends object = never>(
     content: types.ByteSource,
     options: types.UploadOptions = {},
@@ -57,7 +63,7 @@ export class PinService {
     return this.#making(options, own => this.#parts.uploader.upload(content, own, handOver))
   }
 
-  /** See {@link upload} for `handOver`. */
+  /** Stores and pins a directory. See {@link upload} for `handOver`. */
   uploadDirectory<T extends object = never>(
     entries: types.DirectoryEntries,
     options: types.UploadOptions = {},
@@ -70,7 +76,7 @@ export class PinService {
     return this.#making(options, own => this.#parts.uploader.importDirectory(dirPath, own))
   }
 
-  /** See {@link upload} for `handOver`. */
+  /** Imports a CAR and pins its roots. See {@link upload} for `handOver`. */
   importCar<T extends object = never>(
     source: types.ByteSource,
     options: types.CarImportOptions = {},
@@ -109,7 +115,7 @@ export class PinService {
     return presentRecord(row)
   }
 
-  /** Removes one record. @throws HoldfastError `NOT_FOUND` */
+  /** Removes one record. @throws HoldfastError `NOT_FOUND` if the account has no such record */
   async discard(request: types.RecordRequest): Promise<types.PinRecord> {
     const { uploadId } = await this.get(request)
     const row = await this.#parts.records.get(uploadId)
@@ -159,7 +165,8 @@ export class PinService {
   }
 
   /**
-   * Runs a call that may create a record. The engine waits for it when it stops. Wakes the sweeper for a new expiry.
+   * Runs a call that may create a record. A stopping engine waits for the call. If the new record expires, the call
+   * wakes the sweeper.
    */
   async #making<R extends Requesting & { signal?: AbortSignal | undefined }, T extends object>(
     request: R,
@@ -179,7 +186,7 @@ export class PinService {
     return request.account === undefined ? { ...request, account: await this.#parts.ownAccount() } : request
   }
 
-  /** @throws HoldfastError `VALIDATION` if the request must name an account and does not */
+  /** Returns the account of a request. @throws HoldfastError `VALIDATION` if the request must name an account */
   async #accountOf(request: Requesting): Promise<string> {
     const { account } = await this.#owned(request)
     if (typeof account === 'string') return account

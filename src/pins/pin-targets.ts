@@ -14,7 +14,7 @@ interface Parts {
   clock: Clock
 }
 
-/** Resolves the account of a request, and the cluster and expiry of its pin. */
+/** Resolves the account of a request, and decides the cluster and the expiry of the new pin. */
 export class PinTargets {
   readonly #parts: Parts
 
@@ -22,14 +22,20 @@ export class PinTargets {
     this.#parts = parts
   }
 
-  /** @throws HoldfastError `VALIDATION` without an account, `NOT_FOUND` for an unknown one */
+  /**
+   * Returns the account and its plan. @throws HoldfastError `VALIDATION` without an id, `NOT_FOUND` for an unknown id
+   */
   async requester(accountId: string | undefined): Promise<Requester> {
     if (typeof accountId !== 'string') throw new HoldfastError('VALIDATION', 'account must be the id of an account')
     const account = await this.#parts.accounts.get(accountId)
     return { account, plan: this.#parts.plans.get(account.plan) }
   }
 
-  /** @throws HoldfastError `CLUSTER_NOT_ALLOWED`, `INVALID_TIMELOCK`, `TIMELOCK_NOT_ALLOWED`, `UNAVAILABLE` */
+  /**
+   * Decides the cluster and the expiry of a pin.
+   *
+   * @throws HoldfastError `CLUSTER_NOT_ALLOWED`, `INVALID_TIMELOCK`, `TIMELOCK_NOT_ALLOWED`, `UNAVAILABLE`
+   */
   decide({ account, plan }: Requester, target: PinTarget): DecidedTarget {
     const { clusters, timelock, clock } = this.#parts
     const clusterId = clusters.choose(plan, target.cluster?.trim(), account.defaultCluster)
@@ -37,7 +43,8 @@ export class PinTargets {
       const reason = 'a node does not forward content that it keeps for another node'
       throw new HoldfastError('CLUSTER_NOT_ALLOWED', `cl names a cluster on another system: ${reason}`)
     }
-    // If the request names no cluster, a later field of its form still may.
+    // If the request does not name a cluster, do not check the default yet. A later form field may name another
+    // cluster.
     if (target.cluster !== undefined && clusters.nodeOf(clusterId) === null) clusters.checkPresent(clusterId)
     return { clusterId, expiresAt: timelock.decide(target.timelock, plan, clock.now()) }
   }

@@ -12,45 +12,45 @@ export type PinType = 'file' | 'directory' | 'pin'
 
 /** Record of one upload or pin of an account. Times are milliseconds since the epoch, sizes are bytes. */
 export interface PinRecord {
-  /** URL-safe id. */
+  /** Unguessable, URL-safe id of the record. */
   uploadId: string
   accountId: string
   clusterId: string
-  /** As the client wrote it, or as the upload computed it. */
+  /** CID as the client wrote it, or as this node computed it from an upload. */
   cid: string
   type: PinType
   status: PinStatus
-  /** Name to show: the custom name, else the original name, else the upload's own name. */
+  /** Name to show: the custom name, or else the original name, or else the file name of the upload. */
   name: string | null
   originalName: string | null
   customName: string | null
-  /** Metadata of the client; an empty object if there is none. */
+  /** Metadata that the client set. Empty object if there is none. */
   meta: Readonly<Record<string, string>>
-  /** Size of the file, or of all files in the directory. */
+  /** Size of the file in bytes, or total size of all files in the directory. */
   size: number
-  /** Sum of all distinct blocks. Quotas count it, with at least 512 bytes for each block. */
+  /** Total size of all distinct blocks in bytes. Quotas count at least 512 bytes for each block. */
   dagSize: number
-  /** Instant from which the record no longer exists; null if it never expires. */
+  /** Instant from which the record no longer exists. Null if the record never expires. */
   expiresAt: number | null
   createdAt: number
 }
 
-/** File in a directory. `cid` is in canonical version 1 form. */
+/** File in a directory. `cid` has the canonical form of CID version 1. */
 export interface DagFile {
-  /** Path below the root, with `/` between names. */
+  /** Path of the file below the root, with `/` between names. */
   path: string
   cid: string
-  /** Bytes of the file. */
+  /** Size of the file in bytes. */
   size: number
 }
 
-/** Cluster and expiry of a request. Unset and empty values mean the default. */
+/** Cluster and expiry that a request asks for. Undefined and empty values mean the default. */
 export interface PinTarget {
   /** Id of the cluster. */
   cluster?: string | undefined
   /** Instant at which the record expires: an RFC 3339 date-time or a `Date`. */
   timelock?: string | Date | undefined
-  /** True if another node forwarded the request. It must be kept on this node, so that requests cannot loop. */
+  /** True if another node forwarded the request. The cluster must then be on this node, to prevent loops. */
   fromNode?: boolean | undefined
 }
 
@@ -60,13 +60,13 @@ export interface PinNames {
   name?: string | undefined
   originalName?: string | undefined
   customName?: string | undefined
-  /** Metadata to store and search by: at most 64 keys, 4,096 bytes as JSON. */
+  /** Metadata to store and to search by. At most 64 keys, and at most 4,096 bytes as JSON. */
   meta?: Readonly<Record<string, string>> | undefined
 }
 
 /** Upload token that authorizes an upload. */
 export interface UploadToken extends UploadGrant {
-  /** Id of the token's API key. */
+  /** Id of the API key that is the upload token. */
   id: string
 }
 
@@ -75,26 +75,26 @@ export interface UploadOptions extends PinTarget, PinNames {
   /** Account id. Default: the owner, if `singleUser` is set. */
   account?: string | undefined
   /**
-   * Called once, after the content has been read. Returns target and names from form fields that follow the file. They
-   * override the options of the same name.
+   * Called once, after the content has been read. Returns the target and names from form fields that follow the file.
+   * These values override the options of the same name.
    */
   late?: (() => Promise<PinTarget & PinNames>) | undefined
-  /** Expected content bytes, such as from `Content-Length`. Lets a size limit refuse the upload before it is read. */
+  /** Expected size of the content in bytes. If it exceeds the limit, the upload is refused before it is read. */
   expectedBytes?: number | undefined
-  /** Aborting it ends the upload with `ABORTED`, and nothing is stored. */
+  /** Aborts the upload with `ABORTED`. Nothing is stored. */
   signal?: AbortSignal | undefined
-  /** Upload token that authorizes the upload. The upload counts as one use, and the token's limits apply. */
+  /** Upload token that authorizes the upload. The upload counts as one use, and the limits of the token apply. */
   token?: UploadToken | undefined
-  /** Called with the content bytes read so far. */
+  /** Called with the number of content bytes read so far. */
   onProgress?: ((bytes: number) => void) | undefined
 }
 
 /**
- * Entry of a directory to upload. Paths are relative, with `/` between names. The content of an entry is read to its
- * end before the next entry is requested.
+ * Entry of a directory to upload. Paths are relative, with `/` between names. The engine reads the content of an entry
+ * to its end before it requests the next entry.
  */
 export type DirectoryEntry =
-  /** A function returns the path after the content is read, for forms that send it later. */
+  /** A form may send the path after the content. Then `path` is a function, called after the content is read. */
   | { kind: 'file'; path: string | (() => string); content: ByteSource }
   | { kind: 'directory'; path: string }
   | { kind: 'symlink'; path: string; target: string }
@@ -105,7 +105,7 @@ export type DirectoryEntries = AsyncIterable<DirectoryEntry> | Iterable<Director
 /** Record that a request created or found. */
 export interface PinOutcome {
   record: PinRecord
-  /** False if an identical live record existed. */
+  /** False if the account already had an identical live record. */
   created: boolean
 }
 
@@ -114,7 +114,7 @@ export const LISTED_FILES = 1_000
 
 /** Record of a directory, and its first files. */
 export interface DirectoryOutcome extends PinOutcome {
-  /** At most 1,000. */
+  /** The first 1,000 files of the directory. */
   files: DagFile[]
   /** Number of all files in the directory. */
   totalFiles: number
@@ -123,33 +123,33 @@ export interface DirectoryOutcome extends PinOutcome {
 /** Options of a CAR import. */
 export interface CarImportOptions extends UploadOptions {
   /**
-   * Accepts roots with missing blocks as `failed` records, which the network may complete later. Only for plans without
-   * a storage limit, because missing blocks cannot be counted. Default false: refuses the CAR.
+   * Accepts roots with missing blocks as `failed` records, which a later fetch may complete. Only for plans without a
+   * storage limit, because missing blocks cannot be counted. Default false: refuses the CAR.
    */
   allowPartial?: boolean | undefined
 }
 
 /** Root of a CAR, and its record. */
 export interface CarRoot extends PinOutcome {
-  /** Missing blocks, if the root was accepted in part. Blocks below a missing one are not counted. */
+  /** Blocks that the CAR lacks, without blocks that only these link to. Null if the DAG is complete. */
   missing: { blocks: number; first: string } | null
 }
 
-/** Outcome of a CAR import: the record of the first root, and all roots. `created` is true if any record is new. */
+/** Outcome of a CAR import. `record` belongs to the first root. `created` is true if any of the records is new. */
 export interface CarOutcome extends PinOutcome {
   roots: CarRoot[]
 }
 
-/** Complete upload for a cluster that another node keeps. */
+/** Complete upload to a cluster that another node keeps. */
 export interface ForwardedUpload<Piece> {
   /** Id of the other node. */
   node: string
-  /** Content of the upload, read from the staged DAG. Reading it to the end releases the quota reservation. */
+  /** Content of the upload. Reading the content to its end releases the quota reservation. */
   content: AsyncIterable<Piece>
   signal: AbortSignal
 }
 
-/** Sends an upload to another node and returns the outcome. Once it settles, the staged DAG is dropped. */
+/** Sends an upload to another node and returns the outcome. The staged DAG is deleted afterwards. */
 export type HandOver<Piece, T> = (staged: ForwardedUpload<Piece>) => Promise<T>
 
 /** Request to pin content by its CID. */
@@ -157,33 +157,30 @@ export interface PinRequest extends PinTarget, PinNames {
   /** Account id. Default: the owner, if `singleUser` is set. */
   account?: string | undefined
   cid: string
-  /** Providers to ask first: multiaddrs that end in `/p2p/<id>`, or URLs of trustless gateways. */
+  /** Providers to ask first. Each is a multiaddr that ends in `/p2p/<id>`, or the URL of a trustless gateway. */
   origins?: readonly string[] | undefined
-  /** Answers immediately with a `queued` record and fetches the content in the background. */
+  /** True to answer immediately with a `queued` record and to fetch the content in the background. */
   respondAsync?: boolean | undefined
-  /**
-   * Always creates a new record in status `queued`, even if this node has the content. The IPFS Pinning Service API
-   * requires it.
-   */
+  /** True to create a new `queued` record even if this node has the content, as the Pinning Service API requires. */
   isAnew?: boolean | undefined
-  /** Called with the distinct blocks and bytes fetched from the network, while the request lasts. */
+  /** Called during the request with the number of distinct blocks fetched so far and their size in bytes. */
   onProgress?: ((progress: { blocks: number; bytes: number }) => void) | undefined
   signal?: AbortSignal | undefined
 }
 
-/** Account of a request, and its plan. */
+/** Account that makes a request, and the plan of the account. */
 export interface Requester {
   account: Account
   plan: Plan
 }
 
-/** Cluster and expiry, after defaults and permissions are applied. */
+/** Cluster and expiry of a pin, after defaults and permissions are applied. */
 export interface DecidedTarget {
   clusterId: string
   expiresAt: number | null
 }
 
-/** Pin request with its decided target. */
+/** Pin request with its parsed CID, its target, and the backend of the target cluster. */
 export interface DecidedPin {
   request: PinRequest
   requester: Requester
@@ -192,46 +189,46 @@ export interface DecidedPin {
   home: StagingBackend
 }
 
-/** Filters of a list. A record must match all that are given. */
+/** Filters of a list. A record must match all given filters. */
 export interface ListQuery {
   /** Account id. Default: the owner, if `singleUser` is set. */
   account?: string | undefined
   /** Page number, starting at 1. */
   page?: number | undefined
-  /** Items per page. Capped by the plan. */
+  /** Maximum number of items per page. The plan may lower this number. */
   limit?: number | undefined
   /** Lists only records of this CID. */
   cid?: string | undefined
   /** Lists only records of these CIDs; at most 10. */
   cids?: readonly string[] | undefined
-  /** Lists the files below this root in place of records. */
+  /** Lists the files below this root instead of records. */
   parentCid?: string | undefined
-  /** Lists only records with an expiry. */
+  /** Lists only records that expire. */
   hasExpiration?: boolean | undefined
-  /** Text that the stored name contains, ignoring case. */
+  /** Text that the stored name must contain. Case is ignored. */
   q?: string | undefined
-  /** The stored name, compared according to `match`. Default `exact`. */
+  /** Name to compare with the stored name, in the way that `match` sets. The default of `match` is `exact`. */
   name?: string | undefined
   match?: NameMatch | undefined
   /** Lists only records that have all of these keys with these values. */
   meta?: Readonly<Record<string, string>> | undefined
-  /** One or more types. `status` takes one or more as well. */
+  /** Lists only records of these types. `status` filters in the same way. */
   type?: PinType | readonly PinType[] | undefined
   status?: PinStatus | readonly PinStatus[] | undefined
   /**
-   * Lists only records created strictly before or after this instant: a `Date`, an RFC 3339 date-time, or milliseconds
-   * since the epoch.
+   * Lists only records created strictly before or strictly after this instant. The instant is a `Date`, an RFC 3339
+   * date-time, or milliseconds since the epoch.
    */
   before?: Date | string | number | undefined
   after?: Date | string | number | undefined
-  /** Order by time of creation. Default `newest`. */
+  /** Order by creation time. Default `newest`. */
   sort?: 'newest' | 'oldest' | undefined
 }
 
-/** Filters of a list without pages. */
+/** Filters of a list that is returned without pages. */
 export type WholeListQuery = Omit<ListQuery, 'page' | 'limit'>
 
-/** Selects an account's records of one CID. */
+/** Selects the records of one account with this CID. */
 export interface CidRequest {
   /** Account id. Default: the owner, if `singleUser` is set. */
   account?: string | undefined
@@ -247,14 +244,14 @@ export interface RecordRequest {
   uploadId: string
 }
 
-/** New name or metadata of a record. Omitted values stay. */
+/** New name or metadata of a record. An undefined value leaves the stored value unchanged. */
 export interface RenameRequest extends RecordRequest {
   name?: string | undefined
-  /** Replaces all metadata. */
+  /** New metadata, which replaces all stored metadata. */
   meta?: Readonly<Record<string, string>> | undefined
 }
 
-/** Item of a list: a record, or a file below it. `path` and `parentCid` are null for a record. */
+/** Item of a list: a record, or a file below the root of a record. `path` and `parentCid` are null for a record. */
 export interface ListItem extends PinRecord {
   parentCid: string | null
   path: string | null
@@ -262,14 +259,14 @@ export interface ListItem extends PinRecord {
 
 /** Page of a list. */
 export interface ListPage {
-  /** Sorted as requested. */
+  /** Items in the order that the request asks for. */
   items: ListItem[]
   /** Number of items on all pages. */
   total: number
-  /** True if a search by name or meta has more matches than were counted: over 10,000, and over the end of this page. */
+  /** True if `total` is only a lower bound, because a search by name or metadata has over 10,000 matches. */
   totalIsLowerBound?: true
   page: number
-  /** Effective limit: the requested one, capped by the plan. */
+  /** Effective maximum number of items per page: the requested number, limited by the plan. */
   limit: number
   totalPages: number
 }
@@ -278,21 +275,22 @@ export interface ListPage {
 export interface Usage {
   /** Number of live records. */
   pins: number
-  /** Bytes of all distinct DAGs, each counted once, with at least 512 bytes for each block. */
+  /** Total size in bytes of all distinct DAGs. Each block counts at least 512 bytes. */
   storedBytes: number
 }
 
-/** Events of `engine.events`. */
+/** Events that `engine.events` emits. */
 export interface EngineEvents {
   /** A record was created, in any status. */
   'pin:created': { record: PinRecord }
-  /** The status of an existing record changed. */
+  /** The status of an existing record changed. `from` is the previous status. */
   'pin:status': { record: PinRecord; from: PinStatus; reason: string | null }
   /** A record was deleted or has expired. */
   'pin:removed': { record: PinRecord; reason: 'deleted' | 'expired' }
-  /** A read or a verification found a block damaged. `block:healed`: its bytes are correct again. */
+  /** A read or a verification found a damaged block. */
   'block:damaged': { cid: CID; reason: string }
+  /** The bytes of a damaged block are correct again. */
   'block:healed': { cid: CID }
-  /** Garbage collection finished. Counts of deleted roots and blocks, and their bytes. */
+  /** Garbage collection has deleted this number of roots and blocks. `bytes` is the size of the blocks. */
   collected: { roots: number; blocks: number; bytes: number }
 }

@@ -20,13 +20,16 @@ interface Parts {
   held: HeldRoots
   network: NetworkPinner
   clock: Clock
-  /** Limit of distinct blocks below an identity CID. No earlier upload or fetch has counted them. */
+  /** Maximum number of distinct blocks below an identity CID. No earlier upload or fetch has checked their number. */
   maxBlocks: number
-  /** Returns a reader of another node that has the content; null if none has it. */
+  /** Returns a reader of another node in the fleet that has the content. Returns null if no node has the content. */
   others: (cid: CID) => Promise<{ source: BlockSource } | null>
 }
 
-/** Pins content by CID. Content on this node or another node of the fleet is pinned at once. Other content is fetched. */
+/**
+ * Pins content by CID. If this node or another node of the fleet has the content, it is pinned at once. Other content
+ * is fetched from the network.
+ */
 export class Pinner {
   readonly #parts: Parts
 
@@ -34,7 +37,11 @@ export class Pinner {
     this.#parts = parts
   }
 
-  /** @throws HoldfastError `INVALID_CID`; `CID_NOT_FOUND` if no provider has the content; errors of quota and names */
+  /**
+   * Pins the content of a CID.
+   *
+   * @throws HoldfastError `INVALID_CID`; `CID_NOT_FOUND` if no provider has the content; errors of quotas and names
+   */
   async pin(request: PinRequest): Promise<PinOutcome> {
     const requester = await this.#parts.targets.requester(request.account)
     const cid = parseCid(request.cid)
@@ -48,7 +55,7 @@ export class Pinner {
     try {
       return await this.#pinHeld(pin, holder)
     } catch (error) {
-      // An identity CID contains its own block, but the blocks it links to may be missing on this node.
+      // An identity CID contains its own block, but this node may lack the blocks that it links to.
       const isIncomplete = cid.multihash.code === HASH.identity && isHoldfastError(error, 'CID_NOT_FOUND')
       if (isIncomplete) return this.#parts.network.pin(pin)
       throw error
@@ -73,7 +80,10 @@ export class Pinner {
     }
   }
 
-  /** Returns a reader of the DAG. If a complete root needs this block, the node has all blocks below it. */
+  /**
+   * Returns a reader of a backend that stores the whole DAG of a CID, or null. If a block belongs to a complete root,
+   * its backend stores all blocks below it.
+   */
   #findHolder(cid: CID): BlockSource | null {
     if (cid.multihash.code === HASH.identity) return this.#parts.clusters.defaultBackend.reader
     const place = this.#parts.held.locate(cid.multihash.bytes, this.#parts.clock.now())

@@ -7,29 +7,29 @@ import type { FetchSession } from '../../network/block-fetcher.ts'
 import type { FetchingBackend } from '../placement/fetching-backend.ts'
 import { HOLD } from '../placement/placement-attempt.ts'
 
-/** External backends, as fetches use them. */
+/** Access to the external backends for the fetches of this node. */
 export interface FetchingBackends {
-  /** Returns the backend if it is external and fetches by itself, otherwise null. */
+  /** Returns the backend if it is external and can fetch content by itself. Otherwise returns null. */
   of(backendId: number): FetchingBackend | null
   placements: Placements
-  /** Runs the due pins and unpins of external backends. */
+  /** Wakes the runner that pins and unpins content on external backends. */
   wake(): void
 }
 
-/** DAG that an external backend has fetched by itself. This node still has to count it. */
+/** DAG that an external backend has fetched by itself. This node must still count its blocks and bytes. */
 export interface ExternalFetch {
-  /** The placement row that asked for the DAG. */
+  /** Placement row for which the backend has pinned the DAG. */
   placement: PlacementRow
-  /** Reads blocks from the backend. */
+  /** Reads the blocks of the DAG from the backend. */
   session: FetchSession
   sizeOf: (cid: CID, signal: AbortSignal) => Promise<number>
 }
 
 /**
- * Has an external backend fetch and pin a DAG whose root was found. The placement is written first. After a crash it
- * still says that the DAG must be unpinned with the fetch.
+ * Asks an external backend to fetch and pin a DAG. The placement row is written first. After a crash the row shows that
+ * the backend may have a pin to remove.
  *
- * @param onMoved called on each sign of progress
+ * @param onMoved called whenever the backend reports progress
  * @throws HoldfastError `UNAVAILABLE`; the abort reason of the signal
  */
 export async function fetchExternally(
@@ -39,7 +39,7 @@ export async function fetchExternally(
 ): Promise<ExternalFetch> {
   const by = { accountId: job.accountId, now: clock.now() }
   const placement = await placements.entrust(job.backendId, job, by)
-  // An unpin sent earlier may still arrive. After a new pin it would remove the content, whatever a check had shown.
+  // An earlier unpin request may still take effect. If it took effect after the new pin, it would remove the content.
   const lateMs = placement.unpinUntil - clock.now()
   if (lateMs > 0) await pause(clock, lateMs, signal)
   await backend.pin({
@@ -58,7 +58,7 @@ export async function fetchExternally(
   return { placement, session, sizeOf: (cid, own) => backend.sizeOf(cid, own) }
 }
 
-/** Keeps only IP addresses. A host name may resolve differently on the external system. */
+/** Returns only the origins with an IP address. An external system may resolve a host name differently. */
 function ipOrigins(origins: readonly string[]): string[] {
   return origins.filter(origin => origin.startsWith('/ip4/') || origin.startsWith('/ip6/'))
 }

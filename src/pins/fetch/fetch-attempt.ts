@@ -15,18 +15,18 @@ import type { FetchSession } from '../../network/block-fetcher.ts'
 import { type ExternalFetch, type FetchingBackends, fetchExternally } from './external-fetch.ts'
 
 export interface FetchTimes {
-  /** Time without a new block after which an attempt is aborted as stalled. */
+  /** Time in ms without a new block after which an attempt is aborted. */
   stallMs: number
-  /** Time limit of an attempt. */
+  /** Time in ms after which an attempt is aborted, even if it makes progress. */
   attemptMs: number
 }
 
 export interface AttemptParts {
-  /** Returns the limits from the plan of an account. */
+  /** Returns the limits that the plan of an account sets. */
   limitsOf: (accountId: string) => Promise<PinLimits>
-  /** Returns true if another root has the complete DAG on this node. */
+  /** Returns true if another root on this node already has the complete DAG of this fetch. */
   isHere: (fetch: FetchRow) => boolean
-  /** Returns the backend with this ledger number; undefined if it is no longer configured. */
+  /** Returns the backend with this id in the ledger. Returns undefined if the backend is no longer configured. */
   backendOf: (backendId: number) => ClusterBackend | undefined
   records: Records
   fetches: Fetches
@@ -34,42 +34,42 @@ export interface AttemptParts {
   shared: SharedBlocks
   bounds: FetchBounds
   times: FetchTimes
-  /** Bytes that other fetches of an account have stored but not yet pinned. Its quota counts them. */
+  /** Returns the bytes that an account's other fetches have stored but not yet pinned. The quota counts these bytes. */
   heldByOthers: (accountId: string, fetchId: number) => Promise<number>
   onChanges: (changes: StatusChange[]) => void
   fetchingBackends: FetchingBackends
 }
 
-/** Opens a session with providers of a root. */
+/** Opens a session with the providers of a root. */
 export type OpenSession = (signal: AbortSignal, root: CID) => Promise<FetchSession>
 
 const UNNEEDED = new HoldfastError('ABORTED', 'no record waits for the content')
-/** Pause between two syncs to disk. A crash loses at most the blocks since the last one. */
+/** Time in ms between two syncs to disk. A crash loses only the blocks written since the last sync. */
 const FLUSH_MS = 2_000
-/** New bytes after which the quotas of all waiting accounts are checked again. */
+/** Number of new bytes after which the quotas of all waiting accounts are checked again. */
 const ROOM_CHECK_BYTES = 16 * 1024 ** 2
-/** Maximum number of failed providers named in an error. */
+/** Maximum number of failed providers that an error message names. */
 const NAMED_PROVIDERS = 3
 
 /**
- * One attempt to fetch a DAG for the records that wait for it. It ends with the complete DAG, an error or an abort. A
- * record whose quota is too small fails on the way, and the attempt goes on for the others.
+ * One attempt to fetch a DAG for the records that wait for it. The attempt ends with the complete DAG, an error or an
+ * abort. If the DAG exceeds the quota of one account, only that account's records fail.
  */
 export class FetchAttempt implements Attempt<FetchRow> {
   readonly job: FetchRow
   readonly root: CID
   totals: FetchTotals = { blocks: 0, bytes: 0, charge: 0 }
-  /** When the attempt began, or its last block arrived. */
+  /** Time of the last new block, or the start of the attempt, in ms since the epoch. */
   movedAt: number
   readonly #parts: AttemptParts
   readonly #open: OpenSession
   readonly #abort = new AbortController()
   #cancelStall: () => void = () => undefined
-  /** Free quota of the waiting account that has the least, in bytes, at the last check. */
+  /** Smallest free quota of the waiting accounts in bytes, as of the last check. */
   #room = Number.POSITIVE_INFINITY
   #roomCheckedAt = 0
   #checking: Promise<void> | null = null
-  /** Aborted when an account with a storage limit joins. */
+  /** Aborts when an account with a storage limit joins the fetch. */
   readonly #limited = new AbortController()
   readonly #listeners = new Set<(totals: FetchTotals) => void>()
 
@@ -89,25 +89,25 @@ export class FetchAttempt implements Attempt<FetchRow> {
     this.#abort.abort(reason)
   }
 
-  /** True if the attempt was aborted because no record waits for it. */
+  /** Returns whether the attempt was aborted because no record waits for the DAG. */
   get isUnneeded(): boolean {
     return this.#abort.signal.reason === UNNEEDED
   }
 
-  /** Handles a record that joined or left. Without any record the attempt ends. */
+  /** Updates the attempt after records have joined or left the fetch. If no record is left, the attempt aborts. */
   async subscribersChanged(): Promise<void> {
     if (!(await this.#parts.fetches.isWanted(this.job.id))) return this.abort(UNNEEDED)
     if (!(await this.#isUnlimited())) this.#limited.abort()
     await this.#checkRoom()
   }
 
-  /** Calls the listener after each block, until the returned function is called. */
+  /** Calls the listener after each block. Returns a function that removes the listener. */
   onProgress(listener: (totals: FetchTotals) => void): () => void {
     this.#listeners.add(listener)
     return () => this.#listeners.delete(listener)
   }
 
-  /** Fetches the DAG and completes it. @throws the reason if it fails */
+  /** Fetches the DAG and completes the waiting records. @throws the error that made the attempt fail */
   async run(): Promise<void> {
     const { clock, times, shared, bounds, backendOf } = this.#parts
     const backend = backendOf(this.job.backendId)
@@ -145,8 +145,8 @@ export class FetchAttempt implements Attempt<FetchRow> {
   }
 
   /**
-   * Has the external backend of the cluster fetch the DAG, if it fetches by itself. Accounts with a storage limit
-   * exclude this: their bytes must be counted before they arrive. Returns null if this node has to fetch the DAG.
+   * Asks the external backend of the cluster to fetch the DAG, if the backend can do so. Returns null if this node must
+   * fetch the DAG. This node must fetch for accounts with a storage limit, because it counts bytes before they arrive.
    */
   async #fetchExternally(staged: StagedDag, found: FetchSession): Promise<ExternalFetch | null> {
     const { fetchingBackends, clock, isHere } = this.#parts
@@ -180,7 +180,7 @@ export class FetchAttempt implements Attempt<FetchRow> {
     }
   }
 
-  /** Marks the DAG as local, so that this node fetches the blocks an earlier attempt left to the external backend. */
+  /** Marks the DAG as local. This node then fetches the blocks that an earlier attempt left to the external backend. */
   async #fetchLocally(staged: StagedDag): Promise<null> {
     await staged.setPlaced(false)
     return null
@@ -210,7 +210,7 @@ export class FetchAttempt implements Attempt<FetchRow> {
     await this.#deliver()
   }
 
-  /** Completes all waiting records, in batches. */
+  /** Completes all records that wait for the fetch, in batches. */
   async #deliver(): Promise<void> {
     const { fetches, limitsOf, clock, onChanges } = this.#parts
     for (let isDone = false; !isDone; ) {
@@ -221,7 +221,8 @@ export class FetchAttempt implements Attempt<FetchRow> {
       onChanges(delivered.changes)
       isDone = delivered.isDone
     }
-    // No other event wakes the runner for a record that stays `pinning` until its external backend has the content.
+    // A record may stay `pinning` until the external backend has the content. Only this call wakes the runner for the
+    // record.
     this.#parts.fetchingBackends.wake()
   }
 
@@ -234,7 +235,7 @@ export class FetchAttempt implements Attempt<FetchRow> {
     if (isDue || totals.charge > this.#room) void this.#checkRoom()
   }
 
-  /** Runs one quota check at a time. A call during a check returns its promise. */
+  /** Checks the quotas of the waiting accounts. A call during a running check returns the promise of that check. */
   #checkRoom(): Promise<void> {
     this.#checking ??= this.#refuseOverQuota()
       .catch((error: unknown) => this.#abort.abort(error))
@@ -244,7 +245,7 @@ export class FetchAttempt implements Attempt<FetchRow> {
     return this.#checking
   }
 
-  /** Fails the records of accounts over their quota. If no other account waits, the attempt ends. */
+  /** Fails the records of accounts whose quota the DAG exceeds. If no other account waits, the attempt aborts. */
   async #refuseOverQuota(): Promise<void> {
     const { fetches, clock, onChanges } = this.#parts
     const { id } = this.job
@@ -283,7 +284,7 @@ export class FetchAttempt implements Attempt<FetchRow> {
   }
 }
 
-/** Returns the error with the failures of providers added to its message. */
+/** Returns an error whose message also names the providers that failed, with their errors. */
 function withProviders(error: unknown, session: FetchSession | null): unknown {
   if (!isHoldfastError(error) || !['CID_NOT_FOUND', 'ABORTED'].includes(error.code) || error === UNNEEDED) return error
   const failed = (session?.providers() ?? []).filter(provider => provider.error !== null)

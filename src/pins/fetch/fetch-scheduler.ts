@@ -10,24 +10,28 @@ import { type AttemptParts, FetchAttempt } from './fetch-attempt.ts'
 /** Maximum number of attempts that receive blocks at the same time. */
 const ATTEMPTS_AT_ONCE = 64
 /**
- * An attempt without a new block for this long no longer counts toward `ATTEMPTS_AT_ONCE`. It continues until it
- * stalls.
+ * Time in ms without a new block after which an attempt counts as slow. A slow attempt continues, but no longer counts
+ * toward {@link ATTEMPTS_AT_ONCE}.
  */
 const SLOW_MS = 5_000
-/** Limit of all attempts at the same time, slow ones included. */
+/** Maximum number of attempts at the same time, including slow attempts. */
 const MOST_ATTEMPTS = 1_024
-/** Accounts in one query for due fetches, and fetches of each. */
+/** Maximum number of accounts in one query for due fetches. */
 const ACCOUNTS_AT_ONCE = 64
+/** Maximum number of due fetches of each account in one query. */
 const FETCHES_EACH = 16
-/** Extra time of a first attempt to find providers. They may still be connecting to this node. */
+/**
+ * Time in ms by which a first attempt prolongs its search for providers. A provider may still be connecting to this
+ * node.
+ */
 const LINGER_MS = 5_000
 const FIRST_RETRY_MS = 60_000
 const LONGEST_RETRY_MS = 3_600_000
 const MAX_ATTEMPTS = 10
 
 /**
- * Runs the queued fetches, at most one attempt at each. Records may join or leave a running attempt. A restart resumes
- * unfinished fetches.
+ * Runs the queued fetches, with one attempt at a time for each fetch. Records may join or leave a running attempt.
+ * After a restart, unfinished fetches resume.
  */
 export class FetchScheduler {
   readonly #parts: AttemptParts
@@ -41,7 +45,7 @@ export class FetchScheduler {
     this.#runner = new JobRunner(this.#kind(), { clock: parts.clock, logger })
   }
 
-  /** Starts with the fetches of earlier processes. Before it is called, fetches wait. */
+  /** Starts running fetches, including the fetches that earlier processes left. Before this call, no fetch runs. */
   async start(fetcher: BlockFetcher): Promise<void> {
     const { fetches, clock, onChanges } = this.#parts
     this.#fetcher = fetcher
@@ -49,31 +53,34 @@ export class FetchScheduler {
     this.wake()
   }
 
-  /** Aborts all attempts. Their records keep their status, and the next start resumes them. */
+  /** Aborts all attempts. Their records keep their status, and the next start resumes the fetches. */
   stop(): Promise<void> {
     return this.#runner.stop()
   }
 
-  /** Schedules a query for due fetches. Several calls share one query. */
+  /** Schedules a query for due fetches. Calls made before the query runs share the same query. */
   wake(): void {
     if (this.#fetcher !== null) this.#runner.wake()
   }
 
-  /** Returns the running attempt of a fetch. */
+  /** Returns the running attempt of a fetch. Returns undefined if none is running. */
   attempt(fetchId: number): FetchAttempt | undefined {
     return this.#runner.attempt(fetchId)
   }
 
-  /** Waits for the running attempt of a fetch, if any, to end. */
+  /** Waits until the running attempt of a fetch has ended. Returns immediately if none is running. */
   ended(fetchId: number): Promise<void> {
     return this.#runner.ended(fetchId)
   }
 
-  /** Starts a fetch immediately, with a session that has found its root. If no slot is free, the fetch is queued. */
+  /**
+   * Starts a fetch immediately, with a session that has already found the root. If no slot is free, the fetch is
+   * queued.
+   */
   async begin(fetchId: number, session: FetchSession): Promise<void> {
     const fetch = await this.#parts.fetches.get(fetchId)
     if (fetch !== undefined && this.#runner.start(new FetchAttempt(fetch, this.#parts, async () => session))) {
-      // An attempt that ends early may never take the session, so it is closed in every case.
+      // An attempt that ends early may never use the session. Close the session in every case.
       void this.ended(fetchId).finally(() => session.close())
       return
     }
@@ -82,8 +89,8 @@ export class FetchScheduler {
   }
 
   /**
-   * Handles records that have left a fetch, like {@link subscribersChanged}, but only logs errors. The records are
-   * already removed, and a later attempt or a reconciliation drops a fetch without records.
+   * Calls {@link subscribersChanged} after records have left a fetch, but only logs errors. The records are already
+   * removed. A later attempt or a reconciliation removes a fetch without records.
    */
   async left(fetchId: number): Promise<void> {
     try {
@@ -93,7 +100,7 @@ export class FetchScheduler {
     }
   }
 
-  /** Call this when records have joined or left a fetch. */
+  /** Updates a fetch after records have joined or left it. A fetch without records is removed. */
   async subscribersChanged(fetchId: number): Promise<void> {
     const attempt = this.attempt(fetchId)
     if (attempt === undefined) {
@@ -103,7 +110,7 @@ export class FetchScheduler {
     }
     const ended = this.ended(fetchId)
     await attempt.subscribersChanged()
-    // Wait for the attempt to release its blocks. A block claimed after that would never be released.
+    // Wait until the attempt has released its blocks. A block claimed after the release would never be released.
     if (attempt.isUnneeded) await ended
   }
 
@@ -142,7 +149,7 @@ export class FetchScheduler {
     return running.filter(({ movedAt }) => movedAt > since).length >= ATTEMPTS_AT_ONCE
   }
 
-  /** Returns the bytes that an account's other fetches have stored so far. */
+  /** Returns the number of bytes that the account's other fetches have stored so far. */
   async #heldByOthers(accountId: string, fetchId: number): Promise<number> {
     let sum = 0
     for (const { id, charge } of await this.#parts.fetches.heldFor(accountId)) {
@@ -160,7 +167,7 @@ export class FetchScheduler {
     const reason = reasonOf(failure.error)
     const retryAt = isFinal(failure.error, begun.attempts) ? null : failure.retryAt
     this.#logger.warn({ cid: attempt.root.toString(), reason: reason.text, retryAt }, 'a fetch failed')
-    // An attempt that failed before it counted the stored blocks knows less than the one before.
+    // An attempt may fail before it has counted the blocks stored so far. Then keep the totals of the previous attempt.
     const { blocks, bytes, charge } = attempt.totals.blocks < begun.blocks ? begun : attempt.totals
     if (retryAt === null) {
       await fetchingBackends.placements.withdraw(begun.backendId, begun)
@@ -175,7 +182,9 @@ function reasonOf(error: unknown): StatusReason {
   return { code, text: `${code}: ${isHoldfastError(error) ? error.message : 'the fetch failed'}` }
 }
 
-/** Returns true if another attempt would fail the same way, or the limit of attempts is reached. */
+/**
+ * Returns true if the fetch must not be retried: the error is permanent, or the maximum number of attempts is reached.
+ */
 function isFinal(error: unknown, attempts: number): boolean {
   const isLasting = isHoldfastError(error) && ['QUOTA_EXCEEDED', 'VALIDATION', 'INVALID_CID'].includes(error.code)
   return isLasting || attempts >= MAX_ATTEMPTS

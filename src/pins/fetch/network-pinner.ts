@@ -13,9 +13,9 @@ import { newUploadId, presentRecord } from '../present-record.ts'
 import type { FetchScheduler } from './fetch-scheduler.ts'
 
 export interface NetworkPinTimes {
-  /** Time limit for finding the root on the network. */
+  /** Time in ms after which the search for the root on the network fails. */
   findMs: number
-  /** Longest time that a request waits for the rest of the DAG. */
+  /** Maximum time in ms that a request waits for the rest of the DAG. */
   waitMs: number
 }
 
@@ -26,14 +26,16 @@ export interface NetworkPinnerParts {
   clock: Clock
   changes: PinChanges
   times: NetworkPinTimes
-  /** Null if networking is off. */
+  /** Fetcher of blocks from the network. Null if networking is off. */
   fetcher: BlockFetcher | null
 }
 
-/** Pins content of other hosts. Finds its root, writes the record and leaves the rest to the scheduler. */
+/**
+ * Pins content that other hosts have. It finds the root and writes the record. The scheduler fetches the other blocks.
+ */
 export class NetworkPinner {
   readonly #parts: NetworkPinnerParts
-  /** Callbacks of waiting requests, by record id. */
+  /** Callbacks of the requests that wait for a record, by record id. */
   readonly #waiting = new Map<string, Set<() => void>>()
 
   constructor(parts: NetworkPinnerParts) {
@@ -45,8 +47,10 @@ export class NetworkPinner {
   }
 
   /**
-   * @throws HoldfastError `CID_NOT_FOUND` if nobody has the root, and no record is written; `QUOTA_EXCEEDED`;
-   * `VALIDATION` for origins and names
+   * Pins content from the network.
+   *
+   * @throws HoldfastError `CID_NOT_FOUND` if no provider has the root, in which case no record is written;
+   * `QUOTA_EXCEEDED`; `VALIDATION` for origins and names
    */
   async pin(pin: DecidedPin): Promise<PinOutcome> {
     const { request, cid, home } = pin
@@ -72,7 +76,7 @@ export class NetworkPinner {
     }
   }
 
-  /** Writes the record without searching for the root. Keeps only origins that this node can contact. */
+  /** Writes a `queued` record without searching for the root. Stores only the origins that this node can contact. */
   async #queue(pin: DecidedPin): Promise<PinOutcome> {
     const { origins = [] } = pin.request
     const usable = this.#parts.fetcher === null ? origins : this.#parts.fetcher.usable(origins)
@@ -81,7 +85,7 @@ export class NetworkPinner {
     return outcome
   }
 
-  /** Opens a session that has found the root. */
+  /** Searches the network for the root. Returns a session that has found the root. */
   async #find(fetcher: BlockFetcher, { request, requester, cid }: DecidedPin): Promise<FetchSession> {
     const { clock, times } = this.#parts
     const deadline = new Deadline({ clock, ms: times.findMs, late: () => notFound(cid), signal: request.signal })
@@ -135,7 +139,7 @@ export class NetworkPinner {
     return { outcome, fetchId: made.fetchId }
   }
 
-  /** Waits until the record is settled or the time is up, and returns the record. */
+  /** Waits until the record is pinned, has failed or is removed, or until the time limit. Returns the record. */
   async #outcome({ request }: DecidedPin, outcome: PinOutcome, fetchId: number | null): Promise<PinOutcome> {
     if (fetchId !== null) {
       const { signal, onProgress = () => undefined } = request
@@ -145,7 +149,7 @@ export class NetworkPinner {
       await this.#wait(outcome.record.uploadId, signal)
       unlisten?.()
     }
-    // The record exists even if the catalogue cannot be read now.
+    // If the catalogue cannot be read now, return the outcome from before the wait. The record exists in any case.
     const row = await this.#parts.records.get(outcome.record.uploadId).catch(unlessUnavailable)
     if (row === undefined) return outcome
     if (outcome.created && row.status === 'failed' && row.statusCode === 'QUOTA_EXCEEDED') {
@@ -156,7 +160,7 @@ export class NetworkPinner {
     return { record: presentRecord(row), created: outcome.created }
   }
 
-  /** Waits until the record is `pinned`, failed or removed, at most for `waitMs`. */
+  /** Waits until the record is `pinned`, `failed` or removed, but no longer than `waitMs`. */
   #wait(uploadId: string, signal: AbortSignal | undefined): Promise<void> {
     return new Promise(resolve => {
       const done = (): void => {
@@ -193,7 +197,9 @@ function notFound(cid: CID): HoldfastError {
   return new HoldfastError('CID_NOT_FOUND', `no provider has ${cid}`)
 }
 
-/** Returns a session that already has the root, so that it is not requested again. */
+/**
+ * Returns a session that already has the root block. The first `get` of the root returns this block without a request.
+ */
 function primed(session: FetchSession, root: CID, bytes: Uint8Array): FetchSession {
   let first: Uint8Array | null = bytes
   return {

@@ -1,30 +1,34 @@
 import type { BackendStatus } from '../../clusters/cluster-backend.ts'
 import type { CidRequest, PinRecord } from '../pin-types.ts'
 
-/** Progress of a record. Times are milliseconds since the epoch, null for never. */
+/** Progress of a record. Times are milliseconds since the epoch. A null time means that the event has not happened. */
 export interface PinProgress {
   record: PinRecord
-  /** When the record entered its status, and the reason if there is one. */
+  /** Time at which the record entered its current status. */
   statusAt: number
+  /** Reason for the current status. Null if none is stored. */
   reason: string | null
-  /** Distinct blocks stored so far, and their bytes. */
+  /** Number of distinct blocks stored so far. */
   blocks: number
+  /** Size in bytes of the blocks stored so far. */
   bytes: number
-  /** Attempts to complete the record, the time of the next one, and the last error. */
+  /** Number of attempts to complete the record. */
   attempts: number
+  /** Time of the next attempt to complete the record. Null if none is planned. */
   nextAttemptAt: number | null
+  /** Error of the last failed attempt. Null if no attempt has failed. */
   lastError: string | null
-  /** When the node last published a provider record for the content. */
+  /** Time at which the node last published a provider record for the content. */
   announcedAt: number | null
   /**
-   * Peers that keep the content, as reported by an external cluster. Null if `peers` was not set or there was no answer
-   * within three seconds.
+   * Peers that keep the content, as reported by an external cluster. Null if `peers` was not set, or if the cluster did
+   * not answer within three seconds.
    */
   peers: BackendStatus['allocations'] | null
 }
 
 /** Request for the progress of an account's records of one CID. */
 export interface StatusRequest extends CidRequest {
-  /** Also asks external clusters which peers keep the content. Default false. */
+  /** True to also ask external clusters which peers keep the content. Default false. */
   peers?: boolean | undefined
 }

@@ -14,9 +14,9 @@ const LONGEST_NAME = 255
 const MOST_CIDS = 10
 
 /**
- * Returns the search of a list query; undefined if it has none.
+ * Returns the search that a list query asks for. Returns undefined if the query has no search filters.
  *
- * @throws HoldfastError `VALIDATION` naming the field
+ * @throws HoldfastError `VALIDATION`, which names the field
  */
 export function searchOf(query: ListQuery): RecordSearch | undefined {
   const { sort = 'newest', match = 'exact' } = query

@@ -9,7 +9,7 @@ import type { ListItem, ListPage, ListQuery } from '../pin-types.ts'
 import { presentRecord } from '../present-record.ts'
 import { searchOf } from './list-search.ts'
 
-/** Records read by one query of a whole list. */
+/** Number of records that one query reads while it lists all records. */
 const AT_ONCE = 500
 
 type Slice = Pick<ListPage, 'items' | 'total' | 'totalIsLowerBound'>
@@ -20,7 +20,7 @@ export interface PinListParts {
   clock: Clock
 }
 
-/** Pages through an account's records, or through the files below one of its directories. */
+/** Lists an account's records, or the files below one of its directories. */
 export class PinList {
   readonly #parts: PinListParts
 
@@ -28,7 +28,7 @@ export class PinList {
     this.#parts = parts
   }
 
-  /** Returns one page. @throws HoldfastError `VALIDATION` for page and limit, `INVALID_CID` for the filters. */
+  /** Returns one page. @throws HoldfastError `VALIDATION` for an invalid filter, `INVALID_CID` for an invalid CID */
   async list(query: ListQuery): Promise<ListPage> {
     const { account, plan } = await this.#parts.targets.requester(query.account)
     const page = positive('page', query.page ?? 1)
@@ -42,7 +42,7 @@ export class PinList {
     return { items, page, limit, ...totals }
   }
 
-  /** Yields the whole list. Throws what {@link PinList.list} throws. */
+  /** Yields all items of the list. Throws the errors that {@link PinList.list} throws. */
   async *all(query: ListQuery): AsyncGenerator<ListItem, void, undefined> {
     if (query.parentCid !== undefined) {
       for (let page = 1, last = 1; page <= last; page++) {
@@ -113,7 +113,9 @@ function itemOf(row: ListedRecord): ListItem {
   return { ...presentRecord(row), parentCid: null, path: null }
 }
 
-/** Returns a list item for a file. Files have no record of their own, so status and expiry are the directory's. */
+/**
+ * Returns a list item for a file in a directory. A file has no record, so its status and expiry are the directory's.
+ */
 function fileItem(
   parent: RecordRow,
   parentCid: string,

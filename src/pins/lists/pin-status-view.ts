@@ -15,11 +15,12 @@ import { presentRecord } from '../present-record.ts'
 const LISTED_RECORDS = 1_000
 
 /**
- * Returns the peers that keep a DAG, as reported by an external backend; null for other backends and without an answer.
+ * Returns the peers that keep a DAG, as an external backend reports them. Returns null if the backend is not external,
+ * or if it does not answer.
  */
 type PeersOf = (backendId: number, dag: DagIdentity) => Promise<PinProgress['peers']>
 
-/** Reads the progress and the files of single records. */
+/** Reads the progress of single records and the files below them. */
 export class PinStatusView {
   readonly #records: Records
   readonly #files: Files
@@ -34,7 +35,7 @@ export class PinStatusView {
     catalogue: { records: Records; files: Files; fetches: Fetches; placements: Placements },
     scheduler: FetchScheduler,
     clock: Clock,
-    /** Returns null if another node keeps the cluster. */
+    /** Returns the backend id of a cluster. Returns null if another node keeps the cluster. */
     backendOf: (clusterId: string) => number | null,
     peersOf: PeersOf,
   ) {
@@ -49,9 +50,10 @@ export class PinStatusView {
   }
 
   /**
-   * Returns an account's records of a CID, newest first, at most {@link LISTED_RECORDS}.
+   * Returns the progress of an account's records of a CID, newest first. Returns at most {@link LISTED_RECORDS}
+   * records.
    *
-   * @throws HoldfastError `PIN_NOT_FOUND` if there is none; `INVALID_CID` if new records could not have this CID
+   * @throws HoldfastError `PIN_NOT_FOUND` if there is no record; `INVALID_CID` if this node does not accept such CIDs
    */
   async status(
     accountId: string,
@@ -93,7 +95,7 @@ export class PinStatusView {
     }
   }
 
-  /** Returns the job that copies the content to its external backend. */
+  /** Returns the job that copies the content to its external backend. Returns undefined if there is none. */
   async #placementOf(record: RecordRow) {
     if (record.rootId === null || record.status !== 'pinning') return undefined
     const backendId = this.#backendOf(record.clusterId)
@@ -122,7 +124,7 @@ function presentFile(file: { path: string; codec: number; multihash: Uint8Array;
   return { path: file.path, cid: cidOf(file).toString(), size: file.size }
 }
 
-/** Returns null for text that is not a CID. */
+/** Parses a CID. Returns null if the text is not a CID. */
 function readCid(text: string): CID | null {
   try {
     return parseCid(text)

@@ -2,44 +2,44 @@ import type { Census } from '../../catalogue/census.ts'
 import type { ClusterHealth } from '../../clusters/cluster-watch.ts'
 import type { Activity } from '../../concurrency/activity.ts'
 
-/** Number of things, and the sum of their bytes. */
+/** Number of stored objects, such as blocks, and their total size in bytes. */
 export interface StoredAmount {
   count: number
   bytes: number
 }
 
-/** Size and health of an engine. */
+/** Counts, sizes and health of an engine. */
 export interface EngineStats {
   accounts: number
   /** Number of records by status. */
   pins: Readonly<Record<'queued' | 'pinning' | 'pinned' | 'failed', number>>
-  /** Bytes counted against quotas, summed over all accounts. */
+  /** Total number of bytes that count against the quotas of all accounts. */
   accountedBytes: number
-  /** DAGs by state. `dropped` ones wait for the collector. */
+  /** DAGs by state. Garbage collection deletes the `dropped` DAGs. */
   roots: Readonly<Record<'staging' | 'complete' | 'dropped', StoredAmount>>
   /** Distinct blocks by state. */
   blocks: Readonly<Record<'writing' | 'durable' | 'deleting', StoredAmount>>
-  /** Blocks that the next garbage collection deletes. */
+  /** Number of blocks that no root needs. Garbage collection deletes them. */
   garbageBlocks: number
-  /** When the oldest unfinished fetch was requested, in milliseconds since the epoch; null if there is none. */
+  /** Time at which the oldest unfinished fetch was requested, in ms since the epoch. Null if no fetch is unfinished. */
   oldestFetchAt: number | null
-  /** Size of the database, small blocks included. */
+  /** Size of the database in bytes, including the small blocks stored in it. */
   databaseBytes: number
-  /** Disk space of each backend, in bytes: the data directory first, then the clusters. */
+  /** Disk space of each backend in bytes. The data directory comes first, then the clusters. */
   disks: ReadonlyArray<{ backend: number; freeBytes: number; reserveBytes: number; isFull: boolean }>
-  /** The running or last round of verification. Times are milliseconds since the epoch. */
+  /** Verification of stored blocks: the running round, or else the last round. `endedAt` is in ms since the epoch. */
   verification: { blocks: number; damaged: number; isRunning: boolean; endedAt: number | null }
-  /** Connected peers. */
+  /** Number of connected peers. */
   peers: number
-  /** Connection to the public network; null if the node is not part of it. */
+  /** Connection to the public network. Null if the node is not part of the public network. */
   publicNetwork: 'connected' | 'no-peers' | null
-  /** State of the external systems that keep clusters. */
+  /** Health of the external systems that keep clusters. */
   clusters: readonly ClusterHealth[]
-  /** Milliseconds by which this node's clock is ahead of the PostgreSQL server; null with SQLite. */
+  /** Milliseconds by which this node's clock is ahead of the PostgreSQL server's clock. Null with SQLite. */
   clockSkewMs: number | null
 }
 
-/** Values that other modules report at the time of the call. */
+/** Functions of other modules that return the current values. */
 export interface StatisticsSources {
   peerCount: () => number
   publicNetwork: () => EngineStats['publicNetwork']
@@ -49,7 +49,9 @@ export interface StatisticsSources {
   clockSkewMs: () => number | null
 }
 
-/** Reads the size of an engine. Counters change with the data, so a read costs the same at any size. */
+/**
+ * Reads the statistics of an engine. The catalogue updates counters with each change, so a read has a constant cost.
+ */
 export class Statistics {
   readonly #census: Census
   readonly #activity: Activity
@@ -61,7 +63,7 @@ export class Statistics {
     this.#sources = sources
   }
 
-  /** @throws HoldfastError `UNAVAILABLE` or `ABORTED` while the engine stops */
+  /** Returns the current statistics. @throws HoldfastError `UNAVAILABLE` or `ABORTED` while the engine stops */
   read(): Promise<EngineStats> {
     return this.#activity.run(undefined, () => this.#read())
   }

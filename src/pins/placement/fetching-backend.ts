@@ -6,10 +6,10 @@ import { ADMITTED, walkDag } from '../../content/dag/walk.ts'
 import { HoldfastError, isHoldfastError } from '../../domain/errors.ts'
 import { HASH } from '../../ipld/cid.ts'
 
-/** Blocks checked at the same time. */
+/** Maximum number of blocks checked at the same time. */
 const CHECKED_AT_ONCE = 16
 
-/** External backend that fetches missing content by itself. */
+/** External backend that can fetch missing content by itself. */
 export interface FetchingBackend {
   backend: ClusterBackend & Required<Pick<ClusterBackend, 'sizeOf'>>
   /** Reads blocks from the backend and checks their hashes. */
@@ -17,8 +17,8 @@ export interface FetchingBackend {
 }
 
 /**
- * Checks that a backend has all blocks of a DAG. The status `pinned` is not enough: it does not show blocks lost since.
- * Blocks with links are read. Other blocks are only asked for their size.
+ * Checks that a backend has all blocks of a DAG. The status `pinned` does not prove this, because the backend may have
+ * lost blocks after the pin. The check reads blocks with links. For other blocks it only requests the size.
  *
  * @throws HoldfastError `UNAVAILABLE` if a block is missing; the abort reason of the signal
  */
@@ -44,7 +44,7 @@ export async function checkWhole(
   }
 }
 
-/** Block source that remembers whether a read has failed for lack of the block. */
+/** Block source that records whether a read has failed because the block was missing. */
 export class MissTracker implements BlockSource {
   readonly #source: BlockSource
   hasMissed = false
@@ -57,7 +57,7 @@ export class MissTracker implements BlockSource {
     try {
       return await this.#source.read(cid, options)
     } catch (error) {
-      // A source on another system may be unreachable. Its blocks then count as missing too.
+      // A source on another system may be unreachable. In this case its blocks count as missing.
       this.hasMissed ||= isHoldfastError(error, 'NOT_FOUND') || isHoldfastError(error, 'UNAVAILABLE')
       throw error
     }

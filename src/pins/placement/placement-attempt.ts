@@ -11,37 +11,41 @@ import { cidOf } from '../../ipld/cid.ts'
 import type { Attempt } from '../../jobs/job-runner.ts'
 import { checkWhole, type FetchingBackend, MissTracker } from './fetching-backend.ts'
 
-/** Name of the hold on external backends. This node counts who needs a DAG, so one hold is enough. */
+/**
+ * Name of the hold on external backends. All records share one hold, because this node counts which records need a DAG.
+ */
 export const HOLD = 'cluster'
-/** Time limit of an unpin request, and the time after its start in which it may still take effect. */
+/** Time in ms after which an unpin request is aborted. */
 const UNPIN_MS = 30_000
+/** Time in ms after the start of an unpin request during which the request may still take effect. */
 const LEASE_MS = 60_000
-/** Time without progress after which an attempt fails, and its total time limit. */
+/** Time in ms without progress after which an attempt fails. */
 const STALL_MS = 120_000
+/** Time in ms after which an attempt to pin is aborted, even if it makes progress. */
 const LONGEST_MS = 21_600_000
 /** Size in bytes above which a DAG counts as large. Only a few large DAGs are sent at the same time. */
 const LARGE_BYTES = 64 * 1024
 
 export interface PlacementParts {
-  /** External backends, by their number in the ledger. */
+  /** External backends, by backend id in the ledger. */
   backends: ReadonlyMap<number, ClusterBackend>
-  /** Returns the source of blocks that a backend does not have yet. */
+  /** Returns a source from which a backend can get blocks that it lacks. */
   sourceOf: (backendId: number) => BlockSource
-  /** The backends that fetch missing content by themselves and can be read. */
+  /** External backends that fetch missing content by themselves and whose blocks this node can read, by backend id. */
   fetchingBackends: ReadonlyMap<number, FetchingBackend>
   placements: Placements
-  /** Returns the bytes of a DAG that is complete on this node. */
+  /** Returns the size in bytes of a DAG that is complete on this node. */
   sizeOf: (row: PlacementRow) => number | undefined
   clock: Clock
   onChanges: (changes: readonly StatusChange[]) => void
 }
 
-/** Checks that a backend really has the content it reports as pinned. */
+/** Checks that a backend has all blocks of the content that it reports as pinned. */
 type Verify = (signal: AbortSignal, onMoved: () => void) => Promise<void>
 
 /**
- * One attempt to have an external backend pin or unpin a DAG. This node keeps the blocks until the backend reports them
- * as pinned.
+ * One attempt to pin or unpin a DAG on an external backend. This node does not delete the blocks until the backend
+ * reports the DAG as pinned.
  */
 export class PlacementAttempt implements Attempt<PlacementRow> {
   readonly job: PlacementRow
@@ -49,7 +53,7 @@ export class PlacementAttempt implements Attempt<PlacementRow> {
   readonly #large: FairGate
   readonly #abort = new AbortController()
 
-  /** @param large limits attempts that send many blocks */
+  /** @param large limits the number of attempts that send large DAGs at the same time */
   constructor(job: PlacementRow, parts: PlacementParts, large: FairGate) {
     this.job = job
     this.#parts = parts
@@ -73,7 +77,7 @@ export class PlacementAttempt implements Attempt<PlacementRow> {
 
   async #pin(row: PlacementRow, backend: ClusterBackend, ended: AbortSignal): Promise<void> {
     const { placements, clock, sourceOf, fetchingBackends, onChanges } = this.#parts
-    // An unpin sent earlier may still arrive. After a new pin it would remove the content, whatever a check had shown.
+    // An earlier unpin request may still take effect. If it took effect after the new pin, it would remove the content.
     if (row.unpinUntil > clock.now()) return placements.retry(row, { at: row.unpinUntil, reason: row.lastError })
     const source = new MissTracker(sourceOf(row.backendId))
     const fetching = fetchingBackends.get(row.backendId)
@@ -90,7 +94,7 @@ export class PlacementAttempt implements Attempt<PlacementRow> {
     }
   }
 
-  /** Sends the blocks of this node to the backend. */
+  /** Pins the DAG on the backend and sends the backend the blocks of this node. */
   async #send(row: PlacementRow, backend: ClusterBackend, source: BlockSource, signal: AbortSignal): Promise<void> {
     const isSmall = (this.#parts.sizeOf(row) ?? Number.POSITIVE_INFINITY) <= LARGE_BYTES
     const pass = isSmall ? null : this.#large.enter(row.accountId)
@@ -103,7 +107,7 @@ export class PlacementAttempt implements Attempt<PlacementRow> {
     }
   }
 
-  /** Has the backend fetch blocks that this node lacks, and checks that it has them all. */
+  /** Asks the backend to fetch the blocks that this node lacks. Then checks that the backend has the whole DAG. */
   async #refetch(row: PlacementRow, fetching: FetchingBackend, signal: AbortSignal): Promise<void> {
     const root = cidOf(row)
     const job = { hold: HOLD, root, source: null, origins: [], isRepair: true }
@@ -111,7 +115,7 @@ export class PlacementAttempt implements Attempt<PlacementRow> {
     await this.#keep(fetching.backend, { ...job, signal }, verify)
   }
 
-  /** Pins the DAG on the backend and verifies it. Fails if progress stops. */
+  /** Pins the DAG on the backend and verifies it. Fails after {@link STALL_MS} without progress. */
   async #keep(backend: ClusterBackend, job: PinJob, verify?: Verify): Promise<void> {
     const late = (): HoldfastError => new HoldfastError('ABORTED', 'no progress for 2 minutes')
     const deadline = new Deadline({ clock: this.#parts.clock, ms: STALL_MS, late, signal: job.signal })
@@ -126,12 +130,15 @@ export class PlacementAttempt implements Attempt<PlacementRow> {
     }
   }
 
-  /** Before a request is sent, rereads the row and notes until when the request may take effect. */
+  /**
+   * Unpins the DAG on the backend. Before the request is sent, it rereads the row and stores how long the request may
+   * take effect.
+   */
   async #unpin(row: PlacementRow, backend: ClusterBackend, signal: AbortSignal): Promise<void> {
     const { placements, clock } = this.#parts
     const mayUnpin = (): Promise<boolean> => placements.beginUnpin(row, clock.now() + LEASE_MS)
     await backend.unpin(HOLD, row, signal, mayUnpin)
-    // Keep `unpinUntil`: an earlier unpin with unknown outcome may still arrive.
+    // Keep the value of `unpinUntil`. An earlier unpin request, whose outcome is unknown, may still take effect.
     await placements.released(row, { now: clock.now(), until: row.unpinUntil })
   }
 }

@@ -8,20 +8,23 @@ import type { PinService } from '../pin-service.ts'
 export interface AccountRemovalParts {
   accounts: Pick<AccountStore, 'deleted' | 'purge' | 'forget'>
   pins: Pick<PinService, 'remove'>
-  /** Returns CIDs of an account's live records, at most `limit`. */
+  /** Returns the CIDs of an account's live records. Returns at most `limit` CIDs. */
   pinned: (accountId: string, limit: number) => Promise<string[]>
   clock: Clock
   logger: Logger
 }
 
-/** Accounts, CIDs or keys in one batch. */
+/** Maximum number of accounts, CIDs or keys in one batch. */
 const BATCH = 50
-/** Pause between two searches. They find accounts marked by another process, and accounts not yet removable. */
+/**
+ * Time in ms between two searches for accounts to remove. A search finds accounts that another process has marked, and
+ * accounts that an earlier search could not remove.
+ */
 const LOOK_AGAIN_MS = 60_000
 
 /**
- * Removes accounts marked as deleted: keys and sessions first, then pins, then the account. Every step can be repeated,
- * so the next start continues after a crash.
+ * Removes accounts that are marked as deleted. Keys and sessions go first, then pins, then the account. Each step is
+ * idempotent, so a removal continues after a crash.
  */
 export class AccountRemoval {
   readonly #parts: AccountRemovalParts
@@ -34,7 +37,10 @@ export class AccountRemoval {
     this.#parts = parts
   }
 
-  /** Searches for marked accounts now, and then every minute. Call it after marking one. Does nothing after `stop`. */
+  /**
+   * Searches for marked accounts now, and then every minute. Call this after marking an account. Has no effect after
+   * `stop`.
+   */
   wake(): void {
     this.#cancelTimer()
     this.#isWanted = true
@@ -43,7 +49,7 @@ export class AccountRemoval {
     })
   }
 
-  /** Waits for the running removal. */
+  /** Waits until the running removal has ended. */
   async settled(): Promise<void> {
     await this.#running
   }
@@ -71,8 +77,8 @@ export class AccountRemoval {
   }
 
   /**
-   * Removes what is left of an account. Returns false if some remains, such as expired records that the sweeper has yet
-   * to remove.
+   * Removes an account and its remaining data. Returns false if the account cannot be removed yet, for example because
+   * the sweeper has not yet removed its expired records.
    */
   async #remove(id: string): Promise<boolean> {
     const { accounts, logger } = this.#parts
@@ -83,12 +89,12 @@ export class AccountRemoval {
     return true
   }
 
-  /** Returns false once there are no more pins. */
+  /** Removes one batch of pins. Returns false if the account has no more pins. */
   async #removePins(account: string): Promise<boolean> {
     const cids = new Set(await this.#parts.pinned(account, BATCH))
     const removals = [...cids].map(async cid => {
       await this.#parts.pins.remove({ account, cid }).catch((error: unknown) => {
-        // The record has expired or was removed since it was listed.
+        // The record has expired or was removed after it was listed.
         if (!isHoldfastError(error, 'PIN_NOT_FOUND')) throw error
       })
     })

@@ -5,9 +5,9 @@ import { type Clock, waitFor } from '../../domain/clock.ts'
 import type { Logger } from '../../domain/logger.ts'
 import type { PinChanges } from '../pin-changes.ts'
 
-/** Records removed in one transaction. */
+/** Maximum number of records removed in one transaction. */
 const BATCH = 100
-/** Pause after a failed query. */
+/** Time in ms after which a failed query is repeated. */
 const RETRY_MS = 10_000
 
 export interface ExpirySweeperParts {
@@ -20,8 +20,8 @@ export interface ExpirySweeperParts {
 }
 
 /**
- * Removes records when they expire. Queries hide expired records by themselves, so a delay is harmless. The sweeper
- * frees quota and blocks, and emits the events.
+ * Removes records after they expire. A delay is harmless, because queries skip expired records. The removal frees quota
+ * and blocks, and emits events.
  */
 export class ExpirySweeper {
   readonly #parts: ExpirySweeperParts
@@ -44,12 +44,12 @@ export class ExpirySweeper {
     await this.#running?.catch(() => undefined)
   }
 
-  /** Schedules the next sweep. Call it when a record may expire earlier than any known before. */
+  /** Schedules the next sweep. Call this when a new record may be the first to expire. */
   wake(): void {
     const wake = ++this.#wakes
     this.#parts.records.nextExpiry().then(
       next => {
-        // Only the latest call sets the timer.
+        // If another call has started since, that call sets the timer.
         if (wake === this.#wakes) this.#sleep(waitFor(next, this.#parts.clock.now()))
       },
       (error: unknown) => {
@@ -59,7 +59,7 @@ export class ExpirySweeper {
     )
   }
 
-  /** Removes expired records. Returns their number. */
+  /** Removes all expired records. Returns the number of removed records. */
   sweep(): Promise<number> {
     this.#running ??= this.#sweep().finally(() => {
       this.#running = null

@@ -4,13 +4,13 @@ import type { Plan } from '../../domain/plan.ts'
 
 const LONGEST_YEARS = 100
 
-/** Decides when records expire. The caller passes the time. */
+/** Decides when records expire. The caller passes the current time. */
 export class Timelock {
   /**
-   * Returns the expiry of a request in milliseconds since the epoch; null if it has none or an empty one.
+   * Returns the expiry that a request sets, in ms since the epoch. Returns null if the request sets no expiry.
    *
-   * @throws HoldfastError `INVALID_TIMELOCK` unless it is a date-time within the next 100 years; `TIMELOCK_NOT_ALLOWED`
-   * if the plan has no timelocks
+   * @throws HoldfastError `INVALID_TIMELOCK` unless the expiry is a date-time within the next 100 years;
+   * `TIMELOCK_NOT_ALLOWED` if the plan does not allow timelocks
    */
   decide(timelock: string | Date | undefined, plan: Plan, now: number): number | null {
     const given = typeof timelock === 'string' ? timelock.trim() : timelock
@@ -25,7 +25,7 @@ export class Timelock {
     return instant
   }
 
-  /** Returns true if `expiresAt` has passed. */
+  /** Returns whether `expiresAt` has passed. Returns false if `expiresAt` is null. */
   hasPassed(expiresAt: number | null, now: number): boolean {
     return expiresAt !== null && expiresAt <= now
   }

@@ -30,7 +30,7 @@ import type {
 import { newUploadId } from '../present-record.ts'
 import type { UploadStaging } from './upload-staging.ts'
 
-/** Maximum number of roots in a CAR. Each becomes a record. */
+/** Maximum number of roots in a CAR. Each root becomes a record. */
 const MOST_ROOTS = 100
 
 interface Parts {
@@ -40,21 +40,21 @@ interface Parts {
   held: HeldRoots
   scheduler: FetchScheduler
   clock: Clock
-  /** Maximum number of distinct blocks, and of levels, in a DAG. */
+  /** Maximum number of distinct blocks and maximum depth of a DAG. */
   bounds: { maxBlocks: number; maxDepth: number }
 }
 
-/** A root with its blocks. */
+/** A root of the CAR, and the blocks staged for the root. */
 interface Assembled {
   root: CID
-  /** Blocks that the root needs, on the backend of the target cluster. */
+  /** Staged DAG on the backend of the target cluster. It has the blocks that the root needs. */
   staged: StagedDag
   missing: CarRoot['missing']
   kind: UnixfsKind
   contentSize: number
 }
 
-/** Settings of one import. */
+/** Settings of one CAR import. */
 interface Job {
   requester: Requester
   target: DecidedTarget
@@ -62,13 +62,13 @@ interface Job {
   home: StagingBackend
   allowPartial: boolean
   signal: AbortSignal | undefined
-  /** Id of an upload token. */
+  /** Id of the upload token. Undefined if the upload uses no token. */
   token: string | undefined
 }
 
 /**
- * Imports CARs. All blocks are staged first, in any order. Then each root claims the blocks that it needs. Unclaimed
- * blocks are dropped.
+ * Imports CARs. First it stages all blocks of the CAR, in any order. Then each root claims the blocks that the root
+ * needs. Unclaimed blocks are deleted.
  */
 export class CarImporter {
   readonly #parts: Parts
@@ -120,7 +120,7 @@ export class CarImporter {
   /**
    * Stages the blocks that a root needs.
    *
-   * @throws HoldfastError `VALIDATION` if one is missing and the import must be complete
+   * @throws HoldfastError `VALIDATION` if a block is missing and `allowPartial` is false
    */
   async #assemble(root: CID, scratch: StagedDag, job: Job): Promise<Assembled> {
     const { home, requester, allowPartial, signal } = job
@@ -147,7 +147,7 @@ export class CarImporter {
     }
   }
 
-  /** Returns a lookup of blocks: in the CAR first, then in the content of live records. */
+  /** Returns a function that finds a block. It looks in the CAR first, then in the content of live records. */
   #holders(scratch: StagedDag): (cid: CID) => BlockHolder | null {
     const { held, clusters, clock } = this.#parts
     const { backendId } = scratch.store
@@ -222,7 +222,7 @@ export class CarImporter {
   }
 }
 
-/** Limits of a plan for the files in a CAR, the same as for an upload of the files themselves. */
+/** Checks the files in a CAR against the limits of a plan. The limits are the same as for an upload of the files. */
 class SizeLimits {
   readonly #plan: Plan
   #files = 0
@@ -231,7 +231,7 @@ class SizeLimits {
     this.#plan = plan
   }
 
-  /** @throws HoldfastError `FILE_TOO_LARGE`, `DIRECTORY_TOO_LARGE` */
+  /** Counts a file and checks its size. @throws HoldfastError `FILE_TOO_LARGE`, `DIRECTORY_TOO_LARGE` */
   file(size: number): void {
     const { maxFileBytes, maxDirectoryFiles } = this.#plan
     if (maxFileBytes !== null && size > maxFileBytes) {
@@ -241,7 +241,7 @@ class SizeLimits {
     if (maxDirectoryFiles !== null && this.#files > maxDirectoryFiles) throw tooManyFiles(maxDirectoryFiles)
   }
 
-  /** @throws HoldfastError `DIRECTORY_TOO_LARGE` */
+  /** Checks the totals of a directory. @throws HoldfastError `DIRECTORY_TOO_LARGE` */
   directory({ bytes, files }: FileTotals): void {
     const { maxDirectoryBytes, maxDirectoryFiles } = this.#plan
     if (maxDirectoryFiles !== null && files > maxDirectoryFiles) throw tooManyFiles(maxDirectoryFiles)

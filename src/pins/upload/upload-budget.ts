@@ -1,15 +1,18 @@
 import { HoldfastError } from '../../domain/errors.ts'
 import type { Plan } from '../../domain/plan.ts'
 
-/** Minimum by which a reservation grows. */
+/** Minimum number of bytes by which a reservation grows, unless the free quota is smaller. */
 const STEP_BYTES = 1024 ** 2
 /**
- * Allowance for the form around a file. Without it, a file of exactly the limit would be refused by its
- * `Content-Length`.
+ * Number of bytes by which a multipart form may exceed its file. `Content-Length` includes the
+ * form. Without this allowance, a file of exactly the maximum size would be refused.
  */
 const FORM_OVERHEAD_BYTES = 64 * 1024
 
-/** Bytes reserved by running uploads, by account. Without them, parallel uploads could exceed the quota together. */
+/**
+ * Number of bytes that running uploads have reserved, by account. Without reservations, parallel uploads could together
+ * exceed the quota.
+ */
 export class StorageReservations {
   readonly #reserved = new Map<string, number>()
 
@@ -25,8 +28,8 @@ export class StorageReservations {
 }
 
 /**
- * Limits of one upload. Each piece is checked against the size limits (413) before the quota (403). {@link release}
- * must follow every upload.
+ * Limits of one upload. Each piece is checked first against the size limits (413), then against the quota (403). Call
+ * {@link release} after every upload.
  */
 export class UploadBudget {
   readonly #plan: Plan
@@ -42,7 +45,7 @@ export class UploadBudget {
   constructor(options: {
     plan: Plan
     accountId: string
-    /** Bytes that the account stores already. */
+    /** Number of bytes that the account stores before the upload. */
     storedBytes: number
     reservations: StorageReservations
     isDirectory: boolean
@@ -54,24 +57,24 @@ export class UploadBudget {
     this.#isDirectory = options.isDirectory
   }
 
-  /** Content bytes so far. */
+  /** Number of content bytes counted so far. */
   get total(): number {
     return this.#total
   }
 
   /**
-   * Refuses an upload by its announced length.
+   * Refuses an upload whose announced length exceeds the limit.
    *
    * @throws HoldfastError `FILE_TOO_LARGE`
    */
   expect(bytes: number | undefined): void {
-    // The form of a directory grows with its files, so its length says little.
+    // The form of a directory grows with the number of files, so its length does not show the size of the content.
     if (bytes === undefined || this.#isDirectory) return
     const content = bytes - FORM_OVERHEAD_BYTES
     this.#checkSize(content, content)
   }
 
-  /** @throws HoldfastError `DIRECTORY_TOO_LARGE` */
+  /** Counts the start of a file. @throws HoldfastError `DIRECTORY_TOO_LARGE` */
   startFile(): void {
     this.#file = 0
     this.#files++
@@ -81,7 +84,7 @@ export class UploadBudget {
     }
   }
 
-  /** Counts content bytes. @throws HoldfastError `FILE_TOO_LARGE`, `DIRECTORY_TOO_LARGE` */
+  /** Counts content bytes and checks the size limits. @throws HoldfastError `FILE_TOO_LARGE`, `DIRECTORY_TOO_LARGE` */
   take(bytes: number): void {
     this.#file += bytes
     this.#total += bytes
@@ -89,15 +92,15 @@ export class UploadBudget {
   }
 
   /**
-   * Reserves quota for the new blocks of an upload. Blocks that this node already has are not counted, so an upload can
-   * be repeated near the quota. The commit decides with the exact size.
+   * Reserves quota for the new blocks of an upload. Blocks that this node already has are not counted, so a repeated
+   * upload succeeds near the quota. The commit checks the exact size.
    *
    * @throws HoldfastError `QUOTA_EXCEEDED`
    */
   reserve(newBytes: number): void {
     const missing = newBytes - this.#reserved
     if (missing <= 0) return
-    // Near the limit, reserve only what is needed.
+    // Near the quota, reserve only the missing bytes.
     const step = this.#room() >= STEP_BYTES ? Math.max(STEP_BYTES, missing) : missing
     this.#checkQuota(step)
     this.#reserved += step
@@ -107,8 +110,8 @@ export class UploadBudget {
   /**
    * Returns a callback that counts each piece of content.
    *
-   * @param staged the DAG that the pieces are added to
-   * @param onProgress called with the content bytes so far
+   * @param staged the DAG to which the upload adds the pieces
+   * @param onProgress called with the number of content bytes so far
    */
   counting(staged: { readonly newCharge: number }, onProgress?: (bytes: number) => void): (length: number) => void {
     return length => {

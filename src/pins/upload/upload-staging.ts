@@ -10,30 +10,36 @@ import type { DecidedTarget, HandOver, Requester, UploadOptions } from '../pin-t
 import { StorageReservations, UploadBudget } from './upload-budget.ts'
 import { fixed, narrowed, UploadTokenUses } from './upload-token.ts'
 
-/** Kind of an upload. A CAR has no file size limit while it is read, since its files are known only at the end. */
+/** Kind of an upload. While a CAR is read, no file size limit applies, because its files are known only at the end. */
 export type UploadKind = 'file' | 'directory' | 'car'
 
 /** A running upload. */
 export interface StagedUpload {
-  /** DAG on the default backend. A form may name the cluster after the file. */
+  /**
+   * Staged DAG on the default backend. The target cluster may still be unknown, because a form may name it after the
+   * file.
+   */
   staged: StagedDag
   budget: UploadBudget
   requester: Requester
   /**
-   * Releases the quota reservation and the use of the upload token. Call it right before the commit, which checks both
-   * itself. Otherwise they would be counted twice until the disk is synced.
+   * Releases the quota reservation and the reserved use of the upload token. Call this right before the commit, which
+   * checks both itself. Otherwise the upload counts twice until the commit has synced to disk.
    */
   giveBack(): void
 }
 
-/** Target of an upload. `node` is the id of the other node that keeps the cluster, or null. */
+/**
+ * Target of an upload. `node` is the id of the other node that keeps the cluster. It is null if this node keeps the
+ * cluster.
+ */
 export type Decided = { settings: UploadOptions; target: DecidedTarget } & ({ node: null } | OnOtherNode)
 
 interface OnOtherNode {
   node: string
 }
 
-/** Common steps of every upload: early refusals, a staged DAG, and a budget shared by parallel uploads. */
+/** Steps that all uploads share: early refusals, a staged DAG, and quota reservations across parallel uploads. */
 export class UploadStaging {
   readonly #clusters: ClusterRegistry
   readonly #targets: PinTargets
@@ -56,7 +62,7 @@ export class UploadStaging {
     this.#clock = clock
   }
 
-  /** Runs an upload on a new staged DAG. On failure nothing is stored. */
+  /** Runs an upload with a new staged DAG. If the upload fails, nothing is stored. */
   async run<T>(options: UploadOptions, kind: UploadKind, upload: (upload: StagedUpload) => Promise<T>): Promise<T> {
     const { token } = options
     const requester = narrowed(await this.#targets.requester(options.account), token)
@@ -105,7 +111,7 @@ export class UploadStaging {
   }
 
   /**
-   * Decides the target, after the content has been read.
+   * Decides the target of an upload. Call this after the content has been read.
    *
    * @throws HoldfastError `CLUSTER_NOT_ALLOWED`, `INVALID_TIMELOCK`, `TIMELOCK_NOT_ALLOWED`; the error of `late`
    */
@@ -118,7 +124,7 @@ export class UploadStaging {
   }
 
   /**
-   * Forwards an upload to the node that keeps its cluster.
+   * Forwards an upload to the node that keeps the target cluster.
    *
    * @param read returns the content, read from the staged DAG
    * @throws HoldfastError `VALIDATION` without `handOver`; `OUTCOME_UNKNOWN` if aborted after all content was sent; the
@@ -153,15 +159,15 @@ export class UploadStaging {
 }
 
 /**
- * Calls `end` after the last item. The other node cannot commit before it has received that item, so releasing the
- * quota at this point never counts the bytes twice.
+ * Yields the items of a source and calls `end` after the last item. The other node cannot commit before it receives the
+ * last item. Releasing the quota in `end` therefore never counts the bytes twice.
  */
 async function* followedBy<T>(source: AsyncIterable<T>, end: () => void): AsyncGenerator<T, void, undefined> {
   yield* source
   end()
 }
 
-/** Removes undefined values. A field missing in the form must not override an option. */
+/** Returns the values that are not undefined. A field that the form lacks must not override an option. */
 function definedOnly<T extends object>(values: T | undefined): Partial<T> {
   return Object.fromEntries(Object.entries(values ?? {}).filter(([, value]) => value !== undefined)) as Partial<T>
 }

@@ -3,10 +3,10 @@ import { instantOf } from '../../domain/date-time.ts'
 import { HoldfastError } from '../../domain/errors.ts'
 import type { PinTarget, Requester, UploadToken } from '../pin-types.ts'
 
-/** Uses of upload tokens that running uploads have reserved. */
+/** Counts the uses of upload tokens that running uploads have reserved. */
 export class UploadTokenUses {
   readonly #keys: Pick<KeyStore, 'uses'>
-  /** By token id. */
+  /** Number of reserved uses, by token id. */
   readonly #underWay = new Map<string, number>()
 
   constructor(keys: Pick<KeyStore, 'uses'>) {
@@ -14,8 +14,8 @@ export class UploadTokenUses {
   }
 
   /**
-   * Reserves a use of a token, and returns a function that releases it. Refuses an upload early if no use is left. The
-   * commit counts the use and decides. Releasing twice has no effect.
+   * Reserves a use of a token. Returns a function that releases the use. A second release has no effect. The
+   * reservation only refuses uploads early. The commit counts the use and makes the final decision.
    *
    * @throws HoldfastError `QUOTA_EXCEEDED` if no use is left; `INVALID_API_KEY` if the token no longer exists
    */
@@ -46,7 +46,7 @@ export class UploadTokenUses {
   }
 }
 
-/** Applies the size limit of an upload token to the plan. */
+/** Returns the requester with a plan that also includes the size limit of the upload token. */
 export function narrowed(requester: Requester, token: UploadToken | undefined): Requester {
   if (token === undefined || token.maxBytes === null) return requester
   const { maxBytes } = token
@@ -57,9 +57,10 @@ export function narrowed(requester: Requester, token: UploadToken | undefined): 
 }
 
 /**
- * Returns the target with the cluster and expiry that the upload token sets.
+ * Returns the target with the cluster and the expiry that the upload token sets.
  *
- * @throws HoldfastError `CLUSTER_NOT_ALLOWED`, `TIMELOCK_NOT_ALLOWED` if the request asks for others
+ * @throws HoldfastError `CLUSTER_NOT_ALLOWED` or `TIMELOCK_NOT_ALLOWED` if the request asks for another cluster or
+ * expiry
  */
 export function fixed<Target extends PinTarget>(target: Target, token: UploadToken | undefined): Target {
   if (token === undefined) return target

@@ -24,7 +24,7 @@ import {
 import type { UploadBudget } from './upload-budget.ts'
 import type { Decided, StagedUpload, UploadStaging } from './upload-staging.ts'
 
-/** Directory entry with a checked path, or with one that is known only after its content. */
+/** Directory entry with a checked path. `names` is a function if the path is known only after the content. */
 type StoredEntry =
   | { kind: 'file'; names: string[] | (() => string[]); content: ByteSource }
   | { kind: 'directory'; names: string[] }
@@ -34,11 +34,11 @@ export interface UploaderParts {
   clusters: ClusterRegistry
   commit: PinCommit
   staging: UploadStaging
-  /** Directories that uploads by server path may read. */
+  /** Directories on the server that an import by path may read. */
   importRoots: readonly string[]
 }
 
-/** Stages content while it streams, and commits it once it is complete. */
+/** Stages content while it arrives, and commits the content when it is complete. */
 export class Uploader {
   readonly #parts: UploaderParts
 
@@ -146,7 +146,7 @@ export class Uploader {
   }
 }
 
-/** The directory being built, and its files for the answer. */
+/** A directory that an upload builds, and the list of its files for the answer. */
 class DirectoryListing {
   readonly builder: DirectoryBuilder
   readonly files: DagFile[] = []
