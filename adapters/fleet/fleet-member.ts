@@ -39,7 +39,7 @@ function memberOf(parts: FleetParts): FleetMember {
   }
 }
 
-/** Returns the other nodes that have content, reachable ones first. */
+/** Returns the other nodes that have the content. Reachable nodes come first. */
 async function placesOf({ places, nodes, self, clock }: FleetParts, cid: CID) {
   const found = await places.find(cid.multihash.bytes, clock.now())
   const known = await nodes.all()
@@ -47,11 +47,15 @@ async function placesOf({ places, nodes, self, clock }: FleetParts, cid: CID) {
     const other = known.find(({ number }) => number === place.node)
     return other === undefined || other.id === self ? [] : [{ ...other, ...place }]
   })
-  // Reading from an unreachable node answers `UNAVAILABLE`, because its content still exists.
+  // Include unreachable nodes: a read from such a node fails with `UNAVAILABLE`. The content exists, so `NOT_FOUND`
+  // would be wrong.
   return [...others.filter(({ isThere }) => isThere), ...others.filter(({ isThere }) => !isThere)]
 }
 
-/** Opens content for a visitor. For a file below a root, its node checks that a path to the file is not taken down. */
+/**
+ * Opens content for a visitor. For a file below a root, the node of the file checks that a path to the file is not
+ * taken down.
+ */
 async function open(parts: FleetParts, sender: NodeSender, cid: CID): Promise<NodeContent | null> {
   const { clock } = parts
   let refusal: unknown = null
@@ -68,7 +72,7 @@ async function open(parts: FleetParts, sender: NodeSender, cid: CID): Promise<No
   return null
 }
 
-/** Returns a source that gives the block already read once, and reads all else from `source`. */
+/** Returns a source whose first read of the block `first` returns `bytes`. All other reads go to `source`. */
 function startingWith(first: CID, bytes: Uint8Array, source: BlockSource): BlockSource {
   let kept: Uint8Array | null = bytes
   return {

@@ -15,28 +15,28 @@ import {
 } from './node-proof.ts'
 import { UsedNonces } from './used-nonces.ts'
 
-/** Request header: the proof of the forwarding node. */
+/** Request header with the proof of the forwarding node. */
 export const FORWARDED_HEADER = 'holdfast-passed-on'
-/** Response header: the proof of the answering node. */
+/** Response header with the proof of the answering node. */
 export const ANSWERED_HEADER = 'holdfast-answered'
-/** Largest age of a proof, and largest accepted lead of its clock over this node's, in ms. */
+/** Maximum age of a proof in ms. The clock of the sender may also be ahead of this node's clock by this time. */
 const GOOD_FOR_MS = 60_000
 const REQUEST = 'request'
 
-/** A request to forward, for its proof. */
+/** The parts of a forwarded request that its proof covers. */
 interface Asked {
   method: string
   /** Path and query. */
   target: string
-  /** Headers to send and to prove, by lower-case name. */
+  /** The headers that are sent and that the proof covers, by lower-case name. */
   headers: Readonly<Record<string, string>>
-  /** The whole body; null for a streamed one; empty if there is none. */
+  /** The whole body. It is null if the body is streamed, and empty if the request has none. */
   body: Uint8Array | null
-  /** Time of the request, in ms since the epoch. */
+  /** The time of the request, in ms since the epoch. */
   now: number
-  /** Random and unique to this request. */
+  /** A random value, unique to this request. */
   nonce: string
-  /** Id of the receiving node's current run. */
+  /** The id of the receiving node's current run. */
   run: string
 }
 
@@ -45,7 +45,7 @@ interface Statement extends Forwarded, Covered, Pick<Asked, 'nonce' | 'run'> {
 }
 
 /**
- * Returns the {@link FORWARDED_HEADER} of a request.
+ * Returns the value of the {@link FORWARDED_HEADER} for a request.
  *
  * @param secret the fleet's secret
  */
@@ -60,7 +60,7 @@ export function targetOf({ path, query }: Pick<ApiRequest, 'path' | 'query'>): s
   return query === '' ? path : `${path}?${query}`
 }
 
-/** An unverified answer. */
+/** An answer that is not verified yet. */
 interface Answered {
   status: number
   headers: Readonly<Record<string, string>>
@@ -68,10 +68,11 @@ interface Answered {
 }
 
 /**
- * Verifies an answer. Returns it with only the proved headers. A small body is read and compared first.
+ * Verifies an answer. Returns the answer with only the headers that the proof covers. If the proof covers the body,
+ * this function reads and checks the whole body first.
  *
- * @param sealed the {@link FORWARDED_HEADER} of its request
- * @returns null if another node answered, or if the answer was altered in transit
+ * @param sealed the value of the {@link FORWARDED_HEADER} in the request
+ * @returns null if another server answered, or if the answer was altered in transit
  */
 export async function openAnswer<T extends Answered>(
   secret: Uint8Array,
@@ -91,19 +92,19 @@ export async function openAnswer<T extends Answered>(
 
 /** A node of a fleet that receives forwarded requests. */
 export interface Receiver {
-  /** Its id. */
+  /** The id of this node. */
   self: string
-  /** Random, new at each start. A proof for an earlier run is refused. */
+  /** A random value, new at each start. A proof for an earlier run is refused. */
   run: string
-  /** Secret of the fleet. */
+  /** The fleet's secret. */
   secret: Uint8Array
-  /** Milliseconds since the epoch. */
+  /** Returns the current time, in ms since the epoch. */
   now: () => number
 }
 
 /**
- * Returns a handler that verifies forwarded requests and gives them to `handler` as their clients sent them. All others
- * go to `otherwise`. A request with an invalid or reused proof is answered 503.
+ * Returns a handler that verifies forwarded requests and passes them to `handler` as their clients sent them. Requests
+ * that no node forwarded go to `otherwise`. A request with an invalid or reused proof gets the status 503.
  */
 export function receiveForwarded(receiver: Receiver, handler: ApiHandler, otherwise: ApiHandler): ApiHandler {
   const { secret } = receiver
@@ -120,7 +121,7 @@ export function receiveForwarded(receiver: Receiver, handler: ApiHandler, otherw
   }
 }
 
-/** Returns the reason to refuse a request; null to accept it. Uses up its nonce. */
+/** Returns the reason to refuse a request, or null to accept the request. An accepted request uses up its nonce. */
 function problemOf({ self, run, now }: Receiver, nonces: UsedNonces, statement: Statement, request: ApiRequest) {
   const { node, to, at, nonce } = statement
   if (to !== self)
@@ -134,7 +135,10 @@ function problemOf({ self, run, now }: Receiver, nonces: UsedNonces, statement: 
   return null
 }
 
-/** Returns the request, after comparing its body if the proof covers it; or the answer that refuses it. */
+/**
+ * Returns the request with the details of its client. If the proof covers the body, this function compares the body
+ * first, and returns a refusal if it differs.
+ */
 async function withBody(request: ApiRequest, statement: Statement): Promise<ApiRequest | ApiResponse> {
   if (statement.body === null) return asForwarded(request, statement, { body: request.body })
   try {
@@ -147,7 +151,7 @@ async function withBody(request: ApiRequest, statement: Statement): Promise<ApiR
   }
 }
 
-/** Copies field by field, because a spread would drop getters and methods of an adapter's class. */
+/** Copies the request field by field: a spread would drop the getters and methods of an adapter's class. */
 function asForwarded(
   request: ApiRequest,
   { names, head: _head, body: _body, at: _at, nonce: _nonce, run: _run, ...forwarded }: Statement,
@@ -168,7 +172,10 @@ function asForwarded(
   }
 }
 
-/** Returns the refusal for a request that a node of version 0.2.0 forwarded, in a form that version understands. */
+/**
+ * Returns a refusal that version 0.2.0 accepts, for a request which a node of that version forwarded. Returns null for
+ * all other requests.
+ */
 function ofVersion1({ secret, self }: Receiver, header: string, request: ApiRequest): ApiResponse | null {
   const node = senderOfVersion1(secret, lineOf(request.method, targetOf(request)), header)
   if (node === null) return null
@@ -183,7 +190,7 @@ function refused(problem: string): ApiResponse {
   return errorResponse(new HoldfastError('UNAVAILABLE', problem), '')
 }
 
-/** Adds the proof of the answer, the {@link ANSWERED_HEADER}. */
+/** Adds the proof of an answer to its headers, as the {@link ANSWERED_HEADER}. */
 function proved(secret: Uint8Array, sealed: string, answer: ApiResponse): ApiResponse {
   const body = coverableBody(answer.body)
   const length = typeof answer.body === 'string' && body !== null ? { 'content-length': String(body.length) } : {}
@@ -198,7 +205,10 @@ function coverableBody(body: ApiResponse['body']): Uint8Array | null {
   return bytes instanceof Uint8Array && bytes.length <= MOST_COVERED_BYTES ? bytes : null
 }
 
-/** The purpose contains the sealed request, which is unique, so the proof fits no other answer. */
+/**
+ * Returns the purpose of an answer's proof. It contains the sealed request, which is unique, so the proof is valid for
+ * no other answer.
+ */
 function answerPurpose(sealed: string): string {
   return `answer ${sealed}`
 }

@@ -6,15 +6,17 @@ import type { ApiHandler } from '../../src/http/api-messages.ts'
 import { errorResponse } from '../../src/http/error-response.ts'
 import { parseCid } from '../../src/ipld/cid.ts'
 
-/** The path where nodes of a fleet read each other's blocks. All other clients are refused. */
+/** The path prefix of the requests by which nodes read each other's blocks. Other clients get a refusal. */
 export const NODE_BLOCKS_PATH = '/fleet/v1/blocks/'
 
-/** The query for a block that a visitor requested by its own CID. */
+/** The query string that marks a block which a visitor requested by its own CID. */
 export const OPENED = 'opened'
 
 /**
- * Serves this node's blocks to other nodes. The requesting node knows a live root that needs a block, and verifies it.
- * Only a block with the query {@link OPENED} must be vouched for by a live root of this node.
+ * Returns a handler that serves this node's blocks to other nodes.
+ *
+ * Without a query, it serves any block: the requesting node knows a live root that needs the block, and verifies the
+ * block. With the query {@link OPENED}, it serves the block only if a live root of this node contains the block.
  */
 export function nodeBlocks(
   clusters: Pick<ClusterRegistry, 'backends' | 'readerOf' | 'absent'>,

@@ -7,7 +7,7 @@ export interface NodeRequest {
   method: string
   url: string
   headers: Readonly<Record<string, string>>
-  /** Bytes if the whole body is known, a stream if it is not; null without a body. */
+  /** Bytes if the whole body is known, or a stream. Null if the request has no body. */
   body: Uint8Array | AsyncIterable<Uint8Array> | null
   signal: AbortSignal
 }
@@ -15,27 +15,30 @@ export interface NodeRequest {
 /** Another node's answer. The caller reads or closes the body. */
 export interface NodeAnswer {
   status: number
-  /** Headers by lower-case name, without those of the connection. */
+  /** The headers by lower-case name, without those that concern only the connection. */
   headers: Record<string, string>
   body: AsyncIterable<Uint8Array>
 }
 
-/** Sends requests to the other nodes of a fleet. The caller closes it. */
+/** Sends requests to the other nodes of a fleet. The caller closes the client. */
 export interface NodeClient {
   /**
-   * Sends a request. Streams in both directions and does not follow redirects.
+   * Sends a request. It streams the bodies of the request and the answer, and does not follow redirects.
    *
    * @throws HoldfastError `UNAVAILABLE` if the request was not sent; `OUTCOME_UNKNOWN` if the answer was lost; the
-   * signal's reason if it aborts
+   * signal's reason if the signal aborts
    */
   send(request: NodeRequest): Promise<NodeAnswer>
   close(): Promise<void>
 }
 
 const CONNECTIONS = 256
-/** Timeout for the headers and between two chunks, in ms. It is longer than the longest search for a pin. */
+/**
+ * Timeout in ms for the headers of an answer, and between two chunks of its body. It exceeds the longest search for a
+ * pin.
+ */
 const ANSWER_TIMEOUT_MS = 600_000
-/** Headers of one connection, which must not be forwarded. */
+/** Headers that concern only one connection. They are not forwarded. */
 const CONNECTION_HEADERS = new Set([
   'connection',
   'date',
@@ -46,7 +49,7 @@ const CONNECTION_HEADERS = new Set([
   'transfer-encoding',
   'upgrade',
 ])
-/** Errors of a connection that was never established. */
+/** Error codes of a connection that was never established. */
 const UNREACHED = new Set([
   'ECONNREFUSED',
   'EHOSTUNREACH',

@@ -1,52 +1,52 @@
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
 
-/** Largest body that a proof covers, in bytes. A larger one is streamed. */
+/** Maximum size in bytes of a body that a proof covers. A larger body is streamed without proof. */
 export const MOST_COVERED_BYTES = 1024 * 1024
-/** Longest accepted proof, in characters. */
+/** Maximum length of an accepted proof, in characters. */
 const LONGEST = 4_096
 
 /** The part of a message that its proof covers. */
 export interface Covered {
-  /** Names of the headers that the message has, lower case. */
+  /** The lower-case names of the headers that the message has. */
   readonly names: readonly string[]
-  /** Digest of the start line and of the named headers. */
+  /** A digest of the start line and the named headers. */
   readonly head: string
-  /** Digest of the body; null for a body that is streamed. */
+  /** A digest of the body. Null if the body is streamed. */
   readonly body: string | null
 }
 
 type Header = (name: string) => string | undefined
 
 /**
- * Returns the digests that a proof of a message contains.
+ * Returns the digests that the proof of a message contains.
  *
- * @param line the start line, such as method and target
+ * @param line the start line of the message, for example its method and target
  */
 export function covered(line: string, names: readonly string[], header: Header, body: Uint8Array | null): Covered {
   return { names, head: headDigest(line, names, header), body: body === null ? null : digest(body) }
 }
 
-/** Checks that a message has the start line and the headers that its proof covers. */
+/** Returns whether a message has the start line and the headers that its proof covers. */
 export function hasHead({ names, head }: Covered, line: string, header: Header): boolean {
   return headDigest(line, names, header) === head
 }
 
-/** Checks that a message has the body that its proof covers. A streamed body always has. */
+/** Returns whether a message has the body that its proof covers. Always true if the proof does not cover the body. */
 export function hasBody({ body }: Covered, given: Uint8Array | null): boolean {
   return body === null || (given !== null && digest(given) === body)
 }
 
 /**
- * Returns a statement and its HMAC, for a header.
+ * Returns a statement with its HMAC, encoded as the value of a header.
  *
- * @param purpose a text without a line feed at its start; a proof for one purpose is none for another
+ * @param purpose the use of the proof, without a line feed. A proof for one purpose is invalid for every other purpose.
  */
 export function sealStatement(secret: Uint8Array, purpose: string, statement: object): string {
   const text = Buffer.from(JSON.stringify(statement)).toString('base64url')
   return `${text}.${macOf(secret, `holdfast 2 ${purpose}\n${text}`)}`
 }
 
-/** Returns the statement in a header; null if no node of the fleet sealed it for this purpose. */
+/** Returns the statement in a header. Returns null if no node of the fleet sealed the statement for this purpose. */
 export function openStatement<T>(secret: Uint8Array, purpose: string, header: string): T | null {
   const [text = '', mac = ''] = header.length > LONGEST ? [] : header.split('.')
   if (!isSame(mac, macOf(secret, `holdfast 2 ${purpose}\n${text}`))) return null
@@ -54,8 +54,10 @@ export function openStatement<T>(secret: Uint8Array, purpose: string, header: st
 }
 
 /**
- * Returns the sender of a request that version 0.2.0 sealed; null if no node sealed it. That version covers neither
- * credential nor body, and its proofs can be replayed, so such a request is always refused.
+ * Returns the sender of a request that a node of version 0.2.0 sealed. Returns null if no such node sealed the request.
+ *
+ * Proofs of version 0.2.0 cover neither the credential nor the body, and can be replayed. The caller always refuses
+ * such a request.
  */
 export function senderOfVersion1(secret: Uint8Array, line: string, header: string): string | null {
   const [text = '', mac = ''] = header.length > LONGEST ? [] : header.split('.')
@@ -63,12 +65,14 @@ export function senderOfVersion1(secret: Uint8Array, line: string, header: strin
   return String(JSON.parse(Buffer.from(text, 'base64url').toString('utf8')).node)
 }
 
-/** Returns the proof of an answer that version 0.2.0 accepts. */
+/** Returns the proof for an answer, in the form that version 0.2.0 accepts. */
 export function answerOfVersion1(secret: Uint8Array, sealed: string, status: number): string {
   return macOf(secret, `\n${status}\n${sealed}`)
 }
 
-/** Counts an empty header as absent, because proxies drop empty headers. */
+/**
+ * Returns the digest of a start line and headers. An empty header counts as absent, because proxies drop empty headers.
+ */
 function headDigest(line: string, names: readonly string[], header: Header): string {
   return digest(Buffer.from(JSON.stringify([line, ...names.map(name => [name, header(name) || null])])))
 }

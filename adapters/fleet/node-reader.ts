@@ -8,15 +8,15 @@ import { wholeUpTo } from '../../src/domain/sources.ts'
 import { NODE_BLOCKS_PATH, OPENED } from './node-blocks.ts'
 import { NO_CLIENT, type NodeSender } from './node-sender.ts'
 
-/** Timeout of a block, in milliseconds. */
+/** Timeout for reading a block, in ms. */
 const READ_MS = 20_000
-/** Largest block, in bytes. */
+/** Maximum size of a block, in bytes. */
 const LONGEST_BLOCK = 4 * 1024 * 1024
 
 /**
- * Reads and verifies blocks of another node.
+ * Returns a source that reads and verifies blocks of another node.
  *
- * @param opened a block requested by its own CID, which the node serves only if a live root vouches for it
+ * @param opened a block that a visitor requested by its own CID. The node serves it only if a live root contains it.
  */
 export function nodeReader(sender: NodeSender, node: string, clock: Clock, opened?: CID): BlockSource {
   const late = () => new HoldfastError('UNAVAILABLE', `the node ${node} does not answer`)
@@ -35,7 +35,11 @@ interface BlockRequest {
   query: string
 }
 
-/** @throws HoldfastError `GONE` or `LEGAL_REASONS` if every path to the opened block is taken down */
+/**
+ * Reads a block from another node.
+ *
+ * @throws HoldfastError `GONE` or `LEGAL_REASONS` if every path to the opened block is taken down
+ */
 async function read(request: BlockRequest, signal: AbortSignal): Promise<Uint8Array> {
   const { node, cid } = request
   const { status, bytes } = await ask(request, signal)
@@ -54,7 +58,7 @@ async function ask({ sender, node, cid, query }: BlockRequest, signal: AbortSign
     return { status: answer.status, bytes }
   } catch (cause) {
     signal.throwIfAborted()
-    // A lost answer to a read changes nothing, so the outcome is not unknown.
+    // A read changes nothing, so report a lost answer as a failure and not as an unknown outcome.
     if (isHoldfastError(cause) && cause.code !== 'OUTCOME_UNKNOWN') throw cause
     throw new HoldfastError('UNAVAILABLE', `the node ${node} did not answer for block ${cid}`, { cause })
   }

@@ -11,7 +11,7 @@ interface KnownNode {
   url: string
   isThere: boolean
   isLeaving: boolean
-  /** The current run of the node, which proofs must name; null for version 0.2.0. */
+  /** The id of the node's current run, which proofs must contain. Null if the node runs version 0.2.0. */
   run: string | null
 }
 
@@ -27,7 +27,7 @@ export interface NodeSenderParts {
   newNonce?: () => string
 }
 
-/** The client of a request, as forwarded with it. */
+/** The client of a request, as described to the receiving node. */
 type ForwardedClient = Omit<Forwarded, 'node' | 'to'>
 
 /** A request to another node. */
@@ -40,14 +40,14 @@ export interface FleetRequest extends Omit<NodeRequest, 'url'> {
   whileLeaving?: boolean
 }
 
-/** Retry-After of a request to a node that is down, in seconds. */
+/** Value in seconds of the header Retry-After, for a request to a node that is down. */
 const RETRY_SECONDS = 5
-/** Interval at which the status of the node is checked while its answer is awaited, in milliseconds. */
+/** Interval in ms of the checks whether the node is up, while this node awaits its answer. */
 const CHECK_MS = 5_000
 const NONCE_BYTES = 12
-/** Longest valid host name. A longer `Host` is dropped, because it would not fit into a proof. */
+/** Maximum length of a host name. A longer `Host` is dropped, because the proof would become too long. */
 const LONGEST_HOST = 255
-/** The client of a request that the node itself makes. */
+/** Stands for the client in a request that the node makes for itself. */
 export const NO_CLIENT: ForwardedClient = { requestId: '', client: null, scheme: null, host: null }
 
 /** Sends requests to other nodes, with a proof that this node belongs to the fleet. */
@@ -59,10 +59,10 @@ export class NodeSender {
   }
 
   /**
-   * Sends a request and verifies the answer.
+   * Sends a request to another node and verifies the answer.
    *
    * @throws HoldfastError `UNAVAILABLE` if the node is down or runs an older version; `OUTCOME_UNKNOWN` if the node
-   * goes down before it answers, or if another server answers; errors of the client
+   * goes down before it answers, or if another server answers; errors of {@link NodeClient}
    */
   async send(node: string, { target, client, whileLeaving = false, ...request }: FleetRequest): Promise<NodeAnswer> {
     const { self, secret, clock, newNonce = randomNonce } = this.#parts
@@ -94,7 +94,7 @@ export class NodeSender {
     }
   }
 
-  /** Verifies that the node itself answered, because any server may listen at its address. */
+  /** Verifies that the node itself answered. Another server may listen at the node's address. */
   async #fromNode(node: string, answer: NodeAnswer, proof: string): Promise<NodeAnswer> {
     const opened = await openAnswer(this.#parts.secret, proof, answer).catch((cause: unknown) => {
       const message = `the answer of the responsible node ${node} broke off: it may have made the change`
@@ -111,14 +111,14 @@ export class NodeSender {
   }
 
   /**
-   * Aborts when the catalogue reports the node as down. A stalled node still accepts connections, so the connection
-   * shows nothing.
+   * Aborts the request when the catalogue reports the node as down. A stalled node still accepts connections, so the
+   * open connection does not show that the node is up.
    */
   #watch(node: string, down: AbortController): () => void {
     let cancel: () => void = () => undefined
     let isOver = false
     const check = async (): Promise<void> => {
-      // An unreachable catalogue shows nothing about the node.
+      // If the catalogue is unreachable, assume that the node is up.
       const isDown = await this.#liveNode(node).then(
         known => known === undefined,
         () => false,
@@ -140,7 +140,7 @@ export class NodeSender {
   }
 }
 
-/** Returns the body and headers exactly as they are sent, so that the proof covers them. */
+/** Returns the body and the headers exactly as the client sends them, so that the proof covers them. */
 function asSent({
   body: given,
   headers,
@@ -155,7 +155,7 @@ function randomNonce(): string {
   return randomBytes(NONCE_BYTES).toString('base64url')
 }
 
-/** Closes the connection of a body. Breaking out of the loop closes it only after the first chunk. */
+/** Closes the connection of an unread body. The connection closes only after the first chunk has arrived. */
 async function discard(body: NodeAnswer['body']): Promise<void> {
   try {
     for await (const _ of body) break

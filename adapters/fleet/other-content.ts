@@ -6,23 +6,23 @@ import { isInline } from '../../src/ipld/cid.ts'
 
 /** Content of another node. */
 export interface NodeContent {
-  /** Returns verified blocks. */
+  /** Reads blocks from the node and verifies them. */
   source: BlockSource
-  /** End of its life, in ms since the epoch; null for no end. */
+  /** The time at which the last record of the content expires, in ms since the epoch. Null if one never expires. */
   liveUntil: number | null
 }
 
 /**
- * Finds content on the fleet's other nodes; null if none has it.
+ * Finds content on the other nodes of the fleet. Returns null if no other node has the content.
  *
- * @throws HoldfastError `GONE` or `LEGAL_REASONS` if every node that has it refuses to serve it
+ * @throws HoldfastError `GONE` or `LEGAL_REASONS` if every node that has the content refuses to serve it
  */
 export type FindNodeContent = (cid: CID) => Promise<NodeContent | null>
 
-/** Concurrent block reads from other nodes, for all answers. */
+/** Maximum number of concurrent block reads from other nodes, for all answers together. */
 const READS_AT_ONCE = 64
 
-/** Content of the fleet's other nodes. */
+/** Serves content that other nodes of the fleet have. */
 export class OtherContent implements ContentOrigin {
   readonly isForRecords = true
   readonly #find: FindNodeContent

@@ -13,21 +13,24 @@ import { requestedCluster } from './requested-cluster.ts'
 export interface OtherNodesParts {
   clusters: Pick<ClusterRegistry, 'nodeOf' | 'defaultCluster'>
   sender: Pick<NodeSender, 'send'>
-  /** Slots by account for requests that are forwarded as they arrive. */
+  /** Slots for requests that are forwarded while they arrive. Each account has its own slots. */
   slots: Pick<Slots, 'enter'>
   /**
-   * Slots by account for uploads that are handed over.
+   * Slots for uploads that this node has received and hands over to another node.
    *
-   * They are separate, because a forwarded request may wait for a node that must hand it over. With shared slots, two
-   * nodes could block each other.
+   * They are separate from `slots`. A forwarded request may wait for a node that must hand the request over. With
+   * shared slots, two nodes could block each other.
    */
   handOvers: Pick<Slots, 'enter'>
 }
 
-/** Longest error that is read from a node that refuses an upload, in bytes. */
+/** Size in bytes after which this node stops reading the error of a node that refuses an upload. */
 const LONGEST_ERROR = 1024 * 1024
 
-/** Headers that an answer may depend on. The node itself states the client in its proof. */
+/**
+ * The headers that are forwarded because an answer may depend on them. The proof describes the client, so no header
+ * about the client is forwarded.
+ */
 const HEADERS = [
   'accept',
   'authorization',
@@ -43,9 +46,10 @@ const HEADERS = [
 ]
 
 /**
- * Forwards requests to the node of their cluster, unchanged and with the client's credential.
+ * Forwards requests to the node of their cluster, with the client's credential and without changes.
  *
- * If a form names its cluster too late, this node takes the upload in and hands it over as a new form.
+ * A form may name its cluster only after a large file. This node then receives the whole upload, and sends it to the
+ * right node as a new form.
  */
 export class ForwardingNodes implements OtherNodes {
   readonly #parts: OtherNodesParts
@@ -55,9 +59,10 @@ export class ForwardingNodes implements OtherNodes {
   }
 
   /**
-   * Returns another node's answer. If this node must answer, returns the context with the complete request.
+   * Returns the answer of the node that must answer. If that is this node, returns the context with the complete
+   * request instead.
    *
-   * @throws HoldfastError `UNAVAILABLE` if the node is down; `OUTCOME_UNKNOWN` if its answer was lost
+   * @throws HoldfastError `UNAVAILABLE` if the other node is down; `OUTCOME_UNKNOWN` if its answer was lost
    */
   async answer(context: AuthenticatedContext, goesTo: GoesTo): Promise<ApiResponse | AuthenticatedContext> {
     const { principal, request } = context
@@ -101,7 +106,8 @@ export class ForwardingNodes implements OtherNodes {
         signal,
         client: { ...clientOf(context), isDecided: true },
       })
-      // A refusal may come before the readError body is sent. Read the answer now, because the rest of the body is dropped.
+      // A node may refuse the upload before it has received the body. Read its answer now, because the rest of the body
+      // is dropped.
       const body = status < 400 ? StreamBody.of(answer.body) : await readError(answer.body)
       return { status, headers: answer.headers, body }
     } finally {

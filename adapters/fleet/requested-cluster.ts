@@ -5,14 +5,14 @@ import { MAX_JSON_BYTES, parseJson } from '../../src/http/json-body.ts'
 import { readForm, readPartText } from '../../src/http/multipart.ts'
 import type { AuthenticatedContext } from '../../src/http/route.ts'
 
-/** Part of a form that is read to choose the node, in bytes. */
+/** Size in bytes of the beginning of a form that is read to choose the node. */
 const PEEKED_BYTES = 64 * 1024
 
 /**
- * Returns the cluster that a request names, as far as the beginning of its body shows, and the request with its whole
- * body.
+ * Returns the cluster that a request names, and the request with its whole body.
  *
- * JSON is read whole. In a form, a field behind a larger file is found later, while this node takes the file in.
+ * It reads a JSON body completely, but only the beginning of a form. A field after a large file is found later, while
+ * this node receives the file.
  */
 export async function requestedCluster(
   context: AuthenticatedContext,
@@ -40,7 +40,7 @@ class PeekedBody implements AsyncIterable<Uint8Array> {
     this.#rest = rest
   }
 
-  /** Reads at least `bytes` bytes, or the whole body. */
+  /** Reads more than `bytes` bytes, or the whole body if it is shorter. */
   static async of(body: AsyncIterable<Uint8Array>, bytes: number): Promise<PeekedBody> {
     const rest = body[Symbol.asyncIterator]()
     const pieces: Uint8Array[] = []
@@ -48,7 +48,7 @@ class PeekedBody implements AsyncIterable<Uint8Array> {
     while (length <= bytes) {
       const { done, value } = await rest.next()
       if (done === true) return new PeekedBody(Buffer.concat(pieces), true, rest)
-      // Copy: the piece is only valid until the next read.
+      // Copy the piece, because it is valid only until the next read.
       pieces.push(Buffer.from(value))
       length += value.length
     }
@@ -57,7 +57,7 @@ class PeekedBody implements AsyncIterable<Uint8Array> {
 
   async *[Symbol.asyncIterator](): AsyncGenerator<Uint8Array, void, undefined> {
     try {
-      // Copy: the consumer may free the memory of a piece.
+      // Yield a copy, because the consumer may free the memory of a piece.
       if (this.start.length > 0) yield Buffer.from(this.start)
       if (!this.isWhole) yield* { [Symbol.asyncIterator]: () => this.#rest }
     } finally {
@@ -66,7 +66,10 @@ class PeekedBody implements AsyncIterable<Uint8Array> {
   }
 }
 
-/** Returns the last field `cl` in the beginning of a form. The handler of the request reports errors in the form. */
+/**
+ * Returns the value of the last field `cl` in the beginning of a form. Ignores errors in the form, which the handler of
+ * the request reports.
+ */
 async function clusterInForm({ header }: ApiRequest, { start, isWhole }: PeekedBody): Promise<string | undefined> {
   let named: string | undefined
   async function* beginning(): AsyncGenerator<Uint8Array, void, undefined> {
@@ -78,7 +81,7 @@ async function clusterInForm({ header }: ApiRequest, { start, isWhole }: PeekedB
       if (part.name === 'cl' && !part.isFile) named = present(await readPartText(part, PEEKED_BYTES)) ?? named
     }
   } catch {
-    // The beginning has no further complete field.
+    // The beginning contains no other complete field.
   }
   return named
 }
@@ -94,7 +97,7 @@ function clusterInJson({ start, isWhole }: PeekedBody): string | undefined {
   }
 }
 
-/** Copies field by field, because a spread would drop getters and methods of an adapter's class. */
+/** Copies the request field by field: a spread would drop the getters and methods of an adapter's class. */
 function withBody(request: ApiRequest, body: PeekedBody): ApiRequest {
   return {
     method: request.method,
@@ -102,7 +105,7 @@ function withBody(request: ApiRequest, body: PeekedBody): ApiRequest {
     query: request.query,
     header: name => request.header(name),
     body,
-    // Copy: the consumer may free the memory.
+    // Return a copy, because the consumer may free the memory.
     arrived: async () => (body.isWhole ? Buffer.from(body.start) : null),
     signal: request.signal,
     scheme: request.scheme,

@@ -1,21 +1,25 @@
-/** Maximum number of nonces in memory: about 10 MB. */
+/** Maximum number of nonces in memory. They use about 10 MB. */
 const MOST = 100_000
 
 /**
  * Accepts each nonce of a proof once.
  *
- * To limit memory, it forgets the oldest seconds as a whole and refuses every proof from them. A full store therefore
- * shortens the valid age of proofs, but never accepts one twice. The same holds if the clock is set back.
+ * It groups the nonces by second. When memory is full, it forgets all nonces of the oldest second, and refuses every
+ * proof from that second or earlier. Proofs then expire sooner, but none is accepted twice, even if the clock is set
+ * back.
  */
 export class UsedNonces {
   readonly #goodForMs: number
   readonly #most: number
   readonly #bySecond = new Map<number, Set<string>>()
   #count = 0
-  /** The newest forgotten second. Proofs from it or earlier are refused. */
+  /** The newest forgotten second. Proofs from this second or earlier are refused. */
   #forgotten = Number.NEGATIVE_INFINITY
 
-  /** @param goodForMs largest age of a proof, in ms */
+  /**
+   * @param goodForMs maximum age of a proof, in ms
+   * @param most maximum number of nonces in memory
+   */
   constructor(goodForMs: number, most: number = MOST) {
     this.#goodForMs = goodForMs
     this.#most = most
@@ -27,9 +31,9 @@ export class UsedNonces {
   }
 
   /**
-   * Uses up a nonce. Returns false if it was used before or may have been.
+   * Uses up a nonce. Returns false if the nonce was used before, or may have been used in a forgotten second.
    *
-   * @param at time of its proof, in ms since the epoch
+   * @param at the time of the proof, in ms since the epoch
    */
   take(nonce: string, at: number, now: number): boolean {
     const outdated = secondOf(now - this.#goodForMs) - 1

@@ -29,7 +29,7 @@ const schema = Type.Object(
   },
 )
 
-/** The configuration of clusters on another Holdfast. */
+/** The schema and the checks of the configuration of a cluster on another Holdfast. */
 export const holdfastKind: BackendKind<HoldfastBackendDefinition> = {
   type: 'holdfast',
   schema,

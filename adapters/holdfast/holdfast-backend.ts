@@ -18,9 +18,12 @@ import { answerAs, jsonAs, shortened } from '../remote/json-answers.ts'
 
 const CAR_TYPE = 'application/vnd.ipld.car'
 const PAGE = 100
-/** Maximum number of pages of one content's records that are read. */
+/** Maximum number of pages that are read of the records of one DAG. */
 const MOST_PAGES = 10
-/** Name of a record without a hold that stays because another hold needs the content. */
+/**
+ * The name, after the mark, of a record whose hold was removed. The record remains because another record needs the
+ * content.
+ */
 const RELEASED = 'released'
 
 const uploadsSchema = Type.Object({
@@ -49,13 +52,13 @@ const accountSchema = Type.Object({
 const errorSchema = Type.Object({ message: Type.String() })
 
 export interface HoldfastBackendOptions {
-  /** URL of the other node's API: `https://…/api/v3`, without a trailing slash. */
+  /** The URL of the other node's API, for example `https://pins.example.org/api/v3`, without a trailing slash. */
   url: string
   /** A key of an account on the other node, with the scopes `files:read`, `files:write` and `files:delete`. */
   key: string
   /** The name of the cluster on the other node. */
   cluster: string
-  /** Marks the records of this node on the other one: unique and printable. */
+  /** The text that marks this node's records on the other node. It must be unique and printable. */
   mark: string
   send: SendHttp
   reader: BlockSource
@@ -64,13 +67,13 @@ export interface HoldfastBackendOptions {
 interface RemoteRecord {
   uploadId: string
   status: 'queued' | 'pinning' | 'pinned' | 'failed'
-  /** Null if the record does not carry this node's mark. */
+  /** The id of the hold. Null if the record does not have this node's mark. */
   hold: string | null
 }
 
 /**
- * A cluster on another Holdfast, over its HTTP API. Each hold is a record that carries this node's mark. Other records
- * are neither counted nor removed.
+ * A cluster on another Holdfast, over its HTTP API. Each hold is a record with this node's mark. Records without the
+ * mark are neither counted nor removed.
  */
 export class HoldfastBackend implements ClusterBackend {
   readonly reader: BlockSource
@@ -101,7 +104,7 @@ export class HoldfastBackend implements ClusterBackend {
     const { uploads, isWhole } = await this.#recordsOf(root, own)
     const ours = uploads.find(record => record.hold === hold)
     if (ours === undefined) return
-    // A removal on the other node removes all of the account's records of the content.
+    // A removal on the other node removes all records that the account has of this content.
     const isShared = !isWhole || uploads.some(record => ![hold, RELEASED].includes(record.hold ?? ''))
     if (mayUnpin !== undefined && !(await mayUnpin())) return
     own.throwIfAborted()
@@ -131,7 +134,10 @@ export class HoldfastBackend implements ClusterBackend {
     }
   }
 
-  /** Yields pins from the oldest. Each page begins where the last one ended, so that removals skip none. */
+  /**
+   * Yields pins from the oldest to the newest. Each page starts at the last record of the previous page, so that
+   * removals skip no record.
+   */
   async *pins(signal?: AbortSignal): AsyncGenerator<readonly MarkedPin[], void, undefined> {
     const own = signal ?? new AbortController().signal
     let [after, page] = [0, 1]
@@ -148,7 +154,7 @@ export class HoldfastBackend implements ClusterBackend {
       if (pins.length > 0) yield pins
       const last = uploads.at(-1)
       if (last === undefined || page >= pagination.totalPages || (page > 1 && fresh.length === 0)) return
-      // Records of the same millisecond may be on both pages.
+      // Records of the same millisecond may be on both pages, so remember the ids of this page.
       const next = Date.parse(last.createdAt) - 1
       if (next > after) [after, page, seen] = [next, 1, new Set()]
       else page++
@@ -156,7 +162,7 @@ export class HoldfastBackend implements ClusterBackend {
     }
   }
 
-  /** Returns the other node as the only peer, with the space left in the account's plan. */
+  /** Returns one peer: the cluster on the other node, with the space left in the account's plan. */
   async peers(signal?: AbortSignal): Promise<readonly BackendPeer[]> {
     const own = signal ?? new AbortController().signal
     const { planDetails, usage } = parseAnswer(accountSchema, await this.#ask('GET', '/users/me', { signal: own }))
@@ -171,14 +177,14 @@ export class HoldfastBackend implements ClusterBackend {
     try {
       return { ...identityOf(parseCid(cid)), hold, state: status }
     } catch {
-      // This node has never stored such a CID.
+      // The CID is not supported, so this node has never pinned it.
       return null
     }
   }
 
   /**
-   * Returns the account's records of a content in the cluster. `isWhole` is false if there are more pages than the
-   * limit.
+   * Returns the account's records of a DAG in the cluster. `isWhole` is false if the DAG has more records than {@link
+   * MOST_PAGES} pages.
    */
   async #recordsOf(root: DagIdentity, signal: AbortSignal): Promise<{ uploads: RemoteRecord[]; isWhole: boolean }> {
     const cid = cidOf(root)
@@ -222,7 +228,7 @@ function holdIn(mark: string, name: string | null): string | null {
   return name?.startsWith(`${mark} `) === true ? name.slice(mark.length + 1) : null
 }
 
-/** Compares content only: a CID has several versions and bases. */
+/** Returns whether two CIDs have the same codec and multihash. Their versions and text encodings may differ. */
 function isSame(text: string, cid: CID): boolean {
   try {
     const other = parseCid(text)

@@ -4,7 +4,7 @@ import type { HoldfastBackendDefinition } from './options.ts'
 
 export type { HoldfastBackendDefinition } from './options.ts'
 
-/** Keeps clusters on another Holdfast. Pass it to an engine: `createEngine({ adapters: [holdfast] })`. */
+/** The adapter for clusters on another Holdfast. Pass it to an engine: `createEngine({ adapters: [holdfast] })`. */
 export const holdfast: BackendAdapter<HoldfastBackendDefinition> = {
   ...holdfastKind,
   open: async (clusterId, definition, means) => {

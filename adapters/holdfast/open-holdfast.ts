@@ -6,7 +6,7 @@ import { HoldfastBackend } from './holdfast-backend.ts'
 import type { HoldfastBackendDefinition } from './options.ts'
 
 /**
- * Opens another Holdfast. The caller closes it.
+ * Opens the connection to another Holdfast. The caller closes the connection.
  *
  * @throws HoldfastError `CONFIG_INVALID` if the key cannot be read
  */

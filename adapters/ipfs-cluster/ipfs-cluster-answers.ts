@@ -2,14 +2,14 @@ import Type, { type Static, type TSchema } from 'typebox'
 import { HoldfastError } from '../../src/domain/errors.ts'
 import { answerAs, jsonAs, shortened } from '../remote/json-answers.ts'
 
-/** Answers of the REST API of an IPFS Cluster: only the fields that are used. */
+/** A pin in an answer of the REST API. Each schema in this file contains only the fields that Holdfast uses. */
 export const clusterPinSchema = Type.Object({
   cid: Type.String(),
-  /** `pin`, unless the pin is one shard of a DAG. */
+  /** The type of the pin. It is `pin`, unless the pin is one shard of a DAG. */
   type: Type.String(),
   name: Type.String(),
   metadata: Type.Union([Type.Record(Type.String(), Type.String()), Type.Null()]),
-  /** -1 in both fields stands for all peers. */
+  /** The replication of the pin. If both fields are -1, all peers must have the content. */
   replication_factor_min: Type.Integer(),
   replication_factor_max: Type.Integer(),
   origins: Type.Union([Type.Array(Type.String()), Type.Null()]),
@@ -23,7 +23,7 @@ export const statusSchema = Type.Object({
   ),
 })
 
-/** The last entry is the root. */
+/** The added blocks. The last entry is the root. */
 export const addedSchema = Type.Array(
   Type.Object({ cid: Type.String(), allocations: Type.Optional(Type.Array(Type.String())) }),
   { minItems: 1 },
@@ -41,7 +41,11 @@ export const metricsSchema = Type.Array(
 
 const errorSchema = Type.Object({ message: Type.String() })
 
-/** @throws HoldfastError `UNAVAILABLE` if the text does not fit the schema */
+/**
+ * Parses an answer of the REST API.
+ *
+ * @throws HoldfastError `UNAVAILABLE` if the text does not match the schema
+ */
 export function parseClusterAnswer<Schema extends TSchema>(schema: Schema, text: string): Static<Schema> {
   return answerAs(schema, text, noClusterAnswer)
 }
@@ -50,10 +54,10 @@ export function noClusterAnswer(cause?: unknown): HoldfastError {
   return new HoldfastError('UNAVAILABLE', 'the IPFS Cluster sent an invalid answer', { cause })
 }
 
-/** The error for a CID that is not pinned. It distinguishes this 404 from another server's. */
+/** Matches the error for a CID that is not pinned. It distinguishes this status 404 from a 404 of another server. */
 const NOT_PINNED = /\bnot part of the pinset\b/
 
-/** Converts an error answer: `NOT_FOUND` if the CID is not pinned, else `UNAVAILABLE`. */
+/** Converts an error answer to an error. Its code is `NOT_FOUND` if the CID is not pinned, else `UNAVAILABLE`. */
 export function clusterRefusal({ status, text }: { status: number; text: string }): HoldfastError {
   const error = jsonAs(errorSchema, text)
   const detail = error === null ? '' : `: ${shortened(error.message)}`

@@ -16,11 +16,11 @@ import {
   statusSchema,
 } from './ipfs-cluster-answers.ts'
 
-/** Timeout of every request but uploads, in milliseconds. */
+/** Timeout in ms for every request except uploads and lists. */
 const ASK_MS = 60_000
-/** Longest line of a list: one pin or one peer. */
+/** Maximum length of a line in a list. A line contains one pin or one peer. */
 const LONGEST_LINE = 1024 * 1024
-/** Longest pause within a list, in milliseconds. */
+/** Time in ms without a new line after which the read of a list fails. */
 const LIST_STALL_MS = 120_000
 
 export type ClusterPin = Static<typeof clusterPinSchema>
@@ -30,9 +30,11 @@ export type PinPeers = Static<typeof statusSchema>['peer_map']
 export interface PinOptions {
   name: string
   metadata: Readonly<Record<string, string>>
-  /** -1 in both fields stands for all peers; null leaves the replication to the cluster. */
+  /**
+   * The number of copies. If both fields are -1, all peers must have the content. Null uses the setting of the cluster.
+   */
   replication: Replication | null
-  /** Multiaddrs of peers that have the content, each with its peer id. */
+  /** Multiaddrs of peers that have the content. Each contains a peer id. */
   origins?: readonly string[]
   /** Ids of peers that the cluster should prefer. */
   peers?: readonly string[]
@@ -54,15 +56,15 @@ export interface Replication {
 }
 
 export interface IpfsClusterApiOptions {
-  /** URL of the REST API of one peer, without a trailing slash. */
+  /** The URL of the REST API of one peer, without a trailing slash. */
   url: string
-  /** The `Authorization` header; null if the API needs none. */
+  /** The value of the `Authorization` header. Null if the API needs none. */
   authorization: string | null
   http: Pick<HttpClient, 'send' | 'stream'>
   clock: Clock
 }
 
-/** Client of the REST API of an IPFS Cluster. All methods reject with `UNAVAILABLE` after an invalid answer. */
+/** A client of the REST API of an IPFS Cluster. If an answer is invalid, every method rejects with `UNAVAILABLE`. */
 export class IpfsClusterApi {
   readonly #options: IpfsClusterApiOptions
 
@@ -70,7 +72,7 @@ export class IpfsClusterApi {
     this.#options = options
   }
 
-  /** Returns the pin of a CID; null if there is none. */
+  /** Returns the pin of a CID, or null if the CID is not pinned. */
   async pinOf(cid: string, signal: AbortSignal): Promise<ClusterPin | null> {
     try {
       return parseClusterAnswer(clusterPinSchema, await this.#ask('GET', `/allocations/${cid}`, signal))
@@ -83,13 +85,13 @@ export class IpfsClusterApi {
   /**
    * Yields all pins.
    *
-   * @throws HoldfastError if the list breaks off: it is incomplete
+   * @throws HoldfastError `UNAVAILABLE` if the list breaks off before its end
    */
   pins(signal: AbortSignal): AsyncGenerator<ClusterPin, void, undefined> {
     return this.#list('/allocations', clusterPinSchema, signal)
   }
 
-  /** Returns the status of each peer, by CID. CIDs that the cluster does not report are missing. */
+  /** Returns the status of each peer, by CID. The result lacks the CIDs that the cluster does not report. */
   async statuses(cids: readonly string[], signal: AbortSignal): Promise<ReadonlyMap<string, PinPeers>> {
     const text = await this.#ask('GET', `/pins?${new URLSearchParams({ cids: cids.join(',') })}`, signal)
     const lines = text.split('\n').filter(line => line.trim() !== '')
@@ -97,7 +99,7 @@ export class IpfsClusterApi {
     return new Map(all.map(({ cid, peer_map }) => [cid, peer_map]))
   }
 
-  /** Creates the pin of a CID, or replaces it. */
+  /** Creates the pin of a CID, or replaces its existing pin. */
   async pin(cid: string, options: PinOptions, signal: AbortSignal): Promise<void> {
     await this.#ask('POST', `/pins/${cid}?${queryOf(options)}`, signal)
   }
@@ -110,7 +112,7 @@ export class IpfsClusterApi {
     }
   }
 
-  /** Tells peers with a failed pin to retry. */
+  /** Asks the peers whose pin has failed to retry. */
   async recover(cid: string, signal: AbortSignal): Promise<void> {
     await this.#ask('POST', `/pins/${cid}/recover`, signal)
   }
@@ -123,7 +125,7 @@ export class IpfsClusterApi {
    */
   async add({ root, form, replication, peers, signal }: ClusterImport): Promise<readonly string[]> {
     const query = new URLSearchParams({
-      // A streamed answer would report errors only after status 200.
+      // A streamed answer would have status 200 even if an error follows.
       'stream-channels': 'false',
       'no-pin': 'true',
       format: 'car',
@@ -139,7 +141,7 @@ export class IpfsClusterApi {
     return last.allocations ?? []
   }
 
-  /** Returns the peers, each with its error or null. */
+  /** Returns the error of each peer by its id. The error is null if the peer works. */
   async peers(signal: AbortSignal): Promise<ReadonlyMap<string, string | null>> {
     const peers = new Map<string, string | null>()
     for await (const { id, error, ipfs } of this.#list('/peers', peerSchema, signal)) {
@@ -149,7 +151,7 @@ export class IpfsClusterApi {
     return peers
   }
 
-  /** Returns the free bytes of the peers that report them, by peer id. */
+  /** Returns the free space in bytes by peer id, for the peers that report it. */
   async freeSpace(signal: AbortSignal): Promise<ReadonlyMap<string, number>> {
     const metrics = parseClusterAnswer(metricsSchema, await this.#ask('GET', '/monitor/metrics/freespace', signal))
     const numbers = metrics.flatMap(({ peer, value, valid }) => (valid ? [[peer, Number(value)] as const] : []))
@@ -180,7 +182,7 @@ export class IpfsClusterApi {
       const { status, body, trailers } = await http.stream(this.#request('GET', path, deadline.signal))
       for await (const line of linesOf(body, { longest: LONGEST_LINE, tooLong: noClusterAnswer })) {
         if (!isDone({ status })) throw clusterRefusal({ status, text: line })
-        // While the consumer works, the deadline rests.
+        // Stop the timeout while the consumer works.
         deadline.rest()
         yield parseClusterAnswer(schema, line)
         deadline.moved()
@@ -202,7 +204,10 @@ function isDone({ status }: Pick<HttpAnswer, 'status'>): boolean {
   return status >= 200 && status < 300
 }
 
-/** Throws the error that a trailer reports: it occurred after the first line. */
+/**
+ * Throws the error in the trailers, if they have one. The server reports errors in a trailer when they occur after the
+ * first line.
+ */
 function checkTrailers(trailers: HttpAnswer['trailers']): void {
   const error = trailers?.['x-stream-error'] ?? ''
   if (error !== '') throw new HoldfastError('UNAVAILABLE', `the IPFS Cluster broke off: ${shortened(error)}`)

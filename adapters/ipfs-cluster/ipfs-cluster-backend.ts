@@ -24,42 +24,47 @@ import { PeerStates } from './peer-states.ts'
 import { NotSendable, SendableBlocks } from './sendable-blocks.ts'
 import { SmallSends } from './small-sends.ts'
 
-/** Pauses between status checks while peers work, in milliseconds. */
+/** Pauses in ms between status checks while peers work. The pause doubles from the first value to the second. */
 const FIRST_PAUSE_MS = 100
 const LONGEST_PAUSE_MS = 1_000
-/** Time without a change after which this attempt ends and a later one continues, in milliseconds. */
+/** Time in ms without a change after which an attempt ends. A later attempt continues the work. */
 const QUIET_MS = 20_000
-/** Maximum number of retries in one attempt. */
+/** Maximum number of times that one attempt asks failed peers to retry. */
 const MOST_RECOVERIES = 3
-/** CIDs in one status query. */
+/** Maximum number of CIDs in one status query. */
 const STATUS_BATCH = 50
 const PAGE = 50
 
 export interface IpfsClusterBackendOptions {
   api: IpfsClusterApi
-  /** Marks the pins of this node, so it must be unique. */
+  /** The text that marks the pins of this node. It must be unique among the users of the cluster. */
   mark: string
-  /** Null leaves the replication to the cluster. */
+  /** The number of copies. Null uses the setting of the cluster. */
   replication: Replication | null
-  /** Returns the multiaddrs at which peers reach this node, with its peer id; empty if they cannot. */
+  /**
+   * Returns the multiaddrs at which peers reach this node, with its peer id. Returns an empty list if peers cannot
+   * reach this node.
+   */
   addresses: () => readonly string[]
   reader: SizedSource | null
   clock: Clock
 }
 
-/** Peers that have received the blocks, and peers that have them. */
+/**
+ * The peers that the pin request names: those that received an upload, and those from which the blocks can be fetched.
+ */
 interface Recipients {
-  /** Ids of peers in the cluster. */
+  /** Ids of peers in the cluster that received the upload. */
   peers?: readonly string[]
-  /** Multiaddrs of other peers. */
+  /** Multiaddrs of other peers that have the blocks. */
   origins?: readonly string[]
 }
 
 const NO_PEERS = new PeerStates({})
 
-/** A pin and the states of its peers at one moment. */
+/** A pin and the states of its peers at the same time. */
 interface Snapshot {
-  /** Null if the CID is not pinned. */
+  /** The pin. Null if the CID is not pinned. */
   pin: ClusterPin | null
   peers: PeerStates
 }
@@ -67,29 +72,30 @@ interface Snapshot {
 /**
  * A cluster on an IPFS Cluster, over its REST API.
  *
- * An accepted request proves nothing. A DAG counts as pinned once enough peers report `pinned`.
+ * An accepted pin request does not prove that any peer has the content. A DAG counts as pinned only when enough peers
+ * report `pinned`.
  */
 export class IpfsClusterBackend implements ClusterBackend {
   readonly reader: BlockSource | null
   readonly sizeOf?: (cid: CID, signal?: AbortSignal) => Promise<number>
   readonly #options: IpfsClusterBackendOptions
-  /** Status queries, in batches. */
+  /** Sends status queries in batches. */
   readonly #statuses: Batch<string, PinPeers | null>
   readonly #sends: SmallSends
-  /** Runs changes of one pin in turn: its holds are read and replaced as a whole. */
+  /** Runs the changes of each pin one at a time. A change reads all holds of the pin and writes them back. */
   readonly #changes = new OneByOne()
 
   constructor(options: IpfsClusterBackendOptions) {
     const { reader } = options
     this.reader = reader
-    // Without a gateway the content cannot be read, so all blocks must stay on this node.
+    // Without a gateway, this node cannot read the content from the cluster, so all blocks must stay on this node.
     if (reader !== null) this.sizeOf = (cid, signal) => reader.sizeOf(cid, { signal })
     this.#options = options
     this.#statuses = new Batch({ maxItems: STATUS_BATCH, ask: cids => this.#statusesOf(cids) })
     this.#sends = new SmallSends(options)
   }
 
-  /** Pins content. After a failure the pin stays, so that the next attempt continues. `unpin` removes it. */
+  /** Pins content. After a failure the pin remains, so that the next attempt continues. {@link unpin} removes it. */
   async pin(job: PinJob): Promise<void> {
     const signal = job.signal ?? new AbortController().signal
     const { mark, replication } = this.#options
@@ -114,7 +120,7 @@ export class IpfsClusterBackend implements ClusterBackend {
           signal,
         )
       })
-      // No peer can have it immediately.
+      // Wait before the first check, because no peer has the content immediately.
       await pause(this.#options.clock, FIRST_PAUSE_MS, signal)
     }
     await this.#untilKept(block.cid, job, signal)
@@ -168,7 +174,10 @@ export class IpfsClusterBackend implements ClusterBackend {
     return [...peers].map(([peer, error]) => ({ peer, freeBytes: space.get(peer) ?? null, error }))
   }
 
-  /** Uploads the DAG, or its mark block together with the addresses of peers that have the rest. */
+  /**
+   * Uploads the DAG with its mark block. If the cluster cannot encode the DAG, uploads only the mark block, and the
+   * peers fetch the rest.
+   */
   async #upload(block: MarkBlock, job: PinJob, first: readonly string[], signal: AbortSignal): Promise<Recipients> {
     const { source, origins } = job
     if (source === null) return this.#fetched(block, origins, first, signal)
@@ -189,7 +198,7 @@ export class IpfsClusterBackend implements ClusterBackend {
     }
   }
 
-  /** Uploads the mark block. The peers fetch everything below it. */
+  /** Uploads only the mark block. The peers fetch the DAG below the mark block from the origins. */
   async #fetched(
     block: MarkBlock,
     origins: readonly string[],
@@ -227,7 +236,7 @@ export class IpfsClusterBackend implements ClusterBackend {
         last = current
         since = clock.now()
       }
-      // A fetch has no time limit: peers report an error when it fails.
+      // Let peers fetch without a time limit: they report an error if the fetch fails.
       const isFetched = source === null && isOurs && !peers.hasFailed
       const isQuiet = !isFetched && clock.now() - since >= QUIET_MS
       const isOver = isQuiet || (peers.isStuck && recoveries === MOST_RECOVERIES)
@@ -241,7 +250,8 @@ export class IpfsClusterBackend implements ClusterBackend {
   }
 
   async #snapshot(cid: CID, signal: AbortSignal): Promise<Snapshot> {
-    // The states may lag behind the pin. The queried peer knows the pin first.
+    // One peer sends both answers. It knows a new pin before other peers report their states, so the states may be
+    // older than the pin.
     const [pin, peers] = await Promise.all([this.#pinOf(cid, signal), this.#peersOf(cid, signal)])
     return { pin, peers }
   }
@@ -250,7 +260,9 @@ export class IpfsClusterBackend implements ClusterBackend {
     return new PeerStates((await this.#statuses.of(cid.toString(), signal)) ?? {})
   }
 
-  /** Has its own deadline. */
+  /**
+   * Returns the status of the peers for each CID. The request has its own timeout, because several callers share it.
+   */
   async #statusesOf(cids: readonly string[]): Promise<Array<PinPeers | null>> {
     const found = await this.#options.api.statuses([...new Set(cids)], new AbortController().signal)
     return cids.map(cid => found.get(cid) ?? null)
@@ -268,7 +280,7 @@ export class IpfsClusterBackend implements ClusterBackend {
     })
   }
 
-  /** Returns the number of copies that a pin needs; -1 for all assigned peers. */
+  /** Returns the number of copies that a pin needs, or -1 if all assigned peers must have the content. */
   #neededOf(pin: ClusterPin): number {
     return this.#options.replication?.min ?? replicationOf(pin).min
   }

@@ -5,16 +5,16 @@ import { isHoldfastError } from '../../src/domain/errors.ts'
 import { CODEC, cidOf, type DagIdentity, HASH, parseCid } from '../../src/ipld/cid.ts'
 import type { ClusterPin, PinOptions, Replication } from './ipfs-cluster-api.ts'
 
-/** Metadata of a pin: the node's mark, the root, and a key for each hold. */
+/** Keys of a pin's metadata. They contain the node's mark, the root, and, with a prefix, the id of each hold. */
 const MARK = 'holdfast'
 const ROOT = 'root'
 const HOLD = 'hold '
 
 /**
- * A small block that links to a root and carries the node's mark.
+ * A small block that links to a root and contains the node's mark.
  *
- * An IPFS Cluster has one pin per CID, and pinning a CID again replaces its pin. Pinning the root itself could
- * therefore replace or remove another user's pin. No other user has this block.
+ * An IPFS Cluster has one pin per CID, and a new pin of the CID replaces the old one. A pin of the root itself could
+ * therefore replace another user's pin, and its removal could remove that pin. No other user pins the mark block.
  */
 export interface MarkBlock {
   cid: CID
@@ -23,23 +23,26 @@ export interface MarkBlock {
   mark: string
 }
 
-/** Returns the only mark block of a root on a node. */
+/** Returns the mark block of a root. A node has exactly one for each root. */
 export async function markBlock(mark: string, identity: DagIdentity): Promise<MarkBlock> {
   const root = cidOf(identity)
   const bytes = dagCbor.encode({ mark, root })
-  // The cluster uses one hash function for all blocks of an upload.
+  // Use the hash function of the root, because the cluster uses one hash function for all blocks of an upload.
   const hasher = root.multihash.code === HASH.sha2_512 ? sha512 : sha256
   return { cid: CID.createV1(CODEC.dagCbor, await hasher.digest(bytes)), bytes, root, mark }
 }
 
-/** Returns the holds in a pin; null if the pin is not this node's. */
+/** Returns the ids of the holds in a pin's metadata, or null if the pin does not have this node's mark. */
 export function holdsOf(pin: ClusterPin, mark: string): string[] | null {
   const metadata = pin.metadata ?? {}
   if (metadata[MARK] !== mark) return null
   return Object.keys(metadata).flatMap(key => (key.startsWith(HOLD) ? [key.slice(HOLD.length)] : []))
 }
 
-/** Returns the root of this node's pin; null if the metadata and the block do not match. */
+/**
+ * Returns the root of one of this node's pins. Returns null if the pin belongs to another user, or if its metadata does
+ * not match its CID.
+ */
 export async function rootOf(pin: ClusterPin, mark: string): Promise<CID | null> {
   if (holdsOf(pin, mark) === null) return null
   try {
@@ -52,7 +55,7 @@ export async function rootOf(pin: ClusterPin, mark: string): Promise<CID | null>
   }
 }
 
-/** Returns the options of the block's pin, with all its holds. */
+/** Returns the options for the pin of a mark block, with the ids of all its holds. */
 export function pinOptions(
   { mark, root }: MarkBlock,
   holds: Iterable<string>,

@@ -7,7 +7,7 @@ import { IpfsClusterBackend } from './ipfs-cluster-backend.ts'
 import type { IpfsClusterBackendDefinition } from './options.ts'
 
 /**
- * Opens an IPFS Cluster. The caller closes it.
+ * Opens the connection to an IPFS Cluster. The caller closes the connection.
  *
  * @throws HoldfastError `CONFIG_INVALID` if the credentials cannot be read
  */

@@ -4,7 +4,7 @@ import type { PinPeers } from './ipfs-cluster-api.ts'
 
 type State = BackendStatus['state']
 
-/** States by the status that a peer reports. */
+/** The state for each status that a peer can report. */
 const STATES = new Map<string, State>([
   ['pinned', 'pinned'],
   ['pinning', 'pinning'],
@@ -17,19 +17,19 @@ const STATES = new Map<string, State>([
   ['unpin_queued', 'unpinned'],
   ['unpin_error', 'unpinned'],
 ])
-/** Statuses that a retry may mend. */
+/** Statuses of failures that a retry may repair. */
 const RECOVERABLE = new Set(['pin_error', 'unexpectedly_unpinned'])
 /** Status of a peer that did not answer. */
 const UNHEARD = 'cluster_error'
 /** Status of a peer to which the pin is not assigned. */
 const REMOTE = 'remote'
 
-/** The states that the peers report for one pin. */
+/** The states of the peers for one pin. */
 export class PeerStates {
   readonly #peers: ReadonlyArray<{ peer: string; store: string; status: string; error: string }>
   /** The state of each peer to which the pin is assigned. */
   readonly allocations: BackendStatus['allocations']
-  /** Number of complete copies. Peers that share an IPFS node count once. */
+  /** Number of complete copies. Peers that share an IPFS node count as one copy. */
   readonly pinned: number
 
   constructor(peers: PinPeers) {
@@ -41,17 +41,21 @@ export class PeerStates {
       const details = error === '' ? status : `${status}: ${error}`
       return { peer, state, error: state === 'failed' ? shortened(details) : null }
     })
-    // Peers that share an IPFS node have one copy together.
+    // Count IPFS nodes, because peers that share an IPFS node share one copy.
     this.pinned = new Set(this.#peers.filter(({ status }) => status === 'pinned').map(({ store }) => store)).size
   }
 
-  /** @param needed number of copies; -1 for all assigned peers */
+  /**
+   * Returns whether enough peers have pinned the content.
+   *
+   * @param needed the number of copies, or -1 for all assigned peers
+   */
   isKept(needed: number): boolean {
     if (needed < 0) return this.pinned > 0 && this.#peers.every(({ status }) => status === 'pinned')
     return this.pinned >= Math.max(needed, 1)
   }
 
-  /** Returns true if the peers that did not answer may complete the needed copies. */
+  /** Returns whether enough copies may exist, if the peers that did not answer have the content. */
   mayBeKept(needed: number): boolean {
     const unheard = this.#peers.filter(({ status }) => status === UNHEARD).length
     const has = this.#peers.filter(({ status }) => status === 'pinned' || status === UNHEARD).length
@@ -62,17 +66,21 @@ export class PeerStates {
     return this.allocations.some(({ state }) => state === 'failed')
   }
 
-  /** True if a retry may help some peer. */
+  /** True if a retry may repair the failure of a peer. */
   get isRecoverable(): boolean {
     return this.#peers.some(({ status }) => RECOVERABLE.has(status))
   }
 
-  /** True if a peer has failed and none is still working. */
+  /** True if a peer has failed and no peer is still working. */
   get isStuck(): boolean {
     return this.hasFailed && !this.allocations.some(({ state }) => state === 'pinning' || state === 'queued')
   }
 
-  /** @param needed as for {@link isKept} */
+  /**
+   * Returns the state of the pin as a whole.
+   *
+   * @param needed the number of copies, or -1 for all assigned peers
+   */
   state(needed: number): State {
     if (this.isKept(needed)) return 'pinned'
     if (this.isStuck) return 'failed'
@@ -80,7 +88,7 @@ export class PeerStates {
     return isUnderWay ? 'pinning' : 'queued'
   }
 
-  /** Describes the number of copies and the other peers' states, for messages. */
+  /** Describes the number of copies, and the states of the peers that have none, for error messages. */
   describe(needed: number): string {
     const wanted = needed < 0 ? this.#peers.length : needed
     const others = this.allocations.filter(({ state }) => state !== 'pinned')

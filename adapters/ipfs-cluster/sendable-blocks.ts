@@ -2,18 +2,18 @@ import type { CID } from 'multiformats/cid'
 import type { BlockSource } from '../../src/content/block-source.ts'
 import { CODEC } from '../../src/ipld/cid.ts'
 
-/** Codecs that an IPFS Cluster can encode. */
+/** Codecs whose blocks an IPFS Cluster can import. */
 const CODECS = new Set<number>([CODEC.dagPb, CODEC.raw, CODEC.dagCbor])
 
-/** Returns true if an IPFS Cluster can encode blocks of this CID's codec. */
+/** Returns whether an IPFS Cluster can import blocks with this CID's codec. */
 export function isSendable({ code }: CID): boolean {
   return CODECS.has(code)
 }
 
-/** Thrown for a DAG that cannot be uploaded as a CAR. The peers must fetch it. */
+/** Thrown for a DAG that cannot be uploaded as a CAR. The peers must fetch the DAG instead. */
 export class NotSendable extends Error {}
 
-/** Reads blocks for an upload, and checks that they have one hash function, as the cluster requires. */
+/** Reads blocks for an upload. Checks that all blocks use the same hash function, as the cluster requires. */
 export class SendableBlocks implements BlockSource {
   readonly #source: BlockSource
   #hash: string | null = null
@@ -22,7 +22,7 @@ export class SendableBlocks implements BlockSource {
     this.#source = source
   }
 
-  /** @throws NotSendable if the codec or the hash is unsuitable; errors of the source */
+  /** @throws NotSendable if the cluster does not accept the codec or the hash function; errors of the source */
   async read(cid: CID, options?: { signal?: AbortSignal | undefined }): Promise<Uint8Array> {
     if (!isSendable(cid)) throw new NotSendable(`has blocks of codec 0x${cid.code.toString(16)}`)
     const hash = `${cid.multihash.code} ${cid.multihash.digest.length}`

@@ -8,19 +8,19 @@ import { carOf, type DagBlock } from '../remote/small-dag.ts'
 import type { IpfsClusterApi, Replication } from './ipfs-cluster-api.ts'
 import { isSendable } from './sendable-blocks.ts'
 
-/** DAGs in one request. */
+/** Maximum number of DAGs in one request. */
 const TOGETHER = 32
-/** Timeout of a request, in milliseconds. */
+/** Timeout of a request, in ms. */
 const SEND_MS = 120_000
 
-/** Uploads small DAGs in batches: for these, the cost of a request exceeds the cost of its bytes. */
+/** Uploads small DAGs in batches. For a small DAG, a request of its own costs more than the transfer of its bytes. */
 export class SmallSends {
   readonly #batch: Batch<readonly DagBlock[], readonly string[]>
 
   constructor({ api, replication, clock }: { api: IpfsClusterApi; replication: Replication | null; clock: Clock }) {
     const late = (): HoldfastError => new HoldfastError('UNAVAILABLE', 'the IPFS Cluster did not take blocks in time')
     const send = async (dags: ReadonlyArray<readonly DagBlock[]>): Promise<Array<readonly string[]>> => {
-      // The cluster takes the last block as the root.
+      // The cluster treats the last block as the root.
       const blocks = dags.flatMap(dag => dag.toReversed())
       const root = blocks.at(-1)?.cid
       if (root === undefined) return []
@@ -33,14 +33,18 @@ export class SmallSends {
     this.#batch = new Batch({ maxItems: TOGETHER, ask: send, retryAlone: true })
   }
 
-  /** Returns true if a DAG may share a request: the cluster uses one hash function for all its blocks. */
+  /**
+   * Returns whether a DAG can share a request with other DAGs. All blocks of a request must use the same hash function.
+   */
   takes(dag: readonly DagBlock[]): boolean {
     return dag.every(({ cid }) => isSendable(cid) && cid.multihash.code === HASH.sha2_256)
   }
 
   /**
-   * @param dag blocks, the root first
-   * @returns the peers to which the cluster assigned the blocks
+   * Uploads a DAG in a batch with other DAGs.
+   *
+   * @param dag the blocks of the DAG, with the root first
+   * @returns the ids of the peers to which the cluster assigned the blocks
    */
   send(dag: readonly DagBlock[], signal: AbortSignal): Promise<readonly string[]> {
     return this.#batch.of(dag, signal)

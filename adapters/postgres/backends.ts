@@ -1,18 +1,19 @@
 import { BACKENDS_OF_NODE as BACKENDS, LEDGER_BACKEND } from '../../src/catalogue/rules/dialect.ts'
 
-/** The highest number that a backend has in its node's ledger. */
+/** The highest number that a backend can have in the ledger of its node. */
 export const LAST_BACKEND = BACKENDS - 1
-/** SQL expression: the number of a backend in its node's ledger, from its number in the catalogue. */
+/** SQL expression that converts a backend's number in the catalogue to its number in the ledger of its node. */
 export const BACKEND_ID = LEDGER_BACKEND.postgres
-/** SQL expression: the number of the node that has a backend. */
+/** SQL expression that converts a backend's number in the catalogue to the number of its node. */
 export const NODE_NUMBER = `backend_id / ${BACKENDS}`
 
 /**
- * Maps the number of a backend in its node's ledger to its number in the catalogue, which is unique among all nodes.
+ * Converts a backend's number in the ledger of its node to its number in the catalogue. The latter is unique among all
+ * nodes.
  */
 export type SharedBackend = (backendId: number) => number
 
-/** Returns the mapping for one node. On node 0, the first one, both numbers are the same. */
+/** Returns the conversion for one node. On the first node, whose number is 0, both numbers are equal. */
 export function backendsOf(node: number): SharedBackend {
   return backendId => node * BACKENDS + backendId
 }

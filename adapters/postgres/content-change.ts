@@ -15,13 +15,13 @@ import { getRecord, hasDag, identicalRecord, insertRecord, setStatus } from './r
 import { NeedsHold, type PlacedHold, type SharedHolds } from './shared-holds.ts'
 import type { Sql } from './sql.ts'
 
-/** The hold placed for a commit before its transaction begins. */
+/** The hold that was placed for a commit before its transaction began. */
 export interface Prepared {
-  /** Null root: the hold is on a staged root, which has only part of the DAG. Null: no hold was placed. */
+  /** Null if no hold was placed. `rootId` is null for a hold on a staged root, which has only part of the DAG. */
   hold: PlacedHold | { id: string; rootId: null } | null
 }
 
-/** Changes of records and holds in one transaction, which locks the rows of the accounts first. */
+/** Changes records and holds in one transaction, which first locks the rows of the accounts. */
 export class ContentChange {
   readonly #sql: Sql
   readonly #database: Postgres
@@ -48,14 +48,16 @@ export class ContentChange {
     return intent.kind === 'whole' ? this.#commitWhole(intent, hold) : this.#commitPart(intent, hold)
   }
 
-  /** @throws HoldfastError `QUOTA_EXCEEDED` if one more record would exceed the plan */
+  /** @throws HoldfastError `QUOTA_EXCEEDED` if one more record would exceed the plan's number of pins */
   async checkPinCount(accountId: string, { maxPins }: PinLimits, now: number): Promise<void> {
     if (maxPins !== null && (await this.accounts.usage(accountId, now)).pins + 1 > maxPins) {
       throw new HoldfastError('QUOTA_EXCEEDED', `the plan allows ${maxPins} pins`)
     }
   }
 
-  /** @throws HoldfastError `QUOTA_EXCEEDED` if one more record that waits for content would exceed the plan */
+  /**
+   * @throws HoldfastError `QUOTA_EXCEEDED` if the account already has the plan's number of pins that wait for content
+   */
   async checkQueued(accountId: string, { maxQueuedPins }: PinLimits): Promise<void> {
     if (maxQueuedPins === null) return
     const counted = await runRule(first(COUNT_UNFINISHED, { accountId, limit: maxQueuedPins }), this.#sql)
@@ -63,7 +65,7 @@ export class ContentChange {
     throw new HoldfastError('QUOTA_EXCEEDED', `the plan allows ${maxQueuedPins} pins that wait for their content`)
   }
 
-  /** Checks the storage quota. A DAG that the account has already costs nothing. */
+  /** Returns whether a DAG fits into the storage quota. A DAG that the account already has costs nothing. */
   async fits(accountId: string, dag: DagIdentity & { charge: number }, max: number | null, now: number) {
     if (max === null || (await hasDag(this.#sql, accountId, dag))) return true
     return (await this.accounts.usage(accountId, now)).storedBytes + dag.charge <= max
@@ -78,8 +80,8 @@ export class ContentChange {
   }
 
   /**
-   * Gives a waiting record its content. The record is `pinning` until an external backend has the content, else
-   * `pinned`.
+   * Gives a waiting record the hold on its content. The record becomes `pinned`, or `pinning` if an external backend
+   * does not have the content yet.
    */
   async fulfil(record: RecordRow, hold: PlacedHold, backendId: number, now: number): Promise<RecordRow> {
     const status = await this.#statusIn(backendId, record, now)
@@ -100,8 +102,7 @@ export class ContentChange {
   }
 
   /**
-   * Makes a record `pinning` again until a fetch has brought its content, and takes the content off the account's
-   * usage.
+   * Makes a record `pinning` until a fetch has completed its content. Subtracts the content from the account's usage.
    */
   async wait(record: RecordRow, fetchId: number, now: number, reason: string): Promise<RecordRow> {
     await runRule(run(SET_WAITING, { id: record.id, fetchId }), this.#sql)
@@ -150,11 +151,14 @@ export class ContentChange {
     return { record: await this.#reread(record), created: true, waited: null }
   }
 
-  /** Returns the status of a record whose content this node holds: `pinned` once the backend has the content, too. */
+  /**
+   * Returns the status of a record whose content this node holds. It is `pinning` while an external backend does not
+   * have the content yet, else `pinned`.
+   */
   async #statusIn(backendId: number, record: NewRecord, now: number): Promise<'pinned' | 'pinning'> {
     if (!this.#external.has(backendId)) return 'pinned'
     const isPlaced = await runRule(wantPlacement(this.#holds.backend(backendId), record, now), this.#sql)
-    // Runs while the placement row is locked. The ledger may have a stale mark from an earlier placement.
+    // Write this while the placement row is locked. The ledger may have an outdated mark from an earlier placement.
     await this.#ledger.setPlaced(backendId, record, isPlaced ? now : null)
     return isPlaced ? 'pinned' : 'pinning'
   }
@@ -166,12 +170,12 @@ export class ContentChange {
   }
 }
 
-/** The parts that changes of content share. */
+/** The database, the ledger and the settings that all changes of content use. */
 export interface ContentParts {
   database: Postgres
   ledger: CatalogueHolds
   holds: SharedHolds
-  /** The backends on other systems. Each needs a placement for what it must keep. */
+  /** The numbers of the external backends. Each of them needs a placement for each DAG that it must store. */
   external: ReadonlySet<number>
 }
 

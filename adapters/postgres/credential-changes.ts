@@ -6,23 +6,25 @@ import type { DatabasePast } from './database-past.ts'
 import type { NodeClaim } from './node-claim.ts'
 import type { Postgres } from './postgres.ts'
 
-/** Interval of the connection checks, and how long a successful check counts; in milliseconds. */
+/**
+ * Times in ms. The first is the interval of the connection checks. The second is how long a successful check counts.
+ */
 const CHECK_MS = 400
 const TRUSTED_MS = 1_000
 
-/** NOTIFY channel: wakes the node named in the payload. */
+/** NOTIFY channel that wakes the node named in the payload. */
 export const NODES_CHANNEL = 'holdfast_nodes'
-/** NOTIFY channel: a takedown was added, changed or lifted. */
+/** NOTIFY channel for takedowns that were added, changed or lifted. */
 const TAKEDOWNS_CHANNEL = 'holdfast_takedowns'
 
 /**
- * Listens for changes by other nodes (`LISTEN`). While the connection is down, credentials count as changed every
+ * Listens with `LISTEN` for changes by other nodes. While the connection is down, it reports changed credentials every
  * second.
  */
 export class CredentialChanges implements CatalogueChanges {
   readonly #database: Postgres
   readonly #clock: Clock
-  /** Health of the database, updated by each connection check. */
+  /** The health of the database. Each connection check updates it. */
   readonly health: DatabaseHealth
   readonly #past: Pick<DatabasePast, 'check'> | null
   readonly #claim: Pick<NodeClaim, 'lost' | 'takeAgain'> | null
@@ -34,12 +36,12 @@ export class CredentialChanges implements CatalogueChanges {
   #changes = 0
   #onNotice: (node: string | null) => void = () => undefined
   #onTakedowns: () => void = () => undefined
-  /** Start of the last successful check, in milliseconds since the epoch. Null while disconnected. */
+  /** Start of the last successful check, in ms since the epoch. Null while the connection is down. */
   #seenAt: number | null = null
 
   /**
-   * @param past checked with each new connection;
-   * @param claim taken again with each new connection
+   * @param past compares the database with its known state after each new connection
+   * @param claim takes the lock of this node again after each new connection
    */
   constructor(
     database: Postgres,
@@ -54,7 +56,7 @@ export class CredentialChanges implements CatalogueChanges {
     this.#claim = claim
   }
 
-  /** Returns a number that differs from the last one if credentials may have changed. */
+  /** Returns a number that changes whenever credentials may have changed. */
   version(): number {
     const now = this.#clock.now()
     const isTrusted = this.#seenAt !== null && now - this.#seenAt < TRUSTED_MS
@@ -62,22 +64,22 @@ export class CredentialChanges implements CatalogueChanges {
   }
 
   /**
-   * Sets the listener for work that another node left. Its argument is the node's name, or null if a notice may be
-   * lost.
+   * Sets the listener for new work from other nodes. Its argument is the name of the node that has work, or null if a
+   * notice may be lost.
    */
   notices(listener: (node: string | null) => void): void {
     this.#onNotice = listener
   }
 
-  /** Sets the listener for takedowns that were added, changed or lifted, or that may have been. */
+  /** Sets the listener for changed takedowns. It is also called when a notice may be lost. */
   takedowns(listener: () => void): void {
     this.#onTakedowns = listener
   }
 
   /**
-   * Resolves after the first attempt to listen. If it failed, attempts go on.
+   * Resolves after the first attempt to listen. If that attempt failed, further attempts follow in the background.
    *
-   * @param connection used for the first attempt, and owned from then on
+   * @param connection used for the first attempt. This object owns the connection from then on.
    */
   async start(connection: PoolClient | null = null): Promise<void> {
     this.#given = connection
@@ -90,7 +92,7 @@ export class CredentialChanges implements CatalogueChanges {
     this.#lost()
   }
 
-  /** Checks the connection, replaces a lost one, and schedules the next check. */
+  /** Checks the listening connection, replaces a lost one, and schedules the next check. */
   async #check(): Promise<void> {
     const begun = this.#clock.now()
     try {
@@ -106,8 +108,8 @@ export class CredentialChanges implements CatalogueChanges {
   }
 
   /**
-   * Checks the database's health. A listening connection says nothing about others: if the pool was refused, ask for
-   * one.
+   * Checks the health of the database. If the pool failed to connect, this tries to get a new connection instead: the
+   * listening connection may work while new connections fail.
    */
   async #checkHealth(client: PoolClient): Promise<void> {
     if (!this.#database.isRefused) return this.health.check(client)
@@ -134,7 +136,7 @@ export class CredentialChanges implements CatalogueChanges {
     this.#client = client
     await client.query(`LISTEN holdfast_credentials; LISTEN ${NODES_CHANNEL}; LISTEN ${TAKEDOWNS_CHANNEL}`)
     await this.#past?.check(client)
-    // Notices sent before this connection are lost, so report every kind of change.
+    // Notices sent before this connection listened are lost. Report that everything may have changed.
     this.#changes++
     this.#onNotice(null)
     this.#onTakedowns()

@@ -1,14 +1,14 @@
 import type { CatalogueHealth } from '../../src/catalogue/shared-catalogue.ts'
 import { type Clock, systemClock } from '../../src/domain/clock.ts'
 
-/** Largest accepted difference between the clocks of a node and of the database, in milliseconds. */
+/** Maximum accepted difference between the clocks of a node and the database, in ms. */
 const MOST_SKEW_MS = 2_000
-/** Time without a successful check after which the database counts as unreachable, in milliseconds. */
+/** Time in ms without a successful check after which the database counts as unreachable. */
 const SILENT_MS = 5_000
 
-/** Answer of the database to a check. */
+/** The answer of the database to a check. */
 interface Answer {
-  /** Milliseconds since the epoch, by the database's clock. */
+  /** The time of the database's clock, in ms since the epoch. */
   now: number
   isReadOnly: boolean
 }
@@ -21,14 +21,18 @@ const CHECK = `SELECT EXTRACT(EPOCH FROM clock_timestamp())::float8 * 1000 AS no
   current_setting('transaction_read_only') = 'on' AS "isReadOnly"`
 
 /**
- * Health of the database by the last check: whether it accepts writes, and the skew of the clocks.
+ * The health of the database at the last check: whether it accepts writes, and the difference between its clock and
+ * this node's clock.
  */
 export class DatabaseHealth implements CatalogueHealth {
   readonly #clock: Clock
   readonly #isCompared: boolean
   #seenAt: number | null = null
   #isReadOnly = false
-  /** This node's clock minus the database's, and the largest error that the round trip adds to it; in milliseconds. */
+  /**
+   * The difference of the clocks, in ms: this node's time minus the database's time. The round trip adds an error of up
+   * to `within`.
+   */
   #skew: { ms: number; within: number } | null = null
 
   constructor(clock: Clock, isCompared = clock === systemClock) {
@@ -36,7 +40,7 @@ export class DatabaseHealth implements CatalogueHealth {
     this.#isCompared = isCompared
   }
 
-  /** Runs one check. Rejects if the connection is lost. */
+  /** Runs one check and stores its result. Rejects if the connection is lost. */
   async check(connection: Connection): Promise<void> {
     const begun = this.#clock.now()
     const { rows } = await connection.query<Answer>(CHECK)
@@ -46,20 +50,23 @@ export class DatabaseHealth implements CatalogueHealth {
     this.#seenAt = ended
     this.#isReadOnly = answer.isReadOnly
     if (!this.#isCompared) return
-    // The database read its clock between `begun` and `ended`, so half the round trip is the largest error. Slow
-    // answers raise no alarm.
+    // The database read its clock between `begun` and `ended`, so half the round trip is the maximum error. The error
+    // is subtracted before an alarm, so slow answers raise none.
     this.#skew = { ms: (begun + ended) / 2 - answer.now, within: Math.abs(ended - begun) / 2 }
   }
 
   /**
-   * Milliseconds by which this node's clock is ahead of the database's. Null before the first check, and for a clock
-   * supplied by the host program.
+   * Time in ms by which this node's clock is ahead of the database's clock. Null before the first check, and if the
+   * host program supplies the clock.
    */
   get skewMs(): number | null {
     return this.#skew === null ? null : Math.round(this.#skew.ms)
   }
 
-  /** `no-catalogue` if the database accepts no writes now; `clock-skew` if the clocks are over two seconds apart. */
+  /**
+   * `no-catalogue` if the database is unreachable or read-only. `clock-skew` if the clocks differ by more than two
+   * seconds.
+   */
   get problem(): 'no-catalogue' | 'clock-skew' | null {
     const isSilent = this.#seenAt === null || Math.abs(this.#clock.now() - this.#seenAt) > SILENT_MS
     if (isSilent || this.#isReadOnly) return 'no-catalogue'

@@ -9,14 +9,17 @@ const PAST = `SELECT (SELECT system_identifier::text FROM pg_control_system()) A
   (SELECT oid::text FROM pg_database WHERE datname = current_database()) AS database`
 const UNKNOWN = `SELECT number::float8 AS number FROM unnest($1::bigint[]) AS number
   WHERE NOT EXISTS (SELECT 1 FROM holds WHERE id = 'hold ' || number)`
-/** Numbers to skip after a setback: other nodes may have been given numbers that this node has not seen. */
+/**
+ * Quantity of hold numbers to skip if the database was restored to an earlier point. It may have given other nodes
+ * numbers that this node does not know.
+ */
 const GAP = 1_000
 
 /**
- * Checks at each connection that the database is the one this node has committed to.
+ * Checks at each connection that the database is the one to which this node has committed.
  *
- * A database restored to an earlier point, or a standby promoted while it lagged behind, lacks acknowledged commits.
- * The ledger keeps their holds until the operator has accepted the problem.
+ * A database restored to an earlier point lacks acknowledged commits. So does a standby that was promoted while it
+ * lagged behind. The ledger keeps the holds of those commits until the operator has accepted the problem.
  */
 export class DatabasePast implements CataloguePast {
   readonly #kept: KeptPast
@@ -29,12 +32,12 @@ export class DatabasePast implements CataloguePast {
     this.#onProblem = onProblem
   }
 
-  /** Describes how the database differs from the one this node knew. Null if it does not. */
+  /** A description of how the database differs from the one that this node knew. Null if it does not differ. */
   get problem(): string | null {
     return this.#problem
   }
 
-  /** Rejects if the database does not answer. */
+  /** Compares the database with the one that this node knew. Rejects if the database does not answer. */
   async check(connection: Connection): Promise<void> {
     const {
       rows: [past],
@@ -49,7 +52,10 @@ export class DatabasePast implements CataloguePast {
     if (kept === null || kept.problem !== problem) this.#kept.put(kept?.past ?? past, problem)
   }
 
-  /** Accepts the database as it is: the operator has seen this problem. */
+  /**
+   * Accepts the database in its present state. Does nothing if `problem` is not the current problem, because the
+   * operator has not seen that one.
+   */
   accept(problem: string): void {
     if (problem !== this.#problem) return
     if (this.#current !== null) this.#kept.put(this.#current, null)
@@ -61,10 +67,10 @@ export class DatabasePast implements CataloguePast {
     if (past.database !== known.database) return 'the database was dropped and created again'
     const holds = this.#kept.newestHolds()
     const { rows } = await connection.query<{ number: number }>(UNKNOWN, [holds])
-    // Read the ledger again: a hold that was released meanwhile left both sides.
+    // Read the ledger again. If a hold was released meanwhile, neither the database nor the ledger has it.
     const isBehind = rows.some(({ number }) => this.#kept.isHeld(number))
     if (isBehind) {
-      // Never reuse a number. Else a new hold could be taken for one that the database has lost.
+      // Never reuse a hold number. Otherwise a new hold could be mistaken for a hold that the database has lost.
       const next = Math.max(...holds) + GAP
       await connection.query(
         "SELECT setval('hold_numbers', $1::bigint) FROM hold_numbers WHERE last_value < $1::bigint",

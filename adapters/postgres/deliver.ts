@@ -11,13 +11,16 @@ import { getRecord, identicalRecord } from './record-rows.ts'
 import type { PlacedHold } from './shared-holds.ts'
 import type { Sql } from './sql.ts'
 
-/** A complete root with the hold that a record gets on it. */
+/** A complete root, with the hold that one record gets on the root. */
 interface HeldRoot {
   root: WholeDag & { id: number; backendId: number }
   hold: PlacedHold
 }
 
-/** Locks the accounts, and returns the operations on their waiting records for this transaction. */
+/**
+ * Locks the rows of the accounts. Returns the change of their content, and the operations on records that wait for a
+ * fetch.
+ */
 export async function waitingRecords(
   sql: Sql,
   parts: ContentParts,
@@ -39,7 +42,7 @@ export async function waitingRecords(
   return { change, records }
 }
 
-/** Delivers a fetched DAG to some of the records that wait for it. Each gets its own hold. */
+/** Delivers a fetched DAG to some of the records that wait for it. Each of those records gets its own hold. */
 export async function deliverSome(
   fetches: FetchParts,
   parts: ContentParts,
@@ -75,7 +78,7 @@ export async function deliverSome(
       return delivered
     })
   } finally {
-    // Some records no longer wait or exceed their quota: discard their holds.
+    // Discard the holds of records that no longer wait or that exceed their quota. A used hold stays.
     await parts.holds.discard(placedMore.map(({ id }) => id))
   }
 }

@@ -4,7 +4,7 @@ import type { Postgres } from './postgres.ts'
 import { ownStep, PostgresDriver } from './postgres-driver.ts'
 import { NeedsHold, notifyNode, type SharedHolds, type StagedHold } from './shared-holds.ts'
 
-/** Status changes of records in PostgreSQL, whose indexes need no extra work. */
+/** The rules for status changes of records. They update no index, because PostgreSQL maintains its indexes itself. */
 export const STATUS = statusRules(() => undefined)
 
 /** Returns the ports through which the fetch rules use PostgreSQL and this node's ledger. */
@@ -14,7 +14,7 @@ export function fetchParts(database: Postgres, holds: SharedHolds): FetchParts {
     node: holds.node,
     backend: holds.backend,
     status: STATUS,
-    // No work: the hold is on the staged root before the fetch is written.
+    // Do nothing: the staged root has a hold before the fetch is inserted.
     hold: () => ownStep(async () => undefined),
     release: holdId => ownStep(sql => holds.void(sql, [holdId])),
     dropReleased: async () => void (await holds.releaseVoid()),
@@ -23,15 +23,15 @@ export function fetchParts(database: Postgres, holds: SharedHolds): FetchParts {
 }
 
 /**
- * Writes a fetch into its staged root.
+ * Inserts a fetch, whose blocks go into the staged root.
  *
- * @throws NeedsHold if nothing was staged, or another fetch of the DAG exists
+ * @throws NeedsHold if `staged` is null, or another fetch of the DAG exists
  */
 export function* beginFetch(parts: FetchParts, holds: SharedHolds, wanted: WantedFetch, staged: StagedHold | null) {
   if (staged === null) throw new NeedsHold('the fetch has no staged root')
   yield* ownStep(sql => holds.use(sql, staged.id))
   const made = yield* insertFetch(parts, wanted, { rootId: staged.ledgerRootId, holdId: staged.id })
-  // Another transaction has committed a fetch of the same DAG. It becomes visible only now.
+  // Another transaction has committed a fetch of the same DAG. Only a new transaction can see that fetch.
   if (made === null) throw new NeedsHold('another fetch has begun')
   return made
 }

@@ -9,14 +9,15 @@ import type { Sql } from './sql.ts'
 
 interface Counted extends AccountUsage {
   id: string
-  /** The `seq` of the account, which prefixes the search words of its records. */
+  /** The `seq` of the account. The search words of the account's records begin with this number. */
   list: number
 }
 
 /**
  * Accounts whose rows stay locked until the transaction ends.
  *
- * Every node takes these locks before it adds or removes records, so the counters are exact.
+ * Every node locks the account's row before it adds or removes records of the account. The counters are therefore
+ * exact.
  */
 export class LockedAccounts {
   readonly #sql: Sql
@@ -28,7 +29,7 @@ export class LockedAccounts {
     this.#accounts = new Map(accounts.map(account => [account.id, account]))
   }
 
-  /** Locks rows in the order of their ids to avoid deadlocks. */
+  /** Locks the rows in the order of their ids, to avoid deadlocks. */
   static async lock(sql: Sql, ids: readonly string[]): Promise<LockedAccounts> {
     const accounts = await sql.all<Counted>(
       `SELECT id, seq AS list, ${selectList(accountUsage).postgres} FROM accounts WHERE id = ANY($1) ORDER BY id FOR UPDATE`,
@@ -37,7 +38,11 @@ export class LockedAccounts {
     return new LockedAccounts(sql, accounts)
   }
 
-  /** @throws HoldfastError `NOT_FOUND` if the account was deleted while its content was on the way */
+  /**
+   * Returns the `seq` of the account.
+   *
+   * @throws HoldfastError `NOT_FOUND` if the account was deleted before its content arrived
+   */
   listOf(id: string): number {
     const account = this.#accounts.get(id)
     if (account === undefined) throw new HoldfastError('NOT_FOUND', `there is no account ${id}`)
@@ -57,7 +62,7 @@ export class LockedAccounts {
     this.#changes.set(id, changed)
   }
 
-  /** Writes the counters. Call it last in the transaction. */
+  /** Writes the changed counters. Call this method last in the transaction. */
   async write(): Promise<void> {
     for (const [id, { pins, expiringPins, storedBytes }] of this.#changes) {
       if (pins === 0 && expiringPins === 0 && storedBytes === 0) continue

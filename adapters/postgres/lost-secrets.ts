@@ -16,8 +16,8 @@ export async function sealedIn({ reading }: Postgres): Promise<SealedSecrets> {
 }
 
 /**
- * Deletes every sealed secret, signing keys included, and the name of the sealing key. The next node to start names a
- * new one.
+ * Deletes every sealed secret, signing keys included. Also deletes the name of the sealing key: the next node that
+ * starts stores the name of its own key.
  */
 export async function forgetSealed(database: Postgres): Promise<void> {
   await database.transaction(async sql => {

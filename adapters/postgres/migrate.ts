@@ -2,23 +2,24 @@ import { HoldfastError } from '../../src/domain/errors.ts'
 import type { Postgres } from './postgres.ts'
 import type { Sql } from './sql.ts'
 
-/** Advisory lock of a migration. No other code uses this number. */
+/** Number of the advisory lock that a migration takes. No other code uses this number. */
 const LOCK = 0x484f4c44
 
 /** One version of the schema. */
 export interface Migration {
   sql: string
-  /** True if nodes that know only the version before may keep running: they do not need what it adds. */
+  /** True if nodes that know only the previous version may keep running, because they do not need the new parts. */
   isTolerated: boolean
 }
 
 /**
- * Brings the schema up to the version of this node, and returns the version. Nodes that start at once wait for each
- * other.
+ * Migrates the schema to the version of this node. Returns the version of the schema, which is higher if a newer node
+ * has migrated it. Nodes that start at the same time migrate one after the other.
  *
- * @param mayMigrate false for commands: nodes of an older version may be running, so only a starting node migrates
- * @throws HoldfastError `DATA_DIR_NEWER` if the database has a version that this node cannot work with; `CONFLICT` if
- * its version is older and `mayMigrate` is false; `CONFIG_INVALID` if it has no schema and `mayMigrate` is false
+ * @param mayMigrate false for commands. Only a starting node may migrate, because nodes of an older version may be
+ * running.
+ * @throws HoldfastError `DATA_DIR_NEWER` if this node cannot work with the version of the schema. If `mayMigrate` is
+ * false: `CONFLICT` if the schema is older than this node, `CONFIG_INVALID` if the database has no schema
  */
 export function migrate(database: Postgres, migrations: readonly Migration[], mayMigrate = true): Promise<number> {
   return database.transaction(async sql => {

@@ -14,10 +14,11 @@ import type { Sql } from './sql.ts'
 /**
  * Copies a catalogue into an empty database in one transaction.
  *
- * The copy belongs to the node once {@link takeUp} has run. Until then a new copy of the same node replaces it.
+ * The copy becomes the node's catalogue when {@link takeUp} runs. Until then, another copy for the same node replaces
+ * it.
  *
- * @throws HoldfastError `CONFLICT` if the database is not empty; `OUTCOME_UNKNOWN` if the connection was lost at the
- * end
+ * @throws HoldfastError `CONFLICT` if the database is not empty; `OUTCOME_UNKNOWN` if the connection was lost during
+ * the commit
  */
 export function moveIn(
   database: Postgres,
@@ -57,7 +58,7 @@ export function moveIn(
   })
 }
 
-/** Makes a copied catalogue the node's own. Does nothing if no copy waits. */
+/** Makes the copied catalogue the node's own. Does nothing if no copy was made for the node. */
 export async function takeUp(database: Postgres, node: string): Promise<void> {
   await database.transaction(async sql => {
     const taken = await sql.run('DELETE FROM moves WHERE node = $1', [node])
@@ -65,13 +66,13 @@ export async function takeUp(database: Postgres, node: string): Promise<void> {
   })
 }
 
-/** Returns true if the catalogue belongs to the node, or was copied for it. */
+/** Returns whether the catalogue belongs to the node, or was copied for the node. */
 export async function isKnownTo(database: Postgres, node: string): Promise<boolean> {
   const text = 'SELECT 1 FROM nodes WHERE name = $1 UNION ALL SELECT 1 FROM moves WHERE node = $1'
   return (await database.reading.first(text, [node])) !== undefined
 }
 
-/** Checks that the database is empty. Deletes a copy that this node did not take up. */
+/** Checks that the database is empty. First deletes an earlier copy that was made for this node and never taken up. */
 async function checkEmpty(sql: Sql, node: string): Promise<void> {
   const tables = await sql.all<{ name: string }>(
     `SELECT tablename AS name FROM pg_tables WHERE schemaname = current_schema() AND tablename <> 'schema_versions'`,
@@ -90,7 +91,7 @@ async function checkEmpty(sql: Sql, node: string): Promise<void> {
 /**
  * Drops the indexes that enforce no uniqueness, and returns their definitions.
  *
- * Building an index once after the copy takes a fraction of the time.
+ * Rebuilding an index after the copy takes a fraction of the time that updates of the index for each row would take.
  */
 async function dropIndexes(sql: Sql): Promise<string[]> {
   await sql.run("SET LOCAL maintenance_work_mem = '256MB'")
@@ -104,7 +105,7 @@ async function dropIndexes(sql: Sql): Promise<string[]> {
   return indexes.map(({ definition }) => definition)
 }
 
-/** Writes the ledger's holds on the copied rows, under the ids that the ledger has. */
+/** Inserts the holds of the copied rows, with the ids that the holds have in the ledger. */
 async function insertHolds(sql: Sql, table: MovedTable, batch: readonly MovedRow[], node: string): Promise<void> {
   const held = table === 'records' ? batch.filter(row => row.root_id !== null) : table === 'fetches' ? batch : []
   if (held.length === 0) return
@@ -133,7 +134,7 @@ async function compare(sql: Sql, source: CatalogueToMove): Promise<Record<MovedT
   return Object.fromEntries(counted) as Record<MovedTable, number>
 }
 
-/** Deletes roots that only the host program holds: they belong to no record. */
+/** Deletes roots without holds in the catalogue. Only the host program holds them, so they belong to no record. */
 async function dropUnheld(sql: Sql): Promise<void> {
   await sql.run('DELETE FROM roots WHERE NOT EXISTS (SELECT 1 FROM holds WHERE holds.root_id = roots.id)')
   await sql.run('DELETE FROM root_files f WHERE NOT EXISTS (SELECT 1 FROM roots WHERE roots.id = f.root_id)')

@@ -6,7 +6,7 @@ import type { Sql, SqlParam } from './sql.ts'
 
 type Value = MovedRow[string]
 
-/** The columns of each table with their types. Values of array columns arrive as JSON. */
+/** The columns of each table, with their types. The source passes the values of array columns as JSON. */
 const COLUMNS: Readonly<Record<MovedTable, string>> = {
   accounts: `
     id text, seq bigint, email text, email_key text, name text, plan text, role text, default_cluster text,
@@ -47,16 +47,16 @@ const COLUMNS: Readonly<Record<MovedTable, string>> = {
     kind text, key bigint, queue text, account_id text, due_at bigint, attempts bigint, last_error text`,
 }
 
-/** Columns whose values are computed from others. */
+/** Functions that compute the values of columns which the source does not have. */
 const DERIVED: Partial<Record<MovedTable, (row: MovedRow) => MovedRow>> = {
-  // A deleted account keeps a placeholder that no other account can have as its email.
+  // The email of a deleted account is a placeholder, which no other account can have.
   accounts: ({ email = null, deleted_at }) => ({ email_key: deleted_at === null ? emailKey(String(email)) : email }),
   records: derivedOfRecord,
-  // The node that began a fetch continues it.
+  // The job of a fetch goes to the node that began the fetch.
   jobs: ({ kind = null, queue = null, node = null }) => ({ queue: kind === 'fetch' ? node : queue }),
 }
 
-/** Columns that the database numbers. New numbers must be larger than the moved ones. */
+/** The columns with a sequence. New numbers must be larger than the moved numbers. */
 const NUMBERED = [
   ['accounts', 'seq'] as const,
   ['api_keys', 'seq'] as const,
@@ -69,7 +69,7 @@ const NUMBERED = [
   ['deliveries', 'id'] as const,
 ]
 
-/** Inserts rows unchanged, with their numbers. */
+/** Inserts rows with their numbers from the source, and adds the computed columns. */
 export async function insertMoved(sql: Sql, table: MovedTable, rows: readonly MovedRow[]): Promise<void> {
   const columns = COLUMNS[table].split(',').map(column => column.trim().split(/\s+/) as [name: string, type: string])
   const whole: MovedRow[] = rows.map(row => ({ ...row, ...DERIVED[table]?.(row) }))
@@ -87,7 +87,7 @@ export async function insertMoved(sql: Sql, table: MovedTable, rows: readonly Mo
   )
 }
 
-/** Sets each sequence past the largest number that was moved. */
+/** Advances each sequence to the largest number of its column. */
 export async function advanceSequences(sql: Sql): Promise<void> {
   for (const [table, column] of NUMBERED) {
     await sql.run(
@@ -105,7 +105,7 @@ function listText(items: readonly string[]): string {
   return `{${items.map(item => `"${item.replace(/["\\]/g, character => `\\${character}`)}"`).join(',')}}`
 }
 
-/** @param row a record with the `list` of its account */
+/** @param row a record. Its `list` is the `seq` of its account. */
 function derivedOfRecord(row: MovedRow): MovedRow {
   const { id = null, root_id, list } = row
   const text = (column: string): string | null => (row[column] ?? null) as string | null

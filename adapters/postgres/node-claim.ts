@@ -1,20 +1,26 @@
 import type { PoolClient } from 'pg'
 import { HoldfastError } from '../../src/domain/errors.ts'
 
-/** How long to wait for the lock: the server may notice late that the former process has ended. */
+/** Timeout for the lock. The server may notice only after a while that the previous process has ended. */
 const WAIT = '2s'
 /** SQLSTATE `lock_not_available`: another process has the lock. */
 const IS_TAKEN = '55P03'
-/** Keepalives that detect a vanished machine within 25 seconds. They have no effect on a Unix socket. */
+/**
+ * TCP keepalive settings with which the server detects a vanished client within 25 seconds. They have no effect on a
+ * Unix socket.
+ */
 const NOTICE_SOON = `SET tcp_keepalives_idle = 10; SET tcp_keepalives_interval = 5; SET tcp_keepalives_count = 3`
-/** Advisory locks share one number space in a database, so the number is a hash of a prefixed name. */
+/**
+ * SQL expression for the number of the advisory lock. All advisory locks of a database share one number space, so the
+ * number is the hash of a prefixed name.
+ */
 const LOCK = `hashtextextended('holdfast node ' || $1, 0)`
 
 /**
- * A lock that lets only one process run as a node.
+ * A lock that allows only one process to run as a node.
  *
- * Two copies of a data directory would release each other's holds. The server frees the lock when the connection ends,
- * also after a crash.
+ * Two processes on copies of the same data directory would release each other's holds. The server frees the lock when
+ * the connection ends, even after a crash.
  */
 export class NodeClaim {
   readonly #name: string
@@ -26,9 +32,9 @@ export class NodeClaim {
   }
 
   /**
-   * Takes the lock on a connection that stays open.
+   * Takes the lock on a connection that the caller keeps open.
    *
-   * @throws HoldfastError `DATA_DIR_IN_USE` if another process has it
+   * @throws HoldfastError `DATA_DIR_IN_USE` if another process has the lock
    */
   async take(connection: PoolClient): Promise<void> {
     await connection.query(`${NOTICE_SOON}; SET lock_timeout = '${WAIT}'`)
@@ -43,12 +49,15 @@ export class NodeClaim {
     this.#isTaken = true
   }
 
-  /** Notes that the connection with the lock is closed. */
+  /** Notes that the connection that had the lock is closed. */
   lost(): void {
     this.#isTaken = false
   }
 
-  /** Tries to take the lock on a new connection. It fails while the server still counts the old connection as open. */
+  /**
+   * Tries to take the lock on a new connection, if it was lost. The attempt fails while the server still counts the old
+   * connection as open.
+   */
   async takeAgain(connection: PoolClient): Promise<void> {
     if (this.#isTaken) return
     const { rows } = await connection.query<{ taken: boolean }>(`SELECT pg_try_advisory_lock(${LOCK}) AS taken`, [

@@ -3,10 +3,10 @@ import type { DagIdentity } from '../../src/ipld/cid.ts'
 import type { Postgres } from './postgres.ts'
 import type { SharedHolds } from './shared-holds.ts'
 
-/** Fetches that one call returns. */
+/** Maximum number of fetches that one call returns. */
 const STEP = 50
 
-/** Work on this node that changes by other nodes cause, also while this node was down. Each piece is done once. */
+/** Work that other nodes leave for this node, even while this node is down. Each piece of work is done once. */
 export class PostgresNodeWork implements NodeWork {
   readonly #database: Postgres
   readonly #holds: SharedHolds

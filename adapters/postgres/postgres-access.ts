@@ -4,7 +4,7 @@ import { HoldfastError } from '../../src/domain/errors.ts'
 import type { Postgres } from './postgres.ts'
 import { PostgresDriver } from './postgres-driver.ts'
 
-/** No version has stored an unsealed secret in PostgreSQL. */
+/** Finds no unsealed secrets: no version of Holdfast has stored one in PostgreSQL. */
 const NO_CLEAR_SECRETS: ClearSecrets = {
   inClear: async () => [],
   seal: async secrets => {
@@ -13,7 +13,7 @@ const NO_CLEAR_SECRETS: ClearSecrets = {
 }
 
 /**
- * Returns the stores of accounts and credentials. The caller migrates and closes the database.
+ * Returns the stores of accounts and credentials. The caller migrates the database's schema, and closes the database.
  *
  * @param node the name of this node
  */

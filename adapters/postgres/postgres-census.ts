@@ -1,10 +1,13 @@
 import type { Census, StateCount } from '../../src/catalogue/census.ts'
 import type { Postgres } from './postgres.ts'
 
-/** Kinds that the ledger counts. */
+/** Kinds of rows that are counted in the ledger of this node. All other kinds are counted in PostgreSQL. */
 const LEDGER = new Set(['roots', 'blocks', 'garbage'])
 
-/** Counts rows from the accounts' counters and the unfinished records, without reading whole tables. */
+/**
+ * Reports the number of rows of each kind without reading whole tables. It adds the counters of the accounts, and
+ * counts only the records that are not pinned.
+ */
 export class PostgresCensus implements Census {
   readonly #database: Postgres
   readonly #ledger: Census

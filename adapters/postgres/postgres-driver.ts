@@ -13,7 +13,7 @@ import type { Sql, SqlParam } from './sql.ts'
 
 const NOTHING = { first: null, all: [], run: 0 }
 
-/** Runs rules on PostgreSQL. A transaction that collides with another one starts again. */
+/** Runs catalogue rules on PostgreSQL. A transaction that collides with another transaction starts again. */
 export class PostgresDriver implements CatalogueDriver {
   readonly #database: Postgres
 
@@ -42,7 +42,7 @@ export class PostgresDriver implements CatalogueDriver {
   }
 }
 
-/** Runs a rule on a connection, inside its transaction if there is one. */
+/** Runs a rule with `sql`: in the transaction of `sql` if it has one, else each statement by itself. */
 export async function runRule<T>(rule: Rule<T>, sql: Sql): Promise<T> {
   let next = rule.next()
   while (next.done !== true) {

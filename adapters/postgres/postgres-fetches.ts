@@ -8,7 +8,10 @@ import { beginFetch, fetchParts } from './fetch-parts.ts'
 import { runRule } from './postgres-driver.ts'
 import { NeedsHold, putRoot } from './shared-holds.ts'
 
-/** Fetches in PostgreSQL. The node that received the first request fetches into its ledger. */
+/**
+ * Returns the store of fetches in PostgreSQL. The node that received the first request fetches the content into its own
+ * ledger.
+ */
 export function postgresFetches(of: ContentParts): Fetches {
   const { database, ledger, holds } = of
   const parts = fetchParts(database, holds)
@@ -51,7 +54,8 @@ export function postgresFetches(of: ContentParts): Fetches {
         await sql.run('UPDATE holds SET root_id = $2 WHERE id = $1', [holdId, put.id])
         return put
       })
-      // No record waits any more and the hold was void. The ledger placed it again above, so release it.
+      // If no root was put, no record waits any more and the hold is void. The ledger placed the hold again above, so
+      // release it.
       if (root === null) await ledger.release([holdId])
       if (root === null || ledgerRootId === undefined) return
       if (dag.fileCount > 0 && !root.listed) await holds.list(root.id, ledgerRootId)

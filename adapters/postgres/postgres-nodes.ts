@@ -2,10 +2,12 @@ import type { FleetNodes, KnownNode } from '../../src/catalogue/fleet.ts'
 import type { Clock } from '../../src/domain/clock.ts'
 import type { Postgres } from './postgres.ts'
 
-/** Interval of this node's heartbeat, and how long the list of nodes is cached; in milliseconds. */
+/**
+ * Times in ms. The first is the interval of this node's heartbeat. The second is how long the list of nodes is cached.
+ */
 const HEARTBEAT_MS = 5_000
 const CACHE_MS = 2_000
-/** A node without a heartbeat for this long, by the database's clock, counts as down. */
+/** Time without a heartbeat after which a node counts as down, by the database's clock. */
 const TIMEOUT = `INTERVAL '30 seconds'`
 
 /** Registry of the nodes that share the catalogue. Each node writes its own heartbeat. */
@@ -25,9 +27,7 @@ export class Nodes implements FleetNodes {
     this.#name = name
   }
 
-  /**
-   * Sends heartbeats from now on, and calls `onBeat` after each. A failed heartbeat is repeated at the next interval.
-   */
+  /** Sends a heartbeat now and at each interval. Calls `onBeat` after each heartbeat, even if it failed. */
   async start(onBeat: () => void = () => undefined): Promise<void> {
     const beat = async (): Promise<void> => {
       await this.#heartbeat('clock_timestamp()', this.#isLeaving).catch(() => undefined)
@@ -38,7 +38,7 @@ export class Nodes implements FleetNodes {
     await beat()
   }
 
-  /** Marks this node as shutting down. Other nodes send it no new work, and wait for what it has begun. */
+  /** Marks this node as shutting down. Other nodes send it no new work, and wait until its running work ends. */
   async leave(): Promise<void> {
     this.#isLeaving = true
     await this.#heartbeat('clock_timestamp()', true).catch(() => undefined)
@@ -52,9 +52,9 @@ export class Nodes implements FleetNodes {
   }
 
   /**
-   * Returns the nodes that have an address.
+   * Returns the nodes that have an address, from a cache of two seconds.
    *
-   * @throws HoldfastError `UNAVAILABLE`
+   * @throws HoldfastError `UNAVAILABLE` if the database cannot be reached
    */
   async all(): Promise<KnownNode[]> {
     const now = this.#clock.now()

@@ -16,15 +16,21 @@ import { getRecord, lockRecords, RECORD_COLUMNS } from './record-rows.ts'
 import { IS_PLACING, PLACING } from './shared-holds.ts'
 import type { Sql } from './sql.ts'
 
-/** Records in one step. */
+/** Maximum number of records in one step. */
 const STEP = 50
-/** Ids that a catalogue gives to holds, before or after a move to PostgreSQL. Other ids belong to the host program. */
+/**
+ * Matches the ids that a catalogue gives to its holds, before or after a move to PostgreSQL. The host program created
+ * holds with any other id.
+ */
 const OWN_HOLD = /^(hold \d+|fetch \d+|[0-9a-z]{9}[\w-]{12})$/
 
-/** A record of this node with the backend that has, or needs, its content. */
+/** A record of this node that is to be repaired, with the backend that has its content or must fetch it. */
 type Mended = Pick<WrongRecord, 'record' | 'backendId'> & { now: number }
 
-/** Compares this node's ledger with the catalogue. Content of other nodes is left alone. */
+/**
+ * Finds and repairs differences between this node's ledger and the catalogue. It changes nothing about the content of
+ * other nodes.
+ */
 export class PostgresReconciliation implements ReconciliationParts {
   readonly #parts: ContentParts
   readonly #sql: Sql
@@ -45,7 +51,9 @@ export class PostgresReconciliation implements ReconciliationParts {
     return changes
   }
 
-  /** Counts all records in one transaction. Meanwhile only changes of this account's records wait. */
+  /**
+   * Counts all records of the account in one transaction. Until it ends, other changes of the account's records wait.
+   */
   recount({ accountId, mend }: { accountId: string; limit: number; mend: boolean }) {
     return this.#parts.database.transaction(async sql => {
       const accounts = await LockedAccounts.lock(sql, [accountId])
@@ -99,11 +107,11 @@ export class PostgresReconciliation implements ReconciliationParts {
     return own.filter(id => !isWanted.has(id))
   }
 
-  /** Releases only holds that it has made `void` itself: no commit can use those. */
+  /** Makes the unused holds among `ids` void, then releases the void holds. No commit can use a void hold. */
   async release(ids: readonly string[], isLast: boolean): Promise<void> {
     const { holds } = this.#parts
     if (ids.length > 0) await this.#void(ids)
-    // The ledger may never have placed these holds.
+    // A crash may have stopped the catalogue before the ledger placed these holds, so `ids` lacks them.
     if (isLast) await holds.voidExpired()
     if (isLast || ids.length > 0) await holds.releaseVoid()
   }
@@ -111,7 +119,8 @@ export class PostgresReconciliation implements ReconciliationParts {
   async #void(ids: readonly string[]): Promise<void> {
     const { database, holds } = this.#parts
     await database.transaction(async sql => {
-      // Claim the ids that the catalogue does not know, so that no late commit can use them.
+      // Insert the ids that the catalogue does not have. The inserted holds become void below, so no late commit can
+      // use them.
       await sql.run(
         `INSERT INTO holds (id, node, state) SELECT id, $2, 'placing' FROM unnest($1::text[]) AS id
          ON CONFLICT (id) DO NOTHING`,
@@ -163,7 +172,7 @@ export class PostgresReconciliation implements ReconciliationParts {
     }
   }
 
-  /** Makes a record wait for a new fetch of its content. */
+  /** Starts a new fetch of a record's content, and makes the record wait for the fetch. */
   async #wait(
     { record, backendId, now }: Mended,
     reason: string,

@@ -8,12 +8,12 @@ import { RecordCommits } from './record-commits.ts'
 import { RecordLists } from './record-lists.ts'
 import { foundBy } from './record-rows.ts'
 
-/** Locks the records in the order of their ids, which avoids deadlocks. */
+/** Deletes records. Locks them in the order of their ids first, to avoid deadlocks. */
 const REMOVE = `
   DELETE FROM records WHERE id = ANY(ARRAY(SELECT id FROM records WHERE id = ANY($1) ORDER BY id FOR UPDATE))
   RETURNING ${selectList(heldRecord).postgres}`
 
-/** Records in PostgreSQL. Their content is held in the ledgers of the nodes. */
+/** Returns the store of records in PostgreSQL. The ledgers of the nodes hold the content of the records. */
 export function postgresRecords(parts: ContentParts): Records {
   const { database, holds } = parts
   const commits = new RecordCommits(parts)
@@ -32,7 +32,7 @@ export function postgresRecords(parts: ContentParts): Records {
           )
           return rows.map(({ holdId: _, ...row }) => row)
         }),
-      // The records are removed by now. If the ledger fails, a later call releases their holds.
+      // The records are already removed. If the ledger fails now, a later call releases their holds.
       dropReleased: async () => void (await holds.releaseVoid().catch(() => undefined)),
     }),
     commit: (intents, token) => commits.commit(intents, token),

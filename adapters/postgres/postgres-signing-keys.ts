@@ -3,7 +3,7 @@ import type { Sealing } from '../../src/domain/sealing.ts'
 import type { Postgres } from './postgres.ts'
 import type { Sql } from './sql.ts'
 
-/** The keys that sign session tokens on all nodes, sealed. */
+/** Stores the keys that sign session tokens. The keys are sealed, and all nodes share them. */
 export class PostgresSigningKeys implements SigningKeyStore {
   readonly #database: Postgres
   readonly #sealing: Sealing

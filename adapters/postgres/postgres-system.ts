@@ -7,10 +7,10 @@ import { postgresSignIn } from './postgres-sign-in.ts'
 import { agreeOnKey } from './sealing-key.ts'
 import { openMigrated, openShared } from './shared-database.ts'
 
-/** Longest wait for an answer during a move, in milliseconds. Counting the rows of large tables takes minutes. */
+/** Timeout in ms for the answer to a statement during a move. Counting the rows of large tables takes minutes. */
 const MOVE_ANSWER_MS = 3_600_000
 
-/** The implementation behind `holdfast/postgres`. */
+/** The PostgreSQL catalogue, which the entry point `holdfast/postgres` loads. */
 export const postgresSystem: CatalogueSystem = {
   open: openShared,
   connect: async url => connected(await openMigrated({ url }, false)),

@@ -3,18 +3,15 @@ import { HoldfastError } from '../../src/domain/errors.ts'
 import type { Sql, SqlParam } from './sql.ts'
 import { isConnectionLost, isRetryable, outcomeUnknown, StatementFailure, safeError } from './statement-failure.ts'
 
-/** Attempts at a transaction that collides with others. */
+/** Maximum number of attempts at a transaction that collides with other transactions. */
 const MOST_ATTEMPTS = 8
 const MOST_CONNECTIONS = 16
-/** Longest waits for a connection and for an answer, in milliseconds. */
+/** Timeouts in ms. The first is for a connection from the pool, the second is for the answer to a statement. */
 const CONNECT_MS = 15_000
 const ANSWER_MS = 30_000
-/**
- * Time without a statement after which the database ends a transaction, in milliseconds. A stalled node must not keep
- * its locks.
- */
+/** Time in ms without a statement after which the database ends a transaction. It frees the locks of a stalled node. */
 const SILENT_MS = 5_000
-/** OID of BIGINT. Times, sizes and counters fit into a number exactly. */
+/** OID of the type BIGINT. Its values are parsed as numbers: times, sizes and counters fit into a number exactly. */
 const INT8 = 20
 
 export interface PostgresOptions {
@@ -22,24 +19,25 @@ export interface PostgresOptions {
   url: string
   /** Maximum number of connections. Default 16. */
   connections?: number
-  /** Longest wait for an answer, in milliseconds. Default 30,000. */
+  /** Timeout for the answer to a statement, in ms. Default 30,000. */
   answerMs?: number
-  /** Longest pause within a transaction, in milliseconds. Default 5,000. */
+  /** Time in ms without a statement after which the database ends a transaction. Default 5,000. */
   silentMs?: number
-  /** Called with errors of idle connections. */
+  /** Called with the error when a connection of the pool fails. */
   onError?: (error: Error) => void
 }
 
 /**
- * A PostgreSQL database: statements, and transactions that are retried after a collision. `pg` is loaded when the first
- * database is opened.
+ * A connection pool for a PostgreSQL database. It runs statements, and retries transactions that collide.
+ *
+ * The package `pg` is loaded when the first database is opened.
  */
 export class Postgres {
   readonly #pool: Pool
-  /** Names of prepared statements, by text. Each connection prepares a statement once. */
+  /** The name of each prepared statement by its SQL text. Each connection prepares a statement once. */
   readonly #names = new Map<string, string>()
   #isRefused = false
-  /** The last transaction of each lane, settled or not. */
+  /** The promise of the newest transaction of each lane. The next transaction of the lane waits for that promise. */
   readonly #lanes = new Map<string, Promise<unknown>>()
 
   private constructor(pool: Pool) {
@@ -79,36 +77,40 @@ export class Postgres {
     }
     const pool = new pg.Pool(config)
     pool.on('error', onError)
-    // A connection in use emits its errors as events, too. Without a listener they would end the process.
+    // A connection also emits its errors as events while it is in use. Without a listener, such an event ends the
+    // process.
     pool.on('connect', client => client.on('error', onError))
     return new Postgres(pool)
   }
 
-  /** Runs single reading statements, each on any free connection. */
+  /** Runs single statements that only read. Each statement uses any free connection. */
   readonly reading: Sql = this.#sql(<Row>(text: string, params: readonly SqlParam[]) => this.#single<Row>(text, params))
 
-  /** The texts of all statements sent so far. */
+  /** The SQL texts of all statements sent so far, each once. */
   get statements(): string[] {
     return [...this.#names.keys()]
   }
 
   /**
-   * Runs one writing statement in its own transaction. Returns the number of changed rows.
+   * Runs one statement that writes, in its own transaction. Returns the number of changed rows.
    *
-   * @throws HoldfastError as {@link transaction}
+   * @throws HoldfastError `UNAVAILABLE` if the database cannot be reached, and nothing was written; `OUTCOME_UNKNOWN`
+   * if the connection was lost during the commit
    */
   async command(text: string, params: readonly SqlParam[] = []): Promise<number> {
     return this.transaction(sql => sql.run(text, params))
   }
 
   /**
-   * Runs `work` in one transaction, which is durable when the promise resolves. `work` may run several times, so it
-   * must only send statements.
+   * Runs `work` in one transaction, which is durable when the promise resolves.
    *
-   * @param lane transactions of one lane run one at a time. Use it for transactions that take the same lock, so that
-   * the requests of one account occupy one connection.
-   * @throws HoldfastError what `work` throws; `UNAVAILABLE` if the database cannot be reached, and nothing has
-   * happened; `OUTCOME_UNKNOWN` if the connection was lost during the commit
+   * A transaction that collides with another one starts again. `work` may therefore run several times, and must do
+   * nothing but send statements.
+   *
+   * @param lane transactions of the same lane run one at a time. Use a lane for transactions that take the same lock,
+   * for example those of one account. While they wait, they occupy only one connection.
+   * @throws HoldfastError the error that `work` throws; `UNAVAILABLE` if the database cannot be reached, and nothing
+   * was written; `OUTCOME_UNKNOWN` if the connection was lost during the commit
    */
   async transaction<T>(work: (sql: Sql) => Promise<T>, lane: string | null = null): Promise<T> {
     if (lane === null) return this.#withRetries(work)
@@ -136,9 +138,9 @@ export class Postgres {
   }
 
   /**
-   * Takes a connection out of the pool until its `release(isBroken)`.
+   * Takes a connection out of the pool. The caller returns the connection with `release(isBroken)`.
    *
-   * @throws HoldfastError `UNAVAILABLE`
+   * @throws HoldfastError `UNAVAILABLE` if the database cannot be reached
    */
   async connection(): Promise<PoolClient> {
     try {
@@ -151,7 +153,7 @@ export class Postgres {
     }
   }
 
-  /** True if the last request for a connection failed. */
+  /** True if the last attempt to get a connection from the pool failed. */
   get isRefused(): boolean {
     return this.#isRefused
   }
@@ -235,7 +237,7 @@ async function ask(client: PoolClient, query: string | QueryConfig): Promise<Que
   }
 }
 
-/** Converts bytes to what `pg` accepts, in arrays too. */
+/** Converts bytes to a `Buffer`, which `pg` requires. Converts the items of arrays, too. */
 function toValue(param: SqlParam): unknown {
   if (param instanceof Uint8Array) return Buffer.from(param.buffer, param.byteOffset, param.byteLength)
   return Array.isArray(param) ? param.map(toValue) : param

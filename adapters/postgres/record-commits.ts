@@ -33,7 +33,10 @@ export class RecordCommits {
     }
   }
 
-  /** Places the holds for a commit. A record that exists already needs none, unless it turns out to be gone. */
+  /**
+   * Places the holds for a commit. A record that exists already needs no hold. If that record was removed meanwhile,
+   * the retry places its hold.
+   */
   async #prepare(intents: readonly CommitIntent[], isRetry: boolean): Promise<Prepared[]> {
     const { holds } = this.#parts
     const wanted: Array<{ intent: CommitIntent & { kind: 'whole' }; index: number }> = []
@@ -59,7 +62,7 @@ export class RecordCommits {
       return prepared
     } catch (error) {
       await holds.discard(prepared.flatMap(({ hold }) => hold?.id ?? []))
-      // The failure concerns only holds: no record was written.
+      // Only the commit of a hold has an unknown outcome. No record was written, so report that.
       throw isHoldfastError(error, 'OUTCOME_UNKNOWN') ? notRecorded(error) : error
     }
   }
@@ -93,8 +96,8 @@ export class RecordCommits {
   }
 
   /**
-   * Finds out whether a commit whose answer was lost has happened: either its holds are used, or this makes them void.
-   * A void hold cannot be used, so a late commit fails.
+   * Finds out whether a commit happened although its answer was lost. If one of its holds is used, the commit happened.
+   * Otherwise this method makes the holds void, so that a late commit fails.
    */
   async #hasCommitted(prepared: readonly Prepared[], unknown: HoldfastError): Promise<boolean> {
     const ids = prepared.flatMap(({ hold }) => hold?.id ?? [])
@@ -111,7 +114,11 @@ export class RecordCommits {
     }
   }
 
-  /** @throws HoldfastError `OUTCOME_UNKNOWN` if the ledger fails: the catalogue has already committed */
+  /**
+   * Discards the holds and staged roots of records that existed already.
+   *
+   * @throws HoldfastError `OUTCOME_UNKNOWN` if the ledger fails after the catalogue has committed
+   */
   async #giveUpUnused(intents: readonly CommitIntent[], made: readonly Committed[], holds: string[]): Promise<void> {
     const isRepeat = ({ created, waited }: Committed) => !created && waited === null
     if (!made.some(isRepeat)) return

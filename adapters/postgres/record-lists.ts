@@ -8,19 +8,19 @@ import { live, RECORD_COLUMNS } from './record-rows.ts'
 import type { Sql, SqlParam } from './sql.ts'
 
 const NEWEST_FIRST = 'created_at DESC, id DESC'
-/** Offset from which a page is sought from the nearest place instead of from the start of the list. */
+/** Minimum offset for which a query starts at the nearest place instead of at the start of the list. */
 const FAR = 1_000
-/** Few records match, and a partial index has only these. */
+/** SQL condition for the records that are not pinned. It matches few records and uses a partial index of those. */
 const NOT_PINNED = "status <> 'pinned'"
-/** A creation time later than that of every record. */
+/** A time later than the creation of every record. */
 const NEVER = Number.MAX_SAFE_INTEGER
 
-/** Conditions of a query, with their parameters. */
+/** The conditions of a query, with their parameters. */
 class Conditions {
   readonly params: SqlParam[] = []
   readonly #conditions: string[] = []
 
-  /** @param text SQL with `?` for the parameter */
+  /** @param text an SQL condition with `?` in place of the parameter */
   add(text: string, param: SqlParam): void {
     this.#conditions.push(text.replaceAll('?', this.param(param)))
   }
@@ -38,7 +38,7 @@ class Conditions {
   }
 }
 
-/** Lists of an account's records: by page number, by cursor, and by search. */
+/** Lists the records of an account: by page number, by cursor, or by search. */
 export class RecordLists {
   readonly #sql: Sql
 
@@ -68,8 +68,8 @@ export class RecordLists {
   }
 
   /**
-   * Reads the keys of a page from an index alone, then only the records of the page. A far page starts at the nearest
-   * place.
+   * Reads the ids of a page from an index alone, then only the records of that page. A query for a page far down the
+   * list starts at the nearest place.
    */
   #slice(filter: RecordFilter, offset: number, limit: number): Promise<RecordRow[]> {
     const conditions = conditionsOf(filter)
@@ -98,7 +98,10 @@ export class RecordLists {
     return { rows: await this.#rows(questionOf(list, filter), orderOf(filter), limit, offset), total }
   }
 
-  /** Counts the matches of a text no further than {@link EXACT_MATCHES} or one beyond the page. */
+  /**
+   * Returns a page of a search by text. Counts the matches only up to {@link EXACT_MATCHES}, or to the end of the page
+   * if that is later.
+   */
   async #foundByText(list: number, filter: Searching, offset: number, limit: number): Promise<NumberedPage<RecordRow>> {
     const enough = Math.max(EXACT_MATCHES, offset + limit)
     const total = await this.#countUpTo(questionOf(list, filter), enough + 1)
@@ -150,7 +153,8 @@ export class RecordLists {
   }
 
   /**
-   * Subtracts the expired records and those in other states from the account's counter, since most records are pinned.
+   * Counts the records with the given statuses, as the account's counter minus the expired records and the records with
+   * other statuses. Few records are subtracted, because most records are pinned.
    */
   async #countStates({ accountId, hasExpiration, now, search: { statuses } }: Searching): Promise<number> {
     const text = `SELECT ${hasExpiration ? 'expiring_pins' : 'pins'}
@@ -169,14 +173,14 @@ export class RecordLists {
 
 type Searching = RecordFilter & { search: RecordSearch }
 
-/** Returns true for a search by status alone that includes `pinned`. */
+/** Returns whether the search is by status alone and its statuses include `pinned`. */
 function isOfStates({ multihash, search }: Searching): boolean {
   const { names, meta, types, statuses, multihashes, before, after } = search
   const hasMore = [names, Object.keys(meta), types, multihashes].some(({ length }) => length > 0)
   return multihash === null && !hasMore && before === null && after === null && statuses.includes('pinned')
 }
 
-/** Returns true for a search by name or meta. */
+/** Returns whether the search is by name or metadata. */
 function isOfText({ search: { names, meta } }: Searching): boolean {
   return names.length > 0 || Object.keys(meta).length > 0
 }
@@ -195,10 +199,10 @@ function conditionsOf({ accountId, multihash, hasExpiration, now }: RecordFilter
 }
 
 /**
- * Returns SQL for the last place that is preceded by at most `most` live records.
+ * Returns SQL for the last place that has at most `most` live records before it.
  *
- * Places count an expired record until it is removed, so the query subtracts it. Parameter 1 is the account, parameter
- * 2 the current time.
+ * A place counts an expired record until the record is removed, so the query subtracts the expired records. Parameter 1
+ * is the account, parameter 2 the current time.
  */
 function placeBefore({ hasExpiration }: RecordFilter, most: string): string {
   return `SELECT created_at, id, passed FROM (
@@ -211,11 +215,11 @@ function placeBefore({ hasExpiration }: RecordFilter, most: string): string {
 }
 
 /**
- * Translates a search into SQL. The word index narrows the rows, and further conditions check what words cannot
+ * Translates a search into SQL. The word index narrows the rows. Further conditions check what the words cannot
  * express.
  *
- * @param isCommon keeps the word index out, so that PostgreSQL reads the list in its order up to the limit, and does
- * not sort all matches
+ * @param isCommon true if the words match many records. PostgreSQL then ignores the word index. It reads the list in
+ * its order up to the limit, instead of sorting all matches.
  */
 function questionOf(list: number, filter: Searching, isCommon = false): Conditions {
   const conditions = conditionsOf(filter)

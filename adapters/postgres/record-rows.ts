@@ -22,15 +22,15 @@ import type { Sql } from './sql.ts'
 export const RECORD_COLUMNS = selectList(record).postgres
 
 /**
- * Returns SQL that is true for a live record.
+ * Returns an SQL condition that is true for a live record.
  *
- * @param now the parameter with the current time
+ * @param now the SQL parameter with the current time, for example `$2`
  */
 export function live(now: string): string {
   return LIVE_RECORD.replace(':now', now)
 }
 
-/** Bytes of the hash that distinguishes the records of one account. */
+/** Size in bytes of the hash that identifies duplicates among the records of one account. */
 const IDENTITY_BYTES = 16
 
 type Identity = Pick<
@@ -39,15 +39,15 @@ type Identity = Pick<
 >
 
 /**
- * Inserts a record with its derived columns.
+ * Inserts a record with the columns that are computed from it.
  *
- * @param list the `seq` of its account
+ * @param list the `seq` of the record's account
  */
 export async function insertRecord(sql: Sql, row: RecordRow, holdId: string | null, list: number): Promise<void> {
   await runRule(run(INSERT_RECORD, { ...row, holdId, ...foundBy({ ...row, list }) }), sql)
 }
 
-/** Returns the derived columns that searches and the check for duplicates use. */
+/** Returns the computed columns that searches and the check for duplicates use. */
 export function foundBy(row: Identity & { list: number }): object {
   const { name, list } = row
   return {
@@ -61,7 +61,7 @@ export async function getRecord(sql: Sql, id: string): Promise<RecordRow | undef
   return (await runRule(first(GET_RECORD, { id }), sql)) ?? undefined
 }
 
-/** Locks records until the transaction ends. Returns them with their holds. */
+/** Locks records until the transaction ends. Returns the records with the ids of their holds. */
 export async function lockRecords(sql: Sql, ids: readonly string[]): Promise<HeldRecord[]> {
   return sql.all<HeldRecord>(
     `SELECT ${RECORD_COLUMNS}, hold_id AS "holdId" FROM records WHERE id = ANY($1) ORDER BY id FOR UPDATE`,
@@ -76,12 +76,12 @@ export async function identicalRecord(sql: Sql, row: NewRecord, now: number): Pr
   return found ?? undefined
 }
 
-/** Returns true if a record of the account has the DAG, including one that has expired and is not yet removed. */
+/** Returns whether a record of the account has the DAG. Expired records count until they are removed. */
 export async function hasDag(sql: Sql, accountId: string, { codec, multihash }: DagIdentity): Promise<boolean> {
   return (await runRule(first(HAS_DAG, { accountId, multihash, codec }), sql)) !== null
 }
 
-/** Returns the updated record. */
+/** Sets the status of a record, and returns the updated record. */
 export async function setStatus(
   sql: Sql,
   id: string,
@@ -104,7 +104,7 @@ export function rowIdentity(record: Identity): Uint8Array {
 /**
  * Returns the search words of a record.
  *
- * @param list the `seq` of its account
+ * @param list the `seq` of the record's account
  */
 export function wordsOfRecord(list: number, { name, meta }: Pick<RecordRow, 'name' | 'meta'>): string[] {
   const words = name === null ? new Set<string>() : wordsOfName(list, name)

@@ -2,18 +2,22 @@ import type { RequestShare, RequestWindows } from '../../src/catalogue/sign-in.t
 import type { RateLimit } from '../../src/domain/plan.ts'
 import type { Postgres } from './postgres.ts'
 
-/** Number of expired windows that each call deletes: more than it creates, so that the table shrinks. */
+/**
+ * Maximum number of expired windows that each call deletes. It exceeds the number of windows that a call creates, so
+ * that the table shrinks.
+ */
 const SWEPT = 4
 /**
- * Decides as `RateLimiter` does: no window ends later than one that begins now. Reads the clock again, because `now()`
- * is old if the statement waited for the row's lock.
+ * SQL condition: true if the window has ended, or ends later than a window that would begin now. `RateLimiter` uses the
+ * same rule. It reads the clock again, because `now()` is old if the statement waited for the row's lock.
  */
 const HAS_ENDED = '(w.ends_at <= now() OR w.ends_at > clock_timestamp() + (excluded.ends_at - now()))'
 /**
- * A grant is this fraction of what is left: two grants per node, and at least four, so that all nodes get their share.
+ * SQL expression for the number of parts into which the remaining requests are divided. It is two parts per node, and
+ * at least four, so that every node gets a share.
  */
 const PARTS = 'GREATEST(4, 2 * (SELECT COUNT(*) FROM nodes))'
-/** SQL expression: the size of a grant. It is at least one request while any is left. */
+/** Returns the SQL expression for the number of requests in a grant. It is at least one while requests are left. */
 const grantOf = (left: string): string => `LEAST(GREATEST(0, ${left}), GREATEST(1, (${left}) / ${PARTS}))`
 const OF_NEW = grantOf('b.most')
 const OF_LEFT = grantOf('excluded.most - w.used')
@@ -22,8 +26,8 @@ const NOTHING: RequestShare = { granted: 0, left: 0, msLeft: 0 }
 /**
  * Request windows that all nodes share.
  *
- * A node gets part of the remaining requests in advance, and they count as used. So a limit costs a few queries in each
- * window, however many requests arrive.
+ * Each node is granted part of the remaining requests in advance, and the granted requests count as used. A limit
+ * therefore costs only a few queries in each window, however many requests arrive.
  */
 export class PostgresRequestWindows implements RequestWindows {
   readonly #database: Postgres
@@ -34,7 +38,7 @@ export class PostgresRequestWindows implements RequestWindows {
 
   async grant(buckets: ReadonlyArray<{ key: string; limit: RateLimit }>): Promise<RequestShare[]> {
     const limits = buckets.map(({ limit }) => limit)
-    // A single statement commits by itself. If its answer is lost, nobody uses the grant.
+    // A single statement commits by itself. If its answer is lost, the granted requests stay unused.
     const rows = await this.#database.reading.all<RequestShare & { key: string }>(
       `WITH ended AS (
          DELETE FROM request_windows WHERE key = ANY(ARRAY(

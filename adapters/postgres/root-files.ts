@@ -1,10 +1,10 @@
 import type { RootFile } from '../../src/ledger/whole-dag.ts'
 import type { Postgres } from './postgres.ts'
 
-/** Files that one transaction stores or deletes. */
+/** Maximum number of files that one transaction stores or deletes. */
 const STEP = 1_000
 
-/** Stores the files of a root in repeatable steps, then marks the root as listed. */
+/** Stores the files of a root in steps, then marks the root as listed. A repeated step changes nothing. */
 export async function storeFiles(
   database: Postgres,
   rootId: number,

@@ -1,4 +1,7 @@
-/** Accounts and credentials. `seq` orders rows of the same millisecond. Text is compared by bytes, not by locale. */
+/**
+ * The tables of accounts and credentials. `seq` orders rows that were created in the same millisecond. Text is compared
+ * by bytes, not by locale.
+ */
 export const accessSchema = `
   CREATE TABLE accounts (
     id TEXT COLLATE "C" PRIMARY KEY,

@@ -1,7 +1,7 @@
 import { noteTransition } from './schema-deliveries.ts'
 
 /**
- * One table of jobs for fetches, placements and deliveries, whose own tables keep the rest of their state. A finished
+ * The table of jobs for fetches, placements and deliveries. Their own tables store the rest of their state. A finished
  * or abandoned job has no row.
  */
 export const leasedJobsSchema = `

@@ -1,11 +1,12 @@
-/** Records in one place of a list. A place that reaches this number is split in two. */
+/** Number of records at which a place of a list is split in two. */
 export const MOST_COUNTED = 2_000
 
 /**
- * Places: counts of consecutive records in each account's list, which lead to a page by its number without reading all
- * newer records.
+ * The table of places. A place counts consecutive records of an account's list, so that a query finds a numbered page
+ * without reading all newer records.
  *
- * Triggers update them in the transaction that changes the records. The account's row is locked by then.
+ * Triggers update the places in the transaction that changes the records. That transaction has already locked the
+ * account's row.
  */
 export const pagesSchema = `
   CREATE TABLE record_places (
@@ -87,8 +88,8 @@ export const pagesSchema = `
 `
 
 /**
- * Index of the records that are not pinned, which are few. The number of pinned records is the account's counter minus
- * these.
+ * The index of the records that are not pinned, which are few. The number of pinned records is the account's counter
+ * minus the number of records in this index.
  */
 export const statesSchema = `
   CREATE INDEX records_not_pinned ON records (account_id, seq) WHERE status <> 'pinned';

@@ -1,4 +1,4 @@
-/** Takedowns of the owner, for all nodes. */
+/** The table of the owner's takedowns, which apply to all nodes. */
 export const takedownsSchema = `
   CREATE TABLE takedowns (
     cid TEXT COLLATE "C" NOT NULL,

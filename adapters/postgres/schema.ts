@@ -9,7 +9,10 @@ import { pagesSchema, statesSchema } from './schema-pages.ts'
 import { signInSchema } from './schema-sign-in.ts'
 import { takedownsSchema } from './schema-takedowns.ts'
 
-/** The schema, one entry for each version, applied in order. Never edit the SQL of a released entry: add another. */
+/**
+ * The migrations of the schema, one for each version, in their order. Never edit the SQL of a released migration: add
+ * another migration.
+ */
 export const migrations: readonly Migration[] = [
   { sql: accessSchema, isTolerated: false },
   { sql: contentSchema, isTolerated: false },

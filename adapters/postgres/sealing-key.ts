@@ -1,11 +1,11 @@
 import type { Postgres } from './postgres.ts'
 
 /**
- * Checks that all nodes seal secrets in this database with the same key. The first node decides which.
+ * Checks that all nodes seal secrets in this database with the same key. The first node decides which key that is.
  *
- * @param open opens this node's key, or creates one if null is expected, and returns its name
- * @param expected the name of the key; null for the first node
- * @throws HoldfastError from `open`, which must refuse any key but the expected one
+ * @param open opens this node's key and returns its name. Its argument is the name of the expected key. For the first
+ * node the argument is null, and `open` may create a key.
+ * @throws HoldfastError the error that `open` throws; `open` must refuse a key other than the expected one
  */
 export async function agreeOnKey(database: Postgres, open: (expected: string | null) => string): Promise<void> {
   await database.transaction(async sql => {

@@ -23,8 +23,8 @@ import type { Sql } from './sql.ts'
  * Implements `CatalogueSystem.open`.
  *
  * @throws HoldfastError `CONFIG_INVALID` if `pg` is missing, the server is not PostgreSQL 15 or newer, or the catalogue
- * belongs to another data directory; `DATA_DIR_IN_USE` if a copy of the directory is in use; `UNAVAILABLE`,
- * `DATA_DIR_NEWER`
+ * belongs to another data directory; `DATA_DIR_IN_USE` if another process runs with this data directory or a copy of
+ * it; `UNAVAILABLE` if the database cannot be reached; `DATA_DIR_NEWER` if a newer version of Holdfast wrote it
  */
 export async function openShared(options: SharedOptions, name: NodeName): Promise<SharedCatalogue> {
   const database = await openMigrated(options)
@@ -76,9 +76,11 @@ function storesIn(database: Postgres, node: SharedCatalogue['node']): Stores {
 }
 
 /**
- * Opens a database and migrates its schema. The caller closes it.
+ * Opens a database and migrates its schema. The caller closes the database.
  *
- * @throws HoldfastError as {@link openShared}
+ * @param mayMigrate false to throw `CONFLICT` or `CONFIG_INVALID` instead of a migration
+ * @throws HoldfastError `CONFIG_INVALID` if `pg` is missing, or the server is not PostgreSQL 15 or newer;
+ * `UNAVAILABLE`, `DATA_DIR_NEWER`
  */
 export async function openMigrated(options: PostgresOptions, mayMigrate = true): Promise<Postgres> {
   const database = await Postgres.open(options)

@@ -8,18 +8,18 @@ import type { Postgres } from './postgres.ts'
 import { deleteFiles, storeFiles } from './root-files.ts'
 import type { Sql } from './sql.ts'
 
-/** A hold in the ledger, ready for a commit. */
+/** A hold that the ledger has placed and that a commit can use. */
 export interface PlacedHold {
   id: string
   /** The id of the root in the catalogue. */
   rootId: number
-  /** The size of the DAG's distinct blocks in bytes, as the catalogue has it. */
+  /** The size of the DAG's distinct blocks in bytes, as recorded in the catalogue. */
   dagSize: number
   charge: number
   contentSize: number
 }
 
-/** Thrown when a commit needs a hold that was not placed. The caller places it and commits again. */
+/** Thrown when a commit needs a hold that was not placed. The caller places the hold and commits again. */
 export class NeedsHold extends Error {}
 
 /** A staged root, with the id of its hold. */
@@ -28,13 +28,13 @@ export interface StagedHold {
   ledgerRootId: number
 }
 
-/** Holds that the ledger releases in one transaction. */
+/** Maximum number of holds that one transaction releases or makes void. */
 const STEP = 200
-/** Longest time from the start of a hold to its commit, by the database's clock. A later commit is refused. */
+/** Time after which an uncommitted hold expires, by the database's clock. A later commit is refused. */
 export const PLACING = `INTERVAL '10 minutes'`
 /**
- * True for a hold that waits for its commit. Unlike `state = 'placing'`, this condition cannot use the partial index,
- * which the planner might scan instead of looking up ids.
+ * SQL condition: true for a hold that waits for its commit. Unlike `state = 'placing'`, it cannot use the partial
+ * index, which the planner might scan instead of looking up ids.
  */
 export const IS_PLACING = "state NOT IN ('used', 'void')"
 
@@ -49,21 +49,21 @@ interface RootFound {
   charge: number
   contentSize: number
   listed: boolean
-  /** True if its external backend has the DAG. */
+  /** True if the root's external backend has the DAG. */
   isPlaced: boolean
 }
 
 /**
  * Places and releases this node's holds for the catalogue.
  *
- * The catalogue stores a hold as `placing`, the ledger places it durably, and the commit makes it `used`. When nothing
- * needs it, the catalogue makes it `void` before the ledger releases it. A crash between two steps therefore leaves too
- * much in the ledger, never too little.
+ * The catalogue inserts a hold as `placing`, the ledger places it durably, and the commit makes it `used`. When nothing
+ * needs the hold, the catalogue makes it `void` before the ledger releases it. After a crash the ledger may hold
+ * unneeded content, but it never lacks needed content.
  */
 export class SharedHolds {
   readonly #database: Postgres
   readonly #ledger: CatalogueHolds
-  /** The name of this node, which marks its holds. */
+  /** The name of this node. Each hold in the catalogue names its node. */
   readonly node: string
   /** Maps this node's backends to their numbers in the catalogue. */
   readonly backend: SharedBackend
@@ -79,7 +79,7 @@ export class SharedHolds {
   /**
    * Places holds on complete DAGs.
    *
-   * @throws HoldfastError `CID_NOT_FOUND` if the ledger lacks one of them
+   * @throws HoldfastError `CID_NOT_FOUND` if the ledger lacks one of the DAGs
    */
   async place(wanted: ReadonlyArray<Omit<WantedHold, 'id'>>): Promise<PlacedHold[]> {
     const begun: Array<WantedHold & PlacedHold & { isListed: boolean }> = []
@@ -97,7 +97,7 @@ export class SharedHolds {
     }
   }
 
-  /** Places more holds on a root of the catalogue, one for each end. */
+  /** Places more holds on a root of the catalogue, one hold for each item of `ends`. */
   async placeMore(hold: PlacedHold & Omit<WantedHold, 'ends' | 'stagedRootId'>, ends: ReadonlyArray<number | null>) {
     const made = await this.#database.transaction(sql =>
       sql.all<{ id: string }>(`${NEW_HOLD}, $2, 'placing' FROM generate_series(1, $3) RETURNING id`, [
@@ -140,8 +140,8 @@ export class SharedHolds {
   }
 
   /**
-   * Makes holds void, in the transaction that ends the need for them, and drops roots without holds. Notifies the other
-   * nodes that have such holds to release them.
+   * Makes holds void, in the transaction that ends the need for them, and drops roots without holds. Notifies the nodes
+   * that have these holds.
    */
   async void(sql: Sql, ids: readonly string[]): Promise<void> {
     if (ids.length === 0) return
@@ -155,9 +155,7 @@ export class SharedHolds {
     await dropUnheld(sql, [...new Set(voided.flatMap(({ rootId }) => rootId ?? []))])
   }
 
-  /**
-   * Discards holds that no commit uses. If that fails, {@link releaseVoid} or a reconciliation releases them.
-   */
+  /** Discards the holds that no commit used. If that fails, {@link releaseVoid} or a reconciliation releases them. */
   async discard(ids: readonly string[]): Promise<void> {
     if (ids.length === 0) return
     try {
@@ -171,11 +169,11 @@ export class SharedHolds {
       })
       await this.releaseVoid()
     } catch {
-      // They stay held until the database answers again.
+      // The holds stay until the database answers again.
     }
   }
 
-  /** Makes this node's expired holds void: a crash may have come between the catalogue and the ledger. */
+  /** Makes this node's expired holds void. A crash before the commit leaves such holds. */
   async voidExpired(): Promise<void> {
     for (let found = STEP; found === STEP; ) {
       found = await this.#database.transaction(async sql => {
@@ -191,12 +189,12 @@ export class SharedHolds {
     }
   }
 
-  /** Sets the listener for DAGs that this node no longer holds, whichever node removed them. */
+  /** Sets the listener for DAGs that this node no longer holds. Any node may have removed their records. */
   gone(listener: (dag: DagIdentity) => void): void {
     this.#onGone = listener
   }
 
-  /** Releases all void holds of this node in steps. Returns how many there were. */
+  /** Releases all void holds of this node in steps. Returns the number of released holds. */
   async releaseVoid(): Promise<number> {
     let count = 0
     for (;;) {
@@ -214,12 +212,12 @@ export class SharedHolds {
       count += ids.length
       if (ids.length < STEP) break
     }
-    // Run this even if no hold was void: a crash may have left files of removed roots.
+    // Run this even if no hold was void. A crash may have left files of removed roots.
     await deleteFiles(this.#database)
     return count
   }
 
-  /** Copies the list of a root's files from the ledger to the catalogue, where all nodes see it. */
+  /** Copies the list of a root's files from the ledger to the catalogue, which all nodes can read. */
   async list(rootId: number, ledgerRootId: number): Promise<void> {
     await storeFiles(this.#database, rootId, (offset, limit) => this.#ledger.files(ledgerRootId, offset, limit))
   }
@@ -249,9 +247,9 @@ export async function notifyNode(sql: Sql, node: string): Promise<void> {
 }
 
 /**
- * Inserts or finds a root and locks it until the transaction ends, so that nobody drops it before it is held.
+ * Inserts or finds a root, and locks it until the transaction ends. Nobody can drop the root before it has a hold.
  *
- * @param backend its number in the catalogue
+ * @param backend the number of the backend in the catalogue
  */
 export async function putRoot(sql: Sql, backend: number, dag: WholeDag): Promise<RootFound> {
   const { codec, multihash, contentSize, dagSize, blocks, charge, fileCount } = dag
@@ -265,10 +263,11 @@ export async function putRoot(sql: Sql, backend: number, dag: WholeDag): Promise
   return root
 }
 
-/** Drops roots without holds, with their files. Their placements become unwanted. */
+/** Drops roots without holds, with their files. Marks the placements of those roots as unwanted. */
 async function dropUnheld(sql: Sql, ids: readonly number[]): Promise<void> {
   if (ids.length === 0) return
-  // Placing a hold locks the root's row. Lock the rows first, to see every hold.
+  // A transaction that places a hold locks the root's row. Lock the rows first, so that the query below sees every
+  // hold.
   await sql.run('SELECT 1 FROM roots WHERE id = ANY($1) ORDER BY id FOR UPDATE', [ids])
   const gone = await sql.all<{ id: number }>(
     `WITH gone AS (

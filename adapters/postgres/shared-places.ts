@@ -2,7 +2,7 @@ import type { SharedPlace, SharedPlaces } from '../../src/catalogue/fleet.ts'
 import { NODE_NUMBER } from './backends.ts'
 import type { Postgres } from './postgres.ts'
 
-/** Places that one query examines. */
+/** Maximum number of roots or listed files that one query reads. */
 const MOST = 16
 const LIFE = `LATERAL (
   SELECT expires_at FROM records WHERE root_id = roots.id ORDER BY expires_at DESC LIMIT 1) AS life`
@@ -11,7 +11,7 @@ const IS_ROOT = 'TRUE AS "isRoot"'
 const IS_FILE = 'FALSE AS "isRoot"'
 const IS_LIVE = '(life.expires_at IS NULL OR life.expires_at > $2)'
 
-/** Finds the nodes that have content, among the recorded roots and their listed files. */
+/** Finds the nodes that have content: the root of a record, or a file listed below such a root. */
 export class PostgresPlaces implements SharedPlaces {
   readonly #database: Postgres
 
@@ -19,7 +19,10 @@ export class PostgresPlaces implements SharedPlaces {
     this.#database = database
   }
 
-  /** Returns live records' places of a root, or of a file in a directory; at most {@link MOST}. */
+  /**
+   * Returns the places whose records are live, for a root or for a file in a directory. Returns up to {@link MOST}
+   * places.
+   */
   async find(multihash: Uint8Array, now: number): Promise<SharedPlace[]> {
     const { reading } = this.#database
     const asRoot = `SELECT ${PLACE}, ${IS_ROOT} FROM roots, ${LIFE} WHERE multihash = $1 AND ${IS_LIVE} LIMIT ${MOST}`

@@ -1,4 +1,4 @@
-/** A parameter of a statement. Times and sizes are numbers, and BIGINT in their columns. */
+/** A parameter of a statement. Times and sizes are numbers, stored in columns of the type BIGINT. */
 export type SqlParam =
   | string
   | number
@@ -7,7 +7,7 @@ export type SqlParam =
   | Uint8Array
   | ReadonlyArray<string | number | null | Uint8Array>
 
-/** A connection in a transaction, or any connection for a single statement. */
+/** Runs statements: on the connection of one transaction, or each on any connection. */
 export interface Sql {
   all<Row>(text: string, params?: readonly SqlParam[]): Promise<Row[]>
   first<Row>(text: string, params?: readonly SqlParam[]): Promise<Row | undefined>

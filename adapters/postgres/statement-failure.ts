@@ -1,17 +1,19 @@
 import { HoldfastError } from '../../src/domain/errors.ts'
 
-/** SQLSTATE serialization_failure and deadlock_detected: the server has rolled back the transaction. */
+/** The SQLSTATEs serialization_failure and deadlock_detected. The server has rolled back the transaction. */
 const RETRYABLE = new Set(['40001', '40P01'])
-/** SQLSTATE unique_violation: after a retry, the rule sees the row that another transaction has committed. */
+/**
+ * SQLSTATE unique_violation. When the transaction is retried, it sees the row that another transaction has committed.
+ */
 const UNIQUE_VIOLATION = '23505'
-/** SQLSTATE classes and codes of temporary failures, which say nothing about the statement. */
+/** Matches SQLSTATEs of temporary failures, which the statement did not cause. */
 const TEMPORARY = /^(08|53|57|58)|^(25006|25P03|55P03)$/
-/** SQLSTATE classes and codes that end the connection: a running commit may have succeeded or failed. */
+/** Matches SQLSTATEs that end the connection. A running commit may have succeeded or failed. */
 const ENDS_CONNECTION = /^(08|57P|25P03)/
 
 /**
- * A failure of `pg`, as reported by the server or by a broken connection. Other errors in a transaction come from its
- * caller and pass unchanged.
+ * An error of `pg`, from the server or from a broken connection. All other errors in a transaction come from its
+ * caller, who gets them unchanged.
  */
 export class StatementFailure extends Error {
   readonly #sqlState: string | null
@@ -22,24 +24,27 @@ export class StatementFailure extends Error {
     this.#sqlState = isFromServer && typeof cause.code === 'string' ? cause.code : null
   }
 
-  /** Null if the error is not from the server. */
+  /** The SQLSTATE of the error. Null if the error does not come from the server. */
   get sqlState(): string | null {
     return this.#sqlState
   }
 }
 
-/** Returns true if nothing has happened yet and a retry of the transaction may succeed. */
+/** Returns whether the transaction was rolled back and a retry may succeed. */
 export function isRetryable(error: unknown): boolean {
   if (!(error instanceof StatementFailure)) return false
   return error.sqlState === UNIQUE_VIOLATION || RETRYABLE.has(error.sqlState ?? '')
 }
 
-/** Returns true if the connection is closed, so that no answer can come. */
+/** Returns whether the connection is closed, so that no answer can arrive. */
 export function isConnectionLost(error: unknown): boolean {
   return error instanceof StatementFailure && (error.sqlState === null || ENDS_CONNECTION.test(error.sqlState))
 }
 
-/** The outcome of a commit is unknown. The caller must find it out, and must not report a refusal. */
+/**
+ * Returns the error for a commit whose outcome is unknown. The caller must find out the outcome, and must not report a
+ * refusal.
+ */
 export function outcomeUnknown(cause: unknown): HoldfastError {
   return new HoldfastError('OUTCOME_UNKNOWN', 'the connection to the catalogue was lost before it answered', { cause })
 }
