@@ -35,8 +35,9 @@ export class Denylist {
   readonly #doubleHashes = new Map<string, Rule>()
   /** Numbers of the unreadable lines, from 1. */
   readonly rejected: number[] = []
-  /** Changes its identity with every change of the list. */
+  /** A new object after every change of the list. */
   revision: object = {}
+  isEmpty = true
   readonly #hints: Hints
   #nextLine: number
 
@@ -57,10 +58,7 @@ export class Denylist {
       if (line.length > LONGEST_LINE || !this.#add(trimmed, number, this.#hints)) this.rejected.push(number)
     }
     this.revision = {}
-  }
-
-  get isEmpty(): boolean {
-    return this.size === 0
+    this.isEmpty = this.size === 0
   }
 
   get size(): number {
