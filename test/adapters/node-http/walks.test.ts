@@ -38,8 +38,8 @@ describe('how many files stand in the way of a chunk', () => {
   test('from a CID at the gateway back: no more than documented', async () => {
     const { read = [] } = await chunks
     expect(read.filter(file => !ONLY_WAITS.has(file))).toEqual(named('A CID from the gateway back'))
-    // The budget of memory is two of them, and the list of takedowns one.
-    expect(named('A CID from the gateway back').length).toBeLessThanOrEqual(22)
+    // The budget of memory is two of them.
+    expect(named('A CID from the gateway back').length).toBeLessThanOrEqual(21)
   })
 })
 
@@ -48,7 +48,7 @@ describe('how many files stand in the way of a chunk', () => {
 describe('how many files a whole request passes', () => {
   test.each([
     ['upload', 95],
-    ['read', 55],
+    ['read', 54],
     ['pin', 77],
     ['remove', 58],
     ['list', 53],
