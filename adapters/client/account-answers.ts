@@ -1,48 +1,48 @@
 /** Current usage of an account. */
 export interface Usage {
-  /** Live records. */
+  /** Number of live records. */
   pins: number
-  /** Bytes that count against the quota: each distinct DAG once. */
+  /** Bytes that count against the storage quota. Each distinct DAG counts once. */
   storedBytes: number
 }
 
-/** Limits of a plan; null for no limit. */
+/** Limits of a plan. A limit of null means that the plan does not limit the value. */
 export interface Plan {
   name: string
-  /** True if records may expire. */
+  /** True if the plan allows uploads and pins with an expiry. */
   timelock: boolean
-  /** Ids of the allowed clusters. */
+  /** Ids of the clusters that the plan allows, or `*` for all clusters. */
   clusters: string[] | '*'
-  /** True if the plan may import directories of the server's disk. */
+  /** True if accounts on this plan may import directories from the server's disk. */
   serverImport: boolean
-  /** Bytes. */
+  /** Maximum size of a file, in bytes. */
   maxFileBytes: number | null
   maxDirectoryBytes: number | null
   maxDirectoryFiles: number | null
   maxStorageBytes: number | null
-  /** Records. */
+  /** Maximum number of records. */
   maxPins: number | null
   maxKeys: number | null
-  /** Pins by CID that are queued or being fetched. */
+  /** Maximum number of pins by CID that are queued or being fetched. */
   maxQueuedPins: number | null
-  /** Rows per page of a list. */
+  /** Default and maximum number of rows per page of a list. */
   pageLimit: { default: number; max: number }
   rateLimit: { requests: number; windowSeconds: number } | null
   accountRateLimit: { requests: number; windowSeconds: number } | null
 }
 
-/** The account of the credential. */
+/** The account that the client's credential belongs to. */
 export interface User {
   id: string
   email: string
   username: string
-  /** Display name; the email by default. */
+  /** Display name. It is the email if the account has no name. */
   name: string
   role: 'owner' | 'user'
-  /** Name of the plan. */
+  /** Name of the account's plan. */
   plan: string
   planDetails: Plan
-  /** Number of clusters that it may use. */
+  /** Number of clusters that the account may use. */
   clusters: number
   usage: Usage
   createdAt: string
@@ -53,36 +53,36 @@ export interface User {
 export interface Key {
   name: string
   label: string | null
-  /** First characters of the secret. */
+  /** First characters of the key's secret. */
   prefix: string
-  /** Name of the key that created it. */
+  /** Name of the key that created this key. Null if no key created it. */
   parent: string | null
   scopes: string[]
   ipAllowlist: string[]
   createdAt: string
   expiresAt: string | null
   lastUsed: string | null
-  /** Limits of an upload token; null for every other key. */
+  /** Limits of an upload token. Null if the key is not an upload token. */
   upload: UploadGrant | null
-  /** Uploads made so far, if it is an upload token. */
+  /** Number of uploads made with this key so far, if the key is an upload token. */
   uses: number
 }
 
 /** Limits of an upload token. */
 export interface UploadGrant {
-  /** Most uploads. */
+  /** Maximum number of uploads. */
   maxUses: number
-  /** Most content bytes of one upload; null for the plan's limit. */
+  /** Maximum content size of one upload, in bytes. Null if only the plan limits the size. */
   maxBytes: number | null
-  /** Cluster of the uploads; null for the account's. */
+  /** Id of the cluster that stores the uploads. Null means the account's default cluster. */
   cl: string | null
-  /** Expiry of the uploads. */
+  /** Time at which the uploads expire. Null if they never expire. */
   timelock: string | null
 }
 
-/** A new key. */
+/** A newly created key. */
 export interface NewKey {
-  /** The secret, which no other answer contains. */
+  /** The key's secret. No other answer contains the secret. */
   token: string
   name: string
   label: string | null
@@ -91,17 +91,17 @@ export interface NewKey {
   expiresAt: string | null
 }
 
-/** A new session. */
+/** A newly created session. */
 export interface NewSession {
-  /** Credential with every scope, valid for 24 hours. */
+  /** The session's credential. It has every scope and is valid for 24 hours. */
   token: string
   user: User
 }
 
-/** A sign-in that still needs a code of the second factor. */
+/** Answer to a sign-in that still needs a second-factor code. */
 export interface SecondFactorAsked {
   requires2FA: true
-  /** Valid once, for five minutes. */
+  /** Token that completes the sign-in. It works once and expires after five minutes. */
   temporaryToken: string
 }
 
@@ -110,36 +110,36 @@ export interface SessionRow {
   id: string
   createdAt: string
   expiresAt: string
-  /** True for the session of this request. */
+  /** True if this session made the request. */
   current: boolean
 }
 
-/** Secret for an authenticator app. */
+/** A secret to set up in an authenticator app. */
 export interface SecondFactorSetup {
-  /** Base32. */
+  /** The secret in Base32. */
   secret: string
-  /** The secret as a URL, for a QR code. */
+  /** The secret as an `otpauth:` URL, to show as a QR code. */
   otpauthUrl: string
 }
 
-/** URL that receives the events of records. */
+/** A webhook: a URL that receives the events of the account's records. */
 export interface Webhook {
   id: string
   url: string
   createdAt: string
-  /** Deliveries still to be made. */
+  /** Number of deliveries that are not finished yet. */
   waiting: number
-  /** Events dropped because too many waited. */
+  /** Number of events dropped because too many deliveries were waiting. */
   dropped: number
 }
 
-/** A new webhook. */
+/** A newly created webhook. */
 export interface NewWebhook extends Webhook {
-  /** Secret that signs deliveries, which no other answer contains. */
+  /** Secret that signs the deliveries. No other answer contains the secret. */
   secret: string
 }
 
-/** Delivery of an event, made or still to be made. */
+/** Delivery of an event to a webhook, finished or pending. */
 export interface Delivery {
   id: string
   event: 'pin:created' | 'pin:status' | 'pin:removed'
@@ -149,14 +149,14 @@ export interface Delivery {
   attempts: number
   nextAttemptAt: string | null
   lastAttemptAt: string | null
-  /** HTTP status of the last answer. */
+  /** HTTP status of the receiver's last response. */
   lastStatus: number | null
   lastError: string | null
 }
 
-/** A page of a list. */
+/** One page of a list. */
 export interface Page<Row> {
   rows: Row[]
-  /** Cursor of the next page; null at the end. */
+  /** Cursor of the next page. Null on the last page. */
   next: string | null
 }

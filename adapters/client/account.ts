@@ -2,7 +2,7 @@ import type { Key, NewKey, User } from './account-answers.ts'
 import type { Cluster } from './answers.ts'
 import { type Connection, pathPart } from './connection.ts'
 
-/** The account of the credential. */
+/** The account that the client's credential belongs to. */
 export class Account {
   readonly #connection: Connection
 
@@ -17,22 +17,28 @@ export class Account {
   }
 
   /**
-   * Changes name or email; an empty name removes it.
+   * Changes the name or the email of the account. An empty name removes the name.
    *
-   * @throws HoldfastError `CONFLICT` for an email of another account, `SESSION_REQUIRED` if a key changes the email
+   * @throws HoldfastError `CONFLICT` if another account has the email, `SESSION_REQUIRED` if a key changes the email
    */
   update(changes: { name?: string | undefined; email?: string | undefined }): Promise<User> {
     return this.#connection.json<User>('PUT', '/users/me', { json: changes })
   }
 
   /**
-   * Changes the password and ends all other sessions. @throws HoldfastError `VALIDATION`, `SESSION_REQUIRED` for a key
+   * Changes the password and ends all other sessions.
+   *
+   * @throws HoldfastError `VALIDATION` for an invalid password, `SESSION_REQUIRED` if the credential is a key
    */
   async changePassword(currentPassword: string, newPassword: string): Promise<void> {
     await this.#connection.json('PUT', '/users/me/password', { json: { currentPassword, newPassword } })
   }
 
-  /** Returns the clusters that the plan allows. @throws HoldfastError `missing_scope` without `cluster:read` */
+  /**
+   * Returns the clusters that the plan allows.
+   *
+   * @throws HoldfastError `missing_scope` if the key lacks `cluster:read`
+   */
   clusters(): Promise<Cluster[]> {
     return this.#connection.json<Cluster[]>('GET', '/users/me/clusters')
   }
@@ -40,38 +46,38 @@ export class Account {
 
 /** Options of a new key. */
 export interface NewKeyOptions {
-  /** 1 to 64 printable characters, none of `/ \ ? # %`; unique within the account. */
+  /** Name of the key, unique within the account: 1 to 64 printable characters, none of them `/ \ ? # %`. */
   name: string
-  /** Default `files:read`, `files:write` and `cluster:read`; at most the scopes of the caller. */
+  /** Scopes of the key, which the caller must have as well. Default: `files:read`, `files:write` and `cluster:read`. */
   scopes?: readonly string[] | undefined
   /** Free text for the account's own use. */
   label?: string | undefined
-  /** Whole days until it expires; default never. */
+  /** Number of whole days after which the key expires. Default: the key never expires. */
   expiresInDays?: number | undefined
-  /** Networks that may use it, such as `192.0.2.0/24`; default all. */
+  /** Networks from which the key may be used, such as `192.0.2.0/24`. Default: all networks. */
   ipAllowlist?: readonly string[] | undefined
-  /** Code of the second factor, if the account has one. */
+  /** Second-factor code, if the account has a second factor. */
   totpCode?: string | undefined
 }
 
-/** Options of an upload token: a key for a limited number of uploads, safe to hand out. */
+/** Options of an upload token. An upload token is a key that allows a limited number of uploads and nothing else. */
 export interface UploadTokenOptions {
-  /** Most uploads, 1 to 10,000. */
+  /** Maximum number of uploads, from 1 to 10,000. */
   maxUses: number
-  /** Default: a random name. */
+  /** Name of the token. Default: a random name. */
   name?: string | undefined
   label?: string | undefined
-  /** Most content bytes of one upload; default: the plan's limit. */
+  /** Maximum content size of one upload, in bytes. Default: the plan's limit. */
   maxBytes?: number | undefined
-  /** Cluster of the uploads; default: the account's. */
+  /** Id of the cluster that stores the uploads. Default: the account's default cluster. */
   cl?: string | undefined
-  /** Expiry of the uploads, an RFC 3339 date-time; default never. */
+  /** Time at which the uploads expire, as an RFC 3339 date-time. Default: they never expire. */
   timelock?: string | undefined
-  /** Lifetime of the token: 1 to 604,800 seconds (seven days); default 3,600. */
+  /** Lifetime of the token in seconds, from 1 to 604,800 (seven days). Default: 3,600. */
   expiresInSeconds?: number | undefined
-  /** Networks that may use it; default all. */
+  /** Networks from which the token may be used. Default: all networks. */
   ipAllowlist?: readonly string[] | undefined
-  /** Code of the second factor, if the account has one. */
+  /** Second-factor code, if the account has a second factor. */
   totpCode?: string | undefined
 }
 
@@ -85,34 +91,37 @@ export class Keys {
   }
 
   /**
-   * Creates a key. Only this answer contains the secret. @throws HoldfastError `missing_scope`, `CONFLICT` for the name
+   * Creates a key. Only this answer contains the key's secret.
+   *
+   * @throws HoldfastError `missing_scope` if the caller lacks a scope, `CONFLICT` if another key has the name
    */
   create(options: NewKeyOptions): Promise<NewKey> {
     return this.#connection.json<NewKey>('POST', '/tokens/generate', { json: options })
   }
 
   /**
-   * Creates an upload token. Only this answer contains the secret. @throws HoldfastError `missing_scope` without
-   * `files:write`
+   * Creates an upload token. Only this answer contains the token's secret.
+   *
+   * @throws HoldfastError `missing_scope` if the caller lacks `files:write`
    */
   createUploadToken(options: UploadTokenOptions): Promise<NewKey> {
     return this.#connection.json<NewKey>('POST', '/tokens/generate', { json: options })
   }
 
-  /** Lists the keys except upload tokens, the oldest first. */
+  /** Lists the keys, oldest first. The list does not include upload tokens. */
   list(): Promise<Key[]> {
     return this.#connection.json<Key[]>('GET', '/tokens/list')
   }
 
-  /** Lists the upload tokens, the oldest first. */
+  /** Lists the upload tokens, oldest first. */
   listUploadTokens(): Promise<Key[]> {
     return this.#connection.json<Key[]>('GET', '/tokens/list', { query: { upload: 'true' } })
   }
 
   /**
-   * Revokes a key or upload token, and the keys it has created.
+   * Revokes a key or an upload token, and all keys that it created.
    *
-   * @throws HoldfastError `NOT_FOUND`; `2fa_required` without a code of the second factor, if the account has one
+   * @throws HoldfastError `NOT_FOUND`; `2fa_required` if the account has a second factor and `totpCode` is missing
    */
   async revoke(name: string, { totpCode }: { totpCode?: string | undefined } = {}): Promise<void> {
     const json = totpCode === undefined ? undefined : { totpCode }

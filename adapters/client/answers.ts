@@ -1,23 +1,24 @@
 /**
- * Status of a pin. `pinned` means that every block of it is stored and durable. Times in answers are ISO 8601 in UTC
- * with milliseconds.
+ * Status of a pin. `pinned` means that the server has stored every block durably.
+ *
+ * All times in answers are in ISO 8601, in UTC and with milliseconds.
  */
 export type PinState = 'queued' | 'pinning' | 'pinned' | 'failed'
 
-/** A record: one content of an account in one cluster. */
+/** A record: one content that an account pins in one cluster. */
 export interface Upload {
-  /** The CID of the request, or of the uploaded content. */
+  /** CID in the request, or CID of the uploaded content. */
   cid: string
   clusterId: string
-  /** Expiry; null for never. */
+  /** Time at which the record expires. Null if the record never expires. */
   expiresAt: string | null
   createdAt: string
   status: PinState
   /** Id of the record. */
   uploadId: string
-  /** Display name; the CID by default. */
+  /** Display name. It is the CID if the record has no name. */
   name: string
-  /** Bytes of content. */
+  /** Size of the content in bytes. */
   size: number
   type: 'file' | 'directory' | 'pin'
 }
@@ -27,33 +28,33 @@ export interface DagFile {
   cid: string
   /** Last name of the path. */
   filename: string
-  /** Bytes. */
+  /** Size of the file in bytes. */
   size: number
-  /** Path below the root, with `/` between names. */
+  /** Path below the root of the directory, with `/` between names. */
   path: string
 }
 
 /** An uploaded directory. */
 export interface Directory extends Upload {
   message: string
-  /** Same as `cid`. */
+  /** CID of the directory. It always equals `cid`. */
   dagCid: string
   filename: string
-  /** The first thousand files. */
+  /** The first 1,000 files of the directory. */
   files: DagFile[]
-  /** Number of all files. */
+  /** Number of all files in the directory. */
   total_files: number
-  /** Bytes. */
+  /** Size of all files together, in bytes. */
   total_size: number
 }
 
 /** A root of an imported CAR. */
 export interface CarRoot extends Upload {
-  /** Blocks that the CAR lacked; only with `allowPartial`. */
+  /** Number of blocks missing in the CAR, and the CID of the first. Null if none is missing. */
   missing: { blocks: number; first: string } | null
 }
 
-/** An imported CAR: its first root, and all of them. */
+/** Result of a CAR import. `roots` lists all roots of the CAR; the other fields describe the first root. */
 export interface Car extends Upload {
   roots: CarRoot[]
 }
@@ -68,7 +69,7 @@ export interface Pin extends Upload {
   meta: Record<string, string>
 }
 
-/** Status of a content in one cluster. */
+/** Status of one content in one cluster. */
 export interface Allocation {
   /** Id of the cluster. */
   peer: string
@@ -79,21 +80,21 @@ export interface Allocation {
 
 /** Detailed status of a pin. */
 export interface Status extends Pin {
-  /** Instant of the last change of status. */
+  /** Time of the last status change. */
   statusAt: string
-  /** Reason of the status, if there is one. */
+  /** Explanation of the status. Null if there is none. */
   reason: string | null
-  /** Distinct blocks stored so far. */
+  /** Number of distinct blocks stored so far. */
   blocks: number
-  /** Bytes of these blocks. */
+  /** Size of the stored blocks in bytes. */
   bytes: number
-  /** Attempts to fetch the rest. */
+  /** Number of attempts to fetch the missing blocks. */
   attempts: number
   nextAttemptAt: string | null
   lastError: string | null
-  /** Last announcement to the network; null for never. */
+  /** Time of the last announcement to the network. Null if the server never announced the content. */
   lastAnnounced: string | null
-  /** Ids of the account's clusters with this content. */
+  /** Ids of the clusters in which the account has this content. */
   peers: string[]
   allocations: Allocation[]
 }
@@ -105,20 +106,20 @@ export interface ListedUpload extends Upload {
   customName: string | null
   /** Metadata of the record. */
   meta: Record<string, string>
-  /** Bytes of all its distinct blocks. */
+  /** Size in bytes of all distinct blocks of the record. */
   dagSize: number
-  /** Directory that lists it as a file. */
+  /** CID of the directory that contains this file. Null if the row is a record. */
   parentCid: string | null
-  /** Path in that directory. */
+  /** Path of this file in the directory. Null if the row is a record. */
   path: string | null
 }
 
-/** A page of a list, the newest first. */
+/** One page of the list of records. */
 export interface UploadPage {
   uploads: ListedUpload[]
-  /** Number of rows on all pages; a lower bound if `totalIsLowerBound`. */
+  /** Number of rows on all pages. If `totalIsLowerBound` is set, there are more rows than this number. */
   total: number
-  /** True while a search by name or meta has more rows than the node counts. */
+  /** Set if a search by name or metadata has more rows than the server counts. */
   totalIsLowerBound?: true
   pagination: { page: number; limit: number; total: number; totalPages: number }
 }
@@ -130,11 +131,11 @@ export interface Removed {
   success: true
 }
 
-/** Result of a rename. */
+/** Result of renaming a record. */
 export interface Renamed {
   updated: true
   newName: string
-  /** New metadata, if the request had any. */
+  /** New metadata of the record, if the request contained metadata. */
   meta?: Record<string, string>
 }
 
@@ -144,8 +145,8 @@ export interface Cluster {
   id: string
   label: string
   region: string
-  /** Its region, unless it is in one country. */
+  /** Country of the cluster. It is the region if the cluster is not in a single country. */
   country: string
-  /** Content opens at `publicUrl`, which ends with `/ipfs/`, followed by its CID. */
+  /** Gateways of the cluster. `publicUrl` ends with `/ipfs/`; append a CID to build the URL of its content. */
   gateways: { publicUrl: string; url: string; label: string; order: number }[]
 }

@@ -9,38 +9,41 @@ import { SecondFactor } from './second-factor.ts'
 import { Sessions } from './sessions.ts'
 import { Webhooks } from './webhooks.ts'
 
-/** Server and credential of a client. */
+/** Options of a client: server, credential and hooks. */
 export interface ClientOptions {
-  /** URL of the API, such as `https://pins.example.org/api/v3`; an origin alone means `/api/v3` below it. */
+  /** URL of the API, such as `https://pins.example.org/api/v3`. If the URL has no path, the client adds `/api/v3`. */
   base: string
-  /** API key or session token; reading content needs none. */
+  /** API key or session token. Reading content from the gateway needs no key. */
   key?: string | undefined
-  /** URL of the gateway, ending in `/ipfs`; default beside the API. */
+  /** URL of the gateway, ending in `/ipfs`. Default: the URL of the API with `/ipfs` in place of `/api/v3`. */
   gateway?: string | undefined
-  /** Headers of every request. */
+  /** Headers that the client adds to every request. */
   headers?: Readonly<Record<string, string>> | undefined
-  /** Sends requests; default the global `fetch`. */
+  /** Function that sends requests. Default: the global `fetch`. */
   fetch?: typeof fetch | undefined
-  /** Waits for some milliseconds; default a timer. */
+  /** Function that waits for a number of milliseconds. Default: a timer. */
   wait?: ((ms: number) => Promise<unknown>) | undefined
-  /** Receives a sentence about why a request waits. */
+  /** Receives a sentence that explains why a request waits. */
   note?: ((text: string) => void) | undefined
 }
 
 const BASE_PATH = '/api/v3'
 
 /**
- * Client of the HTTP API, for Node and browsers. Every error is a HoldfastError. A refusal has the server's own `code`
- * and message, and its `status` in the details. `UNAVAILABLE` means no answer, or one that broke off.
+ * Client of the HTTP API, for Node and browsers.
+ *
+ * Every error is a HoldfastError. If the server refuses a request, the error has the server's `code` and message. Its
+ * details contain the HTTP `status`. The code `UNAVAILABLE` means that the server did not answer, or that its answer
+ * broke off.
  */
 export class HoldfastClient {
-  /** Uploads. */
+  /** Uploads of files, directories and CARs. */
   readonly files: Files
   /** Pins of the account. */
   readonly pins: Pins
-  /** Content by its CID, from the gateway. */
+  /** Reads content by CID from the gateway. */
   readonly content: Content
-  /** The account of the credential. */
+  /** The account that the credential belongs to. */
   readonly account: Account
   /** The API keys and upload tokens of the account. */
   readonly keys: Keys
@@ -80,15 +83,19 @@ export class HoldfastClient {
   }
 
   /**
-   * Sends any other request, and returns the JSON answer of a path below the base.
+   * Sends any other request to a path below the base, and returns the JSON answer.
    *
-   * @throws HoldfastError with the server's own code for every answer but a 2xx; `UNAVAILABLE` without an answer
+   * @throws HoldfastError with the server's code if the status is not 2xx; `UNAVAILABLE` if the server does not answer
    */
   request<Answer extends object = JsonObject>(method: string, path: string, options?: RequestOptions): Promise<Answer> {
     return this.#connection.json<Answer>(method, path, options)
   }
 
-  /** As {@link request}, for answers with one JSON object per line, as they arrive. */
+  /**
+   * Sends a request whose answer has one JSON object per line. Yields each object when it arrives.
+   *
+   * @throws HoldfastError as {@link request} does
+   */
   lines(method: string, path: string, options?: RequestOptions): AsyncGenerator<JsonObject, void> {
     return this.#connection.lines(method, path, options)
   }
@@ -105,7 +112,7 @@ function address(text: string, field: 'base' | 'gateway'): string {
 
 function readKey(key: string | undefined): string | undefined {
   if (key === undefined) return undefined
-  // Keys chosen by an owner may contain spaces.
+  // A key that an owner has chosen may contain spaces, but not at either end.
   if (!/^[\x20-\x7e]+$/.test(key) || key.trim() !== key)
     throw new HoldfastError('VALIDATION', 'the key may have printable ASCII only')
   return key

@@ -7,20 +7,20 @@ export type { JsonObject } from './refusal.ts'
 
 /** Options of a request. */
 export interface RequestOptions {
-  /** Query parameters; undefined ones are omitted. */
+  /** Query parameters. The client omits undefined ones. */
   query?: Readonly<Record<string, string | undefined>>
-  /** Headers in addition to those of the client, which they override. */
+  /** Headers of this request. They override the client's headers of the same name. */
   headers?: Readonly<Record<string, string>>
-  /** JSON body; undefined fields are omitted. */
+  /** JSON body. The client omits undefined fields. */
   json?: object | undefined
-  /** Body that is not JSON. */
+  /** Body in another format than JSON. */
   body?: RequestBody | undefined
   /**
-   * Milliseconds without an answer before the request fails; default five minutes, 0 for no limit. Node's own `fetch`
-   * waits at most five minutes in any case.
+   * Milliseconds without progress after which the request fails; 0 for no limit. Default: five minutes. Node's own
+   * `fetch` always fails after five minutes without an answer.
    */
   idleMs?: number
-  /** Ends the request, which then fails with `ABORTED`. */
+  /** Aborts the request, which then fails with `ABORTED`. */
   signal?: AbortSignal | undefined
 }
 
@@ -37,17 +37,19 @@ export interface ConnectionSettings {
 }
 
 const IDLE_MS = 5 * 60_000
-/** Longest `Retry-After` that the client waits for, in seconds. */
+/** Longest `Retry-After` in seconds that the client waits for. */
 const LONGEST_WAIT_S = 120
 const LARGEST_ANSWER = 64 * 1024 * 1024
-/** Waits before the retries of a read. */
+/** Pauses in ms before each retry of a GET request. */
 export const RETRY_MS = [250, 1_000]
-/** Statuses of a proxy, or of a server that is starting. */
+/** HTTP statuses sent by a proxy, or by a server that is still starting. The client retries these requests. */
 const PASSING = new Set([502, 503, 504])
 
 /**
- * Connection to a server. It retries only reads after a broken connection, because another request may have taken
- * effect. It retries a request once after the rate limit's `Retry-After`.
+ * Connection to a server.
+ *
+ * If the connection breaks, only GET requests are retried, because any other request may have taken effect. If the rate
+ * limit is reached, the request is retried once after the time in `Retry-After`.
  */
 export class Connection {
   readonly settings: ConnectionSettings
@@ -57,9 +59,9 @@ export class Connection {
   }
 
   /**
-   * Returns the JSON answer of a path below the base.
+   * Sends a request to a path below the base, and returns the JSON answer.
    *
-   * @throws HoldfastError with the server's own code for every answer but a 2xx; `UNAVAILABLE` without an answer
+   * @throws HoldfastError with the server's code if the status is not 2xx; `UNAVAILABLE` if the server does not answer
    */
   async json<Value extends object = JsonObject>(
     method: string,
@@ -68,11 +70,11 @@ export class Connection {
   ): Promise<Value> {
     const answer = await this.#api(method, path, options)
     const text = await readText(answer)
-    // Not checked: the contract defines the fields.
+    // The client does not check the fields, because the API contract defines them.
     return (answer.response.status === 204 ? {} : parseObject(text)) as Value
   }
 
-  /** As {@link json}, for answers with one JSON object per line, as they arrive. */
+  /** Sends a request whose answer has one JSON object per line. Yields each object when it arrives. */
   async *lines(method: string, path: string, options: RequestOptions = {}): AsyncGenerator<JsonObject, void> {
     const answer = await this.#api(method, path, options)
     const decoder = new TextDecoder()
@@ -86,7 +88,11 @@ export class Connection {
     if (rest !== '') yield parseObject(rest)
   }
 
-  /** Requests the gateway without credentials. @throws HoldfastError as {@link json} */
+  /**
+   * Requests content from the gateway without sending the credential.
+   *
+   * @throws HoldfastError with the server's code if the status is not 2xx; `UNAVAILABLE` if the server does not answer
+   */
   content(path: string, options: RequestOptions): Promise<Answer> {
     return this.#accepted('GET', `${this.settings.gateway}${path}`, options)
   }
@@ -150,7 +156,7 @@ async function readText(answer: Answer): Promise<string> {
   return text + decoder.decode()
 }
 
-/** Encodes a segment of a request path. @throws HoldfastError `VALIDATION` if it is empty */
+/** Encodes a text as one segment of a request path. @throws HoldfastError `VALIDATION` if the text is empty */
 export function pathPart(text: string, what: string): string {
   const part = text.trim()
   if (part === '') throw new HoldfastError('VALIDATION', `${what} is missing`)

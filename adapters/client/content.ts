@@ -2,25 +2,25 @@ import { HoldfastError, isHoldfastError } from '../../src/domain/errors.ts'
 import { type Connection, RETRY_MS } from './connection.ts'
 import type { Answer } from './exchange.ts'
 
-/** Options of reading content. */
+/** Options for reading content. */
 export interface ReadOptions {
-  /** Bytes from `start` up to, but without, `end`; default all. */
+  /** Range of bytes to read, from `start` up to but not including `end`. Default: all bytes. */
   range?: { start: number; end?: number }
-  /** Ends the reading, and that of the stream, with `ABORTED`. */
+  /** Aborts the request and the stream, which then fail with `ABORTED`. */
   signal?: AbortSignal
 }
 
 /** A file from the gateway. */
 export interface ContentFile {
-  /** Length of the stream; null if the server does not say. */
+  /** Length of the stream in bytes. Null if the server does not report the length. */
   size: number | null
-  /** Media type. */
+  /** Media type of the file. */
   type: string
-  /** Throws `UNAVAILABLE` if it breaks off and cannot be resumed. To be read once. */
+  /** Bytes of the file, which can be read once. Throws `UNAVAILABLE` if the stream breaks off and cannot resume. */
   stream: AsyncIterable<Uint8Array>
 }
 
-/** Content by its CID, from the gateway. Reading needs no credential. */
+/** Reads content by CID from the gateway. Reading needs no credential. */
 export class Content {
   readonly #connection: Connection
 
@@ -30,10 +30,13 @@ export class Content {
   }
 
   /**
-   * Opens a file, by its CID and the names below it: `CID`, `CID/path`, `/ipfs/CID/path` or `ipfs://CID/path`. After a
-   * broken connection reading resumes, as long as every attempt brings more bytes.
+   * Opens a file by CID and path: `CID`, `CID/path`, `/ipfs/CID/path` or `ipfs://CID/path`.
    *
-   * @throws HoldfastError `VALIDATION` for a directory, and with the server's own code; `UNAVAILABLE` without an answer
+   * If the connection breaks, reading resumes at the next byte. It fails after repeated attempts that bring no further
+   * bytes.
+   *
+   * @throws HoldfastError `VALIDATION` for a directory; the server's code if the server refuses; `UNAVAILABLE` if the
+   * server does not answer
    */
   async file(place: string, { range, signal }: ReadOptions = {}): Promise<ContentFile> {
     const { start = 0, end } = range ?? {}
@@ -60,7 +63,7 @@ export class Content {
   /**
    * Opens the DAG below a CID as a CAR, or a file or directory as a TAR.
    *
-   * @throws HoldfastError as {@link file}
+   * @throws HoldfastError with the server's code if the server refuses; `UNAVAILABLE` if the server does not answer
    */
   async archive(place: string, form: 'car' | 'tar', signal?: AbortSignal): Promise<AsyncIterable<Uint8Array>> {
     const query = form === 'tar' ? { format: 'tar' } : { format: 'car', 'dag-scope': 'all', 'car-dups': 'n' }
@@ -79,7 +82,7 @@ export class Content {
     }: { path: string; start: number; size: number | null; signal: AbortSignal | undefined },
   ): AsyncGenerator<Uint8Array, void> {
     const etag = first.response.headers.get('etag') ?? ''
-    // Resuming is safe only with a strong ETag.
+    // Resuming requires a strong ETag, which proves that the bytes have not changed.
     const mayGoOn = size !== null && etag.startsWith('"')
     let pauses = [...RETRY_MS]
     let given = 0

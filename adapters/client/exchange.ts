@@ -9,26 +9,28 @@ export interface OutgoingRequest {
   url: URL
   headers: Readonly<Record<string, string>>
   body?: RequestBody | undefined
-  /** Milliseconds without an answer before the request fails; 0 for no limit. */
+  /** Milliseconds without progress after which the request fails; 0 for no limit. */
   idleMs: number
   signal?: AbortSignal | undefined
 }
 
-/** An answer, whose body is read once or discarded. */
+/** Response to a request. The caller must read or discard the body once. */
 export interface Answer {
   response: Response
-  /** Throws `UNAVAILABLE` if it breaks off. Ending it early ends the request. */
+  /**
+   * Yields the body. Throws `UNAVAILABLE` if the body breaks off. If the caller stops reading early, the request ends.
+   */
   bytes(): AsyncGenerator<Uint8Array, void>
   /** Discards the rest of the body. */
   discard(): Promise<void>
 }
 
 /**
- * Sends a request with a streamed body, and resolves with the answer. If the answer arrives first, the rest of the body
- * is not sent.
+ * Sends a request with a streamed body, and resolves with the answer. If the answer arrives before the body is sent,
+ * the rest of the body may stay unsent.
  *
- * @throws HoldfastError `UNAVAILABLE` if the server cannot be reached or the connection breaks, `ABORTED`; the error of
- * the body
+ * @throws HoldfastError `UNAVAILABLE` if the server cannot be reached or the connection breaks, `ABORTED` if `signal`
+ * aborts; the body's own error if the body fails
  */
 export async function exchange(send: typeof fetch, request: OutgoingRequest): Promise<Answer> {
   const { method, url, headers, body, idleMs, signal } = request
@@ -50,7 +52,7 @@ export async function exchange(send: typeof fetch, request: OutgoingRequest): Pr
     response = await dispatch(send, url, init, tell && (bytes => moved(idle, tell, bytes)))
   } catch (cause) {
     const error = wrong(cause, error => unreachable(url, error))
-    // A pending read of the body must not restart the timer, which would keep the process alive.
+    // Stops the timer for good. A pending read of the body could restart the timer, which would keep the process alive.
     idle.abort()
     throw error
   }
@@ -66,8 +68,8 @@ export async function exchange(send: typeof fetch, request: OutgoingRequest): Pr
 }
 
 /**
- * Uses `fetch`, unless the caller wants progress and only XMLHttpRequest can report it. XMLHttpRequest follows
- * redirects.
+ * Sends the request with `fetch`. If the caller wants progress in a browser, uses XMLHttpRequest, because `fetch`
+ * reports no progress. XMLHttpRequest follows redirects; `fetch` is told not to.
  */
 function dispatch(
   send: typeof fetch,
@@ -83,7 +85,7 @@ function dispatch(
   return telling(url, { ...init, body, onProgress })
 }
 
-/** A server that accepts bytes is not silent. */
+/** Restarts the idle timer and reports progress. Sent bytes count as a sign that the server is alive. */
 function moved(idle: IdleTimer, tell: (bytes: number) => void, bytes: number): void {
   idle.start()
   tell(bytes)
@@ -100,7 +102,7 @@ async function* answerBytes(
   let isOver = false
   try {
     for (;;) {
-      // Time counts only while the server is read, not while the consumer works.
+      // Runs the timer only while a read is pending. The consumer may take any time between reads.
       idle.start()
       const { done, value } = await reader.read().finally(() => idle.stop())
       if (done) {
@@ -113,7 +115,7 @@ async function* answerBytes(
     throw wrong(cause)
   } finally {
     if (!isOver) await reader.cancel().catch(() => undefined)
-    // Stops sending a body that the server did not read to its end.
+    // Stops sending the request body, which the server has not read to its end.
     if (!isOver || sendsBody) idle.abort()
   }
 }
@@ -124,7 +126,7 @@ interface FetchBody {
   duplex?: 'half'
 }
 
-/** Returns a stream if fetch can stream, else a Blob. */
+/** Returns the body as a stream if `fetch` can stream bodies. Otherwise returns the body as a Blob. */
 async function fetchBody(
   body: RequestBody,
   idle: IdleTimer,
@@ -136,12 +138,12 @@ async function fetchBody(
   const length = bodyLength(body)
   if (length !== null) headers['content-length'] = String(length)
   const bytes = bodyBytes(body)
-  // `fetch` does not cancel the body when the connection breaks. This call lets the body release its source.
+  // `fetch` does not cancel the body when the connection breaks. Ending the generator releases its source.
   ended.addEventListener('abort', () => void bytes.return().catch(() => undefined), { once: true })
   const stream = new ReadableStream<Uint8Array>(
     {
       async pull(controller) {
-        // Node's fetch keeps reading after an abort, and discards the bytes.
+        // Node's `fetch` keeps reading the body after an abort and discards the bytes.
         if (ended.aborted) return controller.error(ended.reason)
         idle.stop()
         try {
@@ -166,8 +168,8 @@ async function fetchBody(
 let streaming: boolean | undefined
 
 /**
- * Checks whether fetch can stream bodies of a declared length over any connection. Browsers cannot: they drop the
- * header, and stream over HTTP/2 alone.
+ * Returns whether `fetch` can stream bodies with a `content-length` header. Browsers cannot: they remove the header and
+ * stream only over HTTP/2.
  */
 function streamsBodies(): boolean {
   streaming ??= new Request('http://localhost', { method: 'POST', headers: { 'content-length': '1' } }).headers.has(

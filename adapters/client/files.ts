@@ -4,53 +4,53 @@ import type { Connection } from './connection.ts'
 import { formBody } from './form.ts'
 import { bodyPart, type RequestBody, type UploadSource } from './request-body.ts'
 
-/** Destination and lifetime of content. */
+/** Cluster, expiry and metadata of a new record. */
 export interface TargetOptions {
-  /** Cluster; default the account's. */
+  /** Id of the cluster. Default: the account's default cluster. */
   cluster?: string | undefined
-  /** Expiry, ISO 8601 or a `Date`; default never. */
+  /** Time at which the record expires, as ISO 8601 or a `Date`. Default: the record never expires. */
   timelock?: string | Date | undefined
-  /** Searchable metadata of the record: at most 64 keys, 4,096 bytes as JSON. */
+  /** Searchable metadata of the record. Maximum: 64 keys, and 4,096 bytes as JSON. */
   meta?: Readonly<Record<string, string>> | undefined
 }
 
-/** Options of sending a body. */
+/** Options for sending a body. */
 export interface SendOptions {
   /**
-   * Receives the bytes of the request sent so far. In browsers XMLHttpRequest then sends it, since their `fetch`
-   * reports no progress.
+   * Receives the number of bytes of the request sent so far. In browsers, this option makes the client send the request
+   * with XMLHttpRequest, because `fetch` reports no progress.
    */
   onProgress?: ((bytes: number) => void) | undefined
-  /** Ends the request with `ABORTED`; it may have taken effect. */
+  /** Aborts the request, which then fails with `ABORTED`. The server may have stored the content nevertheless. */
   signal?: AbortSignal | undefined
 }
 
 /** Options of an upload. */
 export interface UploadOptions extends TargetOptions, SendOptions {
-  /** Name in lists; default the name of a `File`. */
+  /** Name of the record in lists. Default: the name of the `File`, if the source is one. */
   name?: string | undefined
 }
 
 /** A file of an uploaded directory. */
 export interface DirectoryFile {
-  /** Path in the directory, with `/` between names. */
+  /** Path below the directory, with `/` between names. */
   path: string
   content: UploadSource
 }
 
 /** Options of a CAR import. */
 export interface CarOptions extends UploadOptions {
-  /** Name at the content's origin. */
+  /** Name of the content at its origin. */
   originalName?: string | undefined
-  /** Name in lists, before any other name. */
+  /** Display name in lists. It takes precedence over `originalName` and `name`. */
   customName?: string | undefined
-  /** Also keeps incomplete roots, but never as pinned. */
+  /** True to import roots with missing blocks as well. Their records are not `pinned` until the blocks arrive. */
   allowPartial?: boolean | undefined
 }
 
 const CAR_TYPE = 'application/vnd.ipld.car'
 
-/** Uploads. Everything pinned is public: anyone with its CID can read it. */
+/** Uploads of files, directories and CARs. All pinned content is public: anyone who has the CID can read it. */
 export class Files {
   readonly #connection: Connection
 
@@ -62,8 +62,8 @@ export class Files {
   /**
    * Uploads a file as a stream.
    *
-   * @throws HoldfastError with the server's own code; `INVALID_PATH` for a name that a form cannot carry, `VALIDATION`
-   * for an unsupported source
+   * @throws HoldfastError with the server's code if the server refuses; `INVALID_PATH` for a name that a multipart form
+   * cannot carry; `VALIDATION` for an unsupported source
    */
   async upload(source: UploadSource, options: UploadOptions = {}): Promise<Upload> {
     const name = options.name ?? nameOf(source) ?? ''
@@ -72,7 +72,11 @@ export class Files {
     return this.#send<Upload>('/files', body, options)
   }
 
-  /** Uploads files as one directory, as a stream. @throws HoldfastError as {@link upload} */
+  /**
+   * Uploads files as one directory, as a stream.
+   *
+   * @throws HoldfastError with the same codes as {@link upload}
+   */
   async uploadDirectory(files: Iterable<DirectoryFile>, options: UploadOptions = {}): Promise<Directory> {
     const fields = { dirName: options.name, ...textFields(options) }
     const named = [...files].map(({ path, content }) => ({ name: path, content: bodyPart(content) }))
@@ -81,9 +85,10 @@ export class Files {
   }
 
   /**
-   * Imports a directory of the server's own disk, below its import roots.
+   * Imports a directory from the server's own disk. The directory must be below one of the server's import roots.
    *
-   * @throws HoldfastError `NOT_OFFERED` if server or plan refuse, `INVALID_PATH`, and with the server's own code
+   * @throws HoldfastError `NOT_OFFERED` if the server or the plan does not allow imports, `INVALID_PATH`; otherwise the
+   * server's code
    */
   importDirectory(dirPath: string, options: TargetOptions = {}): Promise<Directory> {
     return this.#connection.json<Directory>('POST', '/files/directory', {
@@ -91,7 +96,11 @@ export class Files {
     })
   }
 
-  /** Imports a CAR as a stream. @throws HoldfastError as {@link upload} */
+  /**
+   * Imports a CAR as a stream.
+   *
+   * @throws HoldfastError with the same codes as {@link upload}
+   */
   async importCar(source: UploadSource, options: CarOptions = {}): Promise<Car> {
     const { name, originalName, customName, allowPartial } = options
     const body = { type: CAR_TYPE, parts: [bodyPart(source)], onProgress: options.onProgress }
@@ -105,20 +114,20 @@ export class Files {
     { cluster, signal }: TargetOptions & SendOptions,
     query: Readonly<Record<string, string | undefined>> = {},
   ): Promise<Answer> {
-    // Also as a header, so that a server can refuse the cluster before the body.
+    // The header repeats the cluster, so that a server can refuse the cluster before it reads the body.
     const headers: Record<string, string> = cluster === undefined ? {} : { 'x-cluster': cluster }
     return this.#connection.json<Answer>('POST', path, { query, headers, body, signal })
   }
 }
 
-/** Returns the fields for cluster and expiry. @throws HoldfastError `INVALID_TIMELOCK` for an invalid `Date` */
+/** Returns the request fields for cluster and expiry. @throws HoldfastError `INVALID_TIMELOCK` for an invalid `Date` */
 export function targetFields({ cluster, timelock }: TargetOptions): Record<'cl' | 'timelock', string | undefined> {
   if (!(timelock instanceof Date)) return { cl: cluster, timelock }
   if (Number.isNaN(timelock.getTime())) throw new HoldfastError('INVALID_TIMELOCK', 'timelock is not a date')
   return { cl: cluster, timelock: timelock.toISOString() }
 }
 
-/** Returns the options as texts, for a form or a query. */
+/** Converts the options to texts for a form or a query. */
 function textFields(options: TargetOptions): Record<string, string | undefined> {
   return { ...targetFields(options), meta: options.meta && JSON.stringify(options.meta) }
 }

@@ -2,9 +2,12 @@ import { HoldfastError } from '../../src/domain/errors.ts'
 import type { BodyPart, RequestBody } from './request-body.ts'
 
 export interface FormOptions {
-  /** Text fields; undefined ones are omitted. They go first, so that a server can refuse them before the files. */
+  /**
+   * Text fields of the form. Undefined fields are omitted. They precede the files, so that a server can refuse a field
+   * before it reads the files.
+   */
   fields: Readonly<Record<string, string | undefined>>
-  /** Name of the file fields. */
+  /** Field name of every file. */
   field: 'file' | 'files'
   files: readonly { name: string; content: BodyPart }[]
   onProgress?: ((bytes: number) => void) | undefined
@@ -13,9 +16,10 @@ export interface FormOptions {
 const BOUNDARY_BYTES = 16
 
 /**
- * Encodes a form of files as a body. `FormData` can neither stream nor report its length.
+ * Encodes a multipart form with files as a request body. The platform's `FormData` can neither stream nor report its
+ * length.
  *
- * @throws HoldfastError `INVALID_PATH` for a name that the form cannot carry as it is
+ * @throws HoldfastError `INVALID_PATH` for a file name that the form would change
  */
 export function formBody({ fields, field, files, onProgress }: FormOptions): RequestBody {
   const random = crypto.getRandomValues(new Uint8Array(BOUNDARY_BYTES))
@@ -34,7 +38,7 @@ export function formBody({ fields, field, files, onProgress }: FormOptions): Req
   return { type: `multipart/form-data; boundary=${boundary}`, parts: [...texts, ...parts, end], onProgress }
 }
 
-/** Encodes a file name. Throws for a name that would arrive as another one. */
+/** Encodes a file name for the form. Throws for a name that the form would change. */
 function filename(name: string): string {
   const trouble = /[\0\r\n]/.test(name) ? 'a line break' : name.includes('\\') ? 'a backslash' : ''
   const problem = trouble || (name.includes('%22') ? '%22' : '')

@@ -1,10 +1,10 @@
-/** Aborts its signal after a time without progress. It runs only between `start` and `stop`. */
+/** Aborts its signal after a time without progress. The timer runs only between `start` and `stop`. */
 export class IdleTimer {
   readonly #controller = new AbortController()
   readonly #ms: number
   #timer: ReturnType<typeof setTimeout> | undefined
 
-  /** @param ms 0 for never */
+  /** @param ms time in ms after which the signal aborts; 0 for never */
   constructor(ms: number) {
     this.#ms = ms
   }

@@ -1,58 +1,58 @@
 import type { Usage } from './account-answers.ts'
 import type { PinState } from './answers.ts'
 
-/** A number of items, and their bytes together. */
+/** A number of items, and their total size in bytes. */
 export interface Amount {
   count: number
   bytes: number
 }
 
-/** Statistics of a node. Times in milliseconds since the epoch. */
+/** Statistics of a node. Times are in milliseconds since the epoch. */
 export interface NodeStats {
   accounts: number
   pins: Record<PinState, number>
-  /** Bytes that count against all quotas together. */
+  /** Bytes that count against quotas, summed over all accounts. */
   accountedBytes: number
   roots: Record<'staging' | 'complete' | 'dropped', Amount>
   blocks: Record<'writing' | 'durable' | 'deleting', Amount>
-  /** Blocks that garbage collection will delete. */
+  /** Number of blocks that the next garbage collection deletes. */
   garbageBlocks: number
-  /** Request time of the oldest fetch in progress. */
+  /** Time at which the oldest unfinished fetch was requested. Null if no fetch is unfinished. */
   oldestFetchAt: number | null
   databaseBytes: number
-  /** Disk space of the data directory, then of the clusters' directories. */
+  /** Disk space of each backend: first the data directory, then the directories of the clusters. */
   disks: { backend: number; freeBytes: number; reserveBytes: number; isFull: boolean }[]
-  /** Current verification, or the last one. */
+  /** The running verification, or the last one if none is running. */
   verification: { blocks: number; damaged: number; isRunning: boolean; endedAt: number | null }
-  /** Connected peers. */
+  /** Number of connected peers. */
   peers: number
-  /** Null if the node does not belong to the public network; missing from older nodes. */
+  /** Connection to the public network. Null if the node is not part of the network. Older nodes omit the field. */
   publicNetwork?: 'connected' | 'no-peers' | null
-  /** Places of remote clusters; missing from older nodes. */
+  /** State of each remote cluster system. Older nodes omit the field. */
   clusters?: {
     clusters: string[]
     peers: { peer: string; freeBytes: number | null; error: string | null }[]
-    /** Error of the last request to it; null if it succeeded or there was none. */
+    /** Error of the last check of the system. Null if the check succeeded, or if there was none. */
     error: string | null
     lookedAt: number | null
-    /** DAGs that it must still pin, and unpin. */
+    /** Number of DAGs that the system must still pin. `unpins` is the number that it must still unpin. */
     pins: number
     unpins: number
-    /** Instant since which the oldest waits. */
+    /** Time at which the oldest waiting pin was requested. Null if no pin waits. */
     since: number | null
   }[]
-  /** Milliseconds by which the node's clock is ahead of its PostgreSQL database; null without one. */
+  /** Milliseconds by which the node's clock is ahead of its PostgreSQL server. Null if the node uses no PostgreSQL. */
   clockSkewMs: number | null
 }
 
-/** Events in a span of time, and totals at its end, null if unknown. */
+/** Activity of a node during one span of time. Totals are from the end of the span, and null if unknown. */
 export interface HistorySample {
   /** Start of the span. */
   at: string
   requests: number
-  /** Requests answered 4xx. */
+  /** Number of requests answered with a 4xx status. */
   refused: number
-  /** Requests answered 5xx. */
+  /** Number of requests answered with a 5xx status. */
   failed: number
   receivedBytes: number
   sentBytes: number
@@ -62,33 +62,33 @@ export interface HistorySample {
   peers: number | null
 }
 
-/** Activity of a node since its start, the oldest first; the last sample is still in progress. */
+/** Activity of a node since its start, oldest sample first. The last sample is still growing. */
 export interface NodeHistory {
   stepSeconds: number
   samples: HistorySample[]
 }
 
-/** A failure. */
+/** A warning or an error that the node logged. */
 export interface Failure {
   at: string
   level: 'warn' | 'error'
   message: string
-  /** Subject of the failure. */
+  /** Names and values that the warning or error is about. */
   about: Record<string, string | number>
 }
 
-/** Connections of the node, and its addresses. */
+/** Addresses and connections of the node. */
 export interface NodePeers {
-  /** Null while networking is off. */
+  /** Peer id of the node. Null while networking is off. */
   peerId: string | null
   addresses: string[]
-  /** The first 1,000 connections. */
+  /** The first 1,000 connections of the node. */
   peers: { id: string; address: string; direction: 'inbound' | 'outbound'; since: string }[]
   /** Number of connected peers. */
   count: number
 }
 
-/** An account in the view of the node's owner. */
+/** An account as the node's owner sees it. */
 export interface ManagedAccount {
   id: string
   email: string
@@ -100,33 +100,33 @@ export interface ManagedAccount {
   usage: Usage
 }
 
-/** A page of accounts, the oldest first. */
+/** One page of accounts, oldest first. */
 export interface AccountPage {
   accounts: ManagedAccount[]
   total: number
   pagination: { page: number; limit: number; total: number; totalPages: number }
 }
 
-/** Result of a garbage collection. */
+/** Number of roots and blocks that a garbage collection deleted, and the bytes freed. */
 export interface Collected {
   roots: number
   blocks: number
   bytes: number
 }
 
-/** Progress of a verification, or its result. */
+/** Progress or result of a verification. */
 export interface Verified {
   blocks: number
   bytes: number
-  /** The first 1,000 damaged blocks, each with at most 100 roots. */
+  /** The first 1,000 damaged blocks. Each lists at most 100 roots that need the block. */
   damaged: { cid: string; reason: string; roots: string[] }[]
   damagedBlocks: number
 }
 
-/** Content that the gateway refuses. */
+/** Content that the gateway refuses to serve. */
 export interface Takedown {
   cid: string
-  /** Path below the CID; empty for all of it. */
+  /** Path below the CID. Empty if the takedown covers all content of the CID. */
   path: string
   status: 410 | 451
   reason: string

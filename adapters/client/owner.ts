@@ -17,13 +17,13 @@ import type { PageOptions } from './sessions.ts'
 const BASE_PATH = '/api/v3'
 const ADMIN_PATH = '/admin/v1'
 
-/** A new account. */
+/** Options of a new account. */
 export interface NewAccountOptions {
   email: string
-  /** Name of a plan. */
+  /** Name of the account's plan. */
   plan: string
   name?: string | undefined
-  /** Password for signing in; without one the account has only keys. */
+  /** Password for signing in. Without a password the account can only use keys. */
   password?: string | undefined
 }
 
@@ -31,15 +31,16 @@ export interface NewAccountOptions {
 export interface VerifyOptions {
   /** Receives the progress after each step. */
   onProgress?: ((progress: { blocks: number; bytes: number; damaged: number }) => void) | undefined
-  /** Ends the verification. */
+  /** Aborts the verification. */
   signal?: AbortSignal | undefined
 }
 
 /**
- * Administration of the node, at `/admin/v1` beside the API. It needs a credential of the owner with every scope.
+ * Administration of the node, at `/admin/v1` beside the API. Every method needs a credential of the owner with every
+ * scope.
  *
- * @throws HoldfastError of every method: `OWNER_REQUIRED`, `missing_scope`; `VALIDATION` if the client's base is not
- * that of an API
+ * @throws HoldfastError from every method: `OWNER_REQUIRED`, `missing_scope`; `VALIDATION` if the client's base does
+ * not end in `/api/v3`
  */
 export class Owner {
   readonly #connection: Connection
@@ -55,22 +56,24 @@ export class Owner {
     return this.#json('GET', '/stats', { signal })
   }
 
-  /** Returns the recent activity: three hours by the minute, or three days by 900 seconds. */
+  /**
+   * Returns the recent activity of the node. A step of 60 seconds covers three hours, a step of 900 seconds three days.
+   */
   history(stepSeconds: 60 | 900 = 60, signal?: AbortSignal): Promise<NodeHistory> {
     return this.#json('GET', '/history', { query: { step: String(stepSeconds) }, signal })
   }
 
-  /** Returns recent failures, the newest first. */
+  /** Returns recent warnings and errors, newest first. */
   async failures(signal?: AbortSignal): Promise<Failure[]> {
     return (await this.#json<{ failures: Failure[] }>('GET', '/failures', { signal })).failures
   }
 
-  /** Returns the connections of the node, and its addresses. */
+  /** Returns the addresses and connections of the node. */
   peers(signal?: AbortSignal): Promise<NodePeers> {
     return this.#json('GET', '/peers', { signal })
   }
 
-  /** Returns a page of accounts, the oldest first; `limit` is 100 by default, at most 1,000. */
+  /** Returns a page of accounts, oldest first. `limit` is 100 by default, and its maximum is 1,000. */
   accounts({
     page,
     limit,
@@ -84,8 +87,9 @@ export class Owner {
   }
 
   /**
-   * Creates an account. `token` is a key with every scope, which no other answer contains. @throws HoldfastError
-   * `CONFLICT`, `VALIDATION`
+   * Creates an account. `token` is an API key with every scope. No other answer contains the key.
+   *
+   * @throws HoldfastError `CONFLICT` if another account has the email, `VALIDATION`
    */
   createAccount(options: NewAccountOptions): Promise<ManagedAccount & { token: string }> {
     return this.#json('POST', '/accounts', { json: options })
@@ -97,32 +101,35 @@ export class Owner {
   }
 
   /**
-   * Disables an account and its content, or enables it. @throws HoldfastError `NOT_FOUND`, `CONFLICT` for the last
-   * owner
+   * Disables an account and its content, or enables them again.
+   *
+   * @throws HoldfastError `NOT_FOUND`, `CONFLICT` for the last owner
    */
   setDisabled(id: string, isDisabled: boolean): Promise<ManagedAccount> {
     return this.#json('POST', `/accounts/${pathPart(id, 'the id')}/${isDisabled ? 'disable' : 'enable'}`)
   }
 
-  /** Ends all sessions of an account, but not its keys. Returns how many ended. @throws HoldfastError `NOT_FOUND` */
+  /** Ends all sessions of an account and returns their number. Keys stay valid. @throws HoldfastError `NOT_FOUND` */
   async endSessions(id: string): Promise<number> {
     return (await this.#json<{ ended: number }>('DELETE', `/accounts/${pathPart(id, 'the id')}/sessions`)).ended
   }
 
   /**
-   * Deletes an account; its pins follow soon after. @throws HoldfastError `NOT_FOUND`, `CONFLICT` for the last owner
+   * Deletes an account. The server removes the account's pins soon afterwards.
+   *
+   * @throws HoldfastError `NOT_FOUND`, `CONFLICT` for the last owner
    */
   async deleteAccount(id: string): Promise<void> {
     await this.#json('DELETE', `/accounts/${pathPart(id, 'the id')}`)
   }
 
-  /** Deletes unused content; with a grace of 0 also content unpinned just now. */
+  /** Deletes unused content. With a grace of 0 seconds, also deletes content that was unpinned only a moment ago. */
   collect({ graceSeconds, signal }: { graceSeconds?: number; signal?: AbortSignal } = {}): Promise<Collected> {
-    // The answer arrives only at the end, however long the collection takes.
+    // No idle limit, because the server answers only after the collection has ended.
     return this.#json('POST', '/gc', { json: { graceSeconds }, idleMs: 0, signal })
   }
 
-  /** Reads and checks every block. @throws HoldfastError `ABORTED` */
+  /** Reads and checks every block. @throws HoldfastError `ABORTED` if `signal` aborts */
   async verify({ onProgress, signal }: VerifyOptions = {}): Promise<Verified> {
     const headers = { accept: 'application/x-ndjson' }
     for await (const line of this.#owned().lines('POST', '/verify', { headers, signal })) {
@@ -133,7 +140,7 @@ export class Owner {
     throw new HoldfastError('UNAVAILABLE', 'the answer broke off')
   }
 
-  /** Returns a page of takedowns, the oldest first. */
+  /** Returns a page of takedowns, oldest first. */
   async takedowns({ after, limit, signal }: PageOptions = {}): Promise<Page<Takedown>> {
     const query = { after, limit: limit?.toString() }
     const answer = await this.#json<{ takedowns: Takedown[]; next: string | null }>('GET', '/takedowns', {

@@ -5,56 +5,56 @@ import { type TargetOptions, targetFields } from './files.ts'
 
 /** Options of a pin by CID. */
 export interface PinOptions extends TargetOptions {
-  /** Name in lists. */
+  /** Name of the record in lists. */
   name?: string | undefined
-  /** Name at the content's origin. */
+  /** Name of the content at its origin. */
   originalName?: string | undefined
-  /** Providers: multiaddrs ending in `/p2p/…`, or URLs of gateways. */
+  /** Providers to ask first: multiaddrs that end in `/p2p/<id>`, or URLs of gateways. */
   origins?: readonly string[] | undefined
-  /** True to return at once, without waiting for the content. */
+  /** True to return at once instead of waiting for the content. */
   background?: boolean | undefined
   signal?: AbortSignal | undefined
 }
 
-/** Filters and order of a list. */
+/** Filters and order of a list. A row must match all given filters. */
 export interface ListOptions {
-  /** Only this content. */
+  /** Lists only records of this CID. */
   cid?: string | undefined
-  /** Files of this directory instead of records. */
+  /** CID of a directory. Lists the files of this directory instead of records. */
   parentCid?: string | undefined
-  /** Only records with an expiry. */
+  /** True to list only records with an expiry. */
   expiring?: boolean | undefined
-  /** Part of the name, in any case. */
+  /** Text that the name must contain. The search ignores case. */
   q?: string | undefined
-  /** Name, compared as `match` says; default `exact`. */
+  /** Name to find. `match` selects the comparison, by default `exact`. */
   name?: string | undefined
   match?: 'exact' | 'iexact' | 'partial' | 'ipartial' | undefined
-  /** Metadata, all of which must match. */
+  /** Keys and values that the record's metadata must all contain. */
   meta?: Readonly<Record<string, string>> | undefined
-  /** One or more types. */
+  /** Lists only records of these types. */
   type?: Upload['type'] | readonly Upload['type'][] | undefined
-  /** One or more statuses. */
+  /** Lists only records with these statuses. */
   status?: Upload['status'] | readonly Upload['status'][] | undefined
-  /** Created strictly before or after, ISO 8601 or a `Date`. */
+  /** List only records created strictly before or after this time, as ISO 8601 or a `Date`. */
   before?: string | Date | undefined
   after?: string | Date | undefined
-  /** Default `newest`. */
+  /** Order by time of creation. Default: `newest` first. */
   sort?: 'newest' | 'oldest' | undefined
-  /** Rows per page; the server may return fewer. */
+  /** Number of rows per page. The server may return fewer rows. */
   limit?: number | undefined
   signal?: AbortSignal | undefined
 }
 
-/** Options of waiting for a pin. */
+/** Options for waiting until a pin is complete. */
 export interface WaitOptions {
-  /** Receives each status. */
+  /** Receives the status before each further request for it. */
   onProgress?: ((status: Pin | Status) => void) | undefined
   signal?: AbortSignal | undefined
 }
 
-/** The largest page that most plans allow. */
+/** Page size that most plans allow. */
 const PAGE_ROWS = 100
-/** First interval between two requests for the status; later ones are longer. */
+/** Interval in ms before the second request for the status. Each further interval is longer. */
 const FIRST_LOOK_MS = 500
 const LATER_LOOK_MS = 5_000
 const SLOWER = 1.5
@@ -69,9 +69,9 @@ export class Pins {
   }
 
   /**
-   * Pins content from the network, or content that the server already has. The answer has its status.
+   * Pins content from the network, or content that the server already has. The answer contains the status of the pin.
    *
-   * @throws HoldfastError with the server's own code, most often `CID_NOT_FOUND`
+   * @throws HoldfastError with the server's code, most often `CID_NOT_FOUND`
    */
   async add(cid: string, options: PinOptions = {}): Promise<Pin> {
     const { name, originalName, origins, background, signal } = options
@@ -80,13 +80,13 @@ export class Pins {
     return this.#connection.json<Pin>('POST', `/files/pin/${pathPart(cid, 'the CID')}`, { headers, json, signal })
   }
 
-  /** Removes the pins of a content, in one cluster or in all. @throws HoldfastError `PIN_NOT_FOUND` */
+  /** Removes all pins of a CID, in one cluster or in all clusters. @throws HoldfastError `PIN_NOT_FOUND` */
   async remove(cid: string, options: { cluster?: string | undefined } = {}): Promise<Removed> {
     const query = { cl: options.cluster }
     return this.#connection.json<Removed>('DELETE', `/files/remove/${pathPart(cid, 'the CID')}`, { query })
   }
 
-  /** Renames a record, and replaces all of its metadata. @throws HoldfastError `NOT_FOUND` */
+  /** Renames a record. If `meta` is given, it replaces all metadata of the record. @throws HoldfastError `NOT_FOUND` */
   async rename(
     uploadId: string,
     newName: string | undefined,
@@ -108,9 +108,9 @@ export class Pins {
   }
 
   /**
-   * Polls a pin until all of it is stored. A failed pin may still succeed while the server retries it.
+   * Polls the status until the pin is complete. Continues after a failed attempt, as long as the server retries.
    *
-   * @throws HoldfastError `UNAVAILABLE` once the server stops retrying
+   * @throws HoldfastError `UNAVAILABLE` once the server stops retrying, `ABORTED` if `signal` aborts
    */
   async untilPinned(pin: Pin, { onProgress, signal }: WaitOptions = {}): Promise<Pin | Status> {
     let latest: Pin | Status = pin
@@ -120,13 +120,13 @@ export class Pins {
       if (signal?.aborted === true) throw new HoldfastError('ABORTED', 'the wait for a pin was aborted')
       latest = await this.status(pin.cid, { cluster: pin.clusterId, signal })
     }
-    // A server without states returns only stored pins.
+    // A server that reports no status returns only complete pins.
     if ((latest.status ?? 'pinned') === 'pinned') return latest
     const reason = 'lastError' in latest ? (latest.lastError ?? latest.reason) : null
     throw new HoldfastError('UNAVAILABLE', `${pin.cid} is ${latest.status}${reason === null ? '' : `: ${reason}`}`)
   }
 
-  /** Returns one page of the list; the first is 1. @throws HoldfastError `VALIDATION`, `INVALID_CID` for a filter */
+  /** Returns one page of the list. Pages start at 1. @throws HoldfastError `VALIDATION`, `INVALID_CID` for a filter */
   page(page: number, options: ListOptions = {}): Promise<UploadPage> {
     const { cid, parentCid, expiring, limit = PAGE_ROWS, signal } = options
     const query = { cid, parentCid, hasExpiration: expiring === true ? 'true' : undefined, ...searchFields(options) }
@@ -135,8 +135,8 @@ export class Pins {
   }
 
   /**
-   * Yields all pages, none of them empty, the newest row first. Uploads meanwhile push rows to the next page; each row
-   * is yielded once.
+   * Yields all pages that have rows, newest row first. An upload during the iteration shifts rows to the next page.
+   * Each row is yielded only once.
    */
   async *pages(options: ListOptions = {}): AsyncGenerator<ListedUpload[], void> {
     let before = new Set<string>()
@@ -150,7 +150,7 @@ export class Pins {
     }
   }
 
-  /** Yields all rows, as {@link pages}. */
+  /** Yields the rows of all pages, as {@link pages} does, one by one. */
   async *all(options: ListOptions = {}): AsyncGenerator<ListedUpload, void> {
     for await (const rows of this.pages(options)) yield* rows
   }

@@ -1,16 +1,16 @@
 import { type ErrorCode, HoldfastError } from '../../src/domain/errors.ts'
 
-/** Body of an answer. Its fields are unchecked. */
+/** JSON body of an answer. The client does not check its fields. */
 export type JsonObject = Readonly<Record<string, unknown>>
 
-/** Makes the error of an answer that broke off. */
+/** Builds the error for an answer that broke off. */
 export function brokenOff(cause: unknown): HoldfastError {
   return new HoldfastError('UNAVAILABLE', `the answer broke off${cause === undefined ? '' : `: ${wordsOf(cause)}`}`, {
     cause,
   })
 }
 
-/** Makes the error of a request without an answer. */
+/** Builds the error for a request that got no answer. */
 export function unreachable({ origin, pathname }: URL, cause: unknown): HoldfastError {
   const message =
     codeOf(cause) === 'ECONNREFUSED'
@@ -19,9 +19,12 @@ export function unreachable({ origin, pathname }: URL, cause: unknown): Holdfast
   return new HoldfastError('UNAVAILABLE', message, { cause })
 }
 
-/** Makes the error of a refusal: the server's message and code, with status and other fields as details. */
+/**
+ * Builds the error for a request that the server refused. It has the server's message and code. Its details contain the
+ * HTTP status and all other fields of the body.
+ */
 export function refusalOf({ status, headers, type }: Response, text: string): HoldfastError {
-  // Browsers hide the target of a redirect.
+  // A redirect. Browsers hide its status and target, and only report the type `opaqueredirect`.
   if (type === 'opaqueredirect' || (status >= 300 && status < 400)) {
     const where = headers.get('location') ?? 'another place'
     const details = { status: status === 0 ? 301 : status }
@@ -33,7 +36,7 @@ export function refusalOf({ status, headers, type }: Response, text: string): Ho
   try {
     body = parseObject(text)
   } catch {
-    // The answer of a proxy.
+    // Not JSON, so probably an error page of a proxy.
   }
   const { message = body.error ?? `no reason given (${status})`, code } = body
   const details: Record<string, string | number> = { status }
@@ -41,22 +44,22 @@ export function refusalOf({ status, headers, type }: Response, text: string): Ho
     const isDetail = typeof value === 'string' || typeof value === 'number'
     if (isDetail && !['error', 'message', 'code'].includes(name)) details[name] = value
   }
-  // A newer server may have codes that this version does not know.
+  // A newer server may send codes that this version of the client does not know.
   return new HoldfastError(typeof code === 'string' ? (code as ErrorCode) : 'UNAVAILABLE', String(message), { details })
 }
 
-/** @throws HoldfastError `UNAVAILABLE` if the text is not a JSON object or array */
+/** Parses a JSON object or array. @throws HoldfastError `UNAVAILABLE` if the text is anything else */
 export function parseObject(text: string): JsonObject {
   try {
     const value: unknown = JSON.parse(text)
     if (typeof value === 'object' && value !== null) return value as JsonObject
   } catch {
-    // The error below is clearer.
+    // Falls through to the error below, which is clearer than the parser's error.
   }
   throw new HoldfastError('UNAVAILABLE', 'the answer is not JSON: check that the base is that of the API')
 }
 
-/** Fetch wraps the cause in an error without detail. */
+/** Returns the innermost message. `fetch` wraps the cause in an error that says nothing about it. */
 function wordsOf(error: unknown): string {
   const { cause, message = '' } = (error ?? {}) as Partial<Error>
   return cause instanceof Error ? wordsOf(cause) : message || codeOf(error)

@@ -1,32 +1,32 @@
 import { HoldfastError } from '../../src/domain/errors.ts'
 
-/** Bytes of known length that can be read again: a `Blob` or `File` is one. */
+/** Bytes of known length that can be read more than once, such as a `Blob` or a `File`. */
 export interface SizedSource {
-  /** Bytes. */
+  /** Length in bytes. */
   readonly size: number
   /** Streams the bytes from the beginning. */
   stream(): AsyncIterable<Uint8Array>
 }
 
-/** Content to upload. Text is sent as UTF-8; the length of a stream need not be known. */
+/** Content to upload. Text is encoded as UTF-8. A stream may have an unknown length. */
 export type UploadSource = string | Uint8Array | ArrayBuffer | SizedSource | AsyncIterable<Uint8Array>
 
-/** A piece of a body. */
+/** One part of a body. */
 export type BodyPart = Uint8Array | SizedSource | AsyncIterable<Uint8Array>
 
-/** A body sent piece by piece. */
+/** A body that the client sends part by part. */
 export interface RequestBody {
-  /** Media type. */
+  /** Media type of the body. */
   type: string
   parts: readonly BodyPart[]
-  /** Receives the bytes handed over so far. */
+  /** Receives the number of bytes passed to `fetch` so far. */
   onProgress?: ((bytes: number) => void) | undefined
 }
 
-/** Joins smaller pieces up to this size. */
+/** Size in bytes from which joined pieces are sent together. */
 const PIECE_BYTES = 64 * 1024
 
-/** Makes a part of a source. @throws HoldfastError `VALIDATION` for an unsupported source */
+/** Converts an upload source to a part of a body. @throws HoldfastError `VALIDATION` for an unsupported source */
 export function bodyPart(source: UploadSource): BodyPart {
   if (typeof source === 'string') return new TextEncoder().encode(source)
   if (source instanceof ArrayBuffer) return new Uint8Array(source)
@@ -35,12 +35,12 @@ export function bodyPart(source: UploadSource): BodyPart {
   throw new HoldfastError('VALIDATION', 'the source must be text, bytes, a Blob or a stream of bytes')
 }
 
-/** Makes a JSON body without undefined fields. */
+/** Encodes a value as a JSON body. Undefined fields are omitted. */
 export function jsonBody(value: object): RequestBody {
   return { type: 'application/json', parts: [new TextEncoder().encode(JSON.stringify(value))] }
 }
 
-/** Returns the length of a body in bytes; null if it is unknown before sending. */
+/** Returns the length of a body in bytes. Null if the length is unknown before sending. */
 export function bodyLength({ parts }: RequestBody): number | null {
   let length = 0
   for (const part of parts) {
@@ -51,15 +51,16 @@ export function bodyLength({ parts }: RequestBody): number | null {
   return length
 }
 
-/** Checks whether a body can be sent again. */
+/** Returns whether a body can be sent a second time. */
 export function isRepeatable(body: RequestBody): boolean {
   return bodyLength(body) !== null
 }
 
 /**
- * Yields the bytes of a body in pieces of a sensible size.
+ * Yields the bytes of a body. Joins pieces until they have at least 64 KiB.
  *
- * @throws the error of a source; HoldfastError `VALIDATION` if one has another length than declared
+ * @throws the source's own error if reading fails; HoldfastError `VALIDATION` if a source does not have its declared
+ * length
  */
 export async function* bodyBytes({ parts, onProgress }: RequestBody): AsyncGenerator<Uint8Array, void> {
   let waiting: Uint8Array[] = []
@@ -80,7 +81,7 @@ export async function* bodyBytes({ parts, onProgress }: RequestBody): AsyncGener
   if (bytes > 0) yield joined(waiting, bytes)
 }
 
-/** Returns a body as one Blob, for browsers, which read its files while they send it. */
+/** Returns a body as one Blob, for browsers. A browser reads the files in the Blob only while it sends them. */
 export async function bodyBlob({ type, parts }: RequestBody): Promise<Blob> {
   const pieces: (Uint8Array<ArrayBuffer> | Blob)[] = []
   for (const part of parts) {

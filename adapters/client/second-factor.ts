@@ -1,10 +1,10 @@
 import type { SecondFactorSetup } from './account-answers.ts'
 import type { Connection } from './connection.ts'
 
-/** Proof for turning the second factor off: a code, a recovery code, or the password. */
+/** Proof that the user may turn the second factor off. `code` is a second-factor code or a recovery code. */
 export type SecondFactorProof = { code: string } | { password: string }
 
-/** Second factor of the account. Every method throws `SESSION_REQUIRED` for a key. */
+/** Second factor of the account. Every method throws `SESSION_REQUIRED` if the credential is a key. */
 export class SecondFactor {
   readonly #connection: Connection
 
@@ -14,16 +14,19 @@ export class SecondFactor {
   }
 
   /**
-   * Creates a secret for an authenticator app. It is in force after {@link enable}. @throws HoldfastError `CONFLICT`
+   * Creates a secret for an authenticator app. The second factor stays off until {@link enable} is called.
+   *
+   * @throws HoldfastError `CONFLICT` if the second factor is on
    */
   setUp(): Promise<SecondFactorSetup> {
     return this.#connection.json('POST', '/auth/2fa/setup')
   }
 
   /**
-   * Turns the second factor on. Only this answer contains the recovery codes, each valid once.
+   * Turns the second factor on, and returns the recovery codes. Each recovery code works once. No other answer contains
+   * the codes.
    *
-   * @throws HoldfastError `2fa_invalid`, `CONFLICT` if it is on, or was not set up
+   * @throws HoldfastError `2fa_invalid` for a wrong code, `CONFLICT` if the second factor is on or was not set up
    */
   async enable(code: string): Promise<string[]> {
     return (await this.#connection.json<{ recoveryCodes: string[] }>('POST', '/auth/2fa/enable', { json: { code } }))
@@ -31,8 +34,10 @@ export class SecondFactor {
   }
 
   /**
-   * Turns the second factor off. @throws HoldfastError `2fa_invalid`, `VALIDATION` for a wrong password, `CONFLICT` if
-   * it is off
+   * Turns the second factor off.
+   *
+   * @throws HoldfastError `2fa_invalid` for a wrong code, `VALIDATION` for a wrong password, `CONFLICT` if the second
+   * factor is off
    */
   async disable(proof: SecondFactorProof): Promise<void> {
     await this.#connection.json('POST', '/auth/2fa/disable', { json: proof })

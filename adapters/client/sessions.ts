@@ -1,16 +1,18 @@
 import type { NewSession, Page, SecondFactorAsked, SessionRow } from './account-answers.ts'
 import { type Connection, pathPart } from './connection.ts'
 
-/** Cursor and length of a page. */
+/** Position and size of a page. */
 export interface PageOptions {
-  /** `next` of the previous page; default the beginning. */
+  /** Cursor: the `next` field of the previous page. Default: the first page. */
   after?: string | undefined
-  /** Rows per page, at most 1,000; default 100. */
+  /** Number of rows per page. Default: 100. Maximum: 1,000. */
   limit?: number | undefined
   signal?: AbortSignal | undefined
 }
 
-/** Sign-in by password, and the sessions of the account. A session is a credential with every scope for 24 hours. */
+/**
+ * Sign-in by password, and the sessions of the account. A session is a credential that has every scope for 24 hours.
+ */
 export class Sessions {
   readonly #connection: Connection
 
@@ -20,8 +22,9 @@ export class Sessions {
   }
 
   /**
-   * Signs in. An account with a second factor needs a code next, see {@link confirm}. This client keeps its own
-   * credential: make another one with the token as its key.
+   * Signs in with a password. If the account has a second factor, call {@link confirm} next.
+   *
+   * This client keeps using its own credential. To use the session, create another client with the token as its `key`.
    *
    * @throws HoldfastError `INVALID_API_KEY` for a wrong email or password, `RATE_LIMIT`, `account_disabled`
    */
@@ -30,20 +33,21 @@ export class Sessions {
   }
 
   /**
-   * Completes a sign-in within five minutes, by a code or a recovery code.
+   * Completes a sign-in with a second-factor code or a recovery code, within five minutes.
    *
-   * @throws HoldfastError `2fa_invalid`, `INVALID_API_KEY` for a temporary token that is used or too old
+   * @throws HoldfastError `2fa_invalid` for a wrong code, `INVALID_API_KEY` if the temporary token was used before or
+   * has expired
    */
   confirm(temporaryToken: string, code: string): Promise<NewSession> {
     return this.#connection.json('POST', '/auth/2fa/verify-login', { json: { temporaryToken, code } })
   }
 
-  /** Ends the session of this client. A key is not affected. */
+  /** Ends the session that this client uses as its credential. Does nothing if the credential is a key. */
   async signOut(): Promise<void> {
     await this.#connection.json('POST', '/auth/logout')
   }
 
-  /** Returns a page of sessions, the oldest first. @throws HoldfastError `SESSION_REQUIRED` for a key */
+  /** Returns a page of sessions, oldest first. @throws HoldfastError `SESSION_REQUIRED` if the credential is a key */
   async list({ after, limit, signal }: PageOptions = {}): Promise<Page<SessionRow>> {
     const query = { after, limit: limit?.toString() }
     const answer = await this.#connection.json<{ sessions: SessionRow[]; next: string | null }>(
@@ -54,12 +58,16 @@ export class Sessions {
     return { rows: answer.sessions, next: answer.next }
   }
 
-  /** Ends a session. @throws HoldfastError `NOT_FOUND`, `SESSION_REQUIRED` for a key */
+  /** Ends a session. @throws HoldfastError `NOT_FOUND`, `SESSION_REQUIRED` if the credential is a key */
   async end(id: string): Promise<void> {
     await this.#connection.json('DELETE', `/auth/sessions/${pathPart(id, 'the id')}`)
   }
 
-  /** Ends all sessions but this one. Returns how many. @throws HoldfastError `SESSION_REQUIRED` for a key */
+  /**
+   * Ends all sessions except the client's own, and returns the number of ended sessions.
+   *
+   * @throws HoldfastError `SESSION_REQUIRED` if the credential is a key
+   */
   async endOthers(): Promise<number> {
     return (await this.#connection.json<{ ended: number }>('DELETE', '/auth/sessions')).ended
   }

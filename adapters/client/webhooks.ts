@@ -12,7 +12,7 @@ export class Webhooks {
   }
 
   /**
-   * Creates a webhook. Only this answer contains the secret that signs deliveries.
+   * Creates a webhook. Only this answer contains the secret that signs the deliveries.
    *
    * @throws HoldfastError `VALIDATION` for a URL that is not allowed, `QUOTA_EXCEEDED`, `missing_scope` without
    * `files:read` and `files:write`
@@ -21,17 +21,17 @@ export class Webhooks {
     return this.#connection.json('POST', '/webhooks', { json: { url } })
   }
 
-  /** Lists the webhooks, the oldest first. @throws HoldfastError `missing_scope` without `files:read` */
+  /** Lists the webhooks, oldest first. @throws HoldfastError `missing_scope` if the key lacks `files:read` */
   async list(signal?: AbortSignal): Promise<Webhook[]> {
     return (await this.#connection.json<{ webhooks: Webhook[] }>('GET', '/webhooks', { signal })).webhooks
   }
 
-  /** Deletes a webhook. @throws HoldfastError `NOT_FOUND`, `missing_scope` without `files:write` */
+  /** Deletes a webhook. @throws HoldfastError `NOT_FOUND`, `missing_scope` if the key lacks `files:write` */
   async remove(id: string): Promise<void> {
     await this.#connection.json('DELETE', `/webhooks/${pathPart(id, 'the id')}`)
   }
 
-  /** Returns a page of deliveries, the newest first. @throws HoldfastError `NOT_FOUND` */
+  /** Returns a page of a webhook's deliveries, newest first. @throws HoldfastError `NOT_FOUND` */
   async deliveries(id: string, { after, limit, signal }: PageOptions = {}): Promise<Page<Delivery>> {
     const path = `/webhooks/${pathPart(id, 'the id')}/deliveries`
     const query = { after, limit: limit?.toString() }
