@@ -18,7 +18,7 @@ import {
 
 /** Timeout in ms for every request except uploads and lists. */
 const ASK_MS = 60_000
-/** Maximum length of a line in a list. A line contains one pin or one peer. */
+/** Maximum length in bytes of a line in a list. A line contains one pin or one peer. */
 const LONGEST_LINE = 1024 * 1024
 /** Time in ms without a new line after which the read of a list fails. */
 const LIST_STALL_MS = 120_000

@@ -1,16 +1,16 @@
-/** A datastore in the configuration of a Kubo. */
+/** The configuration of one of Kubo's datastores. */
 type Store = Readonly<Record<string, unknown>>
 
 const NONE: Store = {}
-/** Maximum nesting of datastores. */
+/** Maximum depth of nested datastores that is followed. */
 const DEEPEST = 8
 
 /**
- * Describes pinned data that Kubo may lose in a power cut; null if it loses none.
+ * Returns a description of the pinned data that Kubo may lose in a power cut, or null if it loses none.
  *
- * Kubo stores a pin without syncing its blocks. Afterwards it syncs only the datastore that has the pins.
+ * Kubo does not sync the blocks when it stores a pin. It then syncs only the datastore that contains the pins.
  *
- * @param spec `Datastore.Spec` of its configuration
+ * @param spec the value of `Datastore.Spec` in Kubo's configuration
  */
 export function powerCutRisk(spec: unknown): string | null {
   const blocks = storeOf(spec, '/blocks')
@@ -21,12 +21,12 @@ export function powerCutRisk(spec: unknown): string | null {
   return syncsItself(pins) || syncsWhenAsked(pins) ? null : `it keeps pins in ${nameOf(pins)}, which are not synced`
 }
 
-/** Returns the datastore of a key: the mount with the longest matching path. */
+/** Returns the datastore that stores a key. It is the mount with the longest matching path. */
 function storeOf(spec: unknown, key: string): Store {
   let store = storeIn(spec)
   for (let depth = 0; depth < DEEPEST; depth++) {
     if (store.type === 'mount') store = mountedAt(store, key)
-    // These only wrap another datastore.
+    // Datastores of these types only wrap another datastore.
     else if (store.type === 'measure' || store.type === 'log') store = storeIn(store.child)
     else return store
   }
@@ -44,12 +44,12 @@ function storeIn(value: unknown): Store {
   return typeof value === 'object' && value !== null ? (value as Store) : NONE
 }
 
-/** Returns true if the datastore syncs each write. */
+/** Returns whether the datastore syncs each write to disk. */
 function syncsItself({ type, sync, syncWrites }: Store): boolean {
   return type === 'levelds' || (type === 'flatfs' && sync === true) || (type === 'badgerds' && syncWrites === true)
 }
 
-/** Returns true if a sync of the datastore makes all earlier writes durable. */
+/** Returns whether a sync of the datastore makes all its earlier writes durable. */
 function syncsWhenAsked({ type, disableWAL }: Store): boolean {
   return type === 'badgerds' || (type === 'pebbleds' && disableWAL !== true)
 }

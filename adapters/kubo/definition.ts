@@ -31,7 +31,7 @@ const schema = Type.Object(
   },
 )
 
-/** The configuration of clusters on a Kubo node. */
+/** The schema and the checks of the configuration of a cluster on a Kubo node. */
 export const kuboKind: BackendKind<KuboBackendDefinition> = {
   type: 'kubo',
   schema,
@@ -39,7 +39,7 @@ export const kuboKind: BackendKind<KuboBackendDefinition> = {
   placeOf: ({ api }) => `kubo ${kuboBase(api)}`,
 }
 
-/** Returns the address of an RPC without the path that all its commands share. */
+/** Returns the base URL of an RPC API, without the path `/api/v0` that all its commands share. */
 export function kuboBase(api: string): string {
   return withoutTrailingSlashes(withoutTrailingSlashes(api).replace(/\/api\/v0$/, ''))
 }

@@ -5,20 +5,23 @@ import { cborTokens } from '../../src/content/dag/cbor-tokens.ts'
 import { cidOfLink } from '../../src/content/dag/document-token.ts'
 import { CODEC, cidOf, type DagIdentity, parseCid } from '../../src/ipld/cid.ts'
 
-/** Longest CID in a pin's name, which has at most 255 bytes. Longer CIDs contain their whole content. */
+/**
+ * Maximum length of a CID in the name of a pin, because a name has at most 255 bytes. Only an inline CID, which
+ * contains its data, is longer.
+ */
 const LONGEST_CID = 128
 const NO_CID = '-'
 
 /**
- * A small block that links to a root and names the hold.
+ * A small block that links to a root and contains the id of a hold.
  *
- * Kubo has one pin per CID. Pinning the root itself would replace a user's pin and its name, and unpinning would remove
- * it. No other user has this block.
+ * Kubo has one pin per CID. A pin of the root itself could replace another user's pin and its name, and its removal
+ * would remove that pin. No other user pins the hold block.
  */
 export interface HoldBlock {
   cid: CID
   bytes: Uint8Array
-  /** The name of the pin. A pin of this block with another name is not this node's. */
+  /** The name of the block's pin. If the block has a pin with another name, that pin belongs to another user. */
   name: string
 }
 
@@ -29,7 +32,7 @@ export async function holdBlock(mark: string, hold: string, root: DagIdentity): 
   return { cid, bytes, name: `${nameStart(mark, root)}${hold}` }
 }
 
-/** Returns the start of the names of this node's pins, or of those for one root. */
+/** Returns the prefix of the names of this node's pins. With `root`, the prefix is that of the pins for this root. */
 export function nameStart(mark: string, root?: DagIdentity): string {
   if (root === undefined) return `${mark} `
   const text = cidOf(root).toString()
@@ -37,8 +40,8 @@ export function nameStart(mark: string, root?: DagIdentity): string {
 }
 
 /**
- * Returns the hold in a pin's name, with the root or null if the name has none. Returns null if the pin is not this
- * node's.
+ * Reads the hold and the root from the name of a pin. The root is null if its CID was too long for the name. Returns
+ * null if the pin does not have this node's mark.
  */
 export function readName(mark: string, name: string): { hold: string; root: CID | null } | null {
   if (!name.startsWith(nameStart(mark))) return null
@@ -58,7 +61,7 @@ export function readName(mark: string, name: string): { hold: string; root: CID 
 /**
  * Returns the root to which a hold block links.
  *
- * @throws Error if the bytes are not a hold block
+ * @throws Error if the bytes contain no link
  */
 export function rootIn(bytes: Uint8Array): CID {
   for (const token of cborTokens(bytes)) if (token.kind === 'link') return cidOfLink(token)

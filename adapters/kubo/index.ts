@@ -4,7 +4,7 @@ import type { KuboBackendDefinition } from './options.ts'
 
 export type { KuboBackendDefinition } from './options.ts'
 
-/** Keeps clusters on a Kubo. Pass it to an engine: `createEngine({ adapters: [kubo] })`. */
+/** The adapter for clusters on a Kubo node. Pass it to an engine: `createEngine({ adapters: [kubo] })`. */
 export const kubo: BackendAdapter<KuboBackendDefinition> = {
   ...kuboKind,
   open: async (clusterId, definition, means) => {

@@ -3,7 +3,7 @@ import { HoldfastError } from '../../src/domain/errors.ts'
 import type { HttpAnswer } from '../remote/http-client.ts'
 import { answerAs, jsonAs, shortened } from '../remote/json-answers.ts'
 
-/** Answers of Kubo's RPC API: only the fields that are used. */
+/** The answer to `config`. Each schema in this file contains only the fields that Holdfast uses. */
 export const kuboConfigSchema = Type.Object({ Value: Type.Unknown() })
 
 export const pinsSchema = Type.Object({
@@ -16,13 +16,16 @@ export const kuboPinSchema = Type.Object({
   Type: Type.String(),
 })
 
-/** A line of the answer: one for each root, with its error if it failed, then one with the totals. */
+/**
+ * A line of the answer to `dag/import`. Each root has one line, with its error if it failed. The last line has the
+ * totals.
+ */
 export const importSchema = Type.Object({
   Root: Type.Optional(Type.Object({ PinErrorMsg: Type.Optional(Type.String()) })),
   Stats: Type.Optional(Type.Object({ BlockCount: Type.Integer() })),
 })
 
-/** A line of the answer: progress, or at the end the pinned CIDs. */
+/** A line of the answer to `pin/add`. Each line reports the progress, and the last line has the pinned CIDs. */
 export const pinAddSchema = Type.Object({
   Progress: Type.Optional(Type.Integer()),
   Pins: Type.Optional(Type.Array(Type.String())),
@@ -37,7 +40,11 @@ export const blockStatSchema = Type.Object({ Size: Type.Integer({ minimum: 0, ma
 const errorSchema = Type.Object({ Message: Type.String() })
 const STREAM_ERROR = 'x-stream-error'
 
-/** @throws HoldfastError `UNAVAILABLE` if the text does not fit the schema */
+/**
+ * Parses an answer of the RPC API.
+ *
+ * @throws HoldfastError `UNAVAILABLE` if the text does not match the schema
+ */
 export function parseKuboAnswer<Schema extends TSchema>(schema: Schema, text: string): Static<Schema> {
   return answerAs(schema, text, noKuboAnswer)
 }
@@ -46,10 +53,10 @@ export function noKuboAnswer(cause?: unknown): HoldfastError {
   return new HoldfastError('UNAVAILABLE', 'the Kubo of the cluster sent an invalid answer', { cause })
 }
 
-/** Returns the error in an answer; null if it succeeded. */
+/** Returns the error message in an answer, or null if the request succeeded. */
 export function errorIn({ status, text, trailers }: HttpAnswer): string | null {
   if (status === 200) {
-    // Errors after the start of the answer are in a trailer.
+    // Kubo reports an error in a trailer if it occurs after the start of the answer.
     const late = trailers?.[STREAM_ERROR]
     return late === undefined || late === '' ? null : shortened(late)
   }
@@ -57,7 +64,7 @@ export function errorIn({ status, text, trailers }: HttpAnswer): string | null {
   return error === null ? `it answered ${status}` : shortened(error.Message)
 }
 
-/** Returns the error for a timeout. */
+/** Returns the error for a request that timed out. */
 export function timeoutError(): HoldfastError {
   return new HoldfastError('UNAVAILABLE', 'the Kubo of the cluster did not answer in time')
 }

@@ -20,29 +20,29 @@ import { type HoldBlock, holdBlock, nameStart, readName, rootIn } from './hold-b
 import { failure, timeoutError } from './kubo-answers.ts'
 import type { KuboPin, KuboRpc } from './kubo-rpc.ts'
 
-/** Longest pause in an upload, in milliseconds. */
+/** Time in ms without progress after which an upload or a pin fails. */
 const STALL_MS = 120_000
-/** Lifetime of the cached configuration, in milliseconds. */
+/** Time in ms for which a check of Kubo's configuration stays valid. */
 const CONFIG_MS = 600_000
-/** Recent holds to try first. A node usually has only one. */
+/** Maximum number of recent holds that a status query tries first. A node usually has only one hold. */
 const MOST_HOLDS = 4
 const PAGE = 100
-/** Small DAGs in one upload, and pins in one status query. */
+/** Maximum number of small DAGs in one upload, and of pins in one status query. */
 const TOGETHER = 32
 
 export interface KuboBackendOptions {
   rpc: KuboRpc
-  /** Marks the pins of this node: unique and printable. */
+  /** The text that marks this node's pins. It must be unique and printable. */
   mark: string
   reader: BlockSource | null
   clock: Clock
-  /** True to count pins as durable even if Kubo does not sync its writes. */
+  /** True to accept a Kubo that does not sync its writes. It may lose pins in a power cut. */
   acceptUnsynced: boolean
 }
 
 /**
- * A cluster on a Kubo node, over its RPC API. Each hold is a pin that carries this node's mark. Other pins stay
- * untouched.
+ * A cluster on a Kubo node, over its RPC API. Each hold is a pin with this node's mark. Pins without the mark are never
+ * changed.
  */
 export class KuboBackend implements ClusterBackend {
   readonly reader: BlockSource | null
@@ -51,7 +51,7 @@ export class KuboBackend implements ClusterBackend {
   readonly #clock: Clock
   readonly #acceptUnsynced: boolean
   readonly #holds = new Set<string>()
-  /** Batches of small uploads, and of status queries for pins. */
+  /** Batches of requests. The first uploads small DAGs, the second queries the names of pins. */
   readonly #sends: Batch<readonly DagBlock[], undefined>
   readonly #looks: Batch<CID, string | null>
   #syncedUntil = Number.NEGATIVE_INFINITY
@@ -83,7 +83,7 @@ export class KuboBackend implements ClusterBackend {
     const block = await this.#blockOf(hold, identityOf(root))
     await this.#checkDurable(signal)
     const small = source === null ? null : await smallDag(root, source, signal)
-    // To send few bytes again costs no more than to look first.
+    // Upload a small DAG without a query first, because the query costs as much as the upload.
     if (small === null && (await this.#isPinned(block, signal)) && !isRepair) return
     let last = { blocks: 0, bytes: 0 }
     const moved = (): void => {
@@ -109,7 +109,7 @@ export class KuboBackend implements ClusterBackend {
   async unpin(hold: string, root: DagIdentity, signal?: AbortSignal, mayUnpin?: MayUnpin): Promise<void> {
     const own = signal ?? new AbortController().signal
     const block = await this.#blockOf(hold, root)
-    // A user who pinned the block under another name wants to keep it.
+    // Another user pinned the block under a different name, so do not remove the pin.
     if ((await this.#rpc.pinName(block.cid, own)) !== block.name) return
     if (mayUnpin !== undefined && !(await mayUnpin())) return
     own.throwIfAborted()
@@ -141,7 +141,11 @@ export class KuboBackend implements ClusterBackend {
     return [{ peer: await this.#peerId(own), freeBytes, error: null }]
   }
 
-  /** @throws HoldfastError `UNAVAILABLE` if a power cut could lose pinned content */
+  /**
+   * Checks that Kubo syncs pinned content to disk.
+   *
+   * @throws HoldfastError `UNAVAILABLE` if a power cut could lose pinned content
+   */
   async #checkDurable(signal: AbortSignal): Promise<void> {
     if (this.#acceptUnsynced || this.#clock.now() < this.#syncedUntil) return
     const risk = powerCutRisk(await this.#rpc.config('Datastore.Spec', signal))
@@ -151,7 +155,7 @@ export class KuboBackend implements ClusterBackend {
     this.#syncedUntil = this.#clock.now() + CONFIG_MS
   }
 
-  /** Uploads the hold block. Kubo fetches everything below it, from the origins or the network. */
+  /** Uploads only the hold block. Kubo fetches the DAG below the hold block from the origins or the network. */
   async #sendAlone(block: HoldBlock, origins: readonly string[], signal: AbortSignal): Promise<void> {
     const taken = await this.#rpc.takeCar(carOf(block.cid, [block]), signal)
     if (taken !== 1) throw failure(`it took ${taken} of 1 blocks`)
@@ -160,7 +164,7 @@ export class KuboBackend implements ClusterBackend {
     signal.throwIfAborted()
   }
 
-  /** Uploads the DAG with the hold block above it. */
+  /** Uploads the DAG together with its hold block. */
   async #send(
     block: HoldBlock,
     source: BlockSource,
@@ -179,7 +183,11 @@ export class KuboBackend implements ClusterBackend {
     if (taken !== blocks) throw failure(`it took ${taken} of ${blocks} blocks`)
   }
 
-  /** @param dags each starts with its hold block */
+  /**
+   * Uploads several small DAGs in one request.
+   *
+   * @param dags the blocks of each DAG, with its hold block first
+   */
   async #sendSmall(dags: ReadonlyArray<readonly DagBlock[]>): Promise<undefined[]> {
     const blocks = dags.flat()
     const [first] = blocks
@@ -190,7 +198,11 @@ export class KuboBackend implements ClusterBackend {
     return dags.map(() => undefined)
   }
 
-  /** @throws HoldfastError `UNAVAILABLE` if another user has pinned the hold block */
+  /**
+   * Returns whether Kubo has the pin of a hold block.
+   *
+   * @throws HoldfastError `UNAVAILABLE` if another user has pinned the hold block
+   */
   async #isPinned(block: HoldBlock, signal: AbortSignal): Promise<boolean> {
     const name = await this.#looks.of(block.cid, signal)
     if (name === '')
@@ -212,19 +224,19 @@ export class KuboBackend implements ClusterBackend {
     return false
   }
 
-  /** Returns the hold of a pin; null if the pin is not this node's. */
+  /** Returns the root and the hold of a pin, or null if the pin does not belong to this node. */
   async #marked({ cid, name }: KuboPin, signal: AbortSignal): Promise<MarkedPin | null> {
     const read = readName(this.#mark, name)
     if (read === null) return null
     const { hold } = read
     const root = identityOf(read.root ?? rootIn(await this.#rpc.block(cid, signal)))
-    // Any user can choose any name for a pin.
+    // Compare the CIDs, because another user can choose the same name for a pin.
     const isOurs = (await holdBlock(this.#mark, hold, root)).cid.equals(cid)
     return isOurs ? { ...root, hold, state: 'pinned' } : null
   }
 
   async #blockOf(hold: string, root: DagIdentity): Promise<HoldBlock> {
-    // The most recent hold is tried first.
+    // Move the hold to the end of the set. The loop below removes the least recently used holds.
     this.#holds.delete(hold)
     this.#holds.add(hold)
     for (const oldest of this.#holds) if (this.#holds.size > MOST_HOLDS) this.#holds.delete(oldest)

@@ -24,21 +24,21 @@ import {
   timeoutError,
 } from './kubo-answers.ts'
 
-/** Timeout of a short answer, and longest pause within a long one; in milliseconds. */
+/** Timeouts in ms. The first is for a whole short answer. The second is for each pause within a long answer. */
 const ASK_MS = 60_000
 const STALL_MS = 120_000
-/** Longest line of an answer. */
+/** Maximum length of a line in an answer, in bytes. */
 const LONGEST_LINE = 65_536
 const LONGEST_BLOCK = 4 * 1024 * 1024
-/** Skips the announcement, because no peer looks for these blocks. */
+/** Query parameter that stops Kubo from announcing these blocks to the network, where no peer looks for them. */
 const UNANNOUNCED = { 'fast-provide-root': 'false' }
 const NOT_PINNED = /\b(?:is not pinned|not pinned or pinned indirectly)/
 const NO_BLOCK = /\bcould not find\b/
 
 export interface KuboRpcOptions {
-  /** URL of the RPC API, without `/api/v0` and trailing slash. */
+  /** The URL of the RPC API, without `/api/v0` and without a trailing slash. */
   url: string
-  /** The `Authorization` header; null if the API needs none. */
+  /** The value of the `Authorization` header. Null if the API needs none. */
   authorization: string | null
   http: Pick<HttpClient, 'send' | 'stream'>
   clock: Clock
@@ -52,7 +52,7 @@ export interface KuboPin {
 
 type Query = Readonly<Record<string, string>> | URLSearchParams
 
-/** Client of Kubo's RPC API. All methods reject with `UNAVAILABLE` after an invalid answer. */
+/** A client of Kubo's RPC API. If an answer is invalid, every method rejects with `UNAVAILABLE`. */
 export class KuboRpc {
   readonly #options: KuboRpcOptions
 
@@ -60,7 +60,7 @@ export class KuboRpc {
     this.#options = options
   }
 
-  /** Returns a part of the configuration. */
+  /** Returns the value at a path of Kubo's configuration. */
   async config(path: string, signal: AbortSignal): Promise<unknown> {
     return parseKuboAnswer(kuboConfigSchema, await this.#ask('config', { arg: path }, signal)).Value
   }
@@ -69,14 +69,17 @@ export class KuboRpc {
     return parseKuboAnswer(identitySchema, await this.#ask('id', {}, signal)).ID
   }
 
-  /** Returns the bytes left below the configured maximum. */
+  /** Returns the free space in bytes, up to the configured maximum size of the repository. */
   async freeBytes(signal: AbortSignal): Promise<number> {
     const text = await this.#ask('repo/stat', { 'size-only': 'true' }, signal)
     const { RepoSize, StorageMax } = parseKuboAnswer(repositorySchema, text)
     return Math.max(0, StorageMax - RepoSize)
   }
 
-  /** Returns the name of a CID's recursive pin: empty if it has no name, null if there is no such pin. */
+  /**
+   * Returns the name of the recursive pin of a CID. It is empty if the pin has no name, and null if the CID has no
+   * recursive pin.
+   */
   async pinName(cid: CID, signal: AbortSignal): Promise<string | null> {
     const query = { arg: `${cid}`, type: 'recursive', names: 'true' }
     const text = await this.#ask('pin/ls', query, signal, NOT_PINNED)
@@ -86,14 +89,14 @@ export class KuboRpc {
     return found[1].Name ?? ''
   }
 
-  /** Returns {@link pinName} of each CID, in their order. */
+  /** Returns the result of {@link pinName} for each CID, in the order of `cids`. */
   async pinNames(cids: readonly CID[], signal: AbortSignal): Promise<Array<string | null>> {
     const [only] = cids
     if (only !== undefined && cids.length === 1) return [await this.pinName(only, signal)]
     const query = new URLSearchParams({ type: 'recursive', names: 'true' })
     for (const cid of cids) query.append('arg', `${cid}`)
     const text = await this.#ask('pin/ls', query, signal, NOT_PINNED)
-    // Kubo's error names only one CID that is not pinned, so check each CID alone.
+    // Kubo's error names only one of the CIDs that are not pinned. Query each CID by itself.
     if (text === null) return Promise.all(cids.map(cid => this.pinName(cid, signal)))
     const keys = Object.entries(parseKuboAnswer(pinsSchema, text).Keys)
     const named = new Map(
@@ -105,7 +108,7 @@ export class KuboRpc {
   /**
    * Yields the recursive pins whose name contains a text.
    *
-   * @throws HoldfastError if the list breaks off: it is incomplete
+   * @throws HoldfastError `UNAVAILABLE` if the list breaks off before its end
    */
   async *pins(named: string, signal: AbortSignal): AsyncGenerator<KuboPin, void, undefined> {
     const query = { type: 'recursive', names: 'true', name: named, stream: 'true' }
@@ -115,7 +118,7 @@ export class KuboRpc {
         const { Cid, Name: name = '', Type: type } = parseKuboAnswer(kuboPinSchema, line)
         const cid = cidIn(Cid)
         deadline.rest()
-        // A pin whose CID cannot be read is not this node's.
+        // A pin whose CID is not supported does not belong to this node.
         if (type === 'recursive' && cid !== null) yield { cid, name }
         deadline.moved()
       }
@@ -125,10 +128,10 @@ export class KuboRpc {
   }
 
   /**
-   * Uploads blocks without pinning them.
+   * Uploads blocks without pinning them. The method has no timeout.
    *
-   * @param signal the caller aborts it if `car` makes no progress
-   * @returns the number of blocks that Kubo reports
+   * @param signal the caller must abort this signal if the upload makes no progress
+   * @returns the number of blocks that Kubo has imported
    */
   async takeCar(car: AsyncIterable<Uint8Array>, signal: AbortSignal): Promise<number> {
     const { type, body } = formBody([{ name: 'file', filename: 'dag.car', content: car }])
@@ -144,9 +147,9 @@ export class KuboRpc {
   }
 
   /**
-   * Pins a DAG recursively. Kubo removes an existing pin of the CID first.
+   * Pins a DAG recursively. Kubo first removes an existing pin of the CID. The method has no timeout.
    *
-   * @param signal the caller aborts it if `onProgress` is not called
+   * @param signal the caller must abort this signal if `onProgress` is not called for too long
    */
   async pinAdd(cid: CID, name: string, signal: AbortSignal, onProgress: () => void): Promise<void> {
     const query = { arg: `${cid}`, name, progress: 'true', ...UNANNOUNCED }
@@ -155,7 +158,8 @@ export class KuboRpc {
     for await (const line of this.#lines('pin/add', query, { signal })) {
       const { Progress, Pins } = parseKuboAnswer(pinAddSchema, line)
       isDone ||= Pins?.some(pinned => isSame(pinned, cid)) === true
-      // Kubo reports twice a second even without progress, for example while it searches for a block.
+      // Kubo reports twice a second even without progress, for example while it searches for a block. Ignore such a
+      // report.
       if (Progress === undefined || Progress <= most) continue
       most = Progress
       onProgress()
@@ -163,15 +167,15 @@ export class KuboRpc {
     if (!isDone) throw noKuboAnswer()
   }
 
-  /** Connects Kubo to a peer, from which it may then fetch blocks. */
+  /** Connects Kubo to a peer, so that Kubo can fetch blocks from the peer. */
   async connect(address: string, signal: AbortSignal): Promise<void> {
     await this.#ask('swarm/connect', { arg: address }, signal)
   }
 
   /**
-   * Returns the size of a stored block, as Kubo reports it.
+   * Returns the size of a stored block in bytes, as Kubo reports it.
    *
-   * @throws HoldfastError `NOT_FOUND`
+   * @throws HoldfastError `NOT_FOUND` if Kubo does not have the block
    */
   async blockSize(cid: CID, signal: AbortSignal): Promise<number> {
     const text = await this.#ask('block/stat', { arg: `${cid}`, offline: 'true' }, signal, NO_BLOCK)
@@ -179,7 +183,7 @@ export class KuboRpc {
     return parseKuboAnswer(blockStatSchema, text).Size
   }
 
-  /** Removes the recursive pin of a CID. A missing pin is no error. */
+  /** Removes the recursive pin of a CID. Does nothing if the CID is not pinned. */
   async pinRm(cid: CID, signal: AbortSignal): Promise<void> {
     await this.#ask('pin/rm', { arg: `${cid}` }, signal, NOT_PINNED)
   }
@@ -187,7 +191,7 @@ export class KuboRpc {
   /**
    * Returns a stored block without verifying it.
    *
-   * @throws HoldfastError `NOT_FOUND`
+   * @throws HoldfastError `NOT_FOUND` if Kubo does not have the block
    */
   async block(cid: CID, signal: AbortSignal): Promise<Uint8Array> {
     const { answer, bytes } = await this.#inTime(signal, async ended => {
@@ -214,12 +218,12 @@ export class KuboRpc {
     throw failure(problem)
   }
 
-  /** Runs a request with the timeout of short answers. */
+  /** Runs a request with the timeout for short answers. */
   #inTime<T>(signal: AbortSignal, ask: (ended: AbortSignal) => Promise<T>): Promise<T> {
     return within({ clock: this.#options.clock, ms: ASK_MS, late: timeoutError, signal }, ask)
   }
 
-  /** Yields the lines of an answer. Throws at the end if a trailer reports an error. */
+  /** Yields the lines of an answer. After the last line, it throws if a trailer reports an error. */
   async *#lines(
     command: string,
     query: Query,
@@ -260,7 +264,7 @@ function isSame(text: string, cid: CID): boolean {
   return cidIn(text)?.equals(cid) === true
 }
 
-/** Returns null if the text is not a supported CID. */
+/** Returns the CID in a text, or null if the text is not a supported CID. */
 function cidIn(text: string): CID | null {
   try {
     return parseCid(text)

@@ -9,7 +9,7 @@ import type { KuboBackendDefinition } from './options.ts'
 import { RpcReader } from './rpc-reader.ts'
 
 /**
- * Opens a Kubo. The caller closes it.
+ * Opens the connection to a Kubo node. The caller closes the connection.
  *
  * @throws HoldfastError `CONFIG_INVALID` if the credentials cannot be read
  */

@@ -1,11 +1,14 @@
 import { orAborted } from '../../src/domain/sources.ts'
 
 export interface BatchOptions<Item, Answer> {
-  /** Most items of one request. */
+  /** Maximum number of items in one request. */
   maxItems: number
-  /** Sends one request. Returns answers in the order of the items. */
+  /** Sends one request. Returns the answers in the order of the items. */
   ask: (items: readonly Item[]) => Promise<readonly Answer[]>
-  /** Repeats each item of a failed request alone, since one bad item may fail the request. Default false. */
+  /**
+   * True to send each item of a failed request again by itself, because a single invalid item may fail the whole
+   * request. Default false.
+   */
   retryAlone?: boolean
 }
 
@@ -16,7 +19,10 @@ interface Waiting<Item, Answer> {
   reject: (error: unknown) => void
 }
 
-/** Collects items while a request runs, and sends them together in the next. Only one request runs at a time. */
+/**
+ * Collects items while a request runs, and sends the collected items in the next request. Only one request runs at a
+ * time.
+ */
 export class Batch<Item, Answer> {
   readonly #options: BatchOptions<Item, Answer>
   readonly #waiting: Array<Waiting<Item, Answer>> = []
@@ -27,8 +33,10 @@ export class Batch<Item, Answer> {
   }
 
   /**
-   * Adds an item and returns its answer. Aborting `signal` ends only the wait: several callers share a request, so
-   * `ask` needs a timeout of its own.
+   * Adds an item and returns its answer.
+   *
+   * `ask` needs its own timeout, because several callers share a request: an abort of `signal` rejects this promise and
+   * does not end the request.
    */
   of(item: Item, signal: AbortSignal): Promise<Answer> {
     const { promise, resolve, reject } = Promise.withResolvers<Answer>()

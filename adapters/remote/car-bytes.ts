@@ -6,7 +6,7 @@ import { ADMITTED } from '../../src/content/dag/walk.ts'
 import { HoldfastError, isHoldfastError } from '../../src/domain/errors.ts'
 import { dagKey, HASH } from '../../src/ipld/cid.ts'
 
-/** Blocks read ahead of the block being sent. */
+/** Maximum number of concurrent reads: the block to send next, and the blocks after it. */
 const AHEAD = 8
 
 export interface CarOptions {
@@ -15,9 +15,9 @@ export interface CarOptions {
 }
 
 /**
- * Yields a CAR, version 1, of a whole DAG, with each block once.
+ * Yields a CAR version 1 with all blocks of a DAG. Each block occurs once.
  *
- * @throws HoldfastError `CID_NOT_FOUND` if the source lacks a block, and other errors of the source
+ * @throws HoldfastError `CID_NOT_FOUND` if the source lacks a block; other errors of the source
  */
 export async function* carBytes(
   root: CID,
@@ -26,7 +26,7 @@ export async function* carBytes(
 ): AsyncGenerator<Uint8Array, void, undefined> {
   yield carHeader([root])
   const seen = new Set([dagKey(root)])
-  // Depth first keeps the frontier small.
+  // Walk the DAG depth first, so that the list of blocks to read stays short.
   const frontier = [root]
   const reads: Array<{ cid: CID; bytes: Promise<Uint8Array> }> = []
   const progress = { blocks: 0, bytes: 0 }
@@ -35,7 +35,7 @@ export async function* carBytes(
       const cid = frontier.pop()
       if (cid === undefined) break
       const bytes = readFrom(source, cid, signal)
-      // Avoids an unhandled rejection. The await below throws the error.
+      // Avoid an unhandled rejection. The `await` below throws the error.
       bytes.catch(() => undefined)
       reads.push({ cid, bytes })
     }
@@ -53,7 +53,7 @@ export async function* carBytes(
   }
 }
 
-/** Returns a source that adds one block to those of `below`. */
+/** Returns a source that has one more block than the source `below`. */
 export function sourceWith({ cid, bytes }: { cid: CID; bytes: Uint8Array }, below: BlockSource): BlockSource {
   return { read: async (wanted, options) => (wanted.equals(cid) ? bytes : below.read(wanted, options)) }
 }

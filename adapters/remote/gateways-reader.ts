@@ -4,10 +4,12 @@ import type { Clock } from '../../src/domain/clock.ts'
 import { HoldfastError } from '../../src/domain/errors.ts'
 import type { GatewayClient } from '../../src/outgoing/gateway-client.ts'
 
-/** Timeout of a read, and of one gateway while there is another to try. */
+/**
+ * Timeouts in ms. The first is for a whole read. The second is for one gateway while other gateways are left to try.
+ */
 const READ_MS = 20_000
 const EACH_MS = 6_000
-/** After a failure a gateway comes last for this long. */
+/** Time in ms for which a gateway is tried last after a failure. */
 const DEMOTED_MS = 30_000
 
 /** A gateway, and the time of its last failure. */
@@ -19,20 +21,25 @@ interface Gateway {
 type Answer<T> = { kind: 'found'; value: T } | { kind: 'missing' } | { kind: 'failed'; reason: string }
 type Ask<T> = (base: URL, signal: AbortSignal) => Promise<Answer<T>>
 
-/** Reads blocks from the trustless gateways of a cluster, trying one after another. Checks every block. */
+/**
+ * Reads blocks from the trustless gateways of a cluster. It tries one gateway after another and verifies every block.
+ */
 export class GatewaysReader implements SizedSource {
   readonly #gateways: Gateway[]
   readonly #client: Pick<GatewayClient, 'get' | 'size'>
   readonly #clock: Clock
 
-  /** @param bases gateways without `/ipfs/`, in the order to try them */
+  /** @param bases the URLs of the gateways without `/ipfs/`, in the order in which they are tried */
   constructor(bases: readonly URL[], client: Pick<GatewayClient, 'get' | 'size'>, clock: Clock) {
     this.#gateways = bases.map(base => ({ base, failedAt: Number.NEGATIVE_INFINITY }))
     this.#client = client
     this.#clock = clock
   }
 
-  /** @throws HoldfastError `NOT_FOUND` if no gateway has the block, `UNAVAILABLE` if a gateway failed */
+  /**
+   * @throws HoldfastError `NOT_FOUND` if no gateway has the block; `UNAVAILABLE` if no gateway returned the block and
+   * one of them failed
+   */
   async read(cid: CID, { signal }: { signal?: AbortSignal | undefined } = {}): Promise<Uint8Array> {
     return this.#first(cid, signal, async (base, own) => {
       const answer = await this.#client.get(base, cid, own)
@@ -41,7 +48,11 @@ export class GatewaysReader implements SizedSource {
     })
   }
 
-  /** @throws HoldfastError as {@link read} */
+  /**
+   * Returns the size of a block in bytes.
+   *
+   * @throws HoldfastError `NOT_FOUND` or `UNAVAILABLE`, under the same conditions as {@link read}
+   */
   async sizeOf(cid: CID, { signal }: { signal?: AbortSignal | undefined } = {}): Promise<number> {
     return this.#first(cid, signal, async (base, own) => {
       const answer = await this.#client.size(base, cid, own)
@@ -49,7 +60,7 @@ export class GatewaysReader implements SizedSource {
     })
   }
 
-  /** Returns the answer of the first gateway that has the block. */
+  /** Asks one gateway after another. Returns the answer of the first gateway that has the block. */
   async #first<T>(cid: CID, signal: AbortSignal | undefined, ask: Ask<T>): Promise<T> {
     const late = new AbortController()
     const cancel = this.#clock.after(READ_MS, () => late.abort(unavailable('did not answer in time')))
@@ -87,7 +98,7 @@ export class GatewaysReader implements SizedSource {
     }
   }
 
-  /** Returns the gateways in the configured order, those with a recent failure last. */
+  /** Returns the gateways in the configured order, except that gateways with a recent failure come last. */
   #order(): Gateway[] {
     const since = this.#clock.now() - DEMOTED_MS
     return this.#gateways.toSorted((a, b) => Number(a.failedAt > since) - Number(b.failedAt > since))

@@ -3,7 +3,6 @@ import { HoldfastError } from '../../src/domain/errors.ts'
 import { wholeUpTo } from '../../src/domain/sources.ts'
 import { httpAgent, watchedBody } from '../../src/outgoing/http-agent.ts'
 
-/** A request over HTTP. */
 export interface HttpRequest {
   method: 'GET' | 'POST' | 'PUT' | 'DELETE'
   url: string
@@ -15,29 +14,34 @@ export interface HttpRequest {
 export interface HttpAnswer {
   status: number
   text: string
-  /** Trailers of the body, by lower-case name. */
+  /** The trailers of the answer, by lower-case name. */
   trailers?: Readonly<Record<string, string>>
 }
 
-/** An answer with a streamed body. Stopping early closes the connection. */
+/** An answer with a streamed body. If the caller stops reading early, the connection closes. */
 export interface HttpStream {
   status: number
   body: AsyncIterable<Uint8Array>
-  /** Returns the trailers of the body, by lower-case name; empty before its end. */
+  /** Returns the trailers of the answer, by lower-case name. Returns an empty object before the end of the body. */
   trailers(): Readonly<Record<string, string>>
 }
 
 /**
- * Sends a request. Does not follow redirects, since the request carries a key.
+ * Sends a request and reads the whole answer. Does not follow redirects, because the request contains credentials.
  *
- * @throws HoldfastError `UNAVAILABLE` without an answer, the reason of an abort, and errors of the body
+ * @throws HoldfastError `UNAVAILABLE` if no answer arrives or the answer is too large; the reason of an abort; errors
+ * of the request's body
  */
 export type SendHttp = (request: HttpRequest) => Promise<HttpAnswer>
 
-/** Sends a request with a long answer. @throws as {@link SendHttp}, also while the body is read */
+/**
+ * Sends a request whose answer is streamed. Reading the body of the answer throws the same errors.
+ *
+ * @throws HoldfastError `UNAVAILABLE` if no answer arrives; the reason of an abort; errors of the request's body
+ */
 export type StreamHttp = (request: HttpRequest) => Promise<HttpStream>
 
-/** A client of other nodes. The caller closes it. */
+/** An HTTP client for requests to the backends of clusters. The caller closes the client. */
 export interface HttpClient {
   send: SendHttp
   stream: StreamHttp
@@ -45,7 +49,7 @@ export interface HttpClient {
 }
 
 const CONNECTIONS = 16
-/** Timeout for the start of an answer, and between two parts of it. */
+/** Timeout in ms for the start of an answer, and between two parts of the answer. */
 const ANSWER_TIMEOUT_MS = 120_000
 const LONGEST_ANSWER = 4 * 1024 * 1024
 

@@ -2,10 +2,10 @@ import type { Static, TSchema } from 'typebox'
 import { Value } from 'typebox/value'
 import type { HoldfastError } from '../../src/domain/errors.ts'
 
-/** Characters kept of a foreign message. */
+/** Maximum length of a message from another server, in characters. */
 const MAX_MESSAGE = 200
 
-/** Parses JSON. Returns null unless it matches the schema, which allows unknown fields. */
+/** Parses JSON. Returns null if the text does not match the schema, which allows unknown fields. */
 export function jsonAs<Schema extends TSchema>(schema: Schema, text: string): Static<Schema> | null {
   try {
     return checked(schema, text)
@@ -17,7 +17,7 @@ export function jsonAs<Schema extends TSchema>(schema: Schema, text: string): St
 /**
  * Parses an answer in JSON.
  *
- * @throws the error of `invalid`, unless the answer matches the schema
+ * @throws the error that `invalid` returns, if the answer does not match the schema
  */
 export function answerAs<Schema extends TSchema>(
   schema: Schema,
@@ -31,7 +31,7 @@ export function answerAs<Schema extends TSchema>(
   }
 }
 
-/** Cuts a foreign message to 200 characters on one line. */
+/** Shortens a message from another server to 200 characters, and replaces its control characters with spaces. */
 export function shortened(message: string): string {
   return message.slice(0, MAX_MESSAGE).replace(/\p{Cc}+/gu, ' ')
 }

@@ -1,7 +1,7 @@
-/** Most origins that an IPFS Cluster connects to. */
+/** Maximum number of origins to which an IPFS Cluster or a Kubo connects for one pin. */
 export const MOST_ORIGINS = 10
 
-/** Checks that an origin is a multiaddr with a peer id, so another node can dial it. */
+/** Returns whether an origin is a multiaddr with a peer id, so that another node can connect to it. */
 export function isPeerAddress(origin: string): boolean {
   return origin.startsWith('/') && origin.includes('/p2p/') && !origin.includes(',')
 }

@@ -4,15 +4,18 @@ import { GatewayClient } from '../../src/outgoing/gateway-client.ts'
 import { GatewaysReader } from './gateways-reader.ts'
 import { type HttpClient, openHttpClient } from './http-client.ts'
 
-/** HTTP connections to a backend of clusters. */
+/** The HTTP connections to the backend of a cluster. */
 export interface PlaceMeans {
   http: HttpClient
-  /** Returns a reader over gateways, in their order. It checks every block. */
+  /** Returns a reader that tries gateways in the given order and verifies every block. */
   readerOf(gateways: readonly string[]): GatewaysReader
   close(): Promise<void>
 }
 
-/** Opens connections, also to private addresses, since the operator configures them. The caller closes them. */
+/**
+ * Opens the HTTP connections to the backend of a cluster. They may use private addresses, because the operator
+ * configures the addresses. The caller closes the connections.
+ */
 export function openPlaceMeans(clock: Clock): PlaceMeans {
   const http = openHttpClient()
   const gateway = new GatewayClient({ trusted: new Set(), allowPrivate: true })

@@ -2,18 +2,18 @@ import { readFile } from 'node:fs/promises'
 import type { Environment } from '../../src/clusters/backend-adapter.ts'
 import { HoldfastError } from '../../src/domain/errors.ts'
 
-/** The file or environment variable with a secret of a backend. */
+/** The file or environment variable that contains a secret of a backend. */
 export interface SecretSource {
-  /** Prefix of the configuration fields: `keyFile`, `authEnv`. */
+  /** The prefix of the names of the configuration fields, for example of `keyFile` and `authEnv`. */
   name: 'key' | 'auth'
   file: string | undefined
   env: string | undefined
 }
 
 /**
- * Reads a secret of a cluster's backend. Errors name the source and never contain its content.
+ * Reads a secret of a cluster's backend. Error messages name the file or variable, and never contain the secret.
  *
- * @throws HoldfastError `CONFIG_INVALID` if the source is missing, unreadable, empty or malformed
+ * @throws HoldfastError `CONFIG_INVALID` if the secret is missing, unreadable, empty or malformed
  */
 export async function secretOf(
   clusterId: string,
@@ -36,9 +36,9 @@ export async function secretOf(
 }
 
 /**
- * Returns the `Authorization` header of a backend's API, or null if no credentials are configured.
+ * Returns the value of the `Authorization` header for a backend's API, or null if no credentials are configured.
  *
- * @throws HoldfastError `CONFIG_INVALID` for a secret other than `bearer:<token>` or `basic:<user>:<password>`
+ * @throws HoldfastError `CONFIG_INVALID` if the secret is neither `bearer:<token>` nor `basic:<user>:<password>`
  */
 export async function authorizationOf(
   clusterId: string,

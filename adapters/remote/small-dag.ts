@@ -5,7 +5,7 @@ import { hasLinks, newLinks } from '../../src/content/dag/links.ts'
 import { ADMITTED } from '../../src/content/dag/walk.ts'
 import { dagKey, HASH } from '../../src/ipld/cid.ts'
 
-/** DAGs of at most this size are sent several at a time. */
+/** Maximum size in bytes of a small DAG. Several small DAGs are sent in one request. */
 export const SMALL_DAG_BYTES = 64 * 1024
 
 export interface DagBlock {
@@ -14,7 +14,8 @@ export interface DagBlock {
 }
 
 /**
- * Returns the blocks of a small DAG, each once, its root first. Returns null for a large DAG, or if a block is missing.
+ * Returns the blocks of a small DAG, with the root first. Each block occurs once. Returns null if the DAG is large or a
+ * block is missing.
  *
  * @throws the reason of an aborted signal
  */
@@ -26,7 +27,7 @@ export async function smallDag(root: CID, source: BlockSource, signal: AbortSign
   for (let cid = frontier.pop(); cid !== undefined; cid = frontier.pop()) {
     signal.throwIfAborted()
     const isInline = cid.multihash.code === HASH.identity
-    // The sender that reads block by block reports why one is missing.
+    // Ignore the error. The caller then uploads the DAG block by block, and that upload reports the missing block.
     const bytes = isInline ? cid.multihash.digest : await source.read(cid).catch(() => null)
     size += bytes?.length ?? 0
     if (bytes === null || size > SMALL_DAG_BYTES) return null
@@ -36,7 +37,7 @@ export async function smallDag(root: CID, source: BlockSource, signal: AbortSign
   return blocks
 }
 
-/** Yields a CAR, version 1, of a few blocks, in one piece. */
+/** Yields a CAR version 1 with a few blocks, as a single chunk. */
 export async function* carOf(root: CID, blocks: Iterable<DagBlock>): AsyncGenerator<Uint8Array, void, undefined> {
   const parts = [carHeader([root])]
   for (const { cid, bytes } of blocks) parts.push(carBlockHead(cid, bytes.length), bytes)
