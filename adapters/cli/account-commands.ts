@@ -24,7 +24,7 @@ export async function listAccounts(args: readonly string[], env: Environment): P
   const { flags, switches } = given
   return withAccounts(flags, env, async ({ accounts }) => {
     const rows = (await accounts.list()).map(accountRow)
-    // Same lines as `accounts`, which also shows usage.
+    // Prints the same columns as `holdfast accounts`, except usage.
     if (terminalColumns() === null || switches.has('json')) for (const row of rows) printJson(row)
     else print(accountTable(rows, { withHeader: true }))
   })
@@ -96,7 +96,7 @@ export function endSessions(args: readonly string[], env: Environment): Promise<
   })
 }
 
-/** Runs work on the account that the flags name, and prints the result. Returns false if it printed help. */
+/** Runs work on the account that the flags name, and prints the result. Returns false if `--help` was given. */
 async function withAccount(
   args: readonly string[],
   env: Environment,

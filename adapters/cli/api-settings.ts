@@ -1,12 +1,12 @@
 import { type Flags, usageError } from './arguments.ts'
 import type { Environment } from './settings.ts'
 
-/** Flags for server and credential. */
+/** Flags that select the server and the credential. */
 export const API_FLAGS = ['api', 'key'] as const
 export type ApiFlag = (typeof API_FLAGS)[number]
 
 export interface ApiSettings {
-  /** API base, without a trailing slash. */
+  /** URL of the API, without a trailing slash. */
   base: string
   /** API key or session token. */
   key: string
@@ -16,8 +16,9 @@ const DEFAULT_API = 'http://127.0.0.1:4100/api/v3'
 const BASE_PATH = '/api/v3'
 
 /**
- * Reads server and credential; flags override the environment. @throws HoldfastError `VALIDATION` for a base that is no
- * URL, and without a key.
+ * Reads the URL of the API and the credential. Flags override environment variables.
+ *
+ * @throws HoldfastError `VALIDATION` if the base is not a URL, or if there is no key
  */
 export function readApiSettings(flags: Flags<ApiFlag>, env: Environment): ApiSettings {
   const source = flags.api === undefined ? 'HOLDFAST_API' : '--api'
@@ -29,15 +30,16 @@ export function readApiSettings(flags: Flags<ApiFlag>, env: Environment): ApiSet
 }
 
 /**
- * Returns the base of the owner's API, beside the normal one. @throws HoldfastError `VALIDATION` if the base has
- * another form.
+ * Returns the settings for the owner's API, which is beside the normal API.
+ *
+ * @throws HoldfastError `VALIDATION` if the base does not end in `/api/v3`
  */
 export function ownerBase({ base, key }: ApiSettings): ApiSettings {
   if (!base.endsWith(BASE_PATH)) throw usageError(`--api must end in ${BASE_PATH} for this, ${base} does not`)
   return { base: `${base.slice(0, -BASE_PATH.length)}/admin/v1`, key }
 }
 
-/** An origin alone means the API at its usual path. */
+/** Validates the URL of the API. If the URL has no path, adds `/api/v3`. */
 function parseBase(text: string, source: string): string {
   const url = URL.canParse(text) ? new URL(text) : null
   const isBase = url !== null && /^https?:$/.test(url.protocol) && url.search === '' && url.hash === ''

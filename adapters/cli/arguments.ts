@@ -1,21 +1,21 @@
 import { type ParseArgsOptionDescriptor, parseArgs } from 'node:util'
 import { HoldfastError } from '../../src/domain/errors.ts'
 
-/** Flags of a command by name; all but `help` take a value. */
+/** Values of a command's flags by name. Every flag except `help` takes a value. */
 export type Flags<Name extends string> = { [name in Name]?: string }
 
-/** Flags of every command on the data directory. */
+/** Flags of every command that uses a data directory. */
 export type CommonFlag = 'data-dir' | 'config'
 
-/** Arguments of a command besides `--help`. */
+/** Arguments that a command accepts besides `--help`. */
 export interface Grammar<Name extends string, List extends string, Switch extends string> {
-  /** Flags as `--name value`, at most once. */
+  /** Flags of the form `--name value`, which may occur once. */
   values: readonly Name[]
-  /** Flags as `--name value`, any number of times. */
+  /** Flags of the form `--name value`, which may be repeated. */
   lists?: readonly List[]
-  /** Flags as `--name`. */
+  /** Flags of the form `--name`, without a value. */
   switches?: readonly Switch[]
-  /** Arguments without a flag; none by default. */
+  /** Arguments without a flag, and how many are allowed. Default: none. */
   words?: { what: string; min: number; max: number }
 }
 
@@ -26,15 +26,15 @@ export interface Arguments<Name extends string, List extends string, Switch exte
   words: readonly string[]
 }
 
-/** Makes the error for wrong usage: the program ends with its message and exit code 2. */
+/** Creates the error for wrong usage. The program prints the message and exits with code 2. */
 export function usageError(message: string): HoldfastError {
   return new HoldfastError('VALIDATION', message)
 }
 
 /**
- * Reads the arguments of a command; `--` ends the flags. Returns null for `--help`.
+ * Parses the arguments of a command. `--` ends the flags. Returns null if `--help` was given.
  *
- * @throws HoldfastError `VALIDATION` for arguments outside of the grammar, and for too few or too many words.
+ * @throws HoldfastError `VALIDATION` for arguments that the grammar does not allow, and for too few or too many words.
  */
 export function readArguments<Name extends string, List extends string = never, Switch extends string = never>(
   args: readonly string[],
@@ -65,22 +65,22 @@ export function readArguments<Name extends string, List extends string = never, 
 }
 
 /**
- * Reads `--name value` and `--name=value`. Returns null for `--help`.
+ * Parses `--name value` and `--name=value`. Returns null if `--help` was given.
  *
- * @throws HoldfastError `VALIDATION` for any other name.
+ * @throws HoldfastError `VALIDATION` for a flag that is not in `names`.
  */
 export function readFlags<Name extends string>(args: readonly string[], names: readonly Name[]): Flags<Name> | null {
   return readArguments(args, { values: names })?.flags ?? null
 }
 
-/** Returns a required flag. @throws HoldfastError `VALIDATION` if it is missing or empty. */
+/** Returns the value of a required flag. @throws HoldfastError `VALIDATION` if the flag is missing or empty. */
 export function requireFlag<Name extends string>(flags: Flags<Name>, name: Name): string {
   const value = flags[name]
   if (value === undefined || value.trim() === '') throw usageError(`--${name} is needed`)
   return value
 }
 
-/** Splits a flag such as `a,b`; undefined if it is not given. */
+/** Splits the value of a flag at its commas. Returns undefined if the flag is missing. */
 export function listFlag<Name extends string>(flags: Flags<Name>, name: Name): string[] | undefined {
   return flags[name]
     ?.split(',')
@@ -92,7 +92,7 @@ function parse(args: readonly string[], options: Record<string, ParseArgsOptionD
   try {
     return parseArgs({ args: [...args], options, strict: true, allowPositionals: true })
   } catch (error) {
-    // Node adds advice after the first sentence, for some errors on further lines.
+    // Keeps only the first sentence. Node appends advice, sometimes on further lines.
     const message = error instanceof Error ? error.message : String(error)
     throw usageError(message.split(/\.\s|\n/, 1)[0] ?? message)
   }

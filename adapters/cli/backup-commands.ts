@@ -9,7 +9,7 @@ import { countOf, formatBytes, printable } from './printed-text.ts'
 import { ProgressBar } from './progress-bar.ts'
 import { type Environment, readDirectorySettings } from './settings.ts'
 
-/** Runs `backup` through the running server, or on an unused data directory. */
+/** Runs `backup` through the running server, or on a data directory that no server uses. */
 export function runBackup(args: readonly string[], env: Environment): Promise<boolean> {
   const grammar = {
     values: ['keys', 'rate'],
@@ -46,7 +46,9 @@ function backupLines(outcome: JsonObject): string[] {
   ]
 }
 
-/** Returns bytes per second; undefined if the flag is not given. @throws HoldfastError `VALIDATION` */
+/**
+ * Parses `--rate`, in bytes per second. Returns undefined if the flag is missing. @throws HoldfastError `VALIDATION`
+ */
 function rateOf({ rate }: { rate?: string }): number | undefined {
   if (rate === undefined) return undefined
   const bytes = Number(rate)
@@ -54,7 +56,7 @@ function rateOf({ rate }: { rate?: string }): number | undefined {
   throw usageError('--rate must be a number of bytes a second, at least 1024')
 }
 
-/** Runs `backup check` on a directory of this machine; fails if the backup is incomplete. */
+/** Runs `backup check` on a directory of this machine. Fails if the backup is incomplete. */
 export async function checkBackupCommand(args: readonly string[], env: Environment): Promise<boolean> {
   const given = readArguments(args, {
     values: ['keys', 'rate', 'data-dir', 'config'],
@@ -86,7 +88,7 @@ export async function checkBackupCommand(args: readonly string[], env: Environme
   throw new HoldfastError('BACKUP_UNUSABLE', `${countOf(checked.problemCount, 'problem')}: ${remedy}`)
 }
 
-/** Runs `reconcile`; fails if inconsistencies remain. */
+/** Runs `reconcile`. Fails if inconsistencies remain. */
 export function reconcile(args: readonly string[], env: Environment): Promise<boolean> {
   const grammar = { values: [], switches: ['dry-run', 'force'] } as const
   return withOwnerNode(args, env, grammar, async ({ node, switches, json }) => {

@@ -14,7 +14,7 @@ data directory:
   --data-dir DIR   directory of all stores
   --config FILE    configuration, JSON (HOLDFAST_CONFIG)`
 
-/** Output of `--help` for the commands that use a server. */
+/** Help texts of the commands that use a server. */
 export const CLIENT_HELP = {
   upload: `Usage: holdfast upload PATH... [flags]
 

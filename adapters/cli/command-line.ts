@@ -8,13 +8,14 @@ import { nearestName } from './near-names.ts'
 import { print } from './output.ts'
 import type { Environment } from './settings.ts'
 
-/** Aliases of commands. */
+/** Commands by alias. */
 const ALIASES: Readonly<Record<string, string>> = { list: 'ls' }
 
 /**
- * Runs the command in the arguments to its end. Results go to standard output, an error as one line to standard error.
+ * Runs the command in the arguments to completion. Prints results to standard output, and an error as one line to
+ * standard error.
  *
- * @returns the exit code: 0, 1 if the command failed, 2 for wrong usage
+ * @returns the exit code: 0 for success, 1 for failure, 2 for wrong usage
  */
 export async function runCommandLine(args: readonly string[], env: Environment): Promise<number> {
   try {
@@ -33,7 +34,7 @@ export async function runCommandLine(args: readonly string[], env: Environment):
   }
 }
 
-/** `help COMMAND` is `COMMAND --help`. */
+/** Finds the command or topic that the arguments name. Treats `help COMMAND` like `COMMAND --help`. */
 function findTopic([first = '', ...others]: readonly string[]): { topic: HelpTopic; rest: readonly string[] } {
   if (first === 'help') {
     const { topic, rest } = findTopic(others)
@@ -47,7 +48,7 @@ function findTopic([first = '', ...others]: readonly string[]): { topic: HelpTop
   return { topic: '', rest: args }
 }
 
-/** `--help` counts anywhere before `--`. */
+/** Returns whether `--help` or `-h` occurs before `--`. */
 function wantsHelp(args: readonly string[]): boolean {
   const end = args.indexOf('--')
   return (end === -1 ? args : args.slice(0, end)).some(arg => arg === '--help' || arg === '-h')

@@ -1,10 +1,10 @@
 import type { HelpTopic } from './help.ts'
 import type { Environment } from './settings.ts'
 
-/** Runs a command. Resolves to false if it printed help instead. */
+/** Runs a command. Resolves to false if `--help` was given; the caller then prints the help. */
 export type Command = (args: readonly string[], env: Environment) => Promise<boolean>
 
-/** Loaded on demand, so that help and client commands need not load the engine. */
+/** Commands by name. Their modules load on demand, so that help and client commands start without the engine. */
 export const COMMANDS: ReadonlyMap<HelpTopic, () => Promise<Command>> = new Map<HelpTopic, () => Promise<Command>>([
   ['upload', async () => (await import('./upload-command.ts')).upload],
   ['import', async () => (await import('./import-command.ts')).importCar],

@@ -8,9 +8,10 @@ export const DEFAULT_DATA_DIR = './data'
 const OTHERS = 0o077
 
 /**
- * Makes Node cache compiled code in the data directory of `serve`, for faster starts. A writer of the cache can change
- * the code that runs. So it is never in a shared temporary directory, in another user's directory or for other
- * commands.
+ * Makes Node cache compiled code in the data directory of `serve`, which makes starts faster.
+ *
+ * Anyone who can write to the cache can change the code that runs. The cache is therefore never in a shared temporary
+ * directory or in another user's directory. Other commands do not use the cache.
  */
 export function keepCompiled(args: readonly string[], env: Readonly<Record<string, string | undefined>>): void {
   const directory = directoryOf(args, env)
@@ -20,11 +21,12 @@ export function keepCompiled(args: readonly string[], env: Readonly<Record<strin
     if (!existsSync(cache)) mkdirSync(cache, { mode: 0o700 })
     if (isOurs(cache)) module.enableCompileCache(cache)
   } catch {
-    // The cache is optional; opening the directory reports any problem.
+    // The server also starts without a cache. If the directory is unusable, the engine reports the problem when it
+    // opens the directory.
   }
 }
 
-/** Saves the compiled code now, because a server may end by being killed. */
+/** Writes the compiled code to disk now, because a server may be killed before it exits. */
 export function writeCompiled(): void {
   module.flushCompileCache()
 }
@@ -38,7 +40,7 @@ function directoryOf([command, ...args]: readonly string[], env: Readonly<Record
 
 function isOurs(directory: string): boolean {
   const entry = lstatSync(directory)
-  // Windows has neither.
+  // Windows has no user ids and no such file modes.
   const uid = process.getuid?.()
   return entry.isDirectory() && (uid === undefined || (entry.uid === uid && (entry.mode & OTHERS) === 0))
 }

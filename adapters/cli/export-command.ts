@@ -10,7 +10,7 @@ import { countOf, formatBytes } from './printed-text.ts'
 import type { Environment } from './settings.ts'
 import { writeWhole } from './whole-file.ts'
 
-/** Runs `export`: writes pins with content, names, metadata and timelocks to a CAR for `import`. */
+/** Runs `export`: writes pins to a CAR that `import` can read. The CAR has content, names, metadata and timelocks. */
 export function exportPins(args: readonly string[], env: Environment): Promise<boolean> {
   const grammar = {
     values: ['out'],
@@ -38,23 +38,23 @@ export function exportPins(args: readonly string[], env: Environment): Promise<b
 async function recordsOf(client: HoldfastClient, cid: string | undefined): Promise<ExportedRecord[]> {
   const records: ExportedRecord[] = []
   for await (const row of client.pins.all({ cid })) records.push(recordOf(row))
-  // Lists begin with the newest record, but imports must end with it.
+  // Lists begin with the newest record. The import must create the newest record last.
   return records.reverse()
 }
 
-/** Lists show the CID as the name of a nameless record. */
+/** Converts a row of a list. A row shows the CID as the name of a record without a name. */
 function recordOf(row: ListedUpload): ExportedRecord {
   const { cid, type, status, clusterId, name, originalName = null, customName = null, expiresAt, createdAt } = row
-  // Other servers of the API have no metadata.
+  // Other servers that implement this API may have no metadata.
   const { meta = {} }: Partial<ListedUpload> = row
   const ownName = name === cid ? null : name
   return { cid, type, status, clusterId, name: ownName, originalName, customName, expiresAt, createdAt, meta }
 }
 
 /**
- * Yields the export piece by piece; content follows the first record that has it.
+ * Yields the export piece by piece. The blocks of a DAG follow the first record with its CID.
  *
- * @param removed collects the CIDs of records that were removed during the export, which it omits
+ * @param removed receives the CIDs of records that the export omits, because they were removed while it ran
  */
 async function* exported(
   client: HoldfastClient,
@@ -80,7 +80,7 @@ async function* exported(
   yield await exportEntry(id, { end: true, records: records.length - removed.length })
 }
 
-/** Returns null if the content is no longer pinned. */
+/** Opens the content of a CID as a CAR. Returns null if the account no longer pins the CID. */
 async function archiveOf(client: HoldfastClient, cid: string): Promise<AsyncIterable<Uint8Array> | null> {
   try {
     return await client.content.archive(cid, 'car')
@@ -96,7 +96,7 @@ async function isPinned(client: HoldfastClient, cid: string): Promise<boolean> {
   return false
 }
 
-/** Yields a CAR without its header. */
+/** Yields the blocks of a CAR, without the CAR's header. */
 async function* blocksOf(car: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void> {
   let head: Buffer | null = Buffer.alloc(0)
   for await (const piece of car) {
@@ -113,7 +113,10 @@ async function* blocksOf(car: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Ar
   if (head !== null) throw new HoldfastError('UNAVAILABLE', 'the gateway did not answer with a CAR')
 }
 
-/** Returns the end of a CAR's header, which begins with its length; null if more bytes are needed. */
+/**
+ * Returns the offset of the first block in a CAR. Returns null if more bytes are needed. The header begins with its own
+ * length.
+ */
 function headerEnd(head: Uint8Array): number | null {
   try {
     const [length, bytes] = varint.decode(head)

@@ -5,7 +5,7 @@ import { sha256 } from 'multiformats/hashes/sha2'
 import type { CarBlock } from '../../src/index.ts'
 import { parseCid } from '../../src/ipld/cid.ts'
 
-/** A record in an export. Times are ISO 8601, or null. */
+/** A record in an export. Times are in ISO 8601. */
 export interface ExportedRecord {
   cid: string
   type: string
@@ -16,13 +16,14 @@ export interface ExportedRecord {
   customName: string | null
   expiresAt: string | null
   createdAt: string
-  /** Metadata of the record; absent if the server has none. */
+  /** Metadata of the record. Missing if the server does not support metadata. */
   meta?: Readonly<Record<string, string>> | undefined
 }
 
 /**
- * A dag-cbor block in the CAR of an export: one before the blocks of each record, and one at the end that proves
- * completeness. All carry the id of the export, so that no content can imitate them.
+ * An entry of an export, stored as a dag-cbor block in the CAR. One entry precedes the blocks of each record. A last
+ * entry proves that the export is complete. Each entry contains the id of the export, so that content cannot imitate an
+ * entry.
  */
 export type ExportEntry = { record: ExportedRecord } | { end: true; records: number }
 
@@ -33,19 +34,19 @@ interface Stored {
   entry: ExportEntry
 }
 
-/** Largest block that can be an entry. */
+/** Maximum size in bytes of a block that can be an entry. */
 const LARGEST_ENTRY = 16 * 1024
-/** Most roots in the header; other programs find more by the entries. */
+/** Maximum number of roots in the header of an export. `import` reads the entries and needs no roots. */
 const MOST_ROOTS = 10_000
 
-/** Makes the header of an export. Its roots are those of the records, for other programs that read CARs. */
+/** Builds the header of an export. Its roots are the CIDs of the records, so that other programs can read the CAR. */
 export function exportHeader(cids: readonly string[]): Uint8Array {
   const roots = [...new Set(cids)].slice(0, MOST_ROOTS).map(cid => parseCid(cid))
   const header = dagCbor.encode({ version: 1, roots })
   return Buffer.concat([varintOf(header.length), header])
 }
 
-/** Encodes an entry as a section of a CAR. */
+/** Encodes an entry as one section of a CAR. */
 export async function exportEntry(id: string, entry: ExportEntry): Promise<Uint8Array> {
   const stored: Stored = { holdfast: 'export', version: 1, id, entry }
   const bytes = dagCbor.encode(stored)
@@ -54,9 +55,9 @@ export async function exportEntry(id: string, entry: ExportEntry): Promise<Uint8
 }
 
 /**
- * Reads the entry in a block; null for any other block.
+ * Decodes the entry in a block. Returns null if the block is not an entry of this export.
  *
- * @param id id of the export; null for the first block, which contains it
+ * @param id id of the export; null for the first block of the file, which defines the id
  */
 export function readEntry({ cid, bytes }: CarBlock, id: string | null): { id: string; entry: ExportEntry } | null {
   if (cid.code !== dagCbor.code || bytes.length > LARGEST_ENTRY) return null

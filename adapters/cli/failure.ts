@@ -1,11 +1,11 @@
 import type { HoldfastError } from '../../src/domain/errors.ts'
 
-/** Checks whether the error is a server's refusal. */
+/** Returns whether the error is a refusal by the server. */
 export function isRefusal({ details }: HoldfastError): boolean {
   return details.status !== undefined
 }
 
-/** Describes an error in one line, for a refusal with status and code. */
+/** Describes an error in one line. The line of a refusal ends with the HTTP status and the code. */
 export function describeError(error: HoldfastError): string {
   return isRefusal(error) ? `${error.message} (${error.details.status} ${error.code})` : error.message
 }

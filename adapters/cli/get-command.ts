@@ -10,7 +10,7 @@ import { writeWhole } from './whole-file.ts'
 
 const PLACE = { what: 'CID or CID/PATH', min: 1, max: 1 }
 
-/** Runs `get`: downloads a file, or a directory as TAR. */
+/** Runs `get`: downloads a file, or a directory as a TAR. */
 export function get(args: readonly string[], env: Environment): Promise<boolean> {
   const grammar = { values: ['out'], switches: ['tar'], words: PLACE } as const
   return withApi(args, env, grammar, async ({ client, flags, switches, words: [place = ''], json }) => {
@@ -39,7 +39,9 @@ async function fileAt(client: HoldfastClient, place: string): Promise<AsyncItera
   return (await client.content.file(place)).stream
 }
 
-/** Returns the CID and the names below it; also accepts a gateway's URL or path. */
+/**
+ * Splits a place into the CID and the names below the CID. Accepts `CID/path`, `/ipfs/CID/path` and `ipfs://CID/path`.
+ */
 function namesOf(place: string): string[] {
   const names = place.replace(/^(ipfs:\/\/|\/ipfs\/)/, '').split('/')
   return names.filter(name => name !== '')

@@ -4,7 +4,7 @@ const COMMON = `  --data-dir DIR   directory of all stores (HOLDFAST_DATA_DIR, d
   --config FILE    configuration, JSON (HOLDFAST_CONFIG)
   --help           this text`
 
-/** Output of `--help` by command; the empty command is the whole program. */
+/** Help texts by command. The empty name stands for the whole program. */
 export const HELP = {
   '': `Usage: holdfast <command> [flags]
 

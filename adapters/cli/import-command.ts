@@ -11,7 +11,9 @@ import { countOf, printable } from './printed-text.ts'
 import { ProgressBar } from './progress-bar.ts'
 import type { Environment } from './settings.ts'
 
-/** Runs `import`: sends a CAR and prints the result of each root, or of each record of an export. */
+/**
+ * Runs `import`: sends a CAR to the server. Prints the result of each root, or of each record if the CAR is an export.
+ */
 export function importCar(args: readonly string[], env: Environment): Promise<boolean> {
   const grammar = {
     values: ['name', 'cluster', 'timelock'],
@@ -61,7 +63,7 @@ async function restore(
   if (refused > 0) throw new HoldfastError('UNAVAILABLE', `${countOf(refused, 'record')} could not be restored`)
 }
 
-/** @throws HoldfastError `INVALID_PATH` if it is no file or cannot be read. */
+/** Finds the file to import. @throws HoldfastError `INVALID_PATH` if the path is not a file or cannot be read. */
 async function findFile(path: string): Promise<LocalFile> {
   const file = resolve(path)
   const entry = await stat(file).catch(cause => {

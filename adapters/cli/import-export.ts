@@ -6,16 +6,19 @@ import { describeError } from './failure.ts'
 import type { LocalFile } from './local-files.ts'
 import { printable } from './printed-text.ts'
 
-/** A record of an export and the byte range of its content in the file; null if an earlier record has it. */
+/**
+ * A record of an export, and the byte range of its blocks in the file. The range is null if no blocks follow the
+ * record.
+ */
 export interface ExportSection {
   record: ExportedRecord
   content: { start: number; end: number } | null
 }
 
 /**
- * Reads the records of an export, or returns null for any other CAR. Reads the file once, one block at a time.
+ * Reads the records of an export, one block at a time. Returns null if the CAR is not an export.
  *
- * @throws HoldfastError `VALIDATION` for an incomplete export, and for a file that is no CAR
+ * @throws HoldfastError `VALIDATION` if the export is incomplete, or if the file is not a CAR
  */
 export async function readExport({ file }: LocalFile): Promise<ExportSection[] | null> {
   const source = createReadStream(file)
@@ -45,18 +48,21 @@ export async function readExport({ file }: LocalFile): Promise<ExportSection[] |
   throw new HoldfastError('VALIDATION', `${printable(file)} is an incomplete export`)
 }
 
-/** Result of a restored record. */
+/** Outcome of restoring one record. */
 export interface RestoredRecord {
   cid: string
-  /** Status from the server, `expired` if the record has expired since, or `refused`. */
+  /**
+   * Status from the server, or `expired` if the record expired after the export, or `refused` if the server refused the
+   * record.
+   */
   status: PinState | 'expired' | 'refused'
   reason: string | null
 }
 
 /**
- * Restores the records of an export one by one; a refusal does not stop the others.
+ * Restores the records of an export one by one. Continues with the next record if the server refuses one.
  *
- * @param cluster cluster for all of them; by default each keeps its own
+ * @param cluster cluster for all records; by default, each record returns to its own cluster
  */
 export async function* restoreExport(
   client: HoldfastClient,
@@ -97,7 +103,7 @@ export async function* restoreExport(
   }
 }
 
-/** Returns the content of one record as a CAR of its own, without blocks if an earlier record had them. */
+/** Returns a CAR with the blocks of one record. The CAR has no blocks if an earlier record contained them. */
 function sectionSource(
   { file }: LocalFile,
   { cid }: ExportedRecord,

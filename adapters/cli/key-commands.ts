@@ -74,7 +74,7 @@ export async function revokeKey(args: readonly string[], env: Environment): Prom
   })
 }
 
-/** Returns the limits of an upload token; nothing for other keys. */
+/** Returns the printed limits of an upload token. Returns an empty object for any other key. */
 function grantOf({ upload }: Pick<ApiKey, 'upload'>): { upload?: object } {
   return upload === null ? {} : { upload: { ...upload, timelock: isoTime(upload.timelock) } }
 }

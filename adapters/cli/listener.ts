@@ -2,10 +2,10 @@ import type { AddressInfo, Server } from 'node:net'
 import { HoldfastError } from '../../src/domain/errors.ts'
 
 /**
- * Makes a server listen, and returns its port.
+ * Makes a server listen. Returns its port.
  *
- * @param port 0 for any free one
- * @throws HoldfastError `UNAVAILABLE`
+ * @param port port to listen on; 0 for any free port
+ * @throws HoldfastError `UNAVAILABLE` if the server cannot listen at this address
  */
 export async function listen(server: Server, host: string, port: number): Promise<number> {
   await new Promise<void>((resolve, reject) => {
@@ -17,17 +17,19 @@ export async function listen(server: Server, host: string, port: number): Promis
   return (server.address() as AddressInfo).port
 }
 
-/** Returns the URL of a listening server for this machine. */
+/** Returns the URL at which this machine can reach the server. */
 export function localUrl(host: string, port: number): string {
   return `http://${urlHost(reachable(host))}:${port}`
 }
 
-/** Formats a host for a URL. */
+/** Formats a host for a URL: an IPv6 address gets brackets. */
 export function urlHost(host: string): string {
   return host.includes(':') ? `[${host}]` : host
 }
 
-/** Replaces the addresses for every interface, which clients cannot connect to. */
+/**
+ * Replaces `0.0.0.0` and `::` by the loopback address. They mean all interfaces, and clients cannot connect to them.
+ */
 function reachable(host: string): string {
   if (host === '0.0.0.0') return '127.0.0.1'
   return host === '::' ? '::1' : host

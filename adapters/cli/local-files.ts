@@ -8,21 +8,21 @@ import { printable } from './printed-text.ts'
 const READ_BYTES = 256 * 1024
 
 export interface LocalFile {
-  /** Path on this machine. */
+  /** Path of the file on this machine. */
   file: string
-  /** Path in the upload, with `/` between names. */
+  /** Path of the file in the upload, with `/` between names. */
   path: string
-  /** Bytes. */
+  /** Size in bytes. */
   size: number
 }
 
-/** A file that multipart forms cannot carry. */
+/** An entry of a directory that the upload skips, because a multipart form cannot carry it. */
 export interface LeftOut {
   path: string
   what: 'a symbolic link' | 'an empty directory' | 'a device, pipe or socket'
 }
 
-/** Files to upload from one path. */
+/** The files to upload from one path. */
 export interface LocalContent {
   /** Last name of the path. */
   name: string
@@ -32,10 +32,11 @@ export interface LocalContent {
 }
 
 /**
- * Finds a file, or all files below a directory in the order of their names, hidden ones included. Follows a link that
- * is named itself, and skips links below a directory.
+ * Finds a file, or all files below a directory in the order of their names, hidden files included. If `path` itself is
+ * a symbolic link, follows the link. Skips symbolic links below a directory.
  *
- * @throws HoldfastError `INVALID_PATH` if the path is neither file nor directory, cannot be read, or has no file.
+ * @throws HoldfastError `INVALID_PATH` if the path is neither a file nor a directory, cannot be read, or contains no
+ * files.
  */
 export async function readLocalContent(path: string): Promise<LocalContent> {
   const file = resolve(path)
@@ -73,7 +74,7 @@ async function readBelow(directory: string, prefix: string, content: LocalConten
   }
 }
 
-/** Reads a file from `start`, and fails if its size has changed. */
+/** Returns a source that reads a file from the offset `start`. Reading fails if the file's size has changed. */
 export function fileSource({ file, size }: LocalFile, start = 0): SizedSource {
   async function* stream(): AsyncGenerator<Uint8Array, void> {
     let read = 0
@@ -92,7 +93,7 @@ export function fileSource({ file, size }: LocalFile, start = 0): SizedSource {
   return { size, stream }
 }
 
-/** Makes the error for a file that cannot be read. */
+/** Creates the error for a file that cannot be read. */
 export function unreadable(path: string, cause: unknown): HoldfastError {
   const { code, message = String(cause) } = cause as Partial<NodeJS.ErrnoException>
   const reason = code === 'ENOENT' ? 'no such file or directory' : code === 'EACCES' ? 'permission denied' : message

@@ -1,32 +1,38 @@
 import { write, writeSync } from 'node:fs'
 import { pino } from 'pino'
 
-/** The functions of `node:fs` that write lines. */
+/** The functions of `node:fs` that write the log. A test can replace them. */
 export interface LogFiles {
   write: typeof write
   writeSync: (fd: number, bytes: Uint8Array) => number
 }
 
-/** Longest delay of a line, in milliseconds. */
+/** Time in ms after which waiting lines are written. */
 const GATHER_MS = 20
-/** Characters that fill a write. */
+/** Number of waiting characters from which a write starts at once. */
 const BATCH = 64 * 1024
-/** Most characters that wait for a slow reader of the log; lines beyond them are dropped. */
+/** Maximum number of characters that wait for a slow reader of the log. Further lines are dropped. */
 const MOST_WAITING = 16 * 1024 ** 2
-/** Pause before a full pipe is tried again, and the most attempts before the process ends. */
+/**
+ * The first is the pause in ms before another attempt to write to a full pipe. The second is the maximum number of such
+ * attempts when the process exits.
+ */
 const FULL_PIPE_MS = 10
 const LAST_TRIES = 100
 const NOTHING = Buffer.alloc(0)
-/** Lowest level that is written at once: pino's `warn`. */
+/** Lowest level that is written without delay: pino's `warn`. */
 const URGENT = 40
 
 /**
- * Destination of pino's lines. Lines of requests are joined and written off the event loop, so that a busy server makes
- * one write for many. Warnings and errors go out at once, after earlier lines. An exit writes the rest. An abrupt end,
- * such as `kill -9`, loses at most the last {@link GATHER_MS} milliseconds of lines below `warn`.
+ * Destination of pino's lines.
+ *
+ * Lines below `warn` are joined and written off the event loop. A busy server then makes one write for many lines. A
+ * warning or error is written without delay, after the earlier lines. When the process exits, the remaining lines are
+ * written synchronously. If the process is killed, the lines below `warn` of the last {@link GATHER_MS} milliseconds
+ * are lost.
  */
 export class LogLines {
-  /** Makes pino set `lastLevel` before each line. */
+  /** Makes pino set `lastLevel` before it writes each line. */
   readonly [pino.symbols.needsMetadataGsym] = true
   lastLevel = 0
   readonly #fd: number
@@ -34,11 +40,11 @@ export class LogLines {
   /** Rest of a batch that did not fit into the pipe. */
   #rest: Buffer = NOTHING
   #waiting: string[] = []
-  /** Characters of the waiting lines. */
+  /** Number of characters in the waiting lines. */
   #length = 0
   #timer: NodeJS.Timeout | null = null
   #writing = false
-  /** True once the reader is gone. */
+  /** True once the reader has closed the pipe. */
   #broken = false
 
   /** @param fd file descriptor to write to, which the caller closes */
@@ -55,7 +61,10 @@ export class LogLines {
     else this.#flushIn(GATHER_MS)
   }
 
-  /** Writes the waiting lines synchronously, for a process that ends; a write in progress may end after it. */
+  /**
+   * Writes the waiting lines synchronously, before the process exits. An asynchronous write that is already running may
+   * finish later.
+   */
   flushSync(): void {
     let bytes = this.#take()
     for (let tries = 0; bytes.length > 0 && tries < LAST_TRIES; ) {
@@ -98,7 +107,8 @@ export class LogLines {
         this.#rest = bytes
         this.#flushIn(FULL_PIPE_MS)
       } else {
-        // Drops a line that cannot be written, as on a full disk, and tries the next.
+        // A broken pipe drops all lines. After another error, such as a full disk, only these lines are lost, and the
+        // next are tried.
         this.#broken = error?.code === 'EPIPE'
         if (this.#broken) this.#take()
         else this.#flush()

@@ -1,12 +1,16 @@
 #!/usr/bin/env -S node --max-semi-space-size=4
-// The command line. Two checks precede all other imports: native modules crash an older Node, and the size of the
-// thread pool is read at its first use. A small young generation is collected often and cheaply, together with the
-// buffers of bodies. Otherwise their megabytes cause collections of the whole heap, which took half of the processor
-// time of a large upload.
+// Entry point of the command line.
+//
+// Two things happen before the other modules load. An older Node must be refused, because native modules crash it. The
+// size of the thread pool must be set, because Node reads the size at the pool's first use.
+//
+// The option in the first line keeps the young generation of the heap small. The buffers of request bodies are then
+// collected often and cheaply. Without the option, these buffers cause collections of the whole heap, which took half
+// of the processor time of a large upload.
 import { keepCompiled } from './compile-cache.ts'
 
 const OLDEST_NODE = [22, 19] as const
-/** Hashing, syncs and reads share these; libuv's own 4 let a slow disk hold up everything else. */
+/** Number of threads for hashing, syncs and reads. With libuv's default of 4, a slow disk blocks all other work. */
 const THREAD_POOL_SIZE = 8
 
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)

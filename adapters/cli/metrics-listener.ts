@@ -1,13 +1,13 @@
 import { HoldfastError } from '../../src/domain/errors.ts'
 import { createMetricsServer, type MeasuredEngine, type PrometheusMetrics } from '../node-http/index.ts'
 
-/** Address of a listener for metrics alone. */
+/** Address of a listener that serves only metrics. */
 export interface MetricsAddress {
   host: string
   port: number
 }
 
-/** Serves `/metrics` on an address of its own, if there is one. Returns a function that stops it. */
+/** Serves `/metrics` on a separate address, if one is configured. Returns a function that stops the listener. */
 export async function listenForMetrics(
   engine: MeasuredEngine,
   metrics: PrometheusMetrics,

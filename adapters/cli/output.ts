@@ -5,7 +5,7 @@ export function print(text: string): void {
   process.stdout.write(`${text}\n`)
 }
 
-/** Returns the width of the terminal; null if standard output is none. */
+/** Returns the width of the terminal in columns. Returns null if standard output is not a terminal. */
 export function terminalColumns(): number | null {
   return process.stdout.isTTY === true ? (process.stdout.columns ?? USUAL_COLUMNS) : null
 }
@@ -14,7 +14,7 @@ export function printJson(value: unknown): void {
   print(JSON.stringify(value))
 }
 
-/** Ends the program when standard output is closed, as behind `| head`. */
+/** Exits when the reader of standard output closes the pipe, as `| head` does. */
 export function endWithReader(): void {
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code === 'EPIPE') process.exit(0)
@@ -22,7 +22,7 @@ export function endWithReader(): void {
   })
 }
 
-/** Formats an instant as the API does. */
+/** Formats an instant in ISO 8601, as the API does. */
 export function isoTime(instant: number | null): string | null {
   return instant === null ? null : new Date(instant).toISOString()
 }

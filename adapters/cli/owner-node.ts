@@ -17,13 +17,16 @@ export interface BackupTarget {
   bytesPerSecond: number | undefined
 }
 
-/** Administration of a local or remote node. Answers have the shapes of `/admin/v1`. */
+/**
+ * Administration of a node, in this process or through a running server. Answers have the same fields as those of
+ * `/admin/v1`.
+ */
 export interface OwnerNode {
   stats(): Promise<JsonObject>
   collect(graceSeconds: number | undefined): Promise<JsonObject>
-  /** `onProgress` receives the bytes read so far. */
+  /** Checks every block. `onProgress` receives the number of bytes read so far. */
   verify(onProgress: (bytes: number) => void): Promise<JsonObject>
-  /** `keys` is for a data directory only; `onProgress` as with verify. */
+  /** Backs up the node. `onProgress` receives the number of bytes read so far. Only a local node accepts `keys`. */
   backup(target: BackupTarget, onProgress: (bytes: number) => void): Promise<JsonObject>
   reconcile(options: { dryRun: boolean; force: boolean }): Promise<JsonObject>
   accounts(): AsyncIterable<readonly JsonObject[]>
@@ -39,8 +42,8 @@ export interface OwnerWork<Name extends string, Switch extends string>
 }
 
 /**
- * Reads the arguments of an owner's command, and runs its work on the node that they name. Returns false if it printed
- * help.
+ * Reads the arguments of an owner's command, and runs the command on the node that the arguments name. Returns false if
+ * `--help` was given.
  */
 export async function withOwnerNode<Name extends string = never, Switch extends string = never>(
   args: readonly string[],
@@ -56,7 +59,7 @@ export async function withOwnerNode<Name extends string = never, Switch extends 
   if (given === null) return false
   endWithReader()
   const json = (given.switches as ReadonlySet<string>).has('json')
-  // Widened, because the compiler cannot look up the flags of a generic name.
+  // The type is widened because the compiler cannot look up a flag whose name is generic.
   const flags: Arguments<ApiFlag | CommonFlag, never, never>['flags'] = given.flags
   if (flags['data-dir'] === undefined) {
     if (flags.config !== undefined) throw usageError('--config requires --data-dir')
@@ -74,11 +77,11 @@ export async function withOwnerNode<Name extends string = never, Switch extends 
   }
 }
 
-/** A running server, by HTTP. */
+/** Administers a running server over HTTP. */
 function remoteNode(client: HoldfastClient): OwnerNode {
   return {
     stats: () => client.request('GET', '/stats'),
-    // The answer arrives only at the end, however long the collection takes.
+    // No idle limit, because the server answers only after the collection has ended.
     collect: graceSeconds => client.request('POST', '/gc', { json: { graceSeconds }, idleMs: 0 }),
     verify: onProgress => followed(client, '/verify', undefined, onProgress),
     backup: ({ keys, ...target }, onProgress) => {
@@ -111,7 +114,7 @@ function remoteNode(client: HoldfastClient): OwnerNode {
   }
 }
 
-/** Runs long work on a server and follows its progress. */
+/** Starts a long operation on a server, reports its progress, and returns the result. */
 async function followed(
   client: HoldfastClient,
   path: string,
@@ -128,7 +131,7 @@ async function followed(
   throw new HoldfastError('UNAVAILABLE', 'the answer broke off before its end')
 }
 
-/** A local engine on the data directory. */
+/** Administers a data directory through an engine in this process. */
 function localNode(engine: Engine): OwnerNode {
   return {
     stats: async () => ({ ...(await engine.stats()) }),
@@ -162,7 +165,11 @@ function localNode(engine: Engine): OwnerNode {
   }
 }
 
-/** @throws HoldfastError `NOT_FOUND` without a data directory; `DATA_DIR_IN_USE` with advice. */
+/**
+ * Starts an engine on the data directory, with networking off.
+ *
+ * @throws HoldfastError `NOT_FOUND` if there is no data directory; `DATA_DIR_IN_USE` if a server uses the directory
+ */
 async function openDirectory(flags: Arguments<CommonFlag, never, never>['flags'], env: Environment): Promise<Engine> {
   const { dataDir, config } = readDirectorySettings(flags, env)
   const network = { ...config.network, enabled: false }

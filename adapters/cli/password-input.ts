@@ -1,7 +1,9 @@
 import { createInterface } from 'node:readline/promises'
 import { Writable } from 'node:stream'
 
-/** Reads a password, the first line of standard input. On a terminal it prompts, and hides the input. */
+/**
+ * Reads a password from the first line of standard input. On a terminal, prompts for the password and hides the input.
+ */
 export async function readPassword(): Promise<string> {
   const terminal = process.stdin.isTTY === true
   if (terminal) process.stderr.write('New password: ')

@@ -1,12 +1,12 @@
 const UNITS = ['kB', 'MB', 'GB', 'TB', 'PB']
 
-/** Formats bytes as `12 B` or `3.4 MB`; a kB is 1,000 bytes. */
+/** Formats a number of bytes, such as `12 B` or `3.4 MB`. The units are decimal: 1 kB is 1,000 bytes. */
 export function formatBytes(bytes: number): string {
   if (bytes < 1_000) return `${bytes} B`
   let value = bytes
   let unit = 'B'
   for (const next of UNITS) {
-    // A value that would round to four digits takes the next unit.
+    // Moves on to the next unit if rounding would give 1000.0.
     if (value < 999.95) break
     value /= 1_000
     unit = next
@@ -14,17 +14,17 @@ export function formatBytes(bytes: number): string {
   return `${value.toFixed(1)} ${unit}`
 }
 
-/** Formats `1 block`, `2 blocks`. */
+/** Formats a number and a noun, such as `1 block` or `2 blocks`. */
 export function countOf(count: number, thing: string): string {
   return `${count} ${thing}${count === 1 ? '' : 's'}`
 }
 
-/** Removes characters that control a terminal. */
+/** Replaces characters that control a terminal. */
 export function printable(text: string): string {
   return text.replace(/[\p{Cc}\p{Bidi_Control}\p{Zl}\p{Zp}]/gu, '\uFFFD')
 }
 
-/** Formats rows in columns, two spaces apart; the last column is not padded. */
+/** Formats rows as columns that are two spaces apart. Cells in `alignRight` columns are aligned to the right. */
 export function formatTable(rows: readonly (readonly string[])[], alignRight: ReadonlySet<number> = new Set()): string {
   const shown = rows.map(row => row.map(printable))
   const widths: number[] = []

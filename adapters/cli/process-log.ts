@@ -2,14 +2,16 @@ import type { Logger } from 'pino'
 import type { LogLines } from './log-lines.ts'
 
 /**
- * Logs warnings of the process, and the failure that ends it with exit code 1, which Node would print as text. On every
- * exit it first writes the waiting `lines`. Returns a function that stops it.
+ * Logs the warnings of the process, and logs an uncaught failure before the process exits with code 1. Node would print
+ * both as plain text. At exit, writes the waiting `lines`.
+ *
+ * @returns a function that stops logging warnings and failures
  */
 export function logProcess(logger: Logger, lines: LogLines): () => void {
   process.on('exit', () => lines.flushSync())
   const printing = process.listeners('warning')
   const warn = (err: Error): void => {
-    // The only experimental feature in use is type stripping, in clones.
+    // Type stripping, in a checkout of the sources, is the only experimental feature in use.
     if (err.name !== 'ExperimentalWarning') logger.warn({ err }, 'warning of the process')
   }
   const fail = (err: unknown): void => {

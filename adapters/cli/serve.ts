@@ -32,19 +32,19 @@ import { type Environment, LEAST_MEMORY_BYTES, readServerSettings, type ServerSe
 import { untilSignalled } from './signals.ts'
 import { type Addresses, firstStartLines, type OwnerKey, startLines } from './start-message.ts'
 
-/** Longest time for requests in flight after a stop signal. */
+/** Maximum time in ms that requests in progress get to finish after a stop signal. */
 const DRAIN_MS = 10_000
 const BOOTSTRAP_VARIABLE = 'HOLDFAST_BOOTSTRAP_KEY'
 const TOO_LITTLE_MEMORY = `the process may use less memory than the minimum of ${LEAST_MEMORY_BYTES} bytes`
 const GATEWAY_WITHOUT_PORT = 'the gateway has no port of its own: content is served on that of the API, pages sandboxed'
 
-/** A server at rest, with four threads of the gateway, has up to 80 open. */
+/** Minimum number of file descriptors. An idle server with four gateway threads has up to 80 descriptors open. */
 const FEWEST_DESCRIPTORS = 96
 
-/** Only the server's user may read its files. */
+/** File mode mask. Files that the server creates are accessible only to the server's user. */
 const UMASK = 0o077
 
-/** Runs `serve`: until a signal, and then until everything is closed. */
+/** Runs `serve` until a stop signal arrives, then stops the server and closes everything. */
 export async function serve(args: readonly string[], env: Environment): Promise<boolean> {
   const given = readArguments(args, {
     values: ['host', 'port', 'gateway-port', 'data-dir', 'config'],
@@ -78,19 +78,20 @@ export async function serve(args: readonly string[], env: Environment): Promise<
     environment: env,
     ...serverAdapters,
   })
-  // Half of the process's descriptors are reserved for everything else; the API and the gateway share the other half.
+  // Half of the process's descriptors are reserved for everything else. The API and the gateway share the other half.
   const maxConnections = connectionsOfEach(2)
   const pages = config.console === true ? { console: createConsole(engine, { ...publicUrlOf(config), logger }) } : {}
   const server = createServer(engine, { metrics, maxConnections, ...settings.metricsReaders, ...pages })
   let readers: Readers | null = null
   try {
-    // Before it listens: a refused key must not leave a server that looks healthy.
+    // Adopts the key before the server listens. If the key is invalid, no server may appear healthy.
     const bootstrapped = await bootstrap(engine, settings.bootstrapKey)
-    // The gateway first: without a required port the start must fail.
+    // Opens the gateway before the API, because the start must fail if a required gateway port is taken.
     const gateway = await openGateway(engine, settings, metrics, logger)
     readers = gateway.readers
     const addresses = await listenAt(server, engine, settings, readers)
-    // Only now: if the API's port is taken as well, that is the only error to report.
+    // Logs the missing gateway port only after the API listens. If the API's port is taken too, the start fails with
+    // that error alone.
     if (gateway.lacking !== null) logger.warn(gateway.lacking, GATEWAY_WITHOUT_PORT)
     const endWatch = watchLoop(logger, metrics)
     const endMetrics = await listenForMetrics(engine, metrics, settings.metricsAddress)
@@ -99,13 +100,13 @@ export async function serve(args: readonly string[], env: Environment): Promise<
     writeCompiled()
     logger.info({ signal: await stopped }, 'stopping')
     await engine.announceStop()
-    // Gives load balancers time to notice; another signal ends it at once.
+    // Keeps serving for a while, so that load balancers notice the stop. Another signal ends the process at once.
     await sleep(settings.drainSeconds * 1_000)
     await Promise.all([drain(server, DRAIN_MS), readers?.stop(DRAIN_MS)])
     endMetrics()
     await endWatch()
   } finally {
-    // A failed start has nothing to drain.
+    // After a failed start, no requests are in progress, so connections close at once.
     server.close().closeAllConnections()
     await readers?.stop(0)
     await engine.stop()
@@ -114,7 +115,7 @@ export async function serve(args: readonly string[], env: Environment): Promise<
   return true
 }
 
-/** @throws HoldfastError `CONFIG_INVALID` if the limit of open files is too low to serve */
+/** Checks the limit of open files. @throws HoldfastError `CONFIG_INVALID` if the limit is too low for a server */
 function checkDescriptors(): void {
   const limit = descriptorLimit()
   if (limit >= FEWEST_DESCRIPTORS) return
@@ -125,12 +126,12 @@ function checkDescriptors(): void {
   )
 }
 
-/** The network is on by default in a server, but off in an embedded engine. */
+/** Enables the network unless the configuration disables it. In an embedded engine, the network is off by default. */
 function networkOf({ network }: EngineConfig): NonNullable<EngineConfig['network']> {
   return { enabled: true, ...network }
 }
 
-/** The console is on by default in a server. */
+/** Enables the console unless the flags or the configuration disable it. */
 function withConsole(settings: ServerSettings, isUnwanted: boolean): ServerSettings {
   const { config } = settings
   return { ...settings, config: { ...config, console: !isUnwanted && config.console !== false } }
@@ -140,12 +141,15 @@ function publicUrlOf({ publicUrl }: EngineConfig): { publicUrl?: string } {
   return publicUrl === undefined ? {} : { publicUrl }
 }
 
-/** By plain HTTP the console works on this machine only. */
+/**
+ * Returns the URL at which a browser can open the console. Without HTTPS, the console works only on the server's own
+ * machine.
+ */
 function browsable(publicUrl: string | undefined, local: string): string {
   return publicUrl?.startsWith('https:') ? publicUrl.replace(/\/$/, '') : local
 }
 
-/** Returns the effective settings of a start, without secrets. */
+/** Returns the settings that a start would use, without secrets. */
 async function usedSettings({ config, bootstrapKey, metricsReaders, ...settings }: ServerSettings): Promise<object> {
   const { isGatewayPortGiven: _, ...shown } = settings
   const { metricsToken, metricsFor } = metricsReaders
@@ -158,7 +162,10 @@ async function usedSettings({ config, bootstrapKey, metricsReaders, ...settings 
   }
 }
 
-/** Makes the secret from the environment a key of the owner. Returns it only at the very first start. */
+/**
+ * Makes the secret from the environment an API key of the owner. Returns the name of the variable at the very first
+ * start, and null at later starts.
+ */
 async function bootstrap(engine: Engine, secret: string | undefined): Promise<OwnerKey | null> {
   if (secret === undefined) return null
   const { account, created } = await engine.accounts.ensureOwner()
@@ -172,7 +179,8 @@ async function bootstrap(engine: Engine, secret: string | undefined): Promise<Ow
 }
 
 /**
- * Creates the owner and a key at the very first start. The server listens already, so the new key is certainly shown.
+ * Creates the owner and an API key at the very first start. Runs after the server listens, so that a failed start
+ * cannot lose the key, which is shown only once.
  */
 async function firstKey(engine: Engine, { bootstrapKey }: ServerSettings): Promise<OwnerKey | null> {
   if (bootstrapKey !== undefined) return null
@@ -204,7 +212,10 @@ async function listenAt(
   }
 }
 
-/** Opens the readers, or none if the default port of the gateway is taken: `lacking` says why. */
+/**
+ * Opens the listeners of the gateway. If the default gateway port is taken, returns `readers` as null, and the reason
+ * as `lacking`.
+ */
 async function openGateway(
   engine: Engine,
   { host, gatewayPort, isGatewayPortGiven, gatewayThreads, memoryBytes }: ServerSettings,

@@ -4,7 +4,7 @@ import { ipfsCluster } from '../ipfs-cluster/index.ts'
 import { kubo } from '../kubo/index.ts'
 import { postgres } from '../postgres/index.ts'
 
-/** Adapters of the server. Each loads its code only if a configuration names it. */
+/** Adapters that the server supports. An adapter loads its code only if a configuration names it. */
 export const serverAdapters: Required<Pick<EngineOptions, 'adapters' | 'catalogue'>> = {
   adapters: [holdfast, kubo, ipfsCluster],
   catalogue: postgres,

@@ -10,34 +10,36 @@ import { serverAdapters } from './server-adapters.ts'
 
 export type { Environment } from '../../src/index.ts'
 
-/** Settings of every command. */
+/** Settings of every command that uses a data directory. */
 export interface Settings {
-  /** Absolute path. */
+  /** Absolute path of the data directory. */
   dataDir: string
   config: EngineConfig
 }
 
 export interface ServerSettings extends Settings {
   host: string
-  /** 0 for any free port. */
+  /** Port of the API; 0 for any free port. */
   port: number
-  /** Port of the gateway; 0 for any free one. Null if the default would be beyond the last port. */
+  /** Port of the gateway; 0 for any free port. Null if the API has the last port, so that there is no next port. */
   gatewayPort: number | null
-  /** True if the gateway's port was set, and so is required. */
+  /** True if the user set the gateway's port. The start then fails if the port is taken. */
   isGatewayPortGiven: boolean
-  /** Threads of the gateway, 0 for none; undefined for one per core, four at most, as memory allows. */
+  /**
+   * Number of gateway threads; 0 for none. Undefined for one thread per core, up to four, if there is enough memory.
+   */
   gatewayThreads: number | undefined
-  /** Seconds to keep serving after a stop signal, while `/ready` reports it. */
+  /** Seconds for which the server keeps serving after a stop signal, while `/ready` reports that it stops. */
   drainSeconds: number
   logLevel: string
   bootstrapKey: string | undefined
-  /** Readers of `/metrics`. */
+  /** Readers that may get `/metrics`. */
   metricsReaders: MetricsReaders
-  /** Address of a listener for metrics alone. */
+  /** Address of a separate listener for metrics. Undefined if there is none. */
   metricsAddress: MetricsAddress | undefined
-  /** Memory that the process may use, in bytes. */
+  /** Memory in bytes that the process may use. */
   memoryBytes: number
-  /** Size of libuv's pool in the environment. */
+  /** Size of libuv's thread pool, if the environment sets one. */
   threadPoolSize: number | undefined
 }
 
@@ -46,12 +48,12 @@ const DEFAULT_PORT = 4100
 const LAST_PORT = 65_535
 const MOST_GATEWAY_THREADS = 32
 const MOST_DRAIN_SECONDS = 300
-/** Least memory that a server is tested with. */
+/** Minimum memory in bytes that a server is tested with. */
 export const LEAST_MEMORY_BYTES = 256 * 1024 ** 2
 const DEFAULT_LOG_LEVEL = 'info'
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']
 
-/** Reads the settings; flags override the environment. @throws HoldfastError `CONFIG_INVALID`. */
+/** Reads the settings. Flags override environment variables. @throws HoldfastError `CONFIG_INVALID`. */
 function readSettings(flags: Flags<CommonFlag>, env: Environment): Settings {
   const file = flags.config ?? given(env.HOLDFAST_CONFIG)
   return {
@@ -61,9 +63,10 @@ function readSettings(flags: Flags<CommonFlag>, env: Environment): Settings {
 }
 
 /**
- * Reads the settings for an existing data directory: a typo must not create one.
+ * Reads the settings for an existing data directory. A directory that does not exist is an error, so that a typo does
+ * not create one.
  *
- * @throws HoldfastError `CONFIG_INVALID`; `NOT_FOUND` if it does not exist.
+ * @throws HoldfastError `CONFIG_INVALID`; `NOT_FOUND` if the data directory does not exist.
  */
 export function readDirectorySettings(flags: Flags<CommonFlag>, env: Environment): Settings {
   const settings = readSettings(flags, env)
@@ -76,7 +79,7 @@ export function readDirectorySettings(flags: Flags<CommonFlag>, env: Environment
   return settings
 }
 
-/** @throws HoldfastError `CONFIG_INVALID` or `VALIDATION`. */
+/** Reads the settings of `serve`. @throws HoldfastError `CONFIG_INVALID` or `VALIDATION`. */
 export function readServerSettings(
   flags: Flags<CommonFlag | 'host' | 'port' | 'gateway-port'>,
   env: Environment,
@@ -130,7 +133,7 @@ function readDrainSeconds(text: string | undefined): number {
   throw usageError(`HOLDFAST_DRAIN_SECONDS must be a number from 0 to ${MOST_DRAIN_SECONDS}`)
 }
 
-/** Returns the port after the API's. */
+/** Returns the default port of the gateway: the port after the API's. Returns null if there is no such port. */
 function gatewayPortFor(port: number): number | null {
   if (port === 0) return 0
   return port === LAST_PORT ? null : port + 1
@@ -154,7 +157,7 @@ function readMetricsReaders(env: Environment): MetricsReaders {
   return { metricsFor, metricsToken }
 }
 
-/** Reads `9464`, `127.0.0.1:9464` or `[::1]:9464`; a port alone means loopback. */
+/** Parses `9464`, `127.0.0.1:9464` or `[::1]:9464`. A port without a host means a loopback address. */
 function readMetricsAddress(text: string | undefined): MetricsAddress | undefined {
   if (text === undefined) return undefined
   const colon = text.lastIndexOf(':')
@@ -172,7 +175,7 @@ function readThreadPoolSize(text: string | undefined): number | undefined {
 function readConfigFile(file: string): EngineConfig {
   let value: unknown
   try {
-    // Some editors begin a file with a byte order mark, which is no JSON.
+    // Some editors begin a file with a byte order mark, which JSON does not allow.
     value = JSON.parse(readFileSync(file, 'utf8').replace(/^\uFEFF/, ''))
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message.replaceAll('\n', ' ') : String(cause)
@@ -182,7 +185,7 @@ function readConfigFile(file: string): EngineConfig {
   return besideFile(parseConfig(value, `config file ${file}`, serverAdapters.adapters), dirname(file))
 }
 
-/** Resolves relative paths of a config file against its directory. */
+/** Resolves the relative paths in a configuration file against the directory of that file. */
 function besideFile(config: EngineConfig, directory: string): EngineConfig {
   const { importRoots, backupRoots, clusters, gateway } = config
   return {
@@ -200,7 +203,7 @@ function besideFile(config: EngineConfig, directory: string): EngineConfig {
   }
 }
 
-/** Treats an empty variable as unset. */
+/** Returns the value of a variable. Treats an empty variable as unset. */
 function given(value: string | undefined): string | undefined {
   return value === '' ? undefined : value
 }

@@ -1,7 +1,7 @@
-/** A terminal signals the whole process group and npm passes the signal on as well: one key press, two signals. */
+/** Time in ms within which a second signal is ignored. One Ctrl+C can arrive twice: from the terminal, and from npm. */
 const SAME_SIGNAL_MS = 250
 
-/** Resolves at the first SIGTERM or SIGINT. Another one ends the process at once. */
+/** Resolves at the first SIGTERM or SIGINT. A later signal ends the process at once. */
 export function untilSignalled(): Promise<NodeJS.Signals> {
   return new Promise(resolve => {
     let firstAt: number | null = null

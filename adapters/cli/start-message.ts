@@ -1,4 +1,4 @@
-/** Content of the example upload; its bytes decide its CID. */
+/** Text of the example upload, and the CID that the text has. */
 const HELLO = {
   text: 'Hello from Holdfast!',
   cid: 'bafkreifljrjcnysaahmfdv755prppgtnjbtfor7oukwigl6c3y4q4vmvcm',
@@ -6,27 +6,27 @@ const HELLO = {
 
 /** URLs of a started server. */
 export interface Addresses {
-  /** Address that it listens on, as configured. */
+  /** URL of the configured address that the server listens on. */
   listening: string
-  /** URL for this machine. */
+  /** URL of the API for programs on this machine. */
   local: string
-  /** URL for clients. */
+  /** URL of the API for clients. */
   public: string
-  /** URL of the gateway for this machine. */
+  /** URL of the gateway for programs on this machine. */
   localGateway: string
   /** URL of the gateway for readers. */
   gateway: string
-  /** URL of the console; null without one. */
+  /** URL of the console. Null if the console is off. */
   console: string | null
   importRoots: readonly string[]
-  /** Multiaddrs of the node; empty while networking is off. */
+  /** Multiaddrs of the node. Empty while networking is off. */
   peerAddresses: readonly string[]
 }
 
-/** The owner's key, or the variable that contains it if it must not be shown. */
+/** The owner's API key. If the key came from an environment variable, only the name of the variable is shown. */
 export type OwnerKey = { secret: string } | { variable: string }
 
-/** Returns the lines of every start. */
+/** Returns the lines that every start prints. */
 export function startLines(addresses: Addresses): string[] {
   const { listening, public: base, gateway, importRoots, peerAddresses } = addresses
   return [
@@ -39,7 +39,10 @@ export function startLines(addresses: Addresses): string[] {
   ]
 }
 
-/** Returns the lines of the very first start: the owner's key, and commands to upload, list and open content. */
+/**
+ * Returns the lines that only the very first start prints: the owner's key, and commands to upload, list and open
+ * content.
+ */
 export function firstStartLines({ local, localGateway }: Addresses, key: OwnerKey): string[] {
   const header = 'secret' in key ? `'X-API-Key: ${key.secret}'` : `"X-API-Key: $${key.variable}"`
   const api = `${local}/api/v3`

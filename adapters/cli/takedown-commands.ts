@@ -47,7 +47,7 @@ function placeOf(row: JsonObject): string {
   return [textOf(row, 'cid'), textOf(row, 'path')].filter(part => part !== '').join('/')
 }
 
-/** Reads `CID`, `CID/path` or `/ipfs/CID/path`. */
+/** Parses `CID`, `CID/path` or `/ipfs/CID/path`. */
 function readTarget(text: string): { cid: string; path: string } {
   const [cid = '', ...names] = text.replace(/^\/ipfs\//, '').split('/')
   return { cid, path: names.join('/') }

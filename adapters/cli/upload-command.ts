@@ -11,10 +11,10 @@ import { ProgressBar } from './progress-bar.ts'
 import type { Environment } from './settings.ts'
 
 const FLAGS = ['name', 'cluster', 'timelock'] as const
-/** Most skipped files to list. */
+/** Maximum number of skipped files to list. */
 const MOST_NAMES = 10
 
-/** Runs `upload`: every path is an upload of its own, and a failed one does not stop the others. */
+/** Runs `upload`. Every path becomes a separate upload. If an upload fails, the others continue. */
 export function upload(args: readonly string[], env: Environment): Promise<boolean> {
   const words = { what: 'a file or directory', min: 1, max: Number.POSITIVE_INFINITY }
   const grammar = { values: FLAGS, lists: ['meta'], words } as const
@@ -61,7 +61,10 @@ async function uploadContent(
   ).finally(() => bar.end())
 }
 
-/** Returns links at the gateway of an upload's cluster. Null if the key may not list clusters. */
+/**
+ * Returns a function that builds the link to an upload, at the gateway of its cluster. The function returns null if the
+ * key may not list clusters.
+ */
 function contentUrls(client: HoldfastClient): (upload: Upload) => Promise<string | null> {
   let clusters: Promise<Cluster[]> | undefined
   return async ({ cid, clusterId }) => {
@@ -71,7 +74,7 @@ function contentUrls(client: HoldfastClient): (upload: Upload) => Promise<string
   }
 }
 
-/** Forms of files have no links and no empty directories, so the user must learn it now. */
+/** Tells the user which links and empty directories the upload skips. A multipart form cannot carry them. */
 function reportSkipped(path: string, leftOut: readonly LeftOut[]): void {
   if (leftOut.length === 0) return
   console.error(`holdfast: skipped in ${printable(path)} (cannot be uploaded):`)

@@ -1,15 +1,15 @@
 import type { ListedUpload } from '../client/index.ts'
 import { formatBytes, formatTable, printable } from './printed-text.ts'
 
-/** Shortest width of a truncated name. */
+/** Minimum number of characters that a name keeps when it is truncated. */
 const SHORTEST_NAME = 20
 const SIZE_CELLS = 8
 
 /**
- * Formats uploads, or the files of a directory, as a table. On a narrow terminal each takes two lines. The CID is never
- * truncated, because other commands need it.
+ * Formats uploads, or the files of a directory, as a table. If the terminal is too narrow, each row has two lines. The
+ * CID is never truncated, because users copy it into other commands.
  *
- * @param columns width of the terminal; null if there is none
+ * @param columns width of the terminal; null if there is no terminal
  */
 export function uploadLines(
   rows: readonly ListedUpload[],
@@ -38,7 +38,7 @@ function twoLines(row: ListedUpload, areFiles: boolean, columns: number): string
   const first = `${cid}  ${sizeOf(size).padStart(SIZE_CELLS)}`
   if (areFiles) return [first, `  ${cut(path ?? '', columns - 2)}`]
   const until = expiresAt === null || expiresAt === undefined ? [] : [`until ${shortTime(expiresAt)}`]
-  // The usual status is omitted.
+  // Most records are pinned, so only another status is shown.
   const state = status === 'pinned' ? [] : [status]
   const details = [...state, ...until, shortTime(createdAt), clusterId].join(', ')
   const called = cut(name ?? '', Math.max(columns - 2 - 2 - details.length, SHORTEST_NAME))
@@ -54,7 +54,7 @@ function sizeOf(size: number | undefined): string {
   return size === undefined ? '' : formatBytes(size)
 }
 
-/** Formats a time to the minute, in UTC. */
+/** Formats a time in UTC, to the minute. */
 function shortTime(iso: string | null | undefined): string {
   return (iso ?? '').slice(0, 16).replace('T', ' ')
 }

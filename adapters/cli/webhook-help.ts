@@ -1,4 +1,4 @@
-/** Output of `--help` for the commands of webhooks. */
+/** Help texts of the webhook commands. */
 export const webhookHelp = (server: string) => ({
   'webhook add': `Usage: holdfast webhook add URL [flags]
 
