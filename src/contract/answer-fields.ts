@@ -3,8 +3,8 @@ import { orNull } from '../config/schema-parts.ts'
 import type { ErrorCode } from '../domain/errors.ts'
 
 /**
- * Schemas of answer fields. They describe the contract and type the functions that build answers. Tests validate real
- * answers; the service does not.
+ * Schemas of response fields. They document the API and provide the types of the functions that build responses. Only
+ * the tests validate responses against these schemas. The service does not.
  */
 export const text = Type.String()
 export const count = Type.Integer({ minimum: 0 })
@@ -13,20 +13,20 @@ export const instant = Type.String({ format: 'date-time', description: 'UTC with
 export const cid = Type.String({ description: 'content identifier' })
 export const clusterId = Type.String({ examples: ['cl0-global'] })
 
-/** Query parameters of a list whose pages name the next page. */
+/** Query parameters of a list with cursor pagination. */
 export const PAGE_QUERY = {
   limit: { description: '100 unless given, at most 1,000.', schema: Type.Integer({ minimum: 1 }) },
   after: { description: 'The `next` of the previous page.', schema: Type.String() },
 } as const
 export const next = orNull(Type.String({ description: 'send it as `after` for the next page; null at the end' }))
 
-/** Ways to name a cluster outside the body. */
+/** The header and query parameter with which a request can name a cluster. */
 export const CLUSTER = {
   headers: { 'X-Cluster': { description: 'The cluster. Overrides the query and the body.', schema: text } },
   query: { cl: { description: 'The cluster, unless the header or body names one.', schema: text } },
 } as const
 
-/** Errors of every request that stores content. */
+/** Error codes that every request to store content can return. */
 export const STORING: readonly ErrorCode[] = [
   'INVALID_TIMELOCK',
   'TIMELOCK_NOT_ALLOWED',

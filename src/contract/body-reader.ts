@@ -5,36 +5,41 @@ import { HoldfastError } from '../domain/errors.ts'
 import type { ApiRequest } from '../http/api-messages.ts'
 import { readJsonBody } from '../http/json-body.ts'
 
-/** Longest text field, in bytes: paths have at most 4,096. */
+/** Maximum length of a text field, in characters. The limit equals the maximum length of a path. */
 const LONGEST_TEXT = 4_096
-/** Most items of an array without its own limit. */
+/** Maximum number of items in an array whose schema has no `maxItems`. */
 const MOST_ITEMS = 1_000
 /** A required text field. */
 export const required = Type.String({ maxLength: LONGEST_TEXT })
-/** A required id, CID or path. An impossible value gets the same answer as an unknown one. */
+/**
+ * A required id, CID or path. It is exempt from the check of texts, so that an impossible value gets the same response
+ * as an unknown value.
+ */
 export const identifier = Type.String({ maxLength: LONGEST_TEXT })
 /** An optional text field. */
 export const optional = Type.Optional(required)
 
-/** A record's metadata. */
+/** The optional metadata of a record. */
 export const optionalMeta = Type.Optional(
   Type.Record(Type.String(), required, { maxProperties: 64, description: 'at most 64 texts, 4,096 bytes as JSON' }),
 )
 
 /**
- * Reads and validates the JSON body of a request. A missing body is an empty object, null is a missing field, and
- * unknown keys are ignored.
+ * A function that reads and validates the JSON body of a request. A missing body counts as an empty object, and a null
+ * field counts as missing. Unknown keys are ignored.
  */
 export type BodyReader<T> = (request: ApiRequest) => Promise<T>
 
 /**
- * Creates a reader. It throws `VALIDATION` naming the first invalid field, and the errors of reading the body.
+ * Creates a reader for bodies of a schema. The reader throws `VALIDATION` for the first invalid field, and the errors
+ * of {@link readJsonBody}.
  *
- * @param maxBytes limit of the body
+ * @param maxBytes maximum size of the body in bytes
  */
 export function bodyReader<Schema extends TSchema>(schema: Schema, maxBytes: number): BodyReader<Static<Schema>> {
   const { properties = {} } = schema as { properties?: Record<string, unknown> }
-  // Compiled with the first body, because compiling is slow and most routes of a process never receive one.
+  // The schema is compiled when the first body arrives, because compilation is slow and most routes never receive a
+  // body.
   let validator: Validator | undefined
   return async request => {
     const body = withoutNulls((await readJsonBody(request, maxBytes)) ?? {})
@@ -47,7 +52,10 @@ export function bodyReader<Schema extends TSchema>(schema: Schema, maxBytes: num
   }
 }
 
-/** Checks the length of arrays first: the validator would describe every invalid item of a long array. */
+/**
+ * Checks the length of arrays. This check must precede the validator, which would list every invalid item of a long
+ * array.
+ */
 function checkLengths(schema: TSchema, body: unknown): void {
   const { properties = {} } = schema as { properties?: Record<string, { maxItems?: number }> }
   for (const [name, { maxItems = MOST_ITEMS }] of Object.entries(properties)) {

@@ -19,7 +19,7 @@ const ClusterView = Type.Object({
   ),
 })
 
-/** An array at the top level. */
+/** The response body is an array, not an object with a field for the list. */
 const list = route({
   method: 'GET',
   path: '/users/me/clusters',
@@ -34,7 +34,10 @@ const list = route({
 
 export const clusterRoutes: readonly ContractRoute[] = [list]
 
-/** Builds a cluster's answer. Clients need texts, so region defaults to label, and country to region. */
+/**
+ * Builds the response for a cluster. Clients require text in every field. A missing region is replaced by the label,
+ * and a missing country by the region.
+ */
 function presentCluster({ id, label, gateways, ...given }: Cluster): Shown<typeof ClusterView> {
   const region = given.region || label
   return { clusterId: id, gateways, id, label, region, country: given.country || region }

@@ -15,13 +15,15 @@ export interface Body<Schema extends TSchema = TSchema> {
   readonly required: boolean
 }
 
-/** An answer that is not contract JSON. Its handler builds the whole response. */
+/** A response whose headers and body the handler builds itself, for example a page or a stream. */
 export interface OtherAnswer {
   readonly media: string
   readonly schema: TSchema
 }
 
-/** Answers by status. The description lists a schema with a `title` once, under that name. */
+/**
+ * Schemas of the responses by HTTP status. A schema with a `title` becomes a named component in the OpenAPI document.
+ */
 export type Answers = Readonly<Record<number, TSchema | OtherAnswer>>
 
 /** A query or header parameter. */
@@ -30,32 +32,35 @@ export interface Parameter {
   readonly schema: TSchema
 }
 
-/** Documentation of a route, for the OpenAPI description and the tables in the documents. */
+/** Documentation of a route, for the OpenAPI document and the tables in the manual. */
 export interface RouteDocumentation {
-  /** Heading of its section. */
+  /** Heading of the section that documents the route. */
   readonly tag: string
   readonly summary: string
-  /** True for a second path of another route. Short tables omit it. */
+  /** True if the route is a second path of another route. Short tables omit such routes. */
   readonly isAlias?: true
   readonly details?: string
-  /** Descriptions of the path parameters, by name. */
+  /** Descriptions of the path parameters. The keys are the names of the parameters. */
   readonly params?: Readonly<Record<string, string>>
   readonly query?: Readonly<Record<string, Parameter>>
   readonly headers?: Readonly<Record<string, Parameter>>
-  /** True if upload tokens may call it. Default: false. */
+  /** True if upload tokens may call the route. Default: false. */
   readonly takesUploadTokens?: true
-  /** The responsible node. Default: any. */
+  /** Which node of a fleet must handle the request. Default: any node. */
   readonly goesTo?: GoesTo
-  /** True if the answer depends only on the query and stored data, so it may be cached. Default false. */
+  /**
+   * True if the response may be cached, because it depends only on the account, the query and the stored records.
+   * Default: false.
+   */
   readonly isRemembered?: true
-  /** Error codes beyond those of its access, parameters and body. */
+  /** Error codes of the route itself. Error codes of authentication, parameters and bodies are added automatically. */
   readonly errors?: readonly ErrorCode[]
 }
 
-/** A complete route. Its handler receives the services with each call. */
+/** A complete route. The services of an engine are passed to the handler with each call. */
 export interface ContractRoute extends RouteDocumentation {
   readonly method: string
-  /** Path below the group's base. */
+  /** Path below the base of the route group. */
   readonly path: string
   readonly access: Access
   readonly bodies: readonly Body[]
@@ -63,15 +68,15 @@ export interface ContractRoute extends RouteDocumentation {
   readonly handler: (context: RequestContext, services: Services) => Promise<ApiResponse>
 }
 
-/** Routes below one path. */
+/** Routes that share a base path. */
 export interface RouteGroup {
-  /** Empty for the origin's root. */
+  /** Path before the path of each route. Empty for routes at the root of the origin. */
   readonly base: string
   readonly routes: readonly ContractRoute[]
 }
 
 type DeepReadonly<T> = T extends object ? { readonly [Key in keyof T]: DeepReadonly<T[Key]> } : T
-/** A value of a schema, as handlers return it. */
+/** Read-only type of the values of a schema, for the results of handlers. */
 export type Shown<Schema extends TSchema> = DeepReadonly<Static<Schema>>
 
 type Reply<A extends Answers> = {
@@ -83,36 +88,48 @@ type Reply<A extends Answers> = {
 type Context<Reach extends Access, Schema extends TSchema> = (Reach extends 'public'
   ? RequestContext
   : AuthenticatedContext) & {
-  /** Returns the validated JSON body. Throws `VALIDATION` naming the invalid field. */
+  /** Returns the validated JSON body. Throws `VALIDATION` if a field is invalid, with its name in the message. */
   body(): Promise<Static<Schema>>
 }
 
 interface RouteDefinition<Reach extends Access, Schema extends TSchema, A extends Answers> extends RouteDocumentation {
-  /** Upper case, or `*` for all, which the description omits. A GET route also answers HEAD. */
+  /**
+   * HTTP method in upper case, or `*` for all methods. The OpenAPI document omits routes with `*`. A GET route also
+   * handles HEAD.
+   */
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE' | '*'
-  /** `:name` matches one segment. `*name`, at the end, matches the rest, including slashes and an empty rest. */
+  /**
+   * Path pattern. `:name` matches one segment. `*name` is allowed only at the end. It matches the rest of the path,
+   * even if the rest contains slashes or is empty.
+   */
   readonly path: string
   readonly access: Reach
-  /** The result of {@link json}. `context.body()` reads it. */
+  /**
+   * Declaration of the JSON body, from {@link json} or {@link optionalJson}. The handler reads the body with
+   * `context.body()`.
+   */
   readonly body?: Body<Schema>
-  /** Bodies that the handler reads itself. */
+  /** Declarations of the bodies that the handler reads from the request itself. */
   readonly forms?: readonly Body[]
   readonly answers: A
-  /** Returns a typed reply, or another node's answer as an `ApiResponse`. */
+  /** Returns a typed reply. If another node handled the request, returns the response of that node. */
   readonly handler: (context: Context<Reach, Schema>, services: Services) => Promise<Reply<A> | ApiResponse> | Reply<A>
 }
 
-/** Declares a JSON body. A missing body is an empty object, null is a missing field, and unknown fields are ignored. */
+/**
+ * Declares a JSON body. A missing body counts as an empty object, and a null field counts as missing. Unknown fields
+ * are ignored.
+ */
 export function json<Schema extends TSchema>(schema: Schema): Body<Schema> {
   return { type: 'application/json', schema, required: true }
 }
 
-/** Declares an optional JSON body; see {@link json}. */
+/** Declares a JSON body that is documented as optional. Otherwise the same as {@link json}. */
 export function optionalJson<Schema extends TSchema>(schema: Schema): Body<Schema> {
   return { ...json(schema), required: false }
 }
 
-/** Defines a route: path, access, bodies, answers, documentation and handler. Its types follow from its schemas. */
+/** Defines a route. TypeScript infers the types of the handler's input and result from the schemas. */
 export function route<Reach extends Access, Schema extends TSchema, const A extends Answers>(
   definition: RouteDefinition<Reach, Schema, A>,
 ): ContractRoute {
@@ -125,7 +142,8 @@ export function route<Reach extends Access, Schema extends TSchema, const A exte
     handler: (context, services) => {
       const answer = (): Promise<ApiResponse> => answerTo(context, services)
       if (rest.isRemembered !== true) return answer()
-      // The pipeline passes a principal to every guarded route, but the type of the context does not show it.
+      // A cached route requires authentication, so the pipeline has set the principal, which the type of `context`
+      // lacks.
       const { principal, request } = context as AuthenticatedContext
       return services.rememberedAnswers.answer(`${rest.path} ${principal.account.id} ${request.query}`, answer)
     },
@@ -145,7 +163,7 @@ function refuse(): never {
   throw new Error('this route declares no JSON body')
 }
 
-/** Binds the routes' handlers to the services of an engine, for the router. */
+/** Returns the routes for the router, with handlers that are bound to the services of an engine. */
 export function bindRoutes(groups: readonly RouteGroup[], services: Services): Route[] {
   return groups.flatMap(({ base, routes }) =>
     routes.map(({ method, path, access, takesUploadTokens = false, goesTo, handler }): Route => {

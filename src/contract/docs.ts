@@ -6,9 +6,9 @@ import { type OpenApiDocument, openApiDocument } from './openapi/openapi-documen
 import { documentationPage } from './openapi/openapi-page.ts'
 
 /**
- * Returns the routes of the description. The first request builds it.
+ * Returns the routes that serve the OpenAPI document as JSON and as a page. The document is built on the first request.
  *
- * @param routes the routes to describe
+ * @param routes returns the routes to describe
  */
 export function docsRoutes(routes: () => readonly ContractRoute[]): readonly ContractRoute[] {
   let described: OpenApiDocument | undefined

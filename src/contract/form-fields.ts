@@ -10,7 +10,7 @@ import { present } from './request-target.ts'
 const MAX_FIELD_BYTES = 64 * 1024
 const MAX_FIELDS = 1_000
 
-/** The text fields of a form. Unknown fields are ignored. The last non-empty value of a repeated field counts. */
+/** The text fields of a form. Unknown fields are ignored. If a field is repeated, its last non-empty value applies. */
 export class FormFields {
   readonly #known: ReadonlySet<string>
   readonly #values = new Map<string, string>()
@@ -24,18 +24,20 @@ export class FormFields {
     return this.#values.get(name)
   }
 
-  /** Returns the known, non-empty fields. */
+  /** Returns the names and values of the known fields that are not empty. */
   entries(): Iterable<[name: string, text: string]> {
     return this.#values.entries()
   }
 
-  /** Reads a field. Throws `VALIDATION` for a field that is too long, too many fields, or an unexpected file. */
+  /**
+   * Reads a text field. Throws `VALIDATION` if the field is too long or is a file, or if the form has too many fields.
+   */
   async take(part: FormPart): Promise<void> {
     this.#check(part)
     this.#set(part.name, await readPartText(part, MAX_FIELD_BYTES))
   }
 
-  /** Reads a field of a form in memory; see {@link take}. */
+  /** Stores a text field of a form that is already in memory. Throws the errors of {@link take}. */
   takeWhole(part: WholePart): void {
     this.#check(part)
     this.#set(part.name, partText(part, MAX_FIELD_BYTES))
@@ -53,7 +55,7 @@ export class FormFields {
   }
 }
 
-/** Schemas of upload forms: the content and the target fields. */
+/** Schema of a file in an upload form. */
 export const binary = Type.String({ contentMediaType: 'application/octet-stream' })
 export const targetFields = {
   cl: Type.Optional(Type.String({ description: 'Cluster id; empty counts as absent.' })),
@@ -64,15 +66,15 @@ export const targetFields = {
 }
 
 /**
- * Parses meta. Returns undefined for empty text.
+ * Parses the metadata of a record from JSON. Returns undefined if the text is missing or empty.
  *
- * @throws HoldfastError `VALIDATION` unless it is a JSON object
+ * @throws HoldfastError `VALIDATION` if the text is not a JSON object
  */
 export function metaOf(text: string | null | undefined): Record<string, string> | undefined {
   if (text === null || text === undefined || text.trim() === '') return undefined
   const meta = parseJson(Buffer.from(text), 'meta')
   checkTexts(meta, 'meta')
-  // The pin service validates its values.
+  // The pin service validates the values of the object.
   if (typeof meta === 'object' && meta !== null && !Array.isArray(meta)) return meta as Record<string, string>
   throw new HoldfastError('VALIDATION', 'meta must be a JSON object of texts')
 }

@@ -7,7 +7,7 @@ const CONSOLE = `
 <tr><td><a href="console/">The console</a></td><td>Upload files, manage pins, and run the node, in the
 browser.</td></tr>`
 
-/** All links are relative, because the node may be mounted below a prefix. */
+/** Returns the HTML body. All links are relative, because the node may be mounted below a path prefix. */
 const body = (first: string): string => `
 <h1>Holdfast</h1>
 <p>A pinning service: it stores IPFS content and serves it. <strong>${PUBLIC_NOTICE}</strong></p>
@@ -28,7 +28,6 @@ stroke-width="1.5" stroke-linecap="round"/></svg>`
 const PAGE = htmlPage('Holdfast', body(''))
 const PAGE_WITH_CONSOLE = htmlPage('Holdfast', body(CONSOLE))
 
-/** The front page of the node, for people. */
 const page = route({
   method: 'GET',
   path: '',
@@ -43,7 +42,7 @@ const page = route({
   }),
 })
 
-/** Browsers always request this name. They accept any type of image. */
+/** Browsers request this path for every site, and accept any image type despite the `.ico` in the name. */
 const icon = route({
   method: 'GET',
   path: '/favicon.ico',

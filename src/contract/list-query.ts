@@ -8,7 +8,7 @@ const ROWS = 100
 const MOST_ROWS = 1_000
 
 /**
- * Parses the page of a list whose pages name the next one.
+ * Parses the query parameters of a list with cursor pagination.
  *
  * @throws HoldfastError `VALIDATION` for an invalid limit
  */
@@ -17,7 +17,8 @@ export function pageRequest(query: URLSearchParams): PageRequest {
 }
 
 /**
- * Parses a positive integer; undefined if it is missing. Clamps it to the largest exact number.
+ * Parses a positive integer in the query. Returns undefined if the parameter is missing. A number beyond
+ * `Number.MAX_SAFE_INTEGER` is reduced to that value.
  *
  * @throws HoldfastError `VALIDATION` for any other value
  */
@@ -28,7 +29,7 @@ export function positiveInteger(query: URLSearchParams, name: string): number | 
   return Math.min(Number(text), Number.MAX_SAFE_INTEGER)
 }
 
-/** Parses a list's search from a query. The search itself validates the values. */
+/** Parses the search parameters of a list. The list search itself validates the values. */
 export function askedSearch(query: URLSearchParams): Partial<ListQuery> {
   const given = {
     q: query.get('q') || undefined,

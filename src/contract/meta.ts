@@ -44,7 +44,7 @@ const about = route({
   handler: (_, { version }) => ({ status: 200, body: { name: 'holdfast', version } }),
 })
 
-/** 503 only if a restart is the remedy. */
+/** Liveness probe. The status is 503 only if a restart can help. */
 export const health = route({
   method: 'GET',
   path: '/health',
@@ -61,7 +61,7 @@ export const health = route({
   },
 })
 
-/** For load balancers: 503 also if the node refuses only new content. */
+/** Readiness probe for load balancers. The status is 503 even if the node refuses only new content. */
 export const ready = route({
   method: 'GET',
   path: '/ready',
@@ -85,7 +85,7 @@ export const ready = route({
   },
 })
 
-/** Returns only a number, never ids or addresses of peers. */
+/** The response has only the number of peers. Ids and addresses of peers are not public. */
 const peers = route({
   method: 'GET',
   path: '/peers',
@@ -98,10 +98,10 @@ const peers = route({
   handler: (_, services) => ({ status: 200, body: { peers: [], count: services.peers.peerCount() } }),
 })
 
-/** Public facts about the service. */
+/** Routes for public information about the service. */
 export const metaRoutes: readonly ContractRoute[] = [about, health, ready, peers]
 
-/** Routes of older API versions. */
+/** Routes that refuse requests of older API versions. */
 export const goneRoutes: readonly ContractRoute[] = ['/api/v1/*rest', '/api/v2/*rest'].map(path =>
   route({
     method: '*',

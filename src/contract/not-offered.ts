@@ -86,7 +86,10 @@ const payments = route({
   },
 })
 
-/** Routes of hosted services that this node does not offer. Reads are empty, and changes are refused. */
+/**
+ * Routes that hosted pinning services have and this node does not support. Reads return empty data, and changes are
+ * refused.
+ */
 export const absentRoutes: readonly ContractRoute[] = [
   changePlan,
   preferences,

@@ -10,7 +10,7 @@ export const shownName = Type.String({ description: 'the custom, original or own
 
 export const meta = Type.Record(text, text, { description: "the client's metadata" })
 
-/** Schema fields: those that the contract defines come first. */
+/** Response fields of a record that the contract defines. */
 export const uploadFields = {
   cid,
   clusterId,
@@ -45,12 +45,15 @@ export const Upload = Type.Object(uploadFields, { title: 'Upload' })
 export const Pin = Type.Object(pinFields, { title: 'Pin' })
 export const Dag = Type.Object(dagFields, { title: 'Dag' })
 
-/** Returns the name to show, because clients require one: the record's name, its file name, or its CID. */
+/**
+ * Returns the display name of a record: its name, else the file name of `path`, else its CID. Clients require a name
+ * for every record.
+ */
 export function shownNameOf({ name, cid }: PinRecord, path: string | null = null): string {
   return name ?? path?.slice(path.lastIndexOf('/') + 1) ?? cid
 }
 
-/** Builds the answer to an upload. */
+/** Builds the response body for an upload. */
 export function presentUpload(record: PinRecord): Shown<typeof Upload> {
   return {
     cid: record.cid,
@@ -75,7 +78,7 @@ export function presentPin(record: PinRecord): Shown<typeof Pin> {
   }
 }
 
-/** Builds the answer with a record's files, as for a directory upload. */
+/** Builds the response body for a directory: its record and its files. */
 export function presentDag({ record, files, totalFiles }: DirectoryOutcome): Shown<typeof Dag> {
   return {
     ...presentUpload(record),
@@ -89,7 +92,7 @@ export function presentDag({ record, files, totalFiles }: DirectoryOutcome): Sho
 
 export type Stored<Shape> = { status: 200; body: Shape } | { status: 201; body: Shape }
 
-/** Returns status 201 for a new record, 200 for an existing identical one. */
+/** Returns a reply with status 201 for a new record, or 200 if an identical record already existed. */
 export function stored<Shape>(created: boolean, body: Shape): Stored<Shape> {
   return { status: created ? 201 : 200, body }
 }

@@ -4,11 +4,14 @@ import type { Clock } from '../domain/clock.ts'
 import type { ApiResponse } from '../http/api-messages.ts'
 
 const MOST_BYTES = 8 * 1024 ** 2
-/** Longest cached answer, in characters. */
+/** Maximum number of characters of a cached response body. */
 const LONGEST_ANSWER = 128 * 1024
 
 export interface RememberedAnswersParts {
-  /** The catalogue, whose version changes with every write; null if the version is unknown. */
+  /**
+   * The catalogue, whose version changes with every write. Null if the catalogue has no version, in which case nothing
+   * is cached.
+   */
   store: { version(): string } | null
   records: Pick<Records, 'nextExpiry'>
   clock: Clock
@@ -17,14 +20,14 @@ export interface RememberedAnswersParts {
 interface Remembered {
   response: ApiResponse & { body: string }
   version: string
-  /** The period in which it is valid, in ms since the epoch. */
+  /** Start of the period in which the response is valid, in ms since the epoch. */
   since: number
   until: number
 }
 
 /**
- * A cache of answers. An answer is valid until the next write or the next expiry of a record, so that clients may poll
- * cheaply.
+ * A cache of responses, which makes polling cheap. A response is valid until the next write to the catalogue or the
+ * next expiry of a record.
  */
 export class RememberedAnswers {
   readonly #parts: RememberedAnswersParts
@@ -38,10 +41,10 @@ export class RememberedAnswers {
   }
 
   /**
-   * Returns the cached answer, or calls `find` and caches its result.
+   * Returns the cached response. If there is no valid one, calls `find` and caches its response.
    *
-   * @param question cache key: the account and the request
-   * @param find computes the answer; an error is not cached
+   * @param question cache key, which contains the account and the request
+   * @param find computes the response; an error is not cached
    */
   async answer(question: string, find: () => Promise<ApiResponse>): Promise<ApiResponse> {
     const { store, clock } = this.#parts
@@ -61,7 +64,8 @@ export class RememberedAnswers {
     const { body } = response
     if (typeof body !== 'string' || body.length > LONGEST_ANSWER) return
     const until = (await this.#parts.records.nextExpiry()) ?? Number.POSITIVE_INFINITY
-    // Stored under the version from before `find`, because the answer may lack a later write.
+    // The version is the one from before `find`. A write during `find` may be missing in the response, and then
+    // invalidates it.
     if (until > since) this.#answers.set(question, { response: { ...response, body }, version, since, until })
   }
 }

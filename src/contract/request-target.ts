@@ -5,8 +5,8 @@ import type { UploadToken } from '../pins/pin-types.ts'
 import type { ServedPins } from './services.ts'
 
 /**
- * The cluster that a request names. The header overrides the body, and the body overrides the query. Empty counts as
- * missing.
+ * The cluster that a request names. The header takes precedence over the body, and the body over the query. Empty
+ * values count as missing.
  */
 export class RequestTarget {
   readonly #header: string | undefined
@@ -18,15 +18,19 @@ export class RequestTarget {
     this.#query = present(context.query.get('cl'))
   }
 
-  /** Returns the cluster, given the body's value. */
+  /**
+   * Returns the name of the cluster, or undefined if the request names none.
+   *
+   * @param body name of the cluster in the body, if any
+   */
   cluster(body?: string | null): string | undefined {
     return this.#header ?? present(body) ?? this.#query
   }
 
   /**
-   * Checks the target as far as possible before the body is read.
+   * Checks the cluster in the header or query, before the body is read.
    *
-   * @throws HoldfastError `CLUSTER_NOT_ALLOWED`
+   * @throws HoldfastError `CLUSTER_NOT_ALLOWED` if the account may not use the cluster
    */
   async check(pins: ServedPins, accountId: string, fromNode = false): Promise<void> {
     const cluster = this.cluster()
@@ -34,13 +38,13 @@ export class RequestTarget {
   }
 }
 
-/** Trims a value; undefined if it is missing or empty. */
+/** Returns the trimmed value, or undefined if the value is missing or empty. */
 export function present(value: string | null | undefined): string | undefined {
   const trimmed = value?.trim()
   return trimmed === undefined || trimmed === '' ? undefined : trimmed
 }
 
-/** Returns the upload token of a request; undefined for another credential. */
+/** Returns the upload token with which the request is authenticated, or undefined for any other credential. */
 export function tokenOf({ credential }: Principal): UploadToken | undefined {
   return credential.upload === undefined ? undefined : { id: credential.id, ...credential.upload }
 }

@@ -23,12 +23,15 @@ import { fileRoutes } from './uploads/file-routes.ts'
 import { uploadRoutes } from './uploads/uploads.ts'
 import { webhookRoutes } from './webhook-routes.ts'
 
-/** Base of version 3 of the contract. */
+/** Base path of the API, version 3. */
 export const BASE_PATH = '/api/v3'
-/** Base of the owner's administration routes, which are not part of the contract. */
+/** Base path of the administration routes for the owner. These routes are not part of the API contract. */
 export const ADMIN_PATH = '/admin/v1'
 
-/** The routes of the contract. The first match answers a request. The description has the same order. */
+/**
+ * The routes of the API contract. The first matching route handles a request. The OpenAPI document lists the routes in
+ * this order.
+ */
 export const contractRoutes: readonly ContractRoute[] = [
   ...fileRoutes,
   ...carRoutes,
@@ -48,7 +51,7 @@ export const contractRoutes: readonly ContractRoute[] = [
   ...docsRoutes(() => contractRoutes),
 ]
 
-/** All routes except the gateway. */
+/** All routes of the node except the gateway. */
 export const routeGroups: readonly RouteGroup[] = [
   { base: BASE_PATH, routes: contractRoutes },
   { base: ADMIN_PATH, routes: [...adminUpkeepRoutes, ...adminWatchRoutes, ...adminAccountRoutes, ...takedownRoutes] },

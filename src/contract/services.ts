@@ -42,28 +42,33 @@ export type ServedPins = Pick<
 >
 /** The node's view of the network. */
 export interface ServedPeers {
-  /** Returns the number of connected peers; 0 while networking is off. */
+  /** Returns the number of connected peers, or 0 while networking is off. */
   peerCount(): number
-  /** Returns the node's public multiaddrs; none while networking is off. */
+  /** Returns the node's public multiaddrs. The list is empty while networking is off. */
   addresses(): string[]
-  /** Returns the node's id; null while networking is off. */
+  /** Returns the node's peer id, or null while networking is off. */
   peerId(): string | null
   connections(): readonly Connection[]
-  /** Returns the state of the public network; null if the node does not belong to it. */
+  /** Returns the state of the connection to the public network, or null if the node does not use the public network. */
   publicNetwork(): 'connected' | 'no-peers' | null
 }
-/** Concurrency limit for uploads, by account. */
+/** Slots that limit concurrent uploads and share them between accounts. */
 export type UploadSlots = Pick<Slots, 'enter'>
 /**
- * Health of the node. A `full` node reads and deletes, but refuses new content. With `failed`, a write to disk failed,
- * and the node writes nothing more until a restart. A `stopping` node stops soon. With `no-catalogue`, the database is
- * not writable. With `clock-skew`, its clock and the node's are over two seconds apart. With `no-storage`, a block
- * directory is missing, replaced or read-only.
+ * Health of the node:
+ *
+ * - `ok`: the node works.
+ * - `full`: the node reads and deletes content, but refuses new content.
+ * - `failed`: a write to disk failed, and the node writes nothing until a restart.
+ * - `stopping`: the node stops soon.
+ * - `no-catalogue`: the database is not writable.
+ * - `clock-skew`: the clocks of the database and the node differ by over two seconds.
+ * - `no-storage`: a block directory is missing, replaced or read-only.
  */
 export type NodeStatus = 'ok' | 'full' | 'failed' | 'stopping' | 'no-catalogue' | 'clock-skew' | 'no-storage'
 export interface Health {
   status(): NodeStatus
-  /** Returns which storage failed and why, without paths; null if all works. */
+  /** Returns a description of the storage failure without file paths, or null if all storage works. */
   storageProblem(): string | null
 }
 export type Clusters = Pick<ClusterRegistry, 'allowed' | 'absent'>
@@ -80,7 +85,7 @@ export type SignUps = Pick<SignUp, 'signUp'>
 export type Passwords = Pick<PasswordService, 'change' | 'confirm'>
 export type ServedSecondFactors = Pick<SecondFactor, 'isEnabled' | 'begin' | 'enable' | 'disable' | 'check'>
 
-/** The services that route handlers use: the parts of one engine. */
+/** The services of one engine that route handlers use. */
 export interface Services {
   rememberedAnswers: Pick<RememberedAnswers, 'answer'>
   pins: ServedPins
@@ -98,7 +103,7 @@ export interface Services {
   plans: Plans
   peers: ServedPeers
   health: Health
-  /** Version of the software. */
+  /** Version of Holdfast. */
   version: string
   /** True if the console is served next to the API. */
   hasConsole: boolean

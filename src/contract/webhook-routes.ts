@@ -106,10 +106,10 @@ const deliveries = route({
   },
 })
 
-/** Webhooks of an account. */
+/** Routes for the webhooks of an account. */
 export const webhookRoutes: readonly ContractRoute[] = [create, list, deliveries, remove]
 
-/** A webhook sends records even if its creator later loses read access, so creating one requires it. */
+/** Checks that the creator of a webhook may read records, because the webhook sends records to a URL. */
 function checkReads(principal: Principal, { scopes }: Services): void {
   scopes.check(principal, 'files:read')
 }

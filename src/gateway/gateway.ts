@@ -38,18 +38,18 @@ export interface GatewayDependencies {
   arrivalOf?: ArrivalOf
   /** Required in the mode `open`, unless `network` is given. */
   fetcher?: BlockFetcher | null
-  /** Replaces the fetcher in the mode `open`. */
+  /** In the mode `open`, the source of unpinned content that replaces the fetcher. */
   network?: ContentOrigin
   /** Content of the fleet's other nodes. */
   others?: ContentOrigin | null
   takedowns?: TakenDown
-  /** Limits on the work of one answer. Default: the usual ones. */
+  /** Limits on the DAG walk of one response. Default: the limits of `WalkBudget`. */
   limits?: WalkLimits
   /** Default: a new opener from the other dependencies. */
   opener?: RootOpener
-  /** Concurrency limit for answers. Default: a new one from the options. */
+  /** Concurrency slots for responses. Default: new slots, by the options. */
   slots?: Slots
-  /** Memory for blocks on their way to clients. Default: no limit. */
+  /** Memory budget for blocks that are being sent to clients. Default: no limit. */
   memory?: MemoryBudget
 }
 
@@ -58,12 +58,13 @@ const NONE: TakenDown = { denylist: null }
 const ROUTE = '/ipfs/*path'
 const METHODS = 'GET, HEAD, OPTIONS'
 const PREFLIGHT_SECONDS = '86400'
-/** Longest wait of a request for a free slot. */
+/** Maximum time in ms that a request waits for a free slot. */
 const WAIT_MS = 15_000
 
 /**
  * Creates the handler that serves pinned content at `/ipfs/<cid>/<path>`, and on content host names if configured.
- * Every successful answer consists of verified blocks. A body that fails midway throws.
+ * Every successful response consists of verified blocks. If a read fails after the headers have been sent, the body
+ * throws.
  *
  * @throws HoldfastError `INVALID_CID` for an invalid allowed CID, `CONFIG_INVALID` for the mode `open` without a
  * network
@@ -152,9 +153,9 @@ export function createGateway(dependencies: GatewayDependencies): ApiHandler {
 }
 
 /**
- * Creates the slots that limit concurrent answers, shared by all handlers of a gateway.
+ * Creates the slots that limit concurrent responses. All handlers of a gateway must share the same slots.
  *
- * @param table slot table of another thread, to share its slots
+ * @param table slot table of another thread, if both threads share the slots
  */
 export function gatewaySlots(
   { maxConcurrentRequests: capacity }: CompleteConfig['gateway'],
@@ -168,7 +169,7 @@ export function gatewaySlots(
 /**
  * Creates the opener that applies the gateway's rules.
  *
- * @throws the errors of {@link createGateway}
+ * @throws HoldfastError with the codes of {@link createGateway}
  */
 export function openerOf(dependencies: Omit<GatewayDependencies, 'opener'>): RootOpener {
   const { clock, logger, options, arrivalOf = () => null, fetcher = null, takedowns = NONE } = dependencies

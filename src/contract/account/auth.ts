@@ -86,5 +86,5 @@ const logout = route({
   },
 })
 
-/** Sign-up, sign-in and sign-out. */
+/** Routes for sign-up, sign-in and sign-out. */
 export const authRoutes: readonly ContractRoute[] = [signUp, login, verifyLogin, logout]

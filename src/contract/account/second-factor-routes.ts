@@ -5,7 +5,10 @@ import { optional } from '../body-reader.ts'
 import { type ContractRoute, json, route } from '../contract-route.ts'
 import { CODE_ERRORS, code, codeOf } from './second-factor-code.ts'
 
-/** The secret takes effect when `enable` receives a code from it. */
+/**
+ * Creates a secret for the second factor. The secret is not in force until `enable` receives a code that is derived
+ * from it.
+ */
 const setup = route({
   method: 'POST',
   path: '/auth/2fa/setup',
@@ -20,7 +23,7 @@ const setup = route({
   },
 })
 
-/** The only answer with the recovery codes. */
+/** The response contains the recovery codes, which no other route returns. */
 const enable = route({
   method: 'POST',
   path: '/auth/2fa/enable',
@@ -66,5 +69,5 @@ const disable = route({
   },
 })
 
-/** Setup and removal of the second factor. */
+/** Routes that set up, enable and disable the second factor. */
 export const secondFactorRoutes: readonly ContractRoute[] = [setup, enable, disable]

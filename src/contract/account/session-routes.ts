@@ -67,13 +67,13 @@ const end = route({
   },
 })
 
-/** The account holder's own sessions. */
+/** Routes for the sessions of the signed-in account. */
 export const sessionRoutes: readonly ContractRoute[] = [list, endOthers, end]
 
 /**
- * Builds a page of sessions.
+ * Builds the response body for a page of sessions.
  *
- * @param current id of the requesting session, if any
+ * @param current id of the credential that sent the request, which marks the current session; null for none
  */
 export function presentSessions({ rows, next }: Page<Session>, current: string | null): Shown<typeof SessionPage> {
   const sessions = rows.map(({ id, createdAt, expiresAt }) => {

@@ -10,7 +10,9 @@ import { type ContractRoute, json, optionalJson, route, type Shown } from '../co
 import type { ServedKeys } from '../services.ts'
 import { CODE_ERRORS, codeFields, codeOf } from './second-factor-code.ts'
 
-/** Duplicates are allowed. The limits exceed every scope and network. */
+/**
+ * Schema of a list of scopes or permissions. Duplicates are allowed. The limits are higher than any valid list needs.
+ */
 const words = Type.Optional(Type.Array(Type.String({ maxLength: 64 }), { maxItems: 32 }))
 const networks = Type.Optional(Type.Array(Type.String({ maxLength: 64 }), { maxItems: MAX_ALLOWLIST }))
 
@@ -21,7 +23,7 @@ const keyFields = {
   createdAt: instant,
   expiresAt: orNull(instant),
 }
-/** The restrictions of an upload token. */
+/** The restrictions of an upload token. Null for other keys. */
 const Grant = orNull(
   Type.Object(
     {
@@ -53,7 +55,10 @@ const Key = Type.Object({
 })
 const Revoked = Type.Object({ name: text, revoked: Type.Literal(true) }, { title: 'Revoked' })
 
-/** The only answer with the secret. The schema checks only types; the key service validates the values. */
+/**
+ * The response contains the secret, which no other route returns. The schema checks only types, and the key service
+ * validates the values.
+ */
 const generate = route({
   method: 'POST',
   path: '/tokens/generate',
@@ -113,7 +118,7 @@ const generate = route({
   },
 })
 
-/** An array at the top level. */
+/** The response body is an array, not an object with a field for the list. */
 const list = route({
   method: 'GET',
   path: '/tokens/list',
@@ -130,7 +135,7 @@ const list = route({
   },
 })
 
-/** The body contains only the second-factor code. */
+/** The name of the key is in the path, and the body contains only the second-factor code. */
 const revoke = route({
   method: 'DELETE',
   path: '/tokens/revoke/:name',
@@ -162,7 +167,7 @@ const revokeByBody = route({
   },
 })
 
-/** API keys. The key service decides about permissions. */
+/** Routes for API keys. The key service checks whether the caller may create or revoke a key. */
 export const tokenRoutes: readonly ContractRoute[] = [generate, list, revoke, revokeByBody]
 
 async function revokeKey(
@@ -204,7 +209,7 @@ function presentGrant({ upload }: ApiKey): Shown<typeof Grant> {
   return { maxUses, maxBytes, cl: cluster, timelock: iso(timelock) }
 }
 
-/** Converts scopes to the permissions of older clients. */
+/** Converts scopes to the coarser permissions that older clients expect. */
 function permissionsOf(scopes: readonly Scope[]): Shown<typeof Key>['permissions'] {
   const has = (...wanted: Scope[]): boolean => wanted.every(scope => scopes.includes(scope))
   const permissions: ('read' | 'write' | 'admin')[] = []

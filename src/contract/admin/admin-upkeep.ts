@@ -12,7 +12,9 @@ import { progressLines } from '../uploads/progress-lines.ts'
 
 const YEAR_SECONDS = 31_536_000
 
-/** Schema of an answer that the engine's own type defines. */
+/**
+ * Returns a schema for a response whose TypeScript type the engine defines. The OpenAPI document shows only an object.
+ */
 function asIs<T>(): TSchema & { '~unsafe': T } {
   return Type.Unsafe<T>(Type.Object({}, { additionalProperties: true }))
 }
@@ -110,7 +112,7 @@ const reconcile = route({
   },
 })
 
-/** The owner's maintenance of the node. */
+/** Routes with which the owner maintains the node. */
 export const adminUpkeepRoutes: readonly ContractRoute[] = [stats, collect, verify, reconcile, backup]
 
 interface StepOptions {
@@ -119,8 +121,8 @@ interface StepOptions {
 }
 
 /**
- * Answers with the outcome, or, if the client accepts `application/x-ndjson`, with a line per step and the outcome
- * last.
+ * Returns a response with the outcome. If the client accepts `application/x-ndjson`, the response is a stream with one
+ * line per step and the outcome in the last line.
  */
 async function inLines<Outcome extends object>(
   { request, requestId }: AuthenticatedContext,

@@ -99,7 +99,7 @@ const peers = route({
   },
 })
 
-/** The owner's views of the node's work. */
+/** Routes with which the owner monitors the node. */
 export const adminWatchRoutes: readonly ContractRoute[] = [history, failures, peers]
 
 function stepOf(given: string | null): HistoryStep {

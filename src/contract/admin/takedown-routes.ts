@@ -70,7 +70,7 @@ const remove = route({
   },
 })
 
-/** The owner's takedowns. */
+/** Routes with which the owner manages takedowns. */
 export const takedownRoutes: readonly ContractRoute[] = [list, add, remove]
 
 function presentTakedown({ at, ...takedown }: Takedown): Shown<typeof TakedownView> {

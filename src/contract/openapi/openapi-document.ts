@@ -36,7 +36,7 @@ export interface OpenApiParameter extends Parameter {
   readonly required?: boolean
 }
 
-/** Schemas by media type. */
+/** Schemas of a body. The keys are the media types. */
 export type MediaTypes = Readonly<Record<string, { readonly schema: TSchema }>>
 
 const DESCRIPTION = `Content-addressed storage that pins content in named clusters.
@@ -48,15 +48,18 @@ effect, and HEAD works like GET. In JSON bodies, null counts as missing and unkn
 the same shape with a stable \`code\`. The node also serves content at \`/ipfs/{cid}\`, and the IPFS Pinning Service API at \
 \`/psa\`, described at \`/psa/openapi.json\`.`
 
-/** The parts of a description that its routes share. */
+/** The parts of an OpenAPI document that do not depend on a single route. */
 export interface DescribedApi {
   readonly title: string
   readonly description: string
-  /** Base URL, relative to the document, because the engine may be mounted below a prefix. */
+  /**
+   * Base URL of the API. It is relative to the URL of the document, because the engine may be mounted below a path
+   * prefix.
+   */
   readonly server: string
-  /** Body of every answer from 400 on. */
+  /** Schema of the body of every response with status 400 or higher. */
   readonly error: TSchema
-  /** Returns the schema that restricts an error to these codes. */
+  /** Returns a schema that restricts the error code of an error body to the given codes. */
   readonly errorWith: (codes: readonly ErrorCode[]) => TSchema
 }
 
@@ -68,7 +71,7 @@ const CONTRACT: DescribedApi = {
   errorWith: codes => Type.Object({ code: Type.Enum([...codes]) }),
 }
 
-/** Describes routes as an OpenAPI 3.1 document. Omits routes that answer any method. */
+/** Returns an OpenAPI 3.1 document that describes the routes. Routes that handle all methods are omitted. */
 export function openApiDocument(
   routes: readonly ContractRoute[],
   version: string,
@@ -101,7 +104,10 @@ export function openApiDocument(
   }
 }
 
-/** Converts `/files/pin/*cid` to `/files/pin/{cid}`, and the base to `/`. */
+/**
+ * Converts a route path to its form in the document: `/files/pin/*cid` becomes `/files/pin/{cid}`, and an empty path
+ * becomes `/`.
+ */
 export function documentPath(path: string): string {
   return path === '' ? '/' : path.replace(/[:*](\w+)/g, '{$1}')
 }
@@ -166,12 +172,12 @@ function contentOfAnswer(answer: TSchema | OtherAnswer): [media: string, schema:
   return ['application/json', title === undefined ? answer : Type.Ref(`#/components/schemas/${title}`)]
 }
 
-/** Returns the name under which a schema is described once. */
+/** Returns the component name of a response schema, or undefined if the schema is not a named component. */
 function titleOf(answer: TSchema | OtherAnswer): string | undefined {
   return 'title' in answer ? String(answer.title) : undefined
 }
 
-/** Returns one answer per status, with its error codes. */
+/** Returns the error responses of a route: one per HTTP status, with all error codes of that status. */
 function errorsOf(route: ContractRoute, { errorWith }: DescribedApi): OpenApiOperation['responses'] {
   const codes = new Map<number, ErrorCode[]>()
   for (const code of errorCodesOf(route)) {
@@ -190,7 +196,7 @@ function errorsOf(route: ContractRoute, { errorWith }: DescribedApi): OpenApiOpe
   )
 }
 
-/** Returns the error codes of a route: those of its access, parameters and bodies, and its own. */
+/** Returns all error codes of a route: its own codes, and those that follow from its access, parameters and bodies. */
 function errorCodesOf({ access, path, bodies, errors = [] }: ContractRoute): ReadonlySet<ErrorCode> {
   const codes = new Set<ErrorCode>([...errorsOfAccess(access), ...errors])
   if (path.includes(':') || path.includes('*') || bodies.length > 0) codes.add('VALIDATION')
@@ -205,7 +211,7 @@ function errorsOfAccess(access: Access): ErrorCode[] {
   const any: ErrorCode[] = ['INTERNAL_ERROR', 'UNAVAILABLE']
   if (access === 'public') return any
   const credential: ErrorCode[] = ['INVALID_API_KEY', 'account_disabled', 'IP_NOT_ALLOWED', 'RATE_LIMIT', ...any]
-  // The error for an upload token on another route.
+  // An upload token gets `missing_scope` on routes that do not accept upload tokens.
   return access === 'authenticated'
     ? ['missing_scope', ...credential]
     : [REFUSALS[access] ?? 'missing_scope', ...credential]

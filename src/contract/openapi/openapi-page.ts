@@ -4,13 +4,13 @@ import { PAGE_STYLE } from './page-style.ts'
 import { fieldsOf, type JsonSchema, type ListedField, typeText } from './schema-text.ts'
 import { SNIPPETS, type Snippet } from './snippets.ts'
 
-/** Schemas of the document, by name. */
+/** The component schemas of the document. The keys are their names. */
 type Schemas = Readonly<Record<string, JsonSchema>>
 
 /**
- * Renders the description as a page without scripts or external resources.
+ * Renders the OpenAPI document as an HTML page without scripts or external resources.
  *
- * @param source URL of the document, relative to the page
+ * @param source URL of the JSON document, relative to the page
  */
 export function documentationPage({ info, paths, components }: OpenApiDocument, source: string): string {
   const entries = Object.entries(paths).flatMap(([path, methods]) =>

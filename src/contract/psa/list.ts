@@ -8,15 +8,16 @@ import type { ServedPins } from '../services.ts'
 const LIMIT = 10
 const MOST = 1_000
 
-/** Parses a list query of the specification. The search validates its values. */
+/** Parses the query of the list in the Pinning Service API. The list search validates the values. */
 export function psaQuery(query: URLSearchParams): ListQuery & { limit: number } {
   const limit = positiveInteger(query, 'limit') ?? LIMIT
   if (limit > MOST) throw new HoldfastError('VALIDATION', `limit must be at most ${MOST}`)
   const cids = present(query.get('cid'))?.split(',')
   const name = query.get('name') || undefined
   const meta = metaOf(query.get('meta'))
-  // The specification: "When no filter is provided, only successful pins are returned". A search by name, CID or meta
-  // therefore finds any status. `before` and `after` only page, so they do not count as filters.
+  // The specification says: "When no filter is provided, only successful pins are returned". With a filter by name, CID
+  // or meta, pins of any status are returned. The parameters `before` and `after` do not count as filters, because
+  // clients use them for paging.
   const unfiltered = cids === undefined && name === undefined && meta === undefined ? ['pinned'] : undefined
   const given = {
     limit,
@@ -32,8 +33,9 @@ export function psaQuery(query: URLSearchParams): ListQuery & { limit: number } 
 }
 
 /**
- * Returns the newest matching pins. Clients page with `before` set to the last pin's time, so a page must not split
- * pins of the same time. It ends before such a group, or contains the whole group if there is nothing else.
+ * Returns the newest matching pins. Clients request the next page with the time of the last pin as `before`. A page
+ * therefore must not split a group of pins with the same time. It ends before a group that does not fit, or contains
+ * the whole group if that is the first one.
  */
 export async function psaPageOf(
   pins: ServedPins,

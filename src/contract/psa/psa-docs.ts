@@ -17,7 +17,7 @@ const PSA: DescribedApi = {
   },
 }
 
-/** The description of the pinning service API. */
+/** The route that serves the OpenAPI document of the Pinning Service API. */
 export const psaDocsRoute: ContractRoute = route({
   method: 'GET',
   path: '/openapi.json',

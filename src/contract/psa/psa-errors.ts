@@ -1,7 +1,10 @@
 import type { ApiResponse } from '../../http/api-messages.ts'
 import { PSA_PATH } from './psa-pins.ts'
 
-/** Converts an error of the pinning service API to the shape of its specification: `{error: {reason, details}}`. */
+/**
+ * Converts an error response to the format of the Pinning Service API, `{error: {reason, details}}`. Responses of other
+ * paths are returned unchanged.
+ */
 export function psaError(path: string, response: ApiResponse): ApiResponse {
   const isOurs = path === PSA_PATH || path.startsWith(`${PSA_PATH}/`)
   if (!isOurs || typeof response.body !== 'string') return response

@@ -11,7 +11,7 @@ import type { Services } from '../services.ts'
 import { psaPageOf, psaQuery } from './list.ts'
 import { PsaPinStatus, presentPinStatus } from './psa-status.ts'
 
-/** Base of the IPFS Pinning Service API. Clients append `/pins`. */
+/** Base path of the IPFS Pinning Service API. Clients append `/pins`. */
 export const PSA_PATH = '/psa'
 
 const MOST_ORIGINS = 20
@@ -139,13 +139,13 @@ const remove = route({
   },
 })
 
-/** The IPFS Pinning Service API, over the same records as the contract. */
+/** Routes of the IPFS Pinning Service API. They use the same records as the routes of the API contract. */
 export const psaRoutes: readonly ContractRoute[] = [list, add, get, replace, remove]
 
 /**
- * Returns the addresses to which clients connect to deliver their content.
+ * Returns the multiaddrs of this node, to which clients connect in order to send their content.
  *
- * @throws HoldfastError `NOT_IMPLEMENTED` if the node has none
+ * @throws HoldfastError `NOT_IMPLEMENTED` if the node has no public multiaddr
  */
 function delegatesOf({ peers }: Services): string[] {
   const addresses = peers.addresses()

@@ -83,7 +83,7 @@ const removal = {
   },
 } as const
 
-/** Pinning by CID, and removing pins. */
+/** Routes that pin content by its CID and remove pins. */
 export const pinRoutes: readonly ContractRoute[] = [
   pin,
   route({

@@ -67,7 +67,7 @@ const allocations = {
   },
 }
 
-/** Status of pins, and the clusters that hold them. */
+/** Routes that show the status of pins and the clusters that hold the content. */
 export const statusRoutes: readonly ContractRoute[] = [
   route({
     ...allocations,
@@ -87,7 +87,7 @@ export const statusRoutes: readonly ContractRoute[] = [
   route({ ...allocations, path: '/allocations/:cid', summary: 'List the clusters that hold content' }),
 ]
 
-/** Newest first. */
+/** The progress of all matching records, newest first. */
 type Progress = readonly [PinProgress, ...PinProgress[]]
 
 async function progressOf(context: AuthenticatedContext, { pins }: Services): Promise<Progress> {
@@ -98,7 +98,7 @@ async function progressOf(context: AuthenticatedContext, { pins }: Services): Pr
   return [newest, ...others]
 }
 
-/** Builds the status of content: its newest record in full, and every record as an allocation. */
+/** Builds the status of content: the fields of its newest record, and one allocation for each record. */
 function presentStatus(progress: Progress): Shown<typeof Status> {
   const [newest] = progress
   const allocations = allocationsOf(progress)
@@ -131,7 +131,7 @@ function presentAllocations(progress: Progress): Shown<typeof Allocations> {
   }
 }
 
-/** Returns an allocation per record, then one per peer of clusters on other systems. */
+/** Returns one allocation for each record, then one for each peer of the clusters on other systems. */
 function allocationsOf(progress: Progress): Array<Shown<typeof Allocation>> {
   const peers = [...newestOf(progress).values()].flatMap(({ peers, statusAt }) =>
     (peers ?? []).map(({ peer, state, error }) => {
@@ -141,12 +141,12 @@ function allocationsOf(progress: Progress): Array<Shown<typeof Allocation>> {
   return [...progress.map(presentAllocation), ...peers]
 }
 
-/** Returns the newest record of each cluster. All records of a cluster have the same peers. */
+/** Returns the newest record of each cluster, by cluster id. The other records of a cluster list the same peers. */
 function newestOf(progress: readonly PinProgress[]): Map<string, PinProgress> {
   return new Map(progress.toReversed().map(one => [one.record.clusterId, one]))
 }
 
-/** Counts the peers with the content. A cluster without listed peers counts as one. */
+/** Counts the peers that hold the content. A cluster that lists no peers counts as one peer. */
 function replicasOf(progress: Progress): number {
   const pinned = newestOf(progress.filter(({ record: { status } }) => status === 'pinned'))
   const counts = [...pinned.values()].map(({ peers }) => {

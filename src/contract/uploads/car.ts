@@ -16,7 +16,7 @@ import { answerTo, asFile, handingOver } from './hand-over.ts'
 import { checkAnnounced, formOverhead } from './size-limits.ts'
 import { inUploadSlot, type SlottedUpload } from './upload-slot.ts'
 
-/** Media type of a CAR, without parameters. */
+/** Media type of a CAR in `Content-Type`, without parameters. */
 const CAR_TYPE = 'application/vnd.ipld.car'
 
 const Car = Type.Object(
@@ -33,7 +33,10 @@ const Car = Type.Object(
   { title: 'Car' },
 )
 
-/** Imports whole DAGs; an extension of the contract. 201 if any root has a new record, else 200. */
+/**
+ * Imports whole DAGs from a CAR. The status is 201 if at least one root has a new record, else 200. This route is an
+ * extension of the API contract.
+ */
 const importCar = route({
   method: 'POST',
   path: '/files/car',
@@ -108,7 +111,7 @@ async function importForm(
   }
 }
 
-/** Builds the answer for a CAR: the record of its first root, and all roots. */
+/** Builds the response body for a CAR import: the record of the first root, then the records of all roots. */
 function presentCar({ record, roots }: CarOutcome): Shown<typeof Car> {
   return {
     ...presentUpload(record),

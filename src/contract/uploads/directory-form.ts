@@ -5,16 +5,16 @@ import type { DirectoryEntry } from '../../pins/pin-types.ts'
 import { FormFields } from '../form-fields.ts'
 
 const MAX_PATH_BYTES = 4 * 1024
-/** Limit of all paths together, because they stay in memory until their content arrives. */
+/** Maximum total size of all paths in bytes. The paths stay in memory until the content of their files arrives. */
 const MAX_ALL_PATHS_BYTES = 64 * 1024 * 1024
 const INDEXED = /^files\[(\d{1,9})\]\[(path|content)\]$/
 
 /**
- * Reads the form of a directory upload, in any shape that clients send:
+ * Reads the form of a directory upload. Clients send the files in one of two formats:
  *
- * - `files` or `files[]`, repeated: a file part whose file name is its path;
- * - `files[i][path]` with `files[i][content]`: paired by index, in either order. Each may be a text field or a file
- *   part with any file name.
+ * - Repeated parts `files` or `files[]`. The file name of each part is the path of the file.
+ * - Pairs of parts `files[i][path]` and `files[i][content]` with the same index, in either order. Each part may be a
+ *   text field or a file part with any file name.
  */
 export class DirectoryForm {
   readonly fields = new FormFields(['cl', 'timelock', 'meta', 'dirName'])
@@ -27,7 +27,7 @@ export class DirectoryForm {
     this.#parts = readForm(request)
   }
 
-  /** Yields the files in the order of the form. The text fields are complete at its end. */
+  /** Yields the files in the order of the form. The text fields are complete after the last file. */
   async *entries(): AsyncGenerator<DirectoryEntry, void, undefined> {
     for await (const part of this.#parts) {
       const entry = await this.#entry(part)

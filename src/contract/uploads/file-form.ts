@@ -4,7 +4,7 @@ import { FormFields } from '../form-fields.ts'
 
 const FIELDS = ['cl', 'timelock', 'meta'] as const
 
-/** Reads the form of a file upload: one part `file`, with text fields before and after it. */
+/** Reads the form of a file upload: one part `file`, and text fields before and after the file. */
 export class FileForm {
   readonly fields = new FormFields(FIELDS)
   readonly #parts: AsyncGenerator<FormPart, void, undefined>
@@ -13,7 +13,7 @@ export class FileForm {
     this.#parts = readForm(request)
   }
 
-  /** Reads up to the content of the file. Throws `VALIDATION` if there is none. */
+  /** Reads the form up to the start of the file and returns the file. Throws `VALIDATION` if the form has no file. */
   async file(): Promise<FormPart> {
     const file = await this.#nextFile()
     if (file === undefined) throw missing()
@@ -25,7 +25,7 @@ export class FileForm {
     if ((await this.#nextFile()) !== undefined) throw twice()
   }
 
-  /** Releases the body. */
+  /** Stops reading the form and releases the request body. */
   async close(): Promise<void> {
     await this.#parts.return()
   }
@@ -45,7 +45,7 @@ export class FileForm {
   }
 }
 
-/** Reads a file-upload form in memory. Throws the errors of {@link FileForm}. */
+/** Parses the form of a file upload that is already in memory. Throws the errors of {@link FileForm}. */
 export function wholeFileForm(
   body: Uint8Array,
   contentType: string | undefined,
@@ -78,7 +78,10 @@ function twice(): HoldfastError {
   return new HoldfastError('VALIDATION', 'file is sent twice: an upload takes one file')
 }
 
-/** Skips the part that browsers send for a file field without a chosen file: no name and no bytes. */
+/**
+ * Returns the part, or undefined if the part is empty. Browsers send an empty part without a file name if no file has
+ * been chosen.
+ */
 async function unlessEmpty(part: FormPart): Promise<FormPart | undefined> {
   const content = part.content[Symbol.asyncIterator]()
   const first = await content.next()

@@ -15,7 +15,7 @@ import { answerTo, asFile, handingOver } from './hand-over.ts'
 import { checkAnnounced, formOverhead } from './size-limits.ts'
 import { inUploadSlot } from './upload-slot.ts'
 
-/** Largest form to read whole before processing, which is cheaper than streaming. */
+/** Size in bytes up to which a form is read into memory as a whole, because streaming a small form costs more. */
 const SMALL_FORM_BYTES = 64 * 1024
 
 const Directory = Type.Object({ message: text, ...dagFields }, { title: 'Directory' })
@@ -61,7 +61,7 @@ const upload = route({
           ...upload,
           ...targetOf(target, parts.fields),
           name: present(file.filename),
-          // The fields after the file count as well.
+          // Reads the text fields after the file, which may override those before the file.
           late: async () => {
             await parts.rest()
             return targetOf(target, parts.fields)
@@ -134,7 +134,7 @@ const importDirectory = route({
     const target = new RequestTarget(context)
     await target.check(pins, context.principal.account.id)
     const body = await context.body()
-    // Checked before the path is read, because an answer must reveal nothing of the disk.
+    // The plan is checked before the path is read, because a refusal must not reveal which paths exist.
     const { plan } = context.principal
     if (!plan.serverImport) {
       throw new HoldfastError('NOT_OFFERED', `the plan ${plan.name} does not offer imports by server path`)
@@ -152,7 +152,7 @@ const importDirectory = route({
   },
 })
 
-/** Upload routes. 201 for a new record, 200 for an existing identical one. */
+/** Upload routes. The status is 201 for a new record, or 200 if an identical record already exists. */
 export const fileRoutes: readonly ContractRoute[] = [upload, importDirectory, uploadDirectory]
 
 function presentFile({ record }: PinOutcome): Shown<typeof Upload> {

@@ -7,7 +7,7 @@ import { type Stored, stored } from '../record-fields.ts'
 import type { RequestTarget } from '../request-target.ts'
 import type { SlottedUpload } from './upload-slot.ts'
 
-/** A parsed form. */
+/** The parsed text fields of an upload form, its target cluster and its upload slot. */
 interface ReadForm {
   target: RequestTarget
   fields: FormFields
@@ -15,11 +15,11 @@ interface ReadForm {
 }
 
 /**
- * Returns a function that forwards an upload to the node that keeps its cluster; undefined on a single node. It sends a
- * new form: the text fields, then the staged content. The cluster goes into the header, so that the other node stages
- * on the right disk.
+ * Returns a function that forwards an upload to the node with its cluster, or undefined on a single node. The function
+ * sends a new form: the text fields, then the staged content. The cluster is sent in a header, because the other node
+ * must select a staging disk before it reads the form.
  *
- * @param files converts the content to form parts
+ * @param files converts the staged content to form parts
  */
 export function handingOver<Piece>(
   { handOver }: AuthenticatedContext,
@@ -28,7 +28,7 @@ export function handingOver<Piece>(
 ): HandOver<Piece, ApiResponse> | undefined {
   if (handOver === undefined) return undefined
   return ({ node, content, signal }) => {
-    // Nothing more is read from the client, so this upload must not occupy a slot while it waits for another node.
+    // The whole upload has been read from the client, so it must not occupy a slot while it waits for the other node.
     slot.leave()
     const parts = async function* (): AsyncGenerator<NewPart, void, undefined> {
       for (const [name, text] of fields.entries()) if (name !== 'cl') yield { name, text }
@@ -38,12 +38,12 @@ export function handingOver<Piece>(
   }
 }
 
-/** Returns a converter to a form with one part `file`. */
+/** Returns a function that converts content to a form with one part `file`. */
 export function asFile(filename: string | undefined): (content: AsyncIterable<Uint8Array>) => NewPart[] {
   return content => [{ name: 'file', filename, content }]
 }
 
-/** Answers an upload: with its outcome, or with another node's answer. */
+/** Returns the response to an upload: the reply for the local outcome, or the response of the other node unchanged. */
 export function answerTo<Outcome extends PinOutcome, Shape>(
   outcome: Outcome | ApiResponse,
   present: (outcome: Outcome) => Shape,

@@ -1,14 +1,14 @@
 import { errorResponse } from '../../http/error-response.ts'
 
-/** Long work that reports its progress and stops when its signal aborts. */
+/** A long-running function that reports its progress and stops when its signal aborts. */
 export type ReportingWork<Progress, Outcome> = (
   report: (progress: Progress) => void,
   signal: AbortSignal,
 ) => Promise<Outcome>
 
 /**
- * Runs long work and yields lines of JSON. Progress lines follow the reader's speed, and the last line is `{"done":
- * true}` with the outcome. Failed work ends with the body of its error instead. The work stops when no client reads.
+ * Runs long work and yields lines of JSON. A slow reader gets only the latest progress. The last line is `{"done":
+ * true}` with the outcome, or the error body if the work failed. If the reader stops, the work is aborted.
  */
 export async function* progressLines<Progress extends object, Outcome extends object>(
   requestId: string,

@@ -4,20 +4,25 @@ import { contentLength } from '../../http/counted-body.ts'
 
 const KiB = 1024
 
-/** Allowance for boundaries, part headers and text fields of a form with one file. */
+/** Bytes allowed for boundaries, part headers and text fields of a form, in addition to the content. */
 const FILE_OVERHEAD = 64 * KiB
-/** Allowance per file of a directory form, whose paths may be long. */
+/** Additional bytes allowed for each file of a directory form, because paths can be long. */
 const ENTRY_OVERHEAD = 5 * KiB
 const MOST_ENTRIES = 100_000
 
-/** Returns the allowance for the form around the content of at most `files` files. */
+/**
+ * Returns the number of bytes that a form with up to `files` files may have in addition to the content.
+ *
+ * @param files maximum number of files; null for no limit
+ */
 export function formOverhead(files: number | null): number {
   return FILE_OVERHEAD + ENTRY_OVERHEAD * Math.min(files ?? MOST_ENTRIES, MOST_ENTRIES)
 }
 
 /**
- * Refuses a form whose announced length exceeds the limit plus its allowance, before the body is read. A smaller excess
- * is detected during the upload. Returns the announced length; undefined without one.
+ * Checks the `Content-Length` of a form before the body is read, and throws if the length exceeds the limit plus the
+ * overhead. A smaller excess is detected during the upload. Returns the length in bytes, or undefined if the request
+ * has no `Content-Length`.
  */
 export function checkAnnounced(
   request: ApiRequest,

@@ -3,21 +3,21 @@ import { interruptible } from '../../domain/sources.ts'
 import type { AuthenticatedContext } from '../../http/route.ts'
 import type { UploadSlots } from '../services.ts'
 
-/** An upload with a slot. */
+/** An upload that occupies a slot. */
 export interface SlottedUpload {
   body: AsyncIterable<Uint8Array>
-  /** The same body, whole, if it arrived with the headers; null for a streamed one. */
+  /** The whole body, if it arrived together with the headers. Null if the body must be streamed. */
   arrived: Uint8Array | null
   signal: AbortSignal
-  /** Frees the slot, once the upload reads no more. */
+  /** Frees the slot. Call this function after the upload has read the body. */
   leave(): void
 }
 
 /**
- * Runs an upload in one of its account's slots. While other uploads wait, an account with several uploads loses the
- * slot of one that is too slow.
+ * Runs an upload in a slot. While uploads of other accounts wait, a slow upload of an account with several uploads
+ * loses its slot.
  *
- * @throws HoldfastError `UNAVAILABLE` if there is no free slot, or the upload loses it
+ * @throws HoldfastError `UNAVAILABLE` if no slot becomes free in time, or if the upload loses its slot
  */
 export async function inUploadSlot<T>(
   slots: UploadSlots,

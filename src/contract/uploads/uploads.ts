@@ -127,7 +127,7 @@ const rename = route({
   },
 })
 
-/** The records of an account: lists, contents and names. */
+/** Routes that list, show and rename the records of an account. */
 export const uploadRoutes: readonly ContractRoute[] = [rename, list, dag]
 
 function presentList(page: ListPage): Shown<typeof UploadList> {

@@ -1,12 +1,13 @@
 import type { ByteRange } from '../../content/unixfs/file-stream.ts'
 
-/** More ranges than any player or reader requests at once. */
+/** Maximum number of ranges in a header. Media players and PDF readers request fewer. */
 const MOST_RANGES = 32
 
 /**
- * Parses a `Range` header for `size` bytes. Returns the satisfiable ranges in their order, clipped at the end; empty if
- * none is satisfiable. Returns null to ignore a header that is malformed, has another unit, or requests more than the
- * whole.
+ * Parses a `Range` header for `size` bytes. Returns the satisfiable ranges in the requested order, clipped at the end
+ * of the content. Returns an empty array if no range is satisfiable. Returns null if the header must be ignored,
+ * because it is malformed or has another unit. Headers with too many ranges, or with more bytes in total than the
+ * content, are ignored too.
  */
 export function parseRanges(header: string | undefined, size: number): ByteRange[] | null {
   if (header === undefined) return null
@@ -25,7 +26,7 @@ export function parseRanges(header: string | undefined, size: number): ByteRange
   return ranges.length > 1 && total > size ? null : ranges
 }
 
-/** Parses one range. Returns an empty range if it is not satisfiable, null if it is malformed. */
+/** Parses one range. The result is empty if the range is not satisfiable, and null if the text is malformed. */
 function parseSpec(spec: string, size: number): ByteRange | null {
   const match = /^(\d*)\s*-\s*(\d*)$/.exec(spec)
   if (match === null) return null

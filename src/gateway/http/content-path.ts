@@ -5,14 +5,14 @@ import { parseCid } from '../../ipld/cid.ts'
 /** A requested root and the names below it. */
 export interface ContentPath {
   cid: CID
-  /** As the client sent it. */
+  /** Text of the root as the client sent it. */
   root: string
-  /** Decoded, without empty names. */
+  /** Decoded names of the path below the root, without empty names. */
   names: readonly string[]
   hasTrailingSlash: boolean
-  /** True if the root has its own origin, so that a browser isolates it from other content. */
+  /** True if the root has its own host name, and therefore its own origin in browsers. */
   isIsolated: boolean
-  /** Prefix of links from this path to another CID. */
+  /** URL prefix for links from a page at this path to another CID. */
   linkBase: string
 }
 
@@ -21,8 +21,9 @@ const MOUNT = '/ipfs/'
 /**
  * Parses `/ipfs/<cid>/<names…>`.
  *
- * @param path percent-encoded, without query
- * @throws HoldfastError `NOT_FOUND` outside `/ipfs/`; `INVALID_CID`; `INVALID_PATH` for malformed percent-encoding
+ * @param path percent-encoded path of the URL, without the query
+ * @throws HoldfastError `NOT_FOUND` for a path outside `/ipfs/`; `INVALID_CID`; `INVALID_PATH` for malformed
+ * percent-encoding
  */
 export function parseContentPath(path: string): ContentPath {
   if (!path.startsWith(MOUNT)) throw new HoldfastError('NOT_FOUND', 'content is served below /ipfs/')
@@ -35,12 +36,12 @@ export function parseContentPath(path: string): ContentPath {
     names: rest.filter(name => name !== ''),
     hasTrailingSlash,
     isIsolated: false,
-    // Relative, because the gateway may be mounted below a prefix.
+    // The prefix is relative, because the gateway may be mounted below a path prefix.
     linkBase: '../'.repeat(rest.length) || './',
   }
 }
 
-/** Most characters of an invalid root that a message quotes. */
+/** Maximum number of characters of an invalid root in an error message. */
 const LONGEST_QUOTED = 100
 
 function rootOf(text: string): CID {
@@ -54,10 +55,10 @@ function rootOf(text: string): CID {
 }
 
 /**
- * Parses a path on a content host name, where the host contains the root.
+ * Parses the path of a request whose host name contains the root.
  *
- * @param base the gateway's own host, with port
- * @throws HoldfastError see {@link parseContentPath}
+ * @param base host name of the gateway, with the port
+ * @throws HoldfastError `INVALID_CID`; `INVALID_PATH` for malformed percent-encoding
  */
 export function parseIsolatedPath(label: string, path: string, base: string): ContentPath {
   return {
@@ -70,7 +71,11 @@ export function parseIsolatedPath(label: string, path: string, base: string): Co
   }
 }
 
-/** @throws HoldfastError `INVALID_PATH` for malformed percent-encoding. */
+/**
+ * Splits a path into decoded names, without empty names.
+ *
+ * @throws HoldfastError `INVALID_PATH` for malformed percent-encoding
+ */
 export function namesIn(path: string): string[] {
   return path
     .split('/')
@@ -78,7 +83,7 @@ export function namesIn(path: string): string[] {
     .map(decode)
 }
 
-/** Returns the canonical, percent-encoded path, which is safe in a header. */
+/** Returns the path below `/ipfs/` in percent-encoding, which is safe in a header. */
 export function formatContentPath(root: string, names: readonly string[]): string {
   return MOUNT + [root, ...names].map(encodeURIComponent).join('/')
 }

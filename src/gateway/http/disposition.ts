@@ -1,4 +1,7 @@
-/** The disposition unless the query sets one. `kind` null: no header. */
+/**
+ * The disposition that applies unless the query sets one. If `kind` is null, the response has no `Content-Disposition`
+ * header by default.
+ */
 export interface DefaultDisposition {
   kind: 'attachment' | 'inline' | null
   name: string
@@ -16,7 +19,10 @@ export function dispositionHeader(
   return kind === null ? {} : { 'content-disposition': disposition(kind, given === '' ? standard.name : given) }
 }
 
-/** Formats the header by RFC 6266: an ASCII name for old clients, and the full name if that differs. */
+/**
+ * Formats the header as in RFC 6266: an ASCII file name for old clients. If the full name differs from the ASCII name,
+ * the header contains both.
+ */
 function disposition(kind: 'attachment' | 'inline', name: string): string {
   if (name === '') return kind
   const ascii = name.replace(/[^\x20-\x7e]|["\\%]/g, '_')

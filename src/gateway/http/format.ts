@@ -11,7 +11,7 @@ export interface FormatChoice {
   inUrl: boolean
 }
 
-/** Media type of each format, in requests and answers. */
+/** Media type of each format in `Accept` and `Content-Type` headers. */
 export const MEDIA_TYPE: Readonly<Record<Format, string>> = {
   raw: 'application/vnd.ipld.raw',
   car: 'application/vnd.ipld.car',
@@ -24,13 +24,13 @@ export const MEDIA_TYPE: Readonly<Record<Format, string>> = {
 }
 
 const FORMATS = new Map(Object.entries(MEDIA_TYPE).map(([format, type]) => [type, format as Format]))
-/** CAR parameters. The query prefixes them with `car-`. */
+/** CAR parameters in the media type. In the query, their names have the prefix `car-`. */
 export const CAR_PARAMETERS = ['version', 'order', 'dups'] as const
 const NAMES = new Set<string>(Object.keys(MEDIA_TYPE))
 
 /**
- * Returns the format from `?format=`, or else from `Accept`; null for the default. Ignores unrelated types, such as
- * images. Returns null for a browser, which asks for HTML.
+ * Returns the format that `?format=` names, or else the preferred known format in `Accept`. Unknown types in `Accept`,
+ * such as images, are ignored. Returns null for the default representation, which includes a request for HTML.
  *
  * @throws HoldfastError `VALIDATION` for an unknown `?format=`; `NOT_ACCEPTABLE` if no requested CAR variant is
  * supported
@@ -61,7 +61,10 @@ export function chooseFormat(query: URLSearchParams, accept: string | undefined)
   return null
 }
 
-/** Returns the `Content-Location` header with the format in the URL, if the headers selected the format. */
+/**
+ * Returns a `Content-Location` header whose URL names the format. Returns no header if the request URL already names
+ * it, or if no format was requested.
+ */
 export function contentLocation(query: string, choice: FormatChoice | null): { 'content-location'?: string } {
   if (choice === null || choice.inUrl) return {}
   const own = new URLSearchParams(query)
@@ -73,7 +76,7 @@ export function contentLocation(query: string, choice: FormatChoice | null): { '
   return { 'content-location': `?${own}` }
 }
 
-/** Returns whether a CAR with these parameters is supported. Ignores unknown parameters. */
+/** Returns whether a CAR with these parameters is supported. Unknown parameters are ignored. */
 export function isKnownCar(parameters: ReadonlyMap<string, string>): boolean {
   return (
     ['1', undefined].includes(parameters.get('version')) &&
@@ -87,13 +90,16 @@ function isFormat(name: string): name is Format {
 }
 
 interface AcceptedType {
-  /** Lower case, without parameters. */
+  /** Media type in lower case, without parameters. */
   type: string
   parameters: ReadonlyMap<string, string>
   quality: number
 }
 
-/** Parses an `Accept` header. Returns the types by descending quality, otherwise in their order. */
+/**
+ * Parses an `Accept` header. Returns the types by descending quality. Types with equal quality stay in the order of the
+ * header.
+ */
 function parseAccept(header: string | undefined): AcceptedType[] {
   if (header === undefined) return []
   return header
@@ -103,7 +109,7 @@ function parseAccept(header: string | undefined): AcceptedType[] {
     .sort((a, b) => b.quality - a.quality)
 }
 
-/** Returns whether the client is a browser, which names HTML explicitly. */
+/** Returns whether an `Accept` header names HTML, as browsers do. */
 export function wantsHtml(header: string | undefined): boolean {
   return parseAccept(header).some(({ type }) => type === 'text/html')
 }

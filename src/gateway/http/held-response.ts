@@ -10,15 +10,15 @@ export interface Holding {
   logger: Logger
   /** Time limit for a body, in ms. */
   maxDurationMs: number
-  /** The slot of the answer. A slow client loses it while other requests wait for a slot. */
+  /** The concurrency slot of the response. While other requests wait for a slot, a slow client loses its slot. */
   slot: Pick<Slot, 'watch' | 'progress'>
-  /** Releases the resources of the answer. Called once, at its end. */
+  /** Releases the resources of the response. Called once, when the response ends. */
   release: () => void
 }
 
 /**
- * Keeps an answer's resources until its body ends, the client disconnects or time is up. If this throws, it has
- * released nothing.
+ * Releases the resources of a response when its body ends, the client disconnects or the time limit expires. If this
+ * function throws, the resources are not released, and the caller must release them.
  */
 export async function heldResponse(request: ApiRequest, response: ApiResponse, holding: Holding): Promise<ApiResponse> {
   const { body } = response

@@ -2,13 +2,13 @@ import { type Document, tokensOf } from '../../content/dag/document.ts'
 import { cidOfLink, type DocumentToken, type DocumentValue, type LinkToken } from '../../content/dag/document-token.ts'
 import type { WalkBudget } from '../../content/dag/ordered-walk.ts'
 
-/** Most characters of a document on a page. */
+/** Maximum number of characters of a document on a page. */
 const LONGEST_TEXT = 256 * 1024
-/** Deeper levels get no more indentation. */
+/** Maximum number of indentation levels. Deeper levels have the same indentation. */
 const DEEPEST_INDENT = 32
 
 /**
- * Formats a document as indented DAG-JSON, truncated to the length of a page.
+ * Formats a document as indented DAG-JSON. The text is truncated to {@link LONGEST_TEXT} characters.
  *
  * @throws HoldfastError `INVALID_CID` if the formatted part does not match its codec
  */
@@ -28,7 +28,7 @@ class TextWriter {
   readonly #parts: string[] = []
   #left = LONGEST_TEXT
   #depth = 0
-  /** True while the open container is empty. */
+  /** True while the innermost open map or list has no entries. */
   #isEmpty = false
   #isAfterKey = false
 
@@ -87,7 +87,7 @@ class TextWriter {
   }
 }
 
-/** Formats a link. An invalid CID becomes null. */
+/** Formats a link. If its CID is invalid, returns the text `null`. */
 function linkText(link: LinkToken): string {
   try {
     return `"${cidOfLink(link)}"`
@@ -99,7 +99,7 @@ function linkText(link: LinkToken): string {
 /**
  * Formats a value.
  *
- * @param most number of characters that suffice
+ * @param most maximum number of characters or bytes of the value to format, because the rest is cut off
  */
 function textOf(value: DocumentValue, most: number): string {
   if (typeof value === 'string') return JSON.stringify(value.slice(0, most))

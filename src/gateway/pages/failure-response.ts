@@ -3,7 +3,7 @@ import { errorResponse, publicError, REASON_PHRASES } from '../../http/error-res
 import { wantsHtml } from '../http/format.ts'
 import { escapeHtml, htmlPage, PAGE_HEADERS } from './html.ts'
 
-/** Returns the answer for an error: a small page for a browser, otherwise JSON. */
+/** Returns the response for an error. A browser gets a small HTML page, any other client gets JSON. */
 export function failureResponse(request: ApiRequest, thrown: unknown, requestId: string): ApiResponse {
   const error = publicError(thrown)
   const json = errorResponse(error, requestId)

@@ -6,13 +6,13 @@ import type { BlockedStatus, Denylist } from './denylist.ts'
 import type { DenylistFile } from './denylist-file.ts'
 
 export interface AdmissionOptions {
-  /** The CIDs that requests may name; null allows all pinned content. */
+  /** The CIDs that requests may name as the root. Null allows all pinned content. */
   allow: readonly string[] | null
   denylist: DenylistFile | null
   takedowns: TakenDown
 }
 
-/** The takedowns. A change applies at once, also to open answers. */
+/** The takedowns in force. A change of them applies immediately, even to responses that are still being sent. */
 export interface TakenDown {
   readonly denylist: Denylist | null
 }
@@ -49,14 +49,14 @@ export class AdmissionRules {
     this.#takedowns = takedowns
   }
 
-  /** Changes its identity with every takedown and every lifted one. */
+  /** A token that identifies the state of the takedowns. It is another object after each added or lifted takedown. */
   get revision(): unknown {
     return this.#takedowns.denylist?.revision
   }
 
   /**
-   * Checks the CID of a request. Always allows the empty identity CID, with which clients probe for a trustless
-   * gateway.
+   * Checks the CID of a request. The empty identity CID is always allowed, because clients probe for a trustless
+   * gateway with that CID.
    *
    * @throws HoldfastError `CID_NOT_FOUND` if the allow list lacks the CID
    */
@@ -67,10 +67,10 @@ export class AdmissionRules {
   }
 
   /**
-   * Checks the denylists.
+   * Checks a CID, or a path below the CID, against the takedowns and the denylist.
    *
-   * @param names decoded, below the CID; none for the block itself
-   * @throws HoldfastError `GONE` or `LEGAL_REASONS` if it is blocked
+   * @param names the decoded names of the path below the CID; empty for the block itself
+   * @throws HoldfastError `GONE` or `LEGAL_REASONS` if the content is blocked
    */
   checkBlocked(cid: CID, names: readonly string[] = []): void {
     let status: BlockedStatus | null = null

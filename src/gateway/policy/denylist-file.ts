@@ -4,12 +4,12 @@ import { HoldfastError } from '../../domain/errors.ts'
 import type { Logger } from '../../domain/logger.ts'
 import { Denylist } from './denylist.ts'
 
-/** Interval between checks for a change of the file. */
+/** Interval in ms between checks for changes of the file. */
 const RECHECK_MS = 1_000
 
 /**
- * A denylist in a file. It reloads the file after a change. If the new version is unreadable, the previous one stays in
- * force.
+ * A denylist that is loaded from a file, and reloaded when the file changes. If the new file is unreadable, the
+ * previously loaded list stays in force.
  */
 export class DenylistFile {
   readonly #path: string
@@ -29,7 +29,8 @@ export class DenylistFile {
   /**
    * Returns the current list.
    *
-   * @throws HoldfastError `UNAVAILABLE` until the file has been readable once, because nothing may be served unchecked
+   * @throws HoldfastError `UNAVAILABLE` if the file has never been readable, because no content may be served without
+   * the check
    */
   async current(): Promise<Denylist> {
     if (this.#clock.now() - this.#checkedAt >= RECHECK_MS) {
@@ -37,7 +38,6 @@ export class DenylistFile {
         this.#checking = null
       })
     }
-    // Only the first requests, and the one that starts a check, wait for it.
     if (this.#checking !== null) await this.#checking
     if (this.#list === null) throw new HoldfastError('UNAVAILABLE', 'the node cannot read its denylist')
     return this.#list

@@ -7,9 +7,9 @@ import { base58OfMultihash, cidOf, HASH, identityOf, multihashOfBase58, parseCid
 export type BlockedStatus = 410 | 451
 
 interface Rule {
-  /** Line number. The last matching line decides. */
+  /** Number of the rule's line in the list. If several rules match, the one with the highest number applies. */
   line: number
-  /** Null for an exception, which allows the content. */
+  /** HTTP status for content that matches. Null if the rule is an exception, which allows the content. */
   status: BlockedStatus | null
 }
 
@@ -27,21 +27,21 @@ const LONGEST_LINE = 2 * 1024 ** 2
 
 /**
  * A list in the compact denylist format: multihashes, paths, path prefixes and double hashes (SHA-256), with
- * exceptions. It ignores IPNS names, because the gateway serves none.
+ * exceptions. IPNS names in the list are ignored, because the gateway does not serve IPNS.
  */
 export class Denylist {
   readonly #blocks = new Map<string, Rule>()
   readonly #paths = new Map<string, PathRule[]>()
   readonly #doubleHashes = new Map<string, Rule>()
-  /** Numbers of the unreadable lines, from 1. */
+  /** Line numbers of the lines that cannot be parsed. The first line of the list has number 1. */
   readonly rejected: number[] = []
-  /** A new object after every change of the list. */
+  /** A token that identifies the state of the list. Each change of the list replaces the token with another object. */
   revision: object = {}
   isEmpty = true
   readonly #hints: Hints
   #nextLine: number
 
-  /** @throws HoldfastError `CONFIG_INVALID` if the header has another version */
+  /** @throws HoldfastError `CONFIG_INVALID` if the header names a version other than 1 */
   constructor(text: string) {
     const { hints, body, firstLine } = splitHeader(text)
     this.#hints = hints
@@ -49,7 +49,7 @@ export class Denylist {
     this.append(body)
   }
 
-  /** Adds rules, which override those already in the list. */
+  /** Adds rules to the list. Where an old and a new rule match the same content, the new rule applies. */
   append(body: string): void {
     for (const line of body.split('\n')) {
       const number = this.#nextLine++
@@ -66,9 +66,10 @@ export class Denylist {
   }
 
   /**
-   * Returns the status of a blocked CID and path; null if it is not blocked. An empty path means the block itself.
+   * Returns the HTTP status for a CID or a path below the CID, or null if that content is not blocked. An empty path
+   * means the block of the CID.
    *
-   * @param names the decoded path
+   * @param names the decoded names of the path below the CID
    */
   statusOf(cid: CID, names: readonly string[] = []): BlockedStatus | null {
     const key = keyOf(cid)
@@ -85,12 +86,15 @@ export class Denylist {
     return last?.status ?? null
   }
 
-  /** Returns the status of a block that its multihash blocks; null if it is not blocked. */
+  /** Returns the HTTP status if a rule blocks the multihash of a block, otherwise null. */
   statusOfBlock(multihash: Uint8Array): BlockedStatus | null {
     return this.#blocks.get(keyOfBytes(multihash))?.status ?? null
   }
 
-  /** Yields the blocks that their multihashes block. */
+  /**
+   * Yields each multihash that a rule blocks, with the HTTP status of the rule. Paths and double hashes are not
+   * included.
+   */
   *blocks(): Generator<{ multihash: Uint8Array; status: BlockedStatus }, void, undefined> {
     for (const [key, { status }] of this.#blocks) {
       if (status !== null) yield { multihash: Buffer.from(key, 'latin1'), status }
@@ -131,7 +135,7 @@ export class Denylist {
   }
 
   #addDoubleHash(text: string, rule: Rule): boolean {
-    // 64 hexadecimal digits may be either form of hash, so they count as both.
+    // 64 hexadecimal digits can be a SHA-256 in hex or a base58 multihash, so the rule is added for both readings.
     const isHex = /^[0-9a-f]{64}$/i.test(text)
     if (isHex) this.#doubleHashes.set(text.toLowerCase(), rule)
     try {
@@ -145,7 +149,10 @@ export class Denylist {
   }
 }
 
-/** Returns the hashes of both double-hash forms. A multihash too long for base58 has only the older form. */
+/**
+ * Returns the SHA-256 hashes that block this CID and path, in the current and in the legacy form of double hashes. If
+ * the multihash is too long for base58, only the legacy form exists.
+ */
 function hashedForms(cid: CID, path: string): string[] {
   const multihash = base58OfMultihash(cid.multihash)
   const legacy = `${cidOf(identityOf(cid))}/${path}`
@@ -153,7 +160,7 @@ function hashedForms(cid: CID, path: string): string[] {
   return forms.map(text => createHash('sha256').update(text).digest('hex'))
 }
 
-/** Parses the YAML header, of which only the version and the flat map of hints matter. */
+/** Splits off and parses the YAML header. Only its version and its flat map of hints are read. */
 function splitHeader(text: string): { hints: Hints; body: string; firstLine: number } {
   const end = /^---[ \t]*\r?$/m.exec(text.slice(0, HEADER_BYTES))
   if (end === null) return { hints: { status: 410 }, body: text, firstLine: 1 }

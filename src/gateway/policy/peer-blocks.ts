@@ -5,8 +5,8 @@ import type { ServedBlocks } from '../../network/served-blocks.ts'
 import type { TakenDown } from './admission.ts'
 
 /**
- * The blocks for peers: those of live roots, except blocks whose own CID is taken down. Peers request no paths. A
- * takedown of a path therefore does not affect them, but one of the CID at its end does.
+ * The blocks that this node serves to peers: all blocks of live roots, except blocks whose CID is taken down. Peers
+ * request blocks by CID and never by path, so a takedown of a path does not apply to peers.
  */
 export class PeerBlocks implements ServedBlocks {
   readonly #content: LiveContent

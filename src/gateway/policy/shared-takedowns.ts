@@ -9,24 +9,30 @@ import { completeLines } from './takedown-lines.ts'
 interface Known {
   published: bigint
   denylist: Denylist
-  /** Bytes of the file that are in the list. */
+  /** Number of bytes of the file that have been loaded into the list. */
   length: number
   inode: bigint | null
 }
 
-/** The takedowns in another thread than {@link Takedowns}. Reads the lines that are added to the file. */
+/**
+ * The takedowns, for a thread other than the one with {@link Takedowns}. Reads new lines of the file when the published
+ * value changes.
+ */
 export class SharedTakedowns implements TakenDown {
   readonly #path: string
   readonly #published: BigInt64Array
   #known: Known | null = null
 
-  /** @param published that of the {@link Takedowns} that write the file */
+  /** @param published the shared value {@link Takedowns.published} of the thread that writes the file */
   constructor(path: string, published: BigInt64Array) {
     this.#path = path
     this.#published = published
   }
 
-  /** @throws HoldfastError `UNAVAILABLE` while the file is unreadable, because nothing may be served unchecked */
+  /**
+   * @throws HoldfastError `UNAVAILABLE` while the file is unreadable, because no content may be served without the
+   * check
+   */
   get denylist(): Denylist {
     const published = Atomics.load(this.#published, 0)
     if (this.#known?.published !== published) this.#known = this.#read(published)
@@ -46,12 +52,15 @@ export class SharedTakedowns implements TakenDown {
     }
   }
 
-  /** Adds the new lines to the known list; null if the file has been replaced. */
+  /**
+   * Adds the new lines of the file to the known list. Returns null if the file has been replaced, so the caller must
+   * read the whole file.
+   */
   #readEnd(file: number, published: bigint): Known | null {
     const known = this.#known
     const { replacements, length } = readPublished(published)
     if (known === null || readPublished(known.published).replacements !== replacements) return null
-    // The file may be newer than the published value.
+    // The file on disk may already be a newer replacement, which is not published yet.
     if (inodeOf(file) !== known.inode) return null
     const bytes = Buffer.alloc(Math.max(0, length - known.length))
     if (readSync(file, bytes, 0, bytes.length, known.length) < bytes.length) return null

@@ -3,23 +3,24 @@ import { dirname, join } from 'node:path'
 import { replaceFile } from '../../disk/replace-file.ts'
 import type { FileSystem } from '../../domain/file-system.ts'
 
-/** Bits of {@link TakedownFile.published} for the length of the file. */
+/** Number of low bits in {@link TakedownFile.published} that store the length of the file. */
 const LENGTH_BITS = 40n
 
-/** Writes the file of takedowns, and publishes to other threads how much of it applies. */
+/** Writes the file of takedowns, and publishes to other threads how many bytes of the file are in force. */
 export class TakedownFile {
   readonly #path: string
   readonly #files: FileSystem
   /**
-   * The length that applies, and above its bits the number of replacements of the file. A thread reads the end of the
-   * file for a new length, and the whole file after a replacement.
+   * The low {@link LENGTH_BITS} bits are the length of the file that is in force. The bits above count how often the
+   * file has been replaced. After a new length, a thread reads the new end of the file. After a replacement, it reads
+   * the whole file.
    */
   readonly published = new BigInt64Array(new SharedArrayBuffer(BigInt64Array.BYTES_PER_ELEMENT))
   #replacements = 0n
   #length: number
   #canAppend: boolean
 
-  /** @param length in bytes; null for a missing file, or one with a torn end */
+  /** @param length size of the file in bytes; null if the file is missing or its last write is incomplete */
   constructor(path: string, files: FileSystem, length: number | null) {
     this.#path = path
     this.#files = files
@@ -28,12 +29,14 @@ export class TakedownFile {
     this.publish()
   }
 
-  /** True while the file ends where the last successful write ended. */
+  /** True if the file ends where the last successful write ended, so that lines can be appended. */
   get canAppend(): boolean {
     return this.#canAppend
   }
 
-  /** Appends lines and syncs them. After an error {@link canAppend} says whether the file is unchanged. */
+  /**
+   * Appends lines and syncs them to disk. If this throws and {@link canAppend} is still true, the file is unchanged.
+   */
   async append(lines: string): Promise<void> {
     const file = await this.#files.append(this.#path)
     try {
@@ -47,7 +50,7 @@ export class TakedownFile {
     this.#canAppend = true
   }
 
-  /** Replaces the file, with the errors of {@link replaceFile}. */
+  /** Replaces the whole file atomically. Throws the errors of {@link replaceFile}. */
   async replace(text: string): Promise<void> {
     this.#canAppend = false
     const temporary = join(dirname(this.#path), 'tmp', `takedowns-${randomUUID()}`)
@@ -57,13 +60,13 @@ export class TakedownFile {
     this.#canAppend = true
   }
 
-  /** Makes other threads apply what has been written. */
+  /** Publishes the current length and replacement count. Other threads then apply the written lines. */
   publish(): void {
     Atomics.store(this.published, 0, (this.#replacements << LENGTH_BITS) | BigInt(this.#length))
   }
 }
 
-/** Splits a value of {@link TakedownFile.published}. */
+/** Splits a value of {@link TakedownFile.published} into the number of replacements and the length in bytes. */
 export function readPublished(published: bigint): { replacements: bigint; length: number } {
   return { replacements: published >> LENGTH_BITS, length: Number(BigInt.asUintN(Number(LENGTH_BITS), published)) }
 }

@@ -1,14 +1,17 @@
 import { nextTurn, turnSpent } from '../../concurrency/turns.ts'
 import type { BlockedStatus } from './denylist.ts'
 
-/** Content that the owner has taken down, so the gateway refuses it. */
+/** Content that the operator has taken down. The gateway refuses to serve the content. */
 export interface Takedown {
   cid: string
-  /** Decoded path below the CID, without outer slashes. Empty: the block itself, and everything below it. */
+  /**
+   * Decoded path below the CID, without leading or trailing slashes. If empty, the takedown covers the block of the CID
+   * and everything below.
+   */
   path: string
   status: BlockedStatus
   reason: string
-  /** Milliseconds since the epoch. */
+  /** Time of the takedown in ms since the epoch. */
   at: number
 }
 
@@ -18,7 +21,7 @@ export function keyOf({ cid, path }: Pick<Takedown, 'cid' | 'path'>): string {
   return path === '' ? cid : `${cid}/${path}`
 }
 
-/** Formats the whole file, in turns. */
+/** Formats the whole file. Yields to the event loop between entries if the formatting takes long. */
 export async function textOfTakedowns(entries: Iterable<Takedown>): Promise<string> {
   const lines = [HEADER]
   for (const entry of entries) {
@@ -28,7 +31,10 @@ export async function textOfTakedowns(entries: Iterable<Takedown>): Promise<stri
   return lines.join('')
 }
 
-/** Formats the rule. A path gets a second rule for everything below it. */
+/**
+ * Formats a takedown as lines of the denylist. A takedown of a path becomes two rules: one for the path and one for
+ * everything below the path.
+ */
 export function takedownLines(entry: Takedown): string {
   return entry.path === ''
     ? entryLine(entry)
@@ -36,8 +42,9 @@ export function takedownLines(entry: Takedown): string {
 }
 
 /**
- * Parses a file. `isTorn` is true if a power cut has cut off its end. The lines at the end then belong to a change that
- * was never acknowledged. `renewed` counts the entries that a later line replaces.
+ * Parses a file. `isTorn` is true if the last write is incomplete, as after a power cut. The caller may drop the
+ * incomplete write, because it was never acknowledged. The number of entries that a later line of the file replaces is
+ * `renewed`.
  */
 export function readEntries(text: string): { entries: Map<string, Takedown>; renewed: number; isTorn: boolean } {
   const entries = new Map<string, Takedown>()
@@ -68,7 +75,7 @@ function entryLine(entry: Takedown): string {
   return `${targetOf(entry)} gateway_status:${status} at:${new Date(at).toISOString()} reason:${encodeURIComponent(reason.toWellFormed())}\n`
 }
 
-/** Parses an entry; null for a header, or for the second rule of a path. */
+/** Parses one line. Returns null if the line belongs to the header or is the second rule of a path. */
 function readEntry(line: string): Takedown | null {
   const match = /^\/ipfs\/([^/\s]+)(?:\/(\S*))? gateway_status:(410|451) at:(\S+) reason:(\S+)$/.exec(line)
   if (match === null) return null

@@ -4,13 +4,17 @@ import { parseCid } from '../../ipld/cid.ts'
 
 const LONGEST_PATH = 4096
 
-/** Returns the normal form of a CID, which is the same on all nodes. */
+/** Returns a CID as version 1 text, so that all spellings of the CID become equal. */
 export function canonical(text: string): string {
   const { code, multihash } = parseCid(text)
   return CID.createV1(code, multihash).toString()
 }
 
-/** Checks and normalises a path below a CID. @throws HoldfastError `VALIDATION` */
+/**
+ * Checks a path below a CID, and removes empty names from the path.
+ *
+ * @throws HoldfastError `VALIDATION` if the path is too long, ends with an asterisk or is not well-formed text
+ */
 export function readPath(text: string): string {
   const path = text
     .split('/')

@@ -14,15 +14,15 @@ import { canonical, readPath } from './takedown-target.ts'
 
 export type { Takedown }
 
-/** Input of a takedown. */
+/** Input for {@link Takedowns.add}. */
 export interface TakedownRequest {
-  /** Any CID version and multibase. */
+  /** The CID, in any version and multibase. */
   cid: string
-  /** Decoded path below the CID. Default: the block itself, and everything below it. */
+  /** Decoded path below the CID. The default covers the block of the CID and everything below. */
   path?: string | undefined
   /** 1 to 1,000 printable characters. */
   reason: string
-  /** Default 410. */
+  /** HTTP status for the content. Default: 410. */
   status?: BlockedStatus | undefined
 }
 
@@ -32,31 +32,29 @@ export interface TakedownMeans {
   logger: Logger
   /** Applies takedowns to the roots in the ledger. */
   withholding: Pick<Withholding, 'begin' | 'change' | 'settled'>
-  /** The takedowns of all nodes, of which the file is a copy; null for a single node. */
+  /** The takedowns of all nodes of a fleet. The local file is a copy. Null for a single node. */
   shared?: TakedownRows | null
 }
 
 const LONGEST_REASON = 1000
-/**
- * Longest wait of a change for the walks of the affected roots. The gateway refuses these roots until their walk ends.
- */
+/** Maximum time in ms that a change waits for walks of affected roots. The gateway refuses a root during its walk. */
 const WAIT_MS = 2_000
 
 /**
- * The owner's takedowns, in a file in the compact denylist format. In a fleet, the file is a copy of the shared
- * takedowns, so they apply even if the other nodes are down.
+ * The operator's takedowns, stored in a file in the compact denylist format. In a fleet, the file is a copy of the
+ * shared takedowns. The takedowns therefore apply even if the other nodes are down.
  */
 export class Takedowns {
   readonly #means: TakedownMeans
   readonly #file: TakedownFile
   readonly #isTorn: boolean
   #entries: Map<string, Takedown>
-  /** Lines of the file that a later line has replaced. */
+  /** Number of entries in the file that a later line has replaced. */
   #renewed: number
-  /** The current list. Added takedowns change it in place; a lifted one creates a new object. */
+  /** The current takedowns. Adding a takedown changes this object. Lifting a takedown replaces the object. */
   denylist: Denylist
   #changing: Promise<unknown> = Promise.resolve()
-  /** The next follow, if it has not started yet. */
+  /** The next synchronisation, while it is queued and has not started. */
   #next: Promise<void> | null = null
 
   private constructor(path: string, means: TakedownMeans, text: string | null) {
@@ -69,16 +67,17 @@ export class Takedowns {
     this.denylist = new Denylist(completeLines(text ?? ''))
   }
 
-  /** In shared memory: how much of the file applies. See {@link TakedownFile.published}. */
+  /** The state of the file in shared memory, for other threads. See {@link TakedownFile.published}. */
   get published(): BigInt64Array {
     return this.#file.published
   }
 
   /**
-   * Reads the file. A missing file is empty.
+   * Reads the takedowns from their file. A missing file means that there are no takedowns.
    *
-   * @param path next to a directory `tmp/` on the same file system
-   * @throws HoldfastError `DATA_DIR_UNUSABLE` if it is unreadable, because nothing may be served unchecked
+   * @param path path of the file, whose directory must contain a directory `tmp/` on the same file system
+   * @throws HoldfastError `DATA_DIR_UNUSABLE` if the file is unreadable, because no content may be served without the
+   * check
    */
   static open(path: string, means: TakedownMeans): Takedowns {
     try {
@@ -99,11 +98,11 @@ export class Takedowns {
   }
 
   /**
-   * Takes content down. When this resolves, the gateway refuses it, and still does after a power cut. A repeated
-   * takedown replaces reason and status.
+   * Takes content down. Once the promise resolves, the gateway refuses the content, even after a power cut. A second
+   * takedown of the same content replaces the reason and the status.
    *
-   * @throws HoldfastError `INVALID_CID`, `VALIDATION`; in a fleet also `UNAVAILABLE`, and `OUTCOME_UNKNOWN`, after
-   * which the request may be repeated
+   * @throws HoldfastError `INVALID_CID`, `VALIDATION`; in a fleet also `UNAVAILABLE`, or `OUTCOME_UNKNOWN` if the
+   * request should be repeated
    */
   async add({ cid, path = '', reason, status = 410 }: TakedownRequest): Promise<Takedown> {
     const words = reason.trim()
@@ -124,7 +123,7 @@ export class Takedowns {
    * Lifts a takedown.
    *
    * @throws HoldfastError `INVALID_CID`, `VALIDATION`; `NOT_FOUND` if there is no takedown of that CID and path; in a
-   * fleet also `UNAVAILABLE`, and `OUTCOME_UNKNOWN` as in {@link add}
+   * fleet also `UNAVAILABLE`, or `OUTCOME_UNKNOWN` if the request should be repeated
    */
   async remove(target: Pick<TakedownRequest, 'cid' | 'path'>): Promise<void> {
     const entry = { cid: canonical(target.cid), path: readPath(target.path ?? '') }
@@ -142,8 +141,7 @@ export class Takedowns {
   }
 
   /**
-   * Synchronises with the shared takedowns: copies them to this node, and adds to them those that only this node has.
-   * Afterwards they apply as after {@link add}.
+   * Synchronises with the shared takedowns. Shares the takedowns that only this node has, then applies all shared ones.
    *
    * @throws HoldfastError `UNAVAILABLE`
    */
@@ -151,7 +149,7 @@ export class Takedowns {
     const { shared } = this.#means
     if (!shared) return Promise.resolve()
     this.#next ??= this.#change(async () => {
-      // Later callers may need a newer state than this read returns.
+      // A caller after this point may need a newer state than this read returns, so that caller queues another run.
       this.#next = null
       let all = await shared.all()
       const known = new Set(all.map(keyOf))
@@ -166,7 +164,7 @@ export class Takedowns {
     return this.#next
   }
 
-  /** Applies the shared takedowns, in their order. */
+  /** Makes the shared takedowns the takedowns of this node, in the order of the shared list. */
   async #become(all: readonly KnownTakedown[]): Promise<void> {
     const entries = new Map<string, Takedown>()
     const changed: Takedown[] = []
@@ -181,12 +179,12 @@ export class Takedowns {
     this.#entries = entries
   }
 
-  /** Synchronises, because another node may have changed the same takedown. Ignores errors. */
+  /** Synchronises after a change, because another node may have changed the same takedown. Ignores errors. */
   async #followIfPossible(): Promise<void> {
     await this.follow().catch(() => undefined)
   }
 
-  /** Changes the file. In a fleet the shared change stands even if the file fails, so the outcome is unknown. */
+  /** Changes the takedowns of this node. In a fleet an error becomes `OUTCOME_UNKNOWN`: other nodes have the change. */
   async #changeLocally(change: () => Promise<void>): Promise<void> {
     try {
       await this.#change(change)
@@ -196,14 +194,16 @@ export class Takedowns {
     }
   }
 
-  /** Makes one change at a time: first the file, then the ledger, then the list in memory. */
+  /** Runs changes one at a time. Each change writes the file, then the ledger, then the list in memory. */
   #change(change: () => Promise<void>): Promise<void> {
     const changed = this.#changing.then(change)
     this.#changing = changed.catch(() => undefined)
     return changed
   }
 
-  /** Adds and renews takedowns. The cost does not depend on the number of the others. */
+  /**
+   * Adds or replaces takedowns by appending lines. Rewrites the file if appending is unsafe or most lines are outdated.
+   */
   async #put(added: readonly Takedown[]): Promise<void> {
     const changed = added.filter(entry => this.#isNew(entry))
     const renewed = this.#renewed + changed.filter(entry => this.#entries.has(keyOf(entry))).length
@@ -239,7 +239,7 @@ export class Takedowns {
     })
   }
 
-  /** Appends to the file. A failed write of a part is undone. */
+  /** Appends lines to the file. If the write fails after a part of the lines, the file is rewritten without them. */
   async #append(lines: string): Promise<void> {
     try {
       await this.#file.append(lines)
@@ -258,22 +258,22 @@ export class Takedowns {
     try {
       await this.#means.withholding.change(before, after)
     } catch (cause) {
-      // The file contains the change.
+      // The file already contains the change, so the change will apply after a restart.
       throw outcomeUnknown(cause)
     } finally {
-      // An open answer rechecks its rules at each revision, and must find the new state of the ledger.
+      // An open response rechecks the rules when the revision changes. It must then find the new state of the ledger.
       remember()
       this.#file.publish()
     }
   }
 
-  /** Applies the takedowns to the ledger. Must finish before the node serves content. */
+  /** Applies the takedowns to the ledger. The promise must resolve before the node serves content. */
   async start(): Promise<void> {
     if (this.#isTorn) await this.#change(() => this.#mend())
     await this.#means.withholding.begin(this.denylist)
   }
 
-  /** Removes a torn end from the file, if the disk has room. */
+  /** Removes an incomplete last write from the file. If the file cannot be replaced, only logs an error. */
   async #mend(): Promise<void> {
     this.#means.logger.warn({}, 'the end of takedowns.deny was cut off: removing it')
     await this.#replace(this.#entries).catch((err: unknown) => {
@@ -281,7 +281,7 @@ export class Takedowns {
     })
   }
 
-  /** Waits for the walks of the affected roots. Long walks continue in the background. */
+  /** Waits up to {@link WAIT_MS} for the walks of the affected roots. Longer walks continue in the background. */
   async #settle(): Promise<void> {
     const { clock, withholding } = this.#means
     const late = Promise.withResolvers<void>()

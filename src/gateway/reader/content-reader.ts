@@ -29,13 +29,13 @@ import { OpenStreams, type StreamSource } from './open-streams.ts'
 
 export interface ContentReaderParts {
   opener: RootOpener
-  /** Returns whether an account has the content. Throws HoldfastError `NOT_FOUND` for an unknown account. */
+  /** Returns whether an account has pinned the content. Throws HoldfastError `NOT_FOUND` for an unknown account. */
   isOwned: (account: string, cid: CID, signal: AbortSignal) => Promise<boolean>
   activity: Activity
   clock: Clock
 }
 
-/** Reads content in the process, by the gateway's rules. `Content` in the public API documents the methods. */
+/** Reads content inside this process, by the rules of the gateway. The interface `Content` documents the methods. */
 export class ContentReader implements Content {
   readonly #parts: ContentReaderParts
   readonly #streams: OpenStreams
@@ -67,7 +67,8 @@ export class ContentReader implements Content {
   async *entries(request: ContentAddress): AsyncGenerator<ContentEntry, void, undefined> {
     let after: string | null = null
     do {
-      // No block is held between two pages, because the caller may take any time.
+      // Each page opens and releases the directory's blocks, because the caller may wait for any time between two
+      // pages.
       const page: Listing = await this.#reading(request, true, async (blocks, { node }, path) => {
         if (node.kind === 'directory' || node.kind === 'shard') return listDirectory(blocks, node, after)
         throw new HoldfastError('INVALID_PATH', `${nameOf(path)} is not a directory`)
@@ -160,7 +161,7 @@ const CODEC_TYPES = new Map<number, string>([
 ])
 
 /**
- * Validates an address.
+ * Validates an address and parses it into the root and the names below the root.
  *
  * @throws HoldfastError `INVALID_CID`, `VALIDATION`
  */
@@ -175,7 +176,7 @@ function nameOf({ root, names }: ContentRoot): string {
   return formatContentPath(root, names)
 }
 
-/** Returns the file at the end of a path. Any non-UnixFS block counts as a file of its bytes. */
+/** Returns the file at the end of a path. A block that is not UnixFS counts as a file with the bytes of the block. */
 function fileOf({ node, block }: Resolved, path: ContentRoot): FileNode {
   if (node.kind === 'file') return node
   if (node.kind === 'opaque') return fileInOneBlock(node.cid, block)
@@ -204,7 +205,7 @@ async function sizeOf(blocks: RequestBlocks, node: UnixfsNode, block: Uint8Array
 /**
  * Validates a range.
  *
- * @throws HoldfastError `VALIDATION` naming the field that is not a number of bytes
+ * @throws HoldfastError `VALIDATION` if `start` or `end` is not a number of bytes, or `end` comes before `start`
  */
 function checkedRange({ start = 0, end = Number.MAX_SAFE_INTEGER }: ContentRange = {}): ByteRange {
   for (const [field, value] of Object.entries({ start, end })) {
@@ -218,7 +219,7 @@ function checkedRange({ start = 0, end = Number.MAX_SAFE_INTEGER }: ContentRange
 /**
  * Clips a range to the content.
  *
- * @throws HoldfastError `RANGE_NOT_SATISFIABLE` if it starts after the end
+ * @throws HoldfastError `RANGE_NOT_SATISFIABLE` if the range starts after the end of the content
  */
 function rangeWithin({ start, end }: ByteRange, size: number): ByteRange {
   if (start <= size) return { start, end: Math.min(end, size) }

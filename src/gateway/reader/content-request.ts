@@ -1,22 +1,25 @@
 /** The address of content: a root and a path below it. */
 export interface ContentAddress {
-  /** Any CID version and multibase. */
+  /** CID of the root, in any version and multibase. */
   cid: string
   /** Names below the root, separated by `/`, not percent-encoded. Default: the root itself. */
   path?: string | undefined
   /**
-   * Restricts the content to DAGs that this account has pinned. Default: content that the gateway serves to everyone.
+   * Id of an account. Only DAGs that this account has pinned can be read. Default: all content that the gateway serves
+   * to everyone.
    */
   account?: string | undefined
-  /** Aborts the reading, including an open stream, with `ABORTED`. */
+  /** Signal that aborts the call and its open stream. The error is `ABORTED`. */
   signal?: AbortSignal | undefined
 }
 
-/** Bytes from `start` up to but not including `end`, as in `slice`. Clipped at the end of the content. */
+/**
+ * The bytes from `start` up to but not including `end`, as in `slice`. The range is clipped at the end of the content.
+ */
 export interface ContentRange {
-  /** Default 0. */
+  /** Offset of the first byte. Default: 0. */
   start?: number | undefined
-  /** Default: the end of the content. */
+  /** Offset after the last byte. Default: the end of the content. */
   end?: number | undefined
 }
 
@@ -26,30 +29,34 @@ export interface ReadRequest extends ContentAddress {
 }
 
 /**
- * Verified bytes. Read a stream once. Close it early by leaving `for await` or by its signal. An error throws; all
- * earlier pieces are valid.
+ * A stream of verified bytes, which can be read once. To close the stream early, leave the `for await` loop or abort
+ * the signal. If an iteration throws, all earlier chunks are valid.
  */
 export type ContentStream = AsyncIterableIterator<Uint8Array>
 
 /** A file, or the bytes of a non-UnixFS block. */
 export interface ReadContent {
-  /** CID at the end of the path, in version 1 or as linked. */
+  /**
+   * CID of the content at the end of the path. It is in the version in which the request or the parent directory names
+   * it.
+   */
   cid: string
   /** Size of the whole content in bytes, regardless of the range. */
   size: number
-  /** Media type, from the name in the path or else from the first bytes. */
+  /** Media type, derived from the name in the path. If the name does not determine the type, the first bytes do. */
   type: string
   stream: ContentStream
 }
 
-/** Facts about the content at a path. A symbolic link in the last place is not followed. */
+/** Properties of the content at a path. If the path ends at a symbolic link, the properties are those of the link. */
 export interface ContentStat {
-  /** In version 1 or as linked. */
+  /** CID of the content, in the version in which the request or the parent directory names it. */
   cid: string
-  /** `other`: a block that is not UnixFS. */
+  /** The type `other` means a block that is not UnixFS. */
   type: 'file' | 'directory' | 'symlink' | 'other'
   /**
-   * Bytes of a file's content, of a link's target or of another block. For a directory, the sum that its links claim.
+   * Size in bytes: of a file's content, of a symbolic link's target, or of a block that is not UnixFS. For a directory,
+   * the sum of the DAG sizes that its links declare.
    */
   size: number
 }
@@ -60,30 +67,32 @@ export interface ContentEntry extends ContentStat {
 }
 
 /**
- * Reads content in the process, by the gateway's rules. With an `account` only the account's own pins; without one, the
- * content that the gateway serves to everyone. Both refuse content that is taken down.
+ * Reads content inside this process, by the rules of the gateway. With an `account`, only the account's own pins can be
+ * read. Without an `account`, the content that the gateway serves to everyone can be read. Content that is taken down
+ * is always refused.
  *
- * @throws HoldfastError of every method: `CID_NOT_FOUND` if the content is missing, not served, or not the account's;
- * `NOT_FOUND` for a name below it, or an unknown account; `INVALID_CID` for an invalid CID or content that does not
- * match it; `VALIDATION` naming a field; `GONE` or `LEGAL_REASONS` if it is taken down; `BLOCK_DAMAGED`;
- * `DIRECTORY_TOO_LARGE` for a DAG with too many parts; `ABORTED` if the signal ended it; `UNAVAILABLE` if it is still
- * being fetched, was not readable in time, or the engine stops
+ * @throws HoldfastError from every method: `CID_NOT_FOUND` if the root is missing, not served, or not pinned by the
+ * account; `NOT_FOUND` for a missing name below the root, or an unknown account; `INVALID_CID` for an invalid CID, or a
+ * block that does not match its codec; `VALIDATION` for an invalid field; `GONE` or `LEGAL_REASONS` if the content is
+ * taken down; `BLOCK_DAMAGED`; `DIRECTORY_TOO_LARGE` for a DAG with too many parts; `ABORTED` after an abort of the
+ * signal; `UNAVAILABLE` if the content is still being fetched, was not readable in time, or the engine stops
  */
 export interface Content {
   /**
-   * Reads a file, or a block of another codec. Resolves with the first bytes.
+   * Reads a file, or a block that is not UnixFS. The promise resolves when the first bytes are available.
    *
    * @throws HoldfastError `INVALID_PATH` for a directory; `RANGE_NOT_SATISFIABLE` for a range that starts after the end
    */
   read(request: ReadRequest): Promise<ReadContent>
-  /** Returns type and size without reading the content. */
+  /** Returns the type and size of the content without reading all of it. */
   stat(request: ContentAddress): Promise<ContentStat>
   /**
-   * Yields all entries of a directory: a plain one by name, a sharded one in the order of its shards.
+   * Yields all entries of a directory. A plain directory is sorted by name. A sharded directory is in the order of its
+   * shards.
    *
-   * @throws HoldfastError `INVALID_PATH` if it is not a directory
+   * @throws HoldfastError `INVALID_PATH` if the content is not a directory
    */
   entries(request: ContentAddress): AsyncIterable<ContentEntry>
-  /** Returns a CAR, version 1, of the content and everything below it. Depth first, each block once. */
+  /** Returns the whole DAG as a CAR, version 1. The blocks are in depth-first order, and each block occurs once. */
   exportCar(request: ContentAddress): Promise<ContentStream>
 }

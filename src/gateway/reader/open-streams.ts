@@ -4,16 +4,22 @@ import { HoldfastError, isHoldfastError } from '../../domain/errors.ts'
 import { StreamBody } from '../../http/stream-body.ts'
 import type { ContentStream } from './content-request.ts'
 
-/** Longest pause of a reader. An open stream keeps its blocks from garbage collection. */
+/**
+ * Time in ms after which a stream that nobody reads is closed. Garbage collection cannot delete the blocks of an open
+ * stream.
+ */
 const IDLE_MS = 10 * 60_000
 
-/** The source of a stream. `release` frees its resources, and may be called more than once. */
+/** The source of a stream. The function `release` frees its resources and may be called more than once. */
 export interface StreamSource {
   bytes: AsyncIterable<Uint8Array>
   release: () => void
 }
 
-/** Open streams of readers in the process. It closes abandoned ones, and all of them at a stop. */
+/**
+ * The open streams of callers in this process. Abandoned streams are closed after a timeout, and all streams when the
+ * node stops.
+ */
 export class OpenStreams {
   readonly #activity: Activity
   readonly #clock: Clock
@@ -24,9 +30,9 @@ export class OpenStreams {
   }
 
   /**
-   * Runs work that ends before it resolves.
+   * Runs work without a stream. A stop of the node waits for the work.
    *
-   * @throws HoldfastError `ABORTED` if the signal ends it, `UNAVAILABLE` during a stop
+   * @throws HoldfastError `ABORTED` if the signal aborts the work; `UNAVAILABLE` if the node is stopping
    */
   async during<T>(signal: AbortSignal | undefined, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
     try {
@@ -37,9 +43,10 @@ export class OpenStreams {
   }
 
   /**
-   * Opens a stream. Resolves with its first piece. Throws the errors of {@link OpenStreams.during}.
+   * Opens a stream. The promise resolves when the first chunk is available, and rejects with the errors of
+   * {@link OpenStreams.during}.
    *
-   * @param open must free its resources itself if it throws
+   * @param open returns the source of the stream; if this function throws, it must free its own resources
    */
   open<T>(
     signal: AbortSignal | undefined,
@@ -89,7 +96,10 @@ function left(): HoldfastError {
   return new HoldfastError('ABORTED', `the stream was not read for ${IDLE_MS / 60_000} minutes`)
 }
 
-/** Converts an abort to the caller's error: their own signal, or a stop. */
+/**
+ * Converts an abort to an error for the caller: `ABORTED` for the caller's own signal, `UNAVAILABLE` for a stop of the
+ * node.
+ */
 function reasonOf(error: unknown, signal: AbortSignal | undefined): unknown {
   if (isHoldfastError(error, 'UNAVAILABLE')) return error
   if (signal?.aborted === true) {

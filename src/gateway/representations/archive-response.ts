@@ -11,7 +11,7 @@ import type { Lookup } from './lookup.ts'
 import { streamTar } from './tar-stream.ts'
 
 /**
- * Answers with a CAR of the blocks on the path and below its end.
+ * Returns a response with a CAR of the blocks along the path and of the DAG at the end of the path.
  *
  * @throws HoldfastError `VALIDATION` for an invalid query parameter
  */
@@ -33,9 +33,9 @@ export function carResponse(lookup: Lookup, { parameters }: FormatChoice): ApiRe
 }
 
 /**
- * Answers with a TAR archive.
+ * Returns a response with a TAR archive of the file or directory at the end of the path.
  *
- * @throws HoldfastError `VALIDATION` if the path leads to neither a file nor a directory
+ * @throws HoldfastError `VALIDATION` if the content is not UnixFS
  */
 export function tarResponse(lookup: Lookup): ApiResponse {
   const { node, block, blocks, names } = lookup
@@ -82,9 +82,10 @@ function scopeOf(query: URLSearchParams): DagScope {
 }
 
 /**
- * Parses `from:to`, both inclusive. Negative numbers count from the end, and `*` is the last byte. Clips the range.
+ * Parses a byte range `from:to` with inclusive bounds, and clips the range to `size`. A negative number counts from the
+ * end of the content, and `*` means the last byte.
  *
- * @throws HoldfastError `VALIDATION` if it is malformed or starts after the end
+ * @throws HoldfastError `VALIDATION` if the text is malformed or the range starts after the end of the content
  */
 function parseEntityBytes(text: string, size: number): ByteRange {
   const match = /^(-?\d{1,15}):(-?\d{1,15}|\*)$/.exec(text)

@@ -9,35 +9,37 @@ import { decodeNode, type FileNode, type ShardNode, type UnixfsNode } from '../.
 import { prefixLength } from '../../content/unixfs/shard.ts'
 import { CODEC, HASH } from '../../ipld/cid.ts'
 
-/** The part of a DAG that a CAR contains below the end of the path. */
+/** The part of the DAG at the end of the path that a CAR contains. */
 export type DagScope = 'block' | 'entity' | 'all'
 
 export interface CarRequest {
-  /** The blocks of the path. The last one is the root of the requested DAG. */
+  /** CIDs of the blocks along the path. The last CID is the root of the requested DAG. */
   trail: readonly CID[]
   scope: DagScope
-  /** Restricts a file with scope `entity` to the blocks of these bytes; null for all. */
+  /** For a file with scope `entity`: the byte range whose blocks the CAR contains. Null for the whole file. */
   range: ByteRange | null
-  /** True to repeat a block each time the walk meets it. */
+  /** True to send a block again each time the DAG links to it. False to send each block once. */
   duplicates: boolean
 }
 
-/** A block to send, and its successors. */
+/** A block to send, and the way to find the blocks that follow. */
 interface Item {
   cid: CID
-  /** True if {@link follow} leads to every block that this CAR can need below the block. */
+  /**
+   * True if {@link follow} yields all blocks that this CAR may need below this block, not only those of a byte range.
+   */
   whole: boolean
   follow: (block: Uint8Array) => Iterable<Item>
 }
 
-/** Blocks up to this size share a chunk with their frame. */
+/** Size in bytes up to which a block is copied into one chunk with its frame header. */
 const SMALL_BLOCK_BYTES = 64 * 1024
 
 /**
- * Streams a CAR, version 1: the blocks of the path, then those below its end, depth first. Identity CIDs contain their
- * bytes, so they have no block.
+ * Streams a CAR, version 1. The CAR contains the blocks along the path, then the DAG at the end of the path, depth
+ * first. Identity CIDs are left out, because the CID itself contains the data.
  *
- * @throws HoldfastError `UNAVAILABLE` if the set of sent blocks exceeds its memory limit, because no block may repeat
+ * @throws HoldfastError `UNAVAILABLE` if blocks must not repeat and the set of sent blocks exceeds its memory limit
  */
 export async function* streamCar(
   blocks: BlockReader,
@@ -73,7 +75,9 @@ function* followAll(cid: CID, block: Uint8Array): Generator<Item, void, undefine
   for (const link of linksOf(cid, block)) yield { cid: link, whole: true, follow: inner => followAll(link, inner) }
 }
 
-/** Follows only the blocks that are needed to read a file, fully or in a range, or to list a directory. */
+/**
+ * Returns a function that yields only the blocks needed to read a file or a range of the file, or to list a directory.
+ */
 function followEntity(range: ByteRange | null): (cid: CID, block: Uint8Array) => Iterable<Item> {
   return (cid, block) => entityOf(decodeNode(cid, block), range)
 }
@@ -106,6 +110,6 @@ function* shardItems(shard: ShardNode): Generator<Item, void, undefined> {
 function frameOf(cid: CID, block: Uint8Array): Uint8Array[] {
   const head = carBlockHead(cid, block.length)
   if (block.length <= SMALL_BLOCK_BYTES) return [Buffer.concat([head, block])]
-  // A block with links must stay in memory while its links are followed.
+  // Only raw blocks are given away. A block with links must stay in memory while the walk follows the links.
   return [head, cid.code === CODEC.raw ? giveAway(block) : block]
 }

@@ -17,10 +17,13 @@ import type { Lookup } from './lookup.ts'
 type OpaqueNode = Extract<UnixfsNode, { kind: 'opaque' }>
 type CodecFormat = Extract<Format, 'dag-json' | 'dag-cbor' | 'json' | 'cbor'>
 
-/** Increment this after a change of the page's design, so that browsers reload it. */
+/**
+ * Version of the page's design, part of its ETag. Increment the version after a change, so that browsers reload the
+ * page.
+ */
 const PAGE_VERSION = 2
 
-/** The formats of each codec. The bytes are identical in all of them. */
+/** The formats in which each codec can be requested. The bytes of a block are the same in all its formats. */
 const FORMATS_OF: ReadonlyMap<number, readonly CodecFormat[]> = new Map([
   [CODEC.dagJson, ['dag-json', 'json']],
   [CODEC.dagCbor, ['dag-cbor', 'cbor']],
@@ -28,16 +31,16 @@ const FORMATS_OF: ReadonlyMap<number, readonly CodecFormat[]> = new Map([
   [CODEC.cbor, ['cbor']],
 ])
 
-/** Answers with the raw block. */
+/** Returns a response with the raw block. */
 export function rawResponse(lookup: Lookup): Promise<ApiResponse> {
   return blockResponse(lookup, 'raw', 'attachment', 'bin')
 }
 
 /**
- * Answers with the block as its codec's data, without conversion.
+ * Returns a response with the block in a format of its codec, without conversion.
  *
- * @param asked null for the codec's own format
- * @throws HoldfastError `NOT_ACCEPTABLE` if the codec does not have that format
+ * @param asked the requested format; null for the default format of the codec
+ * @throws HoldfastError `NOT_ACCEPTABLE` if the block's codec does not support the format
  */
 export async function codecResponse(lookup: Lookup, asked: CodecFormat | null): Promise<ApiResponse> {
   const { cid } = lookup.node
@@ -52,7 +55,7 @@ export async function codecResponse(lookup: Lookup, asked: CodecFormat | null): 
   return blockResponse(lookup, format, isText ? 'inline' : 'attachment', isText ? 'json' : 'cbor')
 }
 
-/** Answers with a document's HTML page. */
+/** Returns a response with an HTML page that shows the document. */
 export async function documentResponse(lookup: Lookup, node: OpaqueNode): Promise<ApiResponse> {
   const etag = `"DagIndex-${PAGE_VERSION}_CID-${headerName(node.cid)}"`
   const headers = listingHeaders(lookup, etag)

@@ -6,24 +6,24 @@ import type { Lookup } from './lookup.ts'
 
 const FOREVER_SECONDS = 29_030_400
 const LISTING_SECONDS = 604_800
-/** In characters. Clients refuse answers with longer headers. */
+/** Maximum number of characters of a header value. Clients refuse responses with longer headers. */
 const LONGEST_VALUE = 8192
 
-/** CORS headers of every answer. */
+/** CORS headers of every gateway response. */
 export const contentCorsHeaders: Readonly<Record<string, string>> = {
   'access-control-allow-origin': '*',
   'access-control-allow-methods': 'GET, HEAD, OPTIONS',
   'access-control-allow-headers':
     'Accept, Cache-Control, Content-Type, If-None-Match, If-Range, Range, X-Requested-With',
   'access-control-expose-headers':
-    // The specification also lists the last two, although no answer has them.
+    // The gateway specification requires the last two names, although no response has these headers.
     'Content-Disposition, Content-Length, Content-Range, ETag, Location, Retry-After, X-Ipfs-Path, X-Ipfs-Roots, X-Chunked-Output, X-Stream-Output',
 }
 
 /**
  * Returns the headers that identify content and control caches.
  *
- * @param etag tag of the representation, quoted
+ * @param etag ETag of the representation, with quotes
  */
 export function contentHeaders(lookup: Lookup, etag: string): Record<string, string> {
   const roots = lookup.roots.join(',')
@@ -38,19 +38,23 @@ export function contentHeaders(lookup: Lookup, etag: string): Record<string, str
   }
 }
 
-/** Returns a CID's text for an `ETag` or file name, or a hash of it if the CID is too long for a header. */
+/**
+ * Returns the text of a CID for use in an `ETag` or file name. If the CID is too long for a header, returns a hash of
+ * the CID.
+ */
 export function headerName(cid: CID): string {
   return isLongIdentity(cid) ? createHash('sha256').update(cid.bytes).digest('hex') : cid.toString()
 }
 
 /**
- * Returns {@link contentHeaders} with a shorter cache time, because another version may render the page differently.
+ * Returns {@link contentHeaders} with a shorter cache time, because another version of Holdfast may render the page
+ * differently.
  */
 export function listingHeaders(lookup: Lookup, etag: string): Record<string, string> {
   return { ...contentHeaders(lookup, etag), 'cache-control': cacheControl(lookup, LISTING_SECONDS, '') }
 }
 
-/** Limits the cache time to the remaining life of the content. */
+/** Returns a `Cache-Control` value. The cache time does not exceed the time until the content expires. */
 function cacheControl({ blocks, now }: Lookup, seconds: number, suffix: string): string {
   const until = blocks.liveUntil
   if (until === null) return `public, max-age=${seconds}${suffix}`

@@ -3,18 +3,18 @@ import mime from 'mime'
 import { beginsAsJson } from './json-prefix.ts'
 
 const BINARY = 'application/octet-stream'
-/** First bytes that {@link typeOfBytes} needs. */
+/** Number of bytes from the start of a file that {@link typeOfBytes} needs. */
 export const SNIFFED_BYTES = 512
 
-/** Returns the type of a file name's extension; null if unknown. */
+/** Returns the media type for the extension of a file name, or null if the extension is unknown. */
 export function typeOfName(name: string): string | null {
-  // The library would treat a name without a dot as an extension.
+  // The library treats a name without a dot as an extension.
   const type = extname(name) === '' ? null : mime.getType(name)
   if (type === null) return null
   return type.startsWith('text/') ? `${type}; charset=utf-8` : type
 }
 
-/** Returns whether a browser runs scripts in content of that type. */
+/** Returns whether a browser runs scripts in content of this media type. */
 export function isActive(type: string): boolean {
   const [essence = ''] = type.split(';', 1)
   return ACTIVE.has(essence) || essence.endsWith('+xml')
@@ -23,9 +23,10 @@ export function isActive(type: string): boolean {
 const ACTIVE = new Set(['text/html', 'text/xml', 'application/xml', 'text/xsl'])
 
 /**
- * Returns the type of unnamed bytes from their start. SVG is the only markup it detects; other markup is plain text.
+ * Detects the media type of content from its first bytes. SVG is detected. All other markup, such as HTML, is plain
+ * text.
  *
- * @param start the first {@link SNIFFED_BYTES} bytes, or fewer if there are no more
+ * @param start the first {@link SNIFFED_BYTES} bytes, or the whole content if it is shorter
  */
 export function typeOfBytes(start: Uint8Array): string {
   const text = Buffer.from(start.buffer, start.byteOffset, start.byteLength).toString('latin1')
@@ -39,7 +40,10 @@ export function typeOfBytes(start: Uint8Array): string {
   return beginsAsJson(readable, start.length < SNIFFED_BYTES) ? 'application/json' : 'text/plain; charset=utf-8'
 }
 
-/** Constructs that may precede an SVG's root, each with its end. */
+/**
+ * Constructs that may precede the root element of an SVG: the text that begins each construct and the text that ends
+ * it.
+ */
 const PROLOGUE: ReadonlyArray<[begins: string, ends: string]> = [
   ['<?xml', '?>'],
   ['<!--', '-->'],
@@ -56,7 +60,10 @@ function isSvg(text: string): boolean {
   }
 }
 
-/** Signatures, one character per byte. The first match decides. */
+/**
+ * File signatures at an offset, with one character per byte. If several signatures match, the first one in the list
+ * applies.
+ */
 const SIGNATURES: ReadonlyArray<[offset: number, bytes: string, type: string]> = [
   [0, '\x89PNG\r\n\x1a\n', 'image/png'],
   [0, '\xff\xd8\xff', 'image/jpeg'],
@@ -83,7 +90,7 @@ const CONTROL = new Set([...Array(32).keys()].filter(code => ![9, 10, 12, 13, 27
 
 function isText(start: Uint8Array): boolean {
   if (start.some(byte => CONTROL.has(byte))) return false
-  // The last character may be cut.
+  // The last UTF-8 character may be truncated, so the check is repeated with up to three bytes less.
   for (let cut = 0; cut < Math.min(4, start.length || 1); cut++) {
     try {
       new TextDecoder('utf-8', { fatal: true }).decode(start.subarray(0, start.length - cut))

@@ -8,10 +8,13 @@ import { type DirectoryNode, type Listing, listDirectory } from '../source/direc
 import { headerName, listingHeaders } from './content-headers.ts'
 import type { Lookup } from './lookup.ts'
 
-/** Increment this after a change of the listing's design, so that browsers reload it. */
+/**
+ * Version of the listing's design, part of its ETag. Increment the version after a change, so that browsers reload the
+ * page.
+ */
 const LISTING_VERSION = 1
 
-/** Answers with one page of a generated listing. */
+/** Returns a response with one page of a directory listing. */
 export async function directoryResponse(
   lookup: Lookup,
   directory: DirectoryNode,
@@ -30,11 +33,11 @@ export async function directoryResponse(
 }
 
 /**
- * Redirects to the same path with a slash. The target is relative, because the gateway may be mounted below a prefix;
- * on a content host it is absolute.
+ * Returns a redirect to the same path with a trailing slash. On a content host the target is absolute. Otherwise the
+ * target is relative, because the gateway may be mounted below a path prefix.
  */
 export function slashRedirect({ request, path, blocks }: Lookup): ApiResponse {
-  // Two slashes at the start would name another host.
+  // A target that starts with two slashes would redirect to another host.
   const isWhole = path.isIsolated && !request.path.startsWith('//')
   const target = isWhole ? request.path : `./${request.path.slice(request.path.lastIndexOf('/') + 1)}`
   const query = request.query === '' ? '' : `?${request.query}`

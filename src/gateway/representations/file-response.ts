@@ -11,22 +11,22 @@ import { isActive, SNIFFED_BYTES, typeOfBytes, typeOfName } from './content-type
 import type { Lookup } from './lookup.ts'
 
 /**
- * Gives a page its own origin, so that it cannot access the gateway's tokens, storage and service workers. Scripts,
- * forms, popups, downloads and dialogs still work.
+ * Header that gives a page an opaque origin. The page then cannot access the gateway's tokens, storage and service
+ * workers. Scripts, forms, popups, downloads and dialogs still work.
  */
 const SANDBOX = {
   'content-security-policy': 'sandbox allow-scripts allow-forms allow-popups allow-downloads allow-modals',
 } as const
 
 /**
- * Answers with a file as a browser shows it.
+ * Returns a response with a file, for display in a browser.
  *
- * @param name the file's name at the end of the path; empty if unknown
- * @param cid the file's CID, or that of the directory whose index it is
+ * @param name name of the file at the end of the path; empty if unknown
+ * @param cid CID of the file; for an index page, the CID of its directory
  */
 export function fileResponse(lookup: Lookup, file: FileNode, name: string, cid: CID): Promise<ApiResponse> {
   const type = typeOfName(lookup.query.get('filename') || name)
-  // Anyone can put a page into an identity CID, without a pin.
+  // Anyone can create an identity CID that contains a page. The gateway serves the page although nobody has pinned it.
   const isUnpinned = lookup.blocks.root.multihash.code === HASH.identity
   const policyOf = (known: string): Readonly<Record<string, string>> =>
     isActive(known) && (isUnpinned || !lookup.hasOwnOrigin) ? SANDBOX : {}
@@ -43,7 +43,7 @@ export function fileResponse(lookup: Lookup, file: FileNode, name: string, cid: 
   })
 }
 
-/** Detects a file's type from its first bytes. */
+/** Detects the media type of a file from its first bytes. */
 export async function sniff(blocks: BlockReader, file: FileNode): Promise<string> {
   const range = { start: 0, end: Math.min(SNIFFED_BYTES, file.size) }
   const chunks: Uint8Array[] = []

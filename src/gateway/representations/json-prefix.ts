@@ -4,14 +4,14 @@ const WORDS = ['true', 'false', 'null']
 const CUT_NUMBER = /^-?[\d.eE+-]*$/
 
 /**
- * Returns whether text is a JSON object or array, or could be the start of one.
+ * Returns whether the text is a JSON object or array, or could be the start of an object or array.
  *
- * @param isWhole true if no text follows
+ * @param isWhole true if the text is complete, false if more text may follow
  */
 export function beginsAsJson(text: string, isWhole: boolean): boolean {
   const reader = new PrefixReader(text, isWhole)
   if (!['{', '['].includes(reader.peek())) return false
-  // Closing bracket of each open container.
+  // The closing bracket of each object or array that is still open, innermost last.
   const closers: string[] = []
   for (let isFirst = true; ; isFirst = false) {
     const closer = closers.at(-1)
@@ -35,7 +35,7 @@ class PrefixReader {
   readonly #text: string
   readonly #isWhole: boolean
   #at = 0
-  /** True directly after an opening bracket. */
+  /** True if the last token was an opening bracket, so that no comma may follow. */
   afterOpen = false
 
   constructor(text: string, isWhole: boolean) {
@@ -43,7 +43,7 @@ class PrefixReader {
     this.#isWhole = isWhole
   }
 
-  /** Skips white space. Returns the next character; empty at the end. */
+  /** Skips white space and returns the next character, or an empty string at the end of the text. */
   peek(): string {
     while (' \t\n\r'.includes(this.#text[this.#at] ?? '-')) this.#at++
     return this.#text[this.#at] ?? ''

@@ -3,14 +3,14 @@ import type { ContentPath } from '../http/content-path.ts'
 import type { RequestBlocks } from '../source/request-blocks.ts'
 import type { Resolved } from '../source/resolver.ts'
 
-/** A request with its resolved path: the input of every kind of answer. */
+/** A request with its resolved path. Every kind of response is built from this object. */
 export interface Lookup extends Resolved {
   request: ApiRequest
   path: ContentPath
   query: URLSearchParams
   blocks: RequestBlocks
-  /** True if the browser's origin belongs to the gateway or this content alone. */
+  /** True if the origin that the browser sees serves only the gateway or only this content. */
   hasOwnOrigin: boolean
-  /** Milliseconds since the epoch. */
+  /** Time of the request in ms since the epoch. */
   now: number
 }

@@ -1,10 +1,10 @@
 export interface TarEntry {
-  /** Path with `/` between names. A directory's path ends with `/`. */
+  /** Path of the entry in the archive, with `/` between names. The path of a directory ends with `/`. */
   name: string
   type: 'file' | 'directory' | 'symlink'
-  /** Bytes of content; 0 unless it is a file. */
+  /** Size of a file's content in bytes; 0 for other entries. */
   size: number
-  /** Target of a symbolic link. */
+  /** Target of a symbolic link. Absent for other entries. */
   target?: string
 }
 
@@ -16,8 +16,8 @@ const LONGEST_NAME = 100
 const LARGEST_SIZE = 8 ** 11 - 1
 
 /**
- * Returns the POSIX header of an entry. Long names, non-ASCII names and sizes from 8 GiB precede it in an extended
- * header. All times are zero, so equal content gives equal archives.
+ * Returns the POSIX header of an entry. An extended header precedes it if the name is long or not ASCII, or the size is
+ * 8 GiB or more. All times are zero, so that equal content gives equal archives.
  */
 export function tarHeader(entry: TarEntry): Uint8Array {
   const extended: [string, string][] = []
@@ -32,12 +32,12 @@ export function tarHeader(entry: TarEntry): Uint8Array {
   return Buffer.concat([before, records, tarPadding(records.length), header])
 }
 
-/** Returns the padding after `size` bytes of content. */
+/** Returns the zero bytes that must follow `size` bytes of content to fill the last TAR block. */
 export function tarPadding(size: number): Uint8Array {
   return Buffer.alloc((TAR_BLOCK_BYTES - (size % TAR_BLOCK_BYTES)) % TAR_BLOCK_BYTES)
 }
 
-/** Returns the end marker of an archive. */
+/** Returns the zero bytes that mark the end of an archive. */
 export function tarEnd(): Uint8Array {
   return Buffer.alloc(2 * TAR_BLOCK_BYTES)
 }
@@ -59,7 +59,7 @@ function plainHeader({ name, type, size, target = '' }: TarEntry, flag: string):
   return header
 }
 
-/** Formats an extended record. Its length field counts its own digits. */
+/** Formats a record of an extended header. The length at the start of the record includes the digits of the length. */
 function record(key: string, value: string): Uint8Array {
   const rest = ` ${key}=${value}\n`
   const length = Buffer.byteLength(rest)

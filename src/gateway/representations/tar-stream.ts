@@ -9,23 +9,29 @@ import { tarEnd, tarHeader, tarPadding } from './tar-header.ts'
 
 type Directory = Extract<UnixfsNode, { kind: 'directory' | 'shard' }>
 
-/** A directory during the walk. */
+/** A directory whose entries are being written. */
 interface OpenDirectory {
   node: Directory
-  /** Its path in the archive. */
+  /** Path of the directory in the archive. */
   name: string
   links: Iterator<DirectoryLink> | AsyncIterator<DirectoryLink>
   bytes: number
 }
 
-/** Longer than any file system allows. The cost of an entry grows with its path. */
+/**
+ * Maximum number of characters of a path in the archive. No file system allows longer paths. The limit bounds the cost
+ * of an entry.
+ */
 const LONGEST_PATH = 64 * 1024
-/** Entries of an archive whose names start with `../`. Each of them costs a search of its directory. */
+/**
+ * Maximum number of entries in an archive whose names start with `../`. Each such entry needs a search in its
+ * directory.
+ */
 const MOST_RELATIVE = 100
 
 /**
- * Streams a file or directory with everything below it as a TAR archive, whose top entry is `name`. Stores symbolic
- * links as links. Fails at an entry that cannot be unpacked safely.
+ * Streams a file or directory, with everything below, as a TAR archive whose top entry is `name`. Symbolic links are
+ * stored as links. The stream fails at an entry that cannot be unpacked safely.
  */
 export async function* streamTar(
   blocks: BlockReader,
@@ -33,7 +39,7 @@ export async function* streamTar(
   name: string,
 ): AsyncGenerator<Uint8Array, void, undefined> {
   const open: OpenDirectory[] = []
-  // Entries whose names start with `../`.
+  // Number of entries so far whose names start with `../`.
   let relative = 0
   yield* entry(root, name)
   for (let top = open.at(-1); top !== undefined; top = open.at(-1)) {
@@ -56,7 +62,7 @@ export async function* streamTar(
   }
   yield tarEnd()
 
-  /** Writes one entry. Opens a directory for the walk. */
+  /** Writes one entry. If the entry is a directory, adds it to `open`, so that its entries follow. */
   async function* entry({ node, block }: Loaded, path: string): AsyncGenerator<Uint8Array, void, undefined> {
     if (path.length > LONGEST_PATH) throw malformedDagPb(node.cid, `its path has more than ${LONGEST_PATH} characters`)
     switch (node.kind) {
@@ -83,8 +89,8 @@ function linksOf(blocks: BlockReader, node: Directory): OpenDirectory['links'] {
 }
 
 /**
- * Finds an entry's directory: the open one, or a parent if the name starts with `../`. Any other name with a path could
- * escape the archive's directory, so it is an error.
+ * Returns the directory of an entry: the innermost open directory, or a parent for each leading `../` in the name.
+ * Throws for any other name with a slash, because the entry could be unpacked outside the archive's directory.
  */
 function placeOf(
   open: readonly OpenDirectory[],
@@ -101,7 +107,10 @@ function placeOf(
   return { directory, name }
 }
 
-/** Checks that a `../` entry is a file with a new name. Another entry could redirect later ones out of the archive. */
+/**
+ * Checks that an entry with a leading `../` is a file, and that no entry has the same name. Otherwise a link could
+ * redirect later entries out of the archive's directory.
+ */
 async function checkRelative(blocks: BlockReader, directory: Directory, node: UnixfsNode, name: string): Promise<void> {
   if (node.kind !== 'file' || (await findEntry(blocks, directory, name)) !== null) {
     throw malformedDagPb(directory.cid, 'an entry whose name starts with ../ is not a new file')

@@ -7,9 +7,9 @@ import { checkLabel, labelOf, parseHost } from './subdomain.ts'
 /**
  * Returns the content path of a request, or a redirect.
  *
- * @param host the parent of the content host names; null for none
- * @throws HoldfastError `NOT_FOUND`, `INVALID_CID`, `INVALID_PATH`; `VALIDATION` for a service worker with a scope
- * beyond its own content
+ * @param host parent domain of the content host names; null if the gateway has no content host names
+ * @throws HoldfastError `NOT_FOUND`, `INVALID_CID`, `INVALID_PATH`; `VALIDATION` for a service worker whose scope
+ * exceeds its own content, or for an invalid `uri` parameter
  */
 export function siteRoute(
   request: ApiRequest,
@@ -25,13 +25,13 @@ export function siteRoute(
   const uri = query.get('uri')
   if (uri !== null && /^\/ipfs\/?$/.test(request.path)) return { response: openUri(request.path, uri, at !== null) }
   const path = parseContentPath(request.path)
-  // Browsers do not render the other formats, so these need no own origin.
+  // A request with an explicit format needs no redirect, because browsers do not render the explicit formats as pages.
   if (at !== null && choice === null) return { response: isolate(request, path, at.base) }
   checkServiceWorker(request, path)
   return { path }
 }
 
-/** Redirects to the content's own host name, with the client's scheme if known. */
+/** Returns a redirect to the content's own host name. The URL has the client's scheme if that is known. */
 function isolate(request: ApiRequest, { cid }: ContentPath, base: string): ApiResponse {
   const slash = request.path.indexOf('/', '/ipfs/'.length)
   const rest = slash === -1 ? '/' : request.path.slice(slash)
@@ -41,9 +41,9 @@ function isolate(request: ApiRequest, { cid }: ContentPath, base: string): ApiRe
 }
 
 /**
- * Redirects a program that opens `ipfs://` addresses through the gateway.
+ * Returns a redirect for a browser that opens an `ipfs://` address through the gateway.
  *
- * @param isTop true if the gateway is certainly at the root of its host; otherwise the redirect is relative
+ * @param isTop true if the gateway is known to be at the root of its host, so that the redirect can be absolute
  */
 function openUri(path: string, uri: string, isTop: boolean): ApiResponse {
   const match = /^ipfs:\/\/([^/?#]+)([^?#]*)(\?[^#]*)?/.exec(uri)
@@ -58,7 +58,10 @@ function redirect(location: string): ApiResponse {
   return { status: 301, headers: { location, 'cache-control': 'no-cache' }, body: null }
 }
 
-/** Refuses a service worker at the gateway's root, because it would control all content below. */
+/**
+ * Refuses a service worker that is directly below `/ipfs/`, because the worker would control all content of the
+ * gateway.
+ */
 function checkServiceWorker(request: ApiRequest, path: ContentPath): void {
   if (request.header('service-worker') === 'script' && path.names.length === 0) {
     throw new HoldfastError('VALIDATION', 'service-worker: a worker can only be registered below a content root')

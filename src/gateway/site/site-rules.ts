@@ -8,16 +8,16 @@ import { respond } from '../representations/respond.ts'
 import { findEntry, type Resolved, resolve } from '../source/resolver.ts'
 import { LARGEST_REDIRECTS, type Redirect, type RedirectStatus, WebRedirects } from './web-redirects.ts'
 
-/** A request whose path was not found. */
+/** A request whose path could not be resolved. */
 export type FailedLookup = Omit<Lookup, keyof Resolved>
 
 const FILE = '_redirects'
 
 /**
- * Applies the site's `_redirects` file to a missing path. Returns a redirect, or a substitute page; null without a
- * matching rule.
+ * Applies the site's `_redirects` file to a missing path. Returns a redirect or a substitute page, or null if no rule
+ * matches.
  *
- * @throws HoldfastError `REDIRECTS_INVALID`; `NOT_FOUND` if the substitute page is missing, too
+ * @throws HoldfastError `REDIRECTS_INVALID`; `NOT_FOUND` if the substitute page is missing as well
  */
 export async function siteResponse(lookup: FailedLookup): Promise<ApiResponse | null> {
   const { blocks, path } = lookup
@@ -39,7 +39,7 @@ async function readRules({ blocks }: FailedLookup, root: Resolved): Promise<WebR
   const { node: file } = await blocks.load(cid)
   if (file.kind !== 'file') return null
   const chunks: Uint8Array[] = []
-  // One byte over the limit shows that the file is too long.
+  // The read includes one byte beyond the limit, by which the parser notices that the file is too long.
   const end = Math.min(file.size, LARGEST_REDIRECTS + 1)
   for await (const chunk of streamFile(blocks, file, { start: 0, end })) chunks.push(chunk)
   return new WebRedirects(Buffer.concat(chunks))
@@ -52,7 +52,7 @@ function redirectTo(lookup: Lookup, { to, status }: Redirect): ApiResponse {
   return { status, headers: { ...headers, location: to + query }, body: null }
 }
 
-/** Removes range and cache conditions, because they refer to the missing page. */
+/** Returns the request without range and cache conditions, because these refer to the missing page. */
 function whole(request: ApiRequest): ApiRequest {
   const ignored = new Set(['range', 'if-range', 'if-none-match'])
   return {
@@ -72,7 +72,9 @@ function withStatus(response: ApiResponse, status: RedirectStatus): ApiResponse 
   return { ...response, status, headers }
 }
 
-/** Returns whether the site's own rules apply to an error: a missing path on a content host. */
+/**
+ * Returns whether the site's `_redirects` rules apply to an error. The rules apply to a missing path on a content host.
+ */
 export function isSiteMatter(lookup: FailedLookup, error: unknown): boolean {
   return lookup.path.isIsolated && isHoldfastError(error, 'NOT_FOUND')
 }

@@ -3,19 +3,19 @@ import { HoldfastError } from '../../domain/errors.ts'
 import type { ApiHandler } from '../../http/api-messages.ts'
 import { LONGEST_LABEL, labelOfCid } from '../../ipld/cid.ts'
 
-/** A parsed `Host` header, with its port. */
+/** The parts of a parsed `Host` header. */
 export interface GatewayHost {
-  /** The label before `.ipfs.`, in lower case; null for the gateway's own name. */
+  /** The label before `.ipfs.`, in lower case. Null if the host is the gateway's own name. */
   label: string | null
-  /** The gateway's own name, with the port. */
+  /** The gateway's own host name, with the port of the header. */
   base: string
 }
 
 /**
- * Parses a `Host` header. Returns null for a host that is neither the gateway nor content below it.
+ * Parses a `Host` header. Returns null if the host is neither the gateway nor a content host below the gateway.
  *
  * @param header the `Host` header
- * @param name the gateway's name, without port
+ * @param name host name of the gateway, without port
  */
 export function parseHost(header: string | undefined, name: string): GatewayHost | null {
   const [, host = '', port = ''] = /^([^:]*)(:\d+)?$/.exec(header?.trim().toLowerCase() ?? '') ?? []
@@ -27,9 +27,9 @@ export function parseHost(header: string | undefined, name: string): GatewayHost
 }
 
 /**
- * Returns the label of a CID in a host name: version 1, in a case-insensitive base.
+ * Returns the host name label of a CID. The label is the CID in version 1 and a case-insensitive multibase.
  *
- * @throws HoldfastError `INVALID_CID` if it is too long for a label
+ * @throws HoldfastError `INVALID_CID` if the CID is too long for a DNS label
  */
 export function labelOf(cid: CID): string {
   const label = labelOfCid(cid)
@@ -37,7 +37,11 @@ export function labelOf(cid: CID): string {
   throw tooLong('path')
 }
 
-/** @throws HoldfastError `INVALID_CID` if the label is too long for DNS */
+/**
+ * Checks the length of a label.
+ *
+ * @throws HoldfastError `INVALID_CID` if the label is too long for DNS
+ */
 export function checkLabel(label: string): void {
   if (label.length > LONGEST_LABEL) throw tooLong('host')
 }
@@ -50,16 +54,16 @@ function tooLong(field: string): HoldfastError {
 }
 
 /**
- * Returns a handler that sends requests for content hosts to the gateway and all others to the API.
+ * Returns a handler that passes requests for content hosts to the gateway, and all other requests to the API.
  *
- * @param name the gateway's name; null for none
+ * @param name host name of the gateway; null if the gateway has no content hosts
  */
 export function withContentHosts(api: ApiHandler, gateway: ApiHandler, name: string | null): ApiHandler {
   if (name === null) return api
   return request => (isContentHost(request.header('host'), name) ? gateway(request) : api(request))
 }
 
-/** Returns whether a `Host` header is a content host, below the gateway's name. */
+/** Returns whether a `Host` header names a content host below the gateway's host name. */
 export function isContentHost(header: string | undefined, name: string | null): boolean {
   const host = name === null ? null : parseHost(header, name)
   return host !== null && host.label !== null

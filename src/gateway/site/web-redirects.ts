@@ -1,8 +1,8 @@
 import { HoldfastError } from '../../domain/errors.ts'
 
-/** The replacement for a missing path. */
+/** The redirect or substitute page for a missing path. */
 export interface Redirect {
-  /** A percent-encoded path from the root with its query, or a URL. */
+  /** A percent-encoded path from the root, with an optional query, or a URL. */
   to: string
   status: RedirectStatus
 }
@@ -16,17 +16,17 @@ interface Rule {
 }
 
 const STATUSES = [200, 301, 302, 303, 307, 308, 404, 410, 451] as const
-/** Largest `_redirects` file, in bytes. */
+/** Maximum size of a `_redirects` file in bytes. */
 export const LARGEST_REDIRECTS = 64 * 1024
 
-/** Longest expanded target, in characters. */
+/** Maximum number of characters of a target, before and after the expansion of placeholders. */
 const LONGEST_TARGET = 8192
 
 /** The rules of a site's `_redirects` file. */
 export class WebRedirects {
   readonly #rules: readonly Rule[]
 
-  /** @throws HoldfastError `REDIRECTS_INVALID` naming the line */
+  /** @throws HoldfastError `REDIRECTS_INVALID` if the file is invalid; the message contains the line number */
   constructor(bytes: Uint8Array) {
     if (bytes.length > LARGEST_REDIRECTS)
       throw invalid(`redirects file size cannot exceed ${LARGEST_REDIRECTS / 1024} KiB`)
@@ -40,9 +40,9 @@ export class WebRedirects {
   }
 
   /**
-   * Returns the expanded target of the first matching rule.
+   * Returns the target of the first matching rule, with expanded placeholders. Returns null if no rule matches.
    *
-   * @param names the decoded path
+   * @param names the decoded names of the path
    */
   match(names: readonly string[]): Redirect | null {
     for (const { from, to, status } of this.#rules) {
@@ -75,7 +75,7 @@ function parseLine(line: string, number: number): Rule | null {
   return { from: names.filter((name, index) => name !== '' || index < names.length - 1), to, status: code }
 }
 
-/** Returns the values of the placeholders, percent-encoded; null if the pattern does not match. */
+/** Returns the percent-encoded values of the placeholders, or null if the pattern does not match the path. */
 function capture(pattern: readonly string[], names: readonly string[]): Map<string, string> | null {
   const values = new Map<string, string>()
   for (const [index, expected] of pattern.entries()) {
@@ -92,7 +92,7 @@ function capture(pattern: readonly string[], names: readonly string[]): Map<stri
 }
 
 /**
- * Expands the placeholders.
+ * Replaces the placeholders in a target with their values.
  *
  * @throws HoldfastError `REDIRECTS_INVALID` if the result is too long for a header
  */

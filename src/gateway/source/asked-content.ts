@@ -4,23 +4,26 @@ import { HoldfastError } from '../../domain/errors.ts'
 import { cidOfText, HASH } from '../../ipld/cid.ts'
 import type { ContentOrigin, HeldContent } from './request-blocks.ts'
 
-/** Kind of content that the main thread provides: the network, or other nodes of the fleet. */
+/** The source from which the main thread gets content: the network, or other nodes of the fleet. */
 export type AskedKind = 'network' | 'nodes'
 
-/** A session that the main thread holds for one answer. */
+/** Reference to content that the main thread holds open for one response. */
 interface Session {
   id: number
-  /** See {@link HeldContent}. */
+  /** Time when the content expires, in ms since the epoch; null if no expiry is known. */
   liveUntil: number | null
 }
 
-/** Content that a reader thread requests from the main thread: one session per answer, one call per block. */
+/**
+ * Content that a reader thread requests from the main thread. Each response has one session, and each block needs one
+ * call.
+ */
 export class AskedContent implements ContentOrigin {
   readonly isForRecords: boolean
   readonly #calls: PortCalls
   readonly #name: (question: string) => string
 
-  /** @param kind the same as in {@link answersFrom} */
+  /** @param kind source of the content, which must equal the `kind` of {@link answersFrom} in the main thread */
   constructor(calls: PortCalls, kind: AskedKind) {
     this.#calls = calls
     this.isForRecords = kind === 'nodes'
@@ -50,7 +53,10 @@ export class AskedContent implements ContentOrigin {
   }
 }
 
-/** Answers the calls of {@link AskedContent}. `end` closes all sessions. */
+/**
+ * Returns the functions with which the main thread answers the calls of {@link AskedContent}. The function `end` closes
+ * all sessions.
+ */
 export function answersFrom(origin: ContentOrigin, kind: AskedKind): { answers: PortAnswers; end: () => void } {
   const sessions = new Map<number, { held: HeldContent; over: AbortController }>()
   let last = 0
@@ -88,7 +94,10 @@ export function answersFrom(origin: ContentOrigin, kind: AskedKind): { answers: 
   }
 }
 
-/** Copies bytes that share their memory, because a transfer copies the whole memory. */
+/**
+ * Returns bytes that fill their whole buffer, by a copy if necessary. A transfer to another thread moves the whole
+ * buffer.
+ */
 export function ownMemory(bytes: Uint8Array): Uint8Array {
   return bytes.byteLength === bytes.buffer.byteLength ? bytes : new Uint8Array(bytes)
 }

@@ -12,31 +12,34 @@ export interface ListingEntry {
   name: string
   cid: CID
   type: 'file' | 'directory' | 'symlink' | 'other'
-  /** Content bytes of a file, DAG bytes of a directory. */
+  /** Size in bytes: of the content for a file, of the whole DAG for a directory. */
   size: number
 }
 
 export interface Listing {
   entries: ListingEntry[]
-  /** The name with which to request the next page; null on the last page. */
+  /** Name of the last entry, with which the client requests the next page. Null on the last page. */
   next: string | null
 }
 
 const PAGE_ENTRIES = 500
-/** Entries described in parallel, so that a page waits for few disk reads. */
+/** Number of entries whose type and size are determined in parallel. */
 const BATCH = 32
-/** Most characters of all names on a page. A page with long names has fewer entries. */
+/** Maximum number of characters of all names on a page. A page with long names has fewer entries. */
 const PAGE_NAMES = 1024 ** 2
-/** Most shard links to visit for a page: far more than its entries need. */
+/** Maximum number of links in shards to visit for a page. A normal page needs far fewer. */
 const PAGE_SHARD_LINKS = 100_000
-/** Bytes of blocks to read for the types of a page's entries. Further entries have type `other`. */
+/**
+ * Maximum number of bytes of blocks to read in order to determine the types of a page's entries. After that, entries
+ * have the type `other`.
+ */
 const PAGE_BLOCK_BYTES = 128 * 1024 ** 2
 
 /**
- * Lists one page of a directory: a plain one by name, a sharded one in the order of its shards. Every page of a sharded
- * directory costs about the same.
+ * Lists one page of a directory. A plain directory is sorted by name. A sharded directory is in the order of its
+ * shards, so that every page costs about the same.
  *
- * @param after the last name of the previous page; null for the first
+ * @param after last name of the previous page; null for the first page
  */
 export async function listDirectory(
   blocks: RequestBlocks,
@@ -67,7 +70,7 @@ function shardReader(blocks: RequestBlocks): BlockReader {
   }
 }
 
-/** Returns the links that fit on a page, at least one. */
+/** Returns the links that fit on a page. The first link is always included. */
 function pageOf(links: readonly DirectoryLink[]): DirectoryLink[] {
   let characters = 0
   const fits = ({ name }: DirectoryLink, index: number): boolean => {
@@ -78,7 +81,7 @@ function pageOf(links: readonly DirectoryLink[]): DirectoryLink[] {
   return links.slice(0, end === -1 ? links.length : end)
 }
 
-/** Returns a page's links, and one more if there is one. */
+/** Returns the links of a page, and the first link of the next page if there is a next page. */
 async function firstOf(source: AsyncIterable<DirectoryLink>): Promise<DirectoryLink[]> {
   const links: DirectoryLink[] = []
   let characters = 0
@@ -91,8 +94,8 @@ async function firstOf(source: AsyncIterable<DirectoryLink>): Promise<DirectoryL
 }
 
 /**
- * Returns the first links by name after `after`: a page's and one more. Keeps at most about two pages of names in
- * memory, so that sorting stays cheap.
+ * Returns the links of the page after the name `after`, and the first link of the next page, sorted by name. Holds at
+ * most about two pages of names in memory, so that sorting stays cheap.
  */
 async function firstByName(
   { budget }: RequestBlocks,
@@ -119,7 +122,7 @@ async function firstByName(
 
 type Description = Pick<ListingEntry, 'type' | 'size'>
 
-/** Determines the type and size of entries. Loads each block once, regardless of how many names it has. */
+/** Determines the type and size of entries. If several entries link to the same block, loads the block once. */
 class Describer {
   readonly #blocks: RequestBlocks
   readonly #known = new Map<string, Promise<Description | null>>()
@@ -131,7 +134,7 @@ class Describer {
 
   async describe({ name, cid, dagSize }: DirectoryLink): Promise<ListingEntry> {
     if (cid.code === CODEC.raw) return { name, cid, type: 'file', size: this.#blocks.sizeOf(cid) ?? dagSize }
-    // Loading a block per entry from the network would take too long.
+    // Loading one block per entry from the network would take too long.
     if (cid.code !== CODEC.dagPb || !this.#blocks.isLocal) return { name, cid, type: 'other', size: dagSize }
     const key = dagKey(cid)
     const known = this.#known.get(key) ?? this.#look(cid)
@@ -140,7 +143,10 @@ class Describer {
     return { name, cid, type, size: type === 'directory' || type === 'other' ? dagSize : size }
   }
 
-  /** Loads a block and returns its type and size; null if that fails. One unreadable entry must not hide the others. */
+  /**
+   * Loads a block and returns the type and size of its node. Returns null on failure, so that one unreadable entry does
+   * not break the listing.
+   */
   async #look(cid: CID): Promise<Description | null> {
     this.#bytesLeft -= this.#blocks.sizeOf(cid) ?? 0
     if (this.#bytesLeft < 0) return null

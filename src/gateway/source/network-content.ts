@@ -8,13 +8,16 @@ import { HASH } from '../../ipld/cid.ts'
 import type { BlockFetcher, FetchSession } from '../../network/block-fetcher.ts'
 import type { ContentOrigin, HeldContent } from './request-blocks.ts'
 
-/** Nodes with links are cached, because every path and range passes through them. Leaves are not. */
+/**
+ * Size in bytes of the cache for blocks with links. Leaves are not cached, because paths and ranges reuse only blocks
+ * with links.
+ */
 const CACHE_BYTES = 32 * 1024 ** 2
 
-/** Owner at the network's gate: gateway readers take turns with pins. */
+/** Name of the gateway as an owner of fetches. The fetcher shares its capacity fairly between owners. */
 const OWNER = 'gateway'
 
-/** Content from the network, fetched for one answer and never stored. */
+/** Content from the network, which is fetched for one response and never stored. */
 export class NetworkContent implements ContentOrigin {
   readonly isForRecords = false
   readonly #fetcher: BlockFetcher

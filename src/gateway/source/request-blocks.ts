@@ -11,11 +11,11 @@ import { HoldfastError, isHoldfastError } from '../../domain/errors.ts'
 import { HASH } from '../../ipld/cid.ts'
 import type { AdmissionRules } from '../policy/admission.ts'
 
-/** Blocks that may be served until their release. */
+/** Blocks that stay available until their release. */
 export interface HeldContent {
-  /** True if a read takes only milliseconds. */
+  /** True if the blocks are on this node's disk, so that a read takes only milliseconds. */
   readonly isLocal: boolean
-  /** Known end of their life, in ms since the epoch; null for no end. */
+  /** Time when the blocks expire, in ms since the epoch. Null if no expiry is known. */
   readonly liveUntil: number | null
   /**
    * Returns a verified block.
@@ -31,24 +31,31 @@ export interface HeldContent {
 
 /** A source of content. */
 export interface ContentOrigin {
-  /** True if it holds the content of records. Only such an origin is asked after another one has refused. */
+  /**
+   * True if this origin holds the content of records. After a refusal by an earlier origin, only origins with this flag
+   * are asked.
+   */
   readonly isForRecords: boolean
   /**
-   * Opens content; null if this origin does not have the root. The caller releases it.
+   * Opens the content below a root. Returns null if this origin does not have the root. The caller must release the
+   * result.
    *
-   * @throws HoldfastError `UNAVAILABLE` if the origin cannot tell in time; `GONE` or `LEGAL_REASONS` if every path to
-   * it is taken down
+   * @throws HoldfastError `UNAVAILABLE` if the origin does not respond in time; `GONE` or `LEGAL_REASONS` if every path
+   * to the root is taken down
    */
   open(root: CID, signal: AbortSignal): HeldContent | null | Promise<HeldContent | null>
 }
 
-/** Concurrent reads and checks, for all answers: about the size of the thread pool. */
+/** Maximum number of concurrent block reads for all responses. The number is about the size of the thread pool. */
 const READS_AT_ONCE = 6
 
-/** Concurrent reads from remote clusters. They wait for the network, so they have a separate limit. */
+/**
+ * Maximum number of concurrent block reads from remote clusters. These reads wait for the network, so their limit is
+ * separate.
+ */
 const REMOTE_READS_AT_ONCE = 32
 
-/** Content of live records. */
+/** The content of live records. */
 export class PinnedContent implements ContentOrigin {
   readonly isForRecords = true
   readonly #content: LiveContent
@@ -95,7 +102,7 @@ class LeasedBlocks implements HeldContent {
 }
 
 export interface RequestBlockParts {
-  /** Origins in the order of asking. */
+  /** The origins to ask, in this order. */
   origins: readonly ContentOrigin[]
   clock: Clock
   rules: AdmissionRules
@@ -106,20 +113,22 @@ export interface RequestBlockParts {
   limits?: WalkLimits | undefined
 }
 
-/** The blocks below one root, held for one request until its body ends. */
+/** The blocks below one root, which stay available to one request until its response body ends. */
 export class RequestBlocks implements BlockReader {
   readonly root: CID
   readonly budget: WalkBudget
-  /** Means of the request's answer. */
+  /** Memory budget, clock and abort signal for the response. */
   readonly means: AnswerMeans
   readonly #parts: RequestBlockParts
   #held: HeldContent
-  /** The requested path, as far as it is resolved, and the revision of the rules that it was checked against. */
+  /** The part of the requested path that has been resolved so far. */
   #path: { roots: readonly CID[]; names: readonly string[] }
   #revision: unknown
-  /** The pending recheck of the root after a takedown. */
+  /** The running recheck of the root and path after a takedown. */
   #deciding: Promise<void> | null = null
-  /** An identity root does not pin the blocks below it, so each of them is opened and held separately. */
+  /**
+   * Blocks below an identity root, by CID. Nothing pins an identity root, so each block below it is opened separately.
+   */
   readonly #single = new Map<string, HeldContent>()
   #released = false
 
@@ -133,9 +142,10 @@ export class RequestBlocks implements BlockReader {
     this.#revision = revision
   }
 
-  /** Opens a root; null if no origin has it. The caller releases it. */
+  /** Opens the blocks below a root. Returns null if no origin has the root. The caller must release the result. */
   static async open(root: CID, parts: RequestBlockParts): Promise<RequestBlocks | null> {
-    // Read before the root is opened, so that a takedown in between is checked with the first block.
+    // The revision is read before the root is opened. A takedown during the opening is then noticed with the first
+    // block.
     const { revision } = parts.rules
     const held = await openFirst(root, parts)
     return held === null ? null : new RequestBlocks(root, held, revision, parts)
@@ -149,7 +159,9 @@ export class RequestBlocks implements BlockReader {
     return this.#held.isLocal
   }
 
-  /** Returns the known end of the blocks' life; null for no end. */
+  /**
+   * Returns the time when the first of the blocks expires, in ms since the epoch. Returns null if no expiry is known.
+   */
   get liveUntil(): number | null {
     let until = this.#held.liveUntil
     for (const { liveUntil } of this.#single.values()) {
@@ -161,8 +173,8 @@ export class RequestBlocks implements BlockReader {
   /**
    * Returns a verified block.
    *
-   * @throws HoldfastError `NOT_FOUND` if it is missing or no longer pinned; `BLOCK_DAMAGED`; `GONE` or `LEGAL_REASONS`
-   * if it is blocked
+   * @throws HoldfastError `NOT_FOUND` if the block is missing or no longer pinned; `BLOCK_DAMAGED`; `GONE` or
+   * `LEGAL_REASONS` if the block is taken down or on the denylist
    */
   async get(cid: CID): Promise<Uint8Array> {
     const held = await this.#heldFor(cid)
@@ -180,9 +192,9 @@ export class RequestBlocks implements BlockReader {
   }
 
   /**
-   * Checks the resolved path: from each CID on it, the names below.
+   * Checks the resolved path against the denylists: each CID on the path, with the names below that CID.
    *
-   * @throws HoldfastError `GONE` or `LEGAL_REASONS` if one is blocked
+   * @throws HoldfastError `GONE` or `LEGAL_REASONS` if a part of the path is blocked
    */
   checkPath(roots: readonly CID[], names: readonly string[]): void {
     const { rules } = this.#parts
@@ -205,7 +217,9 @@ export class RequestBlocks implements BlockReader {
     this.#single.clear()
   }
 
-  /** Returns the holder of a block, after rechecking rules and life. */
+  /**
+   * Returns the content that contains a block, after checking again that the block may be served and has not expired.
+   */
   async #heldFor(cid: CID): Promise<HeldContent> {
     this.#parts.signal.throwIfAborted()
     if (this.#parts.rules.revision !== this.#revision) this.#deciding = this.#decide()
@@ -215,7 +229,7 @@ export class RequestBlocks implements BlockReader {
     return this.#isSingle(cid) ? this.#holdSingle(cid) : this.#held
   }
 
-  /** Rechecks an open answer after a takedown: its path, and whether an origin may still serve the root. */
+  /** Rechecks an open response after a takedown: its path, and whether an origin still serves the root. */
   async #decide(): Promise<void> {
     const { rules } = this.#parts
     this.#revision = rules.revision
@@ -227,7 +241,7 @@ export class RequestBlocks implements BlockReader {
     await this.#openAgain()
   }
 
-  /** Reopens the root when its life ends. Fails unless another record has it pinned. */
+  /** Reopens the root if its known content has expired. Throws if no other record pins the root. */
   async #renew(): Promise<void> {
     if (this.#released) throw gone(this.root)
     const { liveUntil } = this.#held
@@ -259,7 +273,7 @@ export class RequestBlocks implements BlockReader {
   }
 }
 
-/** Codes of an origin's refusal, after which another origin may still serve the content. */
+/** Error codes with which an origin refuses content. After these errors, another origin may still serve the content. */
 const REFUSALS: readonly string[] = ['GONE', 'LEGAL_REASONS', 'UNAVAILABLE']
 
 async function openFirst(root: CID, { origins, signal }: RequestBlockParts): Promise<HeldContent | null> {

@@ -10,13 +10,13 @@ import type { RequestBlocks } from './request-blocks.ts'
 /** A resolved path. */
 export interface Resolved {
   node: UnixfsNode
-  /** The node's block. */
+  /** The block that contains the node. */
   block: Uint8Array
-  /** CIDs of the root and of each name on the path. The node's own is last. */
+  /** CIDs of the root and of each name on the path. The last is the CID of the node. */
   roots: readonly CID[]
-  /** The path after following symbolic links. */
+  /** Names of the path, after symbolic links have been followed. */
   names: readonly string[]
-  /** CIDs of all blocks read on the way, in order. The node's own is last. */
+  /** CIDs of all blocks read during the resolution, in order. The last is the CID of the node. */
   trail: readonly CID[]
 }
 
@@ -24,20 +24,20 @@ interface Followed {
   node: UnixfsNode
   block: Uint8Array
   roots: CID[]
-  /** Number of names followed. */
+  /** Number of names of the path that have been followed. */
   depth: number
 }
 
-/** Most symbolic links on one path. */
+/** Maximum number of symbolic links on one path. */
 const MOST_LINKS = 16
-/** Longest target of a link in characters, as in file systems. */
+/** Maximum number of characters in the target of a symbolic link, as in file systems. */
 const LONGEST_TARGET = 4096
 
 /**
- * Resolves names from the root of `blocks`. Follows symbolic links within that root, and the last one only if
- * `followLast` is true.
+ * Resolves a path below the root of `blocks`. Follows symbolic links within the root. If the last name is a symbolic
+ * link, it is followed only if `followLast` is true.
  *
- * @param root the root as requested, for messages
+ * @param root text of the requested root, for error messages
  * @throws HoldfastError `NOT_FOUND` if a name is missing, or a link leaves the root or loops
  */
 export async function resolve(
@@ -73,7 +73,7 @@ export async function resolve(
   throw notFound(root, names, 'leads through too many symbolic links')
 }
 
-/** Finds an entry by name; null if it is missing or `node` is not a directory. */
+/** Returns the CID of a directory's entry, or null if the entry is missing or `node` is not a directory. */
 export async function findEntry(blocks: BlockReader, node: UnixfsNode, name: string): Promise<CID | null> {
   if (node.kind === 'shard') return findInShard(blocks, node, name)
   if (node.kind !== 'directory') return null
@@ -108,7 +108,10 @@ async function findOne(blocks: BlockReader, node: UnixfsNode, [name = '']: reado
   return cid === null ? null : { cid, taken: 1 }
 }
 
-/** Returns the target of a link at `path` as names from the root; null if it is outside. */
+/**
+ * Returns the target of the symbolic link at `path`, as names below the root. Returns null if the target is outside the
+ * root or too long.
+ */
 function linkTarget(path: readonly string[], target: string): string[] | null {
   if (target.startsWith('/') || path.length === 0 || target.length > LONGEST_TARGET) return null
   const names = path.slice(0, -1)

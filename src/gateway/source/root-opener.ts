@@ -15,7 +15,7 @@ import type { Admission, AdmissionRules } from '../policy/admission.ts'
 import { NetworkContent } from './network-content.ts'
 import { type ContentOrigin, PinnedContent, RequestBlocks } from './request-blocks.ts'
 
-/** Progress of content that is being fetched for a pin; null for other content. */
+/** Progress of content that is being fetched for a pin. Null if the content is not being fetched. */
 type Arrival = { blocks: number; bytes: number } | null
 export type ArrivalOf = (cid: CID) => Arrival | Promise<Arrival>
 
@@ -27,21 +27,21 @@ export interface RootOpenerParts {
   arrivalOf: ArrivalOf
   fetcher: BlockFetcher | null
   network?: ContentOrigin | undefined
-  /** Content of the fleet's other nodes. Equivalent to local content. */
+  /** Content of the fleet's other nodes, which counts as pinned content like the content of this node. */
   others?: ContentOrigin | null | undefined
   limits?: WalkLimits | undefined
   memory: MemoryBudget
 }
 
-/** The root of a path, and the names below it. */
+/** A content path: its root, and the names below the root. */
 export type ContentRoot = Pick<ContentPath, 'cid' | 'root' | 'names'>
 
 const BLOCKS_AHEAD = 16
-/** The cache of nodes takes this part of the memory for answers, in addition to it. */
+/** Divisor of the memory limit for responses. The quotient is the additional memory for the cache of decoded nodes. */
 const NODES_SHARE = 4
 const ARRIVAL_RETRY_SECONDS = 10
 
-/** Opens the root of a path, if it is available and may be served. */
+/** Opens the root of a path, if the content is available and may be served. */
 export class RootOpener {
   readonly #parts: RootOpenerParts
   readonly #origins: readonly ContentOrigin[]
@@ -57,11 +57,11 @@ export class RootOpener {
   }
 
   /**
-   * Opens content. The caller releases it.
+   * Opens the content at a path. The caller must release the result.
    *
-   * @throws HoldfastError `CID_NOT_FOUND`, or `INVALID_CID` if no node can have it; `PRECONDITION_FAILED` if the
-   * request accepts only cached content; `UNAVAILABLE` if it is being fetched or did not arrive in time; `GONE` or
-   * `LEGAL_REASONS` if it is blocked
+   * @throws HoldfastError `CID_NOT_FOUND`; `INVALID_CID` if the CID cannot be pinned; `PRECONDITION_FAILED` if the
+   * request accepts only cached content; `UNAVAILABLE` if the content is being fetched or did not arrive in time;
+   * `GONE` or `LEGAL_REASONS` if the content is blocked
    */
   async open({ header, signal }: Pick<ApiRequest, 'header' | 'signal'>, path: ContentRoot): Promise<RequestBlocks> {
     const rules = await this.#parts.admission.rules()
@@ -76,9 +76,10 @@ export class RootOpener {
   }
 
   /**
-   * Opens content for an account that has pinned it, regardless of the gateway's mode.
+   * Opens the content at a path for an account that has pinned the content, regardless of the gateway's mode.
    *
-   * @throws HoldfastError `CID_NOT_FOUND`, `INVALID_CID`; `UNAVAILABLE` if it is being fetched; `GONE`, `LEGAL_REASONS`
+   * @throws HoldfastError `CID_NOT_FOUND`; `INVALID_CID`; `UNAVAILABLE` if the content is being fetched; `GONE` or
+   * `LEGAL_REASONS` if the content is blocked
    */
   async openPinned(path: ContentRoot, signal: AbortSignal): Promise<RequestBlocks> {
     const rules = await this.#parts.admission.rules()

@@ -3,15 +3,21 @@ import type { MemoryShare } from '../../concurrency/memory-budget.ts'
 import type { SlotTable } from '../../concurrency/slot-rows.ts'
 import type { CompleteConfig } from '../../config/config.ts'
 
-/** Input of another thread that reads by the gateway's rules. It can be cloned, and its shared memory stays shared. */
+/**
+ * Data with which another thread can read content by the gateway's rules. It can be posted to the thread, which then
+ * shares the buffers in it.
+ */
 export interface ReadingData {
   /** Path of the database file. */
   readonly database: string
-  /** True if the database lists the content that is being fetched. Threads do not read a remote catalogue. */
+  /**
+   * True if the database lists the content that is being fetched. False if that list is in a remote catalogue, which
+   * threads do not read.
+   */
   readonly hasFetches: boolean
-  /** Data directory of each backend; null for a remote one. */
+  /** The storage backends. The data directory is null for a remote backend. */
   readonly backends: ReadonlyArray<{ readonly id: number; readonly dataDir: string | null }>
-  /** Backends to ask only for content that no other has. */
+  /** Ids of the backends to ask only if no other backend has the content. */
   readonly fallbackBackends: readonly number[]
   readonly takedowns: { readonly path: string; readonly published: BigInt64Array }
   readonly leases: SharedArrayBuffer
@@ -19,16 +25,16 @@ export interface ReadingData {
   readonly memory: MemoryShare
   readonly gateway: CompleteConfig['gateway']
   readonly trustedProxies: number
-  /** True if other nodes of a fleet may have missing content. */
+  /** True if other nodes of a fleet may have content that is not on this node. */
   readonly hasNodes: boolean
 }
 
-/** Reading shared with one other thread. */
+/** The resources that let one other thread read content. */
 export interface SharedReading {
-  /** Read-only data that can be cloned. */
+  /** Read-only data to post to the other thread. */
   readonly data: object
-  /** Port to transfer, for `openReading` in the other thread. */
+  /** Port to transfer to the other thread, which passes the port to `openReading`. */
   readonly port: MessagePort
-  /** Frees the thread's resources. Call it once the thread has ended. */
+  /** Frees the resources of the thread. Call this function after the thread has ended. */
   end(): void
 }
