@@ -1,22 +1,23 @@
 import { HoldfastError } from '../domain/errors.ts'
 
 /**
- * A database system that stores catalogues, such as `postgres` of `holdfast/postgres`. Programs only pass an adapter on
- * to the engine; the modules that it loads are internal to this package.
+ * A database system that stores catalogues, such as `postgres` of `holdfast/postgres`. A program passes the adapter to
+ * the engine. The modules that the adapter loads are internal to this package.
  */
 export interface CatalogueAdapter {
   load(): Promise<object>
 }
 
-/** The database outside a data directory that stores its catalogue. */
+/** A database outside the data directory, which stores the catalogue of the data directory. */
 export interface CatalogueDatabase {
   url: string
   adapter: CatalogueAdapter
 }
 
 /**
- * Returns the configured catalogue database with its adapter; null if none is configured. @throws as {@link
- * neededAdapter}
+ * Returns the configured catalogue database with its adapter; null if the configuration has no database.
+ *
+ * @throws HoldfastError `CONFIG_INVALID` if a database is configured and the program passed no adapter
  */
 export function catalogueDatabase(
   url: string | undefined,
@@ -26,9 +27,9 @@ export function catalogueDatabase(
 }
 
 /**
- * Returns the adapter that a configuration with `database` requires.
+ * Returns the adapter, which a configuration with `database` requires.
  *
- * @throws HoldfastError `CONFIG_INVALID`, naming the import, if the program passed no adapter
+ * @throws HoldfastError `CONFIG_INVALID` if the program passed no adapter. The message names the import to add.
  */
 export function neededAdapter(adapter: CatalogueAdapter | undefined): CatalogueAdapter {
   if (typeof adapter?.load === 'function') return adapter

@@ -5,36 +5,50 @@ import type { AccessStores } from './rules/access-stores.ts'
 import type { NodeName, SharedCatalogue, SharedOptions } from './shared-catalogue.ts'
 import type { SharedSignIn } from './sign-in.ts'
 
-/** A database system that stores catalogues. Internal to this package: the engine and the adapters change together. */
+/**
+ * A database system that stores catalogues. The interface is internal to this package: the engine and the adapters
+ * change together.
+ */
 export interface CatalogueSystem {
   /**
-   * Opens the catalogue of an engine, migrates its schema, and joins it: as the only node, or as one of several nodes
-   * that have addresses. The caller closes it.
+   * Opens the catalogue of an engine, migrates its schema, and registers the engine as a node. The engine is the only
+   * node, or one of several nodes with addresses. The caller closes the catalogue.
    *
    * @throws HoldfastError `CONFIG_INVALID` if the database is unsuitable or belongs to another data directory;
-   * `DATA_DIR_IN_USE` if a copy of the data directory is in use; `UNAVAILABLE`, `DATA_DIR_NEWER`
+   *   `DATA_DIR_IN_USE` if a copy of the data directory is in use; `UNAVAILABLE` if the database is unreachable;
+   *   `DATA_DIR_NEWER` if a newer version wrote it
    */
   open(options: SharedOptions, name: NodeName): Promise<SharedCatalogue>
   /**
-   * Connects to a catalogue for a command, without migrating its schema. The caller closes it. @throws as {@link open}
+   * Connects to a catalogue for a command, without migrating its schema. The caller closes the connection.
+   *
+   * @throws HoldfastError with the same codes as {@link open}
    */
   connect(url: string): Promise<ConnectedCatalogue>
-  /** Connects to the target database of a move, and migrates its schema. The caller closes it. */
+  /** Connects to the database that a move copies into, and migrates its schema. The caller closes the connection. */
   connectToMove(url: string): Promise<MoveTarget>
 }
 
-/** A connection to a catalogue without joining it as a node. */
+/** A connection to a catalogue. It does not register a node. */
 interface CatalogueConnection {
-  /** Returns whether the catalogue belongs to this data directory, or was copied for it. */
+  /** Returns whether the catalogue belongs to this data directory, or is a copy made for it. */
   isKnownTo(node: string): Promise<boolean>
-  /** @param sealing the sealing key, which must be the same on all nodes */
+  /**
+   * Returns the sign-in of the catalogue.
+   *
+   * @param sealing the sealing key, which must be the same on all nodes
+   */
   signIn(sealing: Sealing): SharedSignIn
   close(): Promise<void>
 }
 
-/** A catalogue as commands use it, whether engines run on it or not. */
+/** A catalogue as commands use it. Engines may run on it meanwhile. */
 export interface ConnectedCatalogue extends CatalogueConnection {
-  /** @param node the name of the data directory */
+  /**
+   * Returns the stores for accounts and credentials.
+   *
+   * @param node the name of the data directory
+   */
   access(node: string): AccessStores
   sealed(): Promise<SealedSecrets>
   /** Deletes all sealed secrets, including the keys that sign sessions. The catalogue then accepts any sealing key. */
@@ -47,29 +61,34 @@ export interface SealedSecrets {
   secondFactors: string[]
   /** URLs of webhooks. */
   webhooks: string[]
-  /** Number of data directories that use the key. */
+  /** Number of data directories that use the sealing key. */
   nodes: number
 }
 
-/** The target database of a move. */
+/** The database that a move copies into. */
 export interface MoveTarget extends CatalogueConnection {
   /**
-   * Copies a catalogue into the empty database in one transaction. Replaces an earlier copy for the same node if the
-   * node has not switched to it yet.
+   * Copies a catalogue into the empty database in one transaction. An earlier copy for the same node is replaced if the
+   * node has not switched to that copy yet.
    *
    * @throws HoldfastError `CONFLICT` if the database is not empty; `OUTCOME_UNKNOWN` if the connection is lost during
-   * the commit
+   *   the commit
    */
   moveIn(source: CatalogueToMove, into: MoveInto): Promise<CopiedCatalogue>
-  /** Agrees with the database on the sealing key. @param open as {@link SharedOptions.openKey} */
+  /**
+   * Checks that this data directory uses the sealing key of the database. If the database names no key yet, stores the
+   * name of this key.
+   *
+   * @param open see {@link SharedOptions.openKey}
+   */
   agreeOnKey(open: (expected: string | null) => string): Promise<void>
-  /** Switches the node to its copy. From then on the database belongs to the node. Idempotent. */
+  /** Switches the node to its copy. Afterwards the database belongs to the node. A second call has no effect. */
   takeUp(node: string): Promise<void>
 }
 
-/** The node that a catalogue is copied for, and the observer of the copy. */
+/** The node for which a move copies the catalogue, and the observer of the copy. */
 export interface MoveInto {
-  /** The name of the data directory, whose ledger has the holds. */
+  /** The name of the data directory. Its ledger contains the holds. */
   node: string
   onProgress: (progress: MoveProgress) => void
 }

@@ -10,8 +10,9 @@ import type { SessionStore } from './session-store.ts'
 import type { WebhookStore } from './webhook-store.ts'
 
 /**
- * The state that nodes share: accounts, credentials, records and work. A port of commands: each method is one
- * transaction. Parameters carry everything that the transaction needs to decide, including the current time.
+ * The state that all nodes share: accounts, credentials, records and jobs.
+ * A port whose methods are commands: each method is one transaction. Its parameters contain everything that the
+ * transaction needs for its decisions, including the current time.
  */
 export interface Catalogue {
   accounts: AccountStore

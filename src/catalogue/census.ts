@@ -6,11 +6,14 @@ export interface StateCount {
   bytes: number
 }
 
-/** Totals of what is stored. Each call costs about the same whatever the totals are. */
+/** Totals of the stored rows and bytes. The cost of a call does not depend on the totals. */
 export interface Census {
   counters(): Promise<StateCount[]>
-  /** Returns when the oldest unfinished fetch was requested, in milliseconds since the epoch; null if there is none. */
+  /**
+   * Returns when the oldest unfinished fetch was requested, in milliseconds since the epoch; null if no fetch is
+   * unfinished.
+   */
   oldestFetchAt(): Promise<number | null>
-  /** Returns the size of the database, including the blocks inside it. */
+  /** Returns the size of the database in bytes, including the blocks that it stores. */
   databaseBytes(): number
 }

@@ -3,22 +3,22 @@ import type { DagIdentity } from '../ipld/cid.ts'
 import type { WholeDag } from '../ledger/whole-dag.ts'
 import type { Brought, NewRecord, PinLimits, RecordRow } from './records.ts'
 
-/** A DAG to be fetched, on behalf of all records of it on one backend. Times are milliseconds since the epoch. */
+/** A DAG to fetch for all records that need it on one backend. Times are milliseconds since the epoch. */
 export interface FetchRow extends Brought {
   id: number
-  /** The account that attempts count against: the first one that requested the DAG. */
+  /** The account on whose behalf the attempts run: the first account that requested the DAG. */
   accountId: string
   backendId: number
   codec: number
   multihash: Uint8Array
-  /** The staging root with the blocks fetched so far. */
+  /** Id of the staging root, which holds the blocks fetched so far. */
   rootId: number
   /** Sources to ask first: multiaddrs, and URLs of gateways. */
   origins: string[]
   attempts: number
   nextAttemptAt: number | null
   lastError: string | null
-  /** True once all blocks are on this node. Records may still have to be updated by {@link Fetches.deliver}. */
+  /** True once all blocks are on this node. {@link Fetches.deliver} may still have to update some records. */
   isWhole: boolean
 }
 
@@ -29,7 +29,7 @@ export interface StatusChange {
   from: PinStatus
 }
 
-/** A request to pin content that is not on this node, with the limits of the account's plan. */
+/** A request to pin content that is not on this node. It includes the limits of the account's plan. */
 export interface FetchRequest {
   record: NewRecord
   backendId: number
@@ -37,11 +37,11 @@ export interface FetchRequest {
   limits: PinLimits
   /** Milliseconds since the epoch. */
   now: number
-  /** Creates a new record even if an identical one exists. Default false. */
+  /** If true, inserts a new record even if an identical record exists. Default false. */
   isAnew?: boolean
 }
 
-/** The outcome of a request. `fetchId` is null if the record already has its content. */
+/** The outcome of a pin request. `fetchId` is null if the record already has its content. */
 export interface RequestedPin {
   record: RecordRow
   created: boolean
@@ -49,76 +49,89 @@ export interface RequestedPin {
   changes: StatusChange[]
 }
 
-/** Why an attempt ended without the whole DAG. */
+/** The failure of an attempt that did not fetch the whole DAG. */
 export interface FetchFailure extends Brought {
   reason: StatusReason
-  /** When to retry; null for no automatic retry. */
+  /** When to retry, in milliseconds since the epoch; null for no automatic retry. */
   retryAt: number | null
 }
 
-/** The status of a record whose content was fetched but exceeds the account's quota. */
+/** The reason of a failed record whose content was fetched but does not fit into the account's quota. */
 export const OVER_QUOTA: StatusReason = {
   code: 'QUOTA_EXCEEDED',
   text: 'QUOTA_EXCEEDED: the content does not fit into the storage of the plan',
 }
 
 /**
- * Pins whose content is still missing. Records wait for a fetch, which fills a staging root. Each method that changes
- * something is one transaction, or one per 50 waiting records. The caller passes the current time.
+ * Pins whose content is not on the node yet. Their records wait for a fetch, which adds blocks to a staging root.
+ * Each method that changes something is one transaction, or one transaction per 50 waiting records. The caller passes
+ * the current time.
  */
 export interface Fetches {
   /**
-   * Inserts a waiting record, and its fetch unless one exists. An identical record that has failed is retried instead.
+   * Inserts a waiting record. Also inserts a fetch if the DAG has none. If an identical record exists and has failed,
+   * the call retries that record instead.
    *
-   * @returns the record as inserted, `queued`; and the change to `pinning` if its fetch is already running
-   * @throws HoldfastError `QUOTA_EXCEEDED` for the number of pins, or of waiting pins
+   * @returns the record as inserted, with the status `queued`. If its fetch is already running, also the change to
+   *   `pinning`.
+   * @throws HoldfastError `QUOTA_EXCEEDED` if the account has too many pins, or too many waiting pins
    */
   request(request: FetchRequest): Promise<RequestedPin>
   /**
-   * Counts an attempt and sets its records to `pinning`. Returns undefined if no record waits any more; the fetch is
-   * then removed.
+   * Counts an attempt at a fetch and sets its records to `pinning`. If no record waits for the fetch any more, removes
+   * the fetch and returns undefined.
    */
   start(fetchId: number, now: number): Promise<{ fetch: FetchRow; changes: StatusChange[] } | undefined>
   fail(fetchId: number, failure: FetchFailure, now: number): Promise<StatusChange[]>
-  /** Sets records that may not have the content to `failed`. The fetch stays for the other records. */
+  /** Sets records to `failed` if their accounts may not have the content. The fetch stays for the other records. */
   refuse(recordIds: readonly string[], reason: StatusReason, now: number): Promise<StatusChange[]>
-  /** Completes the root once all blocks are on this node. {@link deliver} then updates the waiting records. */
+  /**
+   * Marks the staged root as complete once all blocks are on this node. {@link deliver} then updates the waiting
+   * records.
+   */
   complete(fetchId: number, dag: WholeDag): Promise<void>
   /**
-   * Gives the content to some of the waiting records, or fails those whose account has too little storage left. Removes
-   * the fetch with the last record.
+   * Sets some of the waiting records to `pinned`, or to `failed` if the account has too little storage left. Removes
+   * the fetch together with the last waiting record.
    *
-   * @param limits by account; records of other accounts keep waiting
+   * @param limits the plan limits by account id. Records of accounts that are not in the map keep waiting.
    */
   deliver(
     fetchId: number,
     limits: ReadonlyMap<string, PinLimits>,
     now: number,
   ): Promise<{ changes: StatusChange[]; isDone: boolean }>
-  /** Ends an attempt that no record waited for. If a record waits by now, makes the fetch due immediately. */
+  /**
+   * Ends an attempt that no record waited for. Removes the fetch, or makes it due immediately if a record waits for it
+   * again.
+   */
   dropOrRepeat(fetchId: number, now: number): Promise<void>
-  /** Removes a fetch that is not running, if no record waits for it. Returns whether it did. */
+  /** Removes a fetch that is not running and that no record waits for. Returns whether the fetch no longer exists. */
   dropIfUnneeded(fetchId: number): Promise<boolean>
-  /** Makes the fetches that an earlier process was running due again, and keeps their attempt counts. */
+  /** Makes fetches due again that were running when the process stopped. Does not reset their attempt counts. */
   resume(now: number): Promise<StatusChange[]>
 
   get(fetchId: number): Promise<FetchRow | undefined>
   find(backendId: number, dag: DagIdentity): Promise<FetchRow | undefined>
   isWanted(fetchId: number): Promise<boolean>
   waitingAccounts(fetchId: number): Promise<string[]>
-  /** Returns the ids of an account's records that wait for a fetch. */
+  /** Returns the ids of the account's records that wait for a fetch. */
   waitersOf(fetchId: number, accountId: string): Promise<string[]>
-  /** Returns the fetches that an account waits for, and the quota bytes of the blocks that each has staged. */
+  /**
+   * Returns the fetches that an account's records wait for. `charge` is the number of quota bytes of the blocks staged
+   * for the fetch.
+   */
   heldFor(accountId: string): Promise<Array<{ id: number; charge: number }>>
   /**
-   * Reads due fetches, at most `each` per account, of the next `accounts` accounts by id, after the account `after`.
+   * Returns due fetches of the next accounts after the account id `after`, in the order of the account ids. Reads
+   * `accounts` accounts, and at most `each` fetches of an account.
    *
-   * @returns also the last account read; null if no account follows
+   * @returns the fetches, and in `last` the last account read; null if no account follows
    */
   due(query: { now: number; after: string; accounts: number; each: number }): Promise<{
     jobs: FetchRow[]
     last: string | null
   }>
-  /** Returns when the next attempt is due; null if none is. */
+  /** Returns when the next attempt of any fetch is due; null if no fetch is due. */
   nextDue(): Promise<number | null>
 }

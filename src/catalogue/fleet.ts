@@ -1,11 +1,11 @@
-/** The nodes that share a catalogue, from the view of one of them. */
+/** The nodes that share a catalogue, as one of these nodes sees them. */
 export interface Fleet {
   nodes: FleetNodes
-  /** The sealed secret with which nodes authenticate to each other. */
+  /** The secret with which nodes authenticate to each other. */
   secret: Uint8Array
-  /** Random for each start of this node. Requests signed for an earlier run are refused. */
+  /** Random value, new at each start of this node. The node refuses requests that were signed for an earlier run. */
   run: string
-  /** Loads the modules for requests between nodes: a `FleetSystem`. */
+  /** Loads the modules for requests between nodes. The result is a `FleetSystem`. */
   load(): Promise<object>
 }
 
@@ -15,23 +15,23 @@ export interface NodeAddress {
   url: string
 }
 
-/** A node of the catalogue. */
+/** A node that is registered in the catalogue. */
 export interface KnownNode extends NodeAddress {
-  /** Distinguishes its backends from those of other nodes. */
+  /** Number that distinguishes the backends of this node from the backends of other nodes. */
   number: number
   /** True if the node has reported itself recently. */
   isThere: boolean
   /** True while the node is shutting down: it finishes its work and accepts nothing new. */
   isLeaving: boolean
-  /** Random for each start of the node; null if its version does not have this. */
+  /** Random value, new at each start of the node; null if the node runs a version that does not report it. */
   run: string | null
 }
 
 /** The register of nodes. Each node reports its own state. */
 export interface FleetNodes {
-  /** Reports this node as running, and repeats that periodically. Calls `onReport` each time. */
+  /** Reports this node as running, and repeats the report periodically. Calls `onReport` at each report. */
   start(onReport?: () => void): Promise<void>
-  /** Reports that this node is shutting down. Other nodes send it nothing new, and wait for its running work. */
+  /** Reports that this node is shutting down. Other nodes send it no new work, and wait for its running work to end. */
   leave(): Promise<void>
   /** Reports that this node has stopped. */
   stop(): Promise<void>
@@ -39,20 +39,20 @@ export interface FleetNodes {
   all(): Promise<KnownNode[]>
 }
 
-/** A node that keeps a DAG for a record. */
+/** A node that stores a DAG for a record. */
 export interface SharedPlace {
   node: number
-  /** When the last of its records expires, in milliseconds since the epoch; null for never. */
+  /** When the last record of the DAG expires, in milliseconds since the epoch; null if a record never expires. */
   liveUntil: number | null
-  /** True if the DAG is the root of a record; false if it is a file below one. */
+  /** True if the DAG is the root of a record; false if it is a file below the root of a record. */
   isRoot: boolean
 }
 
-/** The lookup of nodes by content: by the roots of records, and by the files listed below them. */
+/** Looks up nodes by content: by the roots of records, and by the files below these roots. */
 export interface SharedPlaces {
   /**
-   * Returns the nodes that keep content at an instant, as a root or as a file of a directory. The list has one entry
-   * per root, up to a fixed number.
+   * Returns the nodes that store the content at the instant `now`, as the root of a record or as a file below such a
+   * root. The list has one entry per root, up to a fixed number.
    */
   find(multihash: Uint8Array, now: number): Promise<SharedPlace[]>
 }

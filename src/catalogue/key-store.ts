@@ -1,14 +1,14 @@
 import type { Page, PageRequest } from './page.ts'
 
-/** The rights that an upload token carries. Sizes are in bytes, times in milliseconds since the epoch. */
+/** The rights of an upload token. Sizes are in bytes. Times are milliseconds since the epoch. */
 export interface UploadGrant {
   /** Maximum number of uploads. */
   maxUses: number
-  /** Maximum content bytes of one upload; null for the plan's limit. */
+  /** Maximum content bytes of one upload; null for the limit of the plan. */
   maxBytes: number | null
-  /** The cluster of the uploads; null for the account's default cluster. */
+  /** The cluster that stores the uploads; null for the account's default cluster. */
   cluster: string | null
-  /** When the uploads expire, in milliseconds since the epoch; null for never. */
+  /** When the uploaded records expire, in milliseconds since the epoch; null for never. */
   timelock: number | null
 }
 
@@ -16,14 +16,14 @@ export interface UploadGrant {
 export interface KeyRow {
   id: string
   accountId: string
-  /** The key that created this one; null if a session, the owner or a command did. */
+  /** Id of the key that created this key; null if a session, the owner or a command created it. */
   parentId: string | null
-  /** The name of the key that created this one. */
+  /** Name of the key that created this key; null if no key did. */
   parent: string | null
   /** Unique within the account. */
   name: string
   label: string | null
-  /** SHA-256 of the secret, unique. */
+  /** SHA-256 hash of the secret. It is unique. */
   hash: Uint8Array
   prefix: string
   scopes: string[]
@@ -37,40 +37,50 @@ export interface KeyRow {
   uses: number
 }
 
-/** A key to insert. The database adds the parent's name and the count of uses. */
+/** A key to insert. The database supplies the parent's name and the number of uses. */
 export type NewKeyRow = Omit<KeyRow, 'parent' | 'uses'>
 
 /** Why a key was not inserted. */
 export type KeyRefusal = 'no_account' | 'no_parent' | 'name_taken' | 'too_many'
 
-/** Number of expired keys kept per account, for display. Beyond that, the key that expired first is removed. */
+/**
+ * Maximum number of expired keys kept per account, for display. Beyond it, the store removes the keys that expired
+ * first.
+ */
 export const EXPIRED_KEYS_KEPT = 100
 
-/** The store of API keys. Each method is one transaction, durable when its promise resolves, except {@link noteUse}. */
+/** The store of API keys. Each method except {@link noteUse} is one transaction, durable when its promise resolves. */
 export interface KeyStore {
   /**
-   * Inserts a key. Replaces an expired key of the same name, and removes surplus expired keys beyond
-   * {@link EXPIRED_KEYS_KEPT}. Upload tokens and other keys are counted separately.
+   * Inserts a key. Replaces an expired key of the same name, and removes the oldest expired keys beyond {@link
+   * EXPIRED_KEYS_KEPT}. Both limits count upload tokens separately from other keys.
    *
    * @param limits.maxKeys maximum number of live keys of the account; null for no limit
-   * @returns `no_parent`: the key that creates it does not exist or has expired; `name_taken`: a live key has the name;
-   * `too_many`: the account has `maxKeys` live keys
+   * @returns `no_parent` if the key that creates the new key does not exist or has expired; `name_taken` if a live key
+   *   has the name; `too_many` if the account already has `maxKeys` live keys
    */
   insert(key: NewKeyRow, limits: { now: number; maxKeys: number | null }): Promise<'inserted' | KeyRefusal>
   /**
-   * Inserts a key, or replaces hash, expiry and rights of the account's key with the same name. That key keeps its id
-   * and the keys it created. If any key already has the hash, returns that key and changes nothing.
+   * Inserts a key. If the account has a key with this name, replaces the hash, expiry and rights of that key. Its id
+   * and the keys created with it stay.
+   * If any key already has the hash, changes nothing and returns that key.
    */
   adopt(key: NewKeyRow): Promise<KeyRow>
   findByHash(hash: Uint8Array): Promise<KeyRow | null>
-  /** Returns the key with exactly this name. */
+  /** Returns the account's key with exactly this name. */
   findByName(accountId: string, name: string): Promise<KeyRow | null>
-  /** Lists the upload tokens or the other keys of an account, oldest first, including expired ones. */
+  /**
+   * Lists keys of an account, oldest first, including expired keys. With `isUpload`, lists only its upload tokens;
+   * otherwise only its other keys.
+   */
   list(accountId: string, request: PageRequest & { isUpload?: boolean }): Promise<Page<KeyRow>>
-  /** Returns how many uploads were made with an upload token; null if it is gone. Committing records counts them. */
+  /**
+   * Returns the number of uploads made with an upload token; null if the token does not exist. Each commit of records
+   * with the token counts as one upload.
+   */
   uses(id: string): Promise<number | null>
-  /** Removes a key and all keys created with it, recursively. Returns how many. */
+  /** Removes a key and all keys created with it, recursively. Returns the number of removed keys. */
   revoke(id: string): Promise<number>
-  /** Stores when a key was last used. Resolves before the write is durable. */
+  /** Stores when a key was last used. The promise resolves before the write is durable. */
   noteUse(id: string, at: number): Promise<void>
 }

@@ -3,11 +3,11 @@ export interface ListedFile {
   path: string
   codec: number
   multihash: Uint8Array
-  /** Content bytes. */
+  /** Size of the file's content in bytes. */
   size: number
 }
 
-/** Metadata of a record's content. */
+/** Facts about the content of a record. */
 export interface ListedContent {
   /** Number of distinct blocks. */
   blocks: number
@@ -17,12 +17,12 @@ export interface ListedContent {
   announcedAt: number | null
 }
 
-/** The files below directories. A directory is identified by the ledger root of its record. */
+/** The files below directories. The ledger root of a record identifies its directory. */
 export interface Files {
   content(rootId: number): Promise<ListedContent | undefined>
-  /** Returns a page of the files, in insertion order. Every page costs the same. */
+  /** Returns a page of the files, in insertion order. The cost does not depend on `offset`. */
   page(rootId: number, offset: number, limit: number): Promise<ListedFile[]>
-  /** Returns a page of the files with a given content, and their total number. */
+  /** Returns a page of the files that have the given content, and the total number of such files. */
   pageOf(
     rootId: number,
     multihash: Uint8Array,

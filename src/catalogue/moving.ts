@@ -23,20 +23,20 @@ export const MOVED_TABLES: readonly MovedTable[] = [
   ...(['webhooks', 'deliveries', 'jobs'] as const),
 ]
 
-/** A row by the column names of the target: booleans as numbers, lists as JSON. */
+/** A row, with the column names of the target database. Booleans are numbers, and lists are JSON text. */
 export type MovedRow = Readonly<Record<string, string | number | null | Uint8Array>>
 
 /** The source catalogue of a move. Nothing changes it during the move. */
 export interface CatalogueToMove {
   count(table: MovedTable): number
-  /** Yields all rows of a table in insertion order, in batches of a few hundred. */
+  /** Returns all rows of a table in insertion order, in batches of a few hundred rows. */
   batches(table: MovedTable): Iterable<MovedRow[]>
 }
 
 /** The progress of a move. */
 export interface MoveProgress {
   step: 'copying' | 'copied' | 'switched' | 'joined' | 'removing'
-  /** Rows copied or removed so far, and their total. */
+  /** Number of rows copied or removed so far. `of` is the total. */
   rows: number
   of: number
 }
@@ -44,6 +44,6 @@ export interface MoveProgress {
 /** The outcome of a copy. */
 export interface CopiedCatalogue {
   rows: Readonly<Record<MovedTable, number>>
-  /** Ids of accounts whose counters were wrong. The move has corrected them. */
+  /** Ids of the accounts whose usage counters were wrong. The move has corrected the counters. */
   recounted: string[]
 }

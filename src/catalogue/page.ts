@@ -6,20 +6,22 @@ export interface PageRequest {
   limit: number
 }
 
-/** A page of a list. Inserting or deleting rows between two requests neither repeats nor hides another row. */
+/** A page of a list. Rows inserted or deleted between two requests do not repeat or hide other rows. */
 export interface Page<Row> {
   rows: Row[]
   /** Opaque cursor for the next page; null at the end. */
   next: string | null
 }
 
-/** Matches of a search up to which its total is exact. */
+/** Maximum number of matches that a search counts exactly. A larger total is a lower bound. */
 export const EXACT_MATCHES = 10_000
 
-/** A page by number, and how many rows the whole list has. */
+/** A page of a list selected by its offset, and the number of rows of the whole list. */
 export interface NumberedPage<Row> {
   rows: Row[]
   total: number
-  /** True if the list may be longer; `total` is beyond the end of the page then. */
+  /**
+   * True if the list may have more than `total` rows. In this case `total` is larger than the offset of the page's end.
+   */
   totalIsLowerBound?: true
 }

@@ -4,13 +4,13 @@ import type { AccountUsage } from './records.ts'
 
 /** An inconsistency of a record. */
 export type RecordProblem =
-  /** The node has the content, but nothing holds it. */
+  /** The node has the content of the record, but the content has no hold. */
   | 'record-unheld'
   /** The record is `pinned`, but the node does not have its content. */
   | 'record-lost'
   /** The record waits for its content, but no fetch exists. */
   | 'record-unfetched'
-  /** The record waits for its content, but the node has all of it. */
+  /** The record waits for its content, but all of the content is already on the node. */
   | 'record-whole'
 
 /** A record with an inconsistency. */
@@ -21,29 +21,29 @@ export interface RecordFinding {
 }
 
 /**
- * Finds inconsistencies between the catalogue and the ledger, and repairs them if `mend` is set. Each call covers one
- * step in one transaction.
+ * Finds inconsistencies between the catalogue and the ledger. Repairs them if `mend` is true. Each call checks one
+ * batch of rows in one transaction.
  */
 export interface Reconciliation {
   /**
-   * Checks the next holds, and releases those that no record and no fetch needs. Ignores holds whose id is neither a
-   * record's nor a fetch's.
+   * Checks the next holds. Releases the holds that no record and no fetch needs. Ignores a hold whose id belongs
+   * neither to a record nor to a fetch.
    */
   holds(step: { after: string; limit: number; mend: boolean }): Promise<{
     unwanted: string[]
     seen: number
     last: string | null
   }>
-  /** Checks the next complete roots, and drops those without a hold. */
+  /** Checks the next complete roots. Drops the roots without a hold. */
   roots(step: { after: number; limit: number; mend: boolean }): Promise<{
     unwanted: string[]
     seen: number
     last: number | null
   }>
   /**
-   * Checks the next records: holds content that has no hold, and fetches missing content again.
+   * Checks the next records. Places a hold on content that has no hold, and queues a fetch for missing content.
    *
-   * @param step.homes the backend of each cluster; records of other clusters are skipped
+   * @param step.homes the backend of each cluster. Records of clusters that are not in the map are skipped.
    */
   records(step: {
     after: string
@@ -52,23 +52,23 @@ export interface Reconciliation {
     now: number
     mend: boolean
   }): Promise<{ findings: RecordFinding[]; changes: StatusChange[]; seen: number; last: string | null }>
-  /** Returns the ids of the next accounts, including those being deleted. */
+  /** Returns the ids of the next accounts, including accounts that are being deleted. */
   accounts(step: { after: string; limit: number }): Promise<string[]>
   /**
-   * Recounts the usage of an account, one part per call. Returns `more` until the count is complete, then the stored
-   * and the counted numbers, even if they are equal. Returns null if the account does not exist.
+   * Recounts the usage of an account, one part per call. Returns `more` until the count is complete. Then returns the
+   * stored and the counted numbers, even if they are equal. Returns null if the account does not exist.
    */
   recount(step: {
     accountId: string
     limit: number
     mend: boolean
   }): Promise<'more' | { noted: AccountUsage; counted: AccountUsage } | null>
-  /** Returns the next fetches after the id `after` that no record waits for. */
+  /** Returns up to `limit` fetches without a waiting record, with ids greater than `after`. */
   fetches(step: { after: number; limit: number }): Promise<{ unwanted: number[]; seen: number; last: number | null }>
   /**
-   * Sets all records of a root with lost blocks to wait for a fetch. The remaining blocks are kept.
+   * Queues a fetch for all records of a root that has lost blocks. The remaining blocks stay on disk.
    *
-   * @param root.homes records of other clusters are skipped
+   * @param root.homes the backend of each cluster. Records of clusters that are not in the map are skipped.
    */
   requeue(root: {
     backendId: number

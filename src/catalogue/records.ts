@@ -4,7 +4,7 @@ import type { NewBlock } from '../ledger/blocks.ts'
 import type { WholeDag } from '../ledger/whole-dag.ts'
 import type { NumberedPage, Page, PageRequest } from './page.ts'
 
-/** A stored record. `PinRecord` documents the fields. */
+/** A stored record. The type `PinRecord` documents its fields. */
 export interface RecordRow {
   id: string
   accountId: string
@@ -16,7 +16,7 @@ export interface RecordRow {
   type: 'file' | 'directory' | 'pin'
   status: PinStatus
   statusAt: number
-  /** Code for programs; {@link statusReason} is the text. */
+  /** Machine-readable code of the status. {@link statusReason} is the text for people. */
   statusCode: StatusCode | null
   statusReason: string | null
   fetchId: number | null
@@ -27,13 +27,15 @@ export interface RecordRow {
   meta: string | null
   size: number
   dagSize: number
-  /** Bytes that its blocks count against the quota; 0 while this node does not have them. */
+  /**
+   * Number of bytes that the blocks of the record count against the quota; 0 while this node does not have the blocks.
+   */
   charge: number
   expiresAt: number | null
   createdAt: number
 }
 
-/** The fields of a record that lists show. Lists read many rows, so they leave the others out. */
+/** The fields of a record that lists show. A list reads many rows, so it does not read the other fields. */
 export type ListedRecord = Omit<
   RecordRow,
   'codec' | 'multihash' | 'rootId' | 'statusAt' | 'statusCode' | 'statusReason' | 'fetchId' | 'charge'
@@ -42,19 +44,19 @@ export type ListedRecord = Omit<
 /** A record to insert, without the fields that the transaction determines. */
 export type NewRecord = Omit<RecordRow, 'rootId' | 'dagSize' | 'charge' | 'fetchId'>
 
-/** The limits of a plan for new records; null for no limit. */
+/** The limits of a plan that apply to new records; null for no limit. */
 export interface PinLimits {
   maxPins: number | null
   maxStorageBytes: number | null
-  /** Records whose content has not arrived. */
+  /** Maximum number of records whose content has not arrived. */
   maxQueuedPins: number | null
 }
 
-/** The blocks fetched so far of a DAG. */
+/** The part of a DAG that has been fetched so far. */
 export interface Brought {
   blocks: number
   bytes: number
-  /** Bytes that the blocks count against the quota. */
+  /** Number of bytes that these blocks count against the quota. */
   charge: number
 }
 
@@ -67,50 +69,62 @@ export type CommitIntent = {
 } & (
   | {
       kind: 'whole'
-      /** The staged root of the DAG. Null if a complete root must already exist, or `block` is given. */
+      /**
+       * Id of the staged root of the DAG. Null if `block` is given, or if the DAG must already be complete on this
+       * node.
+       */
       stagedRootId: number | null
-      /** The only block of the DAG, stored with the record. Requires {@link Records.takesBlocks}. */
+      /**
+       * The only block of the DAG, which the commit stores together with the record. Requires {@link
+       * Records.takesBlocks}.
+       */
       block?: NewBlock | null
       dag: WholeDag
     }
-  /** Only a part of the DAG is staged. A fetch continues from it. */
+  /** Only a part of the DAG is staged. A fetch gets the remaining blocks. */
   | { kind: 'partial'; stagedRootId: number; brought: Brought }
 )
 
 /** The outcome of a commit for one record. */
 export interface Committed {
   record: RecordRow
-  /** False if an identical live record already existed. */
+  /** False if an identical live record already existed. In this case `record` is the existing record. */
   created: boolean
-  /** The previous state of the record if it was waiting for this content. The caller ends its fetch. */
+  /**
+   * The record before the commit if it was waiting for this content; otherwise null. The caller ends the record's
+   * fetch.
+   */
   waited: RecordRow | null
-  /** True if the given block repaired a damaged block on this node. */
+  /** True if the block in the request replaced a damaged block on this node. */
   healed?: boolean
 }
 
-/** Selects live records of an account; `now` excludes expired ones. */
+/** Selects live records of an account. `now` is the current time, which excludes expired records. */
 export interface RecordFilter {
   accountId: string
   multihash: Uint8Array | null
   hasExpiration: boolean
   now: number
-  /** Further conditions. With them, results are in insertion order or its reverse. */
+  /** Further conditions. If set, the results are sorted by insertion, in the order of `oldestFirst`. */
   search?: RecordSearch | undefined
 }
 
-/** Comparison of names: the whole name or a part of it, case-sensitive (`exact`, `partial`) or not. */
+/**
+ * How to compare names. `exact` and `iexact` compare whole names, `partial` and `ipartial` search for a part. The names
+ * with `i` ignore case.
+ */
 export type NameMatch = 'exact' | 'iexact' | 'partial' | 'ipartial'
 
-/** Search conditions for records. A record must match all of them. */
+/** Search conditions for records. A record must match all conditions. */
 export interface RecordSearch {
-  /** Conditions on the name. No text is empty. */
+  /** Conditions on the name. No `text` is empty. */
   names: ReadonlyArray<{ text: string; match: NameMatch }>
   meta: Readonly<Record<string, string>>
-  /** Any of these; empty for all. */
+  /** Types to include; empty for all types. */
   types: ReadonlyArray<RecordRow['type']>
   statuses: readonly PinStatus[]
   multihashes: readonly Uint8Array[]
-  /** Created strictly before and after these instants, in milliseconds since the epoch. */
+  /** Records match if created strictly before `before` and strictly after `after`, in milliseconds since the epoch. */
   before: number | null
   after: number | null
   /** True for insertion order; false for its reverse. */
@@ -121,54 +135,55 @@ export interface RecordSearch {
 export interface RenameRequest {
   accountId: string
   id: string
-  /** Undefined keeps the name. */
+  /** The new name; undefined to leave the name unchanged. */
   name: string | undefined
-  /** As in {@link RecordRow}; undefined keeps the meta. */
+  /** The new meta as in {@link RecordRow.meta}; undefined to leave the meta unchanged. */
   meta: string | null | undefined
   now: number
 }
 
-/** Usage of an account, from its records. */
+/** The usage of an account, counted from its records. */
 export interface AccountUsage {
-  /** Live records. */
+  /** Number of live records. */
   pins: number
   expiringPins: number
-  /** Sum of the quota bytes of each distinct root. Counts expired records until they are removed. */
+  /** Sum of the quota bytes of all distinct roots. Includes expired records until they are removed. */
   storedBytes: number
 }
 
 /**
- * The records of accounts. Each method that changes something is one transaction, or several short ones if stated;
- * after a crash the next start finishes those. The caller passes the current time.
+ * The records of accounts. Each method that changes something is one transaction, or several short transactions if its
+ * description says so. If a crash interrupts several transactions, the next start completes them.
+ * The caller passes the current time.
  */
 export interface Records {
-  /** True if a commit can store a DAG of one block itself, so that the caller need not stage it. */
+  /** True if a commit can store a DAG of one block itself. The caller then need not stage such a DAG. */
   readonly takesBlocks?: boolean
   /**
-   * Inserts the records and holds their content, all or none.
+   * Inserts all the records and places holds on their content, or inserts none.
    *
-   * @param token the id of the upload token that this commit uses once
-   * @throws HoldfastError `QUOTA_EXCEEDED`, also if the token is used up; `INVALID_API_KEY` if the token is gone;
-   * `CID_NOT_FOUND` if nothing was staged and the DAG is no longer stored; `CONFLICT` for a partial DAG that is already
-   * known
+   * @param token id of the upload token that authorises the commit. The commit counts as one use.
+   * @throws HoldfastError `QUOTA_EXCEEDED` if a limit of the plan is exceeded or the token is used up;
+   *   `INVALID_API_KEY` if the token no longer exists; `CID_NOT_FOUND` if no root was staged and the DAG is no longer
+   *   stored; `CONFLICT` if only a part of the DAG is staged and the DAG is already known
    */
   commit(intents: readonly CommitIntent[], token?: string): Promise<Committed[]>
   /**
-   * Removes an account's live records of a DAG, in one cluster or all, in several transactions. Returns them, newest
-   * first.
+   * Removes an account's live records of a DAG, in several transactions. `clusterId` restricts this to one cluster.
+   * Returns the removed records, newest first.
    */
   remove(request: { accountId: string; dag: DagIdentity; clusterId: string | null; now: number }): Promise<RecordRow[]>
-  /** Removes one record. Returns whether it existed. */
+  /** Removes a record. Returns whether the record existed. */
   discard(id: string): Promise<boolean>
-  /** Removes up to `limit` expired records, those that expired first. Returns them. */
+  /** Removes up to `limit` expired records, in the order of their expiry. Returns the removed records. */
   expire(now: number, limit: number): Promise<RecordRow[]>
-  /** Finishes removals that an earlier process began. */
+  /** Completes removals that were interrupted when an earlier process stopped. */
   finishRemovals(): Promise<void>
   /** Changes the name of a live record, or replaces its whole meta. Returns whether the record exists. */
   rename(request: RenameRequest): Promise<boolean>
 
   get(id: string): Promise<RecordRow | undefined>
-  /** Returns up to `limit` of an account's live records of a DAG, newest first. */
+  /** Returns up to `limit` of the account's live records of a DAG, newest first. */
   ofDag(request: {
     accountId: string
     dag: DagIdentity
@@ -176,7 +191,7 @@ export interface Records {
     now: number
     limit: number
   }): Promise<RecordRow[]>
-  /** Returns an account's newest live record of a DAG. With `hasExpiration`, considers only records that expire. */
+  /** Returns the account's newest live record of a DAG. With `hasExpiration`, ignores records that never expire. */
   newestOf(request: {
     accountId: string
     dag: DagIdentity
@@ -184,10 +199,10 @@ export interface Records {
     now: number
   }): Promise<RecordRow | undefined>
   usage(accountId: string, now: number): Promise<AccountUsage>
-  /** Returns a page of the matching records, newest first, and their total number. */
+  /** Returns a page of the matching records, newest first, and the total number of matches. */
   page(filter: RecordFilter, offset: number, limit: number): Promise<NumberedPage<ListedRecord>>
-  /** Returns the matching records page by page, newest first. */
+  /** Returns one page of the matching records, newest first. `next` is the cursor for the next page. */
   walk(filter: RecordFilter, page: PageRequest): Promise<Page<ListedRecord>>
-  /** Returns when the next record expires; null if none does. */
+  /** Returns when the next record expires; null if no record expires. */
   nextExpiry(): Promise<number | null>
 }

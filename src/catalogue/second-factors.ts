@@ -1,14 +1,14 @@
 /** The second factor of an account. Times are milliseconds since the epoch. */
 export interface SecondFactorRow {
-  /** Sealed, so the store cannot read it. */
+  /** The sealed secret. The store cannot read it. */
   secret: Uint8Array
-  /** Null until setup is complete. */
+  /** When setup was completed; null until then. */
   enabledAt: number | null
-  /** The time step of the newest accepted code; -1 if there is none. */
+  /** The time step of the newest accepted code; -1 if no code has been accepted. */
   lastStep: number
 }
 
-/** An unsealed secret, stored by an earlier version. */
+/** An unsealed secret, stored by an early version. */
 export interface ClearSecret {
   accountId: string
   clear: Uint8Array
@@ -19,11 +19,14 @@ export interface ClearSecret {
  */
 export interface SecondFactorStore {
   get(accountId: string): Promise<SecondFactorRow | null>
-  /** Stores a new secret to be enabled later. Replaces a secret that is not enabled yet. */
+  /**
+   * Stores a new secret, which {@link enable} activates later. Replaces an earlier secret that is not enabled yet.
+   * Returns `enabled` if the account already has an enabled secret.
+   */
   begin(accountId: string, secret: Uint8Array): Promise<'begun' | 'enabled' | 'no_account'>
   /**
-   * Enables the second factor if its pending secret is `secret`, and marks the code of `step` as used. Replaces all
-   * recovery codes. Returns whether the secret matched.
+   * Enables the second factor if the pending secret equals `secret`. Marks the code of `step` as used, and replaces all
+   * recovery codes. Returns false if the secret differs, is already enabled, or `step` was used before.
    */
   enable(
     accountId: string,
@@ -32,15 +35,18 @@ export interface SecondFactorStore {
     recoveryHashes: readonly Uint8Array[],
   ): Promise<boolean>
   /**
-   * Marks the code of `step` as used. Returns false if `secret` is not the enabled one, or `step` is not newer than the
-   * last used one.
+   * Marks the code of `step` as used. Returns false if `secret` is not the enabled secret, or if `step` is not newer
+   * than the last used step.
    */
   useStep(accountId: string, code: { secret: Uint8Array; step: number }): Promise<boolean>
-  /** Uses up a recovery code. Returns whether it existed. */
+  /** Deletes a recovery code, so that it works only once. Returns whether the code existed. */
   useRecoveryCode(accountId: string, hash: Uint8Array): Promise<boolean>
   /** Returns all secrets that are not sealed. */
   inClear(): Promise<ClearSecret[]>
-  /** Replaces unsealed secrets by sealed ones, all or none, and erases the unsealed bytes from the database file. */
+  /**
+   * Replaces all the given unsealed secrets with sealed secrets in one transaction. Erases the unsealed bytes from the
+   * database file.
+   */
   seal(secrets: ReadonlyArray<ClearSecret & { sealed: Uint8Array }>): Promise<void>
   /** Removes the secret and the recovery codes. Returns whether a second factor was enabled. */
   disable(accountId: string): Promise<boolean>

@@ -13,22 +13,24 @@ export interface Session {
 export const MOST_SESSIONS = 1_000
 
 /**
- * The store of sessions that have not been ended. Each method is one transaction, durable when its promise resolves.
+ * The store of sessions. A session stays until it is ended or removed after its expiry. Each method is one transaction,
+ * durable when its promise resolves.
  */
 export interface SessionStore {
   /**
-   * Inserts a session, and removes some expired sessions and the account's surplus beyond {@link MOST_SESSIONS}.
+   * Inserts a session. Removes some expired sessions, and the oldest sessions of the account beyond {@link
+   * MOST_SESSIONS}.
    *
-   * @returns the account; `stale` if it is gone or its password hash is no longer `passwordHash`; `disabled` if it is
-   * disabled
+   * @returns the account; `stale` if the account no longer exists or its password hash is not `passwordHash`;
+   *   `disabled` if the account is disabled
    */
   begin(session: Session, check: { now: number; passwordHash: string }): Promise<Account | 'stale' | 'disabled'>
   /** Returns a session, even if it has expired. */
   get(id: string): Promise<Session | null>
-  /** Lists the sessions of an account that are valid at `now`, oldest first. */
+  /** Lists the account's sessions that are valid at `now`, oldest first. */
   list(accountId: string, now: number, request: PageRequest): Promise<Page<Session>>
-  /** Ends a session. Returns whether it existed. */
+  /** Ends a session. Returns whether the session existed. */
   end(id: string): Promise<boolean>
-  /** Ends the sessions of an account except `keep`. Returns how many it ended. */
+  /** Ends all sessions of an account except the session `keep`. Returns the number of ended sessions. */
   endAll(accountId: string, keep: string | null): Promise<number>
 }

@@ -9,9 +9,11 @@ import type { AccessStores } from './rules/access-stores.ts'
 import type { SharedSignIn } from './sign-in.ts'
 import type { TakedownRows } from './takedown-rows.ts'
 
-/** The catalogue of an engine in a database outside its data directory. Other nodes may share it. */
+/** The catalogue of an engine in an external database. Other nodes may share the catalogue. */
 export interface SharedCatalogue {
-  /** The name of the data directory, and the number that distinguishes its backends from those of other nodes. */
+  /**
+   * The name of the data directory. `number` distinguishes the backends of this node from the backends of other nodes.
+   */
   node: { name: string; number: number }
   changes: CatalogueChanges
   past: CataloguePast
@@ -23,13 +25,21 @@ export interface SharedCatalogue {
   /**
    * Creates the stores of records, fetches and placements.
    *
-   * @param ledger this node's ledger, owned by the caller
-   * @param external the numbers of external backends, which need placements
+   * @param ledger the ledger of this node, owned by the caller
+   * @param external the numbers of the external backends, which need placements
    */
   content(ledger: CatalogueHolds, external: ReadonlySet<number>): { content: SharedContent; work: NodeWork }
-  /** @param ledger counts the rows of this node's ledger */
+  /**
+   * Returns the totals of the catalogue and the ledger.
+   *
+   * @param ledger the totals of this node's ledger
+   */
   census(ledger: Census): Census
-  /** @param sealing the sealing key, which must be the same on all nodes */
+  /**
+   * Returns the sign-in of the catalogue.
+   *
+   * @param sealing the sealing key, which must be the same on all nodes
+   */
   signIn(sealing: Sealing): SharedSignIn
   close(): Promise<void>
 }
@@ -39,71 +49,78 @@ export type SharedContent = Pick<Catalogue, 'records' | 'fetches' | 'files' | 'p
 export interface SharedOptions {
   url: string
   clock: Clock
-  /** Receives connection errors that no call waits for. */
+  /** Receives connection errors outside of any call. */
   onError: (error: Error) => void
   past: KeptPast
-  /** Receives the problem if the database is not the one that the node last used. */
+  /** Receives a message if the database is not the database that the node last used. */
   onProblem: (problem: string) => void
   /**
-   * Opens this node's sealing key and returns its name. Throws if its name is not `expected`, which is null for the
-   * first node.
+   * Opens the sealing key of this node and returns the name of the key. Throws if the name is not `expected`.
+   * `expected` is null for the first node of the catalogue.
    */
   openKey: (expected: string | null) => string
-  /** Creates the sealed secret that all nodes share. Called once the key is open. */
+  /** Creates the sealed secret that all nodes share. Called after the key is opened. */
   newSecret: () => Uint8Array
-  /** Null for a node that runs alone. */
+  /** The address of the node; null for a node that runs alone. */
   address: NodeAddress | null
 }
 
 /** The name of a data directory. */
 export interface NodeName {
-  /** Null if the directory has no name yet. */
+  /** The name; null if the directory has no name yet. */
   known: string | null
-  /** Gives the directory a permanent name. Called once the node may join the catalogue. Idempotent. */
+  /**
+   * Gives the directory a permanent name and returns it. Called when the node is allowed to join the catalogue. A
+   * second call returns the same name.
+   */
   make(): string
 }
 
 /** Notifications of changes by other nodes and commands. */
 export interface CatalogueChanges {
   health: CatalogueHealth
-  /** Returns a number that changes when credentials may have changed. */
+  /** Returns a number that changes whenever credentials may have changed. */
   version(): number
   /**
-   * Calls `listener` with the name of a node that has new work from another node; with null if a notification may have
-   * been lost.
+   * Calls `listener` with the name of a node for which another node has left new work. Calls it with null if a
+   * notification may have been lost.
    */
   notices(listener: (node: string | null) => void): void
-  /** Calls `listener` when a takedown was added or lifted on any node, or a notification may have been lost. */
+  /** Calls `listener` when any node has added or lifted a takedown, and when a notification may have been lost. */
   takedowns(listener: () => void): void
 }
 
 /** The state of the database at the last check. */
 export interface CatalogueHealth {
-  /** `no-catalogue`: the database accepts no writes now. `clock-skew`: the clocks differ by more than two seconds. */
+  /**
+   * The current problem; null if there is none.
+   * With `no-catalogue`, the database accepts no writes.
+   * With `clock-skew`, the clocks of node and database differ by more than two seconds.
+   */
   readonly problem: 'no-catalogue' | 'clock-skew' | null
-  /** Milliseconds by which this node's clock is ahead of the database's; null before the first comparison. */
+  /** Milliseconds by which this node's clock is ahead of the database's clock; null before the first comparison. */
   readonly skewMs: number | null
 }
 
-/** The check that the database is still the one that this node has committed to, and not an older copy. */
+/** Checks whether the database is still the one to which this node wrote, and not an older copy. */
 export interface CataloguePast {
-  /** The problem to show; null if the database is the same, or an operator has accepted it as it is. */
+  /** The problem to show; null if the database is the same, or if an operator has accepted the database. */
   readonly problem: string | null
-  /** Accepts the database as it is. Does nothing if the problem has changed in the meantime. */
+  /** Accepts the database in its current state. Does nothing if the current problem is no longer `problem`. */
   accept(problem: string): void
 }
 
-/** Marks that identify one history of a database. A restored copy or a promoted standby has other marks. */
+/** Marks that identify the history of a database. A restored copy or a promoted standby has different marks. */
 export interface Past {
   /** Identifier of the database server's data directory. */
   system: string
-  /** Increases with each point-in-time recovery and each promotion of a standby. */
+  /** Number that increases with each point-in-time recovery and each promotion of a standby. */
   timeline: string
   /** Identifier of the database inside the server. */
   database: string
 }
 
-/** The database history that a node saw last, and the holds of its ledger. */
+/** The history of the database when this node last used it, and the holds in the ledger of the node. */
 export interface KeptPast {
   get(): { past: Past; problem: string | null } | null
   put(past: Past, problem: string | null): void
@@ -112,20 +129,20 @@ export interface KeptPast {
   isHeld(hold: number): boolean
 }
 
-/** Work that other nodes leave to this one, even while it is down. Each piece is done once. */
+/** Work that other nodes leave to this node, even while this node is stopped. Each piece of work is done once. */
 export interface NodeWork {
-  /** Calls `listener` with each DAG that this node no longer holds, whichever node removed its records. */
+  /** Calls `listener` with each DAG that this node no longer holds. Any node may have removed the records. */
   gone(listener: (dag: DagIdentity) => void): void
-  /** Releases the holds of removed records, whichever node removed them. */
+  /** Releases the holds of removed records. Any node may have removed the records. */
   dropReleased(): Promise<void>
   /**
-   * Returns some of the fetches that records on other nodes have stopped waiting for, and that this node has not
-   * checked since.
+   * Returns some of the fetches for which records on other nodes have stopped waiting. Leaves out fetches that this
+   * node has checked since then.
    */
   leftFetches(): Promise<LeftFetch[]>
   /**
-   * Notes that this node has checked whether any record still waits for a fetch. A record that leaves later counts
-   * again.
+   * Stores that this node has checked whether any record still waits for a fetch. Records that stop waiting later are
+   * counted from zero.
    */
   markChecked(fetch: LeftFetch): Promise<void>
 }
@@ -133,6 +150,6 @@ export interface NodeWork {
 /** A fetch of this node that at least one record on another node has stopped waiting for. */
 export interface LeftFetch {
   id: number
-  /** Number of records that have stopped waiting for it since the last check. */
+  /** Number of records that have stopped waiting for the fetch since the last check. */
   leavings: number
 }

@@ -1,63 +1,71 @@
 import type { RateLimit } from '../domain/plan.ts'
 
-/** The decision on one attempt at a secret. */
+/** The decision on one attempt to enter a secret. */
 export interface AttemptDecision {
   allowed: boolean
-  /** Milliseconds until the window of the attempt ends. */
+  /** Milliseconds until the window that counts this attempt ends. */
   msLeft: number
 }
 
-/** Attempts at secrets of one kind. A window begins with its first attempt. Each method is atomic across nodes. */
+/**
+ * Counts attempts to enter secrets of one kind. A window begins with its first attempt. Each method is atomic across
+ * all nodes.
+ */
 export interface AttemptStore {
-  /** Counts an attempt if the window has fewer than the limit. */
+  /** Counts an attempt if the window has fewer attempts than the limit. */
   take(key: string, limit: RateLimit): Promise<AttemptDecision>
-  /** Takes one attempt back. */
+  /** Subtracts one attempt from the window. */
   release(key: string): Promise<void>
-  /** Forgets all attempts of a key. */
+  /** Deletes the count of attempts of a key. */
   clear(key: string): Promise<void>
 }
 
-/** A login whose password was correct and whose second factor is still missing. */
+/** A login with a correct password, which still needs the second factor. */
 export interface LoginChallenge {
   accountId: string
-  /** The password hash at that time. A change of the password invalidates the login. */
+  /** The password hash at the time of the login. A change of the password invalidates the login. */
   passwordHash: string
   /** Milliseconds since the epoch. */
   expiresAt: number
 }
 
-/** Logins between password and second factor. The key is a hash of the token that the second request carries. */
+/** The logins that wait for their second factor. The key is the hash of a token that the second request contains. */
 export interface ChallengeStore {
-  /** @param now in milliseconds since the epoch; challenges that have expired by then may be removed */
+  /**
+   * Stores a login.
+   *
+   * @param now milliseconds since the epoch. The store may remove logins that have expired by then.
+   */
   insert(hash: Uint8Array, challenge: LoginChallenge, now: number): Promise<void>
   get(hash: Uint8Array): Promise<LoginChallenge | null>
-  /** Removes a challenge. Returns whether it existed: only one of two concurrent calls gets true. */
+  /** Removes a login. Returns whether the login existed. Only one of two concurrent calls returns true. */
   remove(hash: Uint8Array): Promise<boolean>
 }
 
 /** A stored key that signs session tokens. */
 export interface StoredSigningKey {
-  /** The key id that tokens carry. */
+  /** The key id, which tokens contain. */
   kid: string
-  /** 256 bits, base64url. */
+  /** The key: 256 bits as base64url. */
   secret: string
   /** Milliseconds since the epoch. */
   createdAt: number
 }
 
-/** The store of signing keys, which survives restarts. */
+/** The store of signing keys. The keys survive restarts. */
 export interface SigningKeyStore {
   /** Returns the keys, newest first. */
   load(): Promise<readonly StoredSigningKey[]>
   /**
-   * Replaces the keys if the newest one is still `newest` (null for none); otherwise changes nothing.
+   * Replaces the keys if the newest stored key is still `newest`. `newest` is null if no key is stored. Otherwise
+   * changes nothing.
    *
    * @returns the stored keys, once they are durable
    */
   replace(newest: string | null, keys: readonly StoredSigningKey[]): Promise<readonly StoredSigningKey[]>
 }
 
-/** A node's share of the requests that a window allows. */
+/** The part of a window's requests that a node may admit. */
 export interface RequestShare {
   /** Number of requests that this node may admit; 0 if the window is used up. */
   granted: number
@@ -67,15 +75,16 @@ export interface RequestShare {
   msLeft: number
 }
 
-/** Rate limit windows that several nodes share. Together the nodes never admit more requests than the limit. */
+/** Rate limit windows that several nodes share. Together, the nodes never admit more requests than the limit. */
 export interface RequestWindows {
   /**
-   * Grants this node a part of the remaining requests of each window. Starts windows that do not exist or have ended.
+   * Grants this node a part of the remaining requests of each window. Begins a new window if a window does not exist or
+   * has ended.
    */
   grant(buckets: ReadonlyArray<{ key: string; limit: RateLimit }>): Promise<RequestShare[]>
 }
 
-/** The sign-in state that all nodes of one catalogue share. */
+/** The state of sign-ins, which all nodes of a catalogue share. */
 export interface SharedSignIn {
   attempts(kind: string): AttemptStore
   challenges: ChallengeStore

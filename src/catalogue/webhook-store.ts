@@ -4,9 +4,9 @@ import type { Page, PageRequest } from './page.ts'
 export interface WebhookRow {
   id: string
   accountId: string
-  /** The key that created the webhook; deleting the key deletes the webhook. Null if a session created it. */
+  /** Id of the key that created the webhook; null if a session created it. Deleting the key deletes the webhook. */
   keyId: string | null
-  /** `http` or `https`. */
+  /** URL with the scheme `http` or `https`. */
   url: string
   /** The sealed signing secret, which the store cannot read. */
   secret: Uint8Array
@@ -17,7 +17,7 @@ export interface WebhookRow {
   dropped: number
 }
 
-/** One event of a record, to be sent to one webhook. */
+/** One event of a record, for delivery to one webhook. */
 export interface DeliveryRow {
   id: number
   accountId: string
@@ -27,13 +27,16 @@ export interface DeliveryRow {
   record: string
   /** The previous status; null for events other than `pin:status`. */
   from: string | null
-  /** Null before the first attempt if the time of the event is unknown. */
+  /** When the event happened. Null if this is unknown and no attempt has been made. */
   createdAt: number | null
   attempts: number
   /** When the next attempt is due; null once the delivery has ended. */
   dueAt: number | null
   isDelivered: boolean
-  /** HTTP status of the last attempt, or its error, and its time. */
+  /**
+   * HTTP status of the last attempt; null if there was no response. `lastError` is the error and `lastAt` the time of
+   * this attempt.
+   */
   lastStatus: number | null
   lastError: string | null
   lastAt: number | null
@@ -41,24 +44,26 @@ export interface DeliveryRow {
 
 /** The outcome of an attempt at a delivery. */
 export interface DeliveryOutcome {
-  /** HTTP status; null without an answer. */
+  /** HTTP status of the response; null if there was no response. */
   status: number | null
-  /** Why there was no answer; null if there was one. */
+  /** Why there was no response; null if there was a response. */
   error: string | null
   /** Milliseconds since the epoch. */
   at: number
 }
 
-/** Number of ended deliveries kept per webhook, for display. */
+/** Maximum number of ended deliveries kept per webhook, for display. */
 export const ENDED_DELIVERIES_KEPT = 100
 
 /**
- * Webhooks and their deliveries. Creating or removing a record, or changing its status, adds a delivery for each
- * webhook of the account in the same transaction. Each method is one transaction.
+ * Webhooks and their deliveries. Each method is one transaction.
+ * When a record is created, removed or changes its status, the same transaction adds a delivery for each webhook of the
+ * account.
  */
 export interface WebhookStore {
   /**
-   * Inserts a webhook. `too_many`: the account has `most` of them already. `no_key`: the key that creates it is gone.
+   * Inserts a webhook. Returns `too_many` if the account already has `most` webhooks, and `no_key` if the key `keyId`
+   * no longer exists.
    */
   insert(
     webhook: Omit<WebhookRow, 'waiting' | 'dropped'>,
@@ -67,7 +72,7 @@ export interface WebhookStore {
   get(accountId: string, id: string): Promise<WebhookRow | null>
   /** Lists the webhooks of an account, oldest first. */
   list(accountId: string): Promise<WebhookRow[]>
-  /** Removes a webhook and its deliveries. Returns whether it existed. */
+  /** Removes a webhook and its deliveries. Returns whether the webhook existed. */
   remove(accountId: string, id: string): Promise<boolean>
   /** Lists the deliveries of a webhook, newest first. */
   deliveries(webhookId: string, request: PageRequest): Promise<Page<DeliveryRow>>
@@ -77,11 +82,11 @@ export interface WebhookStore {
     jobs: DeliveryRow[]
     last: string | null
   }>
-  /** Returns when the next attempt is due; null if none is. */
+  /** Returns when the next attempt is due, in milliseconds since the epoch; null if no attempt is due. */
   nextDue(): Promise<number | null>
-  /** Counts an attempt. Returns undefined if the delivery has ended or its webhook is gone. */
+  /** Counts an attempt. Returns undefined if the delivery has ended or its webhook no longer exists. */
   begin(id: number, now: number): Promise<{ delivery: DeliveryRow; webhook: WebhookRow } | undefined>
-  /** Ends a delivery. Only the newest {@link ENDED_DELIVERIES_KEPT} ended deliveries of a webhook are kept. */
+  /** Ends a delivery. Removes the oldest ended deliveries of the webhook beyond {@link ENDED_DELIVERIES_KEPT}. */
   end(id: number, outcome: DeliveryOutcome & { isDelivered: boolean }): Promise<void>
   /** Schedules another attempt at `dueAt`, in milliseconds since the epoch. */
   retry(id: number, outcome: DeliveryOutcome & { dueAt: number }): Promise<void>

@@ -1,6 +1,6 @@
 import { type FileHandle, open } from 'node:fs/promises'
 
-/** Syncs a file off the main thread while somebody else writes it. */
+/** Syncs a file in libuv's thread pool while other code writes the file. */
 export class BackgroundSyncs {
   readonly #file: FileHandle
   #running: Promise<void> | null = null
@@ -14,7 +14,7 @@ export class BackgroundSyncs {
     return new BackgroundSyncs(await open(path, 'r'))
   }
 
-  /** Starts a sync, unless one is running. */
+  /** Starts a sync of the file, unless a sync is already running. */
   start(): void {
     this.#running ??= this.#file
       .sync()
@@ -26,7 +26,11 @@ export class BackgroundSyncs {
       })
   }
 
-  /** Syncs all that has been written, and closes the file. @throws the error of any sync since the start */
+  /**
+   * Syncs everything that has been written, and closes the file.
+   *
+   * @throws the first error of any sync since {@link open}
+   */
   async end(): Promise<void> {
     try {
       await this.#running

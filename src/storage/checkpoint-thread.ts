@@ -1,10 +1,10 @@
-// Worker thread that moves the log of a database into the database. Each message runs one checkpoint; null ends the
-// thread.
+// Worker thread that runs the checkpoints of a database: it copies the write-ahead log into the database file.
+// Each message runs one checkpoint. The message null ends the thread.
 import { parentPort, workerData } from 'node:worker_threads'
 import SqliteDatabase from 'better-sqlite3'
 
 export interface CheckpointAnswer {
-  /** Message and code of SQLite's error. */
+  /** The message and code of SQLite's error; undefined on success. */
   error?: { message: string; code: string }
 }
 
@@ -21,7 +21,8 @@ parentPort?.on('message', (message: 'checkpoint' | null) => {
 })
 
 /**
- * Runs a checkpoint without waiting for readers: pages that a reader needs stay in the log until the next checkpoint.
+ * Runs a checkpoint without waiting for readers. If a reader needs a page, the page stays in the log until the next
+ * checkpoint.
  */
 function checkpoint(): CheckpointAnswer {
   try {

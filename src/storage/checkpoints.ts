@@ -2,18 +2,18 @@ import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
 import type { CheckpointAnswer } from './checkpoint-thread.ts'
 
-/** Entry of the thread: TypeScript in the repository, JavaScript in the package. */
+/** Module of the thread: TypeScript in the repository, JavaScript in the package. */
 const ENTRY = new URL(
   import.meta.url.endsWith('.ts') ? './checkpoint-thread.ts' : './checkpoint-thread.js',
   import.meta.url,
 )
-/** SQLite's pages are outside the heap of the thread, which is nearly empty. */
+/** Heap limits of the thread in MB. They are small because SQLite stores its pages outside the heap. */
 const SMALL_HEAP = { maxOldGenerationSizeMb: 16, maxYoungGenerationSizeMb: 1 }
 
 /**
  * Runs the checkpoints of one database in a thread with its own connection. A checkpoint writes and syncs thousands of
- * pages, which would block the event loop. The first checkpoint starts the thread. The creator stops it before the
- * database is closed.
+ * pages, which would block the event loop.
+ * The first checkpoint starts the thread. The creator calls {@link stop} before it closes the database.
  */
 export class Checkpoints {
   readonly #file: string
@@ -26,22 +26,23 @@ export class Checkpoints {
   }
 
   /**
-   * Moves the present log into the database, up to the first page that a reader needs. Not reentrant.
+   * Copies the current log into the database, up to the first page that a reader still needs. Must not be called while
+   * a checkpoint is running.
    *
-   * @throws SQLite's error with its `code`; an error without one if the thread has ended
+   * @throws the error of SQLite with its `code`; an error without `code` if the thread has ended
    */
   async run(): Promise<void> {
     if (this.#stopped) return
     this.#worker ??= this.#start()
     const worker = this.#worker
     this.#waiting = Promise.withResolvers()
-    // Only a working thread keeps the process alive.
+    // The thread keeps the process alive only during a checkpoint.
     worker.ref()
     worker.postMessage('checkpoint')
     await this.#waiting.promise.finally(() => worker.unref())
   }
 
-  /** Waits for the running checkpoint, and ends the thread. */
+  /** Waits until the running checkpoint ends, and then ends the thread. */
   async stop(): Promise<void> {
     this.#stopped = true
     const worker = this.#worker

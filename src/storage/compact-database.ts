@@ -5,10 +5,12 @@ import { silentLogger } from '../domain/logger.ts'
 import { Database } from './database.ts'
 
 /**
- * Rewrites the database of a data directory without its free pages. Returns its bytes before and after. Databases of
- * 0.1.0 keep free pages until the first run. No engine may have the directory open.
+ * Rewrites the database of a data directory without its free pages. Returns its size in bytes before and after. No
+ * engine may have the directory open.
+ * A database created by version 0.1.0 never shrinks before its first compaction.
  *
- * @throws HoldfastError `DATA_DIR_IN_USE`, `DATA_DIR_UNUSABLE`, `DATA_DIR_NEWER`; the error of SQLite on a full disk
+ * @throws HoldfastError `DATA_DIR_IN_USE`, `DATA_DIR_UNUSABLE` or `DATA_DIR_NEWER`; the error of SQLite if the disk is
+ *   full
  */
 export async function compactDatabase(dataDir: string): Promise<{ before: number; after: number }> {
   const directory = resolve(dataDir)

@@ -23,22 +23,23 @@ const TEXT = /^[A-Za-z0-9_-]{43}\n?$/
 const MISSING = 'is missing'
 
 /**
- * Returns the sealing by `data.key`, the key of a data directory. Creates the key once and records its id in the
- * database; after that, no other key is accepted. A missing key is not replaced, since a new one could not open what
- * the old one sealed. Several processes may open the key at the same time.
+ * Opens `data.key`, the sealing key of a data directory, and returns the sealing. The first call creates the key and
+ * stores its id in the database. Later calls accept only the key with this id.
+ * A missing key is not replaced, because a new key could not open the secrets sealed with the old key. Several
+ * processes may open the key at the same time.
  *
- * @throws HoldfastError `DATA_DIR_UNUSABLE` if the key is missing, damaged, unreadable or of another directory.
+ * @throws HoldfastError `DATA_DIR_UNUSABLE` if the key is missing, damaged, unreadable or belongs to another directory
  */
 export function openDataKey(database: Database, dataDir: string): Sealing {
   return sealingWith(openKey(database, dataDir, null))
 }
 
 /**
- * Returns the id of the key of a data directory that shares its catalogue. All nodes of the catalogue need the same key
- * to open each other's secrets.
+ * Returns the id of the sealing key of a data directory whose catalogue is shared. All nodes of the catalogue must have
+ * the same key, so that they can open each other's secrets.
  *
- * @param expected id of the key of the other nodes; null accepts any key, and creates a missing one
- * @throws HoldfastError `CONFIG_INVALID` if the key is missing or another one; the errors of {@link openDataKey}
+ * @param expected id of the key of the other nodes; null to accept any key and to create a missing key
+ * @throws HoldfastError `CONFIG_INVALID` if the key is missing or is a different key; the errors of {@link openDataKey}
  */
 export function openFleetKey(database: Database, dataDir: string, expected: string | null): string {
   return sealingKeyId(openKey(database, dataDir, expected))
@@ -46,7 +47,7 @@ export function openFleetKey(database: Database, dataDir: string, expected: stri
 
 function openKey(database: Database, dataDir: string, expected: string | null): Uint8Array {
   const path = join(dataDir, DATA_KEY)
-  // The write lock of the database keeps two processes from creating a key each.
+  // The write lock of the database prevents two processes from creating two different keys.
   return database.transaction(() => {
     const known = knownKey(database)
     const { key: found, problem } = readKey(path, known)
@@ -64,9 +65,10 @@ function openKey(database: Database, dataDir: string, expected: string | null): 
 }
 
 /**
- * Returns the problem of the key as words that follow its name ("is missing"); null if it has none.
+ * Returns the problem of the key; null if the key has no problem. The text, such as "is missing", continues a sentence
+ * that begins with the name of the key.
  *
- * @throws HoldfastError `DATA_DIR_UNUSABLE` if it cannot be read
+ * @throws HoldfastError `DATA_DIR_UNUSABLE` if the key cannot be read
  */
 export function dataKeyProblem(database: Database, dataDir: string): string | null {
   const known = knownKey(database)
@@ -74,10 +76,11 @@ export function dataKeyProblem(database: Database, dataDir: string): string | nu
 }
 
 /**
- * Creates a new key after the old one is lost, and moves any file in its place to quarantine. A repeated call finishes
- * one that was interrupted.
+ * Creates a new key after the old key was lost. Moves a file at the path of the key to quarantine. If a call was
+ * interrupted, the next call completes it.
  *
- * @param forget deletes the secrets sealed with the old key, in the transaction that records the new one
+ * @param forget deletes the secrets that were sealed with the old key. It runs in the transaction that stores the id of
+ *   the new key.
  */
 export function replaceKeyFile(database: Database, dataDir: string, forget: () => void): void {
   const path = join(dataDir, DATA_KEY)
@@ -99,7 +102,11 @@ function knownKey(database: Database): string | null {
 
 type FoundKey = { key: Uint8Array; problem: null } | { key: null; problem: string }
 
-/** @param known id of the expected key; null for any */
+/**
+ * Reads the key file.
+ *
+ * @param known id of the expected key; null to accept any key
+ */
 function readKey(path: string, known: string | null): FoundKey {
   let text: string
   try {
@@ -115,7 +122,7 @@ function readKey(path: string, known: string | null): FoundKey {
   return { key, problem: null }
 }
 
-/** Writes the file whole or not at all, and syncs it before the key seals anything. */
+/** Creates the key file atomically, and syncs the file before the key seals anything. */
 function makeKey(path: string): Uint8Array {
   const key = randomBytes(SEALING_KEY_BYTES)
   const temporary = `${path}.new`

@@ -5,24 +5,27 @@ import { keepCopy, makeOwnersFile } from './kept-copy.ts'
 import { migrations } from './migrations.ts'
 import { searchWords } from './search-function.ts'
 
-/** Value of a column; booleans are 0 or 1. */
+/** Value of a column. Booleans are stored as 0 or 1. */
 export type SqlValue = string | number | null | Uint8Array
 
-/** A prepared statement with its parameters and row shape. */
+/** A prepared statement, with the types of its parameters and rows. */
 export interface Statement<Params extends SqlValue[], Row> {
   run(...params: Params): { changes: number; lastInsertRowid: number | bigint }
   get(...params: Params): Row | undefined
   all(...params: Params): Row[]
 }
 
-/** Time that a statement waits for another process that writes, such as an account command. */
+/** Time in ms for which a statement waits while another process writes, such as an account command. */
 const BUSY_TIMEOUT_MS = 5_000
-/** Log pages at which a commit runs a checkpoint; the second applies if a thread runs them. */
+/**
+ * Numbers of log pages at which a commit runs a checkpoint. The first applies if commits run the checkpoints. The
+ * second applies if a thread runs them.
+ */
 const CHECKPOINT_PAGES = 1_000
 const LATE_CHECKPOINT_PAGES = 32_000
-/** Value of SQLite's `auto_vacuum = INCREMENTAL`. */
+/** Value of `auto_vacuum` for the mode `INCREMENTAL` of SQLite. */
 const INCREMENTAL = 2
-/** Pages that a copy writes between two turns of the event loop. */
+/** Number of pages that a copy writes between two turns of the event loop. */
 const COPIED_AT_ONCE = 200
 
 interface DatabaseOptions {
@@ -34,13 +37,13 @@ interface DatabaseOptions {
 const MOST_CACHE_BYTES = 64 * 1024 ** 2
 
 /**
- * The SQLite database of a data directory, with the newest schema. The owner of the directory migrates an older schema,
- * and keeps a copy of the old database beside it. Several processes may open it, such as the account and key commands
- * beside a running server. The caller closes it.
+ * The SQLite database of a data directory, with the newest schema. The caller closes it. The owner of the directory
+ * migrates an older schema, and keeps a copy of the old database beside it. Several processes may open the database.
+ * For example, the account and key commands may run beside a server.
  */
 export class Database {
   readonly #sqlite: SqliteDatabase.Database
-  /** Created once, since each creation allocates closures and statements. */
+  /** Created only once, because each creation allocates closures and statements. */
   readonly #transaction: SqliteDatabase.Transaction<(work: () => unknown) => unknown>
   readonly #log: SqliteDatabase.Statement<[], { log: number; checkpointed: number }>
   readonly #commits: SqliteDatabase.Statement<[], { data_version: number }>
@@ -49,13 +52,13 @@ export class Database {
   #closed = false
 
   /**
-   * @param options.readonly opens a copy that nobody writes to, without migrating it
-   * @param options.isOwned true if the caller owns the data directory, which a migration requires; a new database needs
-   * no owner
-   * @param options.cacheBytes memory for pages, up to 64 MiB
-   * @throws HoldfastError `DATA_DIR_NEWER` if a newer Holdfast wrote the file; `DATA_DIR_IN_USE` if an older one did
-   * and the caller does not own the directory; `DATA_DIR_UNUSABLE` if it cannot be opened, written or read as a
-   * database.
+   * Opens the database, creates it, or migrates it.
+   *
+   * @param options.readonly true to open a copy that no process writes to, without migrating it
+   * @param options.isOwned true if the caller owns the data directory; only a migration requires this
+   * @param options.cacheBytes size of the page cache in bytes, at most 64 MiB
+   * @throws HoldfastError `DATA_DIR_NEWER` if a newer Holdfast wrote the file; `DATA_DIR_IN_USE` if an older Holdfast
+   * wrote it and the caller does not own the directory; `DATA_DIR_UNUSABLE` if the file is unusable
    */
   constructor(file: string, { readonly = false, isOwned = true, cacheBytes = MOST_CACHE_BYTES }: DatabaseOptions = {}) {
     let sqlite: SqliteDatabase.Database | undefined
@@ -91,15 +94,15 @@ export class Database {
     }
   }
 
-  /** Runs `work` in a write transaction. A nested call is a savepoint. */
+  /** Runs `work` in a write transaction. Within another transaction, `work` runs in a savepoint. */
   transaction<T>(work: () => T): T {
     this.#checkOpen()
     return this.#transaction.immediate(work) as T
   }
 
   /**
-   * Sets if later commits wait for the disk. If not, they survive the end of the process but not a power cut. The next
-   * durable commit makes all of them durable, since the log is sequential.
+   * Sets whether later commits wait for the disk. A commit that does not wait survives the end of the process, but not
+   * a power cut. The log is sequential, so the next durable commit makes all earlier commits durable too.
    */
   setDurable(durable: boolean): void {
     this.#checkOpen()
@@ -108,13 +111,16 @@ export class Database {
     this.#durable = durable
   }
 
-  /** Leaves checkpoints to the caller. Commits run one only if the log grows far beyond its limit. */
+  /**
+   * Makes the caller responsible for checkpoints. A commit runs a checkpoint only if the log grows far beyond the usual
+   * limit.
+   */
   leaveCheckpoints(): void {
     this.#checkOpen()
     this.#sqlite.pragma(`wal_autocheckpoint = ${LATE_CHECKPOINT_PAGES}`)
   }
 
-  /** Returns the pages in the log, and how many of them are in the database already. */
+  /** Returns the number of pages in the log. `moved` is the number of log pages that are already in the database. */
   logPages(): { pages: number; moved: number } {
     this.#checkOpen()
     const state = this.#log.get()
@@ -122,8 +128,8 @@ export class Database {
   }
 
   /**
-   * Moves the log into the database, so that SQLite writes it from the start again and needs no more room. Returns true
-   * on success.
+   * Copies the log into the database, so that SQLite overwrites the log from its start and the log stops growing.
+   * Returns whether this succeeded.
    */
   restartLog(): boolean {
     try {
@@ -135,8 +141,8 @@ export class Database {
   }
 
   /**
-   * Returns at most `pages` free pages to the file system. Part of a transaction. Returns the number of free pages
-   * left. A database of an earlier version reuses its free pages instead, and returns 0.
+   * Returns up to `pages` free pages to the file system, within a transaction. Returns the number of free pages left; 0
+   * for a database of an early version, which can only reuse its free pages.
    */
   giveBack(pages: number): number {
     this.#checkOpen()
@@ -146,8 +152,8 @@ export class Database {
   }
 
   /**
-   * Rewrites the database without its free pages, and lets {@link giveBack} return later ones. Slow: needs free disk
-   * space for a copy, and no other connection. Returns the bytes before and after.
+   * Rewrites the database without its free pages, so that {@link giveBack} works from now on. Slow: needs disk space for
+   * a copy, and no other connection. Returns the size in bytes before and after.
    */
   compact(): { before: number; after: number } {
     this.#checkOpen()
@@ -157,7 +163,7 @@ export class Database {
     }
     const before = bytes()
     this.#sqlite.pragma('auto_vacuum = INCREMENTAL')
-    // VACUUM makes a temporary copy as large as the database.
+    // VACUUM creates a temporary copy that is as large as the database.
     this.#sqlite.pragma('temp_store = FILE')
     this.#sqlite.exec('VACUUM')
     this.#sqlite.pragma('temp_store = MEMORY')
@@ -165,16 +171,16 @@ export class Database {
     return { before, after: bytes() }
   }
 
-  /** False within a transaction that SQLite rolled back by itself, as it does on a full disk. */
+  /** False if SQLite has rolled back the current transaction by itself, for example because the disk is full. */
   get inTransaction(): boolean {
     return this.#sqlite.inTransaction
   }
 
   /**
-   * Copies the database, also while it is in use, into the new file `file`, and syncs it. The copy has all commits made
-   * before the promise resolves.
+   * Copies the database to the new file `file`, and syncs the file. The database may be in use. The copy contains all
+   * commits that were made before the copying finished.
    *
-   * @throws the signal's reason
+   * @throws the reason of `signal` if it is aborted
    */
   async copyTo(file: string, signal?: AbortSignal): Promise<void> {
     this.#checkOpen()
@@ -183,12 +189,12 @@ export class Database {
     try {
       const progress = (): number => {
         signal?.throwIfAborted()
-        // The last step syncs on this thread, so little may be left for it.
+        // The last step syncs on this thread, so most pages must be synced before it.
         syncs.start()
         return COPIED_AT_ONCE
       }
       await this.#sqlite.backup(file, { progress })
-      // A copy with a log beside it could not be opened on a read-only file system.
+      // SQLite could not open a copy with a log on a read-only file system, so the copy gets no log.
       const copy = new SqliteDatabase(file)
       copy.pragma('synchronous = OFF')
       copy.pragma('journal_mode = DELETE')
@@ -198,13 +204,13 @@ export class Database {
     }
   }
 
-  /** Returns a number that changes when another connection commits, and never by this connection's own commits. */
+  /** Returns a number that changes when another connection commits. It does not change when this connection commits. */
   dataVersion(): number {
     this.#checkOpen()
     return this.#commits.get()?.data_version ?? 0
   }
 
-  /** Returns a text that changes with every change of this connection and every commit of another. */
+  /** Returns a text that changes with every change by this connection and every commit by another connection. */
   version(): string {
     this.#checkOpen()
     return `${this.#changes.get()?.count} ${this.dataVersion()}`
@@ -222,17 +228,18 @@ export class Database {
 }
 
 /**
- * Puts a plus before each parameter, which changes nothing else. Without it SQLite may plan by the bound value. It then
- * prepares the statement again at each binding, which takes longer than most statements run.
+ * Puts a plus before each parameter, which has no other effect. Without the plus, SQLite may plan by the bound value. It
+ * then prepares the statement again at each binding, which takes longer than most statements run.
  */
 function preparedOnce(sql: string): string {
   return sql.replaceAll('?', '+?')
 }
 
 function prepareForWriting(sqlite: SqliteDatabase.Database, file: string, isOwned: boolean): void {
-  // Checked before any pragma: an older server may have the file open.
+  // This check comes before any pragma, because an older server may have the file open.
   if (!isOwned) refuseOlder(sqlite, file)
-  // Takes effect only in a database without pages. It lets the database return free pages in small numbers.
+  // This pragma has an effect only in a database without pages. With it, SQLite can return free pages to the file
+  // system a few at a time.
   sqlite.pragma('auto_vacuum = INCREMENTAL')
   sqlite.pragma('journal_mode = WAL')
   sqlite.pragma('synchronous = FULL')
@@ -240,11 +247,12 @@ function prepareForWriting(sqlite: SqliteDatabase.Database, file: string, isOwne
   sqlite.pragma(`wal_autocheckpoint = ${CHECKPOINT_PAGES}`)
   sqlite.function('search_words', { deterministic: true, varargs: true }, searchWords)
   migrate(sqlite, file, isOwned)
-  // A savepoint saves a few pages, which SQLite writes to a file from 64 KiB on. Migrations may need more than memory.
+  // A savepoint saves only a few pages, but from 64 KiB on SQLite writes them to a file. This pragma comes after the
+  // migrations, which may need more space than the memory has.
   sqlite.pragma('temp_store = MEMORY')
 }
 
-/** Returns the version of the schema. @throws HoldfastError `DATA_DIR_NEWER` */
+/** Returns the version of the schema. @throws HoldfastError `DATA_DIR_NEWER` if this program does not know it */
 function checkSchema(sqlite: SqliteDatabase.Database, file: string): number {
   const version = sqlite.pragma('user_version', { simple: true }) as number
   if (version <= migrations.length) return version
@@ -254,7 +262,7 @@ function checkSchema(sqlite: SqliteDatabase.Database, file: string): number {
   )
 }
 
-/** @throws HoldfastError `DATA_DIR_IN_USE` for a database that only the owner of its directory may migrate */
+/** @throws HoldfastError `DATA_DIR_IN_USE` if the schema is older: only the owner of the directory may migrate it */
 function refuseOlder(sqlite: SqliteDatabase.Database, file: string): void {
   const version = checkSchema(sqlite, file)
   if (version === 0 || version === migrations.length) return
@@ -274,7 +282,8 @@ function migrate(sqlite: SqliteDatabase.Database, file: string, isOwned: boolean
     if (version() > 0) keepCopy(sqlite, file, version())
     sqlite
       .transaction(() => {
-        // Another process wrote since the copy: it may have migrated the database, or the copy lacks its writes.
+        // Another process has written since the copy was made. It may have migrated the database, or the copy lacks its
+        // writes.
         if (commits() !== seen) return
         for (const sql of migrations.slice(version())) sqlite.exec(sql)
         sqlite.pragma(`user_version = ${migrations.length}`)

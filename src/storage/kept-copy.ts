@@ -3,16 +3,18 @@ import { dirname } from 'node:path'
 import type SqliteDatabase from 'better-sqlite3'
 import { OWNERS_FILE, syncDirectoryNow } from '../disk/node-file-system.ts'
 
-/** Returns the path of the copy that a migration keeps of the database with the older schema. */
+/** Returns the path of the copy that a migration makes of the database before it changes the schema. */
 export function keptCopyOf(file: string, version: number): string {
   return `${file}.schema-${version}`
 }
 
 /**
- * Copies a database to a file beside it, and syncs the copy. Replaces an earlier copy of the same schema by one rename.
- * A killed migration left it, and the older version may have written since.
+ * Copies a database to a file beside it, and syncs the copy. Replaces an earlier copy of the same schema with one
+ * rename.
+ * Such an earlier copy comes from a migration that was killed. The older version may have written to the database since
+ * then.
  *
- * @throws the error of SQLite or of the file system, as on a full disk; the earlier copy then stays
+ * @throws the error of SQLite or of the file system, for example if the disk is full. The earlier copy then stays.
  */
 export function keepCopy(sqlite: SqliteDatabase.Database, file: string, version: number): void {
   const copy = keptCopyOf(file, version)
@@ -30,12 +32,12 @@ export function keepCopy(sqlite: SqliteDatabase.Database, file: string, version:
   syncDirectoryNow(dirname(copy))
 }
 
-/** Creates an empty file with mode 0600 for a copy, since files that SQLite creates are readable for everybody. */
+/** Creates an empty file with mode 0600 for a copy. SQLite would create a file that all users can read. */
 export function makeOwnersFile(path: string): void {
   closeSync(openSync(path, 'wx', OWNERS_FILE))
 }
 
-/** Syncs a file and blocks until it is done. */
+/** Syncs a file. Blocks until the sync is complete. */
 function syncNow(path: string): void {
   const opened = openSync(path, 'r')
   try {

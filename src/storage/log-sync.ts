@@ -5,12 +5,15 @@ const fdatasyncOf = promisify(fdatasync)
 
 /**
  * Syncs the log of a database in libuv's thread pool, so that the event loop does not wait for the disk. The creator
- * closes it before the database.
+ * closes it before it closes the database.
  */
 export class LogSync {
   readonly #file: string
   readonly #opened: number[] = []
-  /** Each concurrent sync needs its own descriptor: the kernel reports a failed write once for each. */
+  /**
+   * Descriptors that no sync is using. Each concurrent sync needs its own, because the kernel reports a failed write
+   * once per descriptor.
+   */
   readonly #idle: number[] = []
 
   constructor(databaseFile: string) {
@@ -18,12 +21,13 @@ export class LogSync {
   }
 
   /**
-   * Syncs all commits made before the call.
+   * Syncs all commits that were made before the call.
    *
-   * @throws the error of `node:fs`: then any commit since the last success may be lost
+   * @throws the error of `node:fs`. In this case, any commit since the last successful sync may be lost.
    */
   async run(): Promise<void> {
-    // The descriptors stay valid: SQLite keeps one log file while the database is open, and rewrites it from the start.
+    // The descriptors stay valid, because SQLite uses the same log file while the database is open, and overwrites it
+    // from the start.
     const fd = this.#idle.pop() ?? (await this.#open())
     await fdatasyncOf(fd)
     this.#idle.push(fd)

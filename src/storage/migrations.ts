@@ -8,8 +8,9 @@ import { webhooksSchema } from './schema-webhooks.ts'
 import { withheldSchema } from './schema-withheld.ts'
 
 /**
- * The schema, one entry a version, applied in order within one transaction. Append an entry; never edit the statements
- * of one that shipped. Times are milliseconds since the epoch, sizes bytes, multihashes whole (code, length, digest).
+ * The schema. Each entry is one version, and one transaction applies the missing entries in order. Append new entries,
+ * and never edit the statements of a released entry.
+ * Times are milliseconds since the epoch, and sizes are in bytes. Multihashes are complete: code, length and digest.
  */
 export const migrations: readonly string[] = [
   `

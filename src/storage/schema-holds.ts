@@ -1,6 +1,7 @@
 /**
- * Holds, indexes for each question about records, and counters for totals. The migration counts existing rows once. A
- * block counts at least 512 bytes against the quota.
+ * Schema of holds, of indexes for each query about records, and of counters for totals. The migration counts the
+ * existing rows once.
+ * A block counts at least 512 bytes against the quota.
  */
 export const holdsSchema = `
   -- A hold keeps a root. The id is opaque. ends: its expiry; the largest safe integer for no end.
@@ -108,14 +109,14 @@ export const holdsSchema = `
 `
 
 interface Counted {
-  /** Returns SQL for the state that a row counts towards, and for its bytes. `row` is OLD or NEW. */
+  /** Returns SQL for the state under which a row is counted. `row` is OLD or NEW. */
   state: (row: string) => string
   bytes: (row: string) => string
-  /** Columns that state and bytes depend on. */
+  /** Columns on which the state and the bytes of a row depend. */
   columns: readonly string[]
 }
 
-/** Returns SQL for the triggers that maintain a table's counters. */
+/** Returns SQL for the triggers that update the counters of a table. */
 function counted(table: string, { state, bytes, columns }: Counted): string {
   const change = (row: string, sign: string): string => `
     UPDATE counters SET count = count ${sign} 1, bytes = bytes ${sign} ${bytes(row)}
@@ -130,7 +131,7 @@ function counted(table: string, { state, bytes, columns }: Counted): string {
   ${columns.length === 0 ? '' : changed}`
 }
 
-/** Schema of the clusters that use the directory of a backend. */
+/** Schema for the list of clusters that use the directory of a backend. */
 export const backendClustersSchema = `
   -- The clusters that used the directory at its last start, separated by spaces; empty for a directory of an earlier
   -- version.

@@ -1,6 +1,6 @@
 import { transitionTriggers } from './schema-webhooks.ts'
 
-/** Has jobs go with the states that they are for. */
+/** Returns SQL for a trigger that deletes the job of a deleted row. */
 function gone(table: string, kind: string): string {
   return `
   CREATE TRIGGER ${table}_gone AFTER DELETE ON ${table}
@@ -10,8 +10,9 @@ function gone(table: string, kind: string): string {
 }
 
 /**
- * Work that is repeated until it succeeds: one table for fetches, placements and deliveries, which keep their states. A job
- * that has ended, or was given up, has no row.
+ * Schema of jobs: work that is repeated until it succeeds. One table contains the jobs of fetches, placements and
+ * deliveries, whose states stay in their own tables.
+ * A job is deleted when it has succeeded or is given up.
  */
 export const jobsSchema = `
   CREATE TABLE jobs (

@@ -1,6 +1,7 @@
 /**
- * Schema of placements on external clusters. A trigger changes a placement in the transaction that drops its root. A
- * record may have its content, and a hold, before it is `pinned`.
+ * Schema of placements on external clusters. When a root is dropped, a trigger changes its placement in the same
+ * transaction.
+ * A record can have content and a hold before its status is `pinned`.
  */
 export const placementsSchema = `
   CREATE TABLE placements (
@@ -39,7 +40,7 @@ export const placementsSchema = `
   CREATE INDEX records_with_content ON records (account_id, multihash, codec) WHERE root_id IS NOT NULL;
 `
 
-/** Schema of the roots that external backends have been seen to keep. */
+/** Schema for the time since which external backends have confirmed roots. */
 export const placementsSeenSchema = `
   -- Start of the time in which its external backend has kept it without a gap; null before.
   ALTER TABLE roots ADD COLUMN placed_at INTEGER;
@@ -54,7 +55,10 @@ export const placementsSeenSchema = `
   CREATE INDEX placements_leaving ON placements (backend_id) WHERE wanted = 0;
 `
 
-/** Schema of the checks of external clusters, and of the local copies that wait for one. */
+/**
+ * Schema of the checks of external clusters, and of the roots whose blocks stay on this disk until a check confirms
+ * them.
+ */
 export const clusterChecksSchema = `
   -- 1: no check that began after placed_at has confirmed that the backend has the root, so all of it stays on this
   -- disk. Roots of older versions count as confirmed: their files may be gone already.

@@ -1,7 +1,7 @@
 /**
  * Schema of the search index by blocks. The words of a record begin with the number of its block, so a statement reads
- * the entries of one block at most. The table `search_runs` replaces the flag
- * `disordered`. The migration builds the index again.
+ * the entries of only one block.
+ * The table `search_runs` replaces the column `disordered`. The migration rebuilds the index.
  */
 export const searchBlocksSchema = `
   -- Places in a list where the clock had been set back by more than 1 s. Between two of them, no record is more than

@@ -1,7 +1,9 @@
 /**
- * Schema of the search index. Each account's list has a number. Its records are numbered in the order of their
- * creation. `search_id` is the list's number times 2^32 plus the record's. The index stores no text, only the words
- * that `search_words` derives from a record. Triggers note the records whose words change.
+ * Schema of the search index. Each account has a list with a number.
+ * The records in a list are numbered in the order of their creation.
+ * The column `search_id` is the number of the list times 2^32, plus the number of the record.
+ * The index stores no text, but only the words that `search_words` derives from a record.
+ * Triggers store the numbers of records whose words change.
  */
 export const searchSchema = `
   -- A JSON object of texts, keys sorted; null for none.

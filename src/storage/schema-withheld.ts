@@ -1,6 +1,6 @@
 /**
- * Schema of takedowns. A root vouches for a block only through a path without a withheld block. Each pair of root and
- * block records if there is one.
+ * Schema of takedowns. A root makes a block available only if a path without a withheld block leads from the root to
+ * the block. The table `root_blocks` stores for each root and block whether such a path exists.
  */
 export const withheldSchema = `
   -- Blocks that are taken down. status: the answer to requests, 410 or 451; 0 while the takedown is being lifted.
@@ -68,8 +68,9 @@ export const withheldSchema = `
 `
 
 /**
- * Returns SQL for a trigger that bars a root once it is complete, if the root is taken down, and makes its walk due.
- * The condition `also` makes the walk due without a takedown of the root.
+ * Returns SQL for a trigger that bars a root when the root becomes complete, if the root is taken down. The trigger
+ * also makes the walk of the root due.
+ * If the condition `also` is true, the walk becomes due even if the root is not taken down.
  */
 function barredOnce(name: string, event: string, also: string): string {
   const own = 'SELECT status FROM withheld WHERE multihash = NEW.multihash AND status > 0'

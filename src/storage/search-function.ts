@@ -1,12 +1,21 @@
 import { wordsOf } from '../domain/search-words.ts'
 
-/** Limit of records in one list. The search id of a record is its list's number times this, plus its own number. */
+/**
+ * Maximum number of records in one list. The search id of a record is the number of its list times this constant, plus
+ * the record's own number.
+ */
 export const LIST_RECORDS = 2 ** 32
 
-/** Numbers of one block of a list. A statement counts the records of a block that have a word in about 2 ms. */
+/**
+ * Number of search ids in one block of a list. A statement takes about 2 ms to count the records of a block that
+ * contain a word.
+ */
 export const BLOCK_RECORDS = 2 ** 15
 
-/** Implements the SQL function `search_words`: returns the words that the index stores for the columns of a record. */
+/**
+ * Implements the SQL function `search_words`. Returns the words that the search index stores for a record with the
+ * given columns.
+ */
 export function searchWords(...columns: unknown[]): string {
   const [searchId, name, type, status, multihash, expiresAt, meta] = columns
   const words = wordsOf(Math.floor(Number(searchId) / BLOCK_RECORDS), {

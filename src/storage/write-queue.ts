@@ -13,13 +13,13 @@ interface QueuedWrite {
 
 interface FailedBatch {
   error: unknown
-  /** Writes in the failed batch. */
+  /** Number of writes in the failed batch. */
   taken: number
-  /** True if the log may contain the batch. */
+  /** True if the log may contain the failed batch. */
   isInDoubt: boolean
 }
 
-/** Outcome of a write in a committed transaction. */
+/** The outcome of one write in a committed transaction. */
 interface Attempted {
   write: QueuedWrite
   value?: unknown
@@ -28,42 +28,42 @@ interface Attempted {
 }
 
 export interface WriteQueueOptions {
-  /** Called once, after the disk has failed a commit and writing has stopped. */
+  /** Called once, after the disk has failed a commit and the queue has stopped writing. */
   onBroken?: (error: unknown) => void
   /**
-   * Ways to make room on a full disk, tried in turn until the commit succeeds. Each returns true if it has freed any.
-   * Then the whole batch runs again.
+   * Functions that free space on a full disk. The queue calls them in order until the commit succeeds. If a function
+   * returns true, it has freed space, and the queue runs the whole batch again.
    */
   makeRoom?: ReadonlyArray<() => Promise<boolean> | boolean>
-  /** Moves the log into the database in another thread. Without it, commits do so. */
+  /** Runs checkpoints in another thread. Without it, commits run the checkpoints. */
   checkpoints?: { run(): Promise<void> }
-  /** Syncs the log in another thread. Without it, durable commits do so and block the event loop. */
+  /** Syncs the log in another thread. Without it, durable commits sync the log and block the event loop. */
   logSync?: { run(): Promise<void> }
-  /** Returns milliseconds by which batches are timed. Default: the monotonic clock of the process. */
+  /** Returns the time in milliseconds that limits the batches. Default: the monotonic clock of the process. */
   now?: () => number
 }
 
-/** Time limit of one batch, so that no transaction blocks the event loop. */
+/** Maximum duration of one batch in ms, so that no transaction blocks the event loop for long. */
 const BATCH_MS = 3
-/** Log pages that start a checkpoint, and log pages at which writes wait for it, so that the log stays bounded. */
+/** Numbers of log pages. The first starts a checkpoint. At the second, writes wait until the checkpoint ends. */
 const CHECKPOINT_PAGES = 1_000
 const LONGEST_LOG_PAGES = 8_000
 
 /**
- * Write side of the store, with group commit. Writes that arrive together share one transaction. If one of them is
- * durable, they share one sync, which does not block the event loop. A write that throws undoes only itself: the batch
- * then runs again with a savepoint for each write. Readers see a commit before its sync; the writer gets its answer
- * after it.
+ * Runs all writes of a database, with group commit. Writes that arrive together share one transaction. If one of them
+ * is durable, they share one sync, which does not block the event loop. If a write throws, only this write is undone:
+ * the batch runs again with a savepoint for each write. Readers see a commit before its sync. The caller of a durable
+ * write gets the result after the sync.
  */
 export class WriteQueue {
   readonly #db: Database
   #waiting: QueuedWrite[] = []
   readonly #options: WriteQueueOptions
-  /** Pending while the log is synced, room is made, or an overlong log is moved. */
+  /** Pending while the log is being synced, space is being freed, or a checkpoint moves a log that is too long. */
   #paused: Promise<void> | null = null
   #checkpoint: Promise<void> | null = null
   #scheduled = false
-  /** True if the only pending work is the sync of patient writes. */
+  /** True if the queue waits only for the sync of patient writes. Other writes may then be committed first. */
   #mayOvertake = false
   #broken: HoldfastError | null = null
 
@@ -74,19 +74,20 @@ export class WriteQueue {
     if (options.logSync !== undefined) db.setDurable(false)
   }
 
-  /** True once the disk has failed a commit. All writes are refused until the database is opened again. */
+  /** True after the disk has failed a commit. The queue refuses all writes until the database is opened again. */
   get isBroken(): boolean {
     return this.#broken !== null
   }
 
   /**
-   * Resolves with the result of `work` after its commit, and with `durable` after its sync.
+   * Runs `work` in a transaction. Resolves with its result after the commit, or after the sync if `durable` is true.
    *
-   * @param work may run again after a rollback, so it changes only the database, and returns the data for other effects
-   * @param options `committed` gets the result before any reader can see the write. With `patient`, other writes go
-   * first: they are committed even during its sync
-   * @throws HoldfastError `OUTCOME_UNKNOWN` if the disk fails the commit or its sync; `UNAVAILABLE` if it has failed
-   * before
+   * @param work may run again after a rollback. Therefore it changes only the database, and returns the data that other
+   *   effects need.
+   * @param options.committed called with the result before any reader can see the write
+   * @param options.patient true to commit other writes first, even during the sync of this write
+   * @throws HoldfastError `OUTCOME_UNKNOWN` if the disk fails the commit or its sync; `UNAVAILABLE` if the disk has
+   *   failed an earlier write
    */
   run<T>(work: () => T, options: { durable: boolean; patient?: boolean; committed?: (value: T) => void }): Promise<T> {
     if (this.#broken !== null) return Promise.reject(this.#broken)
@@ -99,7 +100,7 @@ export class WriteQueue {
     })
   }
 
-  /** Resolves when all queued writes are committed. */
+  /** Resolves when all queued writes are committed and no checkpoint is running. */
   async settled(): Promise<void> {
     while (this.#paused !== null || this.#waiting.length > 0) {
       await (this.#paused ?? this.run(() => undefined, { durable: false }))
@@ -120,7 +121,7 @@ export class WriteQueue {
     })
   }
 
-  /** Moves urgent writes to the front of the queue. Returns false if none may be committed now. */
+  /** Moves urgent writes to the front of the queue. Returns false if no write may be committed now. */
   #letOvertake(): boolean {
     if (!this.#mayOvertake) return false
     const urgent = this.#waiting.filter(({ patient }) => !patient)
@@ -128,7 +129,7 @@ export class WriteQueue {
     return urgent.length > 0
   }
 
-  /** Returns the failure of the transaction itself: the whole batch was rolled back and is still queued. */
+  /** Commits the next writes in one transaction. Returns its failure, after which all the writes are still queued. */
   #commitBatch(): FailedBatch | null {
     const { logSync, now = () => performance.now() } = this.#options
     const overtakes = this.#mayOvertake
@@ -150,7 +151,7 @@ export class WriteQueue {
     }
     try {
       if (logSync === undefined) this.#db.setDurable(this.#waiting.some(write => write.durable))
-      // A savepoint costs as much as a small write, and hardly any write throws.
+      // A savepoint costs as much as a small write, and writes rarely throw.
       if (!this.#isDoneAtOnce(transact)) this.#db.transaction(() => transact(write => this.#attempt(write)))
     } catch (error) {
       return { error, taken: Math.max(taken, 1), isInDoubt }
@@ -164,7 +165,7 @@ export class WriteQueue {
     return null
   }
 
-  /** Commits a batch without savepoints. Returns false if a write threw: the whole batch was rolled back. */
+  /** Commits a batch without savepoints. Returns false if a write threw, which rolls the whole batch back. */
   #isDoneAtOnce(transact: (attempt: (write: QueuedWrite) => Attempted) => void): boolean {
     let hasThrown = false
     const attempt = (write: QueuedWrite): Attempted => {
@@ -184,9 +185,7 @@ export class WriteQueue {
     }
   }
 
-  /**
-   * Syncs a committed batch. Until then only urgent writes are committed: others would wait for the next sync anyway.
-   */
+  /** Syncs a committed batch. Commits only urgent writes meanwhile, as others must wait for the next sync anyway. */
   async #sync(logSync: { run(): Promise<void> }, attempted: readonly Attempted[]): Promise<void> {
     let failure: unknown
     try {
@@ -197,11 +196,11 @@ export class WriteQueue {
     }
     const broken = this.#broken
     if (broken === null) return settle(attempted)
-    // If a concurrent sync failed, the earlier part of the log may be lost.
+    // If a concurrent sync has failed, the part of the log before this batch may be lost.
     for (const { write, isDone } of attempted) write.reject(isDone ? outcomeUnknown(failure) : broken)
   }
 
-  /** Starts a checkpoint of a grown log. Writes go on, and wait only at {@link LONGEST_LOG_PAGES}. */
+  /** Starts a checkpoint of a grown log. Writes wait for it only if the log has {@link LONGEST_LOG_PAGES} pages. */
   #moveLog(): void {
     const { checkpoints } = this.#options
     if (checkpoints === undefined) return
@@ -210,7 +209,7 @@ export class WriteQueue {
     this.#checkpoint ??= checkpoints
       .run()
       .catch((error: unknown) => {
-        // Other errors leave the log unchanged.
+        // Any other error leaves the log unchanged, so the queue can ignore it.
         if (isDiskFailure(error)) this.#break(error)
       })
       .finally(() => {
@@ -219,7 +218,7 @@ export class WriteQueue {
     if (pages >= LONGEST_LOG_PAGES) this.#pauseFor(this.#checkpoint)
   }
 
-  /** @param ended never rejects */
+  /** Pauses the queue until `ended` resolves. @param ended must never reject */
   #pauseFor(ended: Promise<void>): void {
     this.#mayOvertake = false
     const paused = Promise.all([this.#paused, ended]).then(() => {
@@ -261,11 +260,11 @@ export class WriteQueue {
   }
 
   /**
-   * Refuses all writes from now on. After a failed sync the kernel may discard the data and report the next sync as
-   * successful, so no later commit can be trusted. A restart reads what the disk has.
+   * Refuses all further writes. After a failed sync, the kernel may discard the data and report the next sync as
+   * successful. So no later commit can be trusted. After a restart, the database contains what the disk has stored.
    */
   #break(cause: unknown): void {
-    // Without the cause: after a failed sync, free space alone does not repair the node.
+    // The error omits the cause, because free space alone does not repair the node after a failed sync.
     this.#broken = new HoldfastError('UNAVAILABLE', 'the disk has failed a write; restart the node')
     for (const write of this.#waiting.splice(0)) write.reject(this.#broken)
     this.#options.onBroken?.(cause)

@@ -2,7 +2,10 @@ import { HoldfastError } from '../../domain/errors.ts'
 import { isText, UNKEPT } from '../../domain/text.ts'
 import type { RuleStatement } from './statement.ts'
 
-/** A statement that a rule yields, with its named parameters and the part of the answer that it needs. */
+/**
+ * A statement that a rule yields, with its named parameters. The field `want` selects the result that the rule needs:
+ * the first row, all rows, or the number of changed rows.
+ */
 export interface RuleStep {
   readonly want: 'first' | 'all' | 'run'
   readonly statement: RuleStatement
@@ -10,33 +13,39 @@ export interface RuleStep {
 }
 
 /**
- * A step that one database does in its own way, in the same transaction.
+ * A step that runs code of one database instead of a statement, in the same transaction.
  *
- * @param connection the PostgreSQL connection of the transaction, which awaits the step; SQLite passes null
+ * @param connection the PostgreSQL connection of the transaction, which awaits the step; null on SQLite
  */
 export type OwnStep = (connection: unknown) => unknown
 
 /**
- * A rule of several statements, as a generator. The driver answers each step: SQLite synchronously, PostgreSQL after a
- * round trip. Rules change nothing but the database, because a driver may run them twice.
+ * A rule of several statements, as a generator. The driver executes each yielded step and passes the result back:
+ * SQLite synchronously, PostgreSQL after a round trip.
+ * A rule has no side effects outside the database, because a driver may run it twice.
  */
 export type Rule<T> = Generator<RuleStep | OwnStep, T, unknown>
 
-/** Options for committing a write. */
+/** Options of a transaction that writes. */
 export interface WriteOptions<T> {
   /** If false, the call may resolve before the write is durable. Default true. */
   durable?: boolean
-  /** If true, other writes in the queue of the database go first. Default false. */
+  /** If true, other writes in the database's queue run before this write. Default false. */
   patient?: boolean
-  /** Called with the result before any reader can see the write. Only a database that one process owns calls it. */
+  /**
+   * Called with the result before any reader can see the write. Only SQLite calls it, because one process owns the
+   * database.
+   */
   committed?: (result: T) => void
-  /** The account that the rule locks first. Rules of one account take turns on one connection. */
+  /**
+   * Id of the account that the rule locks first. Rules of the same account run one after the other on one connection.
+   */
   lane?: string | undefined
 }
 
-/** Runs rules on a database. Parameters are fields of an object; fields that a statement does not name are ignored. */
+/** Runs rules on a database. Parameters are fields of an object. Fields that the statement does not use are ignored. */
 export interface CatalogueDriver {
-  /** Reads the first row outside a transaction; null if there is none. */
+  /** Reads the first row outside a transaction; null if no row matches. */
   first<Row>(statement: RuleStatement<Row>, params?: object): Promise<Row | null>
   /** Reads all rows outside a transaction. */
   all<Row>(statement: RuleStatement<Row>, params?: object): Promise<Row[]>
@@ -44,11 +53,15 @@ export interface CatalogueDriver {
   read<T>(rule: Rule<T>): Promise<T>
   /** Runs one statement in its own transaction. Returns the number of changed rows. */
   run(statement: RuleStatement, params: object, options?: WriteOptions<number>): Promise<number>
-  /** Runs a rule in one transaction. @param make called for each attempt */
+  /**
+   * Runs a rule in one transaction.
+   *
+   * @param make creates the rule. The driver calls it again for each attempt.
+   */
   transaction<T>(make: () => Rule<T>, options?: WriteOptions<T>): Promise<T>
 }
 
-/** Reads the first row within a rule; null if there is none. */
+/** Reads the first row within a rule; null if no row matches. */
 export function* first<Row>(statement: RuleStatement<Row>, params: object = {}): Rule<Row | null> {
   return (yield { want: 'first', statement, params }) as Row | null
 }
@@ -63,12 +76,16 @@ export function* run(statement: RuleStatement, params: object = {}): Rule<number
   return (yield { want: 'run', statement, params }) as number
 }
 
-/** Runs a step that only one database has, within a rule. */
+/** Runs code that only one database has, as a step of a rule. */
 export function* own<T>(step: (connection: unknown) => T | Promise<T>): Rule<T> {
   return (yield step) as T
 }
 
-/** Returns a parameter. @throws HoldfastError `INTERNAL_ERROR` if it is undefined, which `pg` would send as null */
+/**
+ * Returns a parameter.
+ *
+ * @throws HoldfastError `INTERNAL_ERROR` if the parameter is undefined, because `pg` would send undefined as null
+ */
 export function paramOf(params: object, name: string): unknown {
   const value = (params as Record<string, unknown>)[name]
   if (value === undefined) throw new HoldfastError('INTERNAL_ERROR', `a statement lacks the parameter ${name}`)
@@ -76,7 +93,8 @@ export function paramOf(params: object, name: string): unknown {
 }
 
 /**
- * Returns whether a parameter is a text that a catalogue cannot store. No row has such a text, so a read finds nothing.
+ * Returns whether any parameter is a text that a catalogue cannot store. No row can contain such a text, so a read
+ * finds nothing.
  *
  * @throws HoldfastError `VALIDATION` if the statement stores its parameters
  */

@@ -4,9 +4,9 @@ import { type Rule, run } from './driver.ts'
 import { type FetchParts, fetchFor } from './fetch-rows.ts'
 import { SET_FETCH } from './record-statements.ts'
 
-/** The steps on an account's records that requests and deliveries need. */
+/** The steps on the records of an account that pin requests and deliveries of content need. */
 export interface WaitingRecords<Content> {
-  /** Returns the live record with the same account, cluster, DAG, expiry, names and meta. */
+  /** Returns the live record with the same account, cluster, DAG, expiry, names and meta; null if none exists. */
   identical(request: FetchRequest): Rule<RecordRow | null>
   /** @throws HoldfastError `QUOTA_EXCEEDED` */
   checkPinCount(accountId: string, limits: PinLimits, now: number): Rule<void>
@@ -17,7 +17,10 @@ export interface WaitingRecords<Content> {
   fulfil(record: RecordRow, content: Content, now: number): Rule<RecordRow>
 }
 
-/** Inserts or retries a waiting record, and finds or creates its fetch. The transaction has locked the account. */
+/**
+ * Inserts or retries a waiting record, and finds or creates its fetch. The caller has locked the account in the same
+ * transaction.
+ */
 export function* requestFetch(
   parts: FetchParts,
   records: WaitingRecords<never>,
@@ -47,7 +50,8 @@ export function* requestFetch(
 }
 
 /**
- * Gives waiting records their content, or fails those whose account has too little storage left. Part of a transaction.
+ * Sets waiting records to `pinned`, or to `failed` if the account has too little storage left. Runs within the caller's
+ * transaction.
  */
 export function* deliverTo<Content>(
   parts: FetchParts,

@@ -8,7 +8,7 @@ import { withdrawPlacement } from './placement-rules.ts'
 import { columns, fragment, sql } from './statement.ts'
 import { SOME_WAITING_AS, type StatusRules } from './status-rules.ts'
 
-/** A fetch, with the id of the hold that keeps its blocks. */
+/** A fetch, with the id of the hold that protects its blocks. */
 export type HeldFetch = FetchRow & { holdId: string; isRunning: boolean; node: string }
 
 export const fetch = columns<FetchRow>({
@@ -57,11 +57,11 @@ export const ANY_WAITING = sql`
 /** A root staged for a fetch. */
 export interface StagedRoot {
   rootId: number
-  /** The hold of the root; null if its id follows from the id of the fetch. */
+  /** Id of the hold on the root; null if the id of the hold is derived from the id of the fetch. */
   holdId: string | null
 }
 
-/** The fetch to find or insert for a record. */
+/** The fetch that a record needs. It is found or inserted. */
 export interface WantedFetch {
   backendId: number
   record: DagIdentity & { accountId: string }
@@ -73,21 +73,21 @@ export interface WantedFetch {
 /** The parts of fetches that differ between databases. */
 export interface FetchParts {
   driver: CatalogueDriver
-  /** The node that runs the fetches. */
+  /** Name of the node that runs the fetches. */
   node: string
-  /** Returns the number of a backend of this node in the catalogue. */
+  /** Converts the number of a backend on this node to its number in the catalogue. */
   backend: (backendId: number) => number
   status: StatusRules
-  /** Places the hold of a new fetch on its staged root. */
+  /** Places a hold on the staged root of a new fetch. */
   hold(fetchId: number, rootId: number): Rule<void>
   release(holdId: string): Rule<void>
-  /** Removes the released holds from the ledger, after the transaction. */
+  /** Removes the released holds from the ledger. The caller calls it after the transaction. */
   dropReleased(): Promise<void>
   /** Notifies another node that one of its fetches may be unneeded. */
   notify(node: string): Rule<void>
 }
 
-/** Inserts a fetch and its job. Returns its id; null if the DAG already has a fetch. */
+/** Inserts a fetch and its job. Returns the id of the fetch; null if the DAG already has a fetch. */
 export function* insertFetch(parts: FetchParts, wanted: WantedFetch, staged: StagedRoot): Rule<number | null> {
   const { backendId, record, origins = [], now, brought = { blocks: 0, bytes: 0, charge: 0 } } = wanted
   const { accountId, codec, multihash } = record
@@ -100,9 +100,9 @@ export function* insertFetch(parts: FetchParts, wanted: WantedFetch, staged: Sta
 }
 
 /**
- * Returns the fetch of a DAG, and makes it due now unless it is running.
+ * Returns the fetch of a DAG. Makes the fetch due immediately unless it is running.
  *
- * @param begin inserts the fetch if there is none
+ * @param begin inserts a fetch if the DAG has none
  */
 export function* fetchFor(
   parts: FetchParts,
@@ -121,7 +121,7 @@ export function* fetchFor(
   return { id: fetchId, isRunning, isNew: false }
 }
 
-/** Returns a new job for a fetch, with no attempts counted. */
+/** Returns a new job for a fetch. Its number of attempts is 0. */
 export function fetchJob(
   { node: queue }: FetchParts,
   { id: key, accountId }: { id: number; accountId: string },
@@ -131,12 +131,18 @@ export function fetchJob(
   return { kind: 'fetch', key, queue, accountId, dueAt, error }
 }
 
-/** Locks a fetch. Until the transaction ends, no record can start to wait for it and nothing can remove it. */
+/**
+ * Locks a fetch until the transaction ends. Until then no record can start to wait for the fetch, and no transaction
+ * can remove the fetch.
+ */
 export function lockFetch(fetchId: number): Rule<HeldFetch | null> {
   return first(LOCKED, { fetchId })
 }
 
-/** Removes a fetch that no record waits for, with its hold and its placement. Returns whether the fetch is gone. */
+/**
+ * Removes a fetch without waiting records, together with its hold and its placement. Returns whether the fetch no
+ * longer exists.
+ */
 export function* dropIfUnneeded(parts: FetchParts, fetch: HeldFetch | null): Rule<boolean> {
   if (fetch === null) return true
   if ((yield* first(ANY_WAITING, { fetchId: fetch.id })) !== null) return false

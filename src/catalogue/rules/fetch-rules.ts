@@ -18,7 +18,7 @@ import { SET_FETCH } from './record-statements.ts'
 import { fragment, sql } from './statement.ts'
 import { lockRecordRows, SOME_WAITING_AS, STEP, type StatusStep } from './status-rules.ts'
 
-/** Condition: the fetch belongs to this node. SQLite has only one. */
+/** Condition: the fetch belongs to this node. It is empty on SQLite, which has only one node. */
 const OWN = either('', 'node = :node AND')
 
 const SET_RUNNING = sql`UPDATE fetches SET running = :isRunning WHERE id = :fetchId`
@@ -41,7 +41,7 @@ const WAITED_FOR = fragment`
 const HELD_FOR = sql<{ id: number; charge: number }>`
   SELECT id, charge FROM fetches
   WHERE id ${either(`IN (${WAITED_FOR.sqlite})`, `= ANY(ARRAY(${WAITED_FOR.postgres}))`)}`
-/** Asks the node of a fetch to check whether any record still waits for it. */
+/** Increments the counter `leavings` of a fetch. Its node then checks whether any record still waits for the fetch. */
 const LEAVE = sql`${either('', 'UPDATE fetches SET leavings = leavings + 1 WHERE id = :fetchId')}`
 
 const RETRIED: StatusReason = { code: null, text: 'retried' }
@@ -56,7 +56,7 @@ export function fetchRules(parts: FetchParts): Omit<Fetches, 'request' | 'comple
     for (const step of steps) changes.push(...(yield* status.waiting(fetchId, step)))
     return changes
   }
-  /** Changes all waiting records in short transactions. Appends to `changes`. */
+  /** Sets all waiting records of a fetch, in short transactions. Appends the changes to `changes`. */
   const changeAll = async (fetchId: number, steps: readonly StatusStep[], changes: StatusChange[]): Promise<void> => {
     for (const step of steps) {
       while ((await driver.first(SOME_WAITING_AS, { fetchId, from: step.from })) !== null) {
@@ -65,8 +65,8 @@ export function fetchRules(parts: FetchParts): Omit<Fetches, 'request' | 'comple
     }
   }
   /**
-   * Changes a fetch that a record waits for, and some of its records. Removes an unneeded fetch. Returns undefined if
-   * it is gone.
+   * Runs `change` on a fetch that a record waits for, and updates some of the waiting records. Removes the fetch if no
+   * record waits for it. Returns undefined if the fetch no longer exists.
    */
   const changed = async <T>(fetchId: number, steps: readonly StatusStep[], change: (of: HeldFetch) => Rule<T>) => {
     const made = await driver.transaction(function* () {

@@ -2,7 +2,9 @@ import { either, IF_UNLOCKED, indexed } from './dialect.ts'
 import { type CatalogueDriver, first, type Rule, run } from './driver.ts'
 import { type Columns, type Fragment, fragment, type RuleStatement, sql } from './statement.ts'
 
-/** The kind of a job. A job's key is the id of the row with its state, in the table of the kind. */
+/**
+ * The kind of a job. The key of a job is the id of a row that contains the job's state. Each kind has its own table.
+ */
 export type JobName = 'fetch' | 'placement' | 'delivery'
 
 /** A job to insert. Times are milliseconds since the epoch. */
@@ -10,25 +12,26 @@ export interface NewJob {
   kind: JobName
   key: number
   /**
-   * The queue: a node's name for fetches, a backend's number for placements, empty for deliveries, which any node runs.
+   * Name of the queue: the name of a node for fetches, the number of a backend for placements. It is empty for
+   * deliveries, which any node may run.
    */
   queue: string
-  /** The account that attempts count against. */
+  /** The account on whose behalf the attempts run. */
   accountId: string
   dueAt: number
-  /** The error of the last attempt; null if there is none. */
+  /** The error of the last attempt; null if no attempt has failed. */
   error: string | null
 }
 
 type JobKey = Pick<NewJob, 'kind' | 'key'>
 
-/** The lease of a job. It lasts longer than any attempt; after it another node may take the job. */
+/** The lease of a job. It is longer than any attempt. When it ends, another node may run the job. */
 export interface Lease {
   node: string
   leaseMs: number
 }
 
-/** SQL for the columns of a job, in statements that join `jobs` to the table with the state. */
+/** SQL for the columns of a job. Requires a statement that joins `jobs` to the table with the state. */
 export const JOB = {
   attempts: 'COALESCE(job.attempts, state.attempts)',
   dueAt: 'job.due_at',
@@ -63,12 +66,12 @@ const NEXT_ACCOUNT = sql<{ accountId: string }>`${ACCOUNT_AFTER}`
 const NEXT_DUE = sql<{ at: number }>`
   SELECT due_at AS at FROM jobs ${indexed('jobs_by_time')} WHERE ${DUE_OF_QUEUE} ${FREE} ORDER BY due_at LIMIT 1`
 
-/** Returns SQL that joins the state rows of a kind with their jobs, if any. */
+/** Returns SQL that joins the state rows of a kind with their jobs. A state row without a job stays in the result. */
 export function withJob(table: string, kind: JobName): Fragment {
   return fragment`${table} state LEFT JOIN jobs job ON job.kind = '${kind}' AND job.key = state.id`
 }
 
-/** Returns a statement that reads the due jobs of the next account, the longest waiting first. */
+/** Returns a statement that reads the due jobs of the next account, in the order of their due times. */
 export function dueStates<Row>(state: Columns<Row>, table: string): RuleStatement<Row> {
   return sql<Row>`
     SELECT ${state} FROM jobs job ${indexed('jobs_by_account')} JOIN ${table} state ON state.id = job.key
@@ -76,27 +79,27 @@ export function dueStates<Row>(state: Columns<Row>, table: string): RuleStatemen
     ORDER BY due_at, key LIMIT :each`
 }
 
-/** Inserts a job without attempts, or resets an existing one, possibly for another node. */
+/** Inserts a job without attempts. If the job exists, resets its attempts and moves it to the queue of `job`. */
 export function* enqueue(job: NewJob): Rule<void> {
   yield* run(ENQUEUE, job)
 }
 
-/** Counts an attempt and leases the job. Returns null if there is no job, or another node has the lease. */
+/** Counts an attempt and leases the job. Returns null if the job does not exist or another node has the lease. */
 export function beginJob(key: JobKey, lease: Lease): Rule<{ attempts: number; dueAt: number } | null> {
   return first(BEGIN, { ...key, ...lease })
 }
 
-/** Counts an attempt at a job that only one node runs. The job is not due until the attempt has ended. */
+/** Counts an attempt at a job that only one node can run. The job is not due until the attempt ends. */
 export function beginAlone(key: JobKey): Rule<{ attempts: number; dueAt: null } | null> {
   return first(BEGIN_ALONE, key)
 }
 
-/** Makes a job due again after a failure. */
+/** Ends a failed attempt at a job. The job becomes due at the instant `at`. */
 export function* retryJob(key: JobKey, at: number, error: string | null): Rule<void> {
   yield* run(RETRY, { ...key, at, error })
 }
 
-/** Makes a job due at an instant. Returns whether the job exists. */
+/** Makes a job due at the instant `at`. Returns whether the job exists. */
 export function* wakeJob(key: JobKey, at: number): Rule<boolean> {
   return (yield* run(WAKE, { ...key, at })) > 0
 }
@@ -106,7 +109,7 @@ export function* endJob(key: JobKey): Rule<void> {
   yield* run(END, key)
 }
 
-/** A query for due jobs, as `JobKind.due` describes it. */
+/** A query for due jobs. `JobKind.due` describes the fields. */
 export interface DueQuery {
   now: number
   after: string
@@ -114,7 +117,11 @@ export interface DueQuery {
   each: number
 }
 
-/** Returns the queries for due jobs of one kind. @param states a statement made by {@link dueStates} */
+/**
+ * Returns the queries for due jobs of one kind.
+ *
+ * @param states a statement made by {@link dueStates}
+ */
 export function dueJobs<Row extends { accountId: string }>(
   driver: CatalogueDriver,
   kind: JobName,
@@ -130,7 +137,7 @@ export function dueJobs<Row extends { accountId: string }>(
       let last = after
       for (let looked = 0; looked < accounts; looked++) {
         const some = await driver.all(states, { kind, queue, node, after: last, now, each })
-        // No rows: either the next account has no due job, or there is no next account.
+        // If no rows are found, either the next account has no due job, or no account follows.
         const account = some[0] ?? (await driver.first(NEXT_ACCOUNT, { kind, queue, after: last }))
         if (account === null) return { jobs, last: null }
         last = account.accountId

@@ -30,8 +30,8 @@ const key = columns<KeyRow>({
 })
 
 /**
- * Condition: the key is an upload token if `isToken`, and another key otherwise. Each database has an index on exactly
- * this expression.
+ * Condition: the key is an upload token if the parameter `isToken` is true, or another key if it is false. Each
+ * database has an index on exactly this expression.
  */
 const OF_KIND = either('(max_uses IS NULL) = NOT :isToken', 'is_token = :isToken')
 
@@ -46,8 +46,8 @@ const LIVE_PARENT = sql`
 const ofKind = (expiry: string) =>
   fragment`(SELECT 1 FROM api_keys WHERE account_id = :accountId AND ${OF_KIND} AND ${expiry} LIMIT :maxKeys) AS live`
 /**
- * Counts live keys up to the limit: first those that never expire, then those that have not expired. Each part uses one
- * range of the index.
+ * Counts live keys up to the limit. The first part counts keys that never expire, the second counts keys that expire
+ * later. Each part reads one range of the index.
  */
 const COUNT_LIVE = sql<{ count: number }>`
   SELECT (SELECT COUNT(*) FROM ${ofKind('expires_at IS NULL')})
@@ -65,7 +65,10 @@ const ROTATE = sql`
   UPDATE api_keys SET hash = :hash, prefix = :prefix, scopes = :scopes, ip_allowlist = :ipAllowlist,
     expires_at = :expiresAt, parent_id = NULL
   WHERE id = :id`
-/** Locks the account of a key, even one marked as deleted, so that the key creates no other key meanwhile. */
+/**
+ * Locks the account of a key, so that the key cannot create another key before the transaction ends. Also finds an
+ * account that is marked as deleted.
+ */
 const LOCKED_OWNER = sql`
   SELECT 1 FROM accounts WHERE id = (SELECT account_id FROM api_keys WHERE id = :id) ${FOR_UPDATE}`
 const REVOKE = sql`
@@ -76,7 +79,7 @@ const REVOKE = sql`
 const NOTE_USE = sql`UPDATE api_keys SET last_used_at = :at WHERE id = :id`
 const USES = sql<{ uses: number }>`SELECT uses FROM api_keys WHERE id = :id AND max_uses IS NOT NULL`
 
-/** The rules of API keys. Rules that insert or remove keys lock the account. */
+/** The rules of API keys. Rules that insert or remove keys lock the account first. */
 export function keyRules(driver: CatalogueDriver): KeyStore {
   return {
     insert: (added, limits) => driver.transaction(() => insert(added, limits), { lane: added.accountId }),

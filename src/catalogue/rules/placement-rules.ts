@@ -24,7 +24,10 @@ const placement = columns<PlacementRow>({
   isAnew: ['flag', 'anew'],
 })
 
-/** Lease of a placement in milliseconds; after it another node may take over. The generation rejects late writes. */
+/**
+ * Lease of a placement in milliseconds. When the lease ends, another node may run the placement. A write with an old
+ * generation is rejected.
+ */
 const LEASE_MS = 600_000
 const DAG = fragment`multihash = :multihash AND codec = :codec AND backend_id = :backend`
 const ROOT = fragment`SELECT id FROM roots WHERE ${either("state = 'complete' AND ", '')} ${DAG}`
@@ -33,7 +36,7 @@ const WANTED = fragment`account_id = excluded.account_id, wanted = TRUE, generat
 const STATES = withJob('placements', 'placement')
 
 const FIND = sql`SELECT ${placement} FROM ${STATES} WHERE ${DAG}`
-/** Reads a placement and keeps it unchanged until the transaction ends. */
+/** Reads a placement and locks it against changes until the transaction ends. */
 const FIND_SHARED = sql`SELECT ${placement} FROM ${STATES} WHERE ${DAG} ${either('', 'FOR SHARE OF state')}`
 const LOCKED = sql`SELECT ${placement} FROM ${STATES} WHERE id = :id ${either('', 'FOR UPDATE OF state')}`
 const COMPLETE_ROOT = sql<{ id: number }>`${ROOT}`
@@ -52,7 +55,7 @@ const WITHDRAW = sql<{ id: number; accountId: string }>`
   UPDATE placements SET wanted = FALSE, placed = FALSE, generation = generation + 1
   WHERE ${DAG} AND wanted AND NOT EXISTS (${ROOT}) RETURNING id, account_id AS "accountId"`
 const DUE = dueStates(placement, 'placements')
-/** `IS NOT TRUE` keeps PostgreSQL from scanning the partial index whose condition is `NOT wanted`. */
+/** `IS NOT TRUE` prevents PostgreSQL from scanning the partial index whose condition is `NOT wanted`. */
 const BEGIN_UNPIN = sql`
   UPDATE placements SET unpin_until = :until
   WHERE id = :id AND generation = :generation AND wanted IS NOT TRUE`
@@ -81,7 +84,7 @@ const LEAVING = sql<{ unpins: number }>`
 /** A placement that became wanted. */
 type Changed = Pick<PlacementRow, 'id' | 'unpinUntil'>
 
-/** A page of the records that hold a root. `next` is a cursor of the database. */
+/** A page of the records that hold a root. `next` is a cursor, whose form depends on the database. */
 export interface HeldPage {
   ids: readonly string[]
   next: unknown
@@ -92,20 +95,24 @@ export interface PlacementPorts {
   driver: CatalogueDriver
   /** The name under which this process leases jobs. */
   node: string
-  /** Returns the number of a backend of this node in the catalogue. */
+  /** Converts the number of a backend on this node to its number in the catalogue. */
   backend: (backendId: number) => number
-  /** The largest number of a backend on its node. */
+  /** The largest number that a backend can have on its node. */
   lastBackend: number
   status: StatusRules
-  /** Stores in the ledger since when a backend has a DAG; null if it does not have it. */
+  /** Stores in the ledger when a backend received a DAG; null if the backend does not have the DAG. */
   setPlaced(backendId: number, dag: DagIdentity, at: number | null): void | Promise<void>
-  /** Locks and returns a page of the records that hold a root; `from` null for the first page. */
+  /**
+   * Locks and returns a page of the records that hold a root. `from` is the cursor of the page; null for the first
+   * page.
+   */
   recordsOf(rootId: number, from: unknown): Rule<HeldPage>
 }
 
 /**
- * Marks a DAG as wanted on a backend. Returns whether the backend already has it. @param backend its number in the
- * catalogue
+ * Marks a DAG as wanted on a backend. Returns whether the backend already has the DAG.
+ *
+ * @param backend number of the backend in the catalogue
  */
 export function* wantPlacement(
   backend: number,
@@ -118,7 +125,11 @@ export function* wantPlacement(
   return false
 }
 
-/** Marks a DAG as unwanted on a backend, unless a complete root has it. @param backend its number in the catalogue */
+/**
+ * Marks a DAG as unwanted on a backend, unless this node has a complete root for the DAG.
+ *
+ * @param backend number of the backend in the catalogue
+ */
 export function* withdrawPlacement(backend: number, { codec, multihash }: DagIdentity): Rule<void> {
   const gone = yield* first(WITHDRAW, { backend, codec, multihash })
   if (gone !== null) yield* enqueuePlacement(backend, { key: gone.id, accountId: gone.accountId, dueAt: 0 })
@@ -149,7 +160,7 @@ export function placementRules(parts: PlacementPorts): Placements {
   }
   const waitAgain = (row: PlacementRow, rootId: number, from: unknown, step: { now: number; reason: string }) =>
     driver.transaction(function* () {
-      // If the DAG was placed again meanwhile, its records are already correct.
+      // If the backend has received the DAG again since then, the records already have the right status.
       const isLost = (yield* current(row))?.isPlaced === false
       if (!isLost) return { changes: [], next: null }
       const { ids, next } = yield* recordsOf(rootId, from)
@@ -187,7 +198,7 @@ export function placementRules(parts: PlacementPorts): Placements {
         const root = row?.isWanted === true ? yield* first(COMPLETE_ROOT, keyOf(row.backendId, row)) : null
         if (row === null || root === null) return { changes: [], isDone: true }
         if (!row.isPlaced) {
-          // The row is locked, so the ledger never records a DAG as placed after it has become unwanted.
+          // The row is locked. So the ledger never stores a DAG as placed after the DAG has become unwanted.
           yield* own(() => setPlaced(row.backendId, row, now))
           yield* run(PLACED, row)
           yield* endJob(jobOf(row.id))

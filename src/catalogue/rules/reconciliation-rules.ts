@@ -23,13 +23,17 @@ export type ReconciledLedger = Pick<
 /** The parts of reconciliation that differ between databases. */
 export interface ReconciliationParts extends Pick<Reconciliation, 'recount' | 'requeue'> {
   ledger: ReconciledLedger
-  /** The node of the ledger; null if the catalogue has one node. */
+  /** Name of the node that owns the ledger; null if the catalogue has only one node. */
   node: string | null
-  /** Returns those of the holds that no record and no fetch needs. */
+  /** Returns the given holds that no record and no fetch needs. */
   unwanted(holds: readonly string[]): Promise<string[]>
-  /** Releases those of the holds that are still unneeded. @param isLast whether no more holds follow */
+  /**
+   * Releases the given holds, except holds that are needed again.
+   *
+   * @param isLast true if no more holds follow
+   */
   release(holds: readonly string[], isLast: boolean): Promise<void>
-  /** Repairs records that still have the same inconsistency. */
+  /** Repairs the given records, except records whose inconsistency has changed. */
   mend(wrong: readonly WrongRecord[], now: number): Promise<StatusChange[]>
 }
 
@@ -49,7 +53,7 @@ const ACCOUNTS = sql<{ id: string }>`SELECT id FROM accounts WHERE id > :after O
 const FETCHES = sql`SELECT ${foundFetch} FROM fetches WHERE id > :after ORDER BY id LIMIT :limit`
 const FETCH = sql`SELECT 1 FROM fetches WHERE id = :fetchId`
 
-/** The rules that compare the ledger of a node with the catalogue. */
+/** The rules that compare the catalogue with the ledger of a node. */
 export function reconciliationRules(driver: CatalogueDriver, parts: ReconciliationParts): Reconciliation {
   const { ledger } = parts
   return {
@@ -92,7 +96,7 @@ export function reconciliationRules(driver: CatalogueDriver, parts: Reconciliati
   }
 }
 
-/** Returns the inconsistency between a record and the ledger; null if there is none. */
+/** Returns the inconsistency between a record and the ledger; null if the two agree. */
 export function* problemOf(
   ledger: ReconciledLedger,
   record: HeldRecord,
@@ -105,7 +109,7 @@ export function* problemOf(
     if (root === undefined) return 'record-lost'
     return isHeld ? null : 'record-unheld'
   }
-  // The record waits for an external backend, and this node holds the content in the meantime.
+  // The record waits for an external backend. Until the backend has the content, this node must hold it.
   if (rootId !== null) return isHeld ? null : 'record-lost'
   if (isHeld && !ledger.isLostFrom(root.id)) return 'record-whole'
   if (status === 'failed') return null

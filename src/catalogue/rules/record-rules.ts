@@ -16,7 +16,7 @@ import {
 import { type RemovalParts, removalRules } from './removal-rules.ts'
 import { columns, sql } from './statement.ts'
 
-/** The number of the account's search list. SQLite has it in another table. */
+/** Number of the account's search list. It is 0 for SQLite, which stores the number in another table. */
 const LIST = either('0', '(SELECT seq FROM accounts WHERE accounts.id = account_id)')
 const withList = columns<RecordRow & { list: number }>({ ...record.kinds, list: ['integer', LIST] })
 const RENAMED = sql`
@@ -29,7 +29,8 @@ const NONE: AccountUsage = { pins: 0, expiringPins: 0, storedBytes: 0 }
 /** The parts of records that differ between databases. */
 export interface RecordParts extends RemovalParts {
   /**
-   * Updates the search words of a record. Returns the columns that PostgreSQL stores them in. Part of the transaction.
+   * Updates the search words of a record within the transaction. Returns the values of the columns in which PostgreSQL
+   * stores the words.
    */
   found(record: RecordRow & { list: number }): object
 }
@@ -60,9 +61,9 @@ export function recordRules(
 }
 
 /**
- * Returns an account's stored usage, and the number of its expired records that are not removed yet.
+ * Returns the stored usage of an account, and the number of its expired records that are not removed yet.
  *
- * @param known the stored usage, if the transaction has read and locked it
+ * @param known the stored usage, if the transaction has already read it from the locked account
  */
 export function* countsOf(
   accountId: string,
@@ -74,16 +75,20 @@ export function* countsOf(
   return { ...counters, expired: found?.count ?? 0 }
 }
 
-/** Returns the usage of an account without its expired records. @param known as in {@link countsOf} */
+/**
+ * Returns the usage of an account without its expired records.
+ *
+ * @param known the stored usage, if the transaction has already read it from the locked account
+ */
 export function* usageOf(accountId: string, now: number, known: AccountUsage | null = null): Rule<AccountUsage> {
   const { pins, expiringPins, storedBytes, expired } = yield* countsOf(accountId, now, known)
   return { pins: pins - expired, expiringPins: expiringPins - expired, storedBytes }
 }
 
 /**
- * Uses an upload token once.
+ * Counts one use of an upload token.
  *
- * @throws HoldfastError `QUOTA_EXCEEDED` if the token has no use left; `INVALID_API_KEY` if it is gone
+ * @throws HoldfastError `QUOTA_EXCEEDED` if the token has no use left; `INVALID_API_KEY` if the token no longer exists
  */
 export function* takeUse(token: string): Rule<void> {
   if ((yield* run(TAKE_USE, { token })) === 1) return

@@ -29,7 +29,7 @@ export const record = columns<RecordRow>({
   fetchId: 'integer',
   charge: 'integer',
 })
-/** The usage counters of an account's row. */
+/** The columns of an account's row that count its usage. */
 export const accountUsage = columns<AccountUsage>({ pins: 'integer', expiringPins: 'integer', storedBytes: 'integer' })
 
 /** Condition: the record has not expired. */
@@ -38,7 +38,7 @@ const OF_DAG_WHERE = 'account_id = :accountId AND multihash = :multihash AND cod
 const NEWEST_FIRST = 'ORDER BY created_at DESC, id DESC'
 const BY_CONTENT = fragment`records ${indexed('records_by_content')}`
 const HAS_CONTENT = either('(root_id IS NULL) = 0', 'root_id IS NOT NULL')
-/** Condition: the record is identical. PostgreSQL compares a hash of all these columns. */
+/** Condition: a record is identical to the new record. PostgreSQL compares a hash of all these columns. */
 const REPEATS = either(
   `multihash = :multihash AND codec = :codec AND (root_id IS NULL) IN (0, 1) AND cluster_id = :clusterId
     AND expires_at IS :expiresAt AND name IS :name AND original_name IS :originalName AND custom_name IS :customName
@@ -55,10 +55,12 @@ export const NEWEST_OF_DAG = sql`
   SELECT ${record} FROM ${BY_CONTENT}
   WHERE ${OF_DAG_WHERE} AND (expires_at > :now OR (NOT :hasExpiration AND expires_at IS NULL))
   ${NEWEST_FIRST} LIMIT 1`
-/** Checks whether a record of an account has the content of a DAG. Counts expired records until they are removed. */
+/**
+ * Finds out whether a record of the account has the content of a DAG. Includes expired records until they are removed.
+ */
 export const HAS_DAG = sql`
   SELECT 1 FROM records ${indexed('records_identical')} WHERE ${OF_DAG_WHERE} AND ${HAS_CONTENT} LIMIT 1`
-/** Reads the live record with the same account, cluster, DAG, expiry, names and meta. */
+/** Reads the live record with the same account, cluster, DAG, expiry, names and meta as a new record. */
 export const REPEATED_RECORD = sql`
   SELECT ${record} FROM records ${indexed('records_identical')}
   WHERE account_id = :accountId AND ${REPEATS} AND ${LIVE_RECORD} LIMIT 1`
@@ -68,7 +70,7 @@ export const EXPIRED_RECORDS = sql`
 export const NEXT_EXPIRY = sql<{ at: number }>`
   SELECT expires_at AS at FROM records ${indexed('records_by_expiry')}
   WHERE expires_at IS NOT NULL ORDER BY expires_at LIMIT 1`
-/** Columns that only one database has, to find records by. */
+/** Columns that only one of the databases has. Queries use them to find records. */
 const DERIVED = either('search_id', 'hold_id, identity, folded_name, words')
 const DERIVED_VALUES = either(':searchId', ':holdId, :identity, :foldedName, :words')
 export const INSERT_RECORD = sql`
@@ -82,7 +84,7 @@ export const SET_STATUS = sql`
   UPDATE records SET status = :status, status_at = :at, status_code = :code, status_reason = :text WHERE id = :id
   RETURNING ${record}`
 export const SET_FETCH = sql`UPDATE records SET fetch_id = :fetchId WHERE id = :id`
-/** Sets a record to wait. It has no content until its fetch ends. */
+/** Sets a record to wait for a fetch. The record has no content until the fetch ends. */
 export const SET_WAITING = sql`
   UPDATE records SET fetch_id = :fetchId, root_id = NULL, dag_size = 0, charge = 0 WHERE id = :id`
 
@@ -91,11 +93,11 @@ export const COUNT = sql`
   UPDATE accounts SET pins = pins + :pins, expiring_pins = expiring_pins + :expiringPins,
     stored_bytes = stored_bytes + :storedBytes
   WHERE id = :accountId`
-/** Counts an account's expired records that are not removed yet. */
+/** Counts the expired records of an account that are not removed yet. */
 export const COUNT_EXPIRED = sql<{ count: number }>`
   SELECT COUNT(*) AS count FROM records ${indexed('records_by_account_expiry')}
   WHERE account_id = :accountId AND expires_at IS NOT NULL AND expires_at <= :now`
-/** Counts an account's records that wait for their content. */
+/** Counts the records of an account that wait for their content, up to a limit. */
 export const COUNT_UNFINISHED = sql<{ count: number }>`
   SELECT COUNT(*) AS count FROM (
     SELECT 1 FROM records ${indexed('records_unfinished')}

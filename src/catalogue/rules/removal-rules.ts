@@ -8,34 +8,38 @@ import { columns, sql } from './statement.ts'
 
 /** Maximum number of records that one transaction removes. */
 const STEP = 50
-/** Age in milliseconds after which any node finishes a removal, because the process that began it may be gone. */
+/**
+ * Age in milliseconds after which any node completes a stored removal. By then the process that began the removal has
+ * probably stopped.
+ */
 const LATE_MS = 60_000
 
-/** The records of an account to remove. */
+/** Selects the records of an account to remove. */
 interface Removal extends DagIdentity {
   accountId: string
-  /** Null for all clusters. */
+  /** The cluster of the records; null for all clusters. */
   clusterId: string | null
-  /** Records created later stay. */
+  /** Only records created at this time or earlier are removed. */
   createdBy: number
 }
 
-/** A record, with the id of the hold on its content. In SQLite that is the record's own id. */
+/** A record with the id of the hold on its content. In SQLite, the hold has the id of the record. */
 export type HeldRecord = RecordRow & { holdId: string | null }
 
 /** The parts of removals that differ between databases. */
 export interface RemovalParts {
   /**
-   * Deletes those of the records that still exist, and releases their holds. Returns them in the same order, as they were.
+   * Deletes the given records that still exist, and releases their holds. Returns the deleted records in the given
+   * order, as they were before.
    *
    * @param isCurrent true if the records were read in this transaction
    */
   remove(records: readonly RecordRow[], isCurrent: boolean): Rule<RecordRow[]>
-  /** Notes each removed record and the change of its account's usage, within the transaction. */
+  /** Called within the transaction for each removed record. `count` is the change of the usage of its account. */
   uncounted?(record: RecordRow, count: AccountUsage): void
   /** Called with the removed records after the commit; see {@link WriteOptions.committed}. */
   removed?(records: readonly RecordRow[]): void
-  /** Removes the released holds from the ledger, after the transaction. */
+  /** Removes the released holds from the ledger. Called after the transaction. */
   dropReleased(): Promise<void>
 }
 
@@ -50,8 +54,8 @@ const removal = columns<Removal & { id: number }>({
 })
 
 /**
- * Stores a removal that needs several transactions, within the first of them. After a crash another process finishes
- * it.
+ * Stores a removal that needs several transactions. The first of these transactions stores it. After a crash, another
+ * process completes the removal.
  */
 const NOTE = sql<{ id: number }>`
   INSERT INTO removals (account_id, codec, multihash, cluster_id, created_by)
@@ -60,7 +64,7 @@ const NOTED = sql`SELECT ${removal} FROM removals WHERE created_by < :before ORD
 const FORGET = sql`DELETE FROM removals WHERE id = :id`
 const LOCK_ACCOUNTS = sql`${either('', 'SELECT 1 FROM accounts WHERE id = ANY(:accounts) ORDER BY id FOR UPDATE')}`
 
-/** The rules of removals. Records and their holds are removed in short transactions. */
+/** The rules of removals. They remove records and their holds in short transactions. */
 export function removalRules(
   driver: CatalogueDriver,
   parts: RemovalParts,
@@ -76,11 +80,11 @@ export function removalRules(
 
   function* removeKnown(records: readonly RecordRow[]): Rule<{ rows: RecordRow[] }> {
     yield* first(LOCK_ACCOUNTS, { accounts: records.map(({ accountId }) => accountId) })
-    // Another node may have removed some of them in the meantime.
+    // Another node may have removed some of the records since they were read.
     return { rows: yield* removeRecords(parts, records, false) }
   }
 
-  /** Finishes a stored removal, and forgets it with the last record. */
+  /** Completes a stored removal. Deletes its row together with the last record. */
   async function finish(noted: Removal & { id: number }): Promise<RecordRow[]> {
     const removed: RecordRow[] = []
     for (;;) {
@@ -136,7 +140,10 @@ export function removalRules(
   }
 }
 
-/** Removes those of the records that still exist, and subtracts them from their accounts, which are locked. */
+/**
+ * Removes the given records that still exist, and updates the usage of their accounts. The caller has locked the
+ * accounts.
+ */
 export function* removeRecords(
   parts: RemovalParts,
   records: readonly RecordRow[],
@@ -169,8 +176,8 @@ function sum(some: AccountUsage | undefined, more: AccountUsage): AccountUsage {
 }
 
 /**
- * Turns `UNAVAILABLE`, which says that nothing has changed, into `OUTCOME_UNKNOWN`: a stored removal will be finished.
- * Rethrows other errors unchanged.
+ * Waits for the rest of a removal. Converts `UNAVAILABLE`, which would mean that nothing has changed, to
+ * `OUTCOME_UNKNOWN`, because a stored removal is completed later. Rethrows other errors unchanged.
  */
 async function rest(finished: Promise<RecordRow[]>): Promise<RecordRow[]> {
   try {

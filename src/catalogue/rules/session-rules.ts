@@ -6,8 +6,8 @@ import { pageOf, placeAfter, withPlace } from './row-cursor.ts'
 import { columnNames, columns, fragment, sql, valuesOf } from './statement.ts'
 
 /**
- * Maximum number of expired sessions that a sign-in removes, and of surplus ones. It adds only one, so the backlog
- * shrinks.
+ * A sign-in removes at most this number of expired sessions, and at most this number of sessions beyond the account's
+ * maximum. It adds only one session, so the backlog shrinks.
  */
 const CLEARED_AT_ONCE = 100
 
@@ -27,7 +27,7 @@ const PAGE = sql`
   WHERE account_id = :accountId AND (created_at, ${SEQ}) > (:createdAt, :rowid) AND expires_at > :now
   ORDER BY created_at, ${SEQ} LIMIT :rows`
 const END = sql`DELETE FROM sessions WHERE id = :id`
-/** Ends an account's sessions except one. A new password does this, too. */
+/** Ends all sessions of an account except one. A change of the password uses it too. */
 export const END_OTHERS = sql`DELETE FROM sessions WHERE account_id = :accountId AND id <> :keep`
 
 export function sessionRules(driver: CatalogueDriver): SessionStore {

@@ -1,10 +1,10 @@
-/** SQL for both databases. The texts differ only where the dialects do. */
+/** A piece of SQL for both databases. The two texts differ only where the SQL dialects differ. */
 export interface Fragment {
   readonly sqlite: string
   readonly postgres: string
 }
 
-/** SQL for one database, and the names of its parameters in order. */
+/** SQL for one database, and the names of its parameters in the order of their placeholders. */
 export interface RenderedSql {
   readonly text: string
   readonly names: readonly string[]
@@ -21,25 +21,25 @@ type KindOf<T> = [T] extends [boolean]
         ? 'bytes'
         : 'json'
 
-/** The kind of each field, and its SQL expression if that is not its name in snake case. */
+/** The kind of each field. A field whose column is not its name in snake case also has an SQL expression. */
 type Kinds<Row> = {
   readonly [Field in keyof Row]: KindOf<Row[Field]> | readonly [kind: KindOf<Row[Field]>, expression: Fragment | string]
 }
 
-/** The column or expression that each field of a row type is read from. */
+/** The columns or expressions from which the fields of a row type are read. */
 export interface Columns<Row> {
   readonly kinds: Kinds<Row>
 }
 
-/** One statement of a rule, rendered for both databases. Each is a constant. */
+/** One statement of a rule, rendered for both databases. Statements are constants of the modules. */
 export interface RuleStatement<Row = unknown> {
   readonly sqlite: RenderedSql
   readonly postgres: RenderedSql
-  /** Fields that SQLite must decode. */
+  /** Fields whose values SQLite returns in encoded form, and which must be decoded. */
   readonly encoded: ReadonlyArray<readonly [field: string, kind: 'flag' | 'json']>
   /** True if the statement stores its parameters; false if it only compares them. */
   readonly stores: boolean
-  /** Never set; carries the type of a row. */
+  /** Never set. The field only carries the type of a row. */
   readonly row?: Row
 }
 
@@ -54,12 +54,12 @@ export function columns<Row>(kinds: Kinds<Row>): Columns<Row> {
   return { kinds }
 }
 
-/** Returns a piece of SQL to use in a statement. Parameters are written `:name`. */
+/** Returns a piece of SQL for use in a statement. The text contains parameters in the form `:name`. */
 export function fragment(strings: TemplateStringsArray, ...parts: ReadonlyArray<string | Fragment>): Fragment {
   return { sqlite: joined('sqlite', strings, parts), postgres: joined('postgres', strings, parts) }
 }
 
-/** Returns a whole statement. Columns become a `SELECT` list, and give its rows their type. */
+/** Returns a whole statement. `Columns` become a `SELECT` list and determine the type of the rows. */
 export function sql<Row = unknown>(
   strings: TemplateStringsArray,
   ...parts: ReadonlyArray<string | Fragment | Columns<Row>>
@@ -75,12 +75,12 @@ export function sql<Row = unknown>(
   return statement
 }
 
-/** Returns the names of columns, as in an `INSERT`. */
+/** Returns the names of columns as a list, for an `INSERT`. */
 export function columnNames(of: Columns<object>): string {
   return Object.keys(of.kinds).map(snakeCase).join(', ')
 }
 
-/** Returns the parameters for columns, in the same order. */
+/** Returns the parameters for columns as a list, in the order of {@link columnNames}. */
 export function valuesOf(of: Columns<object>): string {
   return Object.keys(of.kinds)
     .map(field => `:${field}`)
@@ -96,7 +96,11 @@ function joined(engine: keyof Fragment, strings: readonly string[], parts: Reado
   return strings.map((string, i) => string + text(parts[i])).join('')
 }
 
-/** @param isShared true if a repeated parameter reuses its number */
+/**
+ * Replaces the parameters with placeholders.
+ *
+ * @param isShared true if all occurrences of a parameter share one placeholder number
+ */
 function rendered(source: string, placeholder: (place: number) => string, isShared = false): RenderedSql {
   const names: string[] = []
   const text = source.replaceAll(/(?<!:):([a-z]\w*)/gi, (_, name: string) => {
@@ -106,7 +110,7 @@ function rendered(source: string, placeholder: (place: number) => string, isShar
   return { text, names }
 }
 
-/** Returns columns as a `SELECT` list, for a statement that only one database has. */
+/** Returns columns as a `SELECT` list. Used for statements that only one of the databases has. */
 export function selectList<Row>({ kinds }: Columns<Row>): Fragment {
   const each = Object.entries<string | readonly [string, Fragment | string]>(kinds).map(([field, kind]) => {
     const expression = typeof kind === 'string' ? snakeCase(field) : kind[1]

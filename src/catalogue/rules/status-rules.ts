@@ -19,8 +19,8 @@ const PLACING = fragment`
   SELECT id FROM records ${indexed('records_placing')} WHERE status = 'pinning' AND root_id = :rootId`
 const LOCKED = fragment`${WAITING} ${either('', 'ORDER BY id')} LIMIT :step ${either('', 'FOR UPDATE')}`
 /**
- * Skips locked rows. A transaction that removes a record locks the record first and then waits for its placement, so
- * waiting for it would deadlock.
+ * Selects records to change, and skips locked rows. A transaction that removes a record locks the record first and then
+ * waits for its placement. A rule that waited for such a record would deadlock.
  */
 const FREE = fragment`${PLACING} LIMIT :step ${IF_UNLOCKED}`
 
@@ -31,11 +31,11 @@ const LOCK_RECORDS = sql`SELECT ${record} FROM records WHERE id ${AMONG_IDS} ORD
 const CHANGE_WAITING = sql`${NEW_STATUS} WHERE id ${among(LOCKED)} RETURNING ${record}`
 const CHANGE_PLACING = sql`${NEW_STATUS} WHERE id ${among(FREE)} RETURNING ${record}`
 const CHANGE_AMONG = sql`${NEW_STATUS} WHERE id ${AMONG_IDS} AND status = :from RETURNING ${record}`
-/** Finds a record of a fetch with a given status. */
+/** Finds a record that waits for a fetch and has the status `from`. */
 export const SOME_WAITING_AS = sql`${WAITING} LIMIT 1`
 const SOME_PLACING = sql`${PLACING} LIMIT 1`
 
-/** A change of status for all records that have the status `from`. */
+/** A change of status. It applies to records with the status `from`. */
 export interface StatusStep {
   from: PinStatus
   to: PinStatus
@@ -47,15 +47,19 @@ export interface StatusStep {
 /** The rules that change the status of records. */
 export interface StatusRules {
   set(of: RecordRow, to: PinStatus, now: number, reason: StatusReason | null): Rule<StatusChange>
-  /** Changes the status of some of the records that wait for a fetch. */
+  /** Changes the status of up to {@link STEP} records that wait for a fetch. */
   waiting(fetchId: number, step: StatusStep): Rule<StatusChange[]>
-  /** Sets some of the records that wait for a backend to `pinned`, once it has the root. */
+  /** Sets up to {@link STEP} records that wait for a backend to `pinned`, after the backend has received the root. */
   placed(rootId: number, now: number): Rule<{ changes: StatusChange[]; isDone: boolean }>
-  /** Changes the status of those of the records that have the status `from`. */
+  /** Changes the status of the given records that have the status `from`. */
   among(ids: readonly string[], step: StatusStep): Rule<StatusChange[]>
 }
 
-/** @param changed called for each changed record, because its search words include the status */
+/**
+ * Creates the rules.
+ *
+ * @param changed called for each changed record, because its search words include the status
+ */
 export function statusRules(changed: () => void): StatusRules {
   function* changes(rows: readonly RecordRow[], from: PinStatus): Rule<StatusChange[]> {
     for (const _ of rows) yield* own(changed)
@@ -86,12 +90,12 @@ export function statusRules(changed: () => void): StatusRules {
   }
 }
 
-/** Locks some of the records that wait for a fetch. */
+/** Locks and returns up to {@link STEP} records that wait for a fetch. */
 export function lockWaiting(fetchId: number): Rule<RecordRow[]> {
   return all(LOCK_WAITING, { fetchId, step: STEP })
 }
 
-/** Locks records in the order of their ids. */
+/** Locks and returns records, in the order of their ids. */
 export function lockRecordRows(ids: readonly string[]): Rule<RecordRow[]> {
   return all(LOCK_RECORDS, { ids })
 }

@@ -11,13 +11,16 @@ interface Place extends AccountUsage {
   codec: number
 }
 
-/** Key past the oldest record: all records are counted. */
+/** Marks a position after the oldest record. It means that all records are counted. */
 const THROUGH = -1
 
 /**
- * Recounts one account's usage in steps, between which records may change: first its records, newest first, then each
- * distinct DAG. A change in the part already counted is added immediately. The position is a row of a temporary table,
- * so rolling a transaction back also rolls the position back. The caller runs each method in a transaction.
+ * Recounts the usage of one account in steps. First it counts the records, newest first, and then the bytes of each
+ * distinct DAG.
+ * Records may change between two steps. The count adds a change immediately if it concerns the part that is already
+ * counted.
+ * The position of the count is a row of a temporary table, so a rollback of the transaction also resets the position.
+ * The caller runs each method in a transaction.
  */
 export class AccountRecount {
   readonly #place: Statement<[number], Place>
@@ -30,11 +33,11 @@ export class AccountRecount {
   readonly #addDag: Statement<[Uint8Array, number, number, number], unknown>
   readonly #changed: Statement<[number, number, number, number, string], unknown>
   readonly #dagChanged: Statement<[number, number, Uint8Array, number], unknown>
-  /** The account of the current or last count. */
+  /** The account of the current or most recent count. */
   #accountId: string | null = null
   /**
-   * Number of the current count. It identifies the row of the count, because a rollback can restore the row of an
-   * earlier one.
+   * Number of the current count. It identifies the row of the current count, because a rollback can restore the row of
+   * an earlier count.
    */
   #count = 0
 
@@ -70,7 +73,7 @@ export class AccountRecount {
       UPDATE recounts SET stored_bytes = stored_bytes + ? WHERE count = ? AND (multihash, codec) >= (?, ?)`)
   }
 
-  /** Adds a change of usage to the count. The caller reports each change of a record after it is written. */
+  /** Adds a change of usage to the count. The caller reports each change of a record after writing it. */
   changed(record: CountedRecord, { pins, expiringPins, storedBytes }: AccountUsage): void {
     const { accountId, createdAt, id, multihash, codec } = record
     if (accountId !== this.#accountId) return
@@ -78,7 +81,7 @@ export class AccountRecount {
     this.#dagChanged.run(storedBytes, this.#count, multihash, codec)
   }
 
-  /** Counts up to `limit` rows. Returns the usage when the count is complete; null before. */
+  /** Counts up to `limit` rows. Returns the usage if the count is complete; null if more steps are needed. */
   step(accountId: string, limit: number): AccountUsage | null {
     const place = this.#placeOf(accountId)
     if (place.createdAt === THROUGH) return this.#countDags(accountId, place, limit)

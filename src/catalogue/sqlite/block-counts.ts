@@ -1,9 +1,10 @@
-/** Questions whose counts stay in memory. */
+/** Maximum number of questions whose counts stay in memory. */
 const QUESTIONS = 256
 
 /**
- * Remembers how many records of a block match a question, until a record of the block changes. So a total among a
- * million records is the sum of about thirty numbers. The question is a text that equal questions share.
+ * Caches how many records of a block match a question, until a record of the block changes. So the total among a
+ * million records is the sum of about thirty cached numbers.
+ * Equal questions have the same text as their key.
  */
 export class BlockCounts {
   readonly #counts = new Map<string, Map<number, { count?: number }>>()
@@ -12,7 +13,7 @@ export class BlockCounts {
     return this.#counts.get(question)?.get(block)?.count
   }
 
-  /** Begins a count. The result stores it, unless the block has changed since. */
+  /** Begins a count. The returned function stores the result, unless the block has changed in the meantime. */
   begin(question: string, block: number): (count: number) => void {
     const counts = this.#counts.get(question) ?? new Map<number, { count?: number }>()
     this.#counts.delete(question)
@@ -26,7 +27,7 @@ export class BlockCounts {
     }
   }
 
-  /** Forgets the counts of a block whose entries in the index change. */
+  /** Removes the cached counts of a block whose index entries change. */
   changed(block: number): void {
     for (const counts of this.#counts.values()) counts.delete(block)
   }

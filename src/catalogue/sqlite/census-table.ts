@@ -1,7 +1,7 @@
 import type { Database, Statement } from '../../storage/database.ts'
 import type { Census, StateCount } from '../census.ts'
 
-/** Totals of what is stored. Triggers keep the counters. */
+/** Totals of the stored rows and bytes. Triggers update the counters. */
 export class CensusTable implements Census {
   readonly #counters: Statement<[], StateCount>
   readonly #oldestRunning: Statement<[], { created_at: number }>
@@ -13,7 +13,7 @@ export class CensusTable implements Census {
     this.#oldestRunning = db.prepare(`
       SELECT r.created_at FROM fetches f INDEXED BY fetches_running CROSS JOIN roots r ON r.id = f.root_id
       WHERE f.running = 1 ORDER BY f.id LIMIT 1`)
-    // Reads few rows: only running fetches have a job without a due time.
+    // This query reads few rows, because only running fetches have a job without a due time.
     this.#oldestWaiting = db.prepare(`
       SELECT r.created_at FROM jobs j CROSS JOIN fetches f ON f.id = j.key CROSS JOIN roots r ON r.id = f.root_id
       WHERE j.kind = 'fetch' AND j.due_at IS NOT NULL ORDER BY j.key LIMIT 1`)

@@ -33,8 +33,8 @@ export class SqliteClearSecrets implements ClearSecrets {
     const work = (): void => {
       const sealedOf = new Map(secrets.map(({ accountId, sealed }) => [accountId, sealed]))
       const rows = this.#all.all()
-      // An update would leave the old bytes in free space of pages, so all rows are deleted with overwriting and
-      // inserted again.
+      // An update would leave the old bytes in free space of the pages. So all rows are deleted with overwriting, and
+      // then inserted again.
       this.#overwriteFreed(true)
       this.#clear.run()
       this.#overwriteFreed(false)
@@ -48,7 +48,7 @@ export class SqliteClearSecrets implements ClearSecrets {
   }
 
   #overwriteFreed(on: boolean): void {
-    // SQLite runs this pragma when it is prepared, so the statement cannot be reused.
+    // SQLite executes this pragma when the statement is prepared, so the statement cannot be reused.
     this.#db.prepare(`PRAGMA secure_delete = ${on ? 'ON' : 'OFF'}`).all()
   }
 }

@@ -1,19 +1,19 @@
 import type { Database, Statement } from '../../storage/database.ts'
 
-/** Records that one transaction notes. */
+/** Maximum number of records that one transaction adds to the list of pending changes. */
 const STEP = 500
 const LAST_ROW = Number.MAX_SAFE_INTEGER
 
-/** A place in the order in which the records of an account expire. */
+/** A position among an account's records in the order of their expiry. */
 interface Place {
   at: number
   row: number
 }
 
 /**
- * Notes the records of an account that expired, so that their words leave the index before the sweeper removes them.
- * The account's list stores the place that was reached. The place goes back with a clock that was set back, because
- * records after that instant are live again.
+ * Marks expired records as changed, so that their words leave the search index before the sweeper removes the records.
+ * The row of the account's list stores the position reached so far. If the clock is set back, the position moves back
+ * too, because the records after it are live again.
  */
 export class ExpiredWords {
   readonly #place: Statement<[string], Place>
@@ -34,14 +34,14 @@ export class ExpiredWords {
     this.#setPlace = db.prepare('UPDATE search_lists SET expired_until = ?, expired_row = ? WHERE account_id = ?')
   }
 
-  /** Returns whether the place of an account is not the one that belongs to `now`. */
+  /** Returns whether the stored position of an account does not match the time `now`. */
   isBehind(accountId: string, now: number): boolean {
     const place = this.#place.get(accountId)
     if (place === undefined) return false
     return place.at > now || this.#expired.get(accountId, place.at, place.row, now, 1) !== undefined
   }
 
-  /** Notes some records and moves the place past them. Runs within a transaction. */
+  /** Marks some records as changed and moves the position past them. Runs within a transaction. */
   step(accountId: string, now: number): void {
     const place = this.#place.get(accountId)
     if (place === undefined) return

@@ -8,7 +8,7 @@ export function webhooksIn(db: Database): string[] {
     .map(({ url }) => url)
 }
 
-/** Removes all webhooks, whose signing secrets can no longer be opened. The caller runs it in a transaction. */
+/** Removes all webhooks, because their signing secrets can no longer be opened. The caller runs it in a transaction. */
 export function forgetWebhooks(db: Database): void {
   db.prepare('DELETE FROM webhooks').run()
 }

@@ -1,16 +1,16 @@
 import type { Database, SqlValue } from '../../storage/database.ts'
 import type { CatalogueToMove, MovedRow, MovedTable } from '../moving.ts'
 
-/** Number of rows read at a time or removed in one transaction. */
+/** Number of rows that one statement reads or one transaction removes. */
 const STEP = 500
 
 interface TableSource {
-  /** The `SELECT` list. Its names are the column names of the target. */
+  /** The `SELECT` list. The names in it are the column names of the target database. */
   columns: string
   from: string
-  /** Condition on the rows; default all. */
+  /** Condition on the rows. By default all rows are copied. */
   where?: string
-  /** Columns of a unique key, in reading order; default the rowid. */
+  /** Columns of a unique key, in the order of reading. Default: the rowid. */
   key?: readonly string[]
 }
 
@@ -104,12 +104,15 @@ export class SqliteMovedCatalogue implements CatalogueToMove {
     }
   }
 
-  /** Returns the number of rows to remove after the move. */
+  /** Returns the number of rows that are still to be removed after the move. */
   left(): number {
     return REMOVED.reduce((sum, table) => sum + this.count(table), 0)
   }
 
-  /** Removes some of the moved rows. Returns how many; 0 once none is left. The caller runs it in a transaction. */
+  /**
+   * Removes some of the moved rows. Returns the number of removed rows; 0 when all are removed. The caller runs it in a
+   * transaction.
+   */
   removeSome(): number {
     for (const table of REMOVED) {
       const some = table === 'recovery_codes' ? '' : `WHERE rowid IN (SELECT rowid FROM ${table} LIMIT ${STEP})`
@@ -124,8 +127,9 @@ export class SqliteMovedCatalogue implements CatalogueToMove {
 }
 
 /**
- * The tables to empty after a move, in this order. Webhooks come first, so that the removals cause no deliveries, and
- * accounts last, because other tables refer to them. Roots and their files stay, because the ledger needs them.
+ * The tables to empty after a move, in this order. Webhooks come first, so that the removal of records adds no
+ * deliveries. Accounts come last, because other tables refer to them. Roots and their files stay, because the ledger
+ * needs them.
  */
 const REMOVED = [
   ...(['webhooks', 'deliveries', 'records', 'removals', 'placements', 'fetches'] as const),

@@ -1,6 +1,6 @@
 import type { Database, Statement } from '../../storage/database.ts'
 
-/** Which blocks of external backends must stay on this disk, and their sizes. */
+/** Finds out which blocks of external backends must stay on this disk, and returns their sizes. */
 export class PlacedBlocks {
   readonly #neededHere: Statement<[Uint8Array, number, number], unknown>
   readonly #size: Statement<[Uint8Array, number], { size: number }>
@@ -15,8 +15,9 @@ export class PlacedBlocks {
   }
 
   /**
-   * Returns whether this node must keep a block. It must if the backend does not have some root of the block, received
-   * it after `after`, or has not confirmed it.
+   * Returns whether a block must stay on this node. The decision depends on the roots that contain the block.
+   * The block must stay if the backend does not have one of them, received it later than `after`, or has not confirmed
+   * it.
    */
   isNeededHere(backendId: number, multihash: Uint8Array, after: number): boolean {
     return this.#neededHere.get(multihash, backendId, after) !== undefined

@@ -14,7 +14,7 @@ import type { SqliteStatements } from './sqlite-driver.ts'
 
 type WholeIntent = CommitIntent & { kind: 'whole' }
 
-/** A complete root, and whether storing it repaired its damaged block. */
+/** A complete root. `healed` is true if storing it repaired a damaged block. */
 interface StoredRoot {
   rootId: number
   healed: boolean
@@ -23,8 +23,8 @@ interface StoredRoot {
 }
 
 /**
- * Changes records together with their content. Each record that has its content holds the root under its own id. The
- * caller runs each method in a transaction.
+ * Changes records together with their content. A record with content has a hold on its root, and the id of the hold is
+ * the id of the record. The caller runs each method in a transaction.
  */
 export class RecordCommit {
   readonly #records: RecordTable
@@ -35,7 +35,11 @@ export class RecordCommit {
   readonly #statements: SqliteStatements
   readonly #external: ReadonlySet<number>
 
-  /** @param external the numbers of external backends, which need placements */
+  /**
+   * Uses the given tables.
+   *
+   * @param external the numbers of the external backends, which need placements
+   */
   constructor(
     tables: {
       records: RecordTable
@@ -60,27 +64,37 @@ export class RecordCommit {
     return intent.kind === 'whole' ? this.#commitWhole(intent) : this.#commitPart(intent)
   }
 
-  /** @throws HoldfastError `QUOTA_EXCEEDED` if the account may not have another record */
+  /**
+   * Checks the plan's limit of records.
+   *
+   * @throws HoldfastError `QUOTA_EXCEEDED` if the account may not have another record
+   */
   checkPinCount(accountId: string, { maxPins }: PinLimits, now: number): void {
     if (maxPins !== null && this.#records.usage(accountId, now).pins + 1 > maxPins) {
       throw new HoldfastError('QUOTA_EXCEEDED', `the plan allows ${maxPins} pins`)
     }
   }
 
-  /** @throws HoldfastError `QUOTA_EXCEEDED` if no more records of the account may wait for content */
+  /**
+   * Checks the plan's limit of waiting records.
+   *
+   * @throws HoldfastError `QUOTA_EXCEEDED` if no further record of the account may wait for content
+   */
   checkQueued(accountId: string, { maxQueuedPins }: PinLimits): void {
     if (maxQueuedPins !== null && this.#records.countUnfinished(accountId, maxQueuedPins) >= maxQueuedPins) {
       throw new HoldfastError('QUOTA_EXCEEDED', `the plan allows ${maxQueuedPins} pins that wait for their content`)
     }
   }
 
-  /** Returns whether a DAG fits into an account's storage. A DAG that the account has pinned already always fits. */
+  /**
+   * Returns whether a DAG fits into the storage of an account. A DAG that the account has already pinned always fits.
+   */
   fits(accountId: string, dag: DagIdentity & { charge: number }, maxStorageBytes: number | null, now: number): boolean {
     if (maxStorageBytes === null || this.#records.has(accountId, dag)) return true
     return this.#records.usage(accountId, now).storedBytes + dag.charge <= maxStorageBytes
   }
 
-  /** Gives a waiting record its content. It stays `pinning` if its backend does not have the content yet. */
+  /** Assigns content to a waiting record. The record stays `pinning` if its backend does not have the content yet. */
   fulfil(record: RecordRow, rootId: number, now: number): void {
     const root = this.#roots.get(rootId)
     if (root === undefined) throw new HoldfastError('INTERNAL_ERROR', `root ${rootId} no longer exists`)
@@ -115,7 +129,7 @@ export class RecordCommit {
     return { record: made, created: true, waited: null, healed }
   }
 
-  /** Completes a staged root, or returns the complete root of the DAG. */
+  /** Completes a staged root. Returns the existing complete root if the DAG already has one. */
   #complete(backendId: number, stagedRootId: number | null, dag: WholeDag): StoredRoot {
     const rootId = this.#holds.complete(backendId, stagedRootId, dag)
     if (rootId === null) throw new HoldfastError('CID_NOT_FOUND', 'this node no longer has the content')
@@ -123,7 +137,9 @@ export class RecordCommit {
     return { rootId, healed: false, dagSize, charge }
   }
 
-  /** Stores a DAG of one block. If the block exists, compares its bytes and repairs it if it is damaged. */
+  /**
+   * Stores a DAG of one block. If the block exists, compares the stored bytes, and repairs them if they are damaged.
+   */
   #store({ backendId, dag, now }: WholeIntent, block: NewBlock): StoredRoot {
     const found = this.#roots.find(backendId, dag)
     const rootId = found?.id ?? this.#roots.insert(backendId, dag, now)
@@ -139,7 +155,8 @@ export class RecordCommit {
   }
 
   /**
-   * Returns the status of a record with content. Content for an external backend is `pinning` until the backend has it.
+   * Returns the status of a record with content: `pinning` if an external backend does not have the content yet,
+   * otherwise `pinned`. Also marks the content as wanted on an external backend.
    */
   #statusIn(backendId: number, record: DagIdentity & { accountId: string }, now: number): 'pinned' | 'pinning' {
     if (!this.#external.has(backendId)) return 'pinned'

@@ -12,27 +12,33 @@ import {
 } from '../../domain/search-words.ts'
 import type { ListedRecord, NameMatch, RecordFilter, RecordSearch } from '../records.ts'
 
-/** A record to be compared with a question. It has its multihash only if the question asks for content. */
+/** A record to compare with a question. Its multihash is null unless the question searches for content. */
 export type FoundRecord = ListedRecord & { multihash: Uint8Array | null }
 
-/** A search in the form that the index of words answers, block by block. */
+/** A search in the form that the search index answers, block by block. */
 export interface RecordQuestion {
-  /** A text that is the same for questions with the same matches, whatever their bounds of time. */
+  /** A text that is equal for questions with the same matches. It does not include the time bounds. */
   key: string
-  /** Returns the query of a block: its records that match, and others if {@link isWhole} is false. */
+  /**
+   * Returns the full-text query for a block. If {@link isWhole} is false, the query also finds records that do not
+   * match.
+   */
   query: (block: number) => string
-  /** Returns words that every match in a block has. One that few records have makes the answer cheap. */
+  /** Returns words that every match in a block contains. A word that few records contain makes the search cheap. */
   required: (block: number) => string[]
-  /** True if every record that the query finds matches, apart from the bounds of time. */
+  /** True if the query finds only records that match, apart from the time bounds. */
   isWhole: boolean
-  /** True if the search is by name or meta. */
+  /** True if the question searches by name or meta. */
   isText: boolean
-  /** True if the search is by CID. */
+  /** True if the question searches by CID. */
   isOfContent: boolean
   accepts: (record: FoundRecord) => boolean
 }
 
-/** Words of parts of names that one query has. The others are compared with the name. */
+/**
+ * Maximum number of words for parts of names in one query. Further parts are compared with the names of the records
+ * found.
+ */
 const MOST_PARTS = 8
 
 export function questionOf(filter: RecordFilter & { search: RecordSearch }): RecordQuestion {

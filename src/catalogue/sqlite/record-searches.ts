@@ -10,36 +10,39 @@ import type { SearchIndex } from './search-index.ts'
 
 type Searching = RecordFilter & { search: RecordSearch }
 
-/** Records that have a rare word: they are read at once. */
+/** Maximum number of records with a rare word. Such records are read in one statement. */
 const FEW = 64
-/** Words of a question that a block is asked for, each in case it is rare. */
+/** Maximum number of words of a question that are tested in each block for being rare. */
 const MOST_PROBED = 8
-/** Records that one statement reads. */
+/** Maximum number of records that one statement reads. */
 const READ_AT_ONCE = 500
 
-/** A part of a list whose words are in one block of the index. */
+/** A part of a list whose words are in one block of the search index. */
 interface Block extends TimedSpan {
   number: number
-  /** True if it is the whole block and lies within the bounds of time. */
+  /** True if the part is the whole block, and all of it lies within the time bounds. */
   isFull: boolean
 }
 
-/** Matches in a block. */
+/** Some of the matches in a block. */
 interface Found {
   count: () => number
   rows: (limit: number, from: number) => ListedRecord[]
 }
 
 interface Statements {
-  /** Search ids of the records between two that match a query, with limit and offset. */
+  /**
+   * Reads the search ids of the records in a range of search ids that match a query. The last parameters are limit and
+   * offset.
+   */
   matches: Statement<[string, number, number, number, number], { id: number }>
-  /** The records of a JSON array of search ids, with their multihashes if the first parameter is 1. */
+  /** Reads the records of a JSON array of search ids. If the first parameter is 1, includes their multihashes. */
   records: Statement<[0 | 1, string], FoundRecord>
-  /** The first record between two search ids. */
+  /** Finds the first record in a range of search ids. */
   first: Statement<[number, number], { id: number }>
 }
 
-/** Pages of the records that match a search, in the order of their commits. */
+/** Returns pages of the records that match a search, in the order of their commits. */
 export class RecordSearches {
   readonly #records: RecordTable
   readonly #index: SearchIndex
@@ -62,8 +65,8 @@ export class RecordSearches {
   }
 
   /**
-   * Returns a page by number. Above {@link EXACT_MATCHES} matches of a text, it stops counting one beyond the
-   * page. So a common word costs no more than a rare one.
+   * Returns a page by its offset, and the total. A search by text with more than {@link EXACT_MATCHES} matches stops
+   * counting one match beyond the page. So a common word costs no more than a rare word.
    */
   async page(filter: Searching, offset: number, limit: number): Promise<NumberedPage<ListedRecord>> {
     await this.#index.update(filter.accountId, filter.now)
@@ -89,7 +92,7 @@ export class RecordSearches {
     return { rows, total }
   }
 
-  /** Returns a page that continues where another ended, without a total. */
+  /** Returns the page after the cursor `after`, without a total. */
   async walk(filter: Searching, { after, limit }: PageRequest): Promise<Page<ListedRecord>> {
     await this.#index.update(filter.accountId, filter.now)
     const question = questionOf(filter)
@@ -106,7 +109,7 @@ export class RecordSearches {
     return { rows: rows.slice(0, limit), next: id === undefined ? null : String(id) }
   }
 
-  /** Yields the blocks that have records, in the order of the search, from the record after `after`. */
+  /** Yields the blocks that contain records, in the order of the search. Begins after the search id `after`. */
   *#blocks({ accountId, search }: Searching, after: number | null): Generator<Block> {
     const list = this.#list.get(accountId)
     if (list === undefined) return
@@ -128,7 +131,7 @@ export class RecordSearches {
     }
   }
 
-  /** Yields the matches of a block, piece by piece. */
+  /** Yields the matches in a block, in several pieces. */
   *#inBlock(question: RecordQuestion, { search }: Searching, block: Block, known?: number): Generator<Found> {
     const { matches, records } = search.oldestFirst ? this.#oldest : this.#newest
     const read = (found: ReadonlyArray<{ id: number }>): FoundRecord[] =>
@@ -153,7 +156,7 @@ export class RecordSearches {
     }
   }
 
-  /** Returns the records of a block that have a word of the question which few have; null if no word is rare. */
+  /** Returns the records of a block that contain a rare word of the question; null if no word is rare. */
   #few(question: RecordQuestion, { number, first, last }: Block): Array<{ id: number }> | null {
     for (const word of question.required(number).slice(0, MOST_PROBED)) {
       const found = this.#oldest.matches.all(word, first, last, FEW + 1, 0)

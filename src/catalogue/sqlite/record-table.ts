@@ -30,7 +30,7 @@ export const IS_LIVE = LIVE_RECORD.replace(':now', '?')
 
 const CLOCK_SET_BACK = `excluded.newest < newest - ${CLOCK_JITTER_MS}`
 
-/** The rows of `records`, with the counters in `accounts` and the record numbers in `search_lists`. */
+/** The rows of `records`. Also updates the counters in `accounts` and the record numbers in `search_lists`. */
 export class RecordTable {
   readonly #at: SqliteStatements
   readonly #recount: AccountRecount
@@ -40,7 +40,11 @@ export class RecordTable {
   readonly #searchId: Statement<[string], { searchId: number }>
   readonly #changed: () => void
 
-  /** @param changed called when a change affects the words that a record is found by */
+  /**
+   * Prepares the statements.
+   *
+   * @param changed called when a change affects the search words of a record
+   */
   constructor(db: Database, changed: () => void = () => undefined, statements = new SqliteStatements(db)) {
     this.#at = statements
     this.#changed = changed
@@ -68,7 +72,9 @@ export class RecordTable {
   }
 
   /**
-   * Marks the search words of a record as changed. @param count the change of the account's usage, for a removed record
+   * Marks the search words of a record as changed.
+   *
+   * @param count the change of the account's usage, if the record was removed
    */
   found(record: RecordRow, count?: AccountUsage): void {
     this.#changed()
@@ -83,7 +89,7 @@ export class RecordTable {
     return this.#at.first(GET_RECORD, { id }) ?? undefined
   }
 
-  /** Returns the number of a record in insertion order. */
+  /** Returns the search id of a record. Search ids follow the insertion order. */
   searchId(id: string): number | undefined {
     return this.#searchId.get(id)?.searchId
   }
@@ -98,8 +104,8 @@ export class RecordTable {
   }
 
   /**
-   * Sets a record that had content to `pinning`, until a fetch brings its content again. Its content no longer counts
-   * for the account.
+   * Sets a record that had content to `pinning`, until a fetch gets the content again. Until then the content does not
+   * count against the account's quota.
    */
   setWaiting(record: RecordRow, fetchId: number, at: number, reason: string): void {
     this.#at.run(SET_WAITING, { id: record.id, fetchId })
@@ -108,7 +114,7 @@ export class RecordTable {
     if (frees) this.#count(record, 0, 0, -record.charge)
   }
 
-  /** Stores the content of a record that waited for it. */
+  /** Assigns content to a record that waited for it. */
   setContent(record: RecordRow, root: { id: number; contentSize: number; dagSize: number; charge: number }): void {
     const adds = !this.has(record.accountId, record)
     this.#setContent.run(root.id, root.contentSize, root.dagSize, root.charge, record.id)
@@ -116,18 +122,19 @@ export class RecordTable {
   }
 
   /**
-   * Returns whether a record of the account has the content of the DAG. Counts expired records until they are removed.
+   * Returns whether a record of the account has the content of the DAG. Includes expired records until they are
+   * removed.
    */
   has(accountId: string, { multihash, codec }: DagIdentity): boolean {
     return this.#at.first(HAS_DAG, { accountId, multihash, codec }) !== null
   }
 
-  /** Returns the live record with the same account, cluster, DAG, expiry, names and meta. */
+  /** Returns the live record with the same account, cluster, DAG, expiry, names and meta as `record`. */
   identical(record: NewRecord, now: number): RecordRow | undefined {
     return this.#at.first(REPEATED_RECORD, { ...record, now }) ?? undefined
   }
 
-  /** Counts an account's records that wait for content, up to a limit. */
+  /** Counts the account's records that wait for content. Stops at `limit`. */
   countUnfinished(accountId: string, limit: number): number {
     return this.#at.first(COUNT_UNFINISHED, { accountId, limit })?.count ?? 0
   }
@@ -142,8 +149,8 @@ export class RecordTable {
   }
 
   /**
-   * Counts a part of an account's usage. Returns `more` until the count is complete, then the stored and the counted
-   * numbers. With `mend`, corrects the stored ones. Returns null if the account does not exist.
+   * Counts a part of an account's usage. Returns `more` until the count is complete. Then returns the stored and the
+   * counted numbers. If `mend` is true, corrects the stored numbers. Returns null if the account does not exist.
    */
   recount(
     accountId: string,
@@ -160,7 +167,7 @@ export class RecordTable {
     return { noted, counted }
   }
 
-  /** Adds to the counters of the record's account. Returns 0 if the account does not exist. */
+  /** Adds to the usage counters of the record's account. Returns 0 if the account does not exist. */
   #count(record: RecordRow, pins: number, expiringPins: number, storedBytes: number): number {
     const changes = this.#at.run(COUNT, { accountId: record.accountId, pins, expiringPins, storedBytes })
     this.#recount.changed(record, { pins, expiringPins, storedBytes })

@@ -4,16 +4,18 @@ import type { WriteQueue } from '../../storage/write-queue.ts'
 import { BlockCounts } from './block-counts.ts'
 import { ExpiredWords } from './expired-words.ts'
 
-/** Records whose words one transaction indexes. */
+/** Maximum number of records whose words one transaction indexes. */
 const STEP = 50
 
 /**
- * Keeps the index of words that searches read. A change of a record stores only its number (`search_pending`, by
- * triggers). The words of many records are then indexed together, once enough records wait or before a search. A commit
- * that writes the index costs more than the rest of an upload, and about as much for a hundred records as for one.
+ * Updates the full-text index that searches read.
+ * A change of a record only stores the record's number in `search_pending`, by a trigger. The words of many records are
+ * indexed together: when enough records are pending, or before a search.
+ * The reason is cost: a commit that writes the index costs more than the rest of an upload. It costs about the same for
+ * one record as for a hundred.
  */
 export class SearchIndex {
-  /** Counts of matches, each correct for the words that the index has now. */
+  /** Cached counts of matches. Each count is correct for the current contents of the index. */
   readonly counts = new BlockCounts()
   readonly #queue: WriteQueue
   readonly #expired: ExpiredWords
@@ -40,17 +42,17 @@ export class SearchIndex {
     this.#merge = db.prepare("INSERT INTO record_search (record_search, rank) VALUES ('merge', 64)")
   }
 
-  /** Notes that the words of a record have changed. */
+  /** Counts a record whose words have changed. Starts indexing when enough records have changed. */
   changed(): void {
     this.#noted++
     if (this.#noted < STEP) return
     this.#noted = 0
-    // The next search repeats a step that fails, and reports its error.
+    // If a step fails, the next search repeats it and reports the error.
     const step = (): void => this.#step(0, Number.MAX_SAFE_INTEGER)
     this.#queue.run(step, { durable: false, patient: true }).catch(() => undefined)
   }
 
-  /** Resolves once the index has the words of all records of an account that are live at `now`, and of no others. */
+  /** Resolves when the index contains exactly the words of the account's records that are live at `now`. */
   async update(accountId: string, now: number): Promise<void> {
     const list = this.#list.get(accountId)
     if (list === undefined) return

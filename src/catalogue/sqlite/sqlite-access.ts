@@ -4,10 +4,10 @@ import { type AccessStores, accessStores } from '../rules/access-stores.ts'
 import { SqliteClearSecrets } from './clear-secrets.ts'
 import { SqliteDriver, SqliteStatements } from './sqlite-driver.ts'
 
-/** SQLite catalogues have one node, so jobs need no leases. */
+/** Name of the node. It is empty because a SQLite catalogue has only one node, so jobs need no leases. */
 const NODE = ''
 
-/** Creates the stores for access. The caller owns database and queue. */
+/** Creates the stores for accounts and credentials. The caller owns the database and the queue. */
 export function sqliteAccess(db: Database, writes: WriteQueue): AccessStores {
   return accessStores(new SqliteDriver(new SqliteStatements(db), writes), new SqliteClearSecrets(db, writes), NODE)
 }

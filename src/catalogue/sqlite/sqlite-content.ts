@@ -20,10 +20,10 @@ import { SqliteReconciliation } from './sqlite-reconciliation.ts'
 import { sqliteRecords } from './sqlite-records.ts'
 
 /**
- * Creates the stores for content. They share the database and the queue with the ledger, so that a record and its hold
- * are one commit. The caller owns both.
+ * Creates the stores for content. They use the same database and queue as the ledger, so that one commit writes a
+ * record and its hold. The caller owns the database and the queue.
  *
- * @param external the numbers of external backends, which need placements
+ * @param external the numbers of the external backends, which need placements
  */
 export function sqliteContent(
   db: Database,

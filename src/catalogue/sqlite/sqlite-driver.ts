@@ -20,7 +20,7 @@ interface Prepared {
   readonly run: (params: object) => number
 }
 
-/** Runs statements of rules synchronously. Inside a transaction they are part of it. */
+/** Runs the statements of rules synchronously. Inside a transaction, the statements are part of the transaction. */
 export class SqliteStatements {
   readonly #db: Database
   readonly #prepared = new Map<RuleStatement, Prepared>()
@@ -63,7 +63,7 @@ export class SqliteStatements {
   }
 }
 
-/** Runs rules on `holdfast.db`: reads immediately, writes through the queue, which may run a rule twice. */
+/** Runs rules on `holdfast.db`. Reads run immediately. Writes run through the queue, which may run a rule twice. */
 export class SqliteDriver implements CatalogueDriver {
   readonly #statements: SqliteStatements
   readonly #writes: WriteQueue
@@ -96,7 +96,7 @@ export class SqliteDriver implements CatalogueDriver {
 
 function prepare(db: Database, rule: RuleStatement): Prepared {
   const { text, names } = rule.sqlite
-  // The statement is a lock, which SQLite does not need.
+  // The statement is a lock for PostgreSQL. SQLite does not need it.
   if (text === '') return { first: () => null, all: () => [], run: () => 0 }
   const statement = db.prepare<SqlValue[], Row>(text)
   const bound = (params: object): SqlValue[] => {
@@ -128,7 +128,8 @@ function prepare(db: Database, rule: RuleStatement): Prepared {
 }
 
 /**
- * Returns whether an error is a violated constraint, such as a duplicate id. PostgreSQL reports the same error for it.
+ * Returns whether an error is a violated constraint, such as a duplicate id. The PostgreSQL driver reports violated
+ * constraints in the same way.
  */
 function isConflict(error: unknown): boolean {
   return error instanceof Error && 'code' in error && String(error.code).startsWith('SQLITE_CONSTRAINT')

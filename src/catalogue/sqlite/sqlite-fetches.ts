@@ -12,13 +12,13 @@ import { type FetchTable, fetchHold } from './fetch-table.ts'
 import type { RecordCommit } from './record-commit.ts'
 import type { RecordTable } from './record-table.ts'
 
-/** A complete root that records wait for. */
+/** A complete root for which records wait. */
 type Root = NonNullable<ReturnType<RootTable['get']>>
 
 /**
- * Fetches in the engine's own database. A hold per fetch keeps its blocks.
+ * Creates the fetches of a catalogue in the engine's own database. Each fetch has a hold that protects its blocks.
  *
- * @param added called with each new record as soon as it is committed
+ * @param added called with each new record immediately after its commit
  */
 export function sqliteFetches(
   { fetches, records, roots, holds }: { fetches: FetchTable; records: RecordTable; roots: RootTable; holds: Holds },

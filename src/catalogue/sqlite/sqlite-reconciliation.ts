@@ -19,7 +19,7 @@ import type { RecordCommit } from './record-commit.ts'
 import type { RecordTable } from './record-table.ts'
 import type { SqliteStatements } from './sqlite-driver.ts'
 
-/** Maximum number of records that one transaction sets to wait. */
+/** Maximum number of records that one transaction changes to wait for a fetch. */
 const STEP = 50
 const RECORD_ID = /^[0-9a-z]{9}[\w-]{12}$/
 const FETCH_HOLD = /^fetch (\d+)$/
@@ -34,8 +34,8 @@ interface Tables {
 }
 
 /**
- * Reconciliation in the engine's own database, where one transaction sees records and holds. A record's hold has the
- * record's id.
+ * Reconciliation in the engine's own database, where one transaction reads both records and holds. The hold of a record
+ * has the id of the record.
  */
 export class SqliteReconciliation implements ReconciliationParts {
   readonly ledger: ReconciledLedger
