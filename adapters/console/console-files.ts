@@ -5,12 +5,12 @@ import { promisify } from 'node:util'
 import { constants, gzip } from 'node:zlib'
 import { consoleSources, withModulesNamed } from './console-sources.ts'
 
-/** A file of the console, ready to send. */
+/** A file of the console, uncompressed and compressed. */
 export interface ConsoleFile {
   type: string
   plain: Buffer
   gzipped: Buffer
-  /** Weak: valid for both encodings. */
+  /** Weak ETag, which is valid for the uncompressed and the compressed bytes. */
   etag: string
 }
 
@@ -24,9 +24,12 @@ const TYPES: Readonly<Record<string, string>> = {
 
 const compress = promisify(gzip)
 
-/** Returns all files by their path below the console; `''` is the page. The first call reads and compresses them. */
+/**
+ * Returns all files of the console by path. The path of the page itself is `''`. Each call reads and compresses the
+ * files.
+ */
 export async function consoleFiles(): Promise<ReadonlyMap<string, ConsoleFile>> {
-  // The package contains them compiled, beside this code.
+  // In the published package, the compiled files are in the directory of this module.
   const contents = import.meta.url.endsWith('.ts')
     ? withModulesNamed(await consoleSources())
     : await filesBelow(join(import.meta.dirname, 'page'))

@@ -13,31 +13,34 @@ import { unsafeConnection } from './safe-connection.ts'
 /** The part of an engine that the console needs. */
 export type ConsoleEngine = Pick<Engine, 'trustedProxies'>
 
-/** Location of the console. */
+/** Options of the console. */
 export interface ConsoleOptions {
-  /** Path before `/console/` in the browser's address, e.g. `/pinning`; needed even if a host program strips it. */
+  /**
+   * Path before `/console/` in the browser's address, such as `/pinning`. Set this path even if the host program strips
+   * it.
+   */
   prefix?: string
   /**
-   * Public URL of a proxy that strips a path, e.g. `https://pins.example.org/storage`. Its path replaces `prefix` for
-   * requests through a proxy or for this host.
+   * Public URL of a proxy that strips a path, such as `https://pins.example.org/storage`. If a request came through a
+   * proxy or names this host, the path of this URL replaces `prefix`.
    */
   publicUrl?: string
-  /** Logs a failure to prepare the page's files. */
+  /** Logs a failure to read the files of the console. */
   logger?: Logger
 }
 
 /**
- * Creates the console of an engine: a page to show, add and administer content in the browser, by the HTTP API alone.
- * Pass it to a handler, which then answers `<prefix>/console/`.
+ * Creates the console of an engine: a page that shows, adds and administers content in the browser. The page uses only
+ * the HTTP API. Pass the result to a handler, which then answers `<prefix>/console/`.
  *
- * It stores no credential and sets no cookie. Loading the page clears the cache and the storage of its origin. By plain
- * HTTP it works on loopback only.
+ * The console stores no credential and sets no cookie. Loading the page clears the cache and the storage of its origin.
+ * Over plain HTTP, the console works only at a loopback address.
  */
 export function createConsole(engine: ConsoleEngine, options: ConsoleOptions = {}): ApiHandler {
   return consoleOf(consoleFiles, engine, options)
 }
 
-/** Creates a console from these files. They are prepared at the first request, and again after a failure. */
+/** Creates a console whose files `prepare` returns. Calls `prepare` at the first request, and again after a failure. */
 export function consoleOf(
   prepare: () => Promise<ReadonlyMap<string, ConsoleFile>>,
   { trustedProxies }: ConsoleEngine,
@@ -59,7 +62,7 @@ export function consoleOf(
     if (request.path === '/console') return told(308, 'console/', { location: `console/${queryOf(request)}` })
     const unsafe = unsafeConnection(request, trustedProxies)
     if (unsafe !== null) return told(403, unsafe)
-    // A service worker, even our own, would control its pages indefinitely.
+    // A service worker would control the pages of this origin indefinitely, so the console serves none.
     if (request.header('service-worker') !== undefined) return told(403, 'the console has no service worker')
     const found = await files()
     if (found === null) return told(500, 'the files of the console cannot be prepared: see the log')
@@ -71,8 +74,8 @@ export function consoleOf(
 }
 
 /**
- * Builds the content security policy. It lists whole addresses, because `'self'` would include the uploads that this
- * origin serves.
+ * Builds the content security policy. It lists full URLs instead of `'self'`, because users' uploads are served from
+ * the same origin.
  */
 function policyOf(request: ApiRequest, prefix: string): string {
   const mount = prefix.endsWith('/') ? prefix.slice(0, -1) : prefix
@@ -99,7 +102,7 @@ function answer(request: ApiRequest, file: ConsoleFile, policy: string): ApiResp
     'cache-control': isPage ? 'no-store' : 'no-cache',
     etag: file.etag,
     vary: 'accept-encoding',
-    // Content of this origin, cached before it had a sandbox, would otherwise run without one.
+    // Clears cached content of this origin. An old cache entry may lack the sandbox and could run scripts.
     ...(isPage && { 'clear-site-data': '"cache", "storage"' }),
   }
   const matches = request
@@ -114,13 +117,13 @@ function answer(request: ApiRequest, file: ConsoleFile, policy: string): ApiResp
   return { status: 200, headers, body: request.method === 'HEAD' ? null : bytes }
 }
 
-/** Headers of the page's parts. The headers of the page itself decide what it may do. */
+/** Headers of scripts, styles and images. The page's own headers decide what the page may do. */
 const PART_HEADERS = {
   'cross-origin-resource-policy': 'same-origin',
   'x-content-type-options': 'nosniff',
 } as const
 
-/** Headers of a page. They cut its link to windows that open it, or that it opens. */
+/** Headers of the page. They separate its window from any window that opens it, and from any window that it opens. */
 const HEADERS = {
   ...PART_HEADERS,
   'cross-origin-opener-policy': 'same-origin',
@@ -142,7 +145,7 @@ function told(status: number, text: string, headers: Readonly<Record<string, str
   }
 }
 
-/** Only a proxy strips a path, so nothing was stripped from a direct request. */
+/** Returns whether the request came through a proxy. Only a proxy strips a path prefix. */
 function isProxied(request: ApiRequest): boolean {
   return PROXY_HEADERS.some(name => request.header(name) !== undefined)
 }

@@ -3,20 +3,21 @@ import { stripTypeScriptTypes } from 'node:module'
 import { extname, join, relative, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-/** Directories of the sources, and the paths that they are served at. */
+/** Directories of the sources, and the paths under which their modules are served. */
 const PLACES: ReadonlyArray<[directory: string, served: string]> = [
   ['page', ''],
   ['../client', 'client/'],
   ['../../src/domain', 'domain/'],
 ]
 
-/** Matches the specifiers of imports. */
+/** Matches the keyword and the module specifier of an import or a re-export. */
 const SPECIFIER = /\b(from|import) ?(["'])([^"'\n]{1,200})["']/g
 
 /**
- * Builds the files of the console from its sources, by served path: modules without types, which import each other by
- * those paths. Only used modules of the library and of packages are included. The page does not list its modules yet,
- * see {@link withModulesNamed}.
+ * Builds the files of the console from its sources. Types are stripped, and modules import each other by the paths that
+ * they are served at. Modules of the library and of packages are included only if the page uses them.
+ *
+ * The page does not list its modules yet, see {@link withModulesNamed}.
  */
 export async function consoleSources(here: string = import.meta.dirname): Promise<Map<string, Buffer>> {
   const files = new Map<string, Buffer>()
@@ -39,7 +40,10 @@ export async function consoleSources(here: string = import.meta.dirname): Promis
   return files
 }
 
-/** Lists all modules in the page, so that the browser loads them at once instead of level by level. */
+/**
+ * Adds a preload link for every module to the page. The browser then loads all modules at once instead of one level of
+ * imports after another.
+ */
 export function withModulesNamed(files: Map<string, Buffer>): Map<string, Buffer> {
   const modules = [...files.keys()].filter(path => path.endsWith('.js')).sort()
   const links = modules.map(path => `<link rel="modulepreload" href="${path}">`).join('\n')
@@ -49,7 +53,7 @@ export function withModulesNamed(files: Map<string, Buffer>): Map<string, Buffer
 
 interface BrowserModule {
   code: string
-  /** Absolute paths of its imports. */
+  /** Absolute paths of the modules that this module imports. */
   imported: string[]
 }
 
@@ -67,7 +71,7 @@ function browserModule(source: string, file: string, here: string): BrowserModul
   return { code, imported }
 }
 
-/** Removes comment lines and remains of types: a third of the transfer. */
+/** Removes comment lines and empty lines, which are a third of the transfer. */
 function withoutRemarks(code: string): string {
   let isInside = false
   const kept = code.split('\n').filter(line => {
@@ -89,7 +93,7 @@ function servedPath(file: string, here: string): string {
   throw new Error(`${file} has no build for browsers`)
 }
 
-/** Returns the relative URL from one path to another. */
+/** Returns the relative URL of one served path as seen from another. */
 function relativeUrl(from: string, to: string): string {
   return `${'../'.repeat(from.split('/').length - 1) || './'}${to}`
 }

@@ -1,8 +1,8 @@
 import type { ApiRequest } from '../../src/index.ts'
 
 /**
- * Returns why this connection is unsafe for a password; null if it is safe. As in browsers, TLS is safe, and so is a
- * host name for the browser's own machine.
+ * Returns why this connection is unsafe for entering a password. Returns null if the connection is safe. Browsers use
+ * the same rule: TLS is safe, and so is a loopback address.
  */
 export function unsafeConnection(request: ApiRequest, trustedProxies: number): string | null {
   const { scheme } = request
@@ -23,13 +23,16 @@ export function unsafeConnection(request: ApiRequest, trustedProxies: number): s
   return `The console is not served at this address.\n\n${why}\n\n${how}`
 }
 
-/** Returns the host in a Host header; null if it is invalid, and unsafe to copy into our own headers. */
+/**
+ * Returns the host name in a Host header. Returns null if the header is invalid, because copying it into response
+ * headers would be unsafe.
+ */
 function hostOf(header: string | undefined): string | null {
   if (header === undefined || !/^[a-z0-9.\-_[\]:]+$/i.test(header) || !URL.canParse(`http://${header}`)) return null
   return new URL(`http://${header}`).hostname.toLowerCase()
 }
 
-/** Follows the definition of browsers, see Secure Contexts. */
+/** Returns whether a host name is a loopback name, as the Secure Contexts standard defines. */
 function isLoopbackName(host: string): boolean {
   return host === 'localhost' || host.endsWith('.localhost') || host === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(host)
 }

@@ -37,7 +37,7 @@ function Inside({ signedIn, onEnd }: { signedIn: SignedIn; onEnd: PageSession['e
   const refresh = (): void => void client.account.show().then(setUser, () => undefined)
   const uploads = useMemo(() => new UploadQueue((source, options) => upload(client, source, options)), [client])
   useEffect(() => {
-    // A key without `cluster:read` falls back to the node's own gateway.
+    // Listing fails for a key without `cluster:read`. Links then lead to the node's own gateway.
     void client.account.clusters().then(setClusters, () => undefined)
     return () => uploads.cancelAll()
   }, [client])
@@ -45,7 +45,7 @@ function Inside({ signedIn, onEnd }: { signedIn: SignedIn; onEnd: PageSession['e
     const ask = (event: BeforeUnloadEvent): void => {
       if (uploads.isBusy) event.preventDefault()
     }
-    // A browser would leave the page to open a file dropped outside of a target.
+    // Cancels the browser's default action, which would leave the page and open the dropped file.
     const keep = (event: DragEvent): void => event.preventDefault()
     addEventListener('beforeunload', ask)
     addEventListener('dragover', keep)
@@ -59,10 +59,10 @@ function Inside({ signedIn, onEnd }: { signedIn: SignedIn; onEnd: PageSession['e
   const session: PageSession = { client, user, clusters, uploads, kind, refresh, end: onEnd }
   const signOut = async (): Promise<void> => {
     if (uploads.isBusy && !confirm('Uploads are in progress. Sign out and cancel them?')) return
-    // Pending deletions still need the credential.
+    // Sends pending deletions before signing out, because they need the credential.
     await flushRemovals()
     await client.sessions.signOut().catch(() => undefined)
-    // The next user must not land on this user's view.
+    // Leaves the current view, so that the next user to sign in starts at the first view.
     location.hash = '#/'
     onEnd()
   }
@@ -81,7 +81,7 @@ function upload(client: HoldfastClient, source: Source, options: TargetOptions &
     : client.files.uploadDirectory(content.files, { ...options, name })
 }
 
-/** The hash is the route, so the link moves the focus itself. */
+/** Moves the focus to the content. A normal link would change the hash, and so the route. */
 function skip(event: Event): void {
   event.preventDefault()
   document.getElementById('main')?.focus()
@@ -106,7 +106,7 @@ function Place({ route }: { route: PageRoute }) {
   const [top = 'content', second] = route.path
   useEffect(() => {
     document.title = `${TITLES[top] ?? 'Not found'} – Holdfast`
-    // The focused element has gone with the previous view.
+    // The previous view has gone, and its focused element with it.
     document.getElementById('main')?.focus({ preventScroll: true })
     scrollTo(0, 0)
   }, [top, top === 'pin' && second])

@@ -1,10 +1,10 @@
 import htm from 'htm'
 import { type ComponentChild, h, type VNode } from 'preact'
 
-/** Markup of components, parsed by the browser without a build: a template with one root element. */
+/** Template tag for the markup of components, which needs no build step. A template has one root element. */
 export const html = htm.bind(h) as (strings: TemplateStringsArray, ...values: unknown[]) => VNode
 
-/** Children of a component. */
+/** Props of a component that accepts children. */
 export interface WithChildren {
   children?: ComponentChild
 }

@@ -4,40 +4,40 @@ import { type Cluster, HoldfastClient, type User } from '../../client/index.ts'
 import type { UploadQueue } from './content/upload-queue.ts'
 
 /**
- * The signed-in user. Only the client holds the credential: no storage, cookie or address has it. So a reload requires
- * a new sign-in.
+ * The session of the signed-in user. Only `client` holds the credential: it is not in any storage, cookie or URL. The
+ * user therefore signs in again after a reload.
  */
 export interface PageSession {
   client: HoldfastClient
   user: User
-  /** Clusters of the plan; none for a key that may not list them. */
+  /** Clusters that the plan allows. Empty if the key may not list clusters. */
   clusters: readonly Cluster[]
-  /** Uploads, which continue in every view. */
+  /** Queue of uploads, which continue when the user changes the view. */
   uploads: UploadQueue
-  /** A key has only its scopes, and nothing that needs a password. */
+  /** How the user signed in. A key has only its own scopes, and cannot change what needs a password. */
   kind: 'password' | 'key'
-  /** Reloads the user, after a change of usage or profile. */
+  /** Reloads `user` after a change of usage or profile. */
   refresh: () => void
-  /** Ends the session: the page asks to sign in again, and shows the reason. */
+  /** Signs the user out. The page then shows the sign-in view with the reason. */
   end: (reason?: string) => void
 }
 
 export const SessionContext = createContext<PageSession | null>(null)
 
-/** Valid only below the view of a signed-in user. */
+/** Returns the session. Throws if the component is not inside the view of a signed-in user. */
 export function useSession(): PageSession {
   const session = useContext(SessionContext)
   if (session === null) throw new Error('nobody is signed in')
   return session
 }
 
-/** Makes a client of the node that serves the page, at any mount path. */
+/** Creates a client for the node that serves the page. The page may be mounted at any path. */
 export function newClient(key?: string): HoldfastClient {
   const base = new URL('../api/v3', document.baseURI).href
   return new HoldfastClient({ base, key, headers: { 'x-request-source': 'web' } })
 }
 
-/** Returns the link to a content: at the gateway of its cluster, or of the node itself if that is unknown. */
+/** Returns the URL of a content at its cluster's gateway. If that gateway is unknown, uses the node's own gateway. */
 export function contentUrl({ clusters }: PageSession, cid: string, clusterId: string): string {
   const gateway = clusters.find(({ id }) => id === clusterId)?.gateways[0]?.publicUrl
   return `${gateway ?? new URL('../ipfs/', document.baseURI).href}${cid}`

@@ -1,4 +1,4 @@
-/** Describes an error in a sentence. */
+/** Describes an error as a sentence for the user. */
 export function wordsFor(error: unknown): string {
   const text = error instanceof Error ? error.message : String(error)
   return text.replace(/^cid\b/, 'CID').replace(/^[a-z]/, letter => letter.toUpperCase())

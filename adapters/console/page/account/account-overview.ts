@@ -6,10 +6,10 @@ import { notify } from '../widgets/notices.ts'
 import { formatInstant, shownBytes, shownCount } from '../widgets/shown-values.ts'
 import { useAction } from '../widgets/use-load.ts'
 
-/** Usage against the plan's limits, and the name of the account. */
+/** Shows the account's usage, plan and profile. */
 export function AccountOverview() {
   const { user, refresh } = useSession()
-  // Includes recent uploads.
+  // Reloads the usage, so that recent uploads are included.
   useEffect(refresh, [])
   const { planDetails: plan, usage } = user
   return html`<div class="stack">

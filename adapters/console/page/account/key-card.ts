@@ -7,7 +7,7 @@ import { useLoad } from '../widgets/use-load.ts'
 import { RevokeDialog } from './revoke-dialog.ts'
 import { type Secret, SecretDialog } from './secret-dialog.ts'
 
-/** A card for one kind of key, to list, create and revoke. */
+/** Card that lists, creates and revokes keys of one kind. */
 export function KeyCard({
   id,
   title,
@@ -20,13 +20,13 @@ export function KeyCard({
 }: {
   id: string
   title: string
-  /** Label of the button that creates one. */
+  /** Label of the button that creates a key. */
   makes: string
-  /** A paragraph about their purpose. */
+  /** Paragraph that explains what the keys are for. */
   about?: unknown
-  /** Text of an empty list. */
+  /** Text that replaces an empty list. */
   none: string
-  /** Loads the keys; a new function loads anew. */
+  /** Loads the keys. If the function changes, the card loads the keys again. */
   find: () => Promise<readonly Key[]>
   table: ComponentType<{ keys: readonly Key[]; onRevoke: (key: Key) => void }>
   dialog: ComponentType<{ onClose: () => void; onMade: (secret: Secret) => void }>

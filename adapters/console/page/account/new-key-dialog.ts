@@ -21,7 +21,7 @@ const DAYS: ReadonlyArray<readonly [string, string]> = [
   ['365', 'In a year'],
 ]
 
-/** Creates a key with scopes and networks. */
+/** Dialog that creates an API key. */
 export function NewKeyDialog({ onClose, onMade }: { onClose: () => void; onMade: (secret: Secret) => void }) {
   const { client } = useSession()
   const [name, setName] = useState('')
@@ -72,7 +72,7 @@ export function NewKeyDialog({ onClose, onMade }: { onClose: () => void; onMade:
   </${Dialog}>`
 }
 
-/** Splits a text at spaces and commas; undefined if it is empty. */
+/** Splits a text at spaces and commas. Returns undefined if the text is empty. */
 function listOf(typed: string): string[] | undefined {
   const texts = typed.split(/[\s,]+/).filter(Boolean)
   return texts.length === 0 ? undefined : texts

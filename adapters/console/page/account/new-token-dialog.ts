@@ -15,7 +15,7 @@ const SECONDS: ReadonlyArray<readonly [string, string]> = [
   ['604800', 'In a week'],
 ]
 
-/** Creates an upload token with limits. */
+/** Dialog that creates an upload token. */
 export function NewTokenDialog({ onClose, onMade }: { onClose: () => void; onMade: (secret: Secret) => void }) {
   const { client } = useSession()
   const [name, setName] = useState('')

@@ -10,7 +10,7 @@ import { QrCode } from '../widgets/qr-code.ts'
 import { useAction } from '../widgets/use-load.ts'
 import { type Secret, SecretDialog } from './secret-dialog.ts'
 
-/** Turns the second factor on by a QR code, and off. */
+/** Section that turns the second factor on or off. Setting it up shows a QR code. */
 export function SecondFactorView() {
   const { client, user, refresh } = useSession()
   const [setup, setSetup] = useState<SecondFactorSetup | null>(null)

@@ -7,11 +7,11 @@ export interface Secret {
   /** Name of the secret on its copy button. */
   what: string
   text: string
-  /** Note about the secret. */
+  /** Further note about the secret. */
   hint?: string
 }
 
-/** Shows a secret, once. */
+/** Dialog that shows a new secret. The secret cannot be shown again later. */
 export function SecretDialog({ secret, onClose }: { secret: Secret; onClose: () => void }) {
   const { title, what, text, hint } = secret
   return html`<${Dialog} title=${title} onClose=${onClose}>

@@ -7,7 +7,7 @@ import { useAction } from '../widgets/use-load.ts'
 import { SecondFactorView } from './second-factor-view.ts'
 import { SessionList } from './session-list.ts'
 
-/** Password, second factor and sessions, which a key may not change. */
+/** Section with password, second factor and sessions. A user who signed in with a key cannot change them. */
 export function Security() {
   const { kind } = useSession()
   if (kind === 'key') {

@@ -7,7 +7,7 @@ import { wordsFor } from '../words.ts'
 import { type Dropped, readChosen, readChosenFolder, readDropped } from './dropped.ts'
 import { ANYWHERE, TargetFields, targetOptions } from './target-fields.ts'
 
-/** Target for dropped or chosen files and folders. */
+/** Card for uploading files and folders, by a drop or a file dialog. */
 export function AddContent() {
   const { uploads, user } = useSession()
   const [isOver, setOver] = useState(false)
@@ -26,7 +26,7 @@ export function AddContent() {
       notify({ text: `Some files could not be read: ${wordsFor(error)}`, isError: true })
     }
   }
-  // A drop works anywhere on the page while this is shown.
+  // While this card is shown, the user can drop files anywhere on the page.
   useLayoutEffect(() => {
     const over = (): void => setOver(true)
     const leave = ({ relatedTarget }: DragEvent): void => {
@@ -50,7 +50,7 @@ export function AddContent() {
     (event: Event & { currentTarget: HTMLInputElement }): void => {
       const input = event.currentTarget
       add(read(input.files ?? []))
-      // So that the same file can be chosen again.
+      // Clears the input. Otherwise choosing the same file again would not fire an event.
       input.value = ''
     }
   const { maxFileBytes } = user.planDetails

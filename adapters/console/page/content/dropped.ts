@@ -1,16 +1,16 @@
 import type { DirectoryFile } from '../../../client/index.ts'
 import type { Source } from './upload-queue.ts'
 
-/** Readable files of a drop. */
+/** Files and folders that the user dropped or chose. */
 export interface Dropped {
   sources: Source[]
-  /** Names of folders without files, which cannot be uploaded. */
+  /** Names of folders without files. They cannot be uploaded. */
   empty: string[]
 }
 
-/** Reads dropped files, and folders with everything below them. */
+/** Reads dropped files, and dropped folders with all files below them. */
 export async function readDropped(transfer: DataTransfer): Promise<Dropped> {
-  // The browser empties the list after the event, so all entries are requested at once.
+  // Gets all entries at once, because the browser empties the list after the event.
   const entries = [...transfer.items].flatMap(item => (item.kind === 'file' ? (item.webkitGetAsEntry() ?? []) : []))
   const dropped: Dropped = { sources: [], empty: [] }
   for (const entry of entries) {
@@ -20,12 +20,12 @@ export async function readDropped(transfer: DataTransfer): Promise<Dropped> {
   return dropped
 }
 
-/** Reads files chosen in a dialog. */
+/** Converts files chosen in a dialog. */
 export function readChosen(files: Iterable<File>): Dropped {
   return { sources: [...files].map(fileSource), empty: [] }
 }
 
-/** Reads a folder chosen in a dialog: each path begins with its name. */
+/** Converts the files of a folder chosen in a dialog. The path of each file begins with the folder's name. */
 export function readChosenFolder(files: Iterable<File>): Dropped {
   const all = [...files]
   const name = all[0]?.webkitRelativePath.split('/')[0] ?? ''
@@ -54,7 +54,7 @@ async function filesBelow(
 ): Promise<Array<DirectoryFile & { content: File }>> {
   const files: Array<DirectoryFile & { content: File }> = []
   const reader = directory.createReader()
-  // Each call returns up to a hundred entries, and none at the end.
+  // Each call returns up to a hundred entries. An empty list marks the end.
   for (let some = await entriesOf(reader); some.length > 0; some = await entriesOf(reader)) {
     for (const entry of some) {
       const inside = `${path}${entry.name}`

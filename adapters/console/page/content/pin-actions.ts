@@ -8,7 +8,7 @@ import { notify } from '../widgets/notices.ts'
 import { useAction } from '../widgets/use-load.ts'
 import { removeLater } from './removals.ts'
 
-/** Renames a record. */
+/** Button that opens a dialog to rename a record. */
 export function RenameButton({ status, onDone }: { status: Status; onDone: () => void }) {
   const { client } = useSession()
   const [name, setName] = useState<string | null>(null)
@@ -34,7 +34,7 @@ export function RenameButton({ status, onDone }: { status: Status; onDone: () =>
   </span>`
 }
 
-/** Deletes after a moment for undo, and returns to the list. */
+/** Button that deletes pins and returns to the list. For a few seconds the user can undo the deletion. */
 export function DeleteButton({ status }: { status: Status }) {
   const { client } = useSession()
   const { cid, clusterId, name, peers } = status

@@ -8,7 +8,7 @@ import { useLoad } from '../widgets/use-load.ts'
 
 const ROWS = 25
 
-/** Files of a folder, with full paths. */
+/** Section that lists all files below a folder, with their paths. */
 export function PinFiles({ cid, url }: { cid: string; url: string }) {
   const { client } = useSession()
   const [page, setPage] = useState(1)

@@ -6,7 +6,7 @@ import { FieldProblem, InputField, submitting } from '../widgets/field.ts'
 import { useAction } from '../widgets/use-load.ts'
 import { ANYWHERE, TargetFields, targetOptions } from './target-fields.ts'
 
-/** Pins content by its CID, and opens its page, which shows the status. */
+/** Form that pins content by CID, and then opens the view of the new pin. */
 export function PinForm() {
   const { client } = useSession()
   const [cid, setCid] = useState('')
@@ -44,7 +44,7 @@ export function PinForm() {
   </section>`
 }
 
-/** Users paste addresses: `ipfs://CID`, `https://gateway.example/ipfs/CID/`. */
+/** Finds the CID in what the user pasted, such as `ipfs://CID` or `https://gateway.example/ipfs/CID/`. */
 export function cidIn(text: string): string {
   const [, found] = /(?:ipfs:\/\/|\/ipfs\/)([^/?#\s]+)/.exec(text) ?? []
   return (found ?? text).trim()

@@ -11,7 +11,7 @@ import { useLoad } from '../widgets/use-load.ts'
 import { useNow } from '../widgets/use-now.ts'
 import { type Removals, useRemovals } from './removals.ts'
 
-/** Filters as typed above the list; empty for no filter. */
+/** Values of the filters above the list. An empty value means no filter. */
 interface Filter {
   q: string
   status: string
@@ -22,12 +22,12 @@ interface Filter {
 
 const EVERYTHING: Filter = { q: '', status: '', type: '', ends: '', sort: 'newest' }
 const PAGE_SIZES = ['25', '100', '1000']
-/** Pause in typing that starts a search. */
+/** Time in ms without typing after which the search starts. */
 const TYPING_MS = 250
-/** Interval of updates while an entry is incomplete. */
+/** Time in ms after which the list reloads while it shows an unfinished pin. */
 const LOOK_AGAIN_MS = 3_000
 
-/** The account's records by page. `changes`: a number that grows with each change to show. */
+/** Paged list of the account's records. The list reloads when the number `changes` changes. */
 export function PinListView({ changes = 0 }: { changes?: number }) {
   const { client } = useSession()
   const [filter, setFilter] = useState(EVERYTHING)
@@ -145,7 +145,7 @@ function Row({ row, now }: { row: ListedUpload; now: number }) {
   </tr>`
 }
 
-/** Returns the filter after a pause in typing. */
+/** Returns the filter. A changed search text takes effect only after a pause in typing. */
 function usePaused(filter: Filter): Filter {
   const [paused, setPaused] = useState(filter)
   useEffect(() => {
@@ -171,7 +171,7 @@ function optionsOf({ q, status, type, ends, sort }: Filter): ListOptions {
   }
 }
 
-/** Checks whether a text can only be a CID. */
+/** Returns whether a text has the form of a CID. The list is then filtered by CID instead of by name. */
 function isCid(text: string): boolean {
   return /^(Qm[1-9A-HJ-NP-Za-km-z]{44}|b[a-z2-7]{50,})$/.test(text)
 }

@@ -7,7 +7,7 @@ import { useAction } from '../widgets/use-load.ts'
 
 type Row = readonly [key: string, value: string]
 
-/** Metadata of a record: searchable texts by key. */
+/** Form for the metadata of a record. */
 export function PinMeta({
   uploadId,
   meta,

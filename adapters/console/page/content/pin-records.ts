@@ -10,7 +10,7 @@ import { useNow } from '../widgets/use-now.ts'
 
 const MONTH_MS = 30 * 86_400_000
 
-/** Records of a content with their expiries; the content stays until the last one. */
+/** Section with all records of a content and their expiries. The content stays until its last record expires. */
 export function PinRecords({
   status,
   records,

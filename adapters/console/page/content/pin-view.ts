@@ -14,18 +14,21 @@ import { PinFiles } from './pin-files.ts'
 import { PinMeta } from './pin-meta-view.ts'
 import { PinRecords } from './pin-records.ts'
 
-/** Interval of updates for a pin in progress, or one that may be retried. */
+/**
+ * Time in ms after which the status reloads. The first applies to a pin in progress. The second applies to a failed pin
+ * that the server retries.
+ */
 const LOOK_MS = 1_500
 const LATER_LOOK_MS = 10_000
 const MOST_RECORDS = 100
 
-/** Details and actions for a content in a cluster. */
+/** View of one content in one cluster, with details and actions. */
 export function PinView({ cid, cluster }: { cid: string; cluster: string | undefined }) {
   const { client } = useSession()
   const { value, error, reload } = useLoad(
     async signal => {
       const here = await client.pins.status(cid, { cluster, signal })
-      // The status of one cluster lists only that cluster.
+      // Loads the status in all clusters, because the status in one cluster lists only that cluster.
       const { allocations, peers } = cluster === undefined ? here : await client.pins.status(cid, { signal })
       const status = { ...here, allocations, peers }
       const { uploads } = await client.pins.page(1, { cid, limit: MOST_RECORDS, signal })
@@ -50,7 +53,7 @@ export function PinView({ cid, cluster }: { cid: string; cluster: string | undef
 
 interface PinProps {
   status: Status
-  /** All records of this content, in any cluster. */
+  /** Records of this content in all clusters, up to 100. */
   records: readonly ListedUpload[]
   onChanged: () => void
 }

@@ -3,7 +3,7 @@ import type { HoldfastClient } from '../../../client/index.ts'
 import { notify } from '../widgets/notices.ts'
 import { wordsFor } from '../words.ts'
 
-/** A deletion: all records of a content, in one cluster or in all. */
+/** A deletion of all records of a content, in one cluster or in all clusters. */
 export interface ShownRemoval {
   cid: string
   cluster: string | undefined
@@ -14,18 +14,18 @@ export interface ShownRemoval {
 interface Pending {
   removal: ShownRemoval
   timer: ReturnType<typeof setTimeout>
-  /** Sends the deletion now. */
+  /** Sends the deletion without waiting longer. */
   act: () => Promise<void>
 }
 
-/** Time for undo. */
+/** Time in ms during which the user can undo a deletion. */
 const UNDO_MS = 8_000
 
 const pending = new Set<Pending>()
 const listeners = new Set<() => void>()
 let ended = 0
 
-/** Deletes after the time for undo. If the page is closed before, nothing is deleted. */
+/** Deletes content after the time for undo. If the page is closed earlier, nothing is deleted. */
 export function removeLater(client: HoldfastClient, removal: ShownRemoval): void {
   const act = async (): Promise<void> => {
     clearTimeout(entry.timer)
@@ -47,19 +47,19 @@ export function removeLater(client: HoldfastClient, removal: ShownRemoval): void
   const dismiss = notify({ text: `Deleting ${removal.name}`, action: { label: 'Undo', run: undo }, ms: UNDO_MS })
 }
 
-/** Sends all pending deletions. */
+/** Sends all pending deletions at once. */
 export async function flushRemovals(): Promise<void> {
   await Promise.all([...pending].map(entry => entry.act()))
 }
 
 export interface Removals {
-  /** Checks whether a deletion is pending. */
+  /** Returns whether a deletion of the content in this cluster is pending. */
   isGoing: (cid: string, cluster: string) => boolean
-  /** Number of finished deletions, failed ones included. */
+  /** Number of deletions that succeeded, failed or were undone. */
   ended: number
 }
 
-/** Returns the pending deletions, and redraws with them. */
+/** Returns the pending deletions. The component redraws when they change. */
 export function useRemovals(): Removals {
   const [, draw] = useState(0)
   useEffect(() => {

@@ -4,16 +4,16 @@ import { useSession } from '../session.ts'
 import { Choice, InputField } from '../widgets/field.ts'
 import { instantIn } from '../widgets/shown-values.ts'
 
-/** Cluster and expiry as typed; empty for the account's defaults. */
+/** Cluster and expiry as the user entered them. An empty value means the default. */
 export interface Target {
   cluster: string
-  /** Local time, `2030-01-31T12:00`. */
+  /** Local time, such as `2030-01-31T12:00`. */
   ends: string
 }
 
 export const ANYWHERE: Target = { cluster: '', ends: '' }
 
-/** Fields for other values than the account's defaults. */
+/** Inputs for the cluster and the expiry of new content. */
 export function TargetFields({ target, onChange }: { target: Target; onChange: (target: Target) => void }) {
   const { clusters, user } = useSession()
   const options = [

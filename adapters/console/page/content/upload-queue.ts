@@ -1,15 +1,15 @@
 import type { DirectoryFile, SendOptions, TargetOptions, Upload } from '../../../client/index.ts'
 import { wordsFor } from '../words.ts'
 
-/** A file, or a folder with everything below it. */
+/** A file, or a folder with all files below it. */
 export interface Source {
   name: string
-  /** Bytes. */
+  /** Total size in bytes. */
   size: number
   content: { file: File } | { files: readonly DirectoryFile[] }
 }
 
-/** State of an upload: `storing` while it is sent but unanswered. */
+/** State of an upload. `storing` means that all bytes are sent, but the server has not answered yet. */
 export type UploadState = 'waiting' | 'sending' | 'storing' | 'done' | 'failed' | 'cancelled'
 
 export interface QueuedUpload {
@@ -17,9 +17,9 @@ export interface QueuedUpload {
   readonly source: Source
   readonly target: TargetOptions
   readonly state: UploadState
-  /** Bytes sent, overhead of the form included, so it may exceed the size. */
+  /** Number of bytes sent. It includes the multipart form around the files, so it may exceed the size. */
   readonly sent: number
-  /** Recent bytes per second; null before the first measurement. */
+  /** Recent speed in bytes per second. Null before the first measurement. */
   readonly speed: number | null
   readonly error: string | null
   readonly result: Upload | null
@@ -27,14 +27,14 @@ export interface QueuedUpload {
 
 export type Send = (source: Source, options: TargetOptions & SendOptions) => Promise<Upload>
 
-/** Concurrent uploads: small files need not wait for a large one. */
+/** Maximum number of concurrent uploads. With several, a small file does not wait for a large one. */
 const AT_ONCE = 3
-/** Interval of speed measurements. */
+/** Time in ms between measurements of the speed. */
 const SPEED_MS = 1_000
-/** Weight of a new measurement. */
+/** Weight of a new measurement in the smoothed speed, from 0 to 1. */
 const NEWEST = 0.4
 
-/** Uploads in the order in which they were added. */
+/** Queue of uploads. They start in the order in which they were added. */
 export class UploadQueue {
   #uploads: readonly QueuedUpload[] = []
   #lastId = 0
@@ -43,7 +43,7 @@ export class UploadQueue {
   readonly #send: Send
   readonly #now: () => number
 
-  /** @param now clock in milliseconds, for the speed */
+  /** @param now clock in milliseconds, used to measure the speed */
   constructor(send: Send, now: () => number = Date.now) {
     this.#send = send
     this.#now = now
@@ -53,12 +53,12 @@ export class UploadQueue {
     return this.#uploads
   }
 
-  /** True if closing the page would lose an upload. */
+  /** True if closing the page would interrupt an upload. */
   get isBusy(): boolean {
     return this.#uploads.some(({ state }) => isUnfinished(state))
   }
 
-  /** Calls the listener at every change. Returns a function that stops it. */
+  /** Calls the listener after every change. Returns a function that unsubscribes the listener. */
   subscribe(listener: () => void): () => void {
     this.#listeners.add(listener)
     return () => void this.#listeners.delete(listener)
@@ -70,14 +70,14 @@ export class UploadQueue {
     this.#fill()
   }
 
-  /** Cancels an upload; one in state `storing` may still succeed. */
+  /** Cancels an upload. An upload in state `storing` may still succeed on the server. */
   cancel(id: number): void {
     this.#change(id, { state: 'cancelled' }, upload => isUnfinished(upload.state))
     this.#running.get(id)?.abort()
     this.#fill()
   }
 
-  /** Restarts a failed or cancelled upload. Content that had arrived makes no second record. */
+  /** Restarts a failed or cancelled upload. If the server already has the content, no second record is created. */
   retry(id: number): void {
     this.#change(id, BEGINNING, ({ state }) => state === 'failed' || state === 'cancelled')
     this.#fill()
@@ -87,7 +87,7 @@ export class UploadQueue {
     for (const { id } of this.#uploads) this.cancel(id)
   }
 
-  /** Removes finished uploads. */
+  /** Removes uploads that are done, failed or cancelled. */
   clear(): void {
     this.#show(this.#uploads.filter(({ state }) => isUnfinished(state)))
   }
@@ -102,7 +102,7 @@ export class UploadQueue {
   async #run({ id, source, target }: QueuedUpload): Promise<void> {
     const controller = new AbortController()
     this.#running.set(id, controller)
-    // A cancelled upload may already wait for a retry.
+    // Ignores results of a cancelled run, because the same upload may be waiting for a retry.
     const isOn = (): boolean => !controller.signal.aborted
     this.#change(id, { state: 'sending' }, isOn)
     const meter = new SpeedMeter(this.#now)
@@ -136,7 +136,7 @@ function isUnfinished(state: UploadState): boolean {
   return state === 'waiting' || state === 'sending' || state === 'storing'
 }
 
-/** Smoothed bytes per second. */
+/** Measures the upload speed in bytes per second, smoothed over time. */
 class SpeedMeter {
   #since: number
   #from = 0

@@ -5,7 +5,7 @@ import { useSession } from '../session.ts'
 import { formatDuration, plural, shownBytes, shownCount } from '../widgets/shown-values.ts'
 import type { QueuedUpload, UploadState } from './upload-queue.ts'
 
-/** Most uploads shown, those that need attention first. */
+/** Maximum number of uploads shown. Failed uploads come first, then unfinished ones. */
 const MOST_SHOWN = 30
 const FIRST: Readonly<Record<UploadState, number>> = {
   failed: 0,
@@ -16,7 +16,7 @@ const FIRST: Readonly<Record<UploadState, number>> = {
   done: 4,
 }
 
-/** Uploads in progress; empty without any. */
+/** Card with all uploads of this visit. Renders nothing if there are none. */
 export function UploadsView() {
   const { uploads: queue } = useSession()
   const uploads = useUploads()
@@ -35,12 +35,12 @@ export function UploadsView() {
   </section>`
 }
 
-/** Returns the queue, and redraws with it. */
+/** Returns the uploads in the queue. The component redraws when they change. */
 export function useUploads(): readonly QueuedUpload[] {
   const { uploads: queue } = useSession()
   const [uploads, setUploads] = useState(queue.uploads)
   useEffect(() => {
-    // Progress arrives with every packet, so redraw once per frame.
+    // Progress events arrive very often, so the component redraws at most once per frame.
     let frame = 0
     const follow = (): void => {
       cancelAnimationFrame(frame)

@@ -13,7 +13,7 @@ import { NewAccountDialog } from './new-account-dialog.ts'
 
 const PAGE_ROWS = 50
 
-/** Accounts of the node, with plans and usage. */
+/** Section in which the owner manages the accounts of the node. */
 export function AccountsView() {
   const { client } = useSession()
   const [page, setPage] = useState(1)

@@ -13,7 +13,7 @@ export interface DeleteAccountDialogProps {
   onDone: () => void
 }
 
-/** Asks for confirmation before an account is deleted. */
+/** Dialog that asks for confirmation before it deletes an account. */
 export function DeleteAccountDialog({ account, onClose, onDone }: DeleteAccountDialogProps) {
   const { client } = useSession()
   const { run, isBusy, error } = useAction()

@@ -6,7 +6,7 @@ import { formatAge, formatInstant } from '../widgets/shown-values.ts'
 import { useNow } from '../widgets/use-now.ts'
 import { useWatch } from './use-watch.ts'
 
-/** Recent failures. */
+/** Section with the node's recent warnings and errors. */
 export function FailuresView() {
   const { client } = useSession()
   const now = useNow()

@@ -6,14 +6,14 @@ import { Choice, FieldProblem, InputField, submitting } from '../widgets/field.t
 import { useAction } from '../widgets/use-load.ts'
 
 export interface NewAccountDialogProps {
-  /** Names of the plans. */
+  /** Names of the plans to choose from. */
   plans: readonly string[]
   onClose: () => void
-  /** `token` is an API key of the account. */
+  /** Called after the account was created. `token` is an API key of the account. */
   onMade: (made: { email: string; token: string }) => void
 }
 
-/** Creates an account. */
+/** Dialog that creates an account. */
 export function NewAccountDialog({ plans, onClose, onMade }: NewAccountDialogProps) {
   const { client } = useSession()
   const [email, setEmail] = useState('')

@@ -14,7 +14,7 @@ const STATES: ReadonlyArray<readonly [PinState, string]> = [
   ['failed', 'failed'],
 ]
 
-/** Overview of the node. */
+/** Section with figures, plots and maintenance of the node. */
 export function OwnerOverview() {
   const { client } = useSession()
   const { value: stats, error, reload } = useWatch(signal => client.owner.stats(signal), [client])

@@ -14,7 +14,7 @@ const SECTIONS: readonly [Section, ...Section[]] = [
   ['failures', 'Failures', FailuresView],
 ]
 
-/** The node, for its owner. */
+/** View of the node for its owner, with its sections. */
 export function OwnerView({ section }: { section: string | undefined }) {
   return html`<${Sections} place="owner" title="Node" sections=${SECTIONS} section=${section} />`
 }

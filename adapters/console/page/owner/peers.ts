@@ -7,7 +7,7 @@ import { formatAge, shownCount } from '../widgets/shown-values.ts'
 import { useNow } from '../widgets/use-now.ts'
 import { useWatch } from './use-watch.ts'
 
-/** Addresses of the node, and connected peers. */
+/** Section with the node's addresses and connected peers. */
 export function PeersView() {
   const { client } = useSession()
   const { value, error } = useWatch(signal => client.owner.peers(signal), [client])

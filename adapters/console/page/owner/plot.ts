@@ -9,17 +9,17 @@ export interface PlotSeries {
 
 export interface PlotProps {
   title: string
-  /** Text alternative of the plot. */
+  /** Summary of the plot in words. Screen readers read it out. */
   summary: string
   samples: readonly HistorySample[]
   stepMs: number
-  /** Most samples that fit. */
+  /** Maximum number of samples that fit into the plot. */
   most: number
-  /** Label of the left end. */
+  /** Label of the left end of the time axis. */
   back: string
-  /** Label of a sample; empty without a time span. */
+  /** Unit of time after the highest value, such as `/ min`. Empty if the values are totals. */
   each: string
-  /** Stacked series. */
+  /** Series, stacked from the bottom to the top. */
   series: readonly PlotSeries[]
   format: (value: number) => string
 }
@@ -27,7 +27,7 @@ export interface PlotProps {
 const WIDTH = 600
 const HEIGHT = 100
 
-/** A small plot over time, the newest sample at the right. */
+/** A small plot over time. The newest sample is at the right. */
 export function Plot({ title, summary, samples, stepMs, most, back, each, series, format }: PlotProps) {
   const top = Math.max(...samples.map(sample => series.reduce((sum, { read }) => sum + read(sample), 0)), 0)
   const end = Date.parse(samples.at(-1)?.at ?? '') + stepMs
@@ -52,13 +52,13 @@ export function Plot({ title, summary, samples, stepMs, most, back, each, series
 
 interface Drawing {
   xOf: (sample: HistorySample) => number
-  /** Heights of the series below this one. */
+  /** Total height of the series drawn so far, at each sample. The next series is stacked on top. */
   base: Map<HistorySample, number>
   scale: number
   most: number
 }
 
-/** Draws a bar for each sample, wide enough to be visible. */
+/** Draws one bar per sample, as wide as the sample's share of the time axis. */
 function pathOf(samples: readonly HistorySample[], { read }: PlotSeries, { xOf, base, scale, most }: Drawing): string {
   const width = WIDTH / most
   return samples

@@ -8,7 +8,7 @@ const WORDS: Readonly<Record<PinState, string>> = {
   failed: 'Failed',
 }
 
-/** Status of a pin, as a word and a colour. */
+/** Badge that shows the status of a pin as a word and a colour. */
 export function StateBadge({ state }: { state: PinState }) {
   return html`<span class=${`badge ${state}`}>${WORDS[state] ?? state}</span>`
 }

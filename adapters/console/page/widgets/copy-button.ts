@@ -1,7 +1,7 @@
 import { html } from '../markup.ts'
 import { notify } from './notices.ts'
 
-/** Copies a text to the clipboard. */
+/** Button that copies a text to the clipboard. */
 export function CopyButton({ text, label, what }: { text: string; label?: string; what: string }) {
   const copy = async (): Promise<void> => {
     try {

@@ -3,18 +3,18 @@ import { html, type WithChildren } from '../markup.ts'
 
 export interface DialogProps extends WithChildren {
   title: string
-  /** Called by Escape and by the button. */
+  /** Called when the user presses Escape or the close button. */
   onClose: () => void
 }
 
-/** A modal dialog, which returns the focus at its end. */
+/** Modal dialog. The focus returns to its previous element when the dialog closes. */
 export function Dialog({ title, onClose, children }: DialogProps) {
   const dialog = useRef<HTMLDialogElement>(null)
   const id = useId()
   useLayoutEffect(() => {
     const { current } = dialog
     current?.showModal()
-    // The browser would focus the close button first.
+    // Focuses the first input or the secret. By default, the browser focuses the close button.
     current?.querySelector<HTMLElement>('form input:not([hidden]), .secret')?.focus()
     return () => current?.close()
   }, [])

@@ -6,14 +6,14 @@ export interface FieldProps {
   label: string
   value: string
   onInput: (value: string) => void
-  /** Text below the input. */
+  /** Hint below the input. */
   hint?: ComponentChild
   type?: string
-  /** More attributes of the `<input>`. */
+  /** Further attributes of the `<input>` element. */
   input?: Readonly<Record<string, unknown>>
 }
 
-/** A text input with its label. */
+/** Text input with a label. */
 export function InputField({ label, value, onInput, hint, type = 'text', input = {} }: FieldProps) {
   const id = useId()
   return html`<div class="field">
@@ -38,7 +38,7 @@ export interface ChoiceProps {
   options: ReadonlyArray<readonly [value: string, words: string]>
 }
 
-/** A choice of a few options. */
+/** Drop-down list with a label. */
 export function Choice({ label, value, onInput, options }: ChoiceProps) {
   const id = useId()
   return html`<div class="field">
@@ -53,12 +53,12 @@ export function Choice({ label, value, onInput, options }: ChoiceProps) {
   </div>`
 }
 
-/** An error, read out at once. */
+/** Error message. Screen readers read it out at once. */
 export function FieldProblem({ text }: { text: string | null }) {
   return text === null ? null : html`<p class="problem" role="alert">${text}</p>`
 }
 
-/** Makes a handler for `onSubmit` that stays on the page. */
+/** Returns a handler for `onSubmit` that calls `act` and does not leave the page. */
 export function submitting(act: () => void): (event: Event) => void {
   return event => {
     event.preventDefault()

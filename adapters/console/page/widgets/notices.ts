@@ -1,12 +1,12 @@
 import { useEffect, useState } from 'preact/hooks'
 import { html } from '../markup.ts'
 
-/** A brief message about a finished action. */
+/** A brief message to the user that disappears after some time. */
 export interface Notice {
   text: string
-  /** Action that is still possible, such as undo. */
+  /** Button in the notice, such as undo. */
   action?: { label: string; run: () => void }
-  /** Duration in milliseconds; default five seconds. */
+  /** Time in ms after which the notice disappears. Default: 5,000. */
   ms?: number
   isError?: boolean
 }
@@ -19,7 +19,7 @@ let shown: readonly Shown[] = []
 let lastId = 0
 const listeners = new Set<() => void>()
 
-/** Shows a notice. Returns a function that hides it. */
+/** Shows a notice. Returns a function that hides the notice. */
 export function notify(notice: Notice): () => void {
   const id = ++lastId
   const remove = (): void => show(shown.filter(one => one.id !== id))
@@ -33,7 +33,7 @@ function show(notices: readonly Shown[]): void {
   for (const listener of listeners) listener()
 }
 
-/** Area of the notices; screen readers read them out. */
+/** Area that shows the notices. Screen readers read new notices out. */
 export function Notices() {
   const [, draw] = useState(0)
   useEffect(() => {

@@ -7,7 +7,7 @@ export interface PagerProps extends WithChildren {
   onPage: (page: number) => void
 }
 
-/** Controls for the pages of a list; empty if there is only one page and nothing else to choose. */
+/** Buttons for the pages of a list. Renders nothing if there is only one page and there are no children. */
 export function Pager({ page, pages, onPage, children }: PagerProps) {
   if (pages <= 1 && !children) return null
   const button = (to: number, words: string) =>

@@ -2,17 +2,17 @@ import type { ComponentType } from 'preact'
 import { html } from '../markup.ts'
 import { routeTo } from '../page-route.ts'
 
-/** A section of a view, with its name in addresses and its label. */
+/** A section of a view: its name in the URL, its label and its component. */
 export type Section = readonly [id: string, words: string, view: ComponentType]
 
-/** A view of sections, one shown at a time: the one in the address, or the first. */
+/** View with several sections. Shows the section that the URL names, or else the first one. */
 export function Sections({
   place,
   title,
   sections: [first, ...others],
   section = first[0],
 }: {
-  /** Name of the view in addresses. */
+  /** Name of the view in the URL. */
   place: string
   title: string
   sections: readonly [Section, ...Section[]]

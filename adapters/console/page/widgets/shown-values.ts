@@ -17,7 +17,7 @@ const AGES: ReadonlyArray<[from: number, unit: Intl.RelativeTimeFormatUnit]> = [
   [MINUTE, 'minute'],
 ]
 
-/** Formats bytes in decimal units: `1.5 GB`. */
+/** Formats a number of bytes in decimal units, such as `1.5 GB`. */
 export function shownBytes(bytes: number): string {
   let value = bytes
   let unit = 0
@@ -25,27 +25,27 @@ export function shownBytes(bytes: number): string {
     value /= STEP
     unit++
   }
-  // 999.96 must not become 1000.0.
+  // One decimal only for values below 10, so that 999.96 is not shown as 1000.0.
   const shown = unit > 0 && value < 10 ? value.toFixed(1) : Math.round(value).toString()
   return `${shown} ${UNITS[unit]}`
 }
 
-/** Formats `1,234,567`. */
+/** Formats a number with separators, such as `1,234,567`. */
 export function shownCount(count: number): string {
   return counts.format(count)
 }
 
-/** Formats `1 file`, `2 files`. */
+/** Formats a number and a noun, such as `1 file` or `2 files`. */
 export function plural(count: number, one: string, many = `${one}s`): string {
   return `${shownCount(count)} ${count === 1 ? one : many}`
 }
 
-/** Formats an instant in local time. */
+/** Formats a time in the user's time zone. */
 export function formatInstant(iso: string): string {
   return instants.format(new Date(iso))
 }
 
-/** Formats `5 minutes ago`, `in 3 days`. */
+/** Formats a time relative to now, such as `5 minutes ago` or `in 3 days`. */
 export function formatAge(iso: string, now: number): string {
   const distance = Date.parse(iso) - now
   const [size, unit] = AGES.find(([from]) => Math.abs(distance) >= from) ?? [0, 'minute']
@@ -56,23 +56,23 @@ export function formatAge(iso: string, now: number): string {
     : relative.format(Math.trunc(distance / size), unit)
 }
 
-/** Formats remaining seconds: `40 s`, `3 min`, `2 h`. */
+/** Formats a duration in seconds, such as `40 s`, `3 min` or `2 h`. */
 export function formatDuration(seconds: number): string {
   if (seconds < 90) return `${Math.max(1, Math.round(seconds))} s`
   return seconds < 5_400 ? `${Math.round(seconds / 60)} min` : `${Math.round(seconds / 3_600)} h`
 }
 
-/** Shortens a CID to its beginning and end, which people compare. */
+/** Shortens a CID to its first and last characters. */
 export function shortCid(cid: string): string {
   return cid.length <= 20 ? cid : `${cid.slice(0, 10)}…${cid.slice(-6)}`
 }
 
-/** Reads the value of an `<input type="datetime-local">`; undefined if it is empty. */
+/** Parses the value of an `<input type="datetime-local">`. Returns undefined if the value is empty. */
 export function instantIn(local: string): Date | undefined {
   return local === '' ? undefined : new Date(local)
 }
 
-/** Formats an instant as the value of an `<input type="datetime-local">`, to the minute. */
+/** Formats a time to the minute, as the value of an `<input type="datetime-local">`. */
 export function localInput(instant: Date): string {
   const shifted = new Date(instant.getTime() - instant.getTimezoneOffset() * MINUTE)
   return shifted.toISOString().slice(0, 16)

@@ -4,14 +4,14 @@ import { SessionContext } from '../session.ts'
 import { wordsFor } from '../words.ts'
 
 export interface LoadState<Value> {
-  /** The last value; kept during a reload. */
+  /** Last loaded value. It stays during a reload. */
   value: Value | undefined
   error: string | null
   isLoading: boolean
   reload: () => void
 }
 
-/** Returns the text of an error. The end of the session is reported only once. */
+/** Returns a function that describes an error. If the session has ended, the function also signs the user out. */
 function useFailure(): (error: unknown) => string {
   const session = useContext(SessionContext)
   return error => {
@@ -21,9 +21,10 @@ function useFailure(): (error: unknown) => string {
 }
 
 /**
- * Loads whenever `inputs` change. A load for earlier inputs is aborted, and its answer discarded.
+ * Loads a value when the component appears, and again whenever `inputs` change. Aborts a load for earlier inputs and
+ * discards its answer.
  *
- * @param load must heed the signal
+ * @param load must stop when the signal aborts
  */
 export function useLoad<Value>(
   load: (signal: AbortSignal) => Promise<Value>,
@@ -54,13 +55,13 @@ export function useLoad<Value>(
 export interface Action {
   isBusy: boolean
   error: string | null
-  /** Runs one action at a time. Resolves to whether it succeeded. */
+  /** Runs an action unless another is running. Resolves to true if the action succeeded. */
   run: (act: () => Promise<unknown>) => Promise<boolean>
-  /** Clears the error. */
+  /** Clears the error message. */
   clear: () => void
 }
 
-/** State of an action behind a button. */
+/** Returns the state of an action, such as that of a button, and a function that runs the action. */
 export function useAction(): Action {
   const [isBusy, setBusy] = useState(false)
   const [error, setError] = useState<string | null>(null)

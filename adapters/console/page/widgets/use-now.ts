@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'preact/hooks'
 
-/** Returns the time in milliseconds, and redraws at an interval. */
+/** Returns the current time in ms. The component redraws every `everyMs` milliseconds. */
 export function useNow(everyMs = 30_000): number {
   const [, draw] = useState(0)
   useEffect(() => {
