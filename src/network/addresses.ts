@@ -3,26 +3,25 @@ import { peerIdFromCID, peerIdFromString } from '@libp2p/peer-id'
 import { isMultiaddr, type Multiaddr, multiaddr } from '@multiformats/multiaddr'
 import type { CID } from 'multiformats/cid'
 
-/** A peer and its addresses. Without addresses, libp2p uses those it knows of the peer. */
+/** Id of a peer and its addresses. If the list of addresses is empty, libp2p dials the addresses in its peer store. */
 export interface PeerAddress {
   id: PeerId
   addresses: Multiaddr[]
-  /** Dial public addresses only, because a third party named them. */
+  /** True to dial only public addresses, because an untrusted third party named the addresses. */
   publicOnly?: boolean
 }
 
-// Decoding a peer's id (base58 or base36) takes quadratic time, so only this file decodes addresses, behind length
-// checks.
+// Decoding a peer id (base58 or base36) takes quadratic time. Only this file decodes addresses, after a length check.
 
-/** Longest multiaddr, in characters. */
+/** Maximum number of characters in a multiaddr. */
 const LONGEST_ADDRESS = 1_024
-/** Longest peer id (a key or its hash), in bytes. */
+/** Maximum size in bytes of a peer id. The id is a key or the hash of a key. */
 const LONGEST_ID = 128
 
 /**
- * Parses a multiaddr, after checking its length.
+ * Checks the length of a multiaddr, then parses it.
  *
- * @throws RangeError with the problem as its message.
+ * @throws RangeError with the problem as its message
  */
 export function parseAddress(text: string): Multiaddr {
   if (text.length > LONGEST_ADDRESS) throw new RangeError(`has more than ${LONGEST_ADDRESS} characters`)
@@ -36,7 +35,7 @@ export function parseAddress(text: string): Multiaddr {
 /**
  * Parses a multiaddr that ends in `/p2p/<id>`.
  *
- * @throws RangeError with the problem as its message.
+ * @throws RangeError with the problem as its message
  */
 export function peerAddress(text: string): PeerAddress {
   const address = parseAddress(text)
@@ -45,7 +44,10 @@ export function peerAddress(text: string): PeerAddress {
   return { id: peerIdFromString(last.value), addresses: address.getComponents().length > 1 ? [address] : [] }
 }
 
-/** Converts a provider as Helia names it (an address or a bare id). Returns none for an address without a peer id. */
+/**
+ * Converts a provider that Helia names by an address or by a bare peer id. Returns an empty array for an address
+ * without a peer id.
+ */
 export function peersOf(provider: CID | Multiaddr): PeerAddress[] {
   if (!isMultiaddr(provider)) {
     return provider.multihash.size > LONGEST_ID ? [] : [{ id: peerIdFromCID(provider), addresses: [] }]

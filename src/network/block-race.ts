@@ -4,21 +4,31 @@ import { HoldfastError } from '../domain/errors.ts'
 import type { ProviderState } from './provider-state.ts'
 import type { ProviderAnswer, ProviderQuestion } from './providers/block-provider.ts'
 
-/** Wait before the race asks the next provider, if the silent one has not given blocks of this DAG. */
+/**
+ * Time in ms without an answer after which the race asks another provider. Applies if the silent provider has not yet
+ * supplied a block of this DAG.
+ */
 const STAGGER_MS = 250
-/** Wait if it has: at least this long, or a multiple of its usual latency. */
+/**
+ * Minimum time in ms without an answer after which the race asks another provider. Applies if the silent provider has
+ * supplied a block of this DAG.
+ */
 const PATIENCE_MS = 1_000
+/** Multiple of the silent provider's average latency to wait, if this is longer than {@link PATIENCE_MS}. */
 const PATIENCE_FACTOR = 4
-/** Requests for one block to one provider. */
+/** Maximum number of requests for one block to one provider. */
 const MOST_TRIES = 3
 
 export interface RaceParts {
   clock: Clock
-  /** Returns the session's providers as of now. */
+  /** Returns the current providers of the session. */
   states: () => ProviderState[]
-  /** Starts the search for more providers, unless it has run. Returns whether it may still find some. */
+  /**
+   * Starts the search for more providers, unless it has already run. Returns whether the search may still find
+   * providers.
+   */
   discover: () => boolean
-  /** Called once, when the block is late. */
+  /** Called when the asked providers are slow. Called only once. */
   onSlow: () => void
 }
 
@@ -30,15 +40,15 @@ interface Question {
 }
 
 /**
- * Fetches one block. It asks the best provider, then the next one if that lacks the block, fails or is slow. The first
- * received block ends the race.
+ * Fetches one block. It asks the best provider first. If this provider lacks the block, fails or is slow, it asks the
+ * next provider. The first block received ends the race.
  */
 export class BlockRace {
   readonly #cid: CID
   readonly #parts: RaceParts
   readonly #open = new Map<ProviderState, Question>()
   readonly #tries = new Map<ProviderState, number>()
-  /** Providers that lack the block or failed too often. */
+  /** Providers that lack the block or have failed {@link MOST_TRIES} times. */
   readonly #over = new Set<ProviderState>()
   readonly #outcome = Promise.withResolvers<Uint8Array>()
   #settled = false
@@ -51,8 +61,10 @@ export class BlockRace {
   }
 
   /**
-   * @param admitted the race starts when this resolves; null starts it at once
-   * @throws HoldfastError `CID_NOT_FOUND`, or the reason given to `cancel`.
+   * Runs the race and returns the block.
+   *
+   * @param admitted the race starts when this promise resolves. If null, the race starts immediately.
+   * @throws HoldfastError `CID_NOT_FOUND`, or the reason given to `cancel`
    */
   run(admitted: Promise<void> | null): Promise<Uint8Array> {
     if (admitted === null) this.#step()
@@ -64,12 +76,12 @@ export class BlockRace {
     this.#settle(() => this.#outcome.reject(reason))
   }
 
-  /** Notifies the race that providers joined, or that the search for them ended. */
+  /** Tells the race that providers have joined, or that the search for providers has ended. */
   sourcesChanged(): void {
     if (this.#hasNothingPromising()) this.#step()
   }
 
-  /** Asks the next providers and sets the timer for the next step. Fails the race if no provider is left. */
+  /** Asks the next providers and sets the timer for the next step. If no provider is left, the race fails. */
   #step(): void {
     if (this.#settled) return
     this.#cancelTimer?.()
@@ -117,7 +129,10 @@ export class BlockRace {
     if (this.#hasNothingPromising()) this.#step()
   }
 
-  /** Returns whether no open request promises the block soon. A probe promises none while a proven provider is free. */
+  /**
+   * Returns whether the race should ask another provider, because no pending request is likely to return the block
+   * soon. A probe is unlikely to do so while a proven provider is free.
+   */
   #hasNothingPromising(): boolean {
     const open = [...this.#open.values()]
     const isAnyProven = this.#parts.states().some(state => state.proven && this.#isOpen(state))
@@ -166,7 +181,10 @@ export class BlockRace {
   }
 }
 
-/** Returns the least busy provider that gave blocks of this DAG. Without one, returns those of the lowest tier left. */
+/**
+ * Returns the least busy provider that has supplied blocks of this DAG. If there is none, returns the providers to ask
+ * in the lowest remaining tier.
+ */
 function choose(ready: ProviderState[]): ProviderState[] {
   const proven = ready.filter(state => state.proven).sort((a, b) => busyness(a) - busyness(b))[0]
   if (proven !== undefined) return [proven]

@@ -1,9 +1,9 @@
 import type { Batch, Datastore, Key, KeyQuery, Pair, Query } from 'interface-datastore'
 
-/** Options of a datastore's methods. */
+/** Options of the methods of a datastore. */
 export type DatastoreOptions = { signal?: AbortSignal } | undefined
 
-/** A wrapper around a datastore. Its bulk methods call the single ones. */
+/** Base class of wrappers around a datastore. Its bulk methods call the methods for single keys. */
 export abstract class DatastoreLayer implements Datastore {
   abstract put(key: Key, value: Uint8Array, options?: DatastoreOptions): Key | Promise<Key>
   abstract get(key: Key, options?: DatastoreOptions): Uint8Array | Promise<Uint8Array>

@@ -11,25 +11,27 @@ import type { BlockProvider } from './providers/block-provider.ts'
 
 export interface SessionParts {
   owner: string
-  /** Providers known at the start. */
+  /** Providers that are known when the session starts. */
   providers: readonly BlockProvider[]
-  /** Calls `onPeer` for every connected peer, now and later, until the caller runs the returned function. */
+  /** Calls `onPeer` for every peer that is connected or connects later. Returns a function that removes `onPeer`. */
   strangers: (onPeer: (provider: BlockProvider) => void) => () => void
-  /** During this time more peers may connect, so no block counts as missing. In ms from the start. */
+  /** Time in ms after the start during which peers may still connect. Until then no block counts as missing. */
   lingerMs: number
-  /** Searches for more providers of the root; null if the node has no router. */
+  /** Searches for more providers of the root. Null if the node has no router. */
   discover: ((signal: AbortSignal) => AsyncIterable<BlockProvider>) | null
   host: HostBlocks
-  /** Limits the concurrent fetches of all sessions. */
+  /** Limits the number of concurrent fetches across all sessions. */
   gate: FairGate
   clock: Clock
   onClose: () => void
 }
 
-/** Connected peers that one session asks although no one named them. */
+/**
+ * Maximum number of connected peers that a session asks although neither the request nor the configuration names them.
+ */
 const MOST_STRANGERS = 32
 
-/** The providers of one DAG, with their record in this session: latency, failures, blocks given. */
+/** Fetches the blocks of one DAG. It records the latency, the failures and the supplied blocks of each provider. */
 export class ProviderSession implements FetchSession {
   readonly #parts: SessionParts
   readonly #states = new Map<string, ProviderState>()
@@ -56,7 +58,7 @@ export class ProviderSession implements FetchSession {
     signal.throwIfAborted()
     this.#end.signal.throwIfAborted()
     const { host, gate, owner, clock } = this.#parts
-    // Some implementations have no empty block, so it is never requested.
+    // Return the empty block without a request, because some IPFS implementations do not store it.
     if (isOfNothing(cid.multihash)) return new Uint8Array()
     if (host.mayHave()) {
       const bytes = await host.get(cid)
@@ -69,7 +71,7 @@ export class ProviderSession implements FetchSession {
       clock,
       states: () => [...this.#states.values()],
       discover: () => this.#discover(),
-      // A slow fetch frees its place at the gate for another.
+      // A slow fetch gives its slot to another fetch.
       onSlow: pass.leave,
     })
     const abort = (): void => race.cancel(signal.reason)
@@ -99,7 +101,7 @@ export class ProviderSession implements FetchSession {
     this.#parts.onClose()
   }
 
-  /** Returns whether the provider is new. */
+  /** Adds a provider. Returns false if the session already has a provider of this name. */
   #add(provider: BlockProvider): boolean {
     if (this.#states.has(provider.name)) return false
     this.#states.set(provider.name, new ProviderState(provider))
@@ -129,7 +131,7 @@ export class ProviderSession implements FetchSession {
     try {
       for await (const provider of discover(this.#end.signal)) this.#add(provider)
     } catch {
-      // A router that fails counts as one that found no provider.
+      // A failed search counts as a search that found no provider.
     }
     this.#discovery = 'done'
     this.#sourcesChanged()

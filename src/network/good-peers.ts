@@ -1,12 +1,12 @@
 import { type Datastore, Key } from 'interface-datastore'
 import { type PeerAddress, peerAddress } from './addresses.ts'
 
-/** A router that answered a dial of this node. */
+/** A router that has answered when this node dialled it. */
 interface GoodPeer {
   id: string
-  /** The addresses at which it answered, newest first. Each ends in the peer's id. */
+  /** Addresses at which the router answered, newest first. Each address ends in the peer id. */
   addresses: string[]
-  /** In milliseconds since the epoch. */
+  /** Time of the last answer in ms since the epoch. */
   answeredAt: number
 }
 
@@ -15,15 +15,18 @@ const MOST_PEERS = 64
 const MOST_ADDRESSES = 3
 const MOST_CHARACTERS = 256
 const MOST_BYTES = 128 * 1024
-/** Peers of one network: the first two bytes of an IPv4 address, or the first two groups of an IPv6 address. */
+/**
+ * Maximum number of peers in one network. A network is the first 16 bits of an IPv4 address or the first 32 bits of an
+ * IPv6 address.
+ */
 const MOST_OF_NETWORK = 2
-/** Time without contact after which a new peer may replace a known one, in ms. */
+/** Time in ms without contact after which a new peer may replace a known peer. */
 const SILENT_MS = 7 * 86_400_000
 
 /**
- * Peers that lead back to the network after a restart. Only a router that answered a dial of this node is remembered. A
- * new peer never replaces one that answered within a week, so a flood of new peers displaces none. The peer store of
- * libp2p forgets addresses after an hour and peers after six.
+ * Peers that reconnect this node to the network after a restart. It remembers only routers that answered when this node
+ * dialled them. A new peer never replaces a peer that answered within a week. A flood of new peers therefore cannot
+ * displace good peers. libp2p's own peer store forgets addresses after one hour and peers after six hours.
  */
 export class GoodPeers {
   readonly #store: Datastore
@@ -34,7 +37,7 @@ export class GoodPeers {
     this.#store = store
   }
 
-  /** Loads the remembered peers. Skips malformed ones. */
+  /** Loads the remembered peers and skips malformed entries. */
   async load(): Promise<void> {
     if (!(await this.#store.has(KEY))) return
     for (const peer of read(await this.#store.get(KEY))) {
@@ -46,7 +49,7 @@ export class GoodPeers {
     return this.#peers.size
   }
 
-  /** Returns all remembered peers, the latest to answer first. */
+  /** Returns all remembered peers. The peer that answered most recently comes first. */
   addresses(): PeerAddress[] {
     const latest = [...this.#peers.values()].toSorted((a, b) => b.answeredAt - a.answeredAt)
     return latest.flatMap(({ addresses }) => {
@@ -56,7 +59,7 @@ export class GoodPeers {
     })
   }
 
-  /** Remembers that a peer answered at an address. Returns whether the peer is remembered. */
+  /** Notes that a peer answered at an address. Returns false if there is no room to remember the peer. */
   answered(id: string, address: string, now: number): boolean {
     if (address.length > MOST_CHARACTERS) return false
     const known = this.#peers.get(id)

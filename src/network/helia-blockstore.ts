@@ -7,8 +7,8 @@ import type { ServedBlocks } from './served-blocks.ts'
 type Bytes = Uint8Array | Iterable<Uint8Array> | AsyncIterable<Uint8Array>
 
 /**
- * The block store for Helia. It reads the blocks of live records and those of the host program. It writes and deletes
- * only the latter, so no use of Helia can damage a record.
+ * Block store that Helia uses. It reads the blocks of live records and the blocks of the host program. It writes and
+ * deletes only blocks of the host program. Helia therefore cannot damage a record.
  */
 export class HeliaBlockstore implements Blockstore {
   readonly #host: HostBlockStore
@@ -23,7 +23,7 @@ export class HeliaBlockstore implements Blockstore {
     return this.#served.has(cid) || (await this.#host.has(cid))
   }
 
-  /** @throws HoldfastError `NOT_FOUND` */
+  /** Yields the bytes of a block. @throws HoldfastError `NOT_FOUND` if this node does not have the block */
   async *get(cid: CID): AsyncGenerator<Uint8Array> {
     const bytes = (await this.#host.get(cid)) ?? (await this.#served.get(cid))
     if (bytes === null) throw new HoldfastError('NOT_FOUND', `block ${cid} is not on this node`)
@@ -35,7 +35,7 @@ export class HeliaBlockstore implements Blockstore {
     return cid
   }
 
-  /** @throws HoldfastError `CONFLICT` for a block that a record needs. */
+  /** Deletes a block of the host program. @throws HoldfastError `CONFLICT` if a record needs the block */
   async delete(cid: CID): Promise<void> {
     if (await this.#host.has(cid)) await this.#host.delete(cid)
     else if (this.#served.has(cid)) {
@@ -58,7 +58,7 @@ export class HeliaBlockstore implements Blockstore {
     }
   }
 
-  /** Yields only the host program's blocks, because a caller may walk the store to delete. */
+  /** Yields only the blocks of the host program. A caller may list the store to delete all its blocks. */
   async *getAll(): AsyncGenerator<Pair> {
     for await (const { cid, bytes } of this.#host.all()) yield { cid, bytes: once(bytes) }
   }

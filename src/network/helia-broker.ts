@@ -5,7 +5,7 @@ import type { FetchSession } from './block-fetcher.ts'
 
 type Provider = NonNullable<BlockRetrievalOptions['providers']>[number]
 
-/** The source from which Helia fetches missing blocks: one session of this engine per block. */
+/** Fetches the blocks that Helia lacks. It opens one session of this engine for each block. */
 export class HeliaBroker implements BlockBroker {
   readonly name = 'holdfast'
   readonly #open: (root: CID, origins: PeerAddress[]) => FetchSession

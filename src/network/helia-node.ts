@@ -19,12 +19,12 @@ import { noRouting } from './no-routing.ts'
 import { leanNoise } from './wire/noise.ts'
 import { rareYamux } from './wire/rare-updates.ts'
 
-/** Unread bytes that a peer may send on one stream. libp2p resets the stream at a larger amount. */
+/** Maximum number of unread bytes on one stream of a peer. libp2p resets a stream that exceeds this limit. */
 const STREAM_WINDOW_BYTES = 2 * 1024 * 1024
 
 /**
- * Creates a Helia node without discovery, relay, port mapping or certificates. This engine's own exchange speaks
- * Bitswap. The datastore keeps the node's identity. The caller starts and stops it.
+ * Creates a Helia node without discovery, relay, port mapping and certificates. Bitswap is handled by the engine's own
+ * exchange. The datastore stores the node's identity. The caller starts and stops the node.
  */
 export function createHeliaNode(options: {
   settings: NetworkSettings

@@ -13,7 +13,9 @@ interface Kept {
   cancelTimer: (() => void) | null
 }
 
-/** Keeps the configured peers connected. It dials them at the start and redials a lost one with exponential backoff. */
+/**
+ * Keeps the configured peers connected. It dials them at the start, and redials a lost peer with exponential backoff.
+ */
 export class KeptPeers {
   readonly #libp2p: Libp2p
   readonly #dialler: Dialler

@@ -1,8 +1,8 @@
 import type { NetworkNode, NetworkOptions } from './network-node.ts'
 
 /**
- * Imports the network's packages, which are larger than the rest of the engine, and starts a node (see `startNetwork`).
- * An engine without a network never calls this.
+ * Imports the network packages and starts a node (see `startNetwork`). The packages are large, so an engine without a
+ * network never imports them.
  */
 export async function loadNetwork(options: NetworkOptions): Promise<NetworkNode> {
   const { startNetwork } = await import('./network-node.ts')

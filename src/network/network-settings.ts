@@ -4,36 +4,37 @@ import { HoldfastError } from '../domain/errors.ts'
 import { withoutTrailingSlashes } from '../domain/trailing-slashes.ts'
 import { type PeerAddress, parseAddress, peerAddress } from './addresses.ts'
 
-/** The network configuration with all defaults applied. */
+/** Network configuration in which all defaults are applied. */
 export interface NetworkSettings {
   listen: string[]
   announce: string[]
-  /** First peers to dial. */
+  /** Peers to dial first. */
   bootstrap: PeerAddress[]
-  /** True if all starting points are public nodes of other operators. */
+  /** True if the node dials only public bootstrap nodes of other operators at the start. */
   usesOnlyPublicBootstrap: boolean
   peers: PeerAddress[]
   gateways: URL[]
   dht: 'off' | 'client' | 'server'
-  /** Protocol id of the network's DHT. */
+  /** Protocol id of the DHT in this network. */
   dhtProtocol: string
-  /** Identifies the network: `public`, or a digest of a private network's starting points. */
+  /** Identifies the network. The value is `public`, or a digest of a private network's bootstrap nodes and peers. */
   network: string
-  /** True for the public network, where private addresses have no meaning. */
+  /** True for the public network. Private addresses are useless in the public network. */
   isPublic: boolean
-  /** True if gateways and peers named in requests may have private addresses. */
+  /** True if gateways and peers in requests may have private addresses. */
   allowPrivateOrigins: boolean
 }
 
 const LOOPBACK = ['/ip4/127.0.0.1/tcp/0']
-/** The usual port of nodes of the public network. */
+/** Default listen addresses in the public network. IPFS nodes usually listen on port 4001. */
 const ALL_INTERFACES = ['/ip4/0.0.0.0/tcp/4001', '/ip6/::/tcp/4001']
-/** The public network's DHT, and that of a private network. */
+/** Protocol id of the public network's DHT. */
 const PUBLIC_DHT = '/ipfs/kad/1.0.0'
+/** Protocol id of a private network's DHT. */
 const PRIVATE_DHT = '/ipfs/lan/kad/1.0.0'
 /**
- * Bootstrap nodes of the public network. Their operators announced to switch them off on 30 September 2026, so no node
- * should rely on them alone.
+ * Bootstrap nodes of the public network. Their operators plan to switch them off on 30 September 2026. No node should
+ * rely on these nodes alone.
  */
 const PUBLIC_BOOTSTRAP = [
   '/dnsaddr/bootstrap.libp2p.io/p2p/QmNnooDu7bfjPFoTZYxMNLWUQJyrVwtbZg5gBMjTezGAJN',
@@ -44,7 +45,7 @@ const PUBLIC_BOOTSTRAP = [
 /**
  * Validates the configuration and applies the defaults.
  *
- * @throws HoldfastError `CONFIG_INVALID` naming the field.
+ * @throws HoldfastError `CONFIG_INVALID`, which names the field
  */
 export function networkSettings(config: NetworkConfig): NetworkSettings {
   const isPublic = config.preset === 'public'
@@ -69,9 +70,9 @@ function digestOf(addresses: readonly string[]): string {
 }
 
 /**
- * Parses a gateway's URL and removes a trailing `/ipfs`.
+ * Parses the URL of a gateway and removes a trailing `/ipfs`.
  *
- * @throws RangeError with the problem as its message.
+ * @throws RangeError with the problem as its message
  */
 export function gatewayUrl(text: string): URL {
   const url = URL.canParse(text) ? new URL(text) : null

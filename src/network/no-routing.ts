@@ -2,8 +2,8 @@ import type { ContentRouting } from '@libp2p/interface'
 import { HoldfastError } from '../domain/errors.ts'
 
 /**
- * The content routing of a node without routers. Helia needs one to delete a block, because it first withdraws the
- * block from its routers.
+ * Content routing for a node without routers. Helia needs content routing to delete a block, because it first withdraws
+ * the block's provider record.
  */
 export const noRouting: ContentRouting = {
   provide: async () => undefined,

@@ -2,11 +2,11 @@ import type { Batch, Datastore, Key, KeyQuery, Pair, Query } from 'interface-dat
 import type { Clock } from '../domain/clock.ts'
 import { DatastoreLayer, type DatastoreOptions } from './datastore-layer.ts'
 
-/** Key prefix of libp2p's peer store. */
+/** Prefix of the keys that libp2p's peer store uses. */
 const PEERS = '/peers/'
-/** Peers in memory. The store has the others. */
+/** Maximum number of peer records in memory. The other records are only in the store. */
 const MOST_PEERS = 1_024
-/** Shortest interval between two writes of one peer's record. */
+/** Minimum time in ms between two writes of the same peer's record. */
 const WRITE_EVERY_MS = 60_000
 
 interface PeerRecord {
@@ -17,13 +17,14 @@ interface PeerRecord {
 }
 
 /**
- * A datastore with a cache for peer records. libp2p reads and writes a peer's record at every stream, and some peers
- * open one per message. Every other key goes to `store` at once. Peers repeat what a crash loses.
+ * A datastore that caches peer records. libp2p reads and writes a peer's record for every stream, and some peers open a
+ * stream for each message. Writes to other keys go to `store` immediately. A crash may lose recent peer records, but
+ * peers send the same data again.
  */
 export class PeerRecords extends DatastoreLayer {
   readonly #store: Datastore
   readonly #clock: Clock
-  /** The least recently written record first. */
+  /** Cached records by key. The record that libp2p wrote least recently comes first. */
   readonly #records = new Map<string, PeerRecord>()
 
   constructor(store: Datastore, clock: Clock) {
@@ -32,7 +33,7 @@ export class PeerRecords extends DatastoreLayer {
     this.#clock = clock
   }
 
-  /** Writes the records that changed since their last write. */
+  /** Writes to the store each record that has changed since its last write. */
   async flush(): Promise<void> {
     for (const record of this.#records.values()) if (!record.isWritten) await this.#write(record)
   }

@@ -1,31 +1,31 @@
 import type { Clock } from '../domain/clock.ts'
 import type { BlockProvider, ProviderAnswer } from './providers/block-provider.ts'
 
-/** Consecutive failures after which the session drops a provider. */
+/** Number of consecutive failures after which a session drops a provider. */
 const MOST_FAILURES = 3
 const FIRST_REST_MS = 150
-/** Weight of a new measurement in the average. */
+/** Weight of a new latency measurement in the moving average. */
 const WEIGHT = 0.2
 
-/** A session's record of one provider. */
+/** State of one provider in a session: its latency, errors and pending requests. */
 export class ProviderState {
   readonly provider: BlockProvider
   asked = false
-  /** True if it gave a block of this DAG or claims to have one. */
+  /** True if the provider has supplied a block of this DAG or claims to have a block of this DAG. */
   proven = false
-  /** True if it was so slow that the session asked another provider. */
+  /** True if the provider was so slow that the session asked another provider. */
   suspect = false
-  /** Number of its pending block requests. */
+  /** Number of pending block requests to the provider. */
   inFlight = 0
-  /** True if the session no longer asks it. */
+  /** True if the session no longer asks the provider. */
   dropped = false
-  /** Its last error, or null. */
+  /** Last error of the provider. Null after a success. */
   error: string | null = null
-  /** The session does not ask it before this time, in ms since the epoch. */
+  /** Time in ms since the epoch before which the session does not ask the provider. */
   restUntil = 0
-  /** Average latency in ms; null before the first block. */
+  /** Average latency of the provider in ms. Null before its first block. */
   latency: number | null = null
-  /** Incremented at each failure. Requests made before it count as the same failure. */
+  /** Incremented at each failure. If several requests of the same generation fail, they count as one failure. */
   #generation = 0
   #failures = 0
 
@@ -38,9 +38,9 @@ export class ProviderState {
   }
 
   /**
-   * Updates the record with an answer.
+   * Updates the state with an answer of the provider.
    *
-   * @param generation the provider's generation at the time of the request
+   * @param generation the value of {@link generation} when the request was sent
    */
   note(answer: ProviderAnswer, generation: number, tookMs: number, clock: Clock): void {
     this.suspect = false

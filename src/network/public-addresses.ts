@@ -4,9 +4,9 @@ import type { Multiaddr } from '@multiformats/multiaddr'
 import { isPrivateAddress } from '../outgoing/private-address.ts'
 import { parseAddress } from './addresses.ts'
 
-/** Looks up host names. */
+/** Looks up names in the DNS. */
 export interface Names {
-  /** Returns the IP addresses of a host. */
+  /** Returns the IP addresses of a host name. */
   addresses(host: string): Promise<string[]>
   /** Returns the TXT records of a name. */
   texts(name: string): Promise<string[]>
@@ -19,13 +19,14 @@ export const systemNames: Names = {
 
 const NAMES = new Set(['dns', 'dns4', 'dns6'])
 const DNSADDR = 'dnsaddr='
-/** Most addresses for one list of multiaddrs, and most `dnsaddr` records in a chain. */
+/** Maximum number of addresses that one list of multiaddrs may resolve to. */
 const MOST_ADDRESSES = 16
+/** Maximum length of a chain of `dnsaddr` records. */
 const MOST_STEPS = 3
 
 /**
- * Returns whether an address, before any lookup, leads into a private network or to this host. That is a private or
- * reserved IP address, a name of this host, or a unix socket.
+ * Returns whether an address leads into a private network or to this host. It checks private and reserved IP addresses,
+ * the names of this host, and unix sockets. It does not look up names.
  */
 export function leadsInside(address: Multiaddr): boolean {
   const [first] = address.getComponents()
@@ -36,8 +37,8 @@ export function leadsInside(address: Multiaddr): boolean {
 }
 
 /**
- * Resolves multiaddrs to public addresses on TCP. The caller must dial only these: a second lookup of a name could
- * return a private address.
+ * Resolves multiaddrs to public TCP addresses. The caller must dial only the returned addresses, because a second
+ * lookup of a name could return a private address.
  */
 export async function publicAddresses(addresses: readonly Multiaddr[], names: Names): Promise<Multiaddr[]> {
   const found: Multiaddr[] = []
@@ -50,7 +51,10 @@ export async function publicAddresses(addresses: readonly Multiaddr[], names: Na
   return found.slice(0, MOST_ADDRESSES)
 }
 
-/** Resolves one step. Returns the addresses, and those that `dnsaddr` records name instead. */
+/**
+ * Looks up each address once. Returns the resolved addresses, and the multiaddrs from `dnsaddr` records, which the
+ * caller must look up next.
+ */
 async function lookUp(addresses: Multiaddr[], names: Names): Promise<[resolved: Multiaddr[], further: Multiaddr[]]> {
   const resolved: Multiaddr[] = []
   const further: Multiaddr[] = []
@@ -59,7 +63,7 @@ async function lookUp(addresses: Multiaddr[], names: Names): Promise<[resolved: 
     const [host, transport, end, ...more] = address.getComponents()
     if (host?.value === undefined) continue
     if (host.name === 'dnsaddr') further.push(...(await dnsaddrsOf(host.value, names)))
-    // The node does not dial other transports or relays.
+    // The node dials only TCP addresses without a relay.
     if (transport?.name !== 'tcp' || more.length > 0 || (end !== undefined && end.name !== 'p2p')) continue
     const ips = NAMES.has(host.name) ? await names.addresses(host.value).catch(() => []) : [host.value]
     for (const ip of ips) {

@@ -3,18 +3,18 @@ import type { Batch, Datastore, Key, KeyQuery, Pair, Query } from 'interface-dat
 import type { Sealing } from '../domain/sealing.ts'
 import { DatastoreLayer, type DatastoreOptions } from './datastore-layer.ts'
 
-/** Key prefix of private keys in libp2p's keychain, including the node's own. */
+/** Prefix of the keys under which libp2p's keychain stores private keys, including the key of this node. */
 export const PRIVATE_KEYS = '/pkcs8/'
-/** The first key after that prefix. */
+/** The first datastore key after all keys with the prefix {@link PRIVATE_KEYS}. */
 const PAST_PRIVATE_KEYS = '/pkcs80'
-/** Unsealed keys are text, so none begins with a control character. */
+/** Largest control character. A sealed value begins with a control character, and an unsealed private key is text. */
 const LAST_CONTROL_BYTE = 0x1f
 
 /**
- * Wraps a datastore and seals its private keys on disk. Seals keys of earlier versions and removes their plaintext. The
- * caller closes `store`.
+ * Wraps a datastore so that private keys are encrypted on disk. Also encrypts keys that earlier versions stored, and
+ * removes their plaintext. The caller closes `store`.
  *
- * @param store open
+ * @param store an open datastore
  */
 export async function sealedDatastore(store: LevelDatastore, sealing: Sealing): Promise<Datastore> {
   const sealed = new SealedDatastore(store, sealing)
@@ -27,7 +27,7 @@ export async function sealedDatastore(store: LevelDatastore, sealing: Sealing): 
   }
   if (count === 0) return sealed
   await batch.commit()
-  // LevelDB keeps a replaced value until a compaction.
+  // LevelDB keeps the old value on disk until the next compaction.
   if ('compactRange' in store.db && typeof store.db.compactRange === 'function') {
     await store.db.compactRange(PRIVATE_KEYS, PAST_PRIVATE_KEYS)
   }
@@ -52,7 +52,10 @@ class SealedDatastore extends DatastoreLayer {
     return this.#store.put(key, this.#sealed(key, value), options)
   }
 
-  /** @throws HoldfastError `DATA_DIR_UNUSABLE` if a private key cannot be unsealed */
+  /**
+   * Returns a value, decrypted if needed. @throws HoldfastError `DATA_DIR_UNUSABLE` if a private key cannot be
+   * decrypted
+   */
   async get(key: Key, options?: DatastoreOptions): Promise<Uint8Array> {
     return this.#opened(key, await this.#store.get(key, options))
   }

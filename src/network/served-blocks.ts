@@ -1,9 +1,9 @@
 import type { CID } from 'multiformats/cid'
 
-/** The blocks that the engine serves to the network: those of live records. */
+/** Blocks that the engine serves to peers: the blocks of live records, except blocks that are taken down. */
 export interface ServedBlocks {
-  /** Returns null if the block must not be served. */
+  /** Returns the bytes of a block. Returns null if the engine must not serve the block. */
   get(cid: CID): Promise<Uint8Array | null>
-  /** Returns whether {@link get} would return the block. */
+  /** Returns whether the engine serves the block. */
   has(cid: CID): boolean
 }

@@ -27,13 +27,13 @@ export interface SessionFactoryParts {
   clock: Clock
 }
 
-/** Concurrent fetches of all sessions. Blocks of 1 MiB fill as many MiB. */
+/** Maximum number of concurrent fetches across all sessions. With blocks of 1 MiB, they need 128 MiB of memory. */
 const BLOCKS_AT_ONCE = 128
 const MOST_ORIGINS = 20
 const MOST_FOUND = 20
 const DISCOVERY_MS = 30_000
 
-/** Opens sessions on the providers that the node knows. Closes all of them when the node stops. */
+/** Opens sessions with the providers that the node knows. When the node stops, it closes all sessions. */
 export class SessionFactory implements BlockFetcher {
   readonly #parts: SessionFactoryParts
   readonly #gate = new FairGate(BLOCKS_AT_ONCE)
@@ -91,7 +91,6 @@ export class SessionFactory implements BlockFetcher {
     )
   }
 
-  /** Closes every session. */
   close(): void {
     for (const session of this.#sessions) session.close()
   }
@@ -152,14 +151,17 @@ export class SessionFactory implements BlockFetcher {
     return this.#stranger(peer, TIER.origin)
   }
 
-  /** Converts a peer that routers returned. In a private network, routers return only private addresses. */
+  /**
+   * Returns the provider for a peer that routers have found. In a private network, routers return only private
+   * addresses.
+   */
   #found(peer: PeerAddress): BlockProvider {
     return this.#parts.settings.isPublic ? this.#stranger(peer, TIER.found) : this.#peer(peer, TIER.found)
   }
 
   /**
-   * Converts a peer with addresses from a third party. Only public ones may be dialled, unless the configuration allows
-   * others.
+   * Returns the provider for a peer whose addresses come from a third party. It dials only public addresses, unless the
+   * configuration allows private addresses.
    */
   #stranger(peer: PeerAddress, tier: number): BlockProvider {
     return this.#peer({ ...peer, publicOnly: !this.#parts.settings.allowPrivateOrigins }, tier)

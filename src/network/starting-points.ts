@@ -7,11 +7,11 @@ import type { GoodPeers } from './good-peers.ts'
 import type { NetworkSettings } from './network-settings.ts'
 import { leadsInside } from './public-addresses.ts'
 
-/** Interval of checks while the node has peers. Without peers, it dials starting points with exponential backoff. */
+/** Time in ms between two checks while the node has peers. Without peers, the node dials with exponential backoff. */
 const CHECK_EVERY_MS = 60_000
 const FIRST_PAUSE_MS = 5_000
 const LONGEST_PAUSE_MS = 600_000
-/** Remembered peers dialled in one round. */
+/** Maximum number of remembered peers dialled in one round. */
 const REMEMBERED_AT_ONCE = 8
 
 export interface StartingPointsParts {
@@ -24,15 +24,16 @@ export interface StartingPointsParts {
 }
 
 /**
- * Connects to the network, and reconnects when all peers are lost. It dials the configured bootstrap nodes and
- * remembered peers. Logs once when the public network has no peers, and once when it has some again.
+ * Connects to the network, and reconnects when all peers are lost. It dials the configured bootstrap nodes and the
+ * remembered peers. It logs once when the node has no peers on the public network, and once when the node has peers
+ * again.
  */
 export class StartingPoints {
   readonly #parts: StartingPointsParts
   #cancelTimer: () => void = () => undefined
   #stopped = false
   #rounds = 0
-  /** Index of the first remembered peer of the next round. */
+  /** Index of the first remembered peer to dial in the next round. */
   #next = 0
   #isAlone = false
 
@@ -40,14 +41,14 @@ export class StartingPoints {
     this.#parts = parts
   }
 
-  /** True if the node belongs to the public network, has dialled it, and has no peers. */
+  /** True if the node is part of the public network, has dialled it, and has no peers. */
   get isAlone(): boolean {
     return this.#isAlone && this.#parts.libp2p.getPeers().length === 0
   }
 
   start(): void {
     const { libp2p, settings, good, logger } = this.#parts
-    // Without routers, a node talks only to configured peers and to those that dial it.
+    // Without routers and bootstrap nodes, only configured peers and inbound connections are used.
     if (settings.dht === 'off' && settings.bootstrap.length === 0) return
     libp2p.addEventListener('peer:identify', this.#onIdentify)
     if (settings.isPublic && settings.usesOnlyPublicBootstrap) {
@@ -67,7 +68,7 @@ export class StartingPoints {
     await this.#parts.good.save()
   }
 
-  /** Remembers only peers that this node dialled: an inbound peer's address may be that of its NAT. */
+  /** Remembers a peer if this node dialled it. The address of an inbound peer may be the address of its NAT. */
   readonly #onIdentify = ({ detail: { peerId, protocols, connection } }: CustomEvent<IdentifyResult>): void => {
     const { settings, good, clock } = this.#parts
     const { remoteAddr, direction } = connection
@@ -86,7 +87,7 @@ export class StartingPoints {
     void Promise.all(dials).then(() => this.#checkLater(FIRST_PAUSE_MS * 2 ** (this.#rounds - 1)))
   }
 
-  /** Returns the remembered peers of this round, the latest to answer first. */
+  /** Returns the remembered peers to dial in this round. The peer that answered most recently comes first. */
   #remembered(): PeerAddress[] {
     const { good, settings } = this.#parts
     const all = good.addresses()
@@ -111,7 +112,7 @@ export class StartingPoints {
     }
     this.#rounds = 0
     this.#next = 0
-    // A peer that stayed connected counts as answering now.
+    // A peer that is still connected counts as having answered now.
     for (const { id } of good.addresses()) {
       const open = libp2p.getConnections(id).find(({ direction }) => direction === 'outbound')
       if (open !== undefined)

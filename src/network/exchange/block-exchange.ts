@@ -15,14 +15,14 @@ import { PeerServing } from './peer-serving.ts'
 import { type Asked, PeerWants } from './peer-wants.ts'
 import { MOST_WANTS, type WantCount } from './want-queue.ts'
 
-/** The Bitswap version in which a peer can answer that it lacks a block. */
+/** Protocol id of Bitswap 1.2.0. In this version a peer can answer that it lacks a block. */
 const PROTOCOL = '/ipfs/bitswap/1.2.0'
-/** Every implementation accepts 4 MiB. The rest is tolerance. */
+/** Maximum size in bytes of a message. Every implementation accepts 4 MiB. The extra 64 KiB are a tolerance. */
 const LONGEST_MESSAGE = 4 * 1024 * 1024 + 64 * 1024
 const STREAMS_PER_PEER = 64
-/** Memory for incomplete messages of one peer, on all its streams. */
+/** Maximum number of bytes that one peer's incomplete messages may use in memory, on all its streams. */
 const MOST_FRAME_BYTES = 64 * 1024 * 1024
-/** Outgoing messages with blocks in memory, for all peers. */
+/** Maximum number of outgoing messages with blocks in memory, for all peers together. */
 const MESSAGES_AT_ONCE = 16
 
 interface Peer {
@@ -30,15 +30,15 @@ interface Peer {
   channel: PeerChannel
   wants: PeerWants
   serving: PeerServing
-  /** The frame readers of its open streams. */
+  /** Frame readers of the peer's open streams. */
   frames: Set<FrameReader>
-  /** Received but unread bytes of its streams. */
+  /** Number of bytes that were received on the peer's streams and not yet read. */
   room: { waitingBytes: number }
 }
 
 /**
- * Exchanges blocks with connected peers by Bitswap. It stores none: a received block goes to its requester, and {@link
- * ServedBlocks} supplies the blocks to send.
+ * Exchanges blocks with connected peers by Bitswap. It does not store blocks. A received block goes to its requester.
+ * Blocks to send come from {@link ServedBlocks}.
  */
 export class BlockExchange {
   readonly #libp2p: Libp2p
@@ -47,7 +47,7 @@ export class BlockExchange {
   readonly #clock: Clock
   readonly #logger: Logger
   readonly #peers = new Map<string, Peer>()
-  /** Connected peers that speak the protocol. */
+  /** Connected peers that support this protocol. */
   readonly #speakers = new Map<string, PeerId>()
   readonly #misconduct: Misconduct
   readonly #gate = new FairGate(MESSAGES_AT_ONCE)
@@ -98,8 +98,8 @@ export class BlockExchange {
   }
 
   /**
-   * Calls `listener` for every connected peer that speaks the protocol, now and later, until the caller runs the
-   * returned function.
+   * Calls `listener` for every peer with this protocol that is connected or connects later. Returns a function that
+   * removes the listener.
    */
   onPeer(listener: (id: PeerId) => void): () => void {
     for (const id of this.#speakers.values()) listener(id)
@@ -107,7 +107,11 @@ export class BlockExchange {
     return () => this.#listeners.delete(listener)
   }
 
-  /** Asks a connected peer for a block, or only whether the peer has it. */
+  /**
+   * Asks a connected peer for a block.
+   *
+   * @param options.presence true to ask only whether the peer has the block
+   */
   ask(id: PeerId, cid: CID, { presence }: { presence: boolean }): Asked {
     if (this.#libp2p.getConnections(id).length === 0) {
       return { answer: Promise.resolve({ kind: 'lost', reason: 'is not connected' }), cancel: () => undefined }
@@ -156,8 +160,8 @@ export class BlockExchange {
       onFailure: fail,
     }
     new InboundStream(stream, frames, { owner: peer.id.toString(), gate: this.#decoding, room: peer.room, handling })
-    // Answers use a stream that this node opens. Close this one as soon as the peer has closed it, which may be
-    // already.
+    // Answers use a stream that this node opens. Close this stream as soon as the peer has closed its end. The peer may
+    // have closed it already.
     const end = (): void => {
       stream.close().catch(() => undefined)
     }
@@ -180,7 +184,7 @@ export class BlockExchange {
     if (message.hasSurplusBlocks || !wasWanted) this.#noteOffence(peer)
   }
 
-  /** Counts an offence. Hangs up on a peer that repeats them, and bans it for a while. */
+  /** Counts an offence of a peer. After too many offences, disconnects the peer and bans it for ten minutes. */
   #noteOffence({ id }: Peer): void {
     const key = id.toString()
     if (!this.#peers.has(key) || !this.#misconduct.note(key)) return

@@ -4,27 +4,28 @@ import { nextTurn, turnSpent } from '../../concurrency/turns.ts'
 import { freePlaintext } from '../wire/plaintexts.ts'
 import type { FrameReader } from './frame-reader.ts'
 
-/** Most unread bytes on all streams of one peer. A peer that answers requests never sends as many. */
+/** Maximum number of unread bytes on all streams of one peer. A peer that only answers requests stays far below it. */
 export const MOST_WAITING_BYTES = 64 * 1024 * 1024
 
 export interface FrameHandling {
   /**
-   * Decodes a message, while no other stream decodes. Resolves when it is decoded. `done` resolves when its blocks are
-   * checked, and never rejects. Two messages of a stream may be in that check at once.
+   * Decodes a message. Other streams wait meanwhile. Resolves when the message is decoded. `done` resolves when the
+   * blocks of the message are checked, and never rejects. The blocks of two messages of a stream may be checked at the
+   * same time.
    *
    * @throws RangeError if the message is malformed
    */
   onFrame(frame: Uint8Array): Promise<{ done: Promise<void> }>
-  /** Called when the stream closes within a message. */
+  /** Called when the stream closes in the middle of a message. */
   onBroken(): void
-  /** Called when the stream sends a malformed message. Nothing more is read from it. */
+  /** Called when the stream sends a malformed message. No more data is read from the stream. */
   onFailure(error: unknown): void
 }
 
 /**
- * Reads the messages of one stream, in order. Streams take turns by peer, one at a time, each for at most one
- * event-loop turn. Received data waits in memory meanwhile, and a peer with too much of it fails. Pausing the stream
- * instead is not reliable: a paused libp2p stream sometimes never resumes.
+ * Reads the messages of one stream in order. Only one stream decodes at a time, and peers take turns. A turn lasts at
+ * most one event-loop turn. Meanwhile, received data waits in memory. If a peer has too many unread bytes, its stream
+ * fails. Pausing the stream is not an option, because a paused libp2p stream sometimes never resumes.
  */
 export class InboundStream {
   readonly #frames: FrameReader
@@ -40,7 +41,7 @@ export class InboundStream {
 
   /**
    * @param options.gate admits one stream at a time
-   * @param options.room unread bytes of all streams of the peer
+   * @param options.room number of unread bytes on all streams of the peer
    */
   constructor(
     stream: Stream,
@@ -53,7 +54,7 @@ export class InboundStream {
     this.#handling = options.handling
     this.#room = options.room
     stream.addEventListener('message', ({ data }) => {
-      // A list is joined only when its message is assembled.
+      // Keep the pieces of a list separate. They are joined when their message is assembled.
       for (const piece of data instanceof Uint8Array ? [data] : data) this.#take(piece)
     })
     stream.addEventListener('close', () => {
@@ -97,7 +98,7 @@ export class InboundStream {
         }
       } finally {
         this.#room.waitingBytes -= data.length
-        // Its bytes are copied into messages, or are never read.
+        // The bytes have been copied into messages, or nothing will read them.
         freePlaintext(data)
       }
     }

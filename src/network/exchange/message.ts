@@ -1,18 +1,18 @@
 import { ProtobufReader } from '../../ipld/protobuf.ts'
 import { FieldWriter } from './field-writer.ts'
 
-/** An entry of a want list: a request or its cancellation. */
+/** Entry of a want list. It requests a block or cancels a request. */
 export interface Want {
   cid: Uint8Array
   cancel: boolean
-  /** True to ask whether the peer has the block, without its bytes. */
+  /** True to ask whether the peer has the block, without requesting the bytes. */
   presence: boolean
-  /** True to request an answer if the peer lacks the block. */
+  /** True to request an answer even if the peer lacks the block. */
   sendDontHave: boolean
 }
 
 export interface SentBlock {
-  /** The CID without its digest: version, codec, hash and digest length. */
+  /** The CID without the digest: version, codec, hash function and digest length. */
   prefix: Uint8Array
   data: Uint8Array
 }
@@ -22,9 +22,9 @@ export interface Presence {
   has: boolean
 }
 
-/** A message of the Bitswap protocol, version 1.2.0. */
+/** Message of the Bitswap protocol, version 1.2.0. */
 export interface ExchangeMessage {
-  /** True if the wants replace all earlier ones. */
+  /** True if the wants in this message replace all earlier wants. */
   full: boolean
   wants: Want[]
   blocks: SentBlock[]
@@ -71,7 +71,7 @@ export function encodeMessage(message: ExchangeMessage): Uint8Array[] {
   return body.framed()
 }
 
-/** Most entries to read from one message. The rest is dropped undecoded. */
+/** Maximum number of entries to decode from one message, by kind. Further entries are ignored. */
 export interface MessageLimits {
   wants: number
   blocks: number
@@ -79,21 +79,21 @@ export interface MessageLimits {
 }
 
 export interface ReceivedMessage extends ExchangeMessage {
-  /** True if it has more blocks than the limit. */
+  /** True if the message has more blocks than the limit. */
   hasSurplusBlocks: boolean
   /** Number of decoded fields. */
   fields: number
 }
 
-/** Fields allowed beyond those of a message within its limits. */
+/** Number of protobuf fields that a message may have in addition to the fields of its permitted entries. */
 const SPARE_FIELDS = 4_096
 const FIELDS_PER_WANT = 6
-/** Longest CID in bytes. No request has a longer one. */
+/** Maximum size in bytes of a CID. This node never requests a longer CID. */
 const LONGEST_CID = 128
 
 /**
- * Decodes a message up to its limits. Blocks are views of `bytes`. Everything else is a copy, so a short want does not
- * keep a long message in memory.
+ * Decodes a message up to its limits. Blocks are views of `bytes`. All other values are copies. Otherwise a short want
+ * would keep the whole message in memory.
  *
  * @throws RangeError if the message is malformed or has far more fields than its limits need
  */
@@ -107,7 +107,7 @@ export function decodeMessage(bytes: Uint8Array, limits: MessageLimits): Receive
       readWantlist(reader.message(), message, limits.wants)
     } else if (reader.field === MESSAGE.blocks) {
       message.hasSurplusBlocks = message.blocks.length >= limits.blocks
-      // The sender misbehaves, so the rest of its message is ignored.
+      // Ignore the rest of the message, because its sender misbehaves.
       if (message.hasSurplusBlocks) break
       message.blocks.push(readBlock(reader.message()))
     } else if (reader.field === MESSAGE.presences) {

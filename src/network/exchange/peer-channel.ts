@@ -3,17 +3,19 @@ import { within } from '../../concurrency/deadline.ts'
 import type { Clock } from '../../domain/clock.ts'
 import { type ExchangeMessage, encodeMessage } from './message.ts'
 
-/** A peer that accepts no data for this long counts as failed. */
+/** Time in ms after which a send fails if the peer accepts no data. */
 const SEND_TIMEOUT_MS = 20_000
-/** Other implementations drop a stream after 10 s without data, and lose a message sent at that moment. */
+/**
+ * Time in ms after which an unused stream is closed. Other implementations drop a stream after 10 s without data, and a
+ * message sent at that moment is lost.
+ */
 const IDLE_MS = 4_000
 
-/** Opens a stream to the peer. */
 export type OpenStream = (signal: AbortSignal) => Promise<Stream>
 
 /**
- * Sends messages to one peer, in order. It opens a stream on demand and keeps it open for a while, because each new
- * stream costs a round trip.
+ * Sends messages to one peer, in order. It opens a stream when needed and keeps the stream open for a while. Each new
+ * stream would cost a round trip.
  */
 export class PeerChannel {
   readonly #open: OpenStream
@@ -28,7 +30,7 @@ export class PeerChannel {
     this.#clock = clock
   }
 
-  /** Sends a message. Resolves when the stream has accepted it; rejects if the peer is unreachable. */
+  /** Sends a message. Resolves when the stream has accepted the message. Rejects if the peer is unreachable. */
   send(message: ExchangeMessage): Promise<void> {
     const sent = this.#sending.then(() => this.#write(encodeMessage(message)))
     this.#sending = sent.catch(() => undefined)
@@ -60,8 +62,8 @@ export class PeerChannel {
   }
 
   /**
-   * Resolves when the stream's write buffer is empty. The stream's own `onDrain` resolves at once from its second call
-   * on, so data for a slow peer would pile up.
+   * Waits until the write buffer of the stream is empty. The stream's own `onDrain` cannot be used. From its second
+   * call on, it resolves immediately, and data for a slow peer would pile up.
    */
   #drained(stream: Stream): Promise<void> {
     if (stream.writeBufferLength === 0) return Promise.resolve()

@@ -15,17 +15,17 @@ interface Answer {
   found: Uint8Array | 'has' | null
 }
 
-/** Most bytes of blocks in a message. A larger block goes alone. */
+/** Maximum total size in bytes of the blocks in a message. A larger block is sent in a message of its own. */
 const MESSAGE_BYTES = 1024 * 1024 + 64 * 1024
 const MESSAGE_ENTRIES = 512
-/** Blocks read in parallel. */
+/** Maximum number of blocks read in parallel. */
 const READ_AHEAD = 4
-/** Longest block that fits into a message of the size that other implementations accept. */
+/** Maximum size in bytes of a block to send. Other implementations accept messages of 4 MiB. */
 const LONGEST_BLOCK = 4 * 1024 * 1024 - 1024
 
 /**
- * Answers the wants of one peer in order. It reads the next message while one is being sent. A block that must not be
- * served gets the same answer as a missing one.
+ * Answers the wants of one peer in order. It prepares the next message while it sends a message. For a block that must
+ * not be served, it answers in the same way as for a missing block.
  */
 export class PeerServing {
   readonly #peer: string
@@ -34,14 +34,14 @@ export class PeerServing {
   readonly #gate: FairGate
   readonly #logger: Logger
   readonly #wanted: WantQueue
-  /** Answers that the next message takes. */
+  /** Answers that will be added to the next message. */
   #answers: Answer[] = []
   #serving = false
   #closed = false
 
   /**
-   * @param gate limits the outgoing messages in memory, for all peers
-   * @param wants counts the wants of all peers
+   * @param options.gate limits the number of outgoing messages in memory, for all peers together
+   * @param options.wants counts the wants of all peers
    */
   constructor(options: {
     peer: string
@@ -106,7 +106,7 @@ export class PeerServing {
           sent()
           sent = pass.leave
           sending = isEmpty(message) ? Promise.resolve() : this.#channel.send(message)
-          // The next round awaits it. Until then this handler keeps a failure from being unhandled.
+          // The next iteration awaits `sending`. Until then this handler prevents an unhandled rejection.
           sending.catch(() => undefined)
         } catch (error) {
           pass.leave()
@@ -138,7 +138,7 @@ export class PeerServing {
     return message
   }
 
-  /** Returns the first answer and leaves it in the queue. */
+  /** Returns the first answer without removing it from the queue. */
   async #nextAnswer(): Promise<Answer | undefined> {
     if (this.#answers.length === 0) {
       if (turnSpent()) await nextTurn()

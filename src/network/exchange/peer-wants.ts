@@ -10,7 +10,10 @@ import { keyOfCid, keyOfMultihash } from './block-keys.ts'
 import { type ExchangeMessage, emptyMessage, type SentBlock } from './message.ts'
 import type { PeerChannel } from './peer-channel.ts'
 
-/** A peer's answer. `lost`: the peer cannot answer any more. `wrong`: it sent a block that was not requested. */
+/**
+ * Answer of a peer. `lost` means that the peer cannot answer any more. `wrong` means that the peer sent a block that
+ * was not requested.
+ */
 export type PeerAnswer =
   | { kind: 'block'; bytes: Uint8Array }
   | { kind: 'has' }
@@ -18,10 +21,9 @@ export type PeerAnswer =
   | { kind: 'lost'; reason: string }
   | { kind: 'wrong' }
 
-/** A pending request. */
 export interface Asked {
   answer: Promise<PeerAnswer>
-  /** Cancels the request. The answer then never arrives. */
+  /** Cancels the request. `answer` then stays pending. */
   cancel(): void
 }
 
@@ -33,20 +35,20 @@ interface Waiter {
 interface Entry {
   cid: CID
   waiters: Set<Waiter>
-  /** The request sent to the peer; null if none was sent. */
+  /** Kind of request sent to the peer. Null if no request was sent. */
   sent: 'presence' | 'block' | null
 }
 
-/** Settled wants to remember, because their blocks may still arrive. */
+/** Maximum number of settled wants to remember. Their blocks may still arrive. */
 const REMEMBERED = 2_048
-/** Blocks up to this size are hashed on the event loop. */
+/** Size in bytes up to which blocks are hashed on the event loop. */
 const SMALL_BYTES = 32 * 1024
-/** Cancels wait this long, so that they share a message with wants. */
+/** Time in ms by which cancels are delayed, so that cancels and wants can share a message. */
 const CANCEL_DELAY_MS = 50
 
 /**
- * Requests blocks from one peer. Wants of the same event-loop turn share a message. The block, a "don't have" or the
- * loss of the peer settles a want.
+ * Requests blocks from one peer. Wants of the same event-loop turn share a message. A want is settled by the block, by
+ * a "don't have" answer, or by the loss of the peer.
  */
 export class PeerWants {
   readonly #channel: PeerChannel
@@ -54,14 +56,14 @@ export class PeerWants {
   readonly #hash: typeof digestOf
   readonly #entries = new Map<string, Entry>()
   readonly #unsent = new Set<string>()
-  /** Cancels to send. Once a peer has processed the cancel, it accepts a new want for the block. */
+  /** Cancels to send, by key of the block. After a peer has processed a cancel, it accepts a new want for the block. */
   readonly #cancels = new Map<string, CID>()
   readonly #settled = new Set<string>()
   #flushing = false
   #gone = false
   #cancelTimer: (() => void) | null = null
 
-  /** @param hash hashes large blocks off the event loop */
+  /** @param hash hashes large blocks outside the event loop */
   constructor(channel: PeerChannel, clock: Clock, hash: typeof digestOf = digestOf) {
     this.#channel = channel
     this.#clock = clock
@@ -71,7 +73,7 @@ export class PeerWants {
   /**
    * Requests a block.
    *
-   * @param presence asks only whether the peer has it; the peer may send a small block at once
+   * @param presence true to ask only whether the peer has the block. The peer may still send a small block immediately.
    */
   ask(cid: CID, presence: boolean): Asked {
     const key = keyOfCid(cid)
@@ -88,23 +90,23 @@ export class PeerWants {
     return { answer, cancel: () => this.#leave(key, entry, waiter) }
   }
 
-  /** The number of blocks, or answers about blocks, that the peer may send. A message with more is misconduct. */
+  /** Returns the maximum number of blocks, or of answers about blocks, that the peer may send in a message. */
   get expected(): number {
     return this.#entries.size + this.#settled.size
   }
 
-  /** Processes blocks and answers of the peer. Returns false at the first unrequested block and ignores the rest. */
+  /** Processes blocks and answers of the peer. If a block was not requested, returns false and ignores the rest. */
   async receive({ presences, blocks }: Pick<ExchangeMessage, 'presences' | 'blocks'>): Promise<boolean> {
     const large: Array<Promise<boolean>> = []
     for (const block of blocks) {
       if (turnSpent()) await nextTurn()
       if (this.#gone || this.expected === 0) break
-      // Large blocks are hashed in threads, in parallel.
+      // Large blocks are hashed in parallel in other threads.
       if (block.data.length > SMALL_BYTES) large.push(this.#take(block, blocks.length === 1))
       else if (!(await this.#take(block, false))) return false
     }
     const wereWanted = await Promise.all(large)
-    // After the blocks, because a "don't have" may fail the fetch that needs them.
+    // Process the answers after the blocks. A "don't have" answer may fail a fetch that one of these blocks completes.
     for (const { cid, has } of presences) {
       if (turnSpent()) await nextTurn()
       this.#answered(keyOfCid(cidOfBytes(cid)), has)
@@ -112,12 +114,12 @@ export class PeerWants {
     return wereWanted.every(wasWanted => wasWanted)
   }
 
-  /** Settles all wants as lost, after the peer sent an unreadable answer. The caller may request them again. */
+  /** Settles all wants as lost, after the peer sent an unreadable answer. The caller may request the blocks again. */
   interrupted(reason: string): void {
     this.#answerAll({ kind: 'lost', reason })
   }
 
-  /** Settles all wants as lost, because the peer disconnected. */
+  /** Settles all wants as lost after the peer has disconnected. */
   lost(reason: string): void {
     this.#gone = true
     this.#cancelTimer?.()
@@ -139,14 +141,14 @@ export class PeerWants {
     }
     if (entry.waiters.size > 0) return
     this.#forget(key, entry)
-    // The peer drops the want after this answer. A want for the block itself usually follows at once.
+    // The peer drops the want after this answer. A want for the bytes of the block usually follows immediately.
     this.#cancels.delete(key)
   }
 
   /**
-   * Returns whether the block is, or was, requested.
+   * Processes a block. Returns whether the block was requested.
    *
-   * @param isAlone true if no other block is in its message
+   * @param isAlone true if the message has no other block
    */
   async #take(block: SentBlock, isAlone: boolean): Promise<boolean> {
     const key = await hashedKey(block, block.data.length > SMALL_BYTES ? this.#hash : digestOf)
@@ -157,7 +159,7 @@ export class PeerWants {
       this.#settle(key, entry, { kind: 'block', bytes })
       return true
     }
-    // A late block is accepted once.
+    // Accept a late block, but only once.
     if (key !== null && this.#settled.delete(key)) return true
     this.#answerAll({ kind: 'wrong' })
     return false
@@ -206,14 +208,17 @@ export class PeerWants {
     })
   }
 
-  /** Sends all wants, then those of the next turn, because a message costs far more than its wants. */
+  /**
+   * Sends all wants that exist when a message is sent. Wants added meanwhile share the next message, because a message
+   * costs far more than a want.
+   */
   async #flush(): Promise<void> {
     try {
       while (this.#unsent.size > 0 || (this.#cancels.size > 0 && this.#cancelTimer === null)) {
         this.#cancelTimer?.()
         this.#cancelTimer = null
         const cancels = this.#takeCancels()
-        // A peer may merge two entries for one block, so a renewed want goes in the message after its cancel.
+        // A peer may merge two entries for the same block. Send a renewed want in the message after its cancel.
         const renews = [...this.#unsent].some(key => cancels.has(key))
         const wants = renews ? [] : this.#takeWants()
         const dropped = [...cancels.values()].map(cid => want(cid, { cancel: true, presence: false }))
@@ -251,12 +256,12 @@ function want(
   return { cid: cid.bytes, cancel, presence, sendDontHave: !cancel }
 }
 
-/** Copies a small block, so that it does not keep its whole message in memory. */
+/** Copies a small block. A view of the message would keep the whole message in memory. */
 function ownCopy(bytes: Uint8Array): Uint8Array {
   return bytes.length * 2 < bytes.buffer.byteLength ? Uint8Array.from(bytes) : bytes
 }
 
-/** Hashes a block. Returns its key, or null if this node does not know the hash function. */
+/** Hashes a block. Returns the key of the block. Returns null if this node does not support the hash function. */
 async function hashedKey({ prefix, data }: SentBlock, hashed: typeof digestOf): Promise<string | null> {
   const version = readVarint(prefix, 0)
   const codec = readVarint(prefix, version?.end ?? 0)

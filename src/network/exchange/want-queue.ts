@@ -6,18 +6,18 @@ export interface Wanted {
   sendDontHave: boolean
 }
 
-/** Most queued wants of one peer. Further ones count as "don't have". */
+/** Maximum number of queued wants of one peer. Further wants are ignored. */
 export const MOST_WANTS = 4_096
-/** The same for all peers together. Above it, one peer may queue only {@link SHARE}. */
+/** Number of queued wants of all peers together above which each peer may queue only {@link SHARE} wants. */
 const MOST_WANTS_OF_ALL = 65_536
 const SHARE = 128
 
-/** Number of queued wants of all peers. */
+/** Counts the queued wants of all peers together. */
 export interface WantCount {
   count: number
 }
 
-/** The queued wants of one peer, oldest first. */
+/** Queued wants of one peer, oldest first. */
 export class WantQueue {
   readonly #all: WantCount
   readonly #wanted = new Map<string, Wanted>()
@@ -30,7 +30,7 @@ export class WantQueue {
     return this.#wanted.size
   }
 
-  /** Queues a want, unless the queue is full. */
+  /** Queues a want. Ignores the want if the queue is full. */
   add(key: string, wanted: Wanted): void {
     if (!this.#wanted.has(key)) {
       const most = this.#all.count < MOST_WANTS_OF_ALL ? MOST_WANTS : SHARE
@@ -49,7 +49,7 @@ export class WantQueue {
     this.#wanted.clear()
   }
 
-  /** Removes and returns the first wants. */
+  /** Removes the first wants from the queue and returns them. */
   take(count: number): Wanted[] {
     const taken: Wanted[] = []
     for (const [key, wanted] of this.#wanted) {

@@ -1,25 +1,25 @@
 import type { CID } from 'multiformats/cid'
 import type { BlockAnswer } from '../../outgoing/gateway-client.ts'
 
-/** A provider's answer. `has` answers only a probe. */
+/** Answer of a provider. Only a probe gets the answer `has`. */
 export type ProviderAnswer = BlockAnswer | { kind: 'has' }
 
-/** A pending request. */
+/** A pending request to a provider. */
 export interface ProviderQuestion {
   /** Never rejects. Stays pending after {@link cancel}. */
   answer: Promise<ProviderAnswer>
   cancel(): void
 }
 
-/** Order of asking: lower tiers first. */
+/** Tiers of providers. Providers of a lower tier are asked first. */
 export const TIER = { origin: 0, peer: 1, gateway: 2, stranger: 3, found: 3 } as const
 
-/** A source of blocks. It checks every block against its CID. */
+/** A source of blocks. It checks that the hash of each block matches its CID. */
 export interface BlockProvider {
-  /** Short and unique within a session. A record's reason quotes it. */
+  /** Short name, unique within a session. The error message of a failed fetch quotes the name. */
   readonly name: string
   readonly tier: number
-  /** True if it can answer whether it has a block, without sending it. */
+  /** True if the provider can answer whether it has a block, without sending the block. */
   readonly canProbe: boolean
   ask(cid: CID, options: { probe: boolean }): ProviderQuestion
 }

@@ -3,7 +3,7 @@ import { withoutTrailingSlashes } from '../../domain/trailing-slashes.ts'
 import type { GatewayClient } from '../../outgoing/gateway-client.ts'
 import type { BlockProvider, ProviderAnswer, ProviderQuestion } from './block-provider.ts'
 
-/** A trustless HTTP gateway. */
+/** Fetches blocks from a trustless HTTP gateway. */
 export class GatewayProvider implements BlockProvider {
   readonly name: string
   readonly tier: number

@@ -5,7 +5,7 @@ import type { BlockExchange } from '../exchange/block-exchange.ts'
 import type { Asked, PeerAnswer } from '../exchange/peer-wants.ts'
 import type { BlockProvider, ProviderAnswer, ProviderQuestion } from './block-provider.ts'
 
-/** A peer. The first request dials it, and a later one redials it if the connection is lost. */
+/** Fetches blocks from a peer. A request dials the peer if it is not connected. */
 export class PeerProvider implements BlockProvider {
   readonly name: string
   readonly tier: number

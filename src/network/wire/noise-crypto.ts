@@ -16,16 +16,17 @@ import { notePlaintext } from './plaintexts.ts'
 const CIPHER = 'chacha20-poly1305'
 const TAG_BYTES = 16
 const KEY_BYTES = 32
-/** DER header of each kind of key. */
+/** DER header of a private X25519 key. */
 const PRIVATE = Buffer.from('302e020100300506032b656e04220420', 'hex')
+/** DER header of a public X25519 key. */
 const PUBLIC = Buffer.from('302a300506032b656e032100', 'hex')
 
-/** Key objects by raw key, so that each key is imported once. */
+/** Key objects by raw key. The cache avoids importing the same key again. */
 const keyObjects = new WeakMap<Uint8Array, KeyObject>()
 
 /**
- * The ciphers of Noise, by OpenSSL. Each plaintext gets its own memory, because the connection reuses the memory of the
- * ciphertext.
+ * Cryptographic functions of Noise, implemented with OpenSSL. Each plaintext gets a buffer of its own, because the
+ * connection reuses the buffer of the ciphertext.
  */
 export const noiseCrypto: ICryptoInterface = {
   hashSHA256(data) {

@@ -3,16 +3,14 @@ import { type NoiseComponents, noise } from '@libp2p/noise'
 import { noiseCrypto } from './noise-crypto.ts'
 import { WholeMessages } from './whole-messages.ts'
 
-/**
- * Returns Noise encryption that allocates less memory to receive and sends fewer packets than the library's default.
- */
+/** Returns Noise encryption that allocates less memory and sends fewer packets than the default of the library. */
 export function leanNoise(): (components: NoiseComponents) => ConnectionEncrypter {
   return components => {
     const encrypter = noise({ crypto: noiseCrypto })(components)
     const secure = async <T>(connection: MessageStream, how: (messages: MessageStream) => Promise<T>): Promise<T> => {
       const messages = new WholeMessages(connection)
       const secured = await how(messages)
-      // The handshake is over. From this point each message is decrypted at once, into its own memory.
+      // The handshake is over. From now on, each message is decrypted immediately into a buffer of its own.
       messages.reuse()
       return secured
     }

@@ -1,11 +1,11 @@
-/** Size of a Yamux frame's header. */
+/** Size in bytes of the header of a Yamux frame. */
 const HEADER_BYTES = 12
-/** Smallest plaintext to free by hand. */
+/** Minimum size in bytes of a plaintext that is freed without the garbage collector. */
 const WORTH_BYTES = 16 * 1024
 
 const plaintexts = new WeakSet<ArrayBufferLike>()
 
-/** Marks a freshly decrypted message that has its memory to itself. */
+/** Marks a newly decrypted message that fills its buffer. */
 export function notePlaintext(message: Uint8Array): Uint8Array {
   const { buffer, byteLength } = message
   if (byteLength >= WORTH_BYTES && byteLength === buffer.byteLength) plaintexts.add(buffer)
@@ -13,9 +13,9 @@ export function notePlaintext(message: Uint8Array): Uint8Array {
 }
 
 /**
- * Frees the memory of a marked message. The bytes given are a stream's data that no caller needs any more. They must fill the
- * memory, except for a frame header in front. A connection carries many streams. Directly before a stream's data is its
- * own header, or earlier data of the same frame. A gap of at most one header therefore holds no data of another stream.
+ * Frees the buffer of a marked message. The given bytes must be data of a stream that no code needs any more. They must
+ * fill the buffer, except for a gap of at most one frame header at the start. Data of another stream never fits into
+ * this gap. A frame header always precedes the data of a stream.
  */
 export function freePlaintext({ buffer, byteOffset, byteLength }: Uint8Array): void {
   const isAll = byteOffset <= HEADER_BYTES && byteOffset + byteLength === buffer.byteLength

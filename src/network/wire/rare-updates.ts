@@ -2,7 +2,7 @@ import type { MessageStream, StreamMuxerFactory } from '@libp2p/interface'
 import { type YamuxMuxerInit, yamux } from '@libp2p/yamux'
 import { sentThrough } from './sent-through.ts'
 
-/** Half of a stream's initial window. */
+/** Number of held bytes of a stream after which the updates are sent: half of the initial window. */
 const MOST_HELD_BYTES = 128 * 1024
 const MOST_HELD_UPDATES = 64
 
@@ -11,8 +11,8 @@ const VERSION = 0
 const WINDOW_UPDATE = 1
 
 /**
- * Returns Yamux that sends window updates seldom. The library sends one per message read. Each costs a system call and
- * wakes the peer.
+ * Returns a Yamux muxer that rarely sends window updates. The library sends an update for each message that it reads.
+ * Each update costs a system call and wakes the peer.
  */
 export function rareYamux(init: YamuxMuxerInit): () => StreamMuxerFactory {
   return () => {
@@ -25,10 +25,10 @@ export function rareYamux(init: YamuxMuxerInit): () => StreamMuxerFactory {
 }
 
 /**
- * Wraps a connection and holds window updates back, then sends all of them in one message. It holds at most half of the
- * initial window, so the peer never runs out of window.
+ * Wraps a connection and delays window updates, then sends them in one message. The delayed updates cover at most half
+ * of the initial window. The peer therefore never runs out of window.
  *
- * The muxer sends each frame separately, so data with the length of a header is one frame.
+ * The muxer sends each frame separately. Data with the length of a header is therefore one frame.
  */
 function holdingUpdates(connection: MessageStream): MessageStream {
   const held = new Map<number, number>()
@@ -44,7 +44,7 @@ function holdingUpdates(connection: MessageStream): MessageStream {
   })
 }
 
-/** Reads a window update. Returns null for any other frame, and for an update with flags. */
+/** Reads a window update. Returns null for any other frame and for an update with flags. */
 function windowUpdate(frame: Uint8Array): { stream: number; bytes: number } | null {
   if (frame.length !== HEADER_BYTES || frame[0] !== VERSION || frame[1] !== WINDOW_UPDATE) return null
   const view = new DataView(frame.buffer, frame.byteOffset, HEADER_BYTES)

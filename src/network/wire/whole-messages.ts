@@ -1,24 +1,27 @@
 import type { AbortOptions, MessageStream, StreamCloseEvent, StreamMessageEvent } from '@libp2p/interface'
 import { AbstractMessageStream } from '@libp2p/utils'
 
-/** Size of the length prefix. */
+/** Size in bytes of the length prefix of a message. */
 const LENGTH_BYTES = 2
 const LONGEST_MESSAGE = LENGTH_BYTES + 0xffff
-/** Data up to this size is joined, because each piece costs a system call and a packet. */
+/**
+ * Size in bytes up to which data is joined before it is sent. Each separate piece would cost a system call and a
+ * packet.
+ */
 const SHORT_BYTES = 16 * 1024
-/** Buffers of incomplete messages, for reuse. */
+/** Buffers for incomplete messages that can be reused. */
 const spare: Buffer[] = []
 const MOST_SPARE = 16
 
 /**
- * Splits the connection below Noise into length-prefixed messages, and delivers each one whole. Without it, Noise
- * copies every message that arrives in pieces.
+ * Splits the data of a connection below Noise into length-prefixed messages, and delivers only whole messages.
+ * Otherwise Noise copies every message that arrives in pieces.
  *
- * After {@link reuse}, it reuses or frees the memory of a message as soon as the listener returns.
+ * After {@link reuse}, the memory of a message is reused or freed as soon as the listener returns.
  */
 export class WholeMessages extends AbstractMessageStream {
   readonly #connection: MessageStream
-  /** The buffer of an incomplete message. */
+  /** Buffer of the incomplete message. Null if no message is incomplete. */
   #partial: Buffer | null = null
   #filled = 0
   #reuses = false
@@ -39,7 +42,7 @@ export class WholeMessages extends AbstractMessageStream {
     connection.addEventListener('remoteCloseWrite', () => this.onRemoteCloseWrite())
   }
 
-  /** Starts the reuse of memory. From this call on, the listener must not keep data after it returns. */
+  /** Starts to reuse memory. After this call, the listener must not use data after it has returned. */
   reuse(): void {
     this.#reuses = true
   }
@@ -89,7 +92,10 @@ export class WholeMessages extends AbstractMessageStream {
     this.#filled = rest.length
   }
 
-  /** Completes and delivers the incomplete message if the chunk allows. Returns the rest of the chunk. */
+  /**
+   * Adds bytes of the chunk to the incomplete message. Delivers the message when it is complete. Returns the remaining
+   * bytes of the chunk.
+   */
   #complete(partial: Buffer, chunk: Uint8Array): Uint8Array {
     let rest = chunk
     const take = (upTo: number): void => {
@@ -115,7 +121,7 @@ function lengthAt(bytes: Uint8Array, at: number): number {
   return ((bytes[at] ?? 0) << 8) | (bytes[at + 1] ?? 0)
 }
 
-/** Returns the end of the last whole message. */
+/** Returns the offset after the last whole message. */
 function endOfWhole(bytes: Uint8Array): number {
   let end = 0
   while (end + LENGTH_BYTES <= bytes.length) {
@@ -126,7 +132,9 @@ function endOfWhole(bytes: Uint8Array): number {
   return end
 }
 
-/** Frees a chunk that has its memory to itself, ahead of the garbage collector. */
+/**
+ * Frees the memory of a chunk immediately, without the garbage collector. Has no effect if the chunk shares its buffer.
+ */
 function free({ buffer, byteLength }: Uint8Array): void {
   if (buffer instanceof ArrayBuffer && buffer.byteLength === byteLength && byteLength >= SHORT_BYTES) buffer.transfer(0)
 }
