@@ -53,8 +53,8 @@ async function placesOf({ places, nodes, self, clock }: FleetParts, cid: CID) {
 }
 
 /**
- * Opens content for a visitor. For a file below a root, the node of the file checks that a path to the file is not
- * taken down.
+ * Opens content for a visitor. For a file below a root, the node that has the file checks that a path to the file is
+ * not taken down.
  */
 async function open(parts: FleetParts, sender: NodeSender, cid: CID): Promise<NodeContent | null> {
   const { clock } = parts

@@ -19,7 +19,7 @@ import { UsedNonces } from './used-nonces.ts'
 export const FORWARDED_HEADER = 'holdfast-passed-on'
 /** Response header with the proof of the answering node. */
 export const ANSWERED_HEADER = 'holdfast-answered'
-/** Maximum age of a proof in ms. The clock of the sender may also be ahead of this node's clock by this time. */
+/** Maximum age of a proof in ms. The sender's clock may also be ahead of this node's clock by the same time. */
 const GOOD_FOR_MS = 60_000
 const REQUEST = 'request'
 

@@ -6,7 +6,7 @@ import type { ApiHandler } from '../../src/http/api-messages.ts'
 import { errorResponse } from '../../src/http/error-response.ts'
 import { parseCid } from '../../src/ipld/cid.ts'
 
-/** The path prefix of the requests by which nodes read each other's blocks. Other clients get a refusal. */
+/** The path prefix of the requests by which nodes read each other's blocks. Requests from other clients are refused. */
 export const NODE_BLOCKS_PATH = '/fleet/v1/blocks/'
 
 /** The query string that marks a block which a visitor requested by its own CID. */

@@ -1,6 +1,6 @@
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
 
-/** Maximum size in bytes of a body that a proof covers. A larger body is streamed without proof. */
+/** Maximum size in bytes of a body that a proof covers. A larger body is streamed, and the proof does not cover it. */
 export const MOST_COVERED_BYTES = 1024 * 1024
 /** Maximum length of an accepted proof, in characters. */
 const LONGEST = 4_096
@@ -31,7 +31,7 @@ export function hasHead({ names, head }: Covered, line: string, header: Header):
   return headDigest(line, names, header) === head
 }
 
-/** Returns whether a message has the body that its proof covers. Always true if the proof does not cover the body. */
+/** Returns whether a message has the body that its proof covers. Returns true if the proof does not cover the body. */
 export function hasBody({ body }: Covered, given: Uint8Array | null): boolean {
   return body === null || (given !== null && digest(given) === body)
 }

@@ -42,10 +42,10 @@ export interface FleetRequest extends Omit<NodeRequest, 'url'> {
 
 /** Value in seconds of the header Retry-After, for a request to a node that is down. */
 const RETRY_SECONDS = 5
-/** Interval in ms of the checks whether the node is up, while this node awaits its answer. */
+/** Interval in ms at which this node checks whether another node is up, while it awaits an answer from that node. */
 const CHECK_MS = 5_000
 const NONCE_BYTES = 12
-/** Maximum length of a host name. A longer `Host` is dropped, because the proof would become too long. */
+/** Maximum length of a host name. A longer `Host` header is left out of the proof, which would become too long. */
 const LONGEST_HOST = 255
 /** Stands for the client in a request that the node makes for itself. */
 export const NO_CLIENT: ForwardedClient = { requestId: '', client: null, scheme: null, host: null }
@@ -112,7 +112,7 @@ export class NodeSender {
 
   /**
    * Aborts the request when the catalogue reports the node as down. A stalled node still accepts connections, so the
-   * open connection does not show that the node is up.
+   * open connection does not show that the node is up. Returns a function that ends these checks.
    */
   #watch(node: string, down: AbortController): () => void {
     let cancel: () => void = () => undefined

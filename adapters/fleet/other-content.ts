@@ -8,7 +8,9 @@ import { isInline } from '../../src/ipld/cid.ts'
 export interface NodeContent {
   /** Reads blocks from the node and verifies them. */
   source: BlockSource
-  /** The time at which the last record of the content expires, in ms since the epoch. Null if one never expires. */
+  /**
+   * The time at which the last record of the content expires, in ms since the epoch. Null if a record never expires.
+   */
   liveUntil: number | null
 }
 

@@ -13,7 +13,7 @@ import { requestedCluster } from './requested-cluster.ts'
 export interface OtherNodesParts {
   clusters: Pick<ClusterRegistry, 'nodeOf' | 'defaultCluster'>
   sender: Pick<NodeSender, 'send'>
-  /** Slots for requests that are forwarded while they arrive. Each account has its own slots. */
+  /** Slots for requests whose bodies are forwarded while they arrive. Each account has its own slots. */
   slots: Pick<Slots, 'enter'>
   /**
    * Slots for uploads that this node has received and hands over to another node.
@@ -28,8 +28,8 @@ export interface OtherNodesParts {
 const LONGEST_ERROR = 1024 * 1024
 
 /**
- * The headers that are forwarded because an answer may depend on them. The proof describes the client, so no header
- * about the client is forwarded.
+ * The headers that are forwarded, because an answer may depend on them. The proof contains the client's address, scheme
+ * and host.
  */
 const HEADERS = [
   'accept',
@@ -59,8 +59,8 @@ export class ForwardingNodes implements OtherNodes {
   }
 
   /**
-   * Returns the answer of the node that must answer. If that is this node, returns the context with the complete
-   * request instead.
+   * Forwards a request to the node of its cluster, and returns that node's answer. If this node has the cluster,
+   * returns the context with the complete request instead.
    *
    * @throws HoldfastError `UNAVAILABLE` if the other node is down; `OUTCOME_UNKNOWN` if its answer was lost
    */

@@ -18,7 +18,7 @@ import { answerAs, jsonAs, shortened } from '../remote/json-answers.ts'
 
 const CAR_TYPE = 'application/vnd.ipld.car'
 const PAGE = 100
-/** Maximum number of pages that are read of the records of one DAG. */
+/** Maximum number of pages that are read from the list of one DAG's records. */
 const MOST_PAGES = 10
 /**
  * The name, after the mark, of a record whose hold was removed. The record remains because another record needs the
@@ -104,7 +104,8 @@ export class HoldfastBackend implements ClusterBackend {
     const { uploads, isWhole } = await this.#recordsOf(root, own)
     const ours = uploads.find(record => record.hold === hold)
     if (ours === undefined) return
-    // A removal on the other node removes all records that the account has of this content.
+    // A removal on the other node removes all records that the account has of this content. If another record is
+    // needed, only rename this one.
     const isShared = !isWhole || uploads.some(record => ![hold, RELEASED].includes(record.hold ?? ''))
     if (mayUnpin !== undefined && !(await mayUnpin())) return
     own.throwIfAborted()

@@ -62,7 +62,7 @@ interface Recipients {
 
 const NO_PEERS = new PeerStates({})
 
-/** A pin and the states of its peers at the same time. */
+/** A pin with the states of its peers, read at about the same time. */
 interface Snapshot {
   /** The pin. Null if the CID is not pinned. */
   pin: ClusterPin | null
@@ -175,8 +175,8 @@ export class IpfsClusterBackend implements ClusterBackend {
   }
 
   /**
-   * Uploads the DAG with its mark block. If the cluster cannot encode the DAG, uploads only the mark block, and the
-   * peers fetch the rest.
+   * Uploads the DAG with its mark block. If the cluster cannot import the DAG, uploads only the mark block, and the
+   * peers fetch the DAG.
    */
   async #upload(block: MarkBlock, job: PinJob, first: readonly string[], signal: AbortSignal): Promise<Recipients> {
     const { source, origins } = job

@@ -55,7 +55,7 @@ export class PeerStates {
     return this.pinned >= Math.max(needed, 1)
   }
 
-  /** Returns whether enough copies may exist, if the peers that did not answer have the content. */
+  /** Returns whether enough copies may exist. It assumes that the peers that did not answer have the content. */
   mayBeKept(needed: number): boolean {
     const unheard = this.#peers.filter(({ status }) => status === UNHEARD).length
     const has = this.#peers.filter(({ status }) => status === 'pinned' || status === UNHEARD).length

@@ -22,7 +22,11 @@ export class SendableBlocks implements BlockSource {
     this.#source = source
   }
 
-  /** @throws NotSendable if the cluster does not accept the codec or the hash function; errors of the source */
+  /**
+   * Reads a block from the source.
+   *
+   * @throws NotSendable if the cluster does not accept the codec or the hash function; errors of the source
+   */
   async read(cid: CID, options?: { signal?: AbortSignal | undefined }): Promise<Uint8Array> {
     if (!isSendable(cid)) throw new NotSendable(`has blocks of codec 0x${cid.code.toString(16)}`)
     const hash = `${cid.multihash.code} ${cid.multihash.digest.length}`

@@ -2,13 +2,13 @@
 type Store = Readonly<Record<string, unknown>>
 
 const NONE: Store = {}
-/** Maximum depth of nested datastores that is followed. */
+/** Maximum depth to which nested datastores are searched. */
 const DEEPEST = 8
 
 /**
  * Returns a description of the pinned data that Kubo may lose in a power cut, or null if it loses none.
  *
- * Kubo does not sync the blocks when it stores a pin. It then syncs only the datastore that contains the pins.
+ * When Kubo stores a pin, it does not sync the pin's blocks. It syncs only the datastore that contains the pins.
  *
  * @param spec the value of `Datastore.Spec` in Kubo's configuration
  */

@@ -21,7 +21,7 @@ const NO_CID = '-'
 export interface HoldBlock {
   cid: CID
   bytes: Uint8Array
-  /** The name of the block's pin. If the block has a pin with another name, that pin belongs to another user. */
+  /** The name of the block's pin. If the block's pin has another name, another user has created that pin. */
   name: string
 }
 

@@ -56,7 +56,7 @@ export function noKuboAnswer(cause?: unknown): HoldfastError {
 /** Returns the error message in an answer, or null if the request succeeded. */
 export function errorIn({ status, text, trailers }: HttpAnswer): string | null {
   if (status === 200) {
-    // Kubo reports an error in a trailer if it occurs after the start of the answer.
+    // Kubo reports an error in a trailer if the error occurs after the start of the answer.
     const late = trailers?.[STREAM_ERROR]
     return late === undefined || late === '' ? null : shortened(late)
   }

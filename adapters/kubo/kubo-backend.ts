@@ -109,7 +109,7 @@ export class KuboBackend implements ClusterBackend {
   async unpin(hold: string, root: DagIdentity, signal?: AbortSignal, mayUnpin?: MayUnpin): Promise<void> {
     const own = signal ?? new AbortController().signal
     const block = await this.#blockOf(hold, root)
-    // Another user pinned the block under a different name, so do not remove the pin.
+    // A pin with another name belongs to another user, so do not remove that pin.
     if ((await this.#rpc.pinName(block.cid, own)) !== block.name) return
     if (mayUnpin !== undefined && !(await mayUnpin())) return
     own.throwIfAborted()

@@ -43,12 +43,20 @@ export class ContentChange {
     return new ContentChange(sql, parts, await LockedAccounts.lock(sql, accountIds))
   }
 
-  /** @throws NeedsHold if the commit needs a hold and none was placed */
+  /**
+   * Writes the record of an intent, and marks its hold as used.
+   *
+   * @throws NeedsHold if the commit needs a hold and none was placed
+   */
   async commit(intent: CommitIntent, { hold }: Prepared): Promise<Committed> {
     return intent.kind === 'whole' ? this.#commitWhole(intent, hold) : this.#commitPart(intent, hold)
   }
 
-  /** @throws HoldfastError `QUOTA_EXCEEDED` if one more record would exceed the plan's number of pins */
+  /**
+   * Checks that the account may have one more record.
+   *
+   * @throws HoldfastError `QUOTA_EXCEEDED` if one more record would exceed the plan's number of pins
+   */
   async checkPinCount(accountId: string, { maxPins }: PinLimits, now: number): Promise<void> {
     if (maxPins !== null && (await this.accounts.usage(accountId, now)).pins + 1 > maxPins) {
       throw new HoldfastError('QUOTA_EXCEEDED', `the plan allows ${maxPins} pins`)
@@ -56,7 +64,9 @@ export class ContentChange {
   }
 
   /**
-   * @throws HoldfastError `QUOTA_EXCEEDED` if the account already has the plan's number of pins that wait for content
+   * Checks that the account may have one more record that waits for content.
+   *
+   * @throws HoldfastError `QUOTA_EXCEEDED` if the account already has the plan's number of such records
    */
   async checkQueued(accountId: string, { maxQueuedPins }: PinLimits): Promise<void> {
     if (maxQueuedPins === null) return
@@ -158,7 +168,8 @@ export class ContentChange {
   async #statusIn(backendId: number, record: NewRecord, now: number): Promise<'pinned' | 'pinning'> {
     if (!this.#external.has(backendId)) return 'pinned'
     const isPlaced = await runRule(wantPlacement(this.#holds.backend(backendId), record, now), this.#sql)
-    // Write this while the placement row is locked. The ledger may have an outdated mark from an earlier placement.
+    // Set or clear the ledger's mark while the placement row is locked. The ledger may have an outdated mark from an
+    // earlier placement.
     await this.#ledger.setPlaced(backendId, record, isPlaced ? now : null)
     return isPlaced ? 'pinned' : 'pinning'
   }

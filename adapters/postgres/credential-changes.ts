@@ -108,8 +108,8 @@ export class CredentialChanges implements CatalogueChanges {
   }
 
   /**
-   * Checks the health of the database. If the pool failed to connect, this tries to get a new connection instead: the
-   * listening connection may work while new connections fail.
+   * Checks the health of the database. If the pool could not connect, this method tries to get a new connection
+   * instead: the listening connection may work while new connections fail.
    */
   async #checkHealth(client: PoolClient): Promise<void> {
     if (!this.#database.isRefused) return this.health.check(client)

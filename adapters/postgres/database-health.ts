@@ -50,8 +50,8 @@ export class DatabaseHealth implements CatalogueHealth {
     this.#seenAt = ended
     this.#isReadOnly = answer.isReadOnly
     if (!this.#isCompared) return
-    // The database read its clock between `begun` and `ended`, so half the round trip is the maximum error. The error
-    // is subtracted before an alarm, so slow answers raise none.
+    // The database read its clock between `begun` and `ended`, so half the round trip is the maximum error. The alarm
+    // subtracts this error, so a slow answer causes no alarm.
     this.#skew = { ms: (begun + ended) / 2 - answer.now, within: Math.abs(ended - begun) / 2 }
   }
 

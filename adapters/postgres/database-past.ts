@@ -10,8 +10,8 @@ const PAST = `SELECT (SELECT system_identifier::text FROM pg_control_system()) A
 const UNKNOWN = `SELECT number::float8 AS number FROM unnest($1::bigint[]) AS number
   WHERE NOT EXISTS (SELECT 1 FROM holds WHERE id = 'hold ' || number)`
 /**
- * Quantity of hold numbers to skip if the database was restored to an earlier point. It may have given other nodes
- * numbers that this node does not know.
+ * Count of hold numbers that are skipped after the database was restored to an earlier point. The lost commits may have
+ * used numbers that this node does not know.
  */
 const GAP = 1_000
 
@@ -53,8 +53,8 @@ export class DatabasePast implements CataloguePast {
   }
 
   /**
-   * Accepts the database in its present state. Does nothing if `problem` is not the current problem, because the
-   * operator has not seen that one.
+   * Accepts the database in its present state. Does nothing if `problem` is no longer the current problem, because the
+   * operator has not seen the current one.
    */
   accept(problem: string): void {
     if (problem !== this.#problem) return
@@ -67,7 +67,8 @@ export class DatabasePast implements CataloguePast {
     if (past.database !== known.database) return 'the database was dropped and created again'
     const holds = this.#kept.newestHolds()
     const { rows } = await connection.query<{ number: number }>(UNKNOWN, [holds])
-    // Read the ledger again. If a hold was released meanwhile, neither the database nor the ledger has it.
+    // Check the ledger again. A hold that was released since the first read is missing from the database, but was not
+    // lost.
     const isBehind = rows.some(({ number }) => this.#kept.isHeld(number))
     if (isBehind) {
       // Never reuse a hold number. Otherwise a new hold could be mistaken for a hold that the database has lost.

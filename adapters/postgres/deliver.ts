@@ -18,8 +18,8 @@ interface HeldRoot {
 }
 
 /**
- * Locks the rows of the accounts. Returns the change of their content, and the operations on records that wait for a
- * fetch.
+ * Locks the rows of the accounts. Returns a {@link ContentChange} for the transaction, and the operations on records
+ * that wait for a fetch.
  */
 export async function waitingRecords(
   sql: Sql,
@@ -78,7 +78,7 @@ export async function deliverSome(
       return delivered
     })
   } finally {
-    // Discard the holds of records that no longer wait or that exceed their quota. A used hold stays.
+    // Discard the holds of records that no longer wait or that exceed their quota. Used holds are not affected.
     await parts.holds.discard(placedMore.map(({ id }) => id))
   }
 }

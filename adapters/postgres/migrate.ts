@@ -8,7 +8,10 @@ const LOCK = 0x484f4c44
 /** One version of the schema. */
 export interface Migration {
   sql: string
-  /** True if nodes that know only the previous version may keep running, because they do not need the new parts. */
+  /**
+   * True if nodes of the previous version may keep running after this migration, because they do not need its
+   * additions.
+   */
   isTolerated: boolean
 }
 

@@ -4,7 +4,10 @@ import { HoldfastError } from '../../src/domain/errors.ts'
 import type { Postgres } from './postgres.ts'
 import { PostgresDriver } from './postgres-driver.ts'
 
-/** Finds no unsealed secrets: no version of Holdfast has stored one in PostgreSQL. */
+/**
+ * The store of unsealed secrets, which is always empty. No version of Holdfast has stored an unsealed secret in
+ * PostgreSQL.
+ */
 const NO_CLEAR_SECRETS: ClearSecrets = {
   inClear: async () => [],
   seal: async secrets => {

@@ -15,8 +15,8 @@ import { SharedHolds } from './shared-holds.ts'
 /**
  * Returns the stores of records and their content. The caller owns the ledger and the migrated database.
  *
- * @param node the node's name marks its holds, its number marks its backends
- * @param external the backends on other systems, each of which needs placements
+ * @param node this node; its holds contain its name, and the numbers of its backends contain its number
+ * @param external the numbers of the external backends, each of which needs placements
  */
 export function postgresContent(
   database: Postgres,

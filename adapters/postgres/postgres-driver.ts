@@ -42,7 +42,10 @@ export class PostgresDriver implements CatalogueDriver {
   }
 }
 
-/** Runs a rule with `sql`: in the transaction of `sql` if it has one, else each statement by itself. */
+/**
+ * Runs a rule. If `sql` belongs to a transaction, all statements of the rule run in that transaction, else each runs by
+ * itself.
+ */
 export async function runRule<T>(rule: Rule<T>, sql: Sql): Promise<T> {
   let next = rule.next()
   while (next.done !== true) {

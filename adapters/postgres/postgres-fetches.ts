@@ -54,8 +54,8 @@ export function postgresFetches(of: ContentParts): Fetches {
         await sql.run('UPDATE holds SET root_id = $2 WHERE id = $1', [holdId, put.id])
         return put
       })
-      // If no root was put, no record waits any more and the hold is void. The ledger placed the hold again above, so
-      // release it.
+      // A null root means that no record waits any more and that the hold is void. The ledger has placed the hold again
+      // above, so release it.
       if (root === null) await ledger.release([holdId])
       if (root === null || ledgerRootId === undefined) return
       if (dag.fileCount > 0 && !root.listed) await holds.list(root.id, ledgerRootId)

@@ -27,7 +27,10 @@ export class Nodes implements FleetNodes {
     this.#name = name
   }
 
-  /** Sends a heartbeat now and at each interval. Calls `onBeat` after each heartbeat, even if it failed. */
+  /**
+   * Sends a heartbeat now and then at a fixed interval. Calls `onBeat` after each attempt, even if the heartbeat
+   * failed.
+   */
   async start(onBeat: () => void = () => undefined): Promise<void> {
     const beat = async (): Promise<void> => {
       await this.#heartbeat('clock_timestamp()', this.#isLeaving).catch(() => undefined)
@@ -52,7 +55,7 @@ export class Nodes implements FleetNodes {
   }
 
   /**
-   * Returns the nodes that have an address, from a cache of two seconds.
+   * Returns the nodes that have an address. The list is cached for two seconds.
    *
    * @throws HoldfastError `UNAVAILABLE` if the database cannot be reached
    */

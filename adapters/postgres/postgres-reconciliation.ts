@@ -19,8 +19,8 @@ import type { Sql } from './sql.ts'
 /** Maximum number of records in one step. */
 const STEP = 50
 /**
- * Matches the ids that a catalogue gives to its holds, before or after a move to PostgreSQL. The host program created
- * holds with any other id.
+ * Matches the ids that a catalogue gives to its holds, before or after a move to PostgreSQL. A hold with any other id
+ * belongs to the host program.
  */
 const OWN_HOLD = /^(hold \d+|fetch \d+|[0-9a-z]{9}[\w-]{12})$/
 
@@ -111,7 +111,8 @@ export class PostgresReconciliation implements ReconciliationParts {
   async release(ids: readonly string[], isLast: boolean): Promise<void> {
     const { holds } = this.#parts
     if (ids.length > 0) await this.#void(ids)
-    // A crash may have stopped the catalogue before the ledger placed these holds, so `ids` lacks them.
+    // `ids` contains only holds that the ledger has placed. If a crash prevented that, the holds expire, so make
+    // expired holds void, too.
     if (isLast) await holds.voidExpired()
     if (isLast || ids.length > 0) await holds.releaseVoid()
   }

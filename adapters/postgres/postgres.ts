@@ -94,8 +94,8 @@ export class Postgres {
   /**
    * Runs one statement that writes, in its own transaction. Returns the number of changed rows.
    *
-   * @throws HoldfastError `UNAVAILABLE` if the database cannot be reached, and nothing was written; `OUTCOME_UNKNOWN`
-   * if the connection was lost during the commit
+   * @throws HoldfastError `UNAVAILABLE` if the database cannot be reached: nothing was written; `OUTCOME_UNKNOWN` if
+   * the connection was lost during the commit: the change may have been written
    */
   async command(text: string, params: readonly SqlParam[] = []): Promise<number> {
     return this.transaction(sql => sql.run(text, params))
@@ -108,9 +108,9 @@ export class Postgres {
    * nothing but send statements.
    *
    * @param lane transactions of the same lane run one at a time. Use a lane for transactions that take the same lock,
-   * for example those of one account. While they wait, they occupy only one connection.
-   * @throws HoldfastError the error that `work` throws; `UNAVAILABLE` if the database cannot be reached, and nothing
-   * was written; `OUTCOME_UNKNOWN` if the connection was lost during the commit
+   * for example those of one account. Together they occupy only one connection.
+   * @throws HoldfastError the error that `work` throws; `UNAVAILABLE` if the database cannot be reached: nothing was
+   * written; `OUTCOME_UNKNOWN` if the connection was lost during the commit: the changes may have been written
    */
   async transaction<T>(work: (sql: Sql) => Promise<T>, lane: string | null = null): Promise<T> {
     if (lane === null) return this.#withRetries(work)

@@ -34,8 +34,8 @@ export class RecordCommits {
   }
 
   /**
-   * Places the holds for a commit. A record that exists already needs no hold. If that record was removed meanwhile,
-   * the retry places its hold.
+   * Places the holds for a commit. A record that exists already needs no hold. If that record is removed before the
+   * commit, the retry places a hold for it.
    */
   async #prepare(intents: readonly CommitIntent[], isRetry: boolean): Promise<Prepared[]> {
     const { holds } = this.#parts
@@ -62,7 +62,7 @@ export class RecordCommits {
       return prepared
     } catch (error) {
       await holds.discard(prepared.flatMap(({ hold }) => hold?.id ?? []))
-      // Only the commit of a hold has an unknown outcome. No record was written, so report that.
+      // Only the placement of a hold has an unknown outcome. No record was written, so report a plain failure.
       throw isHoldfastError(error, 'OUTCOME_UNKNOWN') ? notRecorded(error) : error
     }
   }

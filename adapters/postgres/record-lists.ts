@@ -8,9 +8,9 @@ import { live, RECORD_COLUMNS } from './record-rows.ts'
 import type { Sql, SqlParam } from './sql.ts'
 
 const NEWEST_FIRST = 'created_at DESC, id DESC'
-/** Minimum offset for which a query starts at the nearest place instead of at the start of the list. */
+/** Offset from which a query skips records by the counts in `record_places`, instead of reading each record. */
 const FAR = 1_000
-/** SQL condition for the records that are not pinned. It matches few records and uses a partial index of those. */
+/** SQL condition for the records that are not pinned, which are few. A partial index contains exactly these records. */
 const NOT_PINNED = "status <> 'pinned'"
 /** A time later than the creation of every record. */
 const NEVER = Number.MAX_SAFE_INTEGER
@@ -68,8 +68,8 @@ export class RecordLists {
   }
 
   /**
-   * Reads the ids of a page from an index alone, then only the records of that page. A query for a page far down the
-   * list starts at the nearest place.
+   * Reads the ids of a page from an index alone, then only the records of that page. For a large offset, the counts in
+   * `record_places` show where to start.
    */
   #slice(filter: RecordFilter, offset: number, limit: number): Promise<RecordRow[]> {
     const conditions = conditionsOf(filter)
@@ -199,9 +199,9 @@ function conditionsOf({ accountId, multihash, hasExpiration, now }: RecordFilter
 }
 
 /**
- * Returns SQL for the last place that has at most `most` live records before it.
+ * Returns SQL that finds the last row of `record_places` with at most `most` live records before it.
  *
- * A place counts an expired record until the record is removed, so the query subtracts the expired records. Parameter 1
+ * A row counts an expired record until the record is removed, so the query subtracts the expired records. Parameter 1
  * is the account, parameter 2 the current time.
  */
 function placeBefore({ hasExpiration }: RecordFilter, most: string): string {

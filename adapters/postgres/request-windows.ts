@@ -9,7 +9,7 @@ import type { Postgres } from './postgres.ts'
 const SWEPT = 4
 /**
  * SQL condition: true if the window has ended, or ends later than a window that would begin now. `RateLimiter` uses the
- * same rule. It reads the clock again, because `now()` is old if the statement waited for the row's lock.
+ * same rule. The condition reads the clock again, because `now()` is old if the statement waited for the row's lock.
  */
 const HAS_ENDED = '(w.ends_at <= now() OR w.ends_at > clock_timestamp() + (excluded.ends_at - now()))'
 /**
@@ -24,7 +24,7 @@ const OF_LEFT = grantOf('excluded.most - w.used')
 const NOTHING: RequestShare = { granted: 0, left: 0, msLeft: 0 }
 
 /**
- * Request windows that all nodes share.
+ * Stores the windows of rate limits, which all nodes share.
  *
  * Each node is granted part of the remaining requests in advance, and the granted requests count as used. A limit
  * therefore costs only a few queries in each window, however many requests arrive.

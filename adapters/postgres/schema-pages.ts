@@ -1,4 +1,4 @@
-/** Number of records at which a place of a list is split in two. */
+/** Number of records at which a place, a row of `record_places`, is split in two. */
 export const MOST_COUNTED = 2_000
 
 /**

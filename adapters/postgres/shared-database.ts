@@ -78,9 +78,10 @@ function storesIn(database: Postgres, node: SharedCatalogue['node']): Stores {
 /**
  * Opens a database and migrates its schema. The caller closes the database.
  *
- * @param mayMigrate false to throw `CONFLICT` or `CONFIG_INVALID` instead of a migration
- * @throws HoldfastError `CONFIG_INVALID` if `pg` is missing, or the server is not PostgreSQL 15 or newer;
- * `UNAVAILABLE`, `DATA_DIR_NEWER`
+ * @param mayMigrate false to throw an error instead of migrating
+ * @throws HoldfastError `CONFIG_INVALID` if `pg` is missing, or the server is not PostgreSQL 15 or newer; `UNAVAILABLE`
+ * if the database cannot be reached; `DATA_DIR_NEWER` if a newer version of Holdfast wrote it; `CONFLICT` or
+ * `CONFIG_INVALID` if it needs a migration and `mayMigrate` is false
  */
 export async function openMigrated(options: PostgresOptions, mayMigrate = true): Promise<Postgres> {
   const database = await Postgres.open(options)

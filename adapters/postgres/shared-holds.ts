@@ -65,7 +65,7 @@ export class SharedHolds {
   readonly #ledger: CatalogueHolds
   /** The name of this node. Each hold in the catalogue names its node. */
   readonly node: string
-  /** Maps this node's backends to their numbers in the catalogue. */
+  /** Converts the number of a backend in this node's ledger to its number in the catalogue. */
   readonly backend: SharedBackend
   #onGone: (dag: DagIdentity) => void = () => undefined
 
@@ -140,8 +140,8 @@ export class SharedHolds {
   }
 
   /**
-   * Makes holds void, in the transaction that ends the need for them, and drops roots without holds. Notifies the nodes
-   * that have these holds.
+   * Makes holds void, and drops roots that have no holds left. Call it in the transaction that ends the need for the
+   * holds. Notifies the other nodes that have these holds.
    */
   async void(sql: Sql, ids: readonly string[]): Promise<void> {
     if (ids.length === 0) return
@@ -241,7 +241,7 @@ export class SharedHolds {
   }
 }
 
-/** Notifies a node, when the transaction commits, that it has work. */
+/** Notifies a node that it has work. The notice is sent when the transaction commits. */
 export async function notifyNode(sql: Sql, node: string): Promise<void> {
   await sql.run('SELECT pg_notify($1, $2)', [NODES_CHANNEL, node])
 }
@@ -263,7 +263,7 @@ export async function putRoot(sql: Sql, backend: number, dag: WholeDag): Promise
   return root
 }
 
-/** Drops roots without holds, with their files. Marks the placements of those roots as unwanted. */
+/** Drops those roots that have no holds. Marks their placements as unwanted, and their files for deletion. */
 async function dropUnheld(sql: Sql, ids: readonly number[]): Promise<void> {
   if (ids.length === 0) return
   // A transaction that places a hold locks the root's row. Lock the rows first, so that the query below sees every

@@ -49,7 +49,9 @@ export function outcomeUnknown(cause: unknown): HoldfastError {
   return new HoldfastError('OUTCOME_UNKNOWN', 'the connection to the catalogue was lost before it answered', { cause })
 }
 
-/** Converts a failed statement to a HoldfastError that is safe to show. Other errors pass unchanged. */
+/**
+ * Converts a failed statement to a HoldfastError that is safe to show to clients. Returns any other error unchanged.
+ */
 export function safeError(error: unknown): unknown {
   if (!(error instanceof StatementFailure)) return error
   const { sqlState, cause } = error

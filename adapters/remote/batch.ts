@@ -47,7 +47,7 @@ export class Batch<Item, Answer> {
 
   async #askAll(): Promise<void> {
     this.#isAsking = true
-    // Items added in the same turn go into one request.
+    // Wait one microtask, so that all items added in the same turn go into one request.
     await null
     while (this.#waiting.length > 0) {
       const asked = this.#waiting.splice(0, this.#options.maxItems).filter(({ signal }) => !signal.aborted)

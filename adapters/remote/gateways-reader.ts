@@ -37,6 +37,8 @@ export class GatewaysReader implements SizedSource {
   }
 
   /**
+   * Returns a block from the first gateway that has the block.
+   *
    * @throws HoldfastError `NOT_FOUND` if no gateway has the block; `UNAVAILABLE` if no gateway returned the block and
    * one of them failed
    */
