@@ -1,27 +1,31 @@
 import Type from 'typebox'
 import type { BackendDefinition } from '../domain/cluster.ts'
 
-/** Configuration of one kind of remote system that can keep a cluster's content. */
+/** Configuration of one kind of remote system that can store a cluster's content. */
 export interface BackendKind<Definition extends BackendDefinition = BackendDefinition> {
   /** Value of `clusters[].backend.type`. */
   readonly type: Definition['type']
-  /** The JSON Schema of a definition, `type` included. */
+  /** JSON Schema of a definition, including the field `type`. */
   readonly schema: object
-  /** Checks a definition beyond its schema. @throws HoldfastError `CONFIG_INVALID` naming the field */
+  /** Checks what the schema cannot express. @throws HoldfastError `CONFIG_INVALID` with the name of the field */
   check(definition: Definition, problems: BackendProblems): void
-  /** Returns the identity of the place that a definition names. Clusters of one place share it. */
+  /** Returns a key for the place where a definition stores content. Clusters with the same key share one backend. */
   placeOf(definition: Definition): string
 }
 
-/** Reports problems of a definition. */
+/** Reports problems of a backend definition. */
 export interface BackendProblems {
-  /** @throws HoldfastError `CONFIG_INVALID` naming the field; an empty one is the definition itself */
+  /**
+   * @throws HoldfastError `CONFIG_INVALID` with the name of the field; an empty name stands for the whole definition
+   */
   fail(field: string, problem: string): never
-  /** @throws HoldfastError `CONFIG_INVALID` unless the text is absent or an http(s) URL without query and credentials */
+  /**
+   * @throws HoldfastError `CONFIG_INVALID` unless the text is absent or is an http(s) URL without query and credentials
+   */
   url(field: string, text: string | undefined): void
 }
 
-/** Fields of every definition: limits of the local copy. */
+/** Fields of every backend definition. They limit the copy that this node stores of the cluster's content. */
 export const keptHereFields = {
   cacheBytes: Type.Optional(
     Type.Integer({

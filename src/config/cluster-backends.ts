@@ -10,7 +10,7 @@ interface GivenClusters {
   reconcile?: { everyHours?: number }
 }
 
-/** Checks the backends of clusters, each by its kind. Throws for a kind that was not passed. */
+/** Checks the backend of each cluster with the adapter of its kind. Throws if no adapter for the kind was passed. */
 export function checkBackends(
   { clusters = [], reconcile }: GivenClusters,
   kinds: readonly BackendKind[],
@@ -30,7 +30,7 @@ export function checkBackends(
     const place = kind.placeOf(backend)
     const first = places.get(place) ?? { id, backend, dataDir }
     places.set(place, first)
-    // Clusters of one place share their directory and their limits.
+    // Clusters with the same place share its directory and its limits.
     if (isDeepStrictEqual([backend, dataDir], [first.backend, first.dataDir])) continue
     fail(path, `names the same place as ${first.id}, so all its fields must be equal`)
   }
@@ -58,7 +58,9 @@ function checkBackend(
   return kind
 }
 
-/** An adapter of this package is named after its type: `ipfsCluster` of `holdfast/ipfs-cluster`. */
+/**
+ * Returns the problem of an unknown kind. Derives the adapter's name from the kind: `ipfs-cluster` has `ipfsCluster`.
+ */
 function missingKind(type: string, kinds: readonly BackendKind[]): string {
   const passed = kinds.length === 0 ? 'has no adapter' : `must be one of ${kinds.map(kind => kind.type).join(', ')}`
   if (!/^[a-z-]{1,32}$/.test(type)) return passed

@@ -5,8 +5,8 @@ import { planSchema } from './plan-schema.ts'
 import { closed, configText, defaulted, group, seconds } from './schema-parts.ts'
 import { upkeep } from './upkeep-schema.ts'
 
-// Each field has a description and a `default`, or its explanation in `defaultText`. `npm run docs` generates
-// `src/config/engine-options.ts` and the tables of the documents from them.
+// Each field has a description, and either a `default` or a `defaultText` that explains the default. From these texts,
+// `npm run docs` generates `src/config/engine-options.ts` and the tables in the documents.
 
 const upTo = (fallback: number, description: string) =>
   defaulted(Type.Integer({ minimum: 1, default: fallback, description }))
@@ -121,7 +121,7 @@ const network = Type.Optional(
   ),
 )
 
-/** JSON Schema of the configuration, and the single definition of its fields. */
+/** JSON Schema of the configuration. No other file defines its fields. */
 export const configSchema = Type.Object(
   {
     publicUrl: Type.Optional(

@@ -18,7 +18,7 @@ type RawConfig = Static<typeof configSchema>
 type RawPlan = Static<typeof planSchema>
 type Plans = NonNullable<EngineConfig['plans']>
 
-/** A configuration with defaults, except for those that depend on other values. */
+/** A configuration with all defaults filled in, except defaults that depend on other values. */
 export type CompleteConfig = Omit<Complete<typeof configSchema>, 'clusters' | 'plans' | 'network'> &
   Pick<EngineConfig, 'clusters' | 'plans' | 'network'>
 
@@ -28,11 +28,12 @@ export function withDefaults(config: EngineConfig): CompleteConfig {
 }
 
 /**
- * Checks a configuration, from a file or from code, and fills in the defaults of its parts.
+ * Checks a configuration from a file or from code. Fills in the defaults of its clusters and plans.
  *
- * @param source begins the message: a file name, say
- * @param kinds kinds of systems that may keep clusters; default: none
- * @throws HoldfastError `CONFIG_INVALID` naming the field, such as `plans.team.pageLimit.max`, and unknown keys
+ * @param source start of the error message, for example a file name
+ * @param kinds kinds of remote systems that clusters may use; default: none
+ * @throws HoldfastError `CONFIG_INVALID` with the name of the wrong field, such as `plans.team.pageLimit.max`, or of an
+ * unknown key
  */
 export function parseConfig(value: unknown, source: string, kinds: readonly BackendKind[] = []): EngineConfig {
   const fail = (path: string, problem: string): never => {

@@ -1,7 +1,7 @@
 import Type from 'typebox'
 import { closed, configCount, configText, defaulted, orNull } from './schema-parts.ts'
 
-/** Null, the default, means no limit. */
+/** Returns the schema of a limit. The default is null, which means no limit. */
 const limit = (description: string) => defaulted(orNull(Type.Integer({ minimum: 0 }), { default: null, description }))
 
 const rateLimit = (description: string) =>

@@ -1,12 +1,12 @@
 import Type, { type Static, type TOptional, type TSchema, type TSchemaOptions } from 'typebox'
 
-/** Building blocks of configuration schemas. */
+/** Option of an object schema that rejects unknown keys. */
 export const closed = { additionalProperties: false }
 
 export const configText = (description?: string) => Type.String({ minLength: 1, ...described(description) })
 export const configCount = (description?: string) => Type.Integer({ minimum: 1, ...described(description) })
 
-/** An optional text. */
+/** Returns the schema of an optional text. */
 export const optionalText = (description: string) =>
   Type.Optional(Type.String({ minLength: 1, description, defaultText: 'none' }))
 
@@ -18,22 +18,22 @@ function described(description: string | undefined): { description?: string } {
   return description === undefined ? {} : { description }
 }
 
-/** Marks a field as present once defaults have been filled in. For the compiler only. */
+/** Marks a field that is always present once defaults have been filled in. It exists only for the compiler. */
 export interface Defaulted {
   readonly '~defaulted'?: true
 }
 
-/** An optional field with a `default`. */
+/** Returns the schema of an optional field that has a `default`. */
 export function defaulted<Schema extends TSchema>(schema: Schema): TOptional<Schema> & Defaulted {
   return Type.Optional(schema) as TOptional<Schema> & Defaulted
 }
 
-/** A group of optional fields. `title` is the name of its type. */
+/** Returns the schema of a group of optional fields. `options.title` is the name of the group's TypeScript type. */
 export function group<Fields extends Record<string, TSchema>>(fields: Fields, options: TSchemaOptions = {}) {
   return defaulted(Type.Object(fields, { ...closed, default: {}, ...options }))
 }
 
-/** Value of a schema once defaults have been filled in. */
+/** TypeScript type of a schema's value once defaults have been filled in. */
 export type Complete<Schema extends TSchema> = Schema extends {
   properties: infer Fields extends Record<string, TSchema>
 }
@@ -44,6 +44,6 @@ export type Complete<Schema extends TSchema> = Schema extends {
 
 type IsThere<Field> = '~defaulted' extends keyof Field ? true : '~optional' extends keyof Field ? false : true
 
-/** A number of seconds with a default. */
+/** Returns the schema of a number of seconds with a default. */
 export const seconds = (fallback: number, description: string) =>
   defaulted(Type.Number({ exclusiveMinimum: 0, default: fallback, description }))

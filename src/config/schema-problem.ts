@@ -1,16 +1,18 @@
 import type { TSchema } from 'typebox'
 import { Value } from 'typebox/value'
 
-/** A field and what is wrong with it. */
+/** A field and the problem of its value. */
 export interface Problem {
   path: string
   problem: string
 }
 
-/** Throws an error that names a field and what is wrong with it. */
+/** Throws an error with a field and the problem of its value. */
 export type Fail = (path: string, problem: string) => never
 
-/** Returns the first problem of a value: the deepest one if every shape of a union failed. */
+/**
+ * Returns the first problem of a value. If no alternative of a union matches, returns the most deeply nested problem.
+ */
 export function firstProblem(schema: TSchema, value: unknown): Problem {
   const errors = Value.Errors(schema, value)
   const unknown = errors.find(error => error.keyword === 'additionalProperties')
@@ -48,7 +50,7 @@ function dotted(instancePath: string): string {
     .join('.')
 }
 
-/** Checks an optional URL. Fails unless it is http or https, without query, fragment and credentials. */
+/** Checks an optional URL. Fails unless it is an http or https URL without query, fragment and credentials. */
 export function checkUrl(path: string, text: string | undefined, fail: Fail): void {
   if (text === undefined) return
   const url = URL.canParse(text) ? new URL(text) : null

@@ -1,7 +1,7 @@
 import Type from 'typebox'
 import { defaulted, group, seconds } from './schema-parts.ts'
 
-/** Fields for work that a node does on its own. */
+/** Configuration fields of the work that a node does in the background. */
 export const upkeep = {
   gc: group(
     {

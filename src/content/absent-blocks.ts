@@ -3,8 +3,8 @@ import { HoldfastError } from '../domain/errors.ts'
 import type { BlockSource } from './block-source.ts'
 
 /**
- * Source for the blocks of an absent cluster. The ledger knows them, but nothing can read them until the cluster is
- * back.
+ * Source for the blocks of a cluster that the configuration marks as absent. The ledger lists the blocks, but the node
+ * cannot read them until the cluster is back.
  */
 export class AbsentBlocks implements BlockSource {
   /** @throws HoldfastError `UNAVAILABLE` */

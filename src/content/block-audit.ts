@@ -6,13 +6,13 @@ import type { Blocks, StoredBlock } from '../ledger/blocks.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { BlockFiles } from './block-files.ts'
 
-/** Checks that durable blocks are on the disk, and marks missing ones as lost. */
+/** Checks that the files of durable blocks are on the disk. Marks blocks with a missing or damaged file as lost. */
 export class BlockAudit {
   readonly #files: ReadonlyMap<number, BlockFiles>
   readonly #blocks: Blocks
   readonly #ledger: Ledger
 
-  /** @param files by backend id */
+  /** @param files the block files of each backend, by backend id */
   constructor(files: ReadonlyMap<number, BlockFiles>, blocks: Blocks, ledger: Ledger) {
     this.#files = files
     this.#blocks = blocks
@@ -20,10 +20,10 @@ export class BlockAudit {
   }
 
   /**
-   * Returns the problem of a block, by the length of its bytes only; null if it has none or was deleted in the
-   * meantime.
+   * Returns the problem of a block as text. Compares the length of the stored bytes, but not their hash.
    *
-   * @throws HoldfastError `UNAVAILABLE` while the process is short of file handles
+   * @returns null if the block has no problem or was deleted in the meantime
+   * @throws HoldfastError `UNAVAILABLE` if the process is short of file handles
    */
   async problemOf(block: StoredBlock): Promise<string | null> {
     const { id, size, inline } = block
@@ -38,14 +38,14 @@ export class BlockAudit {
     return state === 'writing' ? 'is lost' : null
   }
 
-  /** Returns true if another node has the block and this node only caches it. */
+  /** Returns whether an external backend stores the block and this node only caches it. */
   isCached({ backendId }: StoredBlock): boolean {
     return this.#files.get(backendId)?.isCache === true
   }
 
   /**
-   * Marks blocks as lost, except those that have been repaired in the meantime. A file with trailing bytes is cut to
-   * its block, which stays durable.
+   * Marks blocks as lost. A block that was repaired in the meantime stays durable. If a file has extra bytes after a
+   * whole block, cuts the file to the block, which stays durable.
    */
   async lose(blocks: readonly StoredBlock[]): Promise<void> {
     await this.#ledger.claims.lose(blocks.map(({ id }) => id))
@@ -55,7 +55,8 @@ export class BlockAudit {
   }
 
   /**
-   * Moves the remains of a damaged block to quarantine, unless quarantine is full. Leaves a whole block in its place.
+   * Moves the remains of a damaged block to quarantine, unless the quarantine is full. If the block turns out to be
+   * undamaged, leaves it where it is.
    */
   async quarantine({ id, backendId, inline, size, multihash }: StoredBlock): Promise<void> {
     const isSound = async (bytes: Uint8Array): Promise<boolean> =>
@@ -75,7 +76,10 @@ export class BlockAudit {
     return unsynced.size === 0
   }
 
-  /** Returns the size of a block's file. An unreadable file counts as lost; its problem is returned as text. */
+  /**
+   * Returns the size of a block's file in bytes, or null if the file is missing. If the file is unreadable, returns the
+   * problem as text, and the block counts as lost.
+   */
   async #fileSize({ backendId, multihash }: StoredBlock): Promise<number | string | null> {
     const files = this.#files.get(backendId)
     if (files === undefined) return null

@@ -10,20 +10,20 @@ import { type BlockThreads, isShared } from './block-threads.ts'
 import { Quarantine } from './quarantine.ts'
 import { StoreWatch } from './store-watch.ts'
 
-/** The last two base32 characters of the usual multihash, of 34 bytes, have 5 bits and 2 bits. */
+/** All possible last two characters of a SHA-256 multihash in base32. The last character encodes only 2 bits. */
 const SHARDS = [...'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'].flatMap(a => [...'AIQY'].map(b => a + b))
 const SHARD = /^[A-Z2-7]{2}$/
 const SHARD_LENGTH = 2
 const EXTENSION = '.data'
-/** Names that {@link BlockFiles} gives to files during a write. */
+/** Names of the temporary files that {@link BlockFiles} creates while it writes. */
 const TEMPORARY = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
-/** Error codes of a rename onto something other than a file. */
+/** Error codes of a rename whose target is not a file, for example a directory. */
 const IN_THE_WAY = new Set(['EISDIR', 'ENOTEMPTY', 'EEXIST', 'EPERM'])
 
 /**
- * One file per block, in the directory layout of blockstore-fs, which can open and read it. Each write uses a unique
- * temporary name, syncs the data, and then renames the file: a file under its final name is whole. The caller syncs the
- * directory, for many blocks at a time.
+ * Stores one file per block, in the directory layout of blockstore-fs, which can open the same directory. A write
+ * creates a file under a unique temporary name, syncs the data, and then renames the file. A file under its final name
+ * is therefore complete. The caller syncs the directory, once for many blocks.
  */
 export class BlockFiles {
   readonly #dir: string
@@ -35,8 +35,8 @@ export class BlockFiles {
   readonly watch: StoreWatch
 
   /**
-   * @param dataDir has `blocks/` and `tmp/`, which must be on one file system
-   * @param threads write blocks in shared memory, with `node:fs`; without them everything goes through `fileSystem`
+   * @param dataDir contains `blocks/` and `tmp/`, which must be on one file system
+   * @param threads write blocks that are in shared memory; null to write all blocks through `fileSystem`
    */
   constructor(dataDir: string, threads: BlockThreads | null = null, fileSystem: FileSystem = nodeFileSystem) {
     this.#threads = threads
@@ -48,7 +48,7 @@ export class BlockFiles {
     this.#tempDir = join(dataDir, 'tmp')
   }
 
-  /** Creates the directories, and removes files of writes that a crash interrupted. */
+  /** Creates the directories, and removes the temporary files of writes that a crash interrupted. */
   async open(): Promise<void> {
     const files = this.fileSystem
     const made = [await madeDirectory(files, this.#tempDir), await madeDirectory(files, this.#dir)]
@@ -65,13 +65,13 @@ export class BlockFiles {
     for (const path of left) if (TEMPORARY.test(basename(path))) await files.unlink(path).catch(() => undefined)
   }
 
-  /** Returns the path of a block's file, also of a missing one. */
+  /** Returns the path of a block's file, whether or not the file exists. */
   pathOf(multihash: Uint8Array): string {
     const name = base32upper.encode(multihash)
     return join(this.#dir, name.slice(-SHARD_LENGTH), name + EXTENSION)
   }
 
-  /** Writes a block whole. Returns the directory to sync so that the name is durable. */
+  /** Writes a whole block. Returns the directory that the caller must sync to make the file name durable. */
   async write(multihash: Uint8Array, bytes: Uint8Array): Promise<string> {
     const path = this.pathOf(multihash)
     const temp = join(this.#tempDir, randomUUID())
@@ -85,28 +85,28 @@ export class BlockFiles {
     return dirname(path)
   }
 
-  /** True if {@link read} also gets blocks that are not on this disk. */
+  /** True if {@link read} also returns blocks that are not on this disk. */
   get isCache(): boolean {
     return false
   }
 
-  /** Returns the block's first `size` bytes; fewer if the file is shorter, null if there is no file. */
+  /** Returns the first `size` bytes of the block, or fewer if the file is shorter. Returns null if there is no file. */
   read(multihash: Uint8Array, size: number): Promise<Uint8Array | null> {
     return this.stored(multihash, size)
   }
 
-  /** Makes sure that a block is on this disk, to stay, before a root that needs it is complete. */
+  /** Ensures that a block is on this disk, before a root that needs the block becomes complete. */
   async bring(_multihash: Uint8Array, _size: number): Promise<void> {}
 
-  /** Evicts files that need not be on this disk. */
+  /** Evicts cached files to stay within the limit of the cache. Does nothing if this is not a cache. */
   async trim(): Promise<void> {}
 
-  /** Keeps all files, from when it resolves until the caller calls the returned function. */
+  /** Prevents the eviction of files until the caller calls the returned function. */
   async keepAll(): Promise<() => void> {
     return () => undefined
   }
 
-  /** Reads like {@link read}, from this disk only. */
+  /** Reads a block like {@link read}, but only from this disk. */
   async stored(multihash: Uint8Array, size: number): Promise<Uint8Array | null> {
     try {
       return await this.fileSystem.read(this.pathOf(multihash), size)
@@ -116,12 +116,12 @@ export class BlockFiles {
     }
   }
 
-  /** Returns the bytes of the block's file; null if there is none. */
+  /** Returns the size of the block's file in bytes, or null if there is no file. */
   size(multihash: Uint8Array): Promise<number | null> {
     return this.storedSize(multihash)
   }
 
-  /** Returns the {@link size} of a file on this disk only. */
+  /** Returns the size like {@link size}, but only of a file on this disk. */
   async storedSize(multihash: Uint8Array): Promise<number | null> {
     try {
       return await this.fileSystem.size(this.pathOf(multihash))
@@ -131,7 +131,7 @@ export class BlockFiles {
     }
   }
 
-  /** Removes the block's file if it exists. Returns the directory to sync so that the removal is durable. */
+  /** Removes the block's file if it exists. Returns the directory to sync to make the removal durable. */
   async remove(multihash: Uint8Array): Promise<string> {
     const path = this.pathOf(multihash)
     try {
@@ -142,7 +142,7 @@ export class BlockFiles {
     return dirname(path)
   }
 
-  /** Syncs directories, which makes {@link remove} durable. Returns the errors by directory. */
+  /** Syncs directories to make writes and removals durable. Returns the error of each directory that failed. */
   async sync(dirs: ReadonlySet<string>): Promise<ReadonlyMap<string, unknown>> {
     const failed = new Map<string, unknown>()
     const syncDirectory = (dir: string): Promise<void> =>
@@ -153,13 +153,13 @@ export class BlockFiles {
     return failed
   }
 
-  /** Returns the names of the directories with block files. */
+  /** Returns the sorted names of the directories that contain block files. */
   async directories(): Promise<string[]> {
     const names = await this.fileSystem.list(this.#dir)
     return names.filter(name => SHARD.test(name)).sort()
   }
 
-  /** Returns the multihashes of the blocks in one of the {@link directories}. Skips other files. */
+  /** Returns the multihashes of the blocks in one of the {@link directories}. Ignores files that are not blocks. */
   async blocksIn(directory: string): Promise<Uint8Array[]> {
     const names = await this.fileSystem.list(join(this.#dir, directory))
     return names.flatMap(name => {
@@ -177,7 +177,7 @@ export class BlockFiles {
     try {
       await threads.write(temp, path, bytes)
     } catch (error) {
-      // The thread only writes; this thread handles a missing directory, or one in place of the file.
+      // The worker thread cannot create a missing directory or move an obstacle away, so the main thread does.
       if (!isInTheWay(error) && fileErrorCode(error) !== 'ENOENT') throw error
       await this.#moveInto(temp, path)
     }
@@ -202,7 +202,7 @@ export class BlockFiles {
       if (isInTheWay(error)) {
         await this.quarantine.setAside(path)
       } else if (fileErrorCode(error) === 'ENOENT') {
-        // A multihash of unusual length is in a shard that is created when first needed.
+        // The directory for a multihash of unusual length does not exist until a block first needs it.
         await madeDirectory(fileSystem, dirname(path))
         await fileSystem.syncDirectory(this.#dir)
       } else {
@@ -220,14 +220,14 @@ interface Renamed {
   reject: (error: unknown) => void
 }
 
-/** Number of waiting blocks that starts a flush. */
+/** Number of waiting blocks that triggers a flush. */
 const GROUP = 256
-/** Concurrent directory syncs: enough for the file system to merge them, few enough to leave threads for writes. */
+/** Maximum number of concurrent directory syncs. It lets the file system merge syncs, and leaves threads for writes. */
 const SYNCS_AT_ONCE = 4
 
 /**
- * Last step of a block written to a file: syncs its directory, then marks the block as durable. All waiting blocks
- * share both. A flush runs on request or when many blocks wait.
+ * Makes written blocks durable: syncs their directories, then marks the blocks as durable in the ledger. Handles all
+ * waiting blocks together. A flush runs on request, or as soon as {@link GROUP} blocks wait.
  */
 export class Durability {
   readonly #claims: Claims
@@ -240,7 +240,7 @@ export class Durability {
     this.#files = files
   }
 
-  /** Resolves when the block under `dir` is durable, which may need a {@link flush}. */
+  /** Registers a block in the directory `dir`. Resolves when the block is durable, after the next {@link flush}. */
   add(blockId: number, dir: string): Promise<void> {
     return new Promise((resolve, reject) => {
       this.#waiting.push({ blockId, dir, resolve, reject })
@@ -248,9 +248,9 @@ export class Durability {
     })
   }
 
-  /** Makes all blocks added so far durable. Never throws: the promise of each block reports its error. */
+  /** Makes all registered blocks durable. Never throws, because the promises of {@link add} report the errors. */
   async flush(): Promise<void> {
-    // A running flush may have started before the newest block was added; another one follows it.
+    // A running flush does not include blocks added after it started, so wait for its end and start another.
     while (this.#flushing !== null) await this.#flushing
     if (this.#waiting.length === 0) return
     this.#flushing = this.#flushGroup(this.#waiting.splice(0)).finally(() => {
@@ -272,13 +272,13 @@ export class Durability {
   }
 }
 
-/** Syncs directories, a few at a time. */
+/** Syncs directories, up to {@link SYNCS_AT_ONCE} at a time. */
 async function syncDirectories(files: Pick<FileSystem, 'syncDirectory'>, dirs: ReadonlySet<string>): Promise<void> {
   const syncs = new Semaphore(SYNCS_AT_ONCE)
   await Promise.all([...dirs].map(dir => syncs.hold(1, () => files.syncDirectory(dir))))
 }
 
-/** Returns null if the name is not that of a block's file. */
+/** Returns the multihash that a file name encodes, or null if the name is not that of a block's file. */
 function multihashOf(name: string): Uint8Array | null {
   if (!name.endsWith(EXTENSION)) return null
   try {

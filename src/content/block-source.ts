@@ -6,7 +6,8 @@ import { HASH } from '../ipld/cid.ts'
 /** A source of blocks. */
 export interface BlockSource {
   /**
-   * Returns bytes that hash to the CID. Sources on a network have a deadline besides the signal.
+   * Returns bytes that hash to the CID. A source that reads from a network has a deadline of its own, besides the
+   * signal.
    *
    * @throws HoldfastError `NOT_FOUND`, `BLOCK_DAMAGED`, `UNAVAILABLE`
    */
@@ -16,14 +17,14 @@ export interface BlockSource {
 /** A source that knows the size of a block without reading it. */
 export interface SizedSource extends BlockSource {
   /**
-   * Returns the size of a block in bytes, as its backend claims it.
+   * Returns the size of a block in bytes as the backend reports it, unchecked.
    *
    * @throws HoldfastError `NOT_FOUND`, `UNAVAILABLE`
    */
   sizeOf(cid: CID, options?: { signal?: AbortSignal | undefined }): Promise<number>
 }
 
-/** Wraps an untrusted source, and checks the hash of every block. */
+/** Wraps an untrusted source and checks the hash of every block it returns. */
 export class CheckedSource implements BlockSource {
   readonly #source: BlockSource
 
@@ -31,7 +32,7 @@ export class CheckedSource implements BlockSource {
     this.#source = source
   }
 
-  /** @throws HoldfastError `BLOCK_DAMAGED` for other bytes; the errors of the source. */
+  /** @throws HoldfastError `BLOCK_DAMAGED` if the bytes have another hash; any error of the wrapped source */
   async read(cid: CID, options?: { signal?: AbortSignal | undefined }): Promise<Uint8Array> {
     if (cid.multihash.code === HASH.identity) return cid.multihash.digest
     const bytes = await this.#source.read(cid, options)
@@ -40,7 +41,7 @@ export class CheckedSource implements BlockSource {
   }
 }
 
-/** Several sources as one: each block comes from the first source that has it. */
+/** Combines several sources. Each block comes from the first source that has the block. */
 export class FirstSource implements BlockSource {
   readonly #sources: readonly BlockSource[]
 
@@ -48,7 +49,7 @@ export class FirstSource implements BlockSource {
     this.#sources = sources
   }
 
-  /** @throws the error of the first source, if none has the block */
+  /** @throws the error of the first source, if no source has the block */
   async read(cid: CID, options?: { signal?: AbortSignal | undefined }): Promise<Uint8Array> {
     const failures: unknown[] = []
     for (const source of this.#sources) {
@@ -63,7 +64,7 @@ export class FirstSource implements BlockSource {
   }
 }
 
-/** Blocks within identity CIDs. */
+/** Source of the blocks whose bytes are in their identity CID. */
 export const inlineBlocks: BlockSource = {
   async read(cid) {
     if (cid.multihash.code === HASH.identity) return cid.multihash.digest

@@ -19,25 +19,25 @@ import { StoredBlocks } from './stored-blocks.ts'
 export interface BlockStoreOptions {
   backendId: number
   files: BlockFiles
-  /** Largest block that is stored in the database; 0 for none. */
+  /** Maximum size in bytes of a block that is stored in the database. 0 stores all blocks in files. */
   smallBlockBytes: number
-  /** Threads that hash chunks in shared memory; without them libuv's pool does. */
+  /** Threads that hash and write blocks in shared memory. If absent, libuv's thread pool does this work. */
   threads?: BlockThreads
-  /** Limit of concurrent file writes, over all stores that share a thread pool. */
+  /** Limits concurrent file writes. All stores that use one thread pool share this semaphore. */
   writes: Semaphore
-  /** Refuses content if the disk has no room for it. */
+  /** Rejects content if the disk has no space for it. */
   reserve: Pick<DiskReserve, 'admit'>
   onHealed: (cid: CID) => void
   onDamaged: (cid: CID, reason: string) => void
 }
 
-/** Result of a put before the block is durable. */
+/** Result of a put, returned before the block is durable. */
 export interface PutProgress {
-  /** True if this put is the first of the root for the block. */
+  /** True if the root had no claim on the block before this put. */
   added: boolean
-  /** True if the store did not have the block. */
+  /** True if the store did not have the block before this put. */
   isNew: boolean
-  /** Resolves when the block is durable, up to the next durable commit of the ledger. */
+  /** Resolves when the block's file is durable. The ledger's row becomes durable with the next durable commit. */
   durable: Promise<void>
 }
 
@@ -47,17 +47,20 @@ interface FileWrite {
 }
 
 /**
- * The blocks of one backend. The ledger claims each block before its bytes are written. Concurrent puts of one block
- * write it once.
+ * Stores the blocks of one backend. The ledger claims each block before its bytes are written. Concurrent puts of the
+ * same block write its file once.
  */
 export class BlockStore extends StoredBlocks {
   readonly #options: BlockStoreOptions
   readonly #ledger: Ledger
   readonly #blocks: Blocks
   readonly #durability: Durability
-  /** Files being written, by multihash: each block has one writer, and others wait for it. */
+  /**
+   * Files being written, by multihash. One put writes a block, and concurrent puts of the same block wait for that
+   * write.
+   */
   readonly #writing = new Map<string, FileWrite>()
-  /** Files being deleted, by multihash; resolves when their rows are deleted. */
+  /** Running deletions of files, by multihash. A promise resolves when the rows of its blocks are deleted. */
   readonly #deleting = new Map<string, Promise<FailedDeletion[]>>()
 
   constructor(ledger: Ledger, blocks: Blocks, options: BlockStoreOptions) {
@@ -73,10 +76,10 @@ export class BlockStore extends StoredBlocks {
   }
 
   /**
-   * Stores a block for a root. Resolves when `bytes` are no longer needed; the caller then waits for `durable`, after a
-   * {@link flush}. If the store has the block already, compares the bytes and repairs damage.
+   * Stores a block for a root. Resolves when the caller may reuse `bytes`. The caller then calls {@link flush} and
+   * waits for `durable`. If the store already has the block, compares the stored bytes and repairs any damage.
    *
-   * @throws HoldfastError `STORAGE_FULL` if the disk has no room for them
+   * @throws HoldfastError `STORAGE_FULL` if the disk has no space for the block
    */
   async put(rootId: number, cid: CID, bytes: Uint8Array): Promise<PutProgress> {
     const { bytes: multihash } = cid.multihash
@@ -90,7 +93,8 @@ export class BlockStore extends StoredBlocks {
       added ||= claim.added
       if (claim.outcome === 'healed') this.#options.onHealed(cid)
       if (claim.outcome === 'deleting') {
-        // A failed deletion has no owner until a put needs it finished.
+        // If an earlier deletion failed, nothing retries it now. This put needs it finished, so it deletes the block
+        // itself.
         const failed = await (this.#deleting.get(key) ?? this.delete([{ id: claim.blockId, multihash }]))
         const ours = failed.find(({ id }) => id === claim.blockId)
         if (ours !== undefined) throw ours.error
@@ -103,7 +107,7 @@ export class BlockStore extends StoredBlocks {
           await write.renamed
           return { added, isNew: leader === undefined, durable: write.durable }
         } catch (error) {
-          // If the first writer fails, each waiting caller writes the block itself.
+          // If the first writer fails, each waiting put tries to write the block itself.
           if (leader === undefined) throw error
           continue
         }
@@ -114,13 +118,15 @@ export class BlockStore extends StoredBlocks {
         if (!this.#options.files.isCache) this.#options.onHealed(cid)
         return { added, isNew: false, durable: write.durable }
       }
-      // The block may come from a write that is not durable yet.
+      // An earlier put may have written the block without making it durable yet.
       const durable = this.#writing.get(key)?.durable ?? Promise.resolve()
       return { added, isNew: claim.outcome === 'stored', durable }
     }
   }
 
-  /** Returns true if the commit of the record may store the block: its bytes are, or would be, in the database. */
+  /**
+   * Returns whether the record's commit can store the block. This is the case if the database stores the block's bytes.
+   */
   async goesWithCommit(multihash: Uint8Array, size: number): Promise<boolean> {
     if (size > this.#options.smallBlockBytes) return false
     const admitted = this.#options.reserve.admit(size)
@@ -129,24 +135,24 @@ export class BlockStore extends StoredBlocks {
     return found === undefined || found.inline === 1
   }
 
-  /** Reports a damaged block that a commit has repaired. */
+  /** Reports that a commit has repaired a damaged block. */
   healed(cid: CID): void {
     this.#options.onHealed(cid)
   }
 
-  /** Returns the multihash of a block before it is put. */
+  /** Computes the SHA-256 multihash of a block's bytes. */
   async hash(bytes: Uint8Array): Promise<MultihashDigest<0x12>> {
     const { threads } = this.#options
     if (threads === undefined || !isShared(bytes)) return sha256(bytes)
     return Digest.create(HASH.sha2_256, await threads.hash(bytes))
   }
 
-  /** Makes all blocks put so far durable. */
+  /** Makes all blocks durable that were put before this call. */
   flush(): Promise<void> {
     return this.#durability.flush()
   }
 
-  /** Claims a block that the store has for a root. Returns null if it does not have it. */
+  /** Claims a block for a root without its bytes. Returns null if the store does not have the block. */
   async adopt(rootId: number, cid: CID): Promise<{ size: number; added: boolean } | null> {
     const { bytes: multihash } = cid.multihash
     const adopted = await this.#ledger.claims.adopt(rootId, this.backendId, multihash)
@@ -155,8 +161,8 @@ export class BlockStore extends StoredBlocks {
   }
 
   /**
-   * Claims like {@link adopt}, for a block that stays on the external backend. Returns null if the caller has to fetch
-   * it.
+   * Claims a block like {@link adopt}, but leaves the bytes on the external backend. Returns null if the caller must
+   * fetch the block.
    */
   note(rootId: number, cid: CID, size: number): Promise<{ size: number; added: boolean } | null> {
     return this.#ledger.claims.note(rootId, this.backendId, cid.multihash.bytes, size)
@@ -166,15 +172,15 @@ export class BlockStore extends StoredBlocks {
     return this.#blocks.find(this.backendId, cid.multihash.bytes)?.state === 'durable'
   }
 
-  /** Returns the bytes of a durable block; null otherwise. */
+  /** Returns the size of a durable block in bytes, or null if the block is not durable. */
   sizeOf(cid: CID): number | null {
     const found = this.#blocks.find(this.backendId, cid.multihash.bytes)
     return found?.state === 'durable' ? found.size : null
   }
 
   /**
-   * Removes the files of `deleting` blocks, then their rows. Skips blocks whose deletion is running. Returns the blocks
-   * whose files could not be removed; they stay `deleting`.
+   * Removes the files of `deleting` blocks, then their rows. Skips blocks that another call is deleting. Returns the
+   * blocks whose files could not be removed. Those blocks stay `deleting`.
    */
   async delete(blocks: readonly DoomedBlock[]): Promise<FailedDeletion[]> {
     const ours = blocks.filter(block => !this.#deleting.has(keyOf(block.multihash)))
@@ -187,29 +193,29 @@ export class BlockStore extends StoredBlocks {
     }
   }
 
-  /** @throws HoldfastError `UNAVAILABLE` while the directory of blocks is gone, replaced or not writable */
+  /** @throws HoldfastError `UNAVAILABLE` if the directory of blocks is missing, replaced or not writable */
   async checkThere(): Promise<void> {
     const problem = await this.#options.files.watch.look()
     if (problem !== null) throw new HoldfastError('UNAVAILABLE', `the directory of blocks ${problem}`)
   }
 
-  /** Returns the directories of block files, for {@link claimStrays}. */
+  /** Returns the names of the directories of block files, for {@link claimStrays}. */
   directories(): Promise<string[]> {
     return this.#options.files.directories()
   }
 
   /**
-   * Finds files in one directory whose blocks have no row, and adds the rows as `deleting`. From then on a put of such
-   * a block waits for its deletion.
+   * Finds files in one directory whose blocks have no row, and adds rows with the state `deleting`. A later put of such
+   * a block waits until the block is deleted.
    */
   async claimStrays(directory: string): Promise<StoredBlock[]> {
-    // Files in a directory that replaced ours must stay.
+    // If another directory has replaced ours, its files are not ours to delete.
     if ((await this.#options.files.watch.look()) !== null) return []
     const strays = await this.straysIn(directory)
     return strays.length === 0 ? [] : this.#ledger.claims.claimStrays(this.backendId, strays)
   }
 
-  /** Returns the multihashes of files in one directory whose blocks have no row. */
+  /** Returns the multihashes of the files in one directory whose blocks have no row. */
   async straysIn(directory: string): Promise<Uint8Array[]> {
     const strays: Uint8Array[] = []
     for (const multihash of await this.#options.files.blocksIn(directory)) {
@@ -219,7 +225,7 @@ export class BlockStore extends StoredBlocks {
     return strays
   }
 
-  /** Removes each file on its own: one that fails keeps its row, and the others lose theirs. */
+  /** Removes each file separately. If a file cannot be removed, only its own row stays. */
   async #deleteFiles(blocks: readonly DoomedBlock[]): Promise<FailedDeletion[]> {
     const { files, writes } = this.#options
     const removed = new Map<number, string>()
@@ -232,7 +238,8 @@ export class BlockStore extends StoredBlocks {
       }
     }
     await Promise.all(blocks.map(remove))
-    // A power cut may bring the name back; without a row nothing would ever remove that file.
+    // A power cut may restore the file. Without a row, nothing would delete it, so the row stays until the sync
+    // succeeds.
     const unsynced = await files.sync(new Set(removed.values()))
     const gone: number[] = []
     for (const [id, dir] of removed) {
@@ -243,13 +250,13 @@ export class BlockStore extends StoredBlocks {
     return failed
   }
 
-  /** Writes a block as its only writer. Registers the write before the first await, so that other puts find it. */
+  /** Writes a block's file. Registers the write before the first await, so that concurrent puts wait for this write. */
   #write(key: string, blockId: number, cid: CID, bytes: Uint8Array): FileWrite {
     const { files, writes } = this.#options
     const renamed = writes
       .hold(1, () => files.write(cid.multihash.bytes, bytes))
       .catch((cause: unknown) => {
-        // Checks at once, not at the next interval: the directory may be gone.
+        // The directory may be missing, so check it now instead of at the next interval.
         if (diskTrouble(cause) === null && fileErrorCode(cause) !== undefined) {
           void files.watch.look()
           throw new HoldfastError('UNAVAILABLE', 'the node could not write a block', { cause })
@@ -266,7 +273,7 @@ export class BlockStore extends StoredBlocks {
     return write
   }
 
-  /** Returns true if a file has other bytes or cannot be read. */
+  /** Returns whether a file has other bytes, is missing, or cannot be read. */
   async #isDamaged(multihash: Uint8Array, bytes: Uint8Array): Promise<boolean> {
     const stored = await this.#options.files.stored(multihash, bytes.length).catch((error: unknown) => {
       if (diskTrouble(error) === 'short') throw error

@@ -3,11 +3,16 @@ import { Worker } from 'node:worker_threads'
 import { HoldfastError } from '../domain/errors.ts'
 import type { ThreadAnswer, ThreadTask } from './block-thread.ts'
 
-/** Size of a chunk of the pool: that of the profile `unixfs-v1-2025` (IPIP-499), which fits nearly every block. */
+/**
+ * Size in bytes of a chunk. It equals the chunk size of the profile `unixfs-v1-2025` (IPIP-499), so nearly all blocks
+ * fit.
+ */
 export const CHUNK_BYTES = 1024 ** 2
-/** Room for several uploads at full speed, each with eight chunks being written and eight being hashed. */
+/**
+ * Maximum number of chunks. An upload at full speed uses sixteen: eight are being written and eight are being hashed.
+ */
 const CHUNKS = 64
-/** Room for one upload at full speed. */
+/** Minimum number of chunks, enough for one upload. */
 const FEWEST_CHUNKS = 8
 
 interface Waiting {
@@ -15,26 +20,29 @@ interface Waiting {
 }
 
 /**
- * Pool of shared memory that threads can take without a copy. The system gets such memory back only when the thread
- * ends, so chunks are reused: at most `capacity` exist.
+ * Pool of shared memory that threads can use without a copy. Node.js frees memory that a thread has seen only when the
+ * thread ends. The pool therefore reuses chunks, and allocates at most `capacity` of them.
  *
- * The view that was handed out identifies a chunk. A second release of the same view, or of other memory, does nothing.
+ * A chunk in use is identified by the view that the pool handed out. Releasing the same view twice, or releasing other
+ * memory, has no effect.
  */
 export class ChunkPool {
   #capacity: number
   readonly #free: SharedArrayBuffer[] = []
-  /** The view handed out for each chunk. */
+  /** The view handed out for each chunk, by the chunk's memory. */
   readonly #out = new Map<ArrayBufferLike, Uint8Array>()
-  /** Callers in order. An upload waits for one chunk at a time, so uploads take turns. */
+  /**
+   * Callers that wait for a chunk, in order. An upload waits for one chunk at a time, so concurrent uploads take turns.
+   */
   readonly #waiting = new Set<Waiting>()
   #made = 0
 
-  /** @param capacity limit of chunks of {@link CHUNK_BYTES} */
+  /** @param capacity maximum number of chunks of {@link CHUNK_BYTES} */
   constructor(capacity: number) {
     this.#capacity = capacity
   }
 
-  /** Lowers the limit of chunks, which outlasts the caller. At least eight remain. */
+  /** Lowers the maximum number of chunks for the lifetime of the pool. The maximum never falls below eight. */
   limitTo(capacity: number): void {
     this.#capacity = Math.min(this.#capacity, Math.max(FEWEST_CHUNKS, Math.floor(capacity)))
   }
@@ -55,17 +63,22 @@ export class ChunkPool {
   }
 
   /**
-   * Returns a chunk for a source of any speed; null while half of them are in use, so that slow sources cannot take
-   * all. After null the caller fills memory of its own, and calls {@link move} once it is full.
+   * Returns a free chunk, or null if half of the chunks are in use. The other half is reserved for {@link move}, so
+   * that slow sources cannot occupy all chunks. After null, the caller fills its own memory and then calls {@link
+   * move}.
    *
-   * @param length of the view, at most {@link CHUNK_BYTES}
+   * @param length length of the view in bytes, up to {@link CHUNK_BYTES}
    */
   spare(length: number = CHUNK_BYTES): Buffer | null {
     if (this.#waiting.size > 0 || this.#out.size * 2 >= this.#capacity) return null
     return this.#hand(this.#take(), length)
   }
 
-  /** Copies bytes into a chunk; waits for a free one. @throws the signal's reason */
+  /**
+   * Copies bytes into a chunk. Waits until a chunk is free.
+   *
+   * @throws the reason of the signal
+   */
   async move(bytes: Uint8Array, signal?: AbortSignal): Promise<Buffer> {
     const isFree = this.#waiting.size === 0 && this.#out.size < this.#capacity
     const chunk = isFree ? this.#hand(this.#take(), bytes.length) : await this.#next(bytes.length, signal)
@@ -73,7 +86,7 @@ export class ChunkPool {
     return chunk
   }
 
-  /** Returns a chunk to the pool; nothing may read or write it afterwards. */
+  /** Returns a chunk to the pool. The caller must not read or write the chunk afterwards. */
   release(chunk: Uint8Array): void {
     const { buffer } = chunk
     if (this.#out.get(buffer) !== chunk || !(buffer instanceof SharedArrayBuffer)) return
@@ -87,7 +100,7 @@ export class ChunkPool {
     const free = this.#free.pop()
     if (free !== undefined) return free
     this.#made++
-    // A growable buffer, even one at its limit, starts at a memory page, and disks take whole pages without a copy.
+    // A growable buffer starts at a memory page, even at its maximum size. Disks can write whole pages without a copy.
     return new SharedArrayBuffer(CHUNK_BYTES, { maxByteLength: CHUNK_BYTES })
   }
 
@@ -120,15 +133,15 @@ export class ChunkPool {
   }
 }
 
-/** The pool of the process. Engines share it, since memory that threads have seen is not freed. */
+/** The pool of the process. All engines share it, because memory that threads have seen is not freed. */
 export const chunkPool = new ChunkPool(CHUNKS)
 
-/** Returns the memory that a block occupies in bytes: the whole chunk, even for a small block. */
+/** Returns the size in bytes of the memory that a block occupies. A small block in a chunk occupies the whole chunk. */
 export function memoryOf({ buffer, length }: Uint8Array): number {
   return buffer instanceof SharedArrayBuffer ? buffer.byteLength : length
 }
 
-/** Returns true if the bytes are a chunk in shared memory, which threads can take. */
+/** Returns whether the bytes start at offset 0 of shared memory, so that threads can use them without a copy. */
 export function isShared(bytes: Uint8Array): bytes is Uint8Array<SharedArrayBuffer> {
   return bytes.buffer instanceof SharedArrayBuffer && bytes.byteOffset === 0
 }
@@ -145,17 +158,17 @@ interface Thread {
   pending: Map<number, Pending>
 }
 
-/** Number of threads: one for each core, from 2 to 4, since each costs about 18 MB. */
+/** Number of threads: one per core, but at least 2 and at most 4. Each thread needs about 18 MB. */
 const COUNT = Math.min(Math.max(availableParallelism(), 2), 4)
-/** The bytes are in shared memory, so the thread's heap is nearly empty. */
+/** Heap limits of a thread. The blocks are in shared memory, so the heap is nearly empty. */
 const SMALL_HEAP = { maxOldGenerationSizeMb: 16, maxYoungGenerationSizeMb: 1 }
 
-/** Entry of the thread: TypeScript in the repository, JavaScript in the package. */
+/** The thread's module: TypeScript in the repository, JavaScript in the published package. */
 const ENTRY = new URL(import.meta.url.endsWith('.ts') ? './block-thread.ts' : './block-thread.js', import.meta.url)
 
 /**
- * Threads that hash and write whole chunks. A chunk is shared memory, so nothing is copied. One message replaces six
- * calls of libuv's pool, which stays free for reads. Threads start with the first chunk, and only working ones keep the
+ * Worker threads that hash and write blocks in shared memory, without a copy. One message to a thread replaces six
+ * calls of libuv's pool, which stays free for reads. The first block starts the threads. Idle threads do not keep the
  * process alive.
  */
 export class BlockThreads {
@@ -170,12 +183,16 @@ export class BlockThreads {
     return digest
   }
 
-  /** Writes `bytes` to `temp`, syncs the file, and renames it to `path`. Throws the error of `node:fs`. */
+  /**
+   * Writes `bytes` to `temp`, syncs the file, and renames it to `path`.
+   *
+   * @throws the error of `node:fs`
+   */
   async write(temp: string, path: string, bytes: Uint8Array<SharedArrayBuffer>): Promise<void> {
     await this.#run({ kind: 'write', memory: bytes.buffer, length: bytes.length, temp, path })
   }
 
-  /** Ends the threads; their tasks fail. */
+  /** Ends the threads. Tasks that have not finished fail. */
   async stop(): Promise<void> {
     this.#stopped = true
     await Promise.all(this.#threads.map(thread => thread.worker.terminate()))
@@ -186,7 +203,7 @@ export class BlockThreads {
     const thread = this.#idlest()
     const id = ++this.#lastId
     return new Promise((resolve, reject) => {
-      // Only a working thread keeps the process alive, as file operations do.
+      // A thread keeps the process alive only while it has tasks, as pending file operations do.
       if (thread.pending.size === 0) thread.worker.ref()
       thread.pending.set(id, { resolve, reject })
       thread.worker.postMessage({ ...task, id })
@@ -203,7 +220,7 @@ export class BlockThreads {
   }
 
   #start(): Thread {
-    // Flags of the process may be invalid for a thread, such as those of `node --eval`.
+    // Some flags of the process are invalid for a thread, for example those of `node --eval`.
     const worker = new Worker(ENTRY, { name: 'holdfast-blocks', resourceLimits: SMALL_HEAP, execArgv: [] })
     const thread: Thread = { worker, pending: new Map() }
     this.#threads.push(thread)

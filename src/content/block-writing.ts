@@ -7,13 +7,13 @@ export type BlockingFiles = Pick<typeof fs, 'openSync' | 'writeSync' | 'fdatasyn
 
 /** Size of a memory page. Direct writes need whole pages. */
 const PAGE_BYTES = 4_096
-/** Error codes of a file system that cannot bypass the page cache, or not from this memory. */
+/** Error codes of a file system that cannot bypass the page cache, or cannot do so from this memory. */
 const NOT_DIRECTLY: ReadonlySet<string> = new Set(['EINVAL', 'EOPNOTSUPP', 'ENOTSUP'])
 
 /**
- * Writes a block to `temp`, syncs it, and then renames it: a file under its final name is whole. Whole pages bypass the
- * page cache if the file system allows it. The sync waits for the disk in any case, and the copy would be most of the
- * work.
+ * Writes a block to `temp`, syncs the file, and then renames it. A file under its final name is therefore complete.
+ * Whole pages bypass the page cache if the file system allows it. The bypass avoids a copy, which would take most of
+ * the time.
  */
 export function writeBlock(files: BlockingFiles, temp: string, path: string, bytes: Uint8Array): void {
   const isDirect = DIRECT !== null && bytes.length % PAGE_BYTES === 0 && writesDirectly(files, temp, bytes, DIRECT)

@@ -1,10 +1,10 @@
 const NOTHING = new Uint8Array(0)
 
-/** Reads exact amounts of bytes from a stream of pieces. It pulls a piece only when it needs one. */
+/** Reads exact numbers of bytes from a stream of pieces. Requests the next piece only when it is needed. */
 export class ByteReader {
   readonly #pieces: AsyncIterator<Uint8Array>
   #piece: Uint8Array = NOTHING
-  /** Offset of the next byte in the piece. */
+  /** Offset of the next byte in the current piece. */
   #at = 0
   #position = 0
 
@@ -12,25 +12,25 @@ export class ByteReader {
     this.#pieces = source[Symbol.asyncIterator]()
   }
 
-  /** Bytes read or skipped so far. */
+  /** Number of bytes read or skipped. */
   get position(): number {
     return this.#position
   }
 
-  /** Returns the next byte; null at the end. */
+  /** Returns the next byte, or null at the end of the source. */
   async byte(): Promise<number | null> {
     if (this.#at === this.#piece.length && !(await this.#pull())) return null
     this.#position++
     return this.#piece[this.#at++] ?? null
   }
 
-  /** Returns a copy of the next `length` bytes; null if there are fewer. */
+  /** Returns a copy of the next `length` bytes, or null if the source has fewer bytes left. */
   async take(length: number): Promise<Uint8Array | null> {
     const taken = Buffer.allocUnsafe(length)
     return (await this.fill(taken)) ? taken : null
   }
 
-  /** Fills `target` with the next bytes. Returns false if there are fewer. */
+  /** Fills `target` with the next bytes. Returns false if the source has fewer bytes left. */
   async fill(target: Uint8Array): Promise<boolean> {
     for (let filled = 0; filled < target.length; ) {
       if (this.#at === this.#piece.length && !(await this.#pull())) return false
@@ -43,7 +43,7 @@ export class ByteReader {
     return true
   }
 
-  /** Skips bytes up to a position, or up to the end. Returns false if the end comes first. */
+  /** Skips bytes up to a position. Returns false if the source ends before that position. */
   async skipTo(position: number): Promise<boolean> {
     while (this.#position < position) {
       if (this.#at === this.#piece.length && !(await this.#pull())) return false

@@ -6,34 +6,34 @@ import { BlockFiles } from './block-files.ts'
 
 /** The external backend behind a cache of block files. */
 export interface ExternalBlocks {
-  /** Returns the bytes of a block, checked. @throws HoldfastError `NOT_FOUND`, `UNAVAILABLE` */
+  /** Fetches a block and checks its hash. @throws HoldfastError `NOT_FOUND`, `UNAVAILABLE` */
   fetch(cid: CID): Promise<Uint8Array>
-  /** Returns true if the backend keeps all DAGs that need the block, so that its file may be evicted. */
+  /** Returns whether the backend stores all DAGs that need the block, so that the cached file may be evicted. */
   mayEvict(multihash: Uint8Array): boolean
-  /** Returns the bytes of a block; 0 if unknown. */
+  /** Returns the size of a block in bytes, or 0 if the size is unknown. */
   sizeOf(multihash: Uint8Array): number
-  /** Limit for the total bytes of files, as far as they may be evicted. */
+  /** Maximum total size of the cached files in bytes. Files that may not be evicted can exceed it. */
   cacheBytes: number
 }
 
-/** Files that one trim checks at most, and one after a single write. */
+/** Maximum number of files that a trim checks. The first limits a requested trim, the second a trim after a write. */
 const CHECKED_PER_TRIM = 65_536
 const CHECKED_PER_WRITE = 64
 
 /**
- * Cache of an external backend's block files. Keeps blocks that the backend does not have yet, and the most recently
- * used of the others. A read fetches a missing block.
+ * Caches the block files of an external backend. Stores every block that the backend does not have yet, and the most
+ * recently used of the other blocks. A read fetches a missing block from the backend.
  */
 export class CachedBlockFiles extends BlockFiles {
   readonly #external: ExternalBlocks
-  /** Bytes of each file by multihash, least recently used first. */
+  /** Size in bytes of each cached file by multihash, least recently used first. */
   readonly #cached = new Map<string, number>()
   #bytes = 0
   /** Evictions in progress, by multihash. */
   readonly #evicting = new Map<string, Promise<void>>()
   readonly #fetching = new Map<string, Promise<Uint8Array>>()
   #trimming: Promise<void> | null = null
-  /** Number of callers of {@link keepAll} that have not finished. */
+  /** Number of callers of {@link keepAll} that have not called the returned function yet. */
   #keepers = 0
 
   constructor(dataDir: string, external: ExternalBlocks, fileSystem?: FileSystem) {
@@ -70,14 +70,14 @@ export class CachedBlockFiles extends BlockFiles {
     return super.storedSize(multihash)
   }
 
-  /** Counts a missing file as whole if the backend has the block. */
+  /** If the file is missing but the backend has the block, returns the size of the backend's block. */
   override async size(multihash: Uint8Array): Promise<number | null> {
     const here = await this.storedSize(multihash)
     if (here !== null || !this.#external.mayEvict(multihash)) return here
     return this.#external.sizeOf(multihash)
   }
 
-  /** Reads from the disk, or fetches the block. */
+  /** Reads a block from the disk, or fetches it from the backend. */
   override async read(multihash: Uint8Array, size: number): Promise<Uint8Array | null> {
     const stored = await this.stored(multihash, size)
     if (stored === null) return this.#fetch(multihash)
@@ -85,7 +85,7 @@ export class CachedBlockFiles extends BlockFiles {
     return stored
   }
 
-  /** Fetches a missing block to the disk, since a root that the backend does not have yet needs it. */
+  /** Fetches a missing block to the disk. A root that the backend does not have yet needs the block. */
   override async bring(multihash: Uint8Array, size: number): Promise<void> {
     if ((await this.stored(multihash, size)) !== null) return
     const bytes = await this.#fetch(multihash)
@@ -97,7 +97,7 @@ export class CachedBlockFiles extends BlockFiles {
     return super.remove(multihash)
   }
 
-  /** Evicts files until the rest fits the limit. Concurrent calls share one trim. */
+  /** Evicts files until the total size is within the limit. Concurrent calls share one trim. */
   override trim(): Promise<void> {
     return this.#trimSome(CHECKED_PER_TRIM)
   }
@@ -118,7 +118,7 @@ export class CachedBlockFiles extends BlockFiles {
     }
   }
 
-  /** Files that stay after a failure are checked again by the next trim. */
+  /** Starts a trim in the background. If the trim fails, the next one checks the remaining files again. */
   #trimSoon(): void {
     this.#trimSome(CHECKED_PER_WRITE).catch(() => undefined)
   }
@@ -138,8 +138,8 @@ export class CachedBlockFiles extends BlockFiles {
   }
 
   /**
-   * Evicts a file. Until it is gone, every access waits. A claim made after the check then finds the file missing, and
-   * writes it again.
+   * Evicts a file. Every access to the file waits until the file is removed. A put that claims the block during the
+   * eviction then finds the file missing, and writes it again.
    */
   async #evict(multihash: Uint8Array): Promise<boolean> {
     const key = keyOf(multihash)

@@ -8,34 +8,34 @@ import type { FailedDeletion } from './deletion.ts'
 import type { Leases } from './leases.ts'
 import { StrayFiles } from './stray-files.ts'
 
-/** Result of a collection. */
+/** Result of a garbage collection. */
 export interface Collected {
-  /** Dropped roots whose rows were deleted. */
+  /** Number of dropped roots whose rows were deleted. */
   roots: number
-  /** Blocks that were deleted, and their bytes. */
+  /** The first is the number of deleted blocks. The second is their total size in bytes. */
   blocks: number
   bytes: number
 }
 
 export interface CollectorParts {
   ledger: Ledger
-  /** By backend id. */
+  /** The block store of each backend, by backend id. */
   stores: ReadonlyMap<number, BlockStore>
   leases: Leases
   clock: Clock
   logger: Logger
-  /** Default time for which garbage stays before it is deleted. */
+  /** Default time in ms that garbage stays before it is deleted. */
   graceMs: number
   intervalMs: number
-  /** Returns some free pages of the database to the file system. Resolves with the number of free pages left. */
+  /** Returns some free pages of the database to the file system. Resolves with the number of free pages that remain. */
   giveBackPages: () => Promise<number>
   /** Called at the end of every collection. */
   onCollected?: (freed: Collected) => void
 }
 
 /**
- * Garbage collection. Dropped roots release their blocks; blocks that no root needs are deleted after a grace period.
- * Works in small batches beside all other work. Its cost depends only on what it frees.
+ * Garbage collection. Dropped roots release their blocks. Blocks that no root needs are deleted after a grace period. A
+ * collection runs in small batches alongside all other work, and its cost depends only on what it deletes.
  */
 export class Collector {
   readonly #parts: CollectorParts
@@ -43,7 +43,7 @@ export class Collector {
   #running: Promise<Collected> | null = null
   #cancelTimer: (() => void) | null = null
   #stopped = false
-  /** Number of callers of {@link hold} that have not finished. */
+  /** Number of callers of {@link hold} that have not called the returned function yet. */
   #holds = 0
   #released = Promise.withResolvers<void>()
 
@@ -52,7 +52,7 @@ export class Collector {
     this.#strays = new StrayFiles(parts.stores)
   }
 
-  /** Finishes the deletions of an earlier process, then collects at intervals. */
+  /** Finishes the deletions that an earlier process left, then collects at intervals. */
   async start(): Promise<void> {
     await this.#deleteFiles(await this.#parts.ledger.recover()).catch((error: unknown) =>
       this.#parts.logger.error({ err: error }, 'cannot finish interrupted deletions; the next collection repeats them'),
@@ -60,7 +60,7 @@ export class Collector {
     this.#schedule()
   }
 
-  /** Stops after the present batch. */
+  /** Stops the collector. Resolves after the current batch. */
   async stop(): Promise<void> {
     this.#stopped = true
     this.#released.resolve()
@@ -68,7 +68,7 @@ export class Collector {
     await this.#running?.catch(() => undefined)
   }
 
-  /** Stops all deletions, from when it resolves until the caller calls the returned function, once. */
+  /** Pauses all deletions until the caller calls the returned function. The caller must call it exactly once. */
   async hold(): Promise<() => void> {
     if (this.#holds++ === 0) this.#released = Promise.withResolvers()
     await this.#running?.catch(() => undefined)
@@ -77,9 +77,10 @@ export class Collector {
     }
   }
 
-  /** Collects until no garbage older than `graceMs` is left. */
+  /** Collects until no garbage older than `graceMs` remains. */
   async collect(graceMs: number = this.#parts.graceMs): Promise<Collected> {
-    // Collections run one at a time. A running one may miss the newest garbage, so await its end and start another.
+    // Collections run one at a time. A running collection may miss the newest garbage, so wait for its end and start
+    // another.
     while (this.#running !== null || (this.#holds > 0 && !this.#stopped)) {
       await (this.#running?.catch(() => undefined) ?? this.#released.promise)
     }
@@ -89,16 +90,16 @@ export class Collector {
     return this.#running
   }
 
-  /** True if a collection has to end after its batch. */
+  /** True if the running collection must end after its current batch. */
   get #ends(): boolean {
     return this.#stopped || this.#holds > 0
   }
 
   async #collect(graceMs: number): Promise<Collected> {
     const collected: Collected = { roots: 0, blocks: 0, bytes: 0 }
-    // Repeats deletions that failed before.
+    // Retry deletions that failed in an earlier collection.
     await this.#deleteFiles(this.#parts.ledger.deleting().filter(({ backendId }) => this.#parts.stores.has(backendId)))
-    // Roots dropped after this point are left to the next collection, or this one might never end.
+    // Roots dropped after this point wait for the next collection. Otherwise this collection might never end.
     const lastRoot = this.#parts.ledger.lastRoot()
     const nextRoots = (): number[] =>
       this.#ends ? [] : this.#parts.ledger.droppedRoots(() => this.#parts.leases.held(), lastRoot)
@@ -123,7 +124,7 @@ export class Collector {
     return collected
   }
 
-  /** Stops when the number of free pages no longer falls. */
+  /** Returns free pages to the file system until their number no longer falls. */
   async #giveBackPages(): Promise<void> {
     for (let left = Number.POSITIVE_INFINITY, more = true; more && !this.#ends; ) {
       const now = await this.#parts.giveBackPages()
@@ -143,11 +144,11 @@ export class Collector {
   }
 
   /**
-   * Deletes the files of blocks. Returns the blocks whose files could not be removed; the next collection repeats them.
+   * Deletes the files of blocks. Returns the blocks whose files could not be removed. The next collection retries them.
    */
   async #deleteFiles(blocks: readonly StoredBlock[]): Promise<StoredBlock[]> {
     const byBackend = [...Map.groupBy(blocks, block => block.backendId)]
-    // All deletions start at once, so that each store knows its `deleting` blocks.
+    // Start all deletions at once, so that each store registers its `deleting` blocks without delay.
     const deletions = await Promise.all(
       byBackend.map(
         ([backendId, group]) => this.#parts.stores.get(backendId)?.delete(group) ?? group.map(notConfigured),

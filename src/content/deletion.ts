@@ -1,4 +1,4 @@
-/** A block whose file is to be deleted. */
+/** A block in the state `deleting`, whose file must be removed. */
 export interface DoomedBlock {
   id: number
   multihash: Uint8Array

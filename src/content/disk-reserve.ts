@@ -10,9 +10,9 @@ import type { StoreWatch } from './store-watch.ts'
 const LARGEST_RESERVE = 64 * 1024 ** 2
 const RESERVE_SHARE = 0.05
 const LARGEST_BALLAST = 8 * 1024 ** 2
-/** Bytes of the ballast written at a time; the size of a chunk. */
+/** Size in bytes of one write to the ballast file, equal to the size of a chunk. */
 const PIECE = 1024 ** 2
-/** Time for which a reading of the disk counts, while there is enough room. */
+/** Time in ms after which the free space is read again. It applies while there is enough space. */
 const FRESH_MS = 1_000
 const LOOK_EVERY_MS = 10_000
 
@@ -20,31 +20,32 @@ export interface DiskReserveOptions {
   dataDir: string
   files: FileSystem
   clock: Clock
-  /** Bytes that new content must leave free; default: 64 MiB or 5 % of the file system, whichever is less. */
+  /** Bytes that new content must leave free. Default: 64 MiB or 5 % of the file system, whichever is less. */
   reserveBytes?: number | undefined
-  /** Watch on the directory of blocks. */
+  /** Checks that the directory of blocks is usable. */
   watch: Pick<StoreWatch, 'look' | 'problem'>
-  /** True to keep a ballast file, deleted when even a deletion finds no room. */
+  /** True to create a ballast file. It is deleted if the disk is so full that not even a deletion can commit. */
   hasBallast: boolean
 }
 
-/** Last reading of the disk of a data directory, in bytes. */
+/** Last reading of the free space on the disk of a data directory, in bytes. */
 export interface DiskState {
   freeBytes: number
   reserveBytes: number
-  /** True if a whole chunk of new content would be refused. */
+  /** True if the node would reject a whole chunk of new content. */
   isFull: boolean
 }
 
 /**
- * Reserve of disk space for deletions: refuses content while less than the reserve is free. If other programs fill the
- * disk, the ballast file is deleted so that a deletion can commit. It is written again once there is room.
+ * Reserves disk space for deletions. Rejects new content if less than the reserve would stay free. If other programs
+ * fill the disk, the node deletes the ballast file so that a deletion can commit. Once there is enough space, it writes
+ * the ballast file again.
  */
 export class DiskReserve {
   readonly #options: DiskReserveOptions
   #state: DiskState | null = null
   #seenAt = 0
-  /** Bytes that may be admitted before the next reading. */
+  /** Bytes of new content that may be admitted before the free space is read again. */
   #left = 0
   #looking: Promise<DiskState> | null = null
   #cancelTimer: (() => void) | null = null
@@ -55,12 +56,12 @@ export class DiskReserve {
     this.#options = options
   }
 
-  /** Last reading; null before the first. */
+  /** Last reading of the free space, or null if there was none. */
   get state(): DiskState | null {
     return this.#state
   }
 
-  /** Reads the disk at intervals from now on, and maintains the ballast. */
+  /** Starts to read the free space at intervals, and maintains the ballast file. */
   start(): void {
     if (this.#stopped) return
     this.#cancelTimer = this.#options.clock.after(this.#state === null ? 0 : LOOK_EVERY_MS, () => {
@@ -77,9 +78,9 @@ export class DiskReserve {
   }
 
   /**
-   * Admits `bytes` of new content. Returns null if the last reading of the free space was recent enough.
+   * Admits `bytes` of new content. Returns null if the last reading is recent enough, or else a promise to await.
    *
-   * @throws HoldfastError `STORAGE_FULL` if less than the reserve would be left, `UNAVAILABLE` if blocks cannot be
+   * @throws HoldfastError `STORAGE_FULL` if less than the reserve would stay free; `UNAVAILABLE` if blocks cannot be
    * stored
    */
   admit(bytes: number): Promise<void> | null {
@@ -96,7 +97,7 @@ export class DiskReserve {
 
   async #admit(bytes: number): Promise<void> {
     const { clock, watch } = this.#options
-    // During a problem, checks once a second, so that content is admitted soon after its end.
+    // During a problem, check once a second, so that the node admits content soon after the problem ends.
     if (watch.problem !== null && clock.now() - this.#seenAt >= FRESH_MS) await watch.look()
     const { freeBytes, reserveBytes } = await this.look()
     if (watch.problem !== null) throw new HoldfastError('UNAVAILABLE', 'the node cannot keep new content at the moment')
@@ -106,7 +107,7 @@ export class DiskReserve {
     this.#left = Math.max(0, this.#left - bytes)
   }
 
-  /** Reads the disk now. */
+  /** Reads the free space now. Concurrent calls share one reading. */
   look(): Promise<DiskState> {
     this.#looking ??= this.#look().finally(() => {
       this.#looking = null
@@ -116,19 +117,19 @@ export class DiskReserve {
 
   async #look(): Promise<DiskState> {
     const { files, dataDir, clock } = this.#options
-    // A file system without this information does not count as full.
+    // If the file system does not report its free space, the disk does not count as full.
     const unknown: DiskSpace = { freeBytes: Number.MAX_SAFE_INTEGER, totalBytes: 0 }
     const { freeBytes, totalBytes } = await files.space(dataDir).catch(() => unknown)
     const reserveBytes = this.#options.reserveBytes ?? Math.min(LARGEST_RESERVE, Math.floor(totalBytes * RESERVE_SHARE))
     const state = { freeBytes, reserveBytes, isFull: freeBytes - PIECE < reserveBytes }
     this.#state = state
     this.#seenAt = clock.now()
-    // Admitted bytes may not be written yet, so one reading admits only half of the free space.
+    // Admitted bytes may not be on the disk yet at the next reading, so admit only half of the space above the reserve.
     this.#left = Math.max(0, Math.floor((freeBytes - reserveBytes) / 2))
     return state
   }
 
-  /** Reads the disk, and writes a missing ballast if there is room for it. */
+  /** Reads the free space. If the ballast file is missing and there is enough space, writes it. */
   async maintain(): Promise<void> {
     await this.#options.watch.look()
     const { freeBytes, reserveBytes } = await this.look()
@@ -144,7 +145,7 @@ export class DiskReserve {
     try {
       const file = await files.create(path)
       try {
-        // Random bytes, since a file system that compresses would reserve no space otherwise.
+        // Random bytes, because a compressing file system would not reserve space for repetitive ones.
         const piece = randomFillSync(Buffer.alloc(PIECE))
         for (let left = bytes; left > 0 && !this.#stopped; left -= PIECE) {
           await file.write(piece.subarray(0, Math.min(left, PIECE)))
@@ -159,14 +160,14 @@ export class DiskReserve {
     }
   }
 
-  /** Deletes the ballast. Returns true if there was one. */
+  /** Deletes the ballast file. Returns whether it existed. */
   giveUpBallast(): Promise<boolean> {
     const { files, dataDir, hasBallast } = this.#options
     return hasBallast ? giveUpBallast(files, dataDir) : Promise.resolve(false)
   }
 }
 
-/** Deletes the ballast of a data directory. Returns true if there was one. */
+/** Deletes the ballast file of a data directory. Returns whether it existed. */
 export async function giveUpBallast(files: FileSystem, dataDir: string): Promise<boolean> {
   try {
     await files.unlink(join(dataDir, BALLAST))

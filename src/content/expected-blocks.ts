@@ -5,17 +5,23 @@ import { fileErrorCode } from '../domain/file-system.ts'
 import type { Blocks, StoredBlock } from '../ledger/blocks.ts'
 import type { BlockFiles } from './block-files.ts'
 
-/** Empty file beside `blocks/` by which an operator confirms that missing blocks are lost, not unmounted. */
+/**
+ * Name of an empty file beside `blocks/`. An operator creates it to confirm that the missing blocks are lost for good.
+ */
 const BLOCKS_LOST = 'blocks-lost'
 
-/** Rows of the ledger to search, per batch and in total, and files to check. */
+/**
+ * The first is the maximum number of ledger rows to search. The second is the number of rows per query. The third is
+ * the number of files to check.
+ */
 const MOST_ROWS = 8_192
 const BATCH = 256
 const SAMPLE = 16
 
 /**
- * Refuses a directory without the blocks of the ledger: an empty one, as under a missing mount, or one without any of
- * sixteen blocks. Call it before anything is created in the directory.
+ * Rejects a data directory that lacks the blocks of the ledger, for example because its disk is not mounted. Rejects it
+ * if `blocks/` is empty, or if it has none of sixteen sampled blocks. Call it before anything creates a file in the
+ * directory.
  *
  * @throws HoldfastError `DATA_DIR_UNUSABLE`
  */

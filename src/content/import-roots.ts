@@ -7,14 +7,15 @@ import type { ClusterDefinition } from '../domain/cluster.ts'
 import { HoldfastError } from '../domain/errors.ts'
 import { isInside } from './server-directory.ts'
 
-/** Directories within a data directory that uploads by server path must not read. */
+/** Subdirectories of a data directory that uploads by server path must not read. */
 const PRIVATE = ['blocks', 'tmp', 'datastore', QUARANTINE]
 
 /**
- * Returns the absolute directories below which uploads by server path may read. Without configured ones, creates
- * `import` in the data directory.
+ * Returns the absolute paths of the directories from which uploads by server path may read. If none is configured,
+ * creates `import` in the data directory.
  *
- * @throws HoldfastError `CONFIG_INVALID` for one that contains a store or is within one; `DATA_DIR_UNUSABLE`
+ * @throws HoldfastError `CONFIG_INVALID` if a configured directory contains a store or is inside a store;
+ * `DATA_DIR_UNUSABLE` if `import` cannot be created
  */
 export async function openImportRoots(
   dataDir: string,
@@ -43,7 +44,7 @@ export async function openImportRoots(
   return roots
 }
 
-/** Returns the path itself if it does not exist. */
+/** Returns the real path, or the absolute path if it does not exist. */
 function realPathOf(path: string): Promise<string> {
   return realpath(path).catch(() => resolve(path))
 }

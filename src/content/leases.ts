@@ -1,21 +1,23 @@
 import { HoldfastError } from '../domain/errors.ts'
 
-/** Takes leases on roots. The collector keeps a leased root. */
+/** Leases roots to readers. The garbage collector does not delete the blocks of a leased root. */
 export interface LeaseHolder {
-  /** True if the collector runs in another thread, so that a root may be dropped between a read and its lease. */
+  /**
+   * True if the collector runs in another thread. The collector may then drop a root between a lookup and the lease.
+   */
   readonly isShared: boolean
   /**
-   * Leases a root until the caller calls the returned function, once.
+   * Leases a root until the caller calls the returned function. A second call of that function has no effect.
    *
    * @throws HoldfastError `UNAVAILABLE` if there is no room for another lease
    */
   hold(rootId: number): () => void
 }
 
-/** Limit of leases of one thread: an answer has one, seldom a few. */
+/** Maximum number of leases per thread. An answer needs one, rarely a few. */
 const PLACES = 8_192
 
-/** Leases on the roots that are being read. They are in memory only, and end with the response that they protect. */
+/** Leases on the roots that are being read. A lease exists only in memory, and ends with the response that needs it. */
 export class Leases implements LeaseHolder {
   readonly isShared = false
   readonly #held = new Map<number, number>()
@@ -33,7 +35,10 @@ export class Leases implements LeaseHolder {
     }
   }
 
-  /** Returns memory for the leases of another thread; `end` releases all of them, after the thread has ended. */
+  /**
+   * Returns shared memory for the leases of another thread. The caller calls `end` after the thread has ended, which
+   * releases all of the thread's leases.
+   */
   share(): { memory: SharedArrayBuffer; end: () => void } {
     const memory = new SharedArrayBuffer(PLACES * BigInt64Array.BYTES_PER_ELEMENT)
     const places = new BigInt64Array(memory)
@@ -54,7 +59,7 @@ export class Leases implements LeaseHolder {
   }
 }
 
-/** Leases of a reader thread, in memory that the collector's thread reads. */
+/** Leases of a reader thread. They are in shared memory, which the collector's thread reads. */
 export class SharedLeases implements LeaseHolder {
   readonly isShared = true
   readonly #places: BigInt64Array

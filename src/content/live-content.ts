@@ -7,32 +7,34 @@ import { AbsentBlocks } from './absent-blocks.ts'
 import { type BlockSource, inlineBlocks } from './block-source.ts'
 import type { LeaseHolder } from './leases.ts'
 
-/** Content of a live record, protected from collection until it is released. */
+/** Content of a live record. The garbage collector does not delete the content before the lease is released. */
 export interface LeasedContent {
-  /** Reads the root and everything below it; checks the hash of each block. */
+  /** Reads the root and all blocks below it. Checks the hash of each block. */
   source: BlockSource
-  /** True if the blocks are on this node, so that a read takes milliseconds. */
+  /** True if the blocks are on this node, so that a read takes only milliseconds. */
   isLocal: boolean
-  /** Returns the bytes of a block; null if unknown without reading it. */
+  /** Returns the size of a block in bytes, or null if the size is unknown without reading the block. */
   sizeOf(cid: CID): number | null
-  /** Time until which a record keeps it, in milliseconds since the epoch; null for no end. */
+  /** Time at which the last record of the content expires, in ms since the epoch. Null if a record never expires. */
   liveUntil: number | null
-  /** Ends the lease; safe to call more than once. */
+  /** Ends the lease. The caller may call it more than once. */
   release(): void
 }
 
-/** The readers of backends. */
+/** Provides the readers of all backends. */
 export interface BackendReaders {
-  /** Returns the reader of a backend, which checks its blocks; null if the backend cannot be read. */
+  /**
+   * Returns the reader of a backend, which checks the hash of each block. Returns null if the backend cannot be read.
+   */
   readerOf(backendId: number): BlockSource | null
 }
 
-/** Delay before a retry of a request that waits for a walk. */
+/** Delay in seconds after which a client should repeat a request that waits for a walk. */
 const RETRY_SECONDS = 5
 
 /**
- * Lookup for every stranger's read, by gateway, thread, peer or other node: checks that a live root vouches for a CID,
- * and locates it.
+ * Looks up content for all public reads, by gateways, threads, peers and other nodes. Checks that a live root contains
+ * the CID on a path that is not taken down, and locates the block.
  */
 export class LiveContent {
   readonly #held: HeldPlaces
@@ -47,7 +49,7 @@ export class LiveContent {
     this.#clock = clock
   }
 
-  /** Returns true if a live root vouches for the CID and it can be read. Takes no lease. */
+  /** Returns whether the CID belongs to a live root and can be read. Takes no lease. */
   has(cid: CID): boolean {
     if (isInline(cid)) return true
     const located = this.#locate(cid)
@@ -55,11 +57,10 @@ export class LiveContent {
   }
 
   /**
-   * Leases content. Returns null if no record needs it: never stored, being stored, removed or expired. The caller
-   * releases it.
+   * Leases content. Returns null if no complete and live record needs it. The caller releases the lease.
    *
-   * @throws HoldfastError `GONE` or `LEGAL_REASONS` if every way to it is taken down, `UNAVAILABLE` while that is
-   * unknown
+   * @throws HoldfastError `GONE` or `LEGAL_REASONS` if every path to the content is taken down; `UNAVAILABLE` if a walk
+   * has not found out yet
    */
   lease(cid: CID): LeasedContent | null {
     if (isInline(cid)) {
@@ -69,8 +70,8 @@ export class LiveContent {
       if (typeof located === 'number') throw takenDown(cid, located)
       const { source, backendId, rootId, isLocal, liveUntil } = located
       const release = this.#leases.hold(rootId)
-      // A collector in another thread drops a root before it reads the leases. Either it sees this lease, or this check
-      // sees the dropped root.
+      // The collector's thread drops a root before it reads the leases. Therefore the collector sees this lease, or
+      // this check sees the dropped root.
       if (this.#leases.isShared && !this.#held.isLive(rootId, this.#clock.now())) {
         release()
         continue
@@ -89,7 +90,7 @@ export class LiveContent {
   }
 }
 
-/** Returns the error for a CID whose ways are all withheld, or not known yet. */
+/** Returns the error for a CID whose paths are all taken down, or whose paths a walk has not checked yet. */
 export function takenDown(cid: CID, status: RefusalStatus): HoldfastError {
   if (status === 503) {
     const message = `${cid} is below content with a takedown that is being applied; try again`

@@ -3,23 +3,26 @@ import { type FileHandle, lstat, opendir, readlink, realpath } from 'node:fs/pro
 import { join } from 'node:path'
 import { openDirectoryNoFollow, openNoFollow } from '../disk/node-file-system.ts'
 
-/** Directory in which Linux lists the open files of a process. A path through it always reaches the open file. */
+/**
+ * Directory in which Linux lists the open files of a process. A path through it always leads to the open file itself.
+ */
 const OPEN_FILES = '/proc/self/fd'
 const HAS_OPEN_FILES = existsSync(OPEN_FILES)
 
-/** Thrown if a file or directory was replaced after it was checked. */
+/** Thrown if a file or directory was replaced after the node had checked it. */
 export class ChangedError extends Error {}
 
 /**
- * An open directory, whose entries are reached through its handle, whatever its path leads to later. If the system does
- * not offer that, the path is checked again after each use. Only a change that is undone within that moment goes
- * unnoticed. Never follows symbolic links. The caller closes it.
+ * An open directory. It reaches its entries through a file handle, so that replacing the directory has no effect.
+ * Without `/proc`, it uses the path instead, and checks after each use that the path still leads to the same directory.
+ * That check misses only a change that is undone during one use. Never follows symbolic links. The caller closes the
+ * directory.
  */
 export class OpenDirectory {
-  /** Real path at the time of opening. */
+  /** Real path of the directory when it was opened. */
   readonly #path: string
   readonly #seen: Stats
-  /** Null if entries are reached by path. */
+  /** Null if entries are reached through the path. */
   readonly #handle: FileHandle | null
 
   private constructor(path: string, seen: Stats, handle: FileHandle | null) {
@@ -28,12 +31,12 @@ export class OpenDirectory {
     this.#handle = handle
   }
 
-  /** @param byHandle false reaches entries by path, as on systems without `/proc` */
+  /** @param byHandle false to reach entries through the path, as on systems without `/proc` */
   static async open(path: string, byHandle = HAS_OPEN_FILES): Promise<OpenDirectory> {
     return OpenDirectory.#openSame(path, path, await lstat(path), byHandle)
   }
 
-  /** @param way path to open now; `path` is its real path */
+  /** @param way path through which to open the directory now; `path` is its real path */
   static async #openSame(way: string, path: string, seen: Stats, byHandle: boolean): Promise<OpenDirectory> {
     if (!byHandle) {
       await checkPath(path, seen)
@@ -49,7 +52,7 @@ export class OpenDirectory {
     }
   }
 
-  /** Yields the names in no order. */
+  /** Yields the names of the entries in no order. */
   async *names(): AsyncGenerator<string> {
     const entries = await opendir(this.#base, { bufferSize: 256 })
     await this.#check()
@@ -70,10 +73,10 @@ export class OpenDirectory {
   }
 
   /**
-   * Opens the file that {@link stat} saw. The caller closes it.
+   * Opens the file that {@link stat} has checked. The caller closes it.
    *
    * @param seen result of {@link stat}
-   * @throws ChangedError if the name has another file now
+   * @throws ChangedError if the name now belongs to another file
    */
   async file(name: string, seen: Stats): Promise<FileHandle> {
     const handle = await openNoFollow(join(this.#base, name))
@@ -88,7 +91,7 @@ export class OpenDirectory {
     }
   }
 
-  /** Opens the directory that {@link stat} saw. The caller closes it. */
+  /** Opens the directory that {@link stat} has checked. The caller closes it. */
   directory(name: string, seen: Stats): Promise<OpenDirectory> {
     const byHandle = this.#handle !== null
     return OpenDirectory.#openSame(join(this.#base, name), join(this.#path, name), seen, byHandle)
@@ -98,7 +101,7 @@ export class OpenDirectory {
     await this.#handle?.close()
   }
 
-  /** Computed for each use: after closing, the number may belong to another file. */
+  /** Computed for each use, because the number of a closed handle may be reused for another file. */
   get #base(): string {
     return this.#handle === null ? this.#path : join(OPEN_FILES, String(this.#handle.fd))
   }

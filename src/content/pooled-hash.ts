@@ -4,8 +4,8 @@ import { BlockMemory } from './block-memory.ts'
 import { type BlockThreads, isShared } from './block-threads.ts'
 
 /**
- * Returns a hash function for blocks in any memory. SHA-256 of blocks up to the size of a chunk runs in the threads of
- * uploads; all other hashes run in {@link digestOf}.
+ * Returns a hash function for blocks in any memory. The worker threads of uploads compute SHA-256 for blocks up to the
+ * size of a chunk. {@link digestOf} computes all other hashes.
  */
 export function pooledHash(threads: BlockThreads): typeof digestOf {
   const memory = new BlockMemory()
@@ -13,7 +13,7 @@ export function pooledHash(threads: BlockThreads): typeof digestOf {
     if (code !== HASH.sha2_256) return digestOf(code, bytes)
     const moved = await memory.settle(bytes)
     try {
-      // The end of a thread says nothing about the block.
+      // If the thread ends, the block may still be correct, so compute the hash without the thread.
       return await (isShared(moved) ? threads.hash(moved).catch(() => digestOf(code, bytes)) : digestOf(code, bytes))
     } finally {
       memory.release(moved)

@@ -3,12 +3,12 @@ import { dirname, join } from 'node:path'
 import { QUARANTINE } from '../disk/file-names.ts'
 import { type FileSystem, fileErrorCode, madeDirectory } from '../domain/file-system.ts'
 
-/** Limit of damaged blocks in quarantine. */
+/** Maximum number of damaged blocks in quarantine. */
 const MOST_QUARANTINED = 100
 
 /**
- * Directory `quarantine/` beside `blocks/`, for operators to inspect: damaged blocks, and other files that had the name
- * of a block.
+ * The directory `quarantine/` beside `blocks/`, which operators can inspect. It contains damaged blocks, and foreign
+ * files that had the name of a block.
  */
 export class Quarantine {
   readonly #dir: string
@@ -20,10 +20,10 @@ export class Quarantine {
   }
 
   /**
-   * Moves a block's file to quarantine. If quarantine is full, leaves it to be overwritten.
+   * Moves a block's file to quarantine. If the quarantine is full, leaves the file where a repair will overwrite it.
    *
-   * @param size of the block, in bytes
-   * @param isSound returns true for bytes that have been repaired in the meantime; their file moves back
+   * @param size size of the block in bytes
+   * @param isSound returns true if the bytes have been repaired in the meantime; the file is then moved back
    */
   async takeFile(path: string, size: number, isSound: (bytes: Uint8Array) => Promise<boolean>): Promise<void> {
     const isThere = await this.#files.size(path).then(
@@ -38,7 +38,7 @@ export class Quarantine {
     await this.#files.syncDirectory(dirname(path))
   }
 
-  /** Writes damaged bytes without a file to quarantine, unless it is full. */
+  /** Writes damaged bytes that have no file to quarantine, unless the quarantine is full. */
   async takeBytes(bytes: Uint8Array): Promise<void> {
     if (await this.#isFull()) return
     const file = await this.#files.create(join(this.#dir, randomUUID()))
@@ -46,7 +46,8 @@ export class Quarantine {
   }
 
   /**
-   * Moves a file or directory to quarantine, also to a full one, since it is not ours to delete. Returns its new path.
+   * Moves a file or directory to quarantine, even if the quarantine is full, because the node must not delete foreign
+   * files. Returns the new path.
    */
   async setAside(path: string): Promise<string> {
     await madeDirectory(this.#files, this.#dir)

@@ -6,14 +6,14 @@ import { type Reached, type ReachedBlock, type ReachWalk, type ReachWalks, STAGE
 import type { BlockSource } from './block-source.ts'
 import { hasLinks, linksOf } from './dag/links.ts'
 
-/** Blocks that one step reads. */
+/** Number of blocks that one step reads. */
 const READ_AT_ONCE = 4
-/** Links of a block that are collected before they are stored. */
+/** Number of links of a block that are stored together. */
 const LINKS_AT_ONCE = 1_000
 
 /**
- * Computes, step by step, the blocks of a root that a path without withheld blocks leads to. The ledger stores its
- * state.
+ * Finds the blocks of a root that are reachable without passing through a withheld block. Works in steps, and the
+ * ledger stores the state between steps.
  */
 export class ReachWalker {
   readonly #table: ReachWalks
@@ -25,16 +25,16 @@ export class ReachWalker {
   }
 
   /**
-   * Runs the next part of a walk, of bounded size.
+   * Runs the next step of a walk. The size of a step is bounded.
    *
-   * @throws HoldfastError the errors of reading a block; the step can be repeated
+   * @throws HoldfastError any error of reading a block; the caller can repeat the step
    */
   async step(walk: ReachWalk, signal: AbortSignal): Promise<void> {
     switch (walk.stage) {
       case STAGE.forget:
         if (await this.#table.forget(walk)) return
         if (walk.state !== 'complete') return this.#table.end(walk)
-        // A root that is taken down leads nowhere.
+        // No block is reachable through a root that is taken down.
         if (walk.barred > 1) return this.#table.enter(walk, STAGE.note)
         await this.#add(walk, [{ cid: cidOf(walk), way: 0 }], signal)
         return this.#table.enter(walk, STAGE.walk)
@@ -70,7 +70,7 @@ export class ReachWalker {
     await this.#table.followed(walk, block)
   }
 
-  /** Stores reached blocks. Blocks within identity CIDs have no rows, so their links are followed at once. */
+  /** Stores reached blocks. An identity CID has no row, so its links are followed immediately. */
   async #add(walk: ReachWalk, links: ReadonlyArray<{ cid: CID; way: number }>, signal: AbortSignal): Promise<void> {
     const reached: Reached[] = []
     const stack = [...links]

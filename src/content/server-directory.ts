@@ -5,7 +5,7 @@ import { HoldfastError } from '../domain/errors.ts'
 import { ChangedError, OpenDirectory } from './open-directory.ts'
 import { MOST_NAMES, pathRefusal } from './unixfs/entry-path.ts'
 
-/** A directory below an import root. */
+/** A directory inside an import root. */
 export interface ServerDirectory {
   /** Absolute real path of the import root. */
   root: string
@@ -13,7 +13,7 @@ export interface ServerDirectory {
   names: string[]
 }
 
-/** An entry of a walk; `names` are the segments of its path. */
+/** An entry that the walk has found. `names` are the segments of the entry's path. */
 export type ServerEntry =
   | { kind: 'file'; names: string[]; content: AsyncIterable<Uint8Array> }
   | { kind: 'directory'; names: string[] }
@@ -25,9 +25,9 @@ const NOT_A_DIRECTORY = 'dirPath is not a directory below an import root'
 /**
  * Finds the directory of a server path.
  *
- * @param roots directories below which reading is allowed; a relative path resolves against the first
- * @throws HoldfastError `INVALID_PATH`, the same for a missing path, one outside the roots, and one that is not a
- * directory.
+ * @param roots directories in which reading is allowed; a relative path resolves against the first one
+ * @throws HoldfastError `INVALID_PATH` if the path does not exist, is outside the roots, or is not a directory. The
+ * message is the same in all three cases.
  */
 export async function resolveServerDirectory(roots: readonly string[], dirPath: string): Promise<ServerDirectory> {
   const [first] = roots
@@ -52,12 +52,12 @@ export async function resolveServerDirectory(roots: readonly string[], dirPath: 
   throw new HoldfastError('INVALID_PATH', NOT_A_DIRECTORY)
 }
 
-/** Returns the name of the directory itself. */
+/** Returns the name of the directory. */
 export function directoryName({ root, names }: ServerDirectory): string {
   return names.at(-1) ?? basename(root)
 }
 
-/** Returns true if `path` is `root` or below it; both are real paths. */
+/** Returns whether `path` is `root` or inside it. Both must be real paths. */
 export function isInside(root: string, path: string): boolean {
   const way = relative(root, path)
   return way === '' || (way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way))
@@ -65,18 +65,21 @@ export function isInside(root: string, path: string): boolean {
 
 interface Level {
   directory: OpenDirectory
-  /** Names not yet walked. */
+  /** Iterator over the names that the walk has not visited yet. */
   left: AsyncIterator<string>
   names: string[]
 }
 
 /**
- * Walks a directory, with hidden files and empty directories. Yields symbolic links and never follows them, not even
- * between the import root and the directory. The caller reads a file's content before it requests the next entry.
+ * Walks a directory, including hidden files and empty directories. Yields symbolic links but never follows them, not
+ * even between the import root and the directory. The caller must read a file's content before it requests the next
+ * entry.
+ *
+ * An entry is invalid if it is not a file, directory or link, or is nested more than 256 directories deep. It is also
+ * invalid if its name is not UTF-8, or if it changes during the read.
  *
  * @param byHandle see {@link OpenDirectory.open}
- * @throws HoldfastError `INVALID_PATH` with the name of the entry: not a file, directory or link; a name that is not
- * UTF-8; more than 256 directories deep; changed during the read.
+ * @throws HoldfastError `INVALID_PATH` with the path of the first invalid entry
  */
 export async function* walkServerDirectory(
   { root, names: way }: ServerDirectory,
@@ -98,7 +101,7 @@ export async function* walkServerDirectory(
       }
       const name = next.value
       const names = [...level.names, name]
-      // Names that are not UTF-8 have replacement characters, so no lookup finds them.
+      // A name that is not UTF-8 contains replacement characters, so this lookup fails.
       const stats = await naming(names, () => directory.stat(name), { anyError: true })
       if (stats.isDirectory()) {
         if (names.length > MOST_NAMES) throw pathRefusal(names.join('/'), `lies over ${MOST_NAMES} directories deep`)
@@ -120,7 +123,7 @@ export async function* walkServerDirectory(
   }
 }
 
-/** Descends from an import root through directories only. */
+/** Opens the directory by descending from the import root. Rejects symbolic links on the path. */
 async function openBelow(root: string, way: readonly string[], byHandle?: boolean): Promise<OpenDirectory> {
   let directory = await naming([], () => OpenDirectory.open(root, byHandle))
   for (const [i, name] of way.entries()) {
@@ -134,7 +137,7 @@ async function openBelow(root: string, way: readonly string[], byHandle?: boolea
   return directory
 }
 
-/** Reads the file that was checked. Throws if it changes during the read. */
+/** Reads a file that the walk has checked. Throws if the file changes during the read. */
 async function* readUnchanged(directory: OpenDirectory, names: string[], seen: Stats): AsyncGenerator<Uint8Array> {
   const handle: FileHandle = await naming(names, () => directory.file(names.at(-1) ?? '', seen))
   try {
@@ -155,7 +158,7 @@ async function* readUnchanged(directory: OpenDirectory, names: string[], seen: S
   }
 }
 
-/** Turns errors of the file system into refusals with the name of the entry. */
+/** Runs a function, and turns errors of the file system into errors with the name of the entry. */
 async function naming<T>(names: readonly string[], use: () => Promise<T>, { anyError = false } = {}): Promise<T> {
   try {
     return await use()

@@ -2,17 +2,17 @@ import { join } from 'node:path'
 import { diskTrouble } from '../domain/disk-trouble.ts'
 import { type FileSystem, fileErrorCode } from '../domain/file-system.ts'
 
-/** A directory of blocks with another inode or device is never accepted for the opened one. */
+/** Problem text. If inode or device have changed, the node rejects the directory until it restarts. */
 const REPLACED = 'has been replaced; restart the node if it is the right one'
 
-/** Name of the file that a check writes. A crash leaves at most one, which the next check replaces. */
+/** Name of the file that a check writes. After a crash one may remain, which the next check replaces. */
 export const PROBE = '.probe'
 
-/** Checks that the directory of a backend's blocks is still the opened one, and accepts new files. */
+/** Checks that the directory of a backend's blocks is still the one that was opened, and that it accepts new files. */
 export class StoreWatch {
   /**
-   * Problem found by the last check, as a predicate without paths; null if it found none. A field, since each chunk
-   * reads it.
+   * Problem that the last check found, as a predicate without paths. Null if there was no problem. It is a field and
+   * not a method, because it is read for each chunk.
    */
   problem: string | null = null
   readonly #files: FileSystem
@@ -21,19 +21,19 @@ export class StoreWatch {
   #place: string | null = null
   #looking: Promise<string | null> | null = null
 
-  /** @param dataDir has `blocks/` and `tmp/` */
+  /** @param dataDir contains `blocks/` and `tmp/` */
   constructor(files: FileSystem, dataDir: string) {
     this.#files = files
     this.#blocks = join(dataDir, 'blocks')
     this.#temp = join(dataDir, 'tmp')
   }
 
-  /** Stores the identity of the directory. Call it once the directory is open. */
+  /** Stores the identity of the directory. The caller must have opened the directory. */
   async begin(): Promise<void> {
     this.#place = (await this.#files.place?.(this.#blocks)) ?? null
   }
 
-  /** Checks now. Returns {@link problem}. Concurrent calls share one check. */
+  /** Checks the directory now and returns {@link problem}. Concurrent calls share one check. */
   look(): Promise<string | null> {
     this.#looking ??= this.#look().finally(() => {
       this.#looking = null
@@ -45,7 +45,7 @@ export class StoreWatch {
     try {
       this.problem = await this.#find()
     } catch (error) {
-      // Other code reports a full disk, and a shortage of descriptors says nothing about the directory.
+      // The disk reserve reports a full disk. A shortage of file handles says nothing about the directory.
       const trouble = diskTrouble(error)
       const code = fileErrorCode(error) ?? 'unknown error'
       if (trouble === 'full') this.problem = null
@@ -62,10 +62,10 @@ export class StoreWatch {
     return null
   }
 
-  /** Creates a file as a block is written: in `tmp/`, then renamed. */
+  /** Creates a file in the same way as a block: in `tmp/`, then renamed. */
   async #tryWriting(): Promise<void> {
     const [from, to] = [join(this.#temp, PROBE), join(this.#blocks, PROBE)]
-    // A check before a crash may have left one.
+    // A check that a crash interrupted may have left the file.
     await this.#remove(from)
     const file = await this.#files.create(from)
     await file.close()
@@ -75,7 +75,7 @@ export class StoreWatch {
       await this.#files.unlink(from).catch(() => undefined)
       throw error
     }
-    // The collector may have removed it as a file without a row.
+    // The collector may already have removed the file, because the file has no row.
     await this.#remove(to)
   }
 

@@ -15,7 +15,7 @@ export interface StoredBlockOptions {
   onDamaged: (cid: CID, reason: string) => void
 }
 
-/** Reads the stored blocks of one backend, on any connection and in any thread. */
+/** Reads the stored blocks of one backend. Works with any database connection and in any thread. */
 export class StoredBlocks implements BlockSource {
   readonly #blocks: Blocks
   readonly #options: StoredBlockOptions
@@ -26,11 +26,11 @@ export class StoredBlocks implements BlockSource {
   }
 
   /**
-   * Returns the bytes of a block. Checks their length, and with `verify` their hash.
+   * Returns the bytes of a block. Checks their length, and with `verify` also their hash.
    *
-   * @param options `localOnly` does not fetch a block that only an external backend has
-   * @throws HoldfastError `NOT_FOUND` if the ledger does not have it, `BLOCK_DAMAGED` if the bytes are missing or
-   * wrong; the errors of a fetch
+   * @param options.localOnly true to skip blocks that only an external backend has, instead of fetching them
+   * @throws HoldfastError `NOT_FOUND` if the ledger does not have the block; `BLOCK_DAMAGED` if the bytes are missing
+   * or wrong; any error of fetching the block
    */
   async get(cid: CID, options: { verify?: boolean; localOnly?: boolean } = {}): Promise<Uint8Array> {
     if (cid.multihash.code === HASH.identity) return cid.multihash.digest
@@ -51,14 +51,14 @@ export class StoredBlocks implements BlockSource {
     return bytes
   }
 
-  /** Reads a block, see {@link BlockSource.read}. */
+  /** Reads a block and checks its hash, see {@link BlockSource.read}. */
   async read(cid: CID): Promise<Uint8Array> {
     const bytes = await this.get(cid)
     if (turnSpent()) await nextTurn()
     return matchesHere(cid.multihash.bytes, bytes) ? bytes : this.#damaged(cid, 'has the wrong hash')
   }
 
-  /** Returns null if there are no bytes. */
+  /** Returns the stored bytes, or null if they are missing. */
   async #read(multihash: Uint8Array, block: BlockRow, localOnly: boolean): Promise<Uint8Array | null> {
     if (block.inline === 1) return this.#blocks.bytes(block.id) ?? null
     const { files } = this.#options

@@ -1,12 +1,12 @@
 import type { StoredBlock } from '../ledger/blocks.ts'
 import type { BlockStore } from './block-store.ts'
 
-/** Directories that one call searches. */
+/** Number of directories that one call searches. */
 const DIRECTORIES_AT_ONCE = 8
 
 /**
- * Finds block files without a row in the ledger, left by a power cut or in a copied directory. Each call searches a few
- * directories in turn, so its cost does not grow with the store.
+ * Finds block files without a row in the ledger, for example after a power cut or in a copied directory. Each call
+ * searches only the next few directories, so the cost of a call does not depend on the size of the store.
  */
 export class StrayFiles {
   readonly #stores: ReadonlyMap<number, BlockStore>
@@ -16,7 +16,10 @@ export class StrayFiles {
     this.#stores = stores
   }
 
-  /** Searches the next directories. Returns the blocks of stray files, now `deleting`; the caller removes the files. */
+  /**
+   * Searches the next directories. Returns the blocks of the stray files. Each now has a row in the state `deleting`,
+   * and the caller removes the files.
+   */
   async next(): Promise<StoredBlock[]> {
     if (this.#left.length === 0) this.#left = await this.#all()
     const strays: StoredBlock[] = []

@@ -6,42 +6,48 @@ import { CODEC, cidOf } from '../ipld/cid.ts'
 import type { Blocks, StoredBlock } from '../ledger/blocks.ts'
 import type { BlockStore } from './block-store.ts'
 
-/** A block that cannot be read, or has wrong bytes. */
+/** A block that cannot be read or has the wrong bytes. */
 export interface DamagedBlock {
-  /** CID of the block with codec raw, since the ledger does not know its codec. */
+  /** CID of the block with the codec raw, because the ledger does not store the codec. */
   cid: string
-  /** Problem, for people. */
+  /** Description of the problem for people. */
   reason: string
-  /** Complete roots that need it, at most 100. */
+  /** CIDs of up to 100 complete roots that need the block. */
   roots: string[]
 }
 
 /** Result of a verification. */
 export interface Verified {
-  /** Blocks that were read, and their bytes as recorded in the ledger. */
+  /**
+   * The first is the number of blocks that were read. The second is their total size in bytes, as the ledger records
+   * it.
+   */
   blocks: number
   bytes: number
-  /** The first 1,000 damaged blocks. */
+  /** Up to 1,000 damaged blocks, in the order in which they were found. */
   damaged: DamagedBlock[]
-  /** Number of damaged blocks. */
+  /** Total number of damaged blocks, including those not in `damaged`. */
   damagedBlocks: number
 }
 
 /** Options of a verification. */
 export interface VerifyOptions {
-  /** Abort ends the verification with the result so far. */
+  /** Ends the verification, which then returns the result so far. */
   signal?: AbortSignal
-  /** Called with the blocks read so far, and the damaged ones among them. */
+  /** Called with the number and size of the blocks read so far, and the number of damaged blocks among them. */
   onProgress?: (progress: { blocks: number; bytes: number; damaged: number }) => void
 }
 
-/** Rows per batch, and files read concurrently. */
+/** Number of ledger rows per query, and of files that are read concurrently. */
 const BATCH = 16
-/** Limits of reported damaged blocks, and of roots of each. */
+/**
+ * The first is the maximum number of reported blocks. The second is the maximum number of roots reported for each
+ * block.
+ */
 const MOST_REPORTED = 1_000
 const MOST_ROOTS = 100
 
-/** Reads every durable block and checks its hash, beside all other work. */
+/** Reads every durable block and checks its hash, alongside all other work. */
 export class Verifier {
   readonly #blocks: Blocks
   readonly #stores: ReadonlyMap<number, BlockStore>
@@ -54,9 +60,9 @@ export class Verifier {
   }
 
   /**
-   * Verifies all blocks. The caller's signal ends it early with the result so far.
+   * Verifies all blocks. If the caller's signal aborts, returns the result so far.
    *
-   * @throws HoldfastError `UNAVAILABLE` or `ABORTED` when the engine stops.
+   * @throws HoldfastError `UNAVAILABLE` or `ABORTED` if the engine stops
    */
   verify(options: VerifyOptions = {}): Promise<Verified> {
     return this.#activity.run(options.signal, async signal => {
@@ -73,7 +79,7 @@ export class Verifier {
       const last = batch.at(-1)
       if (last === undefined) return verified
       after = last.id
-      // Rows are read and hashed without a wait that would give the event loop to others.
+      // The query and the hashing may never wait for I/O, so yield to the event loop explicitly.
       if (turnSpent()) await nextTurn()
       const problems = await Promise.all(batch.map(block => this.problemOf(block)))
       for (const [index, block] of batch.entries()) {
@@ -93,7 +99,7 @@ export class Verifier {
     return { cid: rawCidOf(block).toString(), reason, roots: roots.map(root => cidOf(root).toString()) }
   }
 
-  /** Returns the problem of a damaged block; null for a sound or deleted one. */
+  /** Returns the problem of a damaged block as text. Returns null if the block is undamaged or was deleted. */
   async problemOf(block: StoredBlock): Promise<string | null> {
     const cid = rawCidOf(block)
     const store = this.#stores.get(block.backendId)
@@ -103,7 +109,7 @@ export class Verifier {
       await store.get(cid, { verify: true, localOnly: true })
       return null
     } catch (error) {
-      // The collector may have deleted it after the batch was read.
+      // The collector may have deleted the block after the query.
       if (isHoldfastError(error, 'NOT_FOUND')) return null
       if (isHoldfastError(error, 'BLOCK_DAMAGED')) return error.message
       throw error

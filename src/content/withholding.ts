@@ -16,7 +16,7 @@ export interface WithholdingParts {
   logger: Logger
 }
 
-/** A denylist, by multihash. */
+/** A denylist that is indexed by multihash. */
 export interface WithheldBlocks {
   statusOfBlock(multihash: Uint8Array): WithheldStatus | null
   blocks(): Iterable<{ multihash: Uint8Array; status: WithheldStatus }>
@@ -24,20 +24,21 @@ export interface WithheldBlocks {
 
 type ListChange = Omit<WithheldChange, 'carried'>
 
-/** Interval of the search for due walks: of newly complete roots, or of roots that could not be read. */
+/** Interval in ms at which the node looks for due walks, for example of roots that have just become complete. */
 const LOOK_MS = 1_000
-/** Delay before a walk that could not read a block is repeated. */
+/** Time in ms after which a walk that could not read a block is repeated. */
 const RETRY_MS = 60_000
-/** Rows compared or changed in one step. */
+/** Maximum number of rows that one step compares or changes. */
 const AT_ONCE = 50
 
 /**
- * Applies the denylist to the ledger, and walks the affected roots. Until its walk has ended, a root vouches for
- * nothing below it. A block is then refused by its own CID unless another root vouches for it.
+ * Applies the denylist to the ledger, and walks the affected roots to find the blocks that are still reachable. Until
+ * the walk of a root has ended, the root gives access to no block below it. Such a block is refused, unless another
+ * root gives access to it.
  */
 export class Withholding {
   readonly #parts: WithholdingParts
-  /** Changes and steps of walks exclude each other, since a step would not see a change made during it. */
+  /** A change and a step of a walk never run concurrently, because the step would not see the change. */
   readonly #turn = new Semaphore(1)
   readonly #stop = new AbortController()
   #cancelTimer: () => void = () => undefined
@@ -48,7 +49,7 @@ export class Withholding {
     this.#parts = parts
   }
 
-  /** Brings the ledger up to date with a denylist, whatever it has missed. */
+  /** Brings the ledger up to date with a denylist, including changes made while the node was stopped. */
   async begin(list: WithheldBlocks): Promise<void> {
     const { table } = this.#parts
     await this.#apply(this.#missed(list))
@@ -68,7 +69,10 @@ export class Withholding {
     }
   }
 
-  /** Applies the difference between two denylists. When it resolves, no root vouches for a block that is taken down. */
+  /**
+   * Applies the difference between two denylists. After it has resolved, no root gives access to a block that is taken
+   * down.
+   */
   async change(before: WithheldBlocks, after: WithheldBlocks): Promise<void> {
     await this.#apply(differences(before, after))
     this.wake()
@@ -92,7 +96,7 @@ export class Withholding {
     this.#look()
   }
 
-  /** Stops after the present step; the next start continues. */
+  /** Stops after the current step. The next start continues with the following step. */
   async stop(): Promise<void> {
     this.#stop.abort()
     this.#cancelTimer()
@@ -109,7 +113,7 @@ export class Withholding {
     })
   }
 
-  /** Resolves once no walk is due, or one has failed. */
+  /** Resolves when no walk is due or a walk has failed. */
   async settled(): Promise<void> {
     while (this.#walking !== null) await this.#walking
   }
@@ -132,7 +136,7 @@ export class Withholding {
     }
   }
 
-  /** Runs one step. Returns false if no walk is due. */
+  /** Runs one step of the next walk. Returns false if no walk is due. */
   async #step(): Promise<boolean> {
     const walk = this.#parts.walks.next(this.#parts.clock.now())
     if (walk === undefined) return false

@@ -8,7 +8,10 @@ import { isLocked, LevelFiles } from './level-files.ts'
 import { makeDirectory } from './make-directory.ts'
 import { OWNERS_DIRECTORY } from './node-file-system.ts'
 
-/** Directories that engines of this process own, as "device:inode". All copies of this module share the set. */
+/**
+ * Key of the set of directories that engines of this process own, as "device:inode". All copies of this module share
+ * the set.
+ */
 const OWNED = Symbol.for('holdfast.ownedDirectories')
 const shared = globalThis as { [OWNED]?: Set<string> }
 shared[OWNED] ??= new Set()
@@ -20,14 +23,14 @@ export interface OwnedDirectory {
   close(): Promise<void>
 }
 
-/** Returns "device:inode", the same for every path of one directory. @throws the error of the file system */
+/** Returns "device:inode", which is the same for all paths of a directory. @throws the error of the file system */
 export function placeOf(path: string): string {
   const { dev, ino } = statSync(path, { bigint: true })
   return `${dev}:${ino}`
 }
 
 /**
- * Refuses a data directory with an unfinished restore, running or killed.
+ * Rejects a data directory whose restore has not finished. The restore may be running or may have been killed.
  *
  * @throws HoldfastError `DATA_DIR_UNUSABLE`
  */
@@ -37,17 +40,20 @@ export function refuseUnfinishedRestore(dataDir: string): void {
   throw new HoldfastError('DATA_DIR_UNUSABLE', `${dataDir} has an unfinished restore (${RESTORING}): ${remedy}`)
 }
 
-/** Time that a new owner waits for the former one to close. */
+/**
+ * The first is the maximum time in ms to wait for the previous owner. The second is the time in ms between two
+ * attempts.
+ */
 const HANDOVER_MS = 5_000
 const RETRY_MS = 100
 
 /**
- * Takes ownership of a data directory. LevelDB holds an operating-system lock on `datastore/` while it is open, and the
- * kernel releases it when the process ends. The caller closes it.
+ * Takes ownership of a data directory. While LevelDB has `datastore/` open, it holds an operating-system lock on it.
+ * The kernel releases the lock when the process ends. The caller closes the directory.
  *
  * @param options.isRestoring true if the caller is the unfinished restore itself
- * @throws HoldfastError `DATA_DIR_IN_USE` if another engine still owns it after 5 s; `DATA_DIR_UNUSABLE` if it cannot
- * be created or written, or has an unfinished restore.
+ * @throws HoldfastError `DATA_DIR_IN_USE` if another engine still owns the directory after 5 s; `DATA_DIR_UNUSABLE` if
+ * it cannot be created or written, or has an unfinished restore
  */
 export async function ownDataDirectory(
   dataDir: string,
@@ -73,7 +79,8 @@ export async function ownDataDirectory(
       await new Promise(resolve => setTimeout(resolve, RETRY_MS))
       continue
     }
-    // Added before the first await: LevelDB's lock covers other processes, but in this process only the same path.
+    // Add the directory before the first await. Within this process, LevelDB's lock detects a second engine only if it
+    // uses the same path.
     owned.add(place)
     try {
       const datastore = await store.open()
@@ -81,7 +88,7 @@ export async function ownDataDirectory(
         await datastore.close().finally(() => owned.delete(place))
       }
       try {
-        // A restore may have begun, and been killed, during the wait.
+        // A restore may have started, and may have been killed, while this call waited.
         refuse()
         return { datastore, close }
       } catch (error) {
@@ -100,7 +107,7 @@ export async function ownDataDirectory(
   }
 }
 
-/** Returns the error for an unusable data directory, with the message of the deepest cause. */
+/** Returns the error for an unusable data directory. It contains the message of the deepest cause. */
 export function directoryUnusable(dataDir: string, cause: unknown): HoldfastError {
   const deepest = cause instanceof Error && cause.cause instanceof Error ? cause.cause : cause
   const reason = deepest instanceof Error ? deepest.message : String(deepest)

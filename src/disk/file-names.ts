@@ -1,13 +1,13 @@
-/** Names of the files in a data directory. */
+/** Name of the SQLite database in a data directory. */
 export const DATABASE = 'holdfast.db'
-/** Database of an unfinished restore. The last step renames it to {@link DATABASE}. */
+/** Name of the database during a restore. The last step of the restore renames it to {@link DATABASE}. */
 export const RESTORING = 'holdfast.db.restored'
-/** Key that seals secrets in the stores. */
+/** Name of the file with the key that encrypts secrets in the database. */
 export const DATA_KEY = 'data.key'
-/** Keys that sign sessions. */
+/** Name of the file with the keys that sign sessions. */
 export const SECRETS = 'secrets'
 export const TAKEDOWNS = 'takedowns.deny'
-/** Reserved space, deleted on a full disk. */
+/** Name of a file that reserves disk space. The node deletes it when the disk is full. */
 export const BALLAST = 'ballast'
-/** Directory of damaged and stray files, beside each `blocks/`. */
+/** Name of the directory beside each `blocks/` for damaged blocks and foreign files. */
 export const QUARANTINE = 'quarantine'

@@ -7,17 +7,20 @@ import { QUARANTINE } from './file-names.ts'
 import { makeDirectory } from './make-directory.ts'
 import { OWNERS_DIRECTORY, syncDirectoryNow } from './node-file-system.ts'
 
-/** Names of the files that hold LevelDB's data. `CURRENT` names the manifest, which lists them. */
+/**
+ * Names of the files that contain LevelDB's data. The file `CURRENT` names the manifest, which lists all data files.
+ */
 const DATA_FILE = /^(\d+\.(ldb|sst|log)|MANIFEST-\d+)$/
 /**
- * Endings of LevelDB's errors for a missing file or a wrong file type. The last one means that `CURRENT` is missing.
+ * Endings of LevelDB's error messages for a missing file or a wrong file type. The last ending means that `CURRENT` is
+ * missing.
  */
 const NO_FILE = /(No such file or directory|Is a directory|Not a directory|\(create_if_missing is false\))$/
 
 /**
- * The LevelDB datastore of a data directory. After a power cut, files may be missing or damaged. LevelDB first repairs
- * its list of files. If the datastore still cannot be read, it moves to quarantine and an empty one replaces it. The
- * datastore holds the identity of the node in the network; everything else in it can be found again.
+ * Opens the LevelDB datastore of a data directory, even if a power cut has damaged it. First, LevelDB repairs its list
+ * of files. If the datastore is still unreadable, it moves to quarantine, and an empty datastore replaces it. The node
+ * then gets a new identity in the network. It can find all other content of the datastore again.
  */
 export class LevelFiles {
   readonly #path: string
@@ -31,14 +34,14 @@ export class LevelFiles {
   }
 
   /**
-   * Opens the datastore; the caller closes it.
+   * Opens the datastore. The caller closes it.
    *
-   * @throws the error of LevelDB, {@link isLocked} while another owner has it
+   * @throws the error of LevelDB; {@link isLocked} recognises that another owner has the datastore open
    */
   async open(): Promise<LevelDatastore> {
     const datastore = new LevelDatastore(this.#path)
     try {
-      // If only the list is missing, LevelDB would start an empty database and delete the files.
+      // If only the list of files is missing, LevelDB would start an empty database and delete the data files.
       await datastore.db.open({ createIfMissing: !this.#lacksList() })
       return datastore
     } catch (error) {
@@ -55,7 +58,7 @@ export class LevelFiles {
     return !names.includes('CURRENT') && names.some(name => DATA_FILE.test(name))
   }
 
-  /** Has LevelDB rebuild its list of files; it moves unusable files to `lost/`. Nobody may have the datastore open. */
+  /** Makes LevelDB rebuild its list of files. LevelDB moves unusable files to `lost/`. The datastore must be closed. */
   async #repair({ db }: LevelDatastore): Promise<void> {
     const { constructor: level } = db
     try {
@@ -85,12 +88,12 @@ export class LevelFiles {
   }
 }
 
-/** Returns true if another process, or another engine of this process, has the datastore open. */
+/** Returns whether the error says that another process or engine has the datastore open. */
 export function isLocked(error: unknown): boolean {
   return deepest(error).code === 'LEVEL_LOCKED'
 }
 
-/** Returns true for empty, wrong or missing files, and false for files that the system refuses to read or write. */
+/** Returns whether the error says that files are empty, wrong or missing. A permission error is not damage. */
 function isDamaged(error: unknown): boolean {
   const { code, message } = deepest(error)
   return code === 'LEVEL_CORRUPTION' || NO_FILE.test(message)

@@ -4,10 +4,10 @@ import { fileErrorCode } from '../domain/file-system.ts'
 import { syncDirectoryNow } from './node-file-system.ts'
 
 /**
- * Creates a directory and its missing parents. Node's `recursive` never returns on a file system that reports an
- * existing parent as missing, as /proc does.
+ * Creates a directory and its missing parents. Does not use the option `recursive` of Node.js, which never returns if
+ * the file system reports an existing parent as missing. `/proc` does so.
  *
- * @param mode of the directory itself, if it is created; parents get the default mode of the process
+ * @param mode mode of the directory if it is created; parents get the default mode of the process
  * @throws the error of the file system
  */
 export function makeDirectory(path: string, mode?: number): void {
@@ -16,11 +16,11 @@ export function makeDirectory(path: string, mode?: number): void {
   if (!tryMake(path, mode)) mkdirSync(path)
 }
 
-/** Returns false if the parent is missing. */
+/** Creates one directory. Returns false if the parent is missing. */
 function tryMake(path: string, mode: number | undefined): boolean {
   try {
     mkdirSync(path, mode)
-    // The umask of the process may have cleared bits.
+    // The umask of the process may have cleared some bits of the mode.
     if (mode !== undefined) chmodSync(path, mode)
     syncParent(path)
     return true
@@ -32,7 +32,7 @@ function tryMake(path: string, mode: number | undefined): boolean {
   }
 }
 
-/** Syncs the parent directory, if we may open it, so that the new name survives a power cut. */
+/** Syncs the parent directory so that the new name survives a power cut. Does nothing without permission to open it. */
 function syncParent(path: string): void {
   try {
     syncDirectoryNow(dirname(path))

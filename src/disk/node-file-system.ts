@@ -4,22 +4,22 @@ import { platform } from 'node:os'
 import type { DiskSpace, FileSystem, NewFile } from '../domain/file-system.ts'
 
 /**
- * Platform differences are confined to this file. Windows is best effort: it cannot sync a directory, so a power cut
- * may lose the newest directory entries. It cannot refuse to follow a symbolic link either.
+ * True on Windows, where the node cannot sync a directory and cannot refuse to follow a symbolic link. A power cut may
+ * therefore lose the newest directory entries. Only this file handles differences between platforms.
  */
 const WINDOWS = platform() === 'win32'
 
-/** Modes that admit only the user who runs the node. */
+/** Modes that give access only to the user who runs the node. The first is for files, the second is for directories. */
 export const OWNERS_FILE = 0o600
 export const OWNERS_DIRECTORY = 0o700
 
-/** Flags that create a file and bypass the page cache; null if the platform has no O_DIRECT. */
+/** Flags that create a file and bypass the page cache. Null if the platform has no O_DIRECT. */
 export const DIRECT: number | null =
   constants.O_DIRECT === undefined
     ? null
     : constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_DIRECT
 
-/** File system of the operating system, through libuv's thread pool. */
+/** Implements the file system port with `node:fs`, which works in libuv's thread pool. */
 export const nodeFileSystem: FileSystem = {
   create: async path => newFile(await open(path, 'wx', OWNERS_FILE)),
   append: async path => newFile(await open(path, constants.O_WRONLY | constants.O_APPEND), await sizeOf(path)),
@@ -90,7 +90,9 @@ async function spaceAt(path: string): Promise<DiskSpace> {
   return { freeBytes: bavail * bsize, totalBytes: blocks * bsize }
 }
 
-/** Syncs a directory and blocks until it is done, for files that must be on the disk before a transaction commits. */
+/**
+ * Syncs a directory and blocks until the sync ends. For files that must be on the disk before a transaction commits.
+ */
 export function syncDirectoryNow(path: string): void {
   if (WINDOWS) return
   const directory = openSync(path, constants.O_RDONLY)
@@ -101,17 +103,20 @@ export function syncDirectoryNow(path: string): void {
   }
 }
 
-/** Opens a file for reading and refuses a symbolic link in the last segment (`ELOOP`). The caller closes it. */
+/** Opens a file for reading. Fails with `ELOOP` if the last segment is a symbolic link. The caller closes the file. */
 export function openNoFollow(path: string): Promise<FileHandle> {
   return open(path, constants.O_RDONLY | (WINDOWS ? 0 : constants.O_NOFOLLOW | constants.O_NONBLOCK))
 }
 
-/** Opens a directory to reach its entries and refuses a symbolic link. The caller closes it. Not on Windows. */
+/** Opens a directory to reach its entries. Fails if it is a symbolic link. The caller closes it. Not for Windows. */
 export function openDirectoryNoFollow(path: string): Promise<FileHandle> {
   return open(path, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW)
 }
 
-/** Returns true if users besides the owner may list a directory or write to it. Passing through it does not count. */
+/**
+ * Returns whether users other than the owner may list a directory or write to it. Permission to enter it does not
+ * count.
+ */
 export function othersMayUse({ mode }: Stats): boolean {
   return !WINDOWS && (mode & 0o066) !== 0
 }

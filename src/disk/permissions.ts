@@ -4,17 +4,17 @@ import type { Logger } from '../domain/logger.ts'
 import { BALLAST, DATA_KEY, DATABASE, SECRETS, TAKEDOWNS } from './file-names.ts'
 import { OWNERS_DIRECTORY, OWNERS_FILE, othersMayUse } from './node-file-system.ts'
 
-/** Stores of a data directory. Closing a directory closes everything below it. */
+/** Subdirectories of a data directory that are restricted to the owner. This also protects everything inside them. */
 const DIRECTORIES = ['datastore', 'blocks', 'tmp', 'quarantine']
 const FILES = [BALLAST, SECRETS, TAKEDOWNS, DATA_KEY]
 
 /**
- * Restricts password hashes, content and keys to the owner. The data directory itself keeps its mode, since other users
- * may need it to reach `import/`; if they can read it, a warning is logged.
+ * Restricts password hashes, content and keys to the owner. Does not change the mode of the data directory itself,
+ * because other users may need access to `import/`. Logs a warning if other users can read the data directory.
  */
 export function keepToOwner(dataDir: string, logger: Logger): void {
   for (const name of readdirSync(dataDir)) {
-    // The log of the database and copies of it share its prefix.
+    // The database's log and its copies have names that start with the database's name.
     const isOurs = FILES.includes(name) || name.startsWith(DATABASE)
     if (DIRECTORIES.includes(name)) restrict(join(dataDir, name), OWNERS_DIRECTORY, logger)
     else if (isOurs) restrict(join(dataDir, name), OWNERS_FILE, logger)

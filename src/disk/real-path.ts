@@ -1,7 +1,7 @@
 import { realpath } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 
-/** Returns the real path of the existing part of `path`, followed by the missing part unchanged. */
+/** Returns the real path of the part of `path` that exists, followed by the missing part unchanged. */
 export async function realPathOf(path: string): Promise<string> {
   try {
     return await realpath(path)

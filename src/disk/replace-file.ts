@@ -5,10 +5,10 @@ import type { FileSystem } from '../domain/file-system.ts'
 import { nodeFileSystem } from './node-file-system.ts'
 
 /**
- * Replaces the text of a file atomically: after a power cut the file has the old text or the new one.
+ * Replaces the text of a file atomically. After a power cut, the file has either the old text or the new text.
  *
- * @param options `temporary` is the path for the new text, on the same file system; default: beside the file
- * @throws HoldfastError `OUTCOME_UNKNOWN` if the directory could not be synced. Any other error means that the file is
+ * @param options.temporary path of a file for the new text, on the same file system; default: beside the file
+ * @throws HoldfastError `OUTCOME_UNKNOWN` if the directory could not be synced. After any other error, the file is
  * unchanged.
  */
 export async function replaceFile(

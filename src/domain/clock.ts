@@ -1,15 +1,18 @@
-/** Time as a port, so that tests advance it instead of sleeping. */
+/** Port for the time. Tests advance the time instead of waiting. */
 export interface Clock {
-  /** Milliseconds since the Unix epoch. */
+  /** Returns the current time in ms since the epoch. */
   now(): number
   /**
-   * Calls back once, at least `ms` milliseconds from now, without keeping the process alive. Returns a function that
-   * cancels.
+   * Calls `callback` once, after at least `ms` milliseconds. Does not keep the process alive. Returns a function that
+   * cancels the call.
    */
   after(ms: number, callback: () => void): () => void
 }
 
-/** `setTimeout` takes at most a signed 32-bit delay and fires at once beyond it, so longer waits are cut. */
+/**
+ * Maximum length of one sleep in ms. A longer sleep is split, because `setTimeout` fires immediately if the delay
+ * exceeds a signed 32-bit number.
+ */
 const LONGEST_WAIT_MS = 60_000
 
 export const systemClock: Clock = {
@@ -21,13 +24,15 @@ export const systemClock: Clock = {
   },
 }
 
-/** Keeps the process alive until the returned function is called. */
+/** Keeps the process alive until the caller calls the returned function. */
 export function keepAlive(): () => void {
   const timer = setInterval(() => undefined, LONGEST_WAIT_MS)
   return () => clearInterval(timer)
 }
 
-/** Returns how long to sleep until `instant`: a minute at most, so that a clock that jumps is noticed. */
+/**
+ * Returns how long to sleep before `instant`, in ms. The limit of one minute lets the caller notice if the clock jumps.
+ */
 export function waitFor(instant: number | null, now: number): number {
   if (instant === null) return LONGEST_WAIT_MS
   return Math.min(Math.max(instant - now, 0), LONGEST_WAIT_MS)

@@ -1,16 +1,18 @@
-/** Shortest interval between checks that a short `localGraceSeconds` can cause. */
+/**
+ * The first is the minimum interval in seconds between two checks. The second is the number of checks in a local grace.
+ */
 const SHORTEST_SECONDS = 60
 const CHECKS_IN_GRACE = 2
 
 /**
- * Returns the interval between the starts of two checks of a remote cluster: as configured, but at most half of its
- * local grace. Without a grace, a local copy only waits for the first check.
+ * Returns the interval in ms between the starts of two checks of a remote cluster. It is the configured interval, or
+ * half of the local grace if that is shorter. A local grace of 0 does not shorten the interval.
  */
 export function checkEveryMs(everyMs: number, graceMs: number): number {
   return graceMs === 0 ? everyMs : Math.min(everyMs, graceMs / CHECKS_IN_GRACE)
 }
 
-/** Returns why a remote cluster cannot be checked often enough; null if it can. */
+/** Returns why the configuration prevents checks of a remote cluster, or null if checks are possible. */
 export function uncheckable(everyHours: number | undefined, localGraceSeconds: number | undefined): string | null {
   if (everyHours === 0) {
     return 'needs checks of the cluster, which reconcile.everyHours: 0 turns off; set reconcile.everyHours over 0'

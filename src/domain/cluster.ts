@@ -1,20 +1,22 @@
-/** One gateway of a cluster. Bases are absolute URLs and need not end with `/ipfs/`. */
+/** A gateway of a cluster. The URLs are absolute and need not end with `/ipfs/`. */
 export interface GatewayDefinition {
   label: string
   publicUrl: string
-  /** URL for the node's own requests, if it differs from `publicUrl`. */
+  /** URL for requests from this node, if it differs from `publicUrl`. */
   url?: string
 }
 
-/** Limits of the local copy of a remote cluster. */
+/** Limits of the copy that this node stores of a remote cluster's content. */
 export interface KeptHere {
-  /** Bytes of the cluster's content to cache on this disk. Default 1,073,741,824 (1 GiB). */
+  /** Maximum size in bytes of the cluster's content that this node caches. Default: 1,073,741,824 (1 GiB). */
   cacheBytes?: number
-  /** Seconds that new content stays whole on this disk. Default 86,400 (a day). */
+  /** Time in seconds for which this node stores new content completely. Default: 86,400 (a day). */
   localGraceSeconds?: number
 }
 
-/** Configuration of the system that keeps a cluster's content. Its adapter names the other fields and checks them. */
+/**
+ * Configuration of the remote system that stores a cluster's content. The adapter defines and checks the other fields.
+ */
 export interface BackendDefinition extends KeptHere {
   /** Name of the adapter, such as `kubo`. */
   readonly type: string
@@ -23,30 +25,33 @@ export interface BackendDefinition extends KeptHere {
 
 /** Configuration of a cluster. */
 export interface ClusterDefinition {
-  /** Id in requests and plans. */
+  /** Id of the cluster in requests and plans. */
   id: string
-  /** Label, region and country are for display only. */
+  /** Label, region and country are only displayed. */
   label: string
   region: string
   country: string | null
-  /** Empty: the node's own gateway serves the cluster, at the engine's `publicUrl`. */
+  /** Gateways of the cluster. If empty, the node's own gateway serves the content, at the engine's `publicUrl`. */
   gateways: readonly GatewayDefinition[]
-  /** Gives the cluster an embedded backend of its own in this directory; without it, it shares the engine's. */
+  /** Directory for the cluster's content. If absent, the cluster shares the engine's data directory. */
   dataDir?: string
-  /** More directories with content of the cluster, for reading and deleting only. */
+  /** More directories with content of the cluster. The node reads and deletes content in them, but adds none. */
   alsoIn?: readonly string[]
-  /** True while the cluster's directories are unmounted: its content is unavailable, and none of it is released. */
+  /**
+   * True if the cluster's directories are not mounted. Its content is then unavailable, but the node deletes none of
+   * it.
+   */
   absent?: boolean
-  /** `node.id` of the node that keeps the cluster's content; default: the only node. */
+  /** `node.id` of the node that stores the cluster's content. Default: the only node. */
   node?: string
-  /** Remote system that keeps the cluster's content. This node holds content until it has been sent. */
+  /** Remote system that stores the cluster's content. This node stores content until it has sent it to that system. */
   backend?: BackendDefinition
 }
 
-/** Cluster of requests that name none. */
+/** Cluster of requests that do not name a cluster. */
 export const DEFAULT_CLUSTER = 'cl0-global'
 
-/** The six known clusters of the contract, all on the embedded node unless configured otherwise. */
+/** The six clusters of the API contract. Their content is on the embedded node unless configured otherwise. */
 export const knownClusters: readonly ClusterDefinition[] = [
   { id: 'cl0-global', label: 'Primary', region: 'Global', country: null, gateways: [] },
   { id: 'cl1-eu', label: 'eu', region: 'Europe', country: null, gateways: [] },

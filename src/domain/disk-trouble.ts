@@ -2,14 +2,14 @@ import { causesOf } from './causes.ts'
 import { isHoldfastError } from './errors.ts'
 
 /**
- * Kind of failure of a disk, or of the process's access to it:
- * - `full`: no room, or no more within a disk quota;
- * - `short`: the process has too few descriptors, or too little memory, at the moment;
- * - `failed`: the file system is broken, gone, shut down or read-only.
+ * Kinds of disk failure:
+ * - `full`: the disk has no space, or a disk quota is exhausted;
+ * - `short`: the process has too few file handles or too little memory at the moment;
+ * - `failed`: the file system is broken, missing, shut down or read-only.
  */
 export type DiskTrouble = 'full' | 'short' | 'failed'
 
-/** Kinds by error code of `node:fs` and SQLite. */
+/** Kind of failure for each error code of `node:fs` and SQLite. */
 const TROUBLES: Readonly<Record<string, DiskTrouble>> = {
   ENOSPC: 'full',
   EDQUOT: 'full',
@@ -19,7 +19,7 @@ const TROUBLES: Readonly<Record<string, DiskTrouble>> = {
   ENFILE: 'short',
   ENOMEM: 'short',
   EAGAIN: 'short',
-  // SQLite cannot open another file, such as its journal; the database itself is open already.
+  // SQLite cannot open another file, such as its journal. The database file itself is already open.
   SQLITE_CANTOPEN: 'short',
   EIO: 'failed',
   EROFS: 'failed',
@@ -33,7 +33,7 @@ const TROUBLES: Readonly<Record<string, DiskTrouble>> = {
   ENOTCONN: 'failed',
   SQLITE_READONLY: 'failed',
 }
-/** LevelDB has no codes, only words. */
+/** Kind of failure for each error message of LevelDB, which has no error codes. */
 const LEVEL_WORDS: ReadonlyArray<readonly [RegExp, DiskTrouble]> = [
   [/^IO error: .*: (No space left on device|Disk quota exceeded)$/, 'full'],
   [/^IO error: .*: Too many open files( in system)?$/, 'short'],
@@ -41,14 +41,14 @@ const LEVEL_WORDS: ReadonlyArray<readonly [RegExp, DiskTrouble]> = [
 ]
 
 /**
- * Returns the disk failure that an error or one of its causes reports; null if there is none or the outcome is unknown.
- * A disk failure means that nothing was written.
+ * Returns the kind of disk failure that an error or one of its causes reports. It means that nothing was written.
+ * Returns null if the error is not a disk failure, or if the outcome is unknown.
  */
 export function diskTrouble(error: unknown): DiskTrouble | null {
   return troublesOf(error).find(trouble => trouble !== null) ?? null
 }
 
-/** Checks whether an error or one of its causes says that the disk is full. */
+/** Returns whether an error or one of its causes says that the disk is full. */
 export function isDiskFull(error: unknown): boolean {
   return troublesOf(error).includes('full')
 }
@@ -61,7 +61,7 @@ function troublesOf(error: unknown): (DiskTrouble | null)[] {
 function troubleOf(code: unknown, message: string): DiskTrouble | null {
   const known = typeof code === 'string' ? TROUBLES[code] : undefined
   if (known !== undefined) return known
-  // On a file system that was shut down, SQLite reads pages that were never written, and calls the database malformed.
+  // On a file system that was shut down, SQLite reads pages that were never written, and reports a malformed database.
   if (typeof code === 'string' && /^SQLITE_(IOERR|CORRUPT|NOTADB)/.test(code)) return 'failed'
   return LEVEL_WORDS.find(([words]) => words.test(message))?.[1] ?? null
 }

@@ -2,13 +2,13 @@ import { EventEmitter } from 'node:events'
 import { HoldfastError } from './errors.ts'
 import type { Logger } from './logger.ts'
 
-/** Options of a listener. */
+/** Options for adding a listener. */
 export interface ListenOptions {
-  /** Stops listening when it aborts. */
+  /** Removes the listener when it aborts. */
   signal?: AbortSignal | undefined
 }
 
-/** Typed events. An error of a listener is logged, and the other listeners still run. */
+/** Emitter of typed events. If a listener throws, logs the error, and the other listeners still run. */
 export class Emitter<Events extends { [K in keyof Events]: object }> {
   readonly #emitter = new EventEmitter()
   readonly #logger: Logger
@@ -19,7 +19,7 @@ export class Emitter<Events extends { [K in keyof Events]: object }> {
     this.#emitter.setMaxListeners(0)
   }
 
-  /** Listens until the signal aborts. Returns a function that stops listening. */
+  /** Adds a listener until the signal aborts. Returns a function that removes the listener. */
   on<Name extends keyof Events & string>(
     name: Name,
     listener: (event: Events[Name]) => void,
@@ -43,9 +43,9 @@ export class Emitter<Events extends { [K in keyof Events]: object }> {
   }
 
   /**
-   * Waits for the next event of that name.
+   * Waits for the next event with this name.
    *
-   * @throws HoldfastError `ABORTED` if the signal aborts first, `UNAVAILABLE` if the emitter is closed.
+   * @throws HoldfastError `ABORTED` if the signal aborts first; `UNAVAILABLE` if the emitter is closed
    */
   async once<Name extends keyof Events & string>(name: Name, { signal }: ListenOptions = {}): Promise<Events[Name]> {
     const next = Promise.withResolvers<Events[Name]>()
@@ -70,7 +70,7 @@ export class Emitter<Events extends { [K in keyof Events]: object }> {
     }
   }
 
-  /** Rejects those who wait for an event: there are no more. */
+  /** Rejects all calls of {@link once} that are waiting, because no more events follow. */
   close(): void {
     this.#closing.abort()
   }

@@ -1,8 +1,8 @@
 import { keptText } from './text.ts'
 
 /**
- * Codes of errors. They are stable, so callers may branch on them. `src/http/error-codes.ts` has the HTTP status of
- * each.
+ * Codes of errors. They are stable, so callers may rely on them. `src/http/error-codes.ts` maps each code to an HTTP
+ * status.
  */
 export type ErrorCode =
   // access
@@ -57,20 +57,20 @@ export type ErrorCode =
 
 /** Options of an error. */
 export interface HoldfastErrorOptions {
-  /** The underlying error, for logs; never shown to a client. */
+  /** The underlying error, for logs. Clients never see it. */
   cause?: unknown
-  /** Extra fields for the client's error body, such as `required` of `missing_scope`. */
+  /** Additional fields of the error body that the client receives, such as `required` of `missing_scope`. */
   details?: Readonly<Record<string, string | number>>
 }
 
 /**
- * The one error class. `message` is safe to show and to store, whatever input it quotes. Unsafe detail goes into
- * `cause`.
+ * The only error class of Holdfast. `message` is always safe to show and to store, even if it quotes input. Unsafe
+ * details belong in `cause`.
  */
 export class HoldfastError extends Error {
   override readonly name = 'HoldfastError'
   readonly code: ErrorCode
-  /** Extra fields for the client's error body, such as `required` of `missing_scope`. */
+  /** Additional fields of the error body that the client receives, such as `required` of `missing_scope`. */
   readonly details: Readonly<Record<string, string | number>>
 
   constructor(code: ErrorCode, message: string, options: HoldfastErrorOptions = {}) {
@@ -80,7 +80,7 @@ export class HoldfastError extends Error {
   }
 }
 
-/** Checks whether a value is a {@link HoldfastError}, of the given code if there is one. */
+/** Returns whether a value is a {@link HoldfastError}. If a code is given, the error must have this code. */
 export function isHoldfastError(error: unknown, code?: ErrorCode): error is HoldfastError {
   return error instanceof HoldfastError && (code === undefined || error.code === code)
 }

@@ -2,56 +2,56 @@
 export interface NewFile {
   /** Appends all of the bytes. */
   write(bytes: Uint8Array): Promise<void>
-  /** Makes the bytes, but not the file's name, survive a power cut. */
+  /** Makes the bytes survive a power cut, but not the name of the file. */
   datasync(): Promise<void>
-  /** Closes the file, which otherwise stays open. */
+  /** Closes the file. The caller must call it, or the file stays open. */
   close(): Promise<void>
 }
 
-/** Room on the file system of a directory, in bytes. */
+/** Space on the file system of a directory, in bytes. */
 export interface DiskSpace {
-  /** Bytes that this process may still write. */
+  /** Number of bytes that this process may still write. */
   freeBytes: number
   totalBytes: number
 }
 
 /**
- * Port for files. Names survive a power cut only once their directory has been synced. Every operation fails with the
- * error of `node:fs`, whose `code` says why.
+ * Port for files. A file name survives a power cut only after a sync of its directory. If an operation fails, it throws
+ * the error of `node:fs`, and `code` is the reason.
  */
 export interface FileSystem {
-  /** Creates a file that must not exist, readable by the node's user alone. The caller closes it. */
+  /** Creates a file that must not exist yet. Only the node's user can read the file. The caller closes it. */
   create(path: string): Promise<NewFile>
-  /** Opens an existing file to write after its last byte. The caller closes it. */
+  /** Opens an existing file to append to it. The caller closes the file. */
   append(path: string): Promise<NewFile>
-  /** Reads the first `size` bytes of a file, fewer if it is shorter. */
+  /** Reads the first `size` bytes of a file, or fewer if the file is shorter. */
   read(path: string, size: number): Promise<Uint8Array>
-  /** Returns the length of a file in bytes. */
+  /** Returns the size of a file in bytes. */
   size(path: string): Promise<number>
-  /** Renames a file within its file system, replacing an existing one. */
+  /** Renames a file within its file system, and replaces a file that has the new name. */
   rename(from: string, to: string): Promise<void>
   unlink(path: string): Promise<void>
-  /** Creates one directory, accessible to the node's user alone. */
+  /** Creates one directory, which only the node's user can access. */
   makeDirectory(path: string): Promise<void>
-  /** Returns the names in a directory, in no order. */
+  /** Returns the names of the entries of a directory, in no order. */
   list(path: string): Promise<string[]>
-  /** Makes the entries of a directory (creations, renames, deletions) survive a power cut. */
+  /** Makes created, renamed and deleted entries of a directory survive a power cut. */
   syncDirectory(path: string): Promise<void>
-  /** Returns the room on a directory's file system. */
+  /** Returns the space on the file system of a directory. */
   space(path: string): Promise<DiskSpace>
   /**
-   * Returns an identity of a directory that does not depend on its path. Without it a replaced directory is not
-   * noticed.
+   * Returns an identity of a directory that does not depend on the directory's path. If this method is absent, the node
+   * cannot detect that a directory was replaced.
    */
   place?(path: string): Promise<string>
 }
 
-/** Returns the code of a failed file operation, such as `ENOENT`; undefined for other errors. */
+/** Returns the error code of a failed file operation, such as `ENOENT`. Returns undefined for other errors. */
 export function fileErrorCode(error: unknown): string | undefined {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined
 }
 
-/** Creates a directory if it is missing, and returns whether it was. */
+/** Creates a directory if it is missing. Returns whether it was missing. */
 export async function madeDirectory(files: Pick<FileSystem, 'makeDirectory'>, path: string): Promise<boolean> {
   try {
     await files.makeDirectory(path)

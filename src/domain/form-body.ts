@@ -1,22 +1,22 @@
 import { randomBytes } from 'node:crypto'
 
-/** A part of a multipart form to send. */
+/** A part of a multipart form that is sent. */
 export type NewPart =
   | { name: string; text: string }
-  /** Any file name, or undefined for plain octets without one. */
+  /** A file. Its name is undefined if the part contains plain bytes without a file name. */
   | { name: string; filename: string | undefined; content: AsyncIterable<Uint8Array> | Iterable<Uint8Array> }
 
-/** A multipart form for a request. */
+/** Body of a request that sends a multipart form. */
 export interface FormBody {
-  /** Value of `Content-Type`. */
+  /** Value of the header `Content-Type`. */
   type: string
-  /** Pieces, each valid until the next one is asked for. */
+  /** Pieces of the body. Each is valid until the consumer requests the next piece. */
   body: AsyncIterable<Uint8Array>
 }
 
-/** Makes a form of parts, and reads each to its end before the next one. */
+/** Returns the body of a form. Reads the content of each part completely before the next part. */
 export function formBody(parts: AsyncIterable<NewPart> | Iterable<NewPart>): FormBody {
-  // Random, so that content cannot contain it on purpose.
+  // Random, so that nobody can create content that contains the boundary.
   const boundary = randomBytes(16).toString('hex')
   const body = async function* (): AsyncGenerator<Uint8Array, void, undefined> {
     for await (const part of parts) {
@@ -37,7 +37,10 @@ function headersOf(part: NewPart): string {
   return `${disposition}${filename}\r\nContent-Type: application/octet-stream`
 }
 
-/** Prefers the short plain form. Its readers decode `%22` as a quote, and nothing else is escaped in it. */
+/**
+ * Returns the parameter with the file name, in the short plain form if possible. In the plain form, recipients decode
+ * `%22` as a quote, and no other character is escaped.
+ */
 function filenameOf(filename: string): string {
   const isPlain = !/[\\\r\n\0]|%22/.test(filename)
   return isPlain ? `filename="${filename.replaceAll('"', '%22')}"` : `filename*=UTF-8''${encodeURIComponent(filename)}`

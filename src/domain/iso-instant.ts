@@ -1,14 +1,14 @@
 const DAY_MS = 86_400_000
 
-/** Day of the last instant: those of a list are mostly of one day. */
+/** Day of the last formatted instant, and its date. Most instants of a list are on the same day. */
 let day = Number.NaN
 let date = ''
 
 /**
- * Formats an instant as `Date.toISOString` does, in a fifth of the time.
+ * Formats an instant like `Date.toISOString`, but five times faster.
  *
- * @param ms whole milliseconds since the epoch
- * @throws RangeError if `ms` is not an instant
+ * @param ms time in ms since the epoch, an integer
+ * @throws RangeError if `ms` is not a valid instant
  */
 export function isoInstant(ms: number): string {
   const asked = Math.floor(ms / DAY_MS)
@@ -23,7 +23,7 @@ export function isoInstant(ms: number): string {
   return `${date}${two(hours)}:${two(minutes % 60)}:${two(seconds % 60)}.${three(time % 1_000)}Z`
 }
 
-/** Formats an instant, or null. */
+/** Formats an instant, or returns null for null. */
 export function iso(ms: number): string
 export function iso(ms: number | null): string | null
 export function iso(ms: number | null): string | null {

@@ -1,7 +1,8 @@
 /**
- * Splits a text that arrives in pieces into lines, without empty ones.
+ * Splits a text that arrives in pieces into lines. Skips empty lines.
  *
- * @param longest most bytes of a line; `tooLong` makes the error for a longer one
+ * @param options.longest maximum size of a line in bytes
+ * @param options.tooLong returns the error to throw for a longer line
  */
 export async function* linesOf(
   pieces: AsyncIterable<Uint8Array>,

@@ -1,6 +1,6 @@
-/** Logger of the core. It has the shape of pino's, so a pino instance can be passed as it is. */
+/** Logger of the engine. A pino instance can be passed unchanged, because it has these methods. */
 export interface Logger {
-  /** `fields` are the context of the line; an error among them is `err`. */
+  /** `fields` are the context of the log line. An error has the field name `err`. */
   debug(fields: object, message: string): void
   info(fields: object, message: string): void
   warn(fields: object, message: string): void
@@ -9,5 +9,5 @@ export interface Logger {
 
 const ignore = (): void => {}
 
-/** Discards all lines: the default of an embedded engine. */
+/** Logger that discards all lines. It is the default of an embedded engine. */
 export const silentLogger: Logger = { debug: ignore, info: ignore, warn: ignore, error: ignore }

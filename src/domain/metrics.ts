@@ -1,28 +1,28 @@
 import type { ErrorCode } from './errors.ts'
 
-/** An answered request. */
+/** Measurements of an answered request. */
 export interface RequestObservation {
   surface: 'api' | 'gateway'
   method: string
-  /** Route as the route table writes it; null if none matched. */
+  /** Route pattern from the route table, or null if no route matched. */
   route: string | null
   /** HTTP status. */
   status: number
-  /** Code of the refusal; null if there was none. */
+  /** Error code of a rejected request, or null if there was no error. */
   code: ErrorCode | null
-  /** Client that the request names, or the kind of its credential. */
+  /** Client that the request names, or the kind of the request's credential. */
   source: 'WEB' | 'JWT' | 'API_KEY' | null
-  /** Bytes read of the request body. */
+  /** Number of bytes read from the request body. */
   bytesIn: number
-  /** Milliseconds until the answer began. */
+  /** Time in ms from the request until the response began. */
   ms: number
 }
 
-/** Port for measurements. Its methods must return at once and never throw. */
+/** Port for measurements. All methods must return immediately and must not throw. */
 export interface Metrics {
-  /** Counts an answered request, whose body may still be going out. */
+  /** Counts an answered request. The response body may still be in transfer. */
   request(observation: RequestObservation): void
-  /** Counts the bytes of a body that went out, whole or not. Optional. */
+  /** Counts the bytes sent of a response body, even if the body was not sent completely. Optional. */
   answered?(bytes: number): void
   /** Counts a finished garbage collection. */
   collected(freed: { roots: number; blocks: number; bytes: number }): void
@@ -30,5 +30,5 @@ export interface Metrics {
 
 const ignore = (): void => {}
 
-/** Counts nothing: the default of an engine. */
+/** Metrics that count nothing. They are the default of an engine. */
 export const silentMetrics: Metrics = { request: ignore, collected: ignore }

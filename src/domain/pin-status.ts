@@ -1,24 +1,26 @@
 import { type ErrorCode, HoldfastError } from './errors.ts'
 
-/** States of a record, the same words on every surface. A deleted or expired record has none. */
+/** Status of a record, with the same values in all APIs. A deleted or expired record has no status. */
 export type PinStatus = 'queued' | 'pinning' | 'pinned' | 'failed'
 
-/** Reason of a record's status. */
+/** Reason for a record's status. */
 export interface StatusReason {
-  /** Code for programs; null if there is nothing to distinguish. */
+  /** Code for programs, or null if programs need no distinction. */
   code: StatusCode | null
-  /** Text for people, code included. */
+  /** Text for people. It includes the code. */
   text: string
 }
 
-/** Codes of reasons. `INCOMPLETE`: the record was imported in part, and the rest is being fetched. */
+/**
+ * Codes of reasons. `INCOMPLETE` means that a part of the record's content was imported and the rest is being fetched.
+ */
 export type StatusCode = ErrorCode | 'INCOMPLETE'
 
 /**
- * Allowed transitions. Uploads start as `pinned`. Three transitions go back:
- * - `failed` to `queued`, by back-off or by an identical request;
- * - `pinning` to `queued`, when the fetching process has ended;
- * - `pinned` to `pinning`, when lost content is fetched again.
+ * Allowed transitions of the status. Uploads start as `pinned`. Three transitions go back:
+ * - `failed` to `queued`: after a backoff, or because of an identical request;
+ * - `pinning` to `queued`: after the process that fetched the content has ended;
+ * - `pinned` to `pinning`: because lost content is fetched again.
  */
 const TRANSITIONS: Readonly<Record<PinStatus, readonly PinStatus[]>> = {
   queued: ['pinning', 'pinned', 'failed'],
@@ -30,7 +32,7 @@ const TRANSITIONS: Readonly<Record<PinStatus, readonly PinStatus[]>> = {
 /**
  * Checks that a record may change from one status to another.
  *
- * @throws HoldfastError `INTERNAL_ERROR` if it may not
+ * @throws HoldfastError `INTERNAL_ERROR` if the transition is not allowed
  */
 export function checkTransition(from: PinStatus, to: PinStatus): void {
   if (!TRANSITIONS[from].includes(to)) throw new HoldfastError('INTERNAL_ERROR', `a ${from} pin cannot become ${to}`)

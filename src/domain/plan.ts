@@ -1,41 +1,43 @@
-/** At most `requests` in each window of `windowSeconds`. */
+/** Rate limit: `requests` is the maximum number of requests in each window of `windowSeconds`. */
 export interface RateLimit {
   requests: number
   windowSeconds: number
 }
 
-/** Limits of an account; null for no limit. Sizes are bytes. */
+/** Limits of an account. Null means no limit. All sizes are in bytes. */
 export interface Plan {
   name: string
   /** True if uploads and pins may expire. */
   timelock: boolean
-  /** Ids of the clusters that the plan may use, or all of them. */
+  /** Ids of the clusters that the plan may use, or `*` for all clusters. */
   clusters: readonly string[] | '*'
-  /** True if the HTTP API allows uploads by server path, which can read everything in the import roots. */
+  /** True if the HTTP API allows uploads by server path. Such an upload can read everything in the import roots. */
   serverImport: boolean
-  /** Content bytes of one file, inclusive. */
+  /** Maximum size of the content of one file. */
   maxFileBytes: number | null
-  /** Content bytes of all files of one directory upload. */
+  /** Maximum total size of all files of one directory upload. */
   maxDirectoryBytes: number | null
-  /** Files of one directory upload. */
+  /** Maximum number of files of one directory upload. */
   maxDirectoryFiles: number | null
-  /** Bytes of the blocks of an account's distinct roots. A block counts at least 512, a root once. */
+  /**
+   * Maximum total size of the blocks of an account. A block counts as at least 512 bytes, and a root counts only once.
+   */
   maxStorageBytes: number | null
-  /** Live records of an account. */
+  /** Maximum number of live records of an account. */
   maxPins: number | null
-  /** API keys of an account that have not expired. */
+  /** Maximum number of unexpired API keys of an account. */
   maxKeys: number | null
-  /** Pin requests of an account that wait for their content. */
+  /** Maximum number of pin requests of an account that wait for their content. */
   maxQueuedPins: number | null
-  /** Rows per page of a list, by default and at most. */
+  /** Default and maximum number of rows per page of a list. */
   pageLimit: { default: number; max: number }
-  /** Per API key or session. */
+  /** Rate limit of each API key or session. */
   rateLimit: RateLimit | null
-  /** For all credentials of an account together. */
+  /** Rate limit of all credentials of an account together. */
   accountRateLimit: RateLimit | null
 }
 
-/** Configuration of a plan. Omitted fields get defaults. */
+/** Configuration of a plan. Omitted fields have defaults. */
 export type PlanOptions = Omit<Plan, 'name' | 'maxKeys' | 'maxQueuedPins' | 'serverImport'> &
   Partial<Pick<Plan, 'maxKeys' | 'maxQueuedPins' | 'serverImport'>>
 
@@ -45,7 +47,7 @@ export const DEFAULT_MAX_QUEUED_PINS = 1_000
 const MiB = 1024 ** 2
 const GiB = 1024 ** 3
 
-/** Plans that exist without configuration. */
+/** Plans that exist without any configuration. */
 export const builtInPlans: readonly Plan[] = [
   {
     name: 'free',

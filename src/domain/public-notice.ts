@@ -1,2 +1,2 @@
-/** Shown wherever content can be added. */
+/** Text that every form and page for adding content shows. */
 export const PUBLIC_NOTICE = 'Everything pinned is public: anyone with its CID can read it.'

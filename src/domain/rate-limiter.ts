@@ -1,39 +1,45 @@
 import type { RateLimit } from './plan.ts'
 
-/** A running window: its start in milliseconds since the epoch, and the requests it has allowed. */
+/**
+ * A rate limit window that is in progress. `startedAt` is in ms since the epoch, and `used` counts the allowed
+ * requests.
+ */
 export interface RateWindow {
   readonly startedAt: number
   readonly used: number
 }
 
-/** A window between two requests. It keeps the end that a client has seen, even if the limit gets another length. */
+/**
+ * A rate limit window as stored between two requests. It stores the end that the client knows from a response. A change
+ * of the limit's length therefore does not move the end.
+ */
 export interface KeptWindow {
   readonly endsAt: number
   readonly used: number
 }
 
-/** The decision on one request. */
+/** The decision about one request. */
 export interface RateDecision {
   allowed: boolean
-  /** The window after this decision, for the next call. */
+  /** The window after this decision. Pass it to the next call. */
   state: RateWindow
-  /** Requests left in the window. */
+  /** Number of requests that the window still allows. */
   remaining: number
-  /** End of the window, in milliseconds since the epoch. */
+  /** End of the window in ms since the epoch. */
   resetAt: number
-  /** Whole seconds until `resetAt`, at least 1. */
+  /** Number of whole seconds until `resetAt`, at least 1. */
   retryAfter: number
 }
 
 /**
- * Fixed windows. A window begins with its first request and allows `requests` until it ends. Refused requests do not
- * count, so a client that waits `retryAfter` seconds is served.
+ * Rate limiter with fixed windows. A window starts at its first request and allows `requests` until it ends. Rejected
+ * requests do not count, so a client that waits `retryAfter` seconds succeeds.
  */
 export class RateLimiter {
-  /** Decides without side effects. Without a running window, begins a new one at `now`. */
+  /** Decides about a request at the time `now`, without side effects. If no window is in progress, starts a new one. */
   decide(state: RateWindow | null, limit: RateLimit, now: number): RateDecision {
     const windowMs = limit.windowSeconds * 1_000
-    // A start in the future means that the clock was set back. Keeping that window could refuse requests for hours.
+    // A start in the future means that the clock was set back. Keeping this window could reject requests for hours.
     const running = state !== null && state.startedAt <= now && now < state.startedAt + windowMs
     const window = running ? state : { startedAt: now, used: 0 }
     const allowed = window.used < limit.requests
@@ -51,7 +57,7 @@ export class RateLimiter {
 
 const LIMITER = new RateLimiter()
 
-/** Decides on a request in its client's window. Null begins a new window. */
+/** Decides about a request in the client's stored window. Null starts a new window. */
 export function decideInWindow(kept: KeptWindow | null, limit: RateLimit, now: number): RateDecision {
   const state = kept && { startedAt: kept.endsAt - limit.windowSeconds * 1_000, used: kept.used }
   return LIMITER.decide(state, limit, now)

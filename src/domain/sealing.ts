@@ -1,37 +1,37 @@
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto'
 import { HoldfastError } from './errors.ts'
 
-/** Encrypts small secrets. Without the key, a reader of the disk learns only their length. */
+/** Encrypts small secrets. Without the key, somebody who reads the disk learns only the length of a secret. */
 export interface Sealing {
   /**
-   * Encrypts bytes, each time to another result.
+   * Encrypts bytes. The result differs each time.
    *
-   * @param context what the bytes are and whose, such as `second-factor <account>`. Bytes sealed for one context do not
-   * open for another, so a writer of the store cannot swap secrets.
+   * @param context purpose and owner of the bytes, such as `second-factor <account>`. Decryption needs the same
+   * context, so that nobody who can write to the database can swap two secrets.
    */
   seal(bytes: Uint8Array, context: string): Uint8Array
   /**
    * Decrypts bytes.
    *
-   * @throws HoldfastError `DATA_DIR_UNUSABLE` naming the context, if bytes, key or context do not match
+   * @throws HoldfastError `DATA_DIR_UNUSABLE` with the context, if bytes, key or context do not match
    */
   open(sealed: Uint8Array, context: string): Uint8Array
 }
 
 export const SEALING_KEY_BYTES = 32
 
-/** First sealed byte: names the format. */
+/** First byte of encrypted data, which is the version of the format. */
 const VERSION = Uint8Array.of(1)
 const CIPHER = 'aes-256-gcm'
-/** Random, so one key is fit for some billions of secrets. */
+/** Size of the random nonce in bytes. With this size, one key can encrypt some billions of secrets. */
 const NONCE_BYTES = 12
 const TAG_BYTES = 16
 
 /**
- * Seals by AES-256-GCM with a random nonce: `version (1) | nonce (12) | ciphertext | tag (16)`. Version and context are
- * authenticated as well.
+ * Returns a sealing with AES-256-GCM and a random nonce. Its format is `version (1) | nonce (12) | ciphertext | tag
+ * (16)`. The tag also authenticates version and context.
  *
- * @param key {@link SEALING_KEY_BYTES} long
+ * @param key must have {@link SEALING_KEY_BYTES} bytes
  */
 export function sealingWith(key: Uint8Array, random: (length: number) => Uint8Array = randomBytes): Sealing {
   const cut = { authTagLength: TAG_BYTES }
@@ -60,7 +60,7 @@ export function sealingWith(key: Uint8Array, random: (length: number) => Uint8Ar
   }
 }
 
-/** Returns an id of a key that reveals nothing of it. */
+/** Returns an id of a key. The id reveals nothing about the key. */
 export function sealingKeyId(key: Uint8Array): string {
   return createHash('sha256').update('holdfast data key').update(key).digest('hex').slice(0, 32)
 }

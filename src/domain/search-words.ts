@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 
-/** Fields of a record that search uses. */
+/** The fields of a record that can be searched. */
 export interface Searched {
   name: string | null
   type: string
@@ -10,21 +10,21 @@ export interface Searched {
   meta: Readonly<Record<string, string>>
 }
 
-/** Characters of an indexed part of a name. */
+/** Number of characters of an indexed part of a name. */
 const GRAM = 3
-/** Most parts of a name in one query. The rows that they match are compared again. */
+/** Maximum number of name parts in one query. The query then compares the names of the rows that it finds. */
 const MOST_GRAMS = 24
-/** Bytes of a hash that distinguish names. */
+/** Number of bytes of a hash that an index word contains. */
 const HASH_BYTES = 12
 
-/** Folds upper and lower case. */
+/** Converts a text to lower case and Unicode form NFC, so that equal names compare equal. */
 export function folded(text: string): string {
   return text.normalize('NFC').toLowerCase()
 }
 
 /**
- * Returns the index words of a record, each once, of ASCII letters and digits only. All begin with the number of the
- * record's group: a list, or a block of a list. So other groups cost nothing.
+ * Returns the distinct index words of a record, which contain only ASCII letters and digits. Each word starts with the
+ * number of the record's group, which is a list or a block of a list. A search thus never reads words of other groups.
  */
 export function wordsOf(group: number, { name, type, status, multihash, expires, meta }: Searched): string[] {
   const words = new Set([
@@ -42,7 +42,7 @@ export function wordsOf(group: number, { name, type, status, multihash, expires,
 /** Returns the index words of a record's name. */
 export function wordsOfName(group: number, name: string): Set<string> {
   const words = new Set([nameWord(group, name), foldedNameWord(group, name)])
-  // Converts each character once and joins the results: this is much of the cost of the index.
+  // Convert each character only once, because this conversion is a large part of the cost of indexing.
   const characters = Array.from(folded(name), hexOf)
   for (let start = 0; start < characters.length; start++) {
     let gram = word(group, 'g')
@@ -54,7 +54,7 @@ export function wordsOfName(group: number, name: string): Set<string> {
   return words
 }
 
-/** Returns the word that every record of a group has. */
+/** Returns the index word that every record of a group has. */
 export function listWord(group: number): string {
   return word(group, 'l')
 }
@@ -83,12 +83,15 @@ export function nameWord(group: number, name: string): string {
   return word(group, `n${hashOf(name)}`)
 }
 
-/** Returns the word that names share if they differ in case only. */
+/** Returns the index word of a name regardless of upper and lower case. */
 export function foldedNameWord(group: number, name: string): string {
   return word(group, `i${hashOf(folded(name))}`)
 }
 
-/** Returns the words of every name that contains `part` in any case. Up to three characters they are an exact match. */
+/**
+ * Returns the index words of all names that contain `part`, regardless of case. If `isAll` is true, all records with
+ * these words match. This is the case for a part of up to three characters.
+ */
 export function partWords(group: number, part: string): { words: string[]; isAll: boolean } {
   const characters = [...folded(part)]
   if (characters.length <= GRAM) return { words: [gramWord(group, characters)], isAll: true }
@@ -110,7 +113,10 @@ function hexOf(character: string): string {
   return HEX_OF_ASCII[character.codePointAt(0) ?? 0] ?? Buffer.from(character).toString('hex')
 }
 
-/** Prefixes a word with the group's number. Words begin with a letter, so no two groups share one. */
+/**
+ * Returns a word with the number of its group in front. `what` starts with a letter, so words of two groups never
+ * collide.
+ */
 function word(group: number, what: string): string {
   return `${group}${what}`
 }

@@ -1,9 +1,9 @@
 import { HoldfastError } from './errors.ts'
 
-/** Bytes in one piece; text stands for its UTF-8. */
+/** A piece of content. A string stands for its UTF-8 bytes. */
 export type Bytes = ArrayBufferView | ArrayBufferLike | string
 
-/** The part of a web stream that reading needs, which those of every type library have. */
+/** The part of a web stream that is needed to read it. It is compatible with the types of all libraries. */
 export interface WebStream {
   getReader(): {
     read(): Promise<{ done: boolean; value?: unknown }>
@@ -12,7 +12,8 @@ export interface WebStream {
 }
 
 /**
- * Content: bytes or text, a Node or web stream or any other iterable of them, a `Blob`, `File`, `Request` or `Response`.
+ * Source of content: bytes, a text, a stream of either, or an object with a body. A stream may be a Node.js stream, a
+ * web stream or any other iterable. An object with a body is a `Blob`, `File`, `Request` or `Response`.
  */
 export type ByteSource =
   | Bytes
@@ -23,16 +24,16 @@ export type ByteSource =
   | { readonly body: WebStream | null; readonly bodyUsed: boolean }
 
 export interface ReadOptions {
-  /** Name of the source in messages. */
+  /** Name of the source in error messages. */
   name: string
-  /** Its abort ends the reading at once, by throwing its reason. */
+  /** Ends the reading immediately when it aborts. The reader then throws the reason of the signal. */
   signal?: AbortSignal | undefined
 }
 
 /**
- * Reads the bytes of a source, and closes it if it is not read to its end.
+ * Yields the bytes of a source. Closes the source if the consumer stops early.
  *
- * @throws HoldfastError `VALIDATION` if it is no {@link ByteSource}, or a stream that is locked.
+ * @throws HoldfastError `VALIDATION` if the source is not a {@link ByteSource}, or is a locked stream
  */
 export async function* bytesOf(source: ByteSource, { name, signal }: ReadOptions): AsyncGenerator<Uint8Array> {
   const text = new TextPieces()
@@ -90,7 +91,7 @@ function view(piece: unknown): Uint8Array | null {
   return piece instanceof ArrayBuffer || piece instanceof SharedArrayBuffer ? new Uint8Array(piece) : null
 }
 
-/** Text in pieces that may end between the halves of one character. */
+/** Encodes a text that arrives in pieces. A piece may end between the two halves of a surrogate pair. */
 class TextPieces {
   readonly #encoder = new TextEncoder()
   #half = ''
@@ -118,14 +119,14 @@ function kindOf(value: unknown): string {
   return `an object (${value.constructor?.name ?? 'without a prototype'})`
 }
 
-/** Copies the pieces of a source that reuses their memory. */
+/** Yields copies of the pieces of a source. For a source that reuses the memory of its pieces. */
 export async function* copied(source: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void, undefined> {
   for await (const piece of source) yield Buffer.from(piece)
 }
 
 /**
- * Reads a source into one piece; returns null and closes it if it has more than `most` bytes. The source must not reuse
- * the memory of its pieces.
+ * Reads a whole source. If it has more than `most` bytes, closes it and returns null. The source must not reuse the
+ * memory of its pieces.
  */
 export async function wholeUpTo(source: AsyncIterable<Uint8Array>, most: number): Promise<Buffer | null> {
   const pieces: Uint8Array[] = []
@@ -139,15 +140,15 @@ export async function wholeUpTo(source: AsyncIterable<Uint8Array>, most: number)
 }
 
 /**
- * Reads a source, and throws the signal's reason as soon as it aborts, even if the source has stalled. Closes a source
- * that is not read to its end.
+ * Yields the items of a source. If the signal aborts, throws its reason immediately, even if the source has stalled.
+ * Closes the source if the consumer stops early.
  */
 export async function* interruptible<T>(
   source: AsyncIterable<T> | Iterable<T>,
   signal: AbortSignal | undefined,
 ): AsyncGenerator<T> {
   const pieces = Symbol.asyncIterator in source ? source[Symbol.asyncIterator]() : source[Symbol.iterator]()
-  // Not Promise.race with one promise for the abort: that would keep every piece for as long as the signal lives.
+  // Promise.race with one promise for the abort would keep every piece in memory for the lifetime of the signal.
   let refuse: (reason: unknown) => void = () => undefined
   const abort = (): void => refuse(signal?.reason)
   signal?.addEventListener('abort', abort, { once: true })
@@ -168,13 +169,13 @@ export async function* interruptible<T>(
     signal?.removeEventListener('abort', abort)
     if (state !== 'ended') {
       const closed = Promise.resolve(pieces.return?.()).catch(() => undefined)
-      // A stalled source closes only at its next piece, so do not wait for it.
+      // A stalled source closes only when its next piece arrives, so do not wait for that.
       if (state === 'between') await closed
     }
   }
 }
 
-/** Resolves as the promise does, or throws the signal's reason if that aborts first. */
+/** Waits for a promise. If the signal aborts first, throws the reason of the signal. */
 export async function orAborted<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (signal === undefined) return promise
   const { promise: aborted, reject } = Promise.withResolvers<never>()
@@ -189,8 +190,8 @@ export async function orAborted<T>(promise: Promise<T>, signal: AbortSignal | un
 }
 
 /**
- * Reads up to `ahead` items in advance while the consumer works. An error of the source follows the items before it. A
- * consumer that leaves early does not wait for a stalled source, which is closed at its next item.
+ * Reads up to `ahead` items in advance while the consumer works. If the source fails, yields the items before the error
+ * first. If the consumer stops early, it does not wait for a stalled source, which is closed at its next item.
  */
 export async function* readAhead<T>(source: AsyncIterable<T>, ahead: number): AsyncGenerator<T> {
   const items: T[] = []

@@ -1,4 +1,4 @@
-/** Removes the slashes at the end of a text. A regular expression would take quadratic time. */
+/** Removes all slashes at the end of a text. Uses a loop, because a regular expression would take quadratic time. */
 export function withoutTrailingSlashes(text: string): string {
   let end = text.length
   while (end > 0 && text[end - 1] === '/') end--

@@ -1,2 +1,2 @@
-/** Version of the software. A test compares it with package.json. */
+/** Version of Holdfast. A test checks that package.json has the same version. */
 export const VERSION = '0.2.0'

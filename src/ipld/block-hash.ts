@@ -4,18 +4,18 @@ import * as Digest from 'multiformats/hashes/digest'
 import { HoldfastError } from '../domain/errors.ts'
 import { HASH } from './cid.ts'
 
-/** Below this many bytes the hop to the thread pool costs more than the hash. */
+/** Maximum size in bytes for which hashing in the current thread is faster than in the thread pool. */
 const INLINE_HASH_BYTES = 32 * 1024
 
-/** Returns the SHA-256 multihash of a block. Large blocks are hashed off the main thread. */
+/** Returns the SHA-256 multihash of a block. Large blocks are hashed outside the main thread. */
 export async function sha256(bytes: Uint8Array): Promise<MultihashDigest<0x12>> {
   return Digest.create(HASH.sha2_256, await digest(SHA_256, bytes))
 }
 
 /**
- * Checks whether `bytes` hash to `multihash`.
+ * Returns whether `bytes` hash to `multihash`.
  *
- * @throws HoldfastError `INVALID_CID` for a hash that the node cannot check.
+ * @throws HoldfastError `INVALID_CID` if the node cannot compute this hash
  */
 export async function matches(multihash: Uint8Array, bytes: Uint8Array): Promise<boolean> {
   const expected = Digest.decode(multihash)
@@ -23,8 +23,8 @@ export async function matches(multihash: Uint8Array, bytes: Uint8Array): Promise
 }
 
 /**
- * As {@link matches}, but synchronous and in this thread. The pool costs half as much again, since it hashes a fresh
- * copy.
+ * Returns whether `bytes` hash to `multihash`, synchronously in the current thread. The thread pool would take 50 %
+ * longer, because it copies the bytes first.
  */
 export function matchesHere(multihash: Uint8Array, bytes: Uint8Array): boolean {
   const { code, digest } = Digest.decode(multihash)
@@ -32,16 +32,16 @@ export function matchesHere(multihash: Uint8Array, bytes: Uint8Array): boolean {
   return Buffer.compare(digest, hash(algorithmOf(code).name, bytes, 'buffer')) === 0
 }
 
-/** Checks for the hash of no bytes at all. */
+/** Returns whether a multihash is the hash of zero bytes. */
 export function isOfNothing({ code, digest }: MultihashDigest): boolean {
   const algorithm = ALGORITHMS.get(code)
   return algorithm !== undefined && Buffer.compare(digest, hash(algorithm.name, '', 'buffer')) === 0
 }
 
 /**
- * Returns the digest of `bytes` by the hash of this multihash code.
+ * Returns the digest of `bytes` by the hash function with this multihash code.
  *
- * @throws HoldfastError `INVALID_CID` for a hash that the node cannot check.
+ * @throws HoldfastError `INVALID_CID` if the node cannot compute this hash
  */
 export async function digestOf(code: number, bytes: Uint8Array): Promise<Uint8Array> {
   return code === HASH.identity ? bytes : digest(algorithmOf(code), bytes)
@@ -65,7 +65,7 @@ function algorithmOf(code: number): Algorithm {
 }
 
 async function digest({ name, webName }: Algorithm, bytes: Uint8Array): Promise<Uint8Array> {
-  // WebCrypto does not take shared memory.
+  // WebCrypto does not accept shared memory.
   const isHere = bytes.length <= INLINE_HASH_BYTES || bytes.buffer instanceof SharedArrayBuffer
   if (isHere) return hash(name, bytes, 'buffer')
   return new Uint8Array(await webcrypto.subtle.digest(webName, bytes as Uint8Array<ArrayBuffer>))

@@ -7,9 +7,10 @@ import { CID } from 'multiformats/cid'
 import * as Digest from 'multiformats/hashes/digest'
 import { HoldfastError } from '../domain/errors.ts'
 
-// Base36 and base58 take quadratic time, so only this file decodes CIDs, or writes them in these bases.
+// Decoding base36 and base58 takes quadratic time. Only this file decodes CIDs or writes these bases, so that the
+// length is always checked first.
 
-/** Multicodec codes of the codecs whose links the node can walk. */
+/** Multicodec codes of the codecs that the node can parse. */
 export const CODEC = {
   raw: 0x55,
   dagPb: 0x70,
@@ -19,34 +20,36 @@ export const CODEC = {
   dagJson: 0x0129,
 } as const
 
-/** Multicodec codes of the hashes the node can check. */
+/** Multicodec codes of the hash functions that the node can compute. */
 export const HASH = { identity: 0x00, sha2_256: 0x12, sha2_512: 0x13 } as const
 
-/** Identity of a DAG, its codec and multihash: `Qm…` and its version 1 form are the same content. */
+/** Identity of a DAG: the codec and the multihash. A `Qm…` CID and its version 1 form have the same identity. */
 export interface DagIdentity {
-  /** Multicodec code. */
+  /** Multicodec code of the codec. */
   codec: number
-  /** Code, length and digest. */
+  /** Multihash: the code of the hash function, the length and the digest. */
   multihash: Uint8Array
 }
 
-/** Most bytes of a digest: of an identity CID in new content and in requests, whatever its codec (IPIP-0512). */
+/** Maximum size in bytes of a digest. It also limits identity CIDs in new content and in requests (IPIP-0512). */
 export const LONGEST_DIGEST = 128
-/** Most bytes of an identity digest in content that version 0.2.0 stored. */
+/** Maximum size in bytes of an identity digest in content that version 0.2.0 stored. */
 const LONGEST_STORED_IDENTITY = 16 * 1024
-/** Bytes of a version, a codec, a hash and a length, each as a varint. */
+/** Maximum size in bytes of the part before the digest: version, codec, hash code and length, each as a varint. */
 const LONGEST_PREFIX = 4 * 9
-/** Most characters of a CID in base32, which takes linear time: no other text of a CID is longer. */
+/**
+ * Maximum length of a CID in base32, in characters. Decoding base32 takes linear time, so this limit is the highest.
+ */
 export const LONGEST_BASE32 = Math.ceil(((LONGEST_STORED_IDENTITY + LONGEST_PREFIX) * 8) / 5) + 1
-/** Most characters of a CID in any other base; in base58 that takes about a millisecond. */
+/** Maximum length of a CID in any other base, in characters. Decoding this length in base58 takes about 1 ms. */
 const LONGEST_TEXT = 512
-/** Bytes of a CID of version 0: the code of SHA-256, a length and a digest. */
+/** Size in bytes of a CID of version 0: the code of SHA-256, the length and the digest. */
 const VERSION_0_BYTES = 34
-/** Characters of a SHA-256 multihash in base58, with room to spare. */
+/** Maximum length of a multihash in base58, in characters. A SHA-256 multihash is shorter. */
 const LONGEST_MULTIHASH_TEXT = 64
-/** Most characters of a label in DNS. */
+/** Maximum length of a DNS label, in characters. */
 export const LONGEST_LABEL = 63
-/** Bytes of a long identity CID that messages show. */
+/** Number of bytes of a long identity CID that error messages show. */
 const SHOWN_BYTES = 40
 
 const DECODERS = new Map<string, MultibaseDecoder<string>>(
@@ -56,9 +59,9 @@ const CODECS = new Set<number>(Object.values(CODEC))
 const HASHES = new Set<number>(Object.values(HASH))
 
 /**
- * Reads a CID of either version in any multibase. Checks the length before decoding.
+ * Decodes a CID of either version in any multibase. Checks the length before decoding.
  *
- * @throws Error if the text is no CID, or is too long.
+ * @throws Error if the text is not a CID or is too long
  */
 export function cidOfText(text: string): CID {
   const prefix = String.fromCodePoint(text.codePointAt(0) ?? 0)
@@ -67,9 +70,9 @@ export function cidOfText(text: string): CID {
 }
 
 /**
- * Reads a CID from exactly these bytes.
+ * Decodes a CID from bytes that contain nothing else.
  *
- * @throws Error if they are no CID, or one that is too long.
+ * @throws Error if the bytes are not a CID or the CID is too long
  */
 export function cidOfBytes(bytes: Uint8Array): CID {
   if (bytes.length > LONGEST_STORED_IDENTITY + LONGEST_PREFIX) throw tooLong()
@@ -77,16 +80,16 @@ export function cidOfBytes(bytes: Uint8Array): CID {
 }
 
 /**
- * Reads the CID at the beginning of the bytes, and returns what follows it.
+ * Decodes the CID at the start of the bytes. Returns the CID and the remaining bytes.
  *
- * @throws Error if they do not begin with a CID, or begin with one that is too long.
+ * @throws Error if the bytes do not start with a CID or the CID is too long
  */
 export function firstCid(bytes: Uint8Array): [cid: CID, rest: Uint8Array] {
   const [cid, rest] = CID.decodeFirst(bytes)
   return [checked(cid), rest]
 }
 
-/** Refuses a CID whose text would take quadratic time or be very long: only base32 and `Qm…` are written. */
+/** Rejects a CID that is too long to write as text. The node writes CIDs only in base32, or as `Qm…`. */
 function checked(cid: CID): CID {
   const { version, multihash, bytes } = cid
   const longest = multihash.code === HASH.identity ? LONGEST_STORED_IDENTITY : LONGEST_DIGEST
@@ -99,11 +102,11 @@ function tooLong(): RangeError {
 }
 
 /**
- * Reads a CID of either version in any multibase.
+ * Parses a CID of either version in any multibase, from a request or the configuration.
  *
- * @param field what the caller calls it, for the message
- * @throws HoldfastError `INVALID_CID` for anything else, and for a codec or hash that this node cannot walk, which the
- * message names.
+ * @param field name of the field in the error message
+ * @throws HoldfastError `INVALID_CID` if the text is not a CID, or has a codec or hash that this node does not support.
+ * In that case the message names the codec or hash.
  */
 export function parseCid(text: string, field = 'cid'): CID {
   let cid: CID
@@ -116,7 +119,7 @@ export function parseCid(text: string, field = 'cid'): CID {
   return cid
 }
 
-/** @throws HoldfastError `INVALID_CID` naming the codec or hash that this node cannot walk. */
+/** @throws HoldfastError `INVALID_CID`, with the codec or hash, if this node does not support the codec or hash */
 function checkWalkable(cid: CID, field?: string): void {
   if (!CODECS.has(cid.code)) {
     const code = `0x${cid.code.toString(16)}`
@@ -129,10 +132,11 @@ function checkWalkable(cid: CID, field?: string): void {
 }
 
 /**
- * Checks that a CID may be part of new content.
+ * Checks that a CID is allowed in new content.
  *
- * @param field what the caller calls it, for the message; default: the CID
- * @throws HoldfastError `INVALID_CID` naming the codec or hash that this node cannot walk, or the limit of identity CIDs.
+ * @param field name of the field in the error message; default: the CID itself
+ * @throws HoldfastError `INVALID_CID` if this node does not support the codec or hash, or if an identity CID is too
+ * long
  */
 export function checkNew(cid: CID, field?: string): void {
   checkWalkable(cid, field)
@@ -141,36 +145,39 @@ export function checkNew(cid: CID, field?: string): void {
   throw new HoldfastError('INVALID_CID', `${field ?? shown(cid)} has ${cid.multihash.size} bytes in itself, ${limit}`)
 }
 
-/** Checks whether an identity CID has more bytes than new content may have. */
+/** Returns whether an identity CID is longer than new content may have. */
 export function isLongIdentity({ multihash }: CID): boolean {
   return multihash.code === HASH.identity && multihash.size > LONGEST_DIGEST
 }
 
 /**
- * Checks whether a CID needs no record to be served, because it contains its bytes. A long one, which 0.2.0 stored,
- * needs one.
+ * Returns whether a CID contains its own bytes and can therefore be served without a record. A long identity CID, which
+ * version 0.2.0 could store, does need a record.
  */
 export function isInline(cid: CID): boolean {
   return cid.multihash.code === HASH.identity && !isLongIdentity(cid)
 }
 
-/** Formats a CID for messages. */
+/** Formats a CID for error messages. Shortens a long identity CID. */
 function shown(cid: CID): string {
   return isLongIdentity(cid) ? `${base32.encode(cid.bytes.subarray(0, SHOWN_BYTES))}…` : cid.toString()
 }
 
-/** Formats a multihash in base58, without a multibase prefix; null if it is too long. */
+/** Formats a multihash in base58, without a multibase prefix. Returns null if the multihash is too long. */
 export function base58OfMultihash({ bytes, size }: CID['multihash']): string | null {
   return size > LONGEST_DIGEST ? null : base58btc.encode(bytes).slice(base58btc.prefix.length)
 }
 
-/** Reads a multihash in base58, without a multibase prefix. @throws Error if it is none, or longer than SHA-256's. */
+/**
+ * Decodes a multihash in base58, without a multibase prefix. @throws Error if the text is not a multihash or is too
+ * long
+ */
 export function multihashOfBase58(text: string): Digest.Digest<number, number> {
   if (text.length > LONGEST_MULTIHASH_TEXT) throw tooLong()
   return Digest.decode(base58btc.decode(base58btc.prefix + text))
 }
 
-/** Formats a CID in version 1 as a host name label, in case-insensitive letters; null if it is too long. */
+/** Formats a CID in version 1 as a DNS label, in case-insensitive letters. Returns null if the CID is too long. */
 export function labelOfCid({ code, multihash }: CID): string | null {
   if (multihash.size > LONGEST_LABEL) return null
   const v1 = CID.createV1(code, multihash)
@@ -186,7 +193,7 @@ export function identityOf(cid: CID): DagIdentity {
   return { codec: cid.code, multihash: cid.multihash.bytes }
 }
 
-/** Returns the key of a DAG in maps, several times faster than the text of a CID. */
+/** Returns a key for maps that identifies a DAG. It is several times faster to compute than the text of a CID. */
 export function dagKey({ code, multihash: { bytes } }: CID): string {
   return `${code} ${Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('latin1')}`
 }

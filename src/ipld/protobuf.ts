@@ -1,16 +1,16 @@
 import { LONGEST_VARINT } from './varint.ts'
 
-/** Wire types: encodings of a field's value. */
+/** Wire types of protobuf, which say how the value of a field is encoded. */
 export const WIRE = { number: 0, fixed64: 1, bytes: 2, fixed32: 5 } as const
 
-/** Number of fields still allowed, in a message and those nested in it. */
+/** Number of fields that may still be read from a message and the messages nested in it. */
 export interface FieldBudget {
   left: number
 }
 
 /**
- * Reads the fields of one protobuf message in order, without an object for each: foreign messages have hundreds of
- * thousands.
+ * Reads the fields of one protobuf message in order. Creates no object for each field, because a message from a peer
+ * can have hundreds of thousands.
  */
 export class ProtobufReader {
   readonly #bytes: Uint8Array
@@ -21,10 +21,10 @@ export class ProtobufReader {
   field = 0
   /** Wire type of the current field, one of {@link WIRE}. */
   wire = 0
-  /** Offsets of the bytes of a field that is no number. */
+  /** Start and end offset of the field's bytes, if the field is not a number. */
   start = 0
   end = 0
-  /** Value of a numeric field, inexact beyond 2^53; 0 for other fields. */
+  /** Value of a numeric field, or 0 for other fields. Values beyond 2^53 are inexact. */
   value = 0
 
   constructor(bytes: Uint8Array, start = 0, end = bytes.length, budget: FieldBudget | null = null) {
@@ -34,7 +34,7 @@ export class ProtobufReader {
     this.#budget = budget
   }
 
-  /** Starts over on another range of the same bytes. */
+  /** Resets the reader to another range of the same bytes. */
   over(start: number, end: number): this {
     this.#position = start
     this.#end = end
@@ -42,9 +42,9 @@ export class ProtobufReader {
   }
 
   /**
-   * Moves to the next field. Returns false if there is none.
+   * Moves to the next field. Returns false if there is no further field.
    *
-   * @throws RangeError if the message is malformed, or has more fields than the budget.
+   * @throws RangeError if the message is malformed, or has more fields than the budget allows
    */
   next(): boolean {
     if (this.#position >= this.#end) return false
@@ -61,13 +61,13 @@ export class ProtobufReader {
     return true
   }
 
-  /** Returns a view of the field's bytes. @throws RangeError if it is a number. */
+  /** Returns a view of the field's bytes. @throws RangeError if the field is a number */
   bytes(): Uint8Array {
     this.#checkBytes()
     return this.#bytes.subarray(this.start, this.end)
   }
 
-  /** Reads the field as a message of its own. @throws RangeError if it is a number. */
+  /** Returns a reader for the field's bytes as a nested message. @throws RangeError if the field is a number */
   message(): ProtobufReader {
     this.#checkBytes()
     return new ProtobufReader(this.#bytes, this.start, this.end, this.#budget)

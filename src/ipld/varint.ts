@@ -1,17 +1,17 @@
 import { varint } from 'multiformats'
 
-/** Ten bytes of seven bits hold a negative 32-bit number, the longest that occurs. */
+/** Maximum size of a varint in bytes. A negative 32-bit number in protobuf takes all ten. */
 export const LONGEST_VARINT = 10
 
-/** Encodes a number in groups of seven bits, the lowest first. */
+/** Encodes a number as a varint: groups of seven bits, lowest group first. */
 export function varintBytes(value: number): Uint8Array {
   return varint.encodeTo(value, new Uint8Array(varint.encodingLength(value)))
 }
 
 /**
- * Reads the number at `start`; null if the bytes end before it does.
+ * Reads the varint at `start`. Returns null if the bytes end within the varint.
  *
- * @throws RangeError if it is longer than any number.
+ * @throws RangeError if the varint is longer than {@link LONGEST_VARINT} bytes
  */
 export function readVarint(bytes: Uint8Array, start: number): { value: number; end: number } | null {
   let value = 0

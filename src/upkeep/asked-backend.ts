@@ -3,12 +3,12 @@ import type { Clock } from '../domain/clock.ts'
 import { HoldfastError, isHoldfastError } from '../domain/errors.ts'
 import { orAborted } from '../domain/sources.ts'
 
-/** Time limit for one answer, and for the next page of a list. */
+/** Time in ms after which a request, or the next page of a list, counts as failed. */
 const ANSWER_MS = 60_000
-/** Consecutive failures after which a backend counts as unreachable. */
+/** Number of consecutive failures after which a backend counts as unreachable. */
 const MOST_FAILURES = 3
 
-/** Requests to an external backend. They stop once it counts as unreachable. */
+/** Sends requests to an external backend, and notices when the backend becomes unreachable. */
 export class AskedBackend {
   readonly #clock: Clock
   readonly #signal: AbortSignal
@@ -27,7 +27,7 @@ export class AskedBackend {
     return this.#isAway
   }
 
-  /** Returns the backend's answer; null for an error or a timeout. */
+  /** Returns the backend's answer, or null after an error or a timeout. */
   async ask<T>(question: (signal: AbortSignal) => Promise<T>): Promise<T | null> {
     try {
       const times = { clock: this.#clock, ms: ANSWER_MS, late, signal: this.#signal }

@@ -3,38 +3,38 @@ import type { Logger } from '../domain/logger.ts'
 import type { ClusterCheckProgress } from '../ledger/cluster-check-progress.ts'
 import type { ClusterSurvey, SurveyOptions } from './cluster-survey.ts'
 
-/** Delay of a due check after a start, so that it does not slow the start down. */
+/** Time in ms between the start of the node and a check that is due, so that the check does not slow the start down. */
 const AFTER_START_MS = 60_000
-/** Longest wait before a failed or incomplete check is repeated. */
+/** Maximum time in ms after which a failed or incomplete check is repeated. */
 const AGAIN_MS = 600_000
-/** CIDs of lost content that one log line names. */
+/** Maximum number of CIDs of lost content that one log line names. */
 const MOST_NAMED = 20
 
-/** An external backend with scheduled checks. */
+/** An external backend that is checked on a schedule. */
 export interface CheckedBackend {
-  /** Number of the backend in the ledger. */
+  /** Id of the backend in the ledger. */
   id: number
-  /** The place that keeps its clusters. A change of place makes a check due at once. */
+  /** Key of the remote system that stores the clusters' content. If it changes, a check is due immediately. */
   place: string
-  /** Id of one of its clusters. */
+  /** Id of one of the backend's clusters, for logs. */
   cluster: string
-  /** Time from the start of one check to the start of the next. */
+  /** Time in ms from the start of one check to the start of the next. */
   everyMs: number
-  /** Keeps all local copies, from when it resolves until the caller calls the returned function. */
+  /** Prevents the eviction of local copies until the caller calls the returned function. */
   keepAll: () => Promise<() => void>
 }
 
 export interface ClusterCheckParts {
   progress: ClusterCheckProgress
-  /** @throws HoldfastError `CONFLICT` until the catalogue's database is known to be the right one */
+  /** @throws HoldfastError `CONFLICT` if the catalogue's database may be the wrong one */
   survey: (backendId: number, options: SurveyOptions) => ClusterSurvey
   clock: Clock
   logger: Logger
 }
 
 /**
- * Checks on schedule that external backends keep their content, and repairs differences. If a repair would release too
- * many pins, it only logs them. The time of the last check survives a restart.
+ * Checks on a schedule that external backends have their content, and repairs differences. If a repair would release
+ * too many pins, only logs them. The time of the last check survives a restart.
  */
 export class ClusterChecks {
   readonly #checks: RepeatedCheck[]
@@ -47,7 +47,7 @@ export class ClusterChecks {
     await Promise.all(this.#checks.map(check => check.start()))
   }
 
-  /** Stops after the present requests. */
+  /** Stops all checks. Resolves after the current requests. */
   async stop(): Promise<void> {
     await Promise.all(this.#checks.map(check => check.stop()))
   }
@@ -71,7 +71,7 @@ class RepeatedCheck {
     const last = this.#parts.progress.get(id)
     const now = this.#parts.clock.now()
     const soon = now + Math.min(AFTER_START_MS, everyMs)
-    // A check of the former place confirms nothing about the new one.
+    // The last check covered the previous remote system and confirms nothing about the new one.
     if (last !== undefined && last.place !== place) this.#release = await keepAll()
     const isOver = last?.place === place && last.lastPlacement === null && last.beganAt <= now
     this.#sleepUntil(isOver ? Math.max(soon, last.beganAt + everyMs) : soon)
@@ -93,7 +93,7 @@ class RepeatedCheck {
     })
   }
 
-  /** Runs a check. Returns the time at which the next one is due. */
+  /** Runs a check. Returns the time at which the next check is due, in ms since the epoch. */
   async #check(): Promise<number> {
     const { clock, logger } = this.#parts
     const { cluster, everyMs } = this.#backend
@@ -115,7 +115,7 @@ class RepeatedCheck {
     }
   }
 
-  /** Returns the time at which the check began; null if the backend became unreachable. */
+  /** Runs or continues a check. Returns the time at which it began, or null if the backend became unreachable. */
   async #look(): Promise<number | null> {
     const { progress, clock, logger } = this.#parts
     const { id, place, cluster } = this.#backend

@@ -10,42 +10,42 @@ import { HOLD } from '../pins/placement/placement-attempt.ts'
 import { AskedBackend } from './asked-backend.ts'
 import { problemOfSample } from './read-sample.ts'
 
-/** Kinds of difference between the wanted placements on external backends and the pins that they keep. */
+/** Kinds of difference between the wanted placements on external backends and the pins that the backends have. */
 export type ClusterProblem =
-  /** A DAG that a backend kept earlier, and no longer has. */
+  /** The backend had the DAG earlier but no longer has it. */
   | 'pin-missing'
-  /** A DAG that a backend no longer has, and of which this node has no whole copy. */
+  /** The backend no longer has the DAG, and this node has no complete copy. */
   | 'pin-lost'
-  /** A DAG that a backend claims to keep, but cannot return completely. */
+  /** The backend claims to have the DAG, but cannot return it completely. */
   | 'pin-unreadable'
-  /** A DAG that a backend keeps for this node although no placement wants it. */
+  /** The backend has a pin of this node that no placement wants. */
   | 'pin-unwanted'
-  /** A backend that became unreachable; the rest of its pins was not checked. */
+  /** The backend became unreachable, and its remaining pins were not checked. */
   | 'cluster-unreachable'
 
-/** An external backend, with its reader. */
+/** An external backend, with a reader for its blocks. */
 export interface SurveyedBackend {
   backend: ClusterBackend
-  /** Reader without a cache; null if the backend cannot be read. */
+  /** Reader that bypasses the cache. Null if the backend cannot be read. */
   reader: BlockSource | null
-  /** Id of one of its clusters. */
+  /** Id of one of the backend's clusters. */
   cluster: string
-  /** True if the backend itself fetches lost content from the network. */
+  /** True if the backend can fetch lost content from the network itself. */
   fetchesItself: boolean
 }
 
 type Dag = DagIdentity & { backendId: number }
 
 export interface ClusterSurveyParts {
-  /** By backend number in the ledger. */
+  /** The external backends by their id in the ledger. */
   backends: ReadonlyMap<number, SurveyedBackend>
   placements: Placements
-  /** Returns true if this node has a whole copy of a DAG. */
+  /** Returns whether this node has a complete copy of a DAG. */
   isWholeHere: (dag: Dag, signal: AbortSignal) => Promise<boolean>
-  /** Records that backends have DAGs, as seen by a check that began at `began`. */
+  /** Records that backends have DAGs, according to a check that began at `began`. */
   confirm: (dags: readonly Dag[], began: number) => Promise<void>
   clock: Clock
-  /** Returns a number from 0 to below 1. */
+  /** Returns a random number from 0 (inclusive) to 1 (exclusive). */
   random: () => number
   /** Number of DAGs of each backend to read back completely. */
   sample: number
@@ -56,29 +56,32 @@ export interface ClusterSurveyParts {
 
 export interface SurveyOptions {
   signal: AbortSignal
-  /** True to make missing DAGs due at once, and to confirm the others. */
+  /** True to repair differences: missing DAGs become due immediately, and the others are confirmed. */
   mend: boolean
-  /** Start of the check; default: now. An earlier process may have started it and reached the placement `after`. */
+  /**
+   * Start of the check in ms since the epoch. Default: now. If the check continues an earlier one, `after` is the last
+   * placement that the earlier one checked.
+   */
   began?: number
   after?: number
   found: (kind: ClusterProblem, what: string, detail: string | null) => void
   looked: (what: 'placements' | 'pins' | 'samples', count: number) => Promise<void>
-  /** Called with the last placement that was checked. */
+  /** Called with the id of the last placement that was checked. */
   onStep?: (lastPlacement: number) => Promise<void>
 }
 
-/** Rows of one step, and number of concurrent requests to backends. */
+/** The first is the number of rows per step. The second is the maximum number of concurrent requests to a backend. */
 const BATCH = 64
 const ASKED_AT_ONCE = 8
-/** Limit of pins that one survey releases; the next survey continues. */
+/** Maximum number of pins that one survey releases. The next survey releases more. */
 const MOST_MENDED = 100_000
-/** Share of a backend's pins that a survey may release without `force`. */
+/** Maximum share of a backend's pins that a survey releases without `force`. */
 const MOST_RELEASED = 0.01
 
 /**
- * Compares placements on external backends with the pins that the backends report, both ways, and reads a sample back.
- * Missing DAGs are due at once, since sending them again is harmless. Unwanted pins are released only by {@link
- * release}.
+ * Compares the placements on external backends with the pins that the backends report, in both directions. Also reads
+ * some DAGs back. Missing DAGs are due immediately, because sending a DAG twice does no harm. Only {@link release}
+ * releases unwanted pins.
  */
 export class ClusterSurvey {
   readonly #parts: ClusterSurveyParts
@@ -114,7 +117,7 @@ export class ClusterSurvey {
     }
   }
 
-  /** @throws HoldfastError `CONFLICT` if it would release so many pins that the database may be the wrong one */
+  /** @throws HoldfastError `CONFLICT` if so many pins would be released that the database may be the wrong one */
   checkReleases(): void {
     for (const [id, { listed, dags }] of this.#unwanted) {
       if (dags.length <= listed * MOST_RELEASED) continue
@@ -124,7 +127,7 @@ export class ClusterSurvey {
     }
   }
 
-  /** Makes the release of unwanted pins due; jobs send it to the backends. */
+  /** Marks unwanted pins for release. Jobs then send the release to the backends. */
   async release(): Promise<void> {
     const { placements, clock, wake } = this.#parts
     for (const [id, { dags }] of this.#unwanted) {
@@ -147,7 +150,7 @@ export class ClusterSurvey {
       }
       if (this.#options.mend) await this.#parts.confirm(kept, this.#began)
       await this.#options.looked('placements', there.length)
-      // Rows of a backend that became unreachable in this step are checked again.
+      // The rows of a backend that became unreachable in this step must be checked again.
       if (!this.#isAnyThere()) return
       after = last.id
       if (there.length > 0) await this.#options.onStep?.(after)
@@ -158,14 +161,14 @@ export class ClusterSurvey {
     return [...this.#asked.values()].some(({ isAway }) => !isAway)
   }
 
-  /** Returns true if the backend reports a DAG as pinned. Reports and repairs a missing one. */
+  /** Returns whether the backend reports a DAG as pinned. Reports and repairs a missing DAG. */
   async #isKept(row: PlacementRow): Promise<boolean> {
     const known = this.#parts.backends.get(row.backendId)
     const asked = this.#asked.get(row.backendId)
     if (known === undefined || asked === undefined || asked.isAway) return false
     const status = await asked.ask(async signal => {
       const told = await known.backend.status(row, signal)
-      // Unreachable peers may have it, so it is not sent again.
+      // Peers that are unreachable now may have the DAG, so do not send it again.
       if (told.isUncertain === true) throw new HoldfastError('UNAVAILABLE', 'cannot reach peers that may have it')
       return told
     })
@@ -178,7 +181,7 @@ export class ClusterSurvey {
     return false
   }
 
-  /** Reports a missing or unreadable DAG, and makes it due if `mend` is set. */
+  /** Reports a missing or unreadable DAG. If `mend` is true, makes the DAG due for sending. */
   async #lose(
     row: PlacementRow,
     { cluster, fetchesItself }: SurveyedBackend,
@@ -216,7 +219,7 @@ export class ClusterSurvey {
     try {
       for (;;) {
         const page = await asked.ask(() => iterator.next())
-        // Pins that were listed before are unwanted, whatever the rest of the list has.
+        // If the list breaks off, the pins already listed are still known to be unwanted.
         if (page === null) asked.giveUp('its list of pins broke off')
         if (page === null || page.done === true) break
         for (const { hold, state: _, ...dag } of page.value) {
@@ -231,12 +234,12 @@ export class ClusterSurvey {
       }
     } finally {
       ended.abort()
-      // The iterator may never answer if the request was aborted within a page.
+      // If the request was aborted within a page, the iterator may never answer.
       iterator.return?.()?.catch(() => undefined)
     }
   }
 
-  /** Adds a row to the sample, so that each row has the same chance. */
+  /** Adds a row to the random sample. Each row has the same chance to be in the sample. */
   #sample(row: PlacementRow): void {
     const sample = this.#samples.get(row.backendId) ?? { seen: 0, rows: [] }
     this.#samples.set(row.backendId, sample)
@@ -254,7 +257,7 @@ export class ClusterSurvey {
       const problem = await problemOfSample(row, { reader, clock, signal: this.#options.signal })
       await this.#options.looked('samples', 1)
       if (problem === null || !(await this.#isStillPlaced(row))) continue
-      // A failed request says nothing about the content.
+      // A failed request says nothing about the content, so do not mark the DAG as lost.
       if (problem.code === 'UNAVAILABLE') {
         this.#options.found('pin-unreadable', cidOf(row).toString(), `in ${known.cluster}: ${problem.message}`)
       } else await this.#lose(row, known, `cannot give it: ${problem.message}`, 'pin-unreadable')

@@ -1,20 +1,20 @@
 import type { RecordProblem } from '../catalogue/reconciliation.ts'
 import type { ClusterProblem } from './cluster-survey.ts'
 
-/** Kinds of finding, with {@link RecordProblem} and {@link ClusterProblem}. */
+/** Kinds of finding, including those of {@link RecordProblem} and {@link ClusterProblem}. */
 export type FindingKind =
   | RecordProblem
-  /** A hold whose record or fetch is gone. */
+  /** A hold whose record or fetch no longer exists. */
   | 'hold-unwanted'
-  /** A root that nothing needs. In a dry run, also one that the repair of a `record-unheld` would hold. */
+  /** A root that nothing needs. A dry run also reports roots that the repair of a `record-unheld` would hold. */
   | 'root-unwanted'
   /** A fetch that no record waits for. */
   | 'fetch-unwanted'
   /** An account whose stored counts of pins and bytes are wrong. */
   | 'usage-wrong'
-  /** A block whose bytes are missing, or have the wrong length. */
+  /** A block whose bytes are missing or have the wrong length. */
   | 'block-lost'
-  /** A block file that the ledger does not know. */
+  /** A block file that has no row in the ledger. */
   | 'file-unknown'
   | ClusterProblem
 
@@ -29,28 +29,31 @@ export interface Finding {
 
 /** Options of a reconciliation. */
 export interface ReconcileOptions {
-  /** Reports without repairing. Default false. */
+  /** True to report without repairing. Default: false. */
   dryRun?: boolean | undefined
-  /** Continues if more than one in a hundred holds, roots or pins of a cluster would be released. Default false. */
+  /**
+   * True to continue even if more than 1 % of the holds, of the roots, or of a cluster's pins would be released.
+   * Default: false.
+   */
   force?: boolean | undefined
   signal?: AbortSignal | undefined
-  /** Checks only external clusters. Default false. */
+  /** True to check only external clusters. Default: false. */
   onlyClusters?: boolean | undefined
-  /** Called with the number of items checked so far, and of findings. */
+  /** Called with the number of items checked so far and the number of findings. */
   onProgress?: ((progress: { seen: number; found: number }) => void) | undefined
 }
 
 /** Result of a reconciliation. */
 export interface Reconciled {
-  /** True if nothing was repaired. */
+  /** True if this was a dry run, which repairs nothing. */
   dryRun: boolean
-  /** Number of items checked, by type. */
+  /** Number of checked items, by type. */
   seen: Record<
     ('holds' | 'roots' | 'records' | 'fetches' | 'accounts' | 'blocks' | 'files') | ('placements' | 'pins' | 'samples'),
     number
   >
-  /** Number of findings by kind, without zeros. */
+  /** Number of findings by kind. Kinds without findings are absent. */
   found: Partial<Record<FindingKind, number>>
-  /** The first thousand. */
+  /** The first 1,000 findings. */
   findings: Finding[]
 }

@@ -2,42 +2,45 @@ import type { Clock } from '../domain/clock.ts'
 import type { Metrics, RequestObservation } from '../domain/metrics.ts'
 import type { EngineStats } from '../pins/lists/statistics.ts'
 
-/** Requests in one span of time, and gauges at its end. */
+/** Requests in one time span, and the gauges at the end of the span. */
 export interface HistorySample {
-  /** Start of the span, in milliseconds since the epoch. */
+  /** Start of the span in ms since the epoch. */
   at: number
-  /** Answered requests of API and gateway. */
+  /** Number of answered requests to API and gateway. */
   requests: number
-  /** Requests refused with 4xx. */
+  /** Number of requests rejected with a 4xx status. */
   refused: number
-  /** Requests failed with 5xx. */
+  /** Number of requests failed with a 5xx status. */
   failed: number
-  /** Body bytes. */
+  /** The first is the number of bytes received in request bodies. The second is the number sent in response bodies. */
   receivedBytes: number
   sentBytes: number
-  /** Bytes of durable blocks; null until the first reading. */
+  /** Total size of durable blocks in bytes. Null before the first reading of the gauges. */
   storedBytes: number | null
-  /** Live records. */
+  /** Number of live records. Null before the first reading. */
   pins: number | null
-  /** Free bytes on the disk of the data directory. */
+  /** Free space in bytes on the disk of the data directory. Null if unknown. */
   freeBytes: number | null
-  /** Connected peers. */
+  /** Number of connected peers. Null before the first reading. */
   peers: number | null
 }
 
 type Gauges = Pick<HistorySample, 'storedBytes' | 'pins' | 'freeBytes' | 'peers'>
 
-/** Lengths of a sample, in seconds. */
+/** Possible lengths of a time span, in seconds. */
 export const HISTORY_STEPS = [60, 900] as const
 export type HistoryStep = (typeof HISTORY_STEPS)[number]
 
-/** Three hours by the minute, three days by the quarter of an hour. */
+/**
+ * Maximum number of samples by the length of their span: three hours by the minute, three days by the quarter of an
+ * hour.
+ */
 const MOST_SAMPLES: Readonly<Record<HistoryStep, number>> = { 60: 180, 900: 288 }
 const READ_MS = 60_000
 
 /**
- * Recent requests and gauges of a node, bounded, and in memory only. Wraps the metrics of the host and forwards to
- * them.
+ * Records recent requests and gauges of a node, in memory only and with a fixed maximum size. Wraps the metrics of the
+ * host, and forwards all calls to them.
  */
 export class History implements Metrics {
   readonly #clock: Clock
@@ -71,16 +74,16 @@ export class History implements Metrics {
     this.#metrics?.collected(freed)
   }
 
-  /** Returns the samples, oldest first; the last one is still open. */
+  /** Returns the samples, oldest first. The span of the last sample has not ended yet. */
   samples(step: HistoryStep): readonly HistorySample[] {
     this.#now()
     return this.#series[step].all
   }
 
-  /** Reads the gauges every minute from now on. */
+  /** Starts to read the gauges once a minute. */
   start(read: () => Promise<EngineStats>): void {
     const look = async (): Promise<void> => {
-      // A stopping node, or one with a failed disk, has no stats.
+      // The stats are unavailable while the node stops or its disk has failed.
       const stats = await read().catch(() => null)
       if (this.#stopped) return
       for (const series of Object.values(this.#series)) if (stats !== null) series.see(gaugesOf(stats))
@@ -114,12 +117,12 @@ class Series {
     return this.#samples
   }
 
-  /** Returns the sample of the present span, which is the last one. */
+  /** Returns the sample of the current span, which is the last one in the series. */
   at(now: number): HistorySample {
     const ms = this.#step * 1_000
     const at = Math.floor(now / ms) * ms
     const last = this.#samples.at(-1)
-    // After a clock was set back, the open sample continues.
+    // If the clock was set back, continue the last sample.
     if (last !== undefined && at <= last.at) return last
     const sample = { at, requests: 0, refused: 0, failed: 0, receivedBytes: 0, sentBytes: 0, ...this.#gauges }
     this.#samples.push(sample)

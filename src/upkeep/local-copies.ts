@@ -8,14 +8,14 @@ import type { Ledger } from '../ledger/ledger.ts'
 const BATCH = 64
 
 export interface LocalCopiesParts {
-  /** By backend id. */
+  /** The block files of each backend, by backend id. */
   files: ReadonlyMap<number, BlockFiles>
   blocks: Pick<Blocks, 'find' | 'completeRootsOf'>
   ledger: Pick<Ledger, 'neededAfter'>
   heldRoots: Pick<HeldRoots, 'find'>
 }
 
-/** Local copies of DAGs that an external backend keeps. */
+/** Finds local copies of DAGs that an external backend stores. */
 export class LocalCopies {
   readonly #parts: LocalCopiesParts
 
@@ -23,7 +23,7 @@ export class LocalCopies {
     this.#parts = parts
   }
 
-  /** Returns true if each block of a DAG is on a disk of this node, by the sizes of the files. */
+  /** Returns whether this node's disks have every block of a DAG. Compares the sizes of the files only. */
   async isWhole({ backendId, ...dag }: DagIdentity & { backendId: number }, signal: AbortSignal): Promise<boolean> {
     const root = this.#parts.heldRoots.find(backendId, dag)
     if (root === undefined) return false
@@ -38,8 +38,8 @@ export class LocalCopies {
   }
 
   /**
-   * Returns true if a block is on this node. Another backend of the node may have it, too, if a complete root of its
-   * own needs it.
+   * Returns whether a block is on this node. The block may also belong to another backend of this node, if a complete
+   * root of that backend needs it.
    */
   async #isHere({ backendId, multihash, size, inline }: StoredBlock): Promise<boolean> {
     if (inline === 1) return true

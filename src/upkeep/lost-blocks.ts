@@ -14,26 +14,26 @@ export interface LostBlocksParts {
   ledger: Ledger
   audit: BlockAudit
   stores: ReadonlyMap<number, BlockStore>
-  /** Returns the readers of all other backends, each block checked. */
+  /** Returns readers of all backends except `backendId`. They check the hash of each block. */
   readersBeside: (backendId: number) => BlockSource[]
-  /** Returns the backends of clusters by cluster id; this node has no content of other clusters. */
+  /** Returns the backend id of each cluster by cluster id. Clusters whose content is on other nodes are absent. */
   homes: () => ReadonlyMap<string, number>
   clock: Clock
   onChanges: (changes: StatusChange[]) => void
-  /** Called with the fetches that records have joined or left. */
+  /** Called with the ids of the fetches that records have joined or left. */
   fetchesChanged: (fetchIds: readonly number[]) => Promise<void>
 }
 
-/** Roots of a block in one step. */
+/** Number of roots of a block that one step handles. */
 const BATCH = 64
 
 export interface SeeOptions {
-  /** True to fetch the pins that need the block again. */
+  /** True to fetch the content of the pins that need the block again. */
   requeue: boolean
   signal?: AbortSignal | undefined
 }
 
-/** Handling of blocks whose bytes are missing or damaged. */
+/** Handles blocks whose bytes are missing or damaged. */
 export class LostBlocks {
   readonly #parts: LostBlocksParts
 
@@ -43,12 +43,12 @@ export class LostBlocks {
 
   /**
    * Moves the remains of a block to quarantine and marks the block as lost, unless it has been repaired in the
-   * meantime. Another backend that has the block heals it. If none has, and `requeue` is set, the pins that need it are
-   * fetched again.
+   * meantime. Repairs the block if another backend has it. Otherwise, if `requeue` is true, the content of the pins
+   * that need the block is fetched again.
    */
   async see(block: StoredBlock, problem: string, options: SeeOptions): Promise<void> {
     const { audit, blocks, stores } = this.#parts
-    // Blocks of an absent cluster are not lost.
+    // The blocks of an absent cluster are not lost.
     const store = stores.get(block.backendId)
     if (store === undefined) return
     await store.checkThere()

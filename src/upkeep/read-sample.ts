@@ -6,7 +6,10 @@ import type { Clock } from '../domain/clock.ts'
 import { HoldfastError, isHoldfastError } from '../domain/errors.ts'
 import { cidOf, type DagIdentity } from '../ipld/cid.ts'
 
-/** Blocks of a sample read concurrently, and the limits of one sample in bytes, blocks and time. */
+/**
+ * The first is the maximum number of blocks read concurrently. The others limit one sample: its size in bytes, its
+ * number of blocks and its time in ms.
+ */
 const READ_AT_ONCE = 4
 const SAMPLE_BYTES = 1024 ** 3
 const SAMPLE_BLOCKS = 1_000_000
@@ -16,11 +19,11 @@ interface SampleParts {
   reader: BlockSource
   clock: Clock
   signal: AbortSignal
-  /** Limit of distinct blocks in memory; the rest of the sample is not read. */
+  /** Maximum number of distinct blocks that the walk remembers. The rest of the sample is not read. */
   maxBlocks?: number
 }
 
-/** Reads a DAG back within the limits. Returns the error that prevents reading it; null if there is none. */
+/** Reads a DAG back, up to the limits. Returns the error that prevents reading it, or null if there was no error. */
 export async function problemOfSample(
   dag: DagIdentity,
   { reader, clock, signal, maxBlocks = SAMPLE_BLOCKS }: SampleParts,
@@ -42,7 +45,7 @@ export async function problemOfSample(
     return null
   } catch (error) {
     signal.throwIfAborted()
-    // Only the walk throws VALIDATION, at the block over its limit.
+    // Only the walk throws VALIDATION, at the first block over its limit.
     if (deadline.isOver || isHoldfastError(error, 'VALIDATION')) return null
     return isHoldfastError(error) ? error : new HoldfastError('UNAVAILABLE', 'it could not be read')
   } finally {

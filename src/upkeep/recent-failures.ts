@@ -2,9 +2,9 @@ import type { Clock } from '../domain/clock.ts'
 import { isHoldfastError } from '../domain/errors.ts'
 import type { Logger } from '../domain/logger.ts'
 
-/** A log line of level warn or error. */
+/** A log line of the level warn or error. */
 export interface Failure {
-  /** In milliseconds since the epoch. */
+  /** Time in ms since the epoch. */
   at: number
   level: 'warn' | 'error'
   message: string
@@ -14,7 +14,7 @@ export interface Failure {
 
 const MOST = 200
 const LONGEST_TEXT = 300
-/** Fields without text of a client and without paths. */
+/** Log fields that contain neither text from clients nor paths. */
 const SAFE_FIELDS = new Set([
   'requestId',
   'method',
@@ -33,7 +33,7 @@ const SAFE_FIELDS = new Set([
   'event',
 ])
 
-/** The newest warnings and errors of the log, bounded, and in memory only. */
+/** Records the newest warnings and errors of the log, in memory only and up to a maximum number. */
 export class RecentFailures {
   readonly #clock: Clock
   readonly #failures: Failure[] = []
@@ -42,12 +42,12 @@ export class RecentFailures {
     this.#clock = clock
   }
 
-  /** Returns the newest first. */
+  /** Returns the failures, newest first. */
   get all(): readonly Failure[] {
     return this.#failures.toReversed()
   }
 
-  /** Returns a logger that writes to the given one, and records warnings and errors. */
+  /** Returns a logger that writes to the given logger and records warnings and errors. */
   noting(logger: Logger): Logger {
     return {
       debug: (fields, message) => logger.debug(fields, message),
@@ -80,8 +80,8 @@ function safeFieldsOf(fields: object): Record<string, string | number> {
 }
 
 /**
- * Returns the text of an error. Messages of foreign errors may contain anything, so only their name and code are used;
- * the log has the rest.
+ * Returns the text of an error. The message of a foreign error may contain anything, so only its name and code are
+ * used. The log contains the whole error.
  */
 function errorText(error: unknown): string {
   if (isHoldfastError(error)) return `${error.code}: ${error.message}`.slice(0, LONGEST_TEXT)

@@ -17,29 +17,29 @@ export interface ReconcilerParts {
   blocks: Blocks
   audit: BlockAudit
   stores: ReadonlyMap<number, BlockStore>
-  /** Returns the backends of clusters by cluster id; this node has no content of other clusters. */
+  /** Returns the backend id of each cluster by cluster id. Clusters whose content is on other nodes are absent. */
   homes: () => ReadonlyMap<string, number>
   clock: Clock
   activity: Activity
   lost: LostBlocks
-  /** History of the catalogue's database; null if it is this node's own. */
+  /** Problem with the history of the catalogue's database. Null if the database belongs to this node alone. */
   past: { readonly problem: string | null; accept(problem: string): void } | null
-  /** Called with the fetches that records have joined or left. */
+  /** Called with the ids of the fetches that records have joined or left. */
   fetchesChanged: (fetchIds: readonly number[]) => Promise<void>
   /** The parts for checks of external clusters. */
   clusters: Omit<ClusterSurveyParts, 'onChanges'>
 }
 
 const BATCH = 64
-/** Records, or contents, of an account that one step counts. */
+/** Number of records, or contents, of an account that one step counts. */
 const COUNTED_AT_ONCE = 500
 const MOST_FINDINGS = 1_000
-/** Share of all holds, roots and records that may be released or called lost without `force`. */
+/** Maximum share of all holds, roots or records that are released or reported as lost without `force`. */
 const MOST_RELEASED = 0.01
 
 /**
- * Compares records, holds, roots, blocks and files both ways, in short steps beside all other work, and repairs
- * inconsistencies.
+ * Compares records, holds, roots, blocks and files in both directions, and repairs inconsistencies. Works in short
+ * steps alongside all other work.
  */
 export class Reconciler {
   readonly #parts: ReconcilerParts
@@ -52,8 +52,8 @@ export class Reconciler {
   /**
    * Runs a reconciliation.
    *
-   * @throws HoldfastError `CONFLICT` while another one runs, and before it releases so much that the database may be
-   * the wrong one
+   * @throws HoldfastError `CONFLICT` if another reconciliation is running, or if so much would be released that the
+   * database may be the wrong one
    */
   async run(options: ReconcileOptions = {}): Promise<Reconciled> {
     if (this.#running) throw new HoldfastError('CONFLICT', 'a reconciliation is running already')
@@ -74,7 +74,8 @@ export class Reconciler {
           return pass.outcome
         }
         if (asks) await this.#checkLost({ ...options, signal })
-        // Records come first. Their repair adds missing holds, which the next steps would otherwise remove as unwanted.
+        // Records come first, because their repair adds missing holds. Otherwise the next steps would find their roots
+        // unwanted.
         await pass.records()
         if (asks) {
           const looked = new Pass(this.#parts, { ...options, dryRun: true, signal })
@@ -84,7 +85,8 @@ export class Reconciler {
         }
         await pass.rest()
         if (options.dryRun !== true) await survey.release()
-        // Accepts only the problem seen before; nobody has confirmed one noticed during the run.
+        // Accept only the problem that was known at the start. The operator has not confirmed a problem found during
+        // the run.
         if (options.dryRun !== true && problem !== null) past?.accept(problem)
         return pass.outcome
       })
@@ -93,7 +95,10 @@ export class Reconciler {
     }
   }
 
-  /** Refuses to call many records lost, since each loses its hold: a cluster may have the wrong directory. */
+  /**
+   * Throws if many records would be reported as lost, because each loses its hold. A cluster may have the wrong
+   * directory.
+   */
   async #checkLost(options: ReconcileOptions): Promise<void> {
     const looked = new Pass(this.#parts, { ...options, dryRun: true })
     await looked.records()
@@ -139,7 +144,7 @@ class Pass {
     this.outcome = { dryRun: options.dryRun === true, seen, found: {}, findings: [] }
   }
 
-  /** Checks external clusters. Their pins are released only by {@link ClusterSurvey.release}. */
+  /** Checks external clusters. Only {@link ClusterSurvey.release} releases their pins. */
   async clusters(): Promise<ClusterSurvey> {
     const { clusters, lost } = this.#parts
     const survey = new ClusterSurvey(
@@ -204,7 +209,7 @@ class Pass {
     }
   }
 
-  /** Runs after the records, whose repair changes the counts. */
+  /** Counts the usage of all accounts. Runs after the records, because the repair of records changes the counts. */
   async #accounts(): Promise<void> {
     const { reconciliation } = this.#parts
     for (let after: string | undefined = ''; after !== undefined; ) {

@@ -11,7 +11,7 @@ export interface VerificationParts {
   blocks: Blocks
   verifier: Pick<Verifier, 'problemOf'>
   lost: LostBlocks
-  /** Returns true if lost content can be fetched from the network. */
+  /** Returns whether lost content can be fetched from the network. */
   hasNetwork: () => boolean
   clock: Clock
   logger: Logger
@@ -22,17 +22,17 @@ export interface VerificationOptions {
   bytesPerSecond: number
 }
 
-/** Blocks that one step reads. */
+/** Number of blocks that one step reads. */
 const BATCH = 8
-/** Least bytes that a block counts against the rate, since finding it costs as much. */
+/** Minimum size in bytes that a block counts against the rate limit. Reading even a small block costs this much. */
 const LEAST_BYTES = 4_096
 const DAY_MS = 86_400_000
-/** Pause after a failed step. */
+/** Time in ms after which a failed step is repeated. */
 const RETRY_MS = 60_000
 
 /**
- * Reads every block slowly and checks its hash, round after round. Quarantines and heals damaged blocks at once. A
- * restart continues the round.
+ * Reads every block slowly and checks its hash, in endless rounds. Quarantines and repairs damaged blocks immediately.
+ * After a restart, continues the round.
  */
 export class ScheduledVerification {
   readonly #parts: VerificationParts
@@ -46,14 +46,14 @@ export class ScheduledVerification {
     this.#options = options
   }
 
-  /** Starts the schedule. The first round begins one interval after the first start. */
+  /** Starts the schedule. The first round begins one interval after the node's first start. */
   async start(): Promise<void> {
     const { table, clock } = this.#parts
     if (table.get() === undefined) await table.set({ lastBlock: 0, blocks: 0, damaged: 0, endedAt: clock.now() })
     this.#sleep(0)
   }
 
-  /** Stops after the present block. */
+  /** Stops after the current block. */
   async stop(): Promise<void> {
     this.#ending.abort()
     this.#cancelTimer()
@@ -73,7 +73,7 @@ export class ScheduledVerification {
     })
   }
 
-  /** Checks the next blocks if a round is due or in progress. Returns the pause after it, in milliseconds. */
+  /** Checks the next blocks if a round is due or in progress. Returns the pause after this step in ms. */
   async #step(): Promise<number> {
     const { table, blocks, clock, logger } = this.#parts
     const state = table.get() ?? { lastBlock: 0, blocks: 0, damaged: 0, endedAt: clock.now() }
@@ -111,7 +111,7 @@ export class ScheduledVerification {
   }
 }
 
-/** Returns null if verification is turned off. */
+/** Returns the options, or null if verification is turned off. */
 export function verificationOptions(given: { everyDays: number; bytesPerSecond: number }): VerificationOptions | null {
   const { everyDays, bytesPerSecond } = given
   return everyDays === 0 ? null : { everyMs: everyDays * DAY_MS, bytesPerSecond }

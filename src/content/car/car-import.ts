@@ -10,26 +10,26 @@ import { memoryOf } from '../block-threads.ts'
 import type { StagedDag } from '../dag/staged-dag.ts'
 import { type CarBlock, readCarInto } from './car-reader.ts'
 
-/** Limit of the bytes of blocks whose hashes are being checked, or that wait to be written. */
+/** Maximum total size in bytes of the blocks that are being hashed or wait to be written. */
 const WINDOW_BYTES = 8 * 1024 ** 2
-/** Weight of each block in the window besides its bytes. */
+/** Size in bytes that each block adds to the total, besides its own bytes. */
 const BLOCK_WEIGHT = 64 * 1024
 
 export interface StageCarOptions {
   signal?: AbortSignal | undefined
-  /** Called with the length of each piece before it is processed; may throw to refuse it. */
+  /** Called with the length of each piece before the piece is processed. Throws to reject the piece. */
   onBytes: (length: number) => void
-  /** Called with the roots before any block is processed; may throw to refuse them. */
+  /** Called with the roots before any block is processed. Throws to reject the roots. */
   onRoots: (roots: readonly CID[]) => void
 }
 
 /**
- * Puts every block of a CAR into a staged DAG, also blocks that no root needs. Checks each hash. Nothing is durable
- * before the staged DAG is settled.
+ * Puts every block of a CAR into a staged DAG, even blocks that no root needs. Checks each hash. No block is durable
+ * until the caller settles the staged DAG.
  *
  * @returns the roots in the header
  * @throws HoldfastError `VALIDATION` for a malformed, damaged or truncated CAR; `INVALID_CID` for a hash that the node
- * cannot check; the errors of `source`.
+ * cannot check; any error of `source`
  */
 export async function stageCar(staged: StagedDag, source: ByteSource, options: StageCarOptions): Promise<CID[]> {
   const pieces = counted(bytesOf(source, { name: 'source', signal: options.signal }), options.onBytes)
@@ -79,13 +79,13 @@ async function store(staged: StagedDag, { cid, bytes }: CarBlock, memory: BlockM
   await staged.put(cid, bytes, release)
 }
 
-/** Threads compute the usual hash, as for uploads. */
+/** Returns whether the bytes have the hash of the CID. Threads compute SHA-256, as for uploads. */
 async function hasHash(staged: StagedDag, { multihash }: CID, bytes: Uint8Array): Promise<boolean> {
   if (multihash.code !== HASH.sha2_256) return matches(multihash.bytes, bytes)
   return Buffer.compare((await staged.store.hash(bytes)).digest, multihash.digest) === 0
 }
 
-/** Passes pieces on, and reports their lengths. */
+/** Yields the pieces unchanged, and reports the length of each piece. */
 async function* counted(
   pieces: AsyncIterable<Uint8Array>,
   count: (length: number) => void,

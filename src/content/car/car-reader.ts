@@ -7,45 +7,45 @@ import { ByteReader } from '../byte-reader.ts'
 import { cborTokens } from '../dag/cbor-tokens.ts'
 import { cidOfLink, type DocumentToken } from '../dag/document-token.ts'
 
-/** Limit of one block in bytes; peers exchange no larger ones. */
+/** Maximum size of one block in bytes. Peers do not exchange larger blocks. */
 export const LARGEST_CAR_BLOCK = 4 * 1024 ** 2
 const LONGEST_CID = 1_024
 const LONGEST_HEADER = 256 * 1024
-/** Limit of bytes in the varint of a length; longer ones exceed every other limit. */
+/** Maximum number of bytes in the varint of a length. A longer varint encodes a length above every other limit. */
 const LONGEST_LENGTH = 5
 const V2_HEADER_BYTES = 40
 
-/** One section of a CAR. The hash is not checked. */
+/** A block of a CAR. Its hash has not been checked. */
 export interface CarBlock {
   cid: CID
   bytes: Uint8Array
 }
 
-/** A CAR during reading. */
+/** A CAR that is being read. */
 export interface Car {
-  /** Roots in the header, repeats included. */
+  /** Roots in the header, including duplicates. */
   roots: CID[]
-  /** Blocks in the order of the file, repeats included; each is read on request. */
+  /** Blocks in the order of the file, including duplicates. Each block is read when the consumer requests it. */
   blocks: AsyncGenerator<CarBlock, void, undefined>
-  /** Returns the bytes of the source read so far, which is the offset of the next block. */
+  /** Returns the number of bytes read from the source so far, which is the offset of the next block. */
   position: () => number
 }
 
 /**
- * Reads a CAR of version 1, or the version 1 within a version 2; skips the index. Holds one block at a time. The caller
- * closes the source.
+ * Reads a CAR of version 1, or the version 1 payload of a CAR of version 2. Ignores the index. Holds one block in
+ * memory at a time. The caller closes the source.
  *
- * @throws HoldfastError `VALIDATION` for a malformed, damaged or truncated CAR, or too large a block; the blocks throw
- * it, too.
+ * @throws HoldfastError `VALIDATION` if the CAR is malformed, damaged or truncated, or has a block that is too large.
+ * Iterating over the blocks throws this error, too.
  */
 export function readCar(source: AsyncIterable<Uint8Array>): Promise<Car> {
   return readCarInto(source, new BlockMemory())
 }
 
 /**
- * Reads a CAR like {@link readCar}.
+ * Reads a CAR like {@link readCar}, into the given memory.
  *
- * @param memory allocates each block; the consumer of a block releases it
+ * @param memory allocates each block; the consumer of a block releases its memory
  */
 export async function readCarInto(source: AsyncIterable<Uint8Array>, memory: BlockMemory): Promise<Car> {
   const reader = new ByteReader(source)
@@ -61,7 +61,7 @@ export async function readCarInto(source: AsyncIterable<Uint8Array>, memory: Blo
 
 interface Header {
   version: unknown
-  /** Null if it has no roots. */
+  /** Null if the header has no `roots` field. */
   roots: CID[] | null
 }
 
@@ -78,7 +78,7 @@ async function readHeader(reader: ByteReader): Promise<Header> {
   }
 }
 
-/** Returns the version and the roots of a header. Skips its other fields. */
+/** Returns the version and the roots of a header. Ignores its other fields. */
 function headerOf(bytes: Uint8Array): Header {
   const header: Header = { version: undefined, roots: null }
   let field = ''
@@ -100,7 +100,7 @@ function rootOf(token: DocumentToken): CID {
   try {
     if (token.kind === 'link') return cidOfLink(token)
   } catch {
-    // Falls through to the error for other values.
+    // A value that is not a valid link gets the error below.
   }
   throw malformed('its header names roots that are no CIDs')
 }
@@ -110,11 +110,11 @@ function rootsOf({ roots }: Header): CID[] {
   return roots
 }
 
-/** Skips to the start of version 1 within version 2. Returns the offset of its end. */
+/** Skips to the start of the version 1 payload in a CAR of version 2. Returns the offset of the payload's end. */
 async function enterPayload(reader: ByteReader): Promise<number> {
   const header = await reader.take(V2_HEADER_BYTES)
   if (header === null) throw malformed('it ends within its header')
-  // Sixteen bytes of characteristics, then offset and length of the payload, and the offset of the index.
+  // 16 bytes of characteristics come first, then the payload's offset and length, then the index's offset.
   const view = new DataView(header.buffer, header.byteOffset, header.byteLength)
   const start = Number(view.getBigUint64(16, true))
   const length = Number(view.getBigUint64(24, true))
@@ -125,7 +125,7 @@ async function enterPayload(reader: ByteReader): Promise<number> {
   return start + length
 }
 
-/** @param end offset after the last block, if it is not the end of the source */
+/** @param end offset after the last block; null if the blocks extend to the end of the source */
 async function* readBlocks(
   reader: ByteReader,
   memory: BlockMemory,
@@ -173,7 +173,7 @@ function splitHead(head: Uint8Array): [cid: CID, rest: Uint8Array] {
   }
 }
 
-/** Reads a length as a varint; returns null at the end of the source. */
+/** Reads a length, encoded as a varint. Returns null at the end of the source. */
 async function readLength(reader: ByteReader): Promise<number | null> {
   const groups: number[] = []
   while (groups.length < LONGEST_LENGTH) {

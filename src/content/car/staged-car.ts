@@ -6,10 +6,11 @@ import type { StagedDag } from '../dag/staged-dag.ts'
 import { carBlockHead, carHeader } from './writer.ts'
 
 /**
- * Yields a CAR of version 1 with all blocks of a settled staged DAG; checks each block. The codec of a block is
- * unknown, so each gets the shortest CID for its hash. The CAR is thus no larger than one that the blocks came from.
+ * Yields a CAR of version 1 with all blocks of a settled staged DAG. Checks the hash of each block. The codec of a
+ * block is unknown, so each block gets the shortest CID for its hash. The CAR is therefore no larger than the CAR that
+ * was imported.
  *
- * @throws HoldfastError `BLOCK_DAMAGED`; the signal's reason
+ * @throws HoldfastError `BLOCK_DAMAGED`; the reason of the signal
  */
 export async function* stagedCar(
   staged: StagedDag,

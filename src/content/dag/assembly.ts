@@ -6,42 +6,46 @@ import { hasLinks } from './links.ts'
 import type { StagedDag } from './staged-dag.ts'
 import { walkDag } from './walk.ts'
 
-/** Blocks read, copied or claimed concurrently. */
+/** Maximum number of blocks that are read, copied or claimed concurrently. */
 const WALK_AT_ONCE = 16
 /** Error codes of a block that is no longer available. */
 const GONE = new Set<string>(['CID_NOT_FOUND', 'NOT_FOUND', 'BLOCK_DAMAGED'])
 
-/** A holder of a usable block, which keeps the block until it is claimed. */
+/** A place that has a block and does not delete it before the assembly has claimed it. */
 export interface BlockHolder {
   backendId: number
-  /** True if a block store of this node has the block. If false, blocks below it come from the same holder. */
+  /** True if a block store of this node has the block. If false, the same holder also provides the blocks below it. */
   isLocal: boolean
-  /** Source that checks its blocks. */
+  /** Source of the block, which checks the hash. */
   source: BlockSource
 }
 
 export interface AssemblyParts {
-  /** Staged DAG that receives exactly these blocks. */
+  /** Staged DAG that receives the blocks of the assembled DAG, and no others. */
   into: StagedDag
-  /** Returns null if nothing has the block. */
+  /** Returns a holder of the block, or null if no holder has it. */
   holderOf: (cid: CID) => BlockHolder | null
-  /** Called for each distinct missing block; may throw to end the assembly. */
+  /** Called once for each missing block. Throws to end the assembly. */
   onMissing: (cid: CID) => void
-  /** Limit of distinct blocks, missing ones included. */
+  /** Maximum number of distinct blocks, including missing ones. */
   maxBlocks: number
-  /** Limit of levels. */
+  /** Maximum number of levels. */
   maxDepth: number
   signal?: AbortSignal | undefined
 }
 
 /**
- * Stages a DAG from held blocks: claims those on the same backend, copies the others, and checks each hash.
+ * Stages a DAG from blocks that this node or its backends already store. Claims blocks on the same backend and copies
+ * the others. Checks the hash of each copied block.
  *
- * @throws HoldfastError `INVALID_CID` if a block cannot be walked, does not match its codec, or has a long identity
- * CID; `VALIDATION` if the DAG is too deep, or has too many blocks.
+ * @throws HoldfastError `INVALID_CID` if a block cannot be parsed, does not match its codec, or has an identity CID
+ * that is too long; `VALIDATION` if the DAG has too many levels or too many blocks
  */
 export async function assembleDag(root: CID, { into, holderOf, onMissing, ...bounds }: AssemblyParts): Promise<void> {
-  /** Holders of blocks with links on other backends, of which only the root is known. */
+  /**
+   * Holders on other backends, by the key of a block that each provided. The ledger knows only the root, so a block's
+   * links are read from the same holder.
+   */
   const remoteHolders = new Map<string, BlockHolder>()
   const visit = async (cid: CID, parent: CID | null): Promise<Uint8Array | null> => {
     checkNew(cid)
@@ -56,7 +60,7 @@ export async function assembleDag(root: CID, { into, holderOf, onMissing, ...bou
   await into.settle()
 }
 
-/** Takes a block. Returns its bytes if it has links; null if it is gone or damaged. */
+/** Claims or copies a block. Returns its bytes if it has links. Returns null if the block is missing or damaged. */
 async function take(
   { backendId, isLocal, source }: BlockHolder,
   into: StagedDag,

@@ -6,8 +6,9 @@ import { hasLinks, linksOf } from './links.ts'
 const CODECS_WITH_LINKS = [CODEC.dagPb, CODEC.dagCbor, CODEC.dagJson]
 
 /**
- * Returns the multihashes of the blocks that the bytes of an identity multihash link to, also through other identity
- * CIDs. Returns none for other multihashes. A multihash has no codec, so the links of each codec count.
+ * Returns the multihashes of the blocks that an identity multihash links to, directly or through other identity CIDs.
+ * Returns none for other multihashes. A multihash does not say its codec, so the bytes are read with every codec that
+ * has links.
  */
 export function carriedLinks(multihash: Uint8Array): Uint8Array[] {
   if (multihash[0] !== HASH.identity) return []

@@ -6,13 +6,13 @@ const OPTIONS = { allowIndefinite: false, allowUndefined: false, allowBigInt: tr
 const PLAIN = new Set([Type.uint, Type.negint, Type.bytes, Type.float, Type.true, Type.false, Type.null])
 
 /**
- * Yields the tokens of a DAG-CBOR document of any size and depth, without building it.
+ * Yields the tokens of a DAG-CBOR document of any size and depth. Does not build the document in memory.
  *
- * @throws Error at the first byte that is not DAG-CBOR, after all tokens before it
+ * @throws Error at the first byte that is not DAG-CBOR, after it has yielded all tokens before that byte
  */
 export function* cborTokens(bytes: Uint8Array): Generator<DocumentToken, void, undefined> {
   const source = new Tokenizer(bytes, OPTIONS)
-  // For each open container: its remaining items, keys included, and its type.
+  // The first has the number of remaining items of each open container, keys included. The second has its type.
   const left: number[] = []
   const maps: boolean[] = []
   do {
@@ -55,7 +55,7 @@ function linkToken(tag: unknown, { type, value }: Token): DocumentToken {
   return { kind: 'link', link: value.subarray(1) }
 }
 
-/** Refuses text that is not UTF-8. The tokenizer replaces its bytes by U+FFFD. */
+/** Returns a text if it is valid UTF-8, and throws otherwise. The tokenizer replaces invalid bytes by U+FFFD. */
 function checkedText({ value, encodedLength = 0 }: Token, end: number, bytes: Uint8Array): string {
   if (!value.includes('\ufffd')) return value
   const start = end - encodedLength

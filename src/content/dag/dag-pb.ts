@@ -5,17 +5,17 @@ import { ProtobufReader, WIRE } from '../../ipld/protobuf.ts'
 
 const TEXT = new TextDecoder()
 
-/** A DAG-PB block; its links are decoded on request. */
+/** A DAG-PB block whose links are decoded on request. */
 export interface PbNode {
   data: Uint8Array | null
   links: PbLinks
 }
 
 /**
- * Reads a DAG-PB block in one pass, without an object for each link: a block of 4 MiB can have hundreds of thousands.
- * The links keep the block's memory.
+ * Reads a DAG-PB block in one pass. Creates no object for each link, because a block of 4 MiB can have hundreds of
+ * thousands. The links refer to the memory of the block.
  *
- * @throws Error if it is not DAG-PB. An invalid CID in a link throws only on request.
+ * @throws Error if the bytes are not DAG-PB. An invalid CID in a link throws only when the link is read.
  */
 export function readPbNode(bytes: Uint8Array): PbNode {
   let data: Uint8Array | null = null
@@ -36,7 +36,7 @@ export function readPbNode(bytes: Uint8Array): PbNode {
   return { data, links: new PbLinks(bytes, Uint32Array.from(stretches)) }
 }
 
-/** Checks that hash, name and size come in this order, each at most once. */
+/** Checks that the fields hash, name and size come in this order, and that none is repeated. */
 function checkLink(reader: ProtobufReader): void {
   let last = 0
   while (reader.next()) {
@@ -53,7 +53,7 @@ class PbLinks {
   readonly #stretches: Uint32Array
   readonly #reader: ProtobufReader
 
-  /** @param stretches start and end of each link in `bytes` */
+  /** @param stretches start and end offset of each link in `bytes` */
   constructor(bytes: Uint8Array, stretches: Uint32Array) {
     this.#bytes = bytes
     this.#stretches = stretches
@@ -64,12 +64,12 @@ class PbLinks {
     return this.#stretches.length / 2
   }
 
-  /** @throws Error if the link has no valid CID. */
+  /** @throws Error if the link has no valid CID */
   cid(index: number): CID {
     return cidOfBytes(this.#bytesOf(index, 1))
   }
 
-  /** Returns the name as text; empty if it has none. */
+  /** Returns the link's name as text. Returns an empty text if the link has no name. */
   name(index: number): string {
     return TEXT.decode(this.nameBytes(index))
   }
@@ -78,7 +78,7 @@ class PbLinks {
     return this.#bytesOf(index, 2)
   }
 
-  /** Returns the bytes of the DAG below, as claimed by the link; 0 if it has no size. */
+  /** Returns the size in bytes of the DAG below the link, as the link claims it. Returns 0 if the link has no size. */
   size(index: number): number {
     return this.#seek(index, 3) ? this.#reader.value : 0
   }
@@ -94,16 +94,18 @@ class PbLinks {
   }
 }
 
-/** A link of a directory. */
+/** A link of a directory to one of its entries. */
 export interface DirectoryLink {
-  /** Stored name. In a shard it starts with the number of the bucket in hexadecimal. */
+  /** Stored name. In a shard, the name starts with the index of the bucket in hexadecimal. */
   name: string
   cid: CID
-  /** Bytes of the DAG below, as claimed by the link. */
+  /** Size in bytes of the DAG below the link, as the link claims it. */
   dagSize: number
 }
 
-/** The links of a node, created on request: a block can have hundreds of thousands. */
+/**
+ * The links of a node. Each link object is created on request, because a block can have hundreds of thousands of links.
+ */
 export class NodeLinks {
   readonly #owner: CID
   readonly #links: PbLinks | null
@@ -125,17 +127,17 @@ export class NodeLinks {
     return this.#links?.nameBytes(index) ?? EMPTY
   }
 
-  /** @throws HoldfastError `INVALID_CID` if the link has no valid CID. */
+  /** @throws HoldfastError `INVALID_CID` if the link has no valid CID */
   cid(index: number): CID {
     try {
       if (this.#links !== null) return this.#links.cid(index)
     } catch {
-      // Falls through to the error for missing links.
+      // A missing link and an invalid CID get the same error below.
     }
     throw malformedDagPb(this.#owner, 'a link is no CID')
   }
 
-  /** @throws HoldfastError `INVALID_CID` if the link has no valid CID. */
+  /** @throws HoldfastError `INVALID_CID` if the link has no valid CID */
   at(index: number): DirectoryLink {
     return { name: this.name(index), cid: this.cid(index), dagSize: this.#links?.size(index) ?? 0 }
   }
@@ -145,7 +147,7 @@ export class NodeLinks {
   }
 }
 
-/** Reads a block like {@link readPbNode}. @throws HoldfastError `INVALID_CID` if it is not DAG-PB. */
+/** Reads a block like {@link readPbNode}. @throws HoldfastError `INVALID_CID` if the bytes are not DAG-PB */
 export function parsePbNode(cid: CID, bytes: Uint8Array): PbNode {
   try {
     return readPbNode(bytes)
@@ -154,7 +156,7 @@ export function parsePbNode(cid: CID, bytes: Uint8Array): PbNode {
   }
 }
 
-/** Returns the error for a block with the right hash and invalid content. */
+/** Returns the error for a block whose hash is right but whose content is invalid. */
 export function malformedDagPb(cid: CID, reason: string): HoldfastError {
   return new HoldfastError('INVALID_CID', `${cid} is not well-formed: ${reason}`)
 }

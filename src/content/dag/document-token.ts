@@ -1,27 +1,27 @@
 import type { CID } from 'multiformats/cid'
 import { cidOfBytes, cidOfText } from '../../ipld/cid.ts'
 
-/** A token of a document of the IPLD data model, in the order of its bytes. */
+/** A token of an IPLD document. Tokens come in the order of the document's bytes. */
 export type DocumentToken =
   | { kind: 'open' | 'close'; isMap: boolean }
-  /** Precedes each value of a map. */
+  /** The key of an entry of a map. The entry's value follows it. */
   | { kind: 'key'; name: string }
   | { kind: 'value'; value: DocumentValue }
   | LinkToken
 
-/** A link, decoded only on request: a document can have tens of thousands. */
+/** A link that is decoded only on request, because a document can have tens of thousands of links. */
 export interface LinkToken {
   kind: 'link'
   /** The CID as DAG-JSON or DAG-CBOR encodes it. */
   link: string | Uint8Array
 }
 
-/** Decodes a link. @throws Error if it is not a valid CID, or too long. */
+/** Decodes a link. @throws Error if the link is not a valid CID or is too long */
 export function cidOfLink({ link }: LinkToken): CID {
   return typeof link === 'string' ? cidOfText(link) : cidOfBytes(link)
 }
 
 export type DocumentValue = string | number | bigint | boolean | null | Uint8Array
 
-/** Limit of levels in a document. */
+/** Maximum number of levels in a document. */
 export const DEEPEST_DOCUMENT = 100_000

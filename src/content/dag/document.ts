@@ -30,9 +30,9 @@ export function isDocument({ cid }: { cid: CID }): boolean {
 }
 
 /**
- * Yields the tokens of a document; none for another codec. Gives the event loop back between them.
+ * Yields the tokens of a document, or none for another codec. Yields to the event loop between tokens if necessary.
  *
- * @throws HoldfastError `INVALID_CID` if the block does not match its codec.
+ * @throws HoldfastError `INVALID_CID` if the block does not match its codec
  */
 export async function* tokensOf(
   document: Document,
@@ -46,9 +46,9 @@ export async function* tokensOf(
 }
 
 /**
- * Returns the first link on the path that names take through a document; null if there is none.
+ * Follows a path of names through a document. Returns the first link on the path, or null if the path leads to no link.
  *
- * @throws HoldfastError `NOT_IMPLEMENTED` if the path ends within the document, since parts of a block have no address.
+ * @throws HoldfastError `NOT_IMPLEMENTED` if the path ends inside the document, because a part of a block has no CID
  */
 export async function findLink(
   document: Document,
@@ -57,7 +57,7 @@ export async function findLink(
 ): Promise<Found | null> {
   let taken = 0
   let depth = 0
-  // The container that the names have reached; true if its next value is the next step of the path.
+  // The container that the path has reached. `isNext` is true if the path continues with the container's next value.
   let inside = { depth: 0, isMap: true, index: -1 }
   let isNext = true
   for await (const token of tokensOf(document, budget)) {

@@ -13,20 +13,20 @@ import { type Visit, walkDag } from './walk.ts'
 export interface FetchBounds {
   maxBlocks: number
   maxDepth: number
-  /** Blocks of one DAG fetched concurrently. */
+  /** Maximum number of blocks of one DAG that are fetched concurrently. */
   concurrency: number
 }
 
 export interface FetchTotals {
-  /** Distinct blocks without identity CIDs. */
+  /** Number of distinct blocks, without identity CIDs. */
   blocks: number
-  /** Bytes of the distinct blocks. */
+  /** Total size of the distinct blocks in bytes. */
   bytes: number
-  /** Charge against a quota, in bytes. */
+  /** Bytes that count against a quota. */
   charge: number
 }
 
-/** Deduplicates requests: fetches that want the same block share one. */
+/** Deduplicates requests for blocks: concurrent fetches of the same block send one request. */
 export class SharedBlocks {
   readonly #coming = new Map<string, { block: Promise<Uint8Array>; isShared: boolean }>()
 
@@ -37,7 +37,7 @@ export class SharedBlocks {
         other.isShared = true
         return kept(await orAborted(other.block, signal))
       } catch {
-        // The first request may have been aborted, or have had worse sources.
+        // The first request may have been aborted, or its sources may have lacked the block. Send a new request.
         signal.throwIfAborted()
       }
     }
@@ -58,13 +58,13 @@ function kept(block: Uint8Array): Uint8Array {
 }
 
 /**
- * Fetches a whole DAG into a staged root. Claims local blocks, and requests the others from the session. A repeated
- * fetch resumes, since blocks of an earlier attempt are local.
+ * Fetches a whole DAG into a staged root. Claims local blocks and requests the others from the session. A repeated
+ * fetch resumes, because the blocks of an earlier attempt are local.
  *
- * @param parts.sizeOf returns the bytes of a block on the external cluster that keeps the DAG. Blocks without links are
- * then recorded, and not fetched
- * @param onProgress called after each distinct block; may throw to end the fetch
- * @throws HoldfastError `CID_NOT_FOUND`, `INVALID_CID`, `VALIDATION` for a limit; the reason of `signal`.
+ * @param parts.sizeOf returns the size in bytes of a block on the external cluster that stores the DAG. If given,
+ * blocks without links are recorded but not fetched
+ * @param onProgress called after each distinct block; throws to end the fetch
+ * @throws HoldfastError `CID_NOT_FOUND`, `INVALID_CID`; `VALIDATION` if the DAG exceeds a limit; the reason of `signal`
  */
 export async function fetchDag(
   root: CID,
@@ -95,7 +95,7 @@ export async function fetchDag(
     const settled = await memory.settle(bytes)
     const { length: size } = bytes
     const isLeaf = !hasLinks(cid)
-    // The settled copy replaces it.
+    // The block has been copied to `settled`, so the memory of the fetched bytes can be freed.
     if (isLeaf && settled !== bytes) freeLone(bytes)
     await staged.put(cid, settled, () => memory.release(settled))
     return { bytes: isLeaf ? null : bytes, size }
@@ -115,7 +115,7 @@ export async function fetchDag(
   return totals
 }
 
-/** Claims a local block. Returns null if it is missing or damaged. */
+/** Claims a local block. Returns null if the block is missing or damaged. */
 async function takeLocal(staged: StagedDag, cid: CID): Promise<{ bytes: Uint8Array | null; size: number } | null> {
   const size = staged.store.sizeOf(cid)
   if (size === null) return null

@@ -6,13 +6,13 @@ const SPACE = new Set([' ', '\t', '\n', '\r'])
 const WORD_END = new Set([...SPACE, ',', ']', '}'])
 
 /**
- * Yields the tokens of a DAG-JSON document of any size and depth, without building it.
+ * Yields the tokens of a DAG-JSON document of any size and depth. Does not build the document in memory.
  *
- * @throws Error at the first byte that is not DAG-JSON, after all tokens before it
+ * @throws Error at the first byte that is not DAG-JSON, after it has yielded all tokens before that byte
  */
 export function* jsonTokens(bytes: Uint8Array): Generator<DocumentToken, void, undefined> {
   const reader = new JsonReader(new TextDecoder('utf-8', { fatal: true }).decode(bytes))
-  // True for each open container that is a map.
+  // One entry for each open container: true for a map, false for a list.
   const maps: boolean[] = []
   let isFirst = true
   do {
@@ -45,7 +45,7 @@ class JsonReader {
     this.#text = text
   }
 
-  /** Skips a character if it is the next one. Returns true if it was. */
+  /** Skips the next character if it equals `char`. Returns whether it did. */
   skip(char: string): boolean {
     const isNext = this.#peek() === char
     if (isNext) this.#at++
@@ -115,7 +115,7 @@ class JsonReader {
       : value
   }
 
-  /** Returns the next character after white space; empty at the end. */
+  /** Skips white space and returns the next character, or an empty text at the end of the document. */
   #peek(): string {
     while (SPACE.has(this.#text[this.#at] ?? '')) this.#at++
     return this.#text[this.#at] ?? ''

@@ -7,10 +7,10 @@ import { readPbNode } from './dag-pb.ts'
 import { cidOfLink, type DocumentToken } from './document-token.ts'
 import { jsonTokens } from './json-tokens.ts'
 
-/** Generators of the steps through a block, by codec: its links, and null for every other part. */
+/** Functions that iterate over the parts of a block, by codec. They yield each link, and null for every other part. */
 const STEPS = new Map<number, (bytes: Uint8Array) => Iterable<CID | null>>([
   [CODEC.raw, () => []],
-  // Plain CBOR and JSON have no links, whatever they contain.
+  // Plain CBOR and JSON have no links, even if the data looks like a link.
   [CODEC.cbor, () => []],
   [CODEC.json, () => []],
   [CODEC.dagPb, pbSteps],
@@ -19,25 +19,26 @@ const STEPS = new Map<number, (bytes: Uint8Array) => Iterable<CID | null>>([
 ])
 const WITH_LINKS = new Set<number>([CODEC.dagPb, CODEC.dagCbor, CODEC.dagJson])
 
-/** Returns true if blocks of this codec can have links. */
+/** Returns whether blocks with the codec of this CID can have links. */
 export function hasLinks(cid: CID): boolean {
   return WITH_LINKS.has(cid.code)
 }
 
 /**
- * Yields the links of a block in order, repeats included, each on request.
+ * Yields the links of a block in order, including duplicates. Decodes each link on request.
  *
  * @param bytes must hash to the CID
- * @throws HoldfastError `INVALID_CID` if they do not match the codec, or the codec cannot be walked.
+ * @throws HoldfastError `INVALID_CID` if the bytes do not match the codec, or if the codec cannot be walked
  */
 export function* linksOf(cid: CID, bytes: Uint8Array): Generator<CID, void, undefined> {
   for (const link of stepsThrough(cid, bytes)) if (link !== null) yield link
 }
 
 /**
- * Yields steps: a block can have hundreds of thousands of links, and millions of other parts.
+ * Yields each link of a block, and null for every other part. Between two links there can be millions of other parts,
+ * and the null steps let the caller yield to the event loop.
  *
- * @throws as {@link linksOf}
+ * @throws HoldfastError `INVALID_CID` if the bytes do not match the codec, or if the codec cannot be walked
  */
 function* stepsThrough(cid: CID, bytes: Uint8Array): Generator<CID | null, void, undefined> {
   const steps = STEPS.get(cid.code)
@@ -62,18 +63,18 @@ function* documentSteps(tokens: Iterable<DocumentToken>): Generator<CID | null, 
 
 /** State of a walk through a DAG. */
 export interface WalkState {
-  /** Keys of all distinct blocks found so far, visited or not. */
+  /** Keys of all distinct blocks found so far, including blocks not visited yet. */
   seen: Set<string>
-  /** Limit of these blocks. */
+  /** Maximum number of keys in `seen`. */
   maxBlocks: number
   signal?: AbortSignal | undefined
 }
 
 /**
- * Returns the links of a block that are not in `seen`, and adds them to it. The last link comes first, ready for a
- * stack.
+ * Returns the links of a block that are not in `seen`, and adds their keys to `seen`. The links are in reverse order,
+ * so that a stack returns the first link first.
  *
- * @throws HoldfastError `VALIDATION` at the first link over the limit; as {@link linksOf}
+ * @throws HoldfastError `VALIDATION` at the first link over the limit; `INVALID_CID` if the block cannot be parsed
  */
 export async function newLinks(cid: CID, bytes: Uint8Array, { seen, maxBlocks, signal }: WalkState): Promise<CID[]> {
   const links: CID[] = []

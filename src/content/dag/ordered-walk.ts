@@ -1,33 +1,33 @@
 import { nextTurn, turnSpent } from '../../concurrency/turns.ts'
 import { HoldfastError } from '../../domain/errors.ts'
 
-/** Limit of blocks read ahead for a fast reader, if there is room; a slow one gets none or one. */
+/** Maximum number of blocks that a walk reads ahead of a fast reader. For a slow reader it reads ahead none or one. */
 const MOST_AHEAD = 4
 
 /** Result of a visit. */
 export interface Step<T> {
   output?: readonly Uint8Array[] | AsyncIterable<Uint8Array>
-  /** Items to visit right after this one, created on request. */
+  /** Items to visit directly after the current item. Each is created on request. */
   next?: Iterable<T>
-  /** Memory that `next` keeps until it ends. */
+  /** Size in bytes of the memory that `next` occupies until it is exhausted. */
   bytes?: number
 }
 
-/** `B` is the type of the block read for an item. */
+/** Defines a walk. `B` is the type of the block that is read for an item. */
 export interface Walk<T, B> {
-  /** Starts to read the block of an item; null if it needs none. */
+  /** Starts to read the block of an item. Returns null if the item needs no block. */
   read(item: T): Promise<B> | null
-  /** Visits an item; `block` is null if nothing was read. */
+  /** Visits an item. `block` is null if the item needs no block. */
   visit(item: T, block: B | null): Step<T>
-  /** Releases a block that is not visited. */
+  /** Releases a block that was read ahead but is not visited. */
   drop?(block: B): void
 }
 
 /** Limits of a walk. */
 export interface WalkMeans {
-  /** Remaining cost limit. */
+  /** Limits the cost of the walk. */
   readonly budget: WalkBudget
-  /** Limit for blocks read ahead. */
+  /** Limits the blocks that are read ahead. */
   readonly spareReads: SpareReads
 }
 
@@ -39,21 +39,21 @@ interface Entry<T, B> {
 interface Load<B> {
   block: Promise<B>
   arrived: boolean
-  /** True while it counts as read ahead. */
+  /** True while the block counts as read ahead. */
   isAhead: boolean
 }
 
-/** The items that follow from one item. */
+/** The items that one visited item has added. */
 interface Level<T, B> {
   items: Iterator<T>
-  /** Entries already taken from `items`. */
+  /** Entries already taken from `items` but not visited yet. */
   waiting: Entry<T, B>[]
   bytes: number
 }
 
 /**
- * Walks depth first and strictly in order, and reads the next blocks ahead: as many as the reader keeps up with. Any
- * failure ends it, so all output is correct.
+ * Walks a tree depth first, strictly in order. Reads the next blocks ahead, as many as the reader keeps up with. Any
+ * failure ends the walk, so the output never contains wrong bytes.
  */
 export async function* walkInOrder<T, B>(
   { budget, spareReads }: WalkMeans,
@@ -61,7 +61,7 @@ export async function* walkInOrder<T, B>(
   walk: Walk<T, B>,
 ): AsyncGenerator<Uint8Array, void, undefined> {
   const levels: Level<T, B>[] = [{ items: first[Symbol.iterator](), waiting: [], bytes: 0 }]
-  // Every reader has to wait for the first block, so its wait does not count.
+  // Every reader must wait for the first block, so the wait for that block does not increase the read-ahead.
   let ahead = -1
   try {
     for (let level = levels.at(-1); level !== undefined; level = levels.at(-1)) {
@@ -75,7 +75,7 @@ export async function* walkInOrder<T, B>(
       if (turn !== null) await turn
       const load = start(walk, entry)
       if (load !== null) {
-        // A reader that always finds the next block waiting is the slower one, and needs fewer of them.
+        // If the next block has already arrived, the reader is slower than the disk, so read fewer blocks ahead.
         ahead = load.arrived ? Math.max(0, ahead - 1) : Math.min(MOST_AHEAD, ahead + 1)
         giveBack(spareReads, load)
         startAhead(spareReads, walk, levels, ahead)
@@ -98,7 +98,7 @@ export async function* walkInOrder<T, B>(
   }
 }
 
-/** Returns the next entry of a level; null at its end. */
+/** Returns the next entry of a level, or null at the end of the level. */
 function take<T, B>({ items }: Level<T, B>): Entry<T, B> | null {
   const { done, value } = items.next()
   return done === true ? null : { item: value, load: null }
@@ -107,7 +107,7 @@ function take<T, B>({ items }: Level<T, B>): Entry<T, B> | null {
 /** Starts to read the blocks of the next `count` entries. */
 function startAhead<T, B>(spareReads: SpareReads, walk: Walk<T, B>, levels: Level<T, B>[], count: number): void {
   let left = count
-  // Levels further up are not needed soon.
+  // The blocks of levels further up are not needed soon.
   for (const level of levels.slice(-MOST_AHEAD).reverse()) {
     for (let index = 0; left > 0; index++, left--) {
       const entry = level.waiting[index] ?? take(level)
@@ -136,16 +136,16 @@ function start<T, B>(walk: Walk<T, B>, entry: Entry<T, B>): Load<B> | null {
     () => {
       load.arrived = true
     },
-    // The consumer of the entry gets the error; an ended walk has no consumer.
+    // The visit of the entry reports the error. After the walk has ended, nothing needs the error.
     () => undefined,
   )
   entry.load = load
   return load
 }
 
-/** Limit of blocks and entries that one answer visits, each counted as often as its DAG repeats it. */
+/** Maximum number of blocks and entries that one answer visits, including repeated visits. */
 const MOST_STEPS = 10_000_000
-/** Limit for the total bytes of the blocks that a walk is within. */
+/** Maximum total size in bytes of the blocks whose items the walk has not finished. */
 const MOST_OPEN_BYTES = 64 * 1024 ** 2
 
 export interface WalkLimits {
@@ -153,10 +153,7 @@ export interface WalkLimits {
   openBytes?: number
 }
 
-/**
- * Cost limit of one answer, for any DAG: a few small blocks can stand for more entries or bytes than could ever be
- * sent.
- */
+/** Limits the cost of one answer. A few small blocks can describe more entries or bytes than a node can ever send. */
 export class WalkBudget {
   readonly #signal: AbortSignal
   #steps: number
@@ -168,37 +165,39 @@ export class WalkBudget {
     this.#openBytes = openBytes
   }
 
-  /** Returns another budget, for a part of the work with at most `steps`. */
+  /** Returns a budget for a part of the work, with a maximum of `steps` and no more than the steps left. */
   within(steps: number): WalkBudget {
     return new WalkBudget(this.#signal, { steps: Math.min(steps, this.#steps), openBytes: this.#openBytes })
   }
 
   /**
-   * Counts one step. Returns null, or a promise to await because the turn of the event loop is spent.
+   * Counts one step. Returns a promise if the caller must yield to the event loop first, or null if it may continue.
    *
-   * @throws HoldfastError `DIRECTORY_TOO_LARGE` over the limit. The promise rejects with the signal's reason.
+   * @throws HoldfastError `DIRECTORY_TOO_LARGE` if no step is left. The promise rejects with the reason of the signal.
    */
   step(): Promise<void> | null {
     if (this.#steps-- <= 0) throw tooLarge('it has too many parts, repeats included')
     return this.turn()
   }
 
-  /** Gives turns like {@link step}, for work that the size of the input already limits. */
+  /**
+   * Yields to the event loop like {@link step}, but counts no step. Use it for work that the size of the input limits.
+   */
   turn(): Promise<void> | null {
     return turnSpent() ? nextTurn(this.#signal) : null
   }
 
   /**
-   * Counts a block that the walk enters and keeps.
+   * Counts the bytes of a block that the walk enters. The block stays in memory until {@link leave}.
    *
-   * @throws HoldfastError `DIRECTORY_TOO_LARGE` if too much is kept.
+   * @throws HoldfastError `DIRECTORY_TOO_LARGE` if the open blocks exceed the limit
    */
   enter(bytes: number): void {
     this.#openBytes -= bytes
     if (this.#openBytes < 0) throw tooLarge('it nests too many large blocks')
   }
 
-  /** Counts a block that the walk leaves. */
+  /** Subtracts the bytes of a block that the walk has left. */
   leave(bytes: number): void {
     this.#openBytes += bytes
   }
@@ -208,18 +207,21 @@ function tooLarge(reason: string): HoldfastError {
   return new HoldfastError('DIRECTORY_TOO_LARGE', `content is too large for one answer: ${reason}`)
 }
 
-/** Limit, over all readers, of blocks that are read ahead. */
+/** Limits the blocks that all readers together read ahead. */
 export class SpareReads {
   readonly #hasRoom: () => boolean
   #left: number
 
-  /** @param hasRoom false while memory is too scarce to read ahead */
+  /** @param hasRoom returns false while memory is too scarce to read ahead */
   constructor(blocks: number, hasRoom = (): boolean => true) {
     this.#left = blocks
     this.#hasRoom = hasRoom
   }
 
-  /** Takes one read if there is one left. The caller calls {@link give} when the block is used or dropped. */
+  /**
+   * Reserves one read. Returns false if none is available. The caller calls {@link give} once the block is used or
+   * dropped.
+   */
   take(): boolean {
     if (this.#left === 0 || !this.#hasRoom()) return false
     this.#left--
@@ -231,22 +233,22 @@ export class SpareReads {
   }
 }
 
-/** Smallest block worth freeing by hand. */
+/** Minimum size in bytes of a block whose memory is freed explicitly. */
 const WORTH_BYTES = 64 * 1024
 
 const owned = new WeakSet<ArrayBufferLike>()
 
 /**
- * Marks the memory of a block as owned by the consumer of the answer, since nothing else refers to it; {@link
- * freeMemory} may then free it. The garbage collector runs once per some megabytes allocated and scans all memory.
- * Freeing by hand saves that, which is half of the work on a stream of large blocks.
+ * Marks the memory of a block as owned by the consumer of the answer. Nothing else may refer to this memory, so {@link
+ * freeMemory} can free it. Explicit freeing saves runs of the garbage collector, which take half of the CPU time of a
+ * stream of large blocks.
  */
 export function giveAway(block: Uint8Array): Uint8Array {
   if (block.length >= WORTH_BYTES && block.length === block.buffer.byteLength) owned.add(block.buffer)
   return block
 }
 
-/** Frees the memory of a chunk if {@link giveAway} marked it; the chunk is then empty. */
+/** Frees the memory of a chunk if {@link giveAway} has marked it. The chunk is empty afterwards. */
 export function freeMemory(chunk: Uint8Array): void {
   const { buffer } = chunk
   if (buffer instanceof ArrayBuffer && owned.delete(buffer)) buffer.transfer(0)

@@ -2,21 +2,21 @@ import { randomInt } from 'node:crypto'
 import type { CID } from 'multiformats/cid'
 import { HoldfastError } from '../../domain/errors.ts'
 
-/** Memory for the sent blocks of all answers of a thread: some two million blocks. */
+/** Size in bytes of the memory that all answers of a thread share. It holds about two million blocks. */
 const THREAD_BYTES = 64 * 1024 ** 2
-/** Share of it that one answer may take. */
+/** Maximum share of the thread's memory that one answer may use. */
 const MOST_OF_IT = 0.5
 const WORDS = 4
 const SLOT_BYTES = WORDS * Uint32Array.BYTES_PER_ELEMENT
 const FIRST_SLOTS = 256
-/** Fill at which the next table starts, and its growth. */
+/** The first is the share of a table that may be filled. The second is the factor by which the next table is larger. */
 const FILL = 0.6
 const GROWTH = 2
-/** Flag in the last word of a slot: the blocks below it have been sent, too. */
+/** Flag in the last word of a slot. If set, all blocks below this block have been sent, too. */
 const WHOLE = 0x8000_0000
 const RETRY_SECONDS = 30
 
-/** Bytes shared by several users, which take and return them. */
+/** A number of bytes that several users share. Each user takes bytes and gives them back. */
 export class ByteBudget {
   readonly total: number
   #left: number
@@ -30,7 +30,7 @@ export class ByteBudget {
     return this.#left
   }
 
-  /** Takes bytes. Returns false if there are too few. */
+  /** Takes bytes. Returns false if too few are left. */
   take(bytes: number): boolean {
     if (bytes > this.#left) return false
     this.#left -= bytes
@@ -45,28 +45,29 @@ export class ByteBudget {
 const ofThread = new ByteBudget(THREAD_BYTES)
 
 /**
- * Blocks that an answer has sent, by 126 bits of their hashes: 16 bytes a slot, charged to the budget of the thread.
- * Growth adds a table and rehashes nothing, so no call takes long. The creator releases it.
+ * Set of the blocks that an answer has sent, identified by 126 bits of their hash. Each takes 16 bytes, which count
+ * against the budget of the thread. To grow, the set adds a table without rehashing, so no call is slow. The creator
+ * must call {@link release}.
  */
 export class SentBlocks {
   readonly #budget: ByteBudget
-  /** Random, so that clients cannot choose blocks that collide. */
+  /** Random key, so that clients cannot choose blocks whose slots collide. */
   readonly #key = randomInt(2 ** 32 - 1) | 1
   readonly #words = new Uint32Array(WORDS)
-  /** Hash of the block read last, from which its first slot follows. */
+  /** Hash of the current block's words, which determines the block's first slot. */
   #mixed = 0
   #tables: Uint32Array[] = []
   #bytes = 0
-  /** Slots of the newest table that may still be filled. */
+  /** Number of slots of the newest table that may still be filled. */
   #room = 0
 
-  /** @throws HoldfastError `UNAVAILABLE` if other answers have taken the budget */
+  /** @throws HoldfastError `UNAVAILABLE` if other answers have used up the budget */
   constructor(budget: ByteBudget = ofThread) {
     this.#budget = budget
     this.#grow()
   }
 
-  /** Returns `alone` or `whole` for a sent block: without or with all blocks below it. */
+  /** Returns `whole` if the block and all blocks below it were sent, `alone` if only the block was sent, or null. */
   has(cid: CID): 'alone' | 'whole' | null {
     this.#read(cid)
     const found = this.#find()
@@ -77,7 +78,7 @@ export class SentBlocks {
   /**
    * Adds a sent block.
    *
-   * @throws HoldfastError `UNAVAILABLE` once the budget is spent
+   * @throws HoldfastError `UNAVAILABLE` if the budget is used up
    */
   add(cid: CID, isWhole: boolean): void {
     this.#read(cid)
@@ -93,7 +94,7 @@ export class SentBlocks {
     if (isWhole) found.table[last] = (found.table[last] ?? 0) | WHOLE
   }
 
-  /** Returns the memory to the budget; safe to call more than once. */
+  /** Returns the memory to the budget. The caller may call it more than once. */
   release(): void {
     this.#budget.give(this.#bytes)
     this.#bytes = 0
@@ -110,7 +111,10 @@ export class SentBlocks {
     this.#room = Math.floor(Math.ceil(slots) * FILL)
   }
 
-  /** Reads the first bytes of the hash. Codec and version distinguish CIDs with the same hash. */
+  /**
+   * Copies the first bytes of the hash to `#words`. Mixes in codec and version, which distinguish CIDs with the same
+   * hash.
+   */
   #read({ code, version, multihash: { digest } }: CID): void {
     const { length } = digest
     for (let word = 0; word < WORDS; word++) {
@@ -137,10 +141,10 @@ export class SentBlocks {
     return null
   }
 
-  /** Returns the slot of the block, or a free one for it. A last word of 0 marks an empty slot. */
+  /** Returns the block's slot, or the free slot to use for the block. A slot is free if its last word is 0. */
   #slotIn(table: Uint32Array): number {
     const slots = table.length / WORDS
-    // Compared by index: an iterator costs more than the search.
+    // Compare by index, because an iterator costs more than the search.
     const words = this.#words
     for (let place = this.#mixed % slots; ; place = (place + 1) % slots) {
       const slot = place * WORDS

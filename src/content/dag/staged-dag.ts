@@ -8,26 +8,26 @@ import type { DagSizes, RootFile } from '../../ledger/whole-dag.ts'
 import type { BlockStore } from '../block-store.ts'
 import { memoryOf } from '../block-threads.ts'
 
-/** Limit for the bytes of one staged DAG that wait to be written. */
+/** Maximum total size in bytes of the blocks of one staged DAG that wait to be written. */
 const WINDOW_BYTES = 8 * 1024 ** 2
-/** Weight of each block in the window besides its bytes, which limits tiny blocks to 512. */
+/** Size in bytes that each block adds to that total, besides its own bytes. It limits tiny blocks to 512. */
 const BLOCK_WEIGHT = 16 * 1024
-/** File rows collected before they are written. */
+/** Number of file rows that are written together. */
 const FILE_BATCH = 200
-/** Rows per lookup in a pass over all blocks. */
+/** Number of rows per query in a pass over all blocks. */
 const BLOCK_BATCH = 200
 
-/** Least charge of a block, since its row and index entries take space on the disk. */
+/** Minimum charge of a block in bytes. Even an empty block takes disk space for its row and index entries. */
 const LEAST_CHARGE = 512
 
-/** Returns the charge of a block of `size` bytes against a quota. */
+/** Returns the bytes that a block of `size` bytes counts against a quota. */
 export function chargeOf(size: number): number {
   return Math.max(size, LEAST_CHARGE)
 }
 
 /**
- * A DAG that is being stored, and that nothing shows yet. {@link put} returns early; {@link settle} waits until all
- * blocks are durable. The creator has its root completed, or calls {@link abandon}, which makes its blocks garbage.
+ * A DAG that is being stored, invisible to readers. {@link put} returns early. {@link settle} waits until all blocks
+ * are durable. The creator then completes the root, or calls {@link abandon}, which makes the blocks garbage.
  */
 export class StagedDag {
   readonly store: BlockStore
@@ -45,32 +45,32 @@ export class StagedDag {
   #files: RootFile[] = []
   #fileCount = 0
 
-  /** @param root id of a staging root, or a function that creates one when it is needed */
+  /** @param root id of a staging root, or a function that creates the root when it is first needed */
   constructor(root: number | (() => Promise<number>), store: BlockStore, ledger: Ledger) {
     this.#root = typeof root === 'number' ? { id: root } : { begin: root }
     this.store = store
     this.#ledger = ledger
   }
 
-  /** Id of the staging root. @throws HoldfastError `INTERNAL_ERROR` before it exists */
+  /** Id of the staging root. @throws HoldfastError `INTERNAL_ERROR` if the root has not been created yet */
   get rootId(): number {
     if ('id' in this.#root) return this.#root.id
     throw new HoldfastError('INTERNAL_ERROR', 'the staged DAG has not been begun')
   }
 
-  /** The only block so far. The commit stores it, or the next {@link put}. */
+  /** The only block so far, which is not stored yet. The commit or the next {@link put} stores it. */
   get onlyBlock(): NewBlock | null {
     return this.#onlyBlock
   }
 
-  /** Creates the root if needed, and stores the block kept back for the commit. */
+  /** Creates the root if needed, and stores the block that was held back for the commit. */
   async begin(): Promise<void> {
     if (!('begin' in this.#root)) return
     this.#beginning ??= this.#begin(this.#root.begin)
     await this.#beginning
   }
 
-  /** Bytes of the distinct blocks so far. */
+  /** Total size in bytes of the distinct blocks so far. */
   get dagSize(): number {
     return this.#dagSize
   }
@@ -80,17 +80,17 @@ export class StagedDag {
     return this.#blockCount
   }
 
-  /** Charge of the distinct blocks so far against a quota, in bytes. */
+  /** Bytes that the distinct blocks so far count against a quota. */
   get charge(): number {
     return this.#charge
   }
 
-  /** Charge of the blocks that the store did not have before, in bytes. */
+  /** Bytes that count against a quota, of the blocks that the store did not have before. */
   get newCharge(): number {
     return this.#newCharge
   }
 
-  /** Returns the sizes of the DAG. Call it after all blocks have been put. */
+  /** Returns the sizes of the DAG. The caller must have put all blocks. */
   sizes(contentSize: number): DagSizes {
     const { dagSize, blockCount, charge, fileCount } = this
     return { contentSize, dagSize, blocks: blockCount, charge, fileCount }
@@ -103,8 +103,8 @@ export class StagedDag {
   /**
    * Puts a block. Waits while too many bytes are in progress.
    *
-   * @param release called exactly once, when `bytes` are no longer needed; they must not change before
-   * @throws the error of this or an earlier block.
+   * @param release called exactly once, when the caller may change or reuse `bytes`
+   * @throws the error of this block or of an earlier block
    */
   async put(cid: CID, bytes: Uint8Array, release?: () => void): Promise<CID> {
     if (cid.multihash.code === HASH.identity) {
@@ -136,9 +136,9 @@ export class StagedDag {
   }
 
   /**
-   * Claims a block that the backend has for another root.
+   * Claims a block that the backend already stores for another root.
    *
-   * @throws HoldfastError `CID_NOT_FOUND` if it does not have it.
+   * @throws HoldfastError `CID_NOT_FOUND` if the backend does not have the block
    */
   async adopt(cid: CID): Promise<void> {
     if (cid.multihash.code === HASH.identity) return
@@ -148,19 +148,19 @@ export class StagedDag {
     if (adopted.added) this.#count(adopted.size)
   }
 
-  /** Claims a block that stays on the external backend. Returns its bytes; null if the caller has to fetch it. */
+  /** Claims a block without fetching it. Returns its size in bytes, or null if the block must be fetched. */
   async note(cid: CID, size: number): Promise<number | null> {
     const noted = await this.store.note(this.rootId, cid, size)
     if (noted?.added === true) this.#count(noted.size)
     return noted?.size ?? null
   }
 
-  /** Records whether the external backend has the whole DAG, so that no local copy is needed. */
+  /** Records whether the external backend has the whole DAG. If it does, this node needs no copy of its own. */
   setPlaced(isPlaced: boolean): Promise<void> {
     return this.#ledger.setPlaced(this.rootId, isPlaced ? 0 : null)
   }
 
-  /** Deletes the file rows so far, those of an earlier attempt included. */
+  /** Deletes all file rows of the root, including those of an earlier attempt. */
   async clearFiles(): Promise<void> {
     this.#files = []
     this.#fileCount = 0
@@ -168,20 +168,20 @@ export class StagedDag {
     await this.#ledger.clearFiles(this.rootId)
   }
 
-  /** Adds a file of the directory that is being stored. */
+  /** Adds a row for a file of the directory that is being stored. */
   async addFile(path: string, cid: CID, size: number): Promise<void> {
     this.#files.push({ path, codec: cid.code, multihash: cid.multihash.bytes, size })
     if (this.#files.length >= FILE_BATCH) await this.#flushFiles()
   }
 
-  /** Yields the files in order. Call it after {@link settle}. */
+  /** Yields the files in order. Requires {@link settle} first. */
   *files(): Generator<RootFile, void, undefined> {
     for (let offset = 0; offset < this.#fileCount; offset += FILE_BATCH) {
       yield* this.#ledger.files(this.rootId, offset, FILE_BATCH)
     }
   }
 
-  /** Yields the multihashes of the blocks in no order. Call it after {@link begin} and {@link settle}. */
+  /** Yields the multihashes of the blocks in no order. Requires {@link begin} and {@link settle} first. */
   *multihashes(): Generator<Uint8Array, void, undefined> {
     for (let last = 0; ; ) {
       const blocks = this.#ledger.neededAfter(this.rootId, last, BLOCK_BATCH)
@@ -193,14 +193,14 @@ export class StagedDag {
     }
   }
 
-  /** Takes over the file rows of another staged DAG with the same content, which must be settled. */
+  /** Moves the file rows of another staged DAG to this one. The other DAG must be settled and have the same content. */
   async takeFilesOf(other: StagedDag): Promise<void> {
     await this.begin()
     await this.#ledger.moveFiles(other.rootId, this.rootId)
     this.#fileCount = other.fileCount
   }
 
-  /** Waits until all blocks put so far are durable. @throws the first error of any block. */
+  /** Waits until all blocks put so far are durable. @throws the first error of any block */
   async settle(): Promise<void> {
     await this.#beginning
     await this.#flushFiles()
@@ -209,11 +209,11 @@ export class StagedDag {
   }
 
   /**
-   * Drops the staged root, unless it is complete. Safe at any time, and more than once. Never throws: the caller's own
-   * outcome counts, and the next start drops roots that remain.
+   * Drops the staged root, unless it is complete. May be called at any time, and more than once. Never throws, so that
+   * it does not hide the caller's error. If it fails, the next start of the node drops the root.
    */
   async abandon(): Promise<void> {
-    // Stops chunks still being hashed: nothing would release their claims for a deleted root.
+    // Reject chunks that are still being hashed, because nothing would release the claims of a deleted root.
     this.#failure ??= { error: new HoldfastError('ABORTED', 'the staged DAG has been abandoned') }
     this.#onlyBlock = null
     await this.#beginning?.catch(() => undefined)
@@ -227,18 +227,18 @@ export class StagedDag {
     if (block === null) return
     this.#onlyBlock = null
     this.#blockCount = this.#dagSize = this.#charge = 0
-    // Acquires its share of the window now.
+    // The first block skipped the window when it was held back.
     const weight = memoryOf(block.bytes) + BLOCK_WEIGHT
     await this.#window.acquire(weight)
     this.#track(this.#store(block.cid, block.bytes, weight))
   }
 
-  /** Keeps the first block back for the commit, if the commit may store it. Returns true if it does. */
+  /** Holds the first block back, if the record's commit can store it. Returns whether the block was held back. */
   async #keepBack(cid: CID, bytes: Uint8Array): Promise<boolean> {
     const { bytes: multihash } = cid.multihash
     const isFirst = (): boolean => this.#onlyBlock === null && this.#beginning === null
     const mayWait = isFirst() && (await this.store.goesWithCommit(multihash, bytes.length))
-    // Nothing would drop a root that is created after this point.
+    // The DAG was abandoned in the meantime, and nothing would drop a root that is created now.
     if (this.#failure !== null) throw this.#failure.error
     if (!mayWait || !isFirst()) return false
     this.#onlyBlock = { cid, multihash, bytes: Uint8Array.from(bytes) }
@@ -275,7 +275,7 @@ export class StagedDag {
     this.#pending.add(tracked)
   }
 
-  /** Blocks become durable in groups. Later ones may be renamed only once earlier ones have left the window. */
+  /** Flushes until no block is pending. A flush can free the room in the window that other blocks wait for. */
   async #drain(): Promise<void> {
     while (this.#pending.size > 0) {
       await Promise.race([Promise.all(this.#pending), this.#allRenamed()])

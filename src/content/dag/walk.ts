@@ -6,23 +6,23 @@ import { newLinks } from './links.ts'
 
 export interface WalkOptions {
   concurrency: number
-  /** Limit of levels. */
+  /** Maximum number of levels. */
   maxDepth?: number | undefined
   /**
-   * Limit of distinct blocks found, visited or not: the walk remembers each, and a block of 2 MiB links to 50,000. Set
-   * to {@link ADMITTED} for a DAG limited on its way in.
+   * Maximum number of distinct blocks found, including blocks not visited yet. The walk remembers every block it has
+   * found, and a block of 2 MiB can link to 50,000. Use {@link ADMITTED} for a DAG that this node has already admitted.
    */
   maxBlocks: number
   signal?: AbortSignal | undefined
 }
 
 /**
- * Value of `maxBlocks` for a DAG that this node has admitted whole. `pin.maxBlocks` limits fetches and CARs. Forms and
- * folders link only to their own blocks, which quotas limit.
+ * Value of `maxBlocks` for a DAG that this node has admitted. `pin.maxBlocks` already limited fetches and CARs. A form
+ * or folder links only to its own blocks, which quotas limit.
  */
 export const ADMITTED = Number.POSITIVE_INFINITY
 
-/** A block to visit, and its parent. */
+/** A block to visit, with its parent and its level. */
 interface Step {
   cid: CID
   parent: CID | null
@@ -30,18 +30,19 @@ interface Step {
 }
 
 /**
- * Visits a block. Returns its bytes if the walk should follow its links, else null.
+ * Visits a block. Returns the block's bytes if the walk should follow its links, or null otherwise.
  *
- * @param parent block that links to it; null for the root
- * @param signal aborted with the walk, or after the failure of another visit
+ * @param parent the block that links to this block; null for the root
+ * @param signal aborted if the walk is aborted or another visit fails
  */
 export type Visit = (cid: CID, parent: CID | null, signal: AbortSignal) => Promise<Uint8Array | null>
 
 /**
- * Visits each distinct block of a DAG once, parents before children, several concurrently, identity CIDs included.
- * Gives the event loop back.
+ * Visits each distinct block of a DAG once, including identity CIDs. Visits parents before children, and several blocks
+ * concurrently. Yields to the event loop.
  *
- * @throws the first error of any visit, after running visits have ended; HoldfastError `VALIDATION` for a limit.
+ * @throws the first error of any visit, after running visits have ended; HoldfastError `VALIDATION` if the DAG exceeds
+ * a limit
  */
 export async function walkDag(
   root: CID,
@@ -49,7 +50,7 @@ export async function walkDag(
   { concurrency, maxDepth = Number.POSITIVE_INFINITY, maxBlocks, signal: outer }: WalkOptions,
 ): Promise<void> {
   const seen = new Set([dagKey(root)])
-  // The newest first, so that the frontier grows only with the depth of the DAG.
+  // Used as a stack, so that it grows with the depth of the DAG and not with the number of its blocks.
   const frontier: Step[] = [{ cid: root, parent: null, depth: 1 }]
   const visits = new Set<Promise<void>>()
   const ended = new AbortController()

@@ -3,11 +3,11 @@ import type { WalkMeans } from '../dag/ordered-walk.ts'
 import type { Loaded } from './node-cache.ts'
 import type { AnswerMeans } from './streamed-block.ts'
 
-/** Source of checked blocks, with the limits of a walk. */
+/** Source of blocks whose hash has been checked, with the limits of a walk. */
 export interface BlockReader extends WalkMeans {
-  /** Means of an answer, whose client may stall. Default: blocks go out as they are read. */
+  /** Memory and time limits for a client that may stall. If absent, blocks are sent as soon as they are read. */
   readonly means?: AnswerMeans
   get(cid: CID): Promise<Uint8Array>
-  /** Returns a block and its decoded node, in memory that other readers may share. */
+  /** Returns a block and its decoded node. Other readers may share this memory, so the caller must not change it. */
   load(cid: CID): Promise<Loaded>
 }

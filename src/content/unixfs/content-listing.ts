@@ -2,21 +2,24 @@ import type { CID } from 'multiformats/cid'
 import type { StagedDag } from '../dag/staged-dag.ts'
 import { type FileTotals, kindOf, listFiles } from './unixfs-files.ts'
 
-/** Limit of repeated paths, listed when a directory occurs again: a base, and more for each block. */
+/**
+ * Maximum number of paths that are listed again when a directory occurs repeatedly. The first is a base, to which the
+ * second is added for each block.
+ */
 const REPEATED_PATHS = 10_000
 const REPEATED_PATHS_PER_BLOCK = 10
 
-/** Checks during a listing; either may throw to refuse the content. */
+/** Checks during a listing. Either function may throw to reject the content. */
 export interface ListingChecks {
-  /** Receives the content bytes of each file below a directory. */
+  /** Called with the size in bytes of each file below the directory. */
   file(size: number): void
-  /** Receives the totals below a directory, repeats included. */
+  /** Called with the totals of the directory, including repeated files. */
   directory(totals: FileTotals): void
 }
 
 /**
- * Stores the files below a directory root, and returns the content bytes. A few blocks can be linked from any number of
- * paths, so the number of blocks limits the repeats that are stored.
+ * Stores the list of files below a directory root, and returns the size of the content in bytes. A few blocks can be
+ * linked from any number of paths, so the number of blocks limits how many repeated paths are stored.
  *
  * @param blocks number of blocks below the root
  */

@@ -8,7 +8,7 @@ interface Folder {
   folders: Map<string, Folder>
 }
 
-/** A growing directory. Its entries are stored already; {@link finish} stores the directories above them. */
+/** A directory that is being built. Its files are already stored. {@link finish} stores the directories above them. */
 export class DirectoryBuilder {
   readonly #staged: StagedDag
   readonly #root = emptyFolder()
@@ -21,8 +21,8 @@ export class DirectoryBuilder {
   /**
    * Adds a stored entry.
    *
-   * @param names the entry's path, already checked
-   * @throws HoldfastError `INVALID_PATH` if the path is taken, or a parent is a file.
+   * @param names segments of the entry's path, already checked
+   * @throws HoldfastError `INVALID_PATH` if the path already exists, or a parent is a file
    */
   addNode(names: readonly string[], { cid, size, tsize }: ImportedNode): void {
     const name = names.at(-1) ?? ''
@@ -32,12 +32,12 @@ export class DirectoryBuilder {
     this.#size += size
   }
 
-  /** Adds a directory, which may be empty and may exist already. */
+  /** Adds a directory. The directory may stay empty, or may already exist. */
   addDirectory(names: readonly string[]): void {
     this.#folder(names, names)
   }
 
-  /** Stores all directories, innermost first. Returns the root. @throws the signal's reason */
+  /** Stores all directories, innermost first. Returns the root. @throws the reason of the signal */
   async finish(signal?: AbortSignal): Promise<ImportedNode> {
     const above: Array<{ folder: Folder; name: string }> = []
     for (let folder = this.#root; ; ) {
@@ -50,7 +50,7 @@ export class DirectoryBuilder {
       const stored = await storeDirectory(this.#staged, folder.entries, signal)
       const parent = above.pop()
       if (parent === undefined) return { cid: cidOfCompact(stored.cid), size: this.#size, tsize: stored.tsize }
-      // The parent needs only the link, so the children's memory is freed.
+      // The parent needs only the link, so free the memory of the children.
       parent.folder.folders.delete(parent.name)
       parent.folder.entries.set(parent.name, stored)
       folder = parent.folder

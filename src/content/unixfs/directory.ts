@@ -8,30 +8,33 @@ import { HoldfastError } from '../../domain/errors.ts'
 import { CODEC, cidOfBytes } from '../../ipld/cid.ts'
 import type { StagedDag } from '../dag/staged-dag.ts'
 
-/** A file or directory as its parent links to it, kept small: a directory may have very many. */
+/**
+ * A file or directory as its parent links to it. It uses little memory, because a directory may have millions of
+ * entries.
+ */
 export interface StoredEntry {
-  /** The bytes of its CID, one character each. */
+  /** The bytes of the CID as a string, with one character per byte. */
   cid: string
-  /** Tsize of the link: bytes of all blocks below, repeats included. */
+  /** Tsize of the link: the total size in bytes of all blocks below, including repeated blocks. */
   tsize: number
 }
 
-/** Block bytes above which the profile `unixfs-v1-2025` (IPIP-499) splits a directory. */
+/** Size in bytes above which a directory is sharded, as in the profile `unixfs-v1-2025` (IPIP-499). */
 const LARGEST_FLAT_BYTES = 256 * 1024
-/** Children of one shard; each level takes one byte of a name's hash. */
+/** Maximum number of children of one shard. Each level uses one byte of a name's hash. */
 const FANOUT = 256
 const HASH_BYTES = 8
-/** MurmurHash3 x64 64, the only hash function of shards. */
+/** Multicodec code of MurmurHash3 x64 64, the only hash function for shards. */
 const HASH_TYPE = 0x22n
 
 const FLAT = new UnixFS({ type: 'directory' }).marshal()
-/** Bytes of the node besides its links. */
+/** Size in bytes of a directory node without its links. */
 const FLAT_OVERHEAD = 2 + FLAT.length
 
 /**
- * Stores one directory of stored entries; large ones as a HAMT. Gives the event loop back.
+ * Stores one directory whose entries are already stored. Stores a large directory as a HAMT. Yields to the event loop.
  *
- * @throws the signal's reason; HoldfastError `VALIDATION` if more names have the same hash than a HAMT can hold
+ * @throws the reason of the signal; HoldfastError `VALIDATION` if more names have the same hash than a HAMT can hold
  */
 export async function storeDirectory(
   staged: StagedDag,
@@ -47,7 +50,7 @@ export async function storeDirectory(
   return storeNode(staged, FLAT, [...entries].map(linkOf))
 }
 
-/** Returns the compact form of a CID. */
+/** Returns the CID's bytes as a string, with one character per byte. */
 export function compactCid(cid: CID): string {
   return Buffer.from(cid.bytes.buffer, cid.bytes.byteOffset, cid.bytes.byteLength).toString('latin1')
 }
@@ -56,7 +59,7 @@ export function cidOfCompact(compact: string): CID {
   return cidOfBytes(Buffer.from(compact, 'latin1'))
 }
 
-/** Builds a HAMT from the top: hashes all names once, then distributes them by one byte of the hash per level. */
+/** Builds a HAMT from the top. Hashes all names once, then groups them at each level by one byte of their hash. */
 class ShardedDirectory {
   readonly #staged: StagedDag
   readonly #entries: ReadonlyMap<string, StoredEntry>
@@ -83,7 +86,7 @@ class ShardedDirectory {
     return this.#shard(members, 0)
   }
 
-  /** Stores a shard. Ends at the length of a hash. */
+  /** Stores a shard. Throws if the level exceeds the length of a hash. */
   async #shard(members: Iterable<number>, level: number): Promise<StoredEntry> {
     if (level === HASH_BYTES) throw new HoldfastError('VALIDATION', 'names of the directory have the same hash')
     const links: dagPb.PBLink[] = []
@@ -106,7 +109,7 @@ class ShardedDirectory {
     return storeNode(this.#staged, shard.marshal(), links)
   }
 
-  /** Groups members by their slot at a level, in the order of slots. */
+  /** Groups members by their slot at a level. Returns the groups in the order of the slots. */
   async #grouped(members: Iterable<number>, level: number): Promise<Array<[slot: number, members: number[]]>> {
     const slots = new Map<number, number[]>()
     for (const member of members) {
@@ -120,7 +123,7 @@ class ShardedDirectory {
   }
 }
 
-/** Returns the bits of the used slots, highest first, without leading zeros. */
+/** Returns a bit field of the used slots, highest slot first, without leading zero bytes. */
 function bitField(slots: readonly number[]): Uint8Array {
   const bits = Buffer.alloc(FANOUT / 8)
   for (const slot of slots) {

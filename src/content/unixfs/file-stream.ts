@@ -8,26 +8,26 @@ import type { FileNode, UnixfsNode } from './node.ts'
 import type { Loaded } from './node-cache.ts'
 import { StreamedBlock } from './streamed-block.ts'
 
-/** Bytes from `start` up to, and without, `end`. */
+/** A range of bytes. It includes `start` and excludes `end`. */
 export interface ByteRange {
   start: number
   end: number
 }
 
-/** A part of a file: its own bytes, or a range below a link. */
+/** A part of a file: bytes of the node itself, or a range of the content below a link. */
 export type Piece = { bytes: Uint8Array; cid: null } | LinkedPart
 
 export interface LinkedPart {
   cid: CID
-  /** Content bytes below it, as claimed by its parent. */
+  /** Size in bytes of the content below the link, as the parent claims it. */
   size: number
-  /** The wanted range of those bytes. */
+  /** The range of the content below the link to read. */
   range: ByteRange
 }
 
 /**
- * Streams the bytes of a file in `range`. Reads only blocks that the range touches. A block that is missing, damaged or
- * of another size than its parent claims ends the stream with an error.
+ * Streams the bytes of a file in `range`. Reads only blocks that contain a part of the range. The stream ends with an
+ * error if a block is missing or damaged, or if its size differs from the size that its parent claims.
  */
 export function streamFile(
   blocks: BlockReader,
@@ -64,9 +64,9 @@ function readRaw(blocks: BlockReader, { cid, size }: LinkedPart): Promise<Uint8A
 }
 
 /**
- * Returns the node as a part of its file.
+ * Returns a node as a part of its file.
  *
- * @throws HoldfastError `INVALID_CID` if it is not the part that its parent claims.
+ * @throws HoldfastError `INVALID_CID` if the node is not the part that its parent claims
  */
 export function partOf(part: LinkedPart, node: UnixfsNode): FileNode {
   if (node.kind !== 'file' || node.size !== part.size) throw notThePart(part)
@@ -77,7 +77,7 @@ function notThePart({ cid }: LinkedPart): HoldfastError {
   return malformedDagPb(cid, 'it is not what its parent claims')
 }
 
-/** Yields the parts of a node in `range`: its own bytes, then its children. Skips empty ones. */
+/** Yields the non-empty parts of a node in `range`: first its own bytes, then its children. */
 export function* piecesOf(file: FileNode, range: ByteRange): Generator<Piece, void, undefined> {
   const inline = file.inline.subarray(range.start, range.end)
   if (inline.length > 0) yield { bytes: inline, cid: null }

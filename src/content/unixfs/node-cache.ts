@@ -9,21 +9,21 @@ export interface Loaded {
   node: UnixfsNode
 }
 
-/** Largest size of a cache. */
+/** Maximum size of a cache in bytes. */
 const MOST_BYTES = 32 * 1024 ** 2
-/** Memory of an entry besides its block. */
+/** Size in bytes of an entry's memory besides its block. */
 const ENTRY_BYTES = 1024
-/** Memory of a link: its offsets and size. */
+/** Size in bytes of a link's memory: its offsets and its size. */
 const LINK_BYTES = 16
 
 /**
- * Cache of recently read directories and file nodes, so that repeated content, paths and ranges read the same node
- * once. Leaves are not cached.
+ * Caches recently read directories and file nodes, so that repeated requests read the same node once. Leaves are not
+ * cached.
  */
 export class NodeCache {
   readonly #nodes: LRUCache<string, Loaded>
 
-  /** @param bytes size of the cache, up to 32 MiB */
+  /** @param bytes maximum size of the cache, up to 32 MiB */
   constructor(bytes: number = MOST_BYTES) {
     this.#nodes = new LRUCache({
       maxSize: Math.max(1, Math.min(Math.floor(bytes), MOST_BYTES)),
@@ -32,9 +32,10 @@ export class NodeCache {
   }
 
   /**
-   * Returns a block and its node, from the cache or by `read`. The caller has checked that the block may be served.
+   * Returns a block and its node. Takes them from the cache, or calls `read`. The caller must have checked that the
+   * block may be served.
    *
-   * @throws the errors of `read`; HoldfastError `INVALID_CID` if the block does not match its codec.
+   * @throws the errors of `read`; HoldfastError `INVALID_CID` if the block does not match its codec
    */
   async load(cid: CID, read: (cid: CID) => Promise<Uint8Array>): Promise<Loaded> {
     const key = cid.code === CODEC.dagPb ? dagKey(cid) : null

@@ -6,10 +6,10 @@ import { malformedDagPb, NodeLinks, parsePbNode } from '../dag/dag-pb.ts'
 export interface FileNode {
   kind: 'file'
   cid: CID
-  /** Content bytes: those in this node, then those of its children in order. */
+  /** Size of the content in bytes. The content consists of `inline`, then the content of the children in order. */
   size: number
   inline: Uint8Array
-  /** Links to its children, and the content bytes below each. */
+  /** The first has the links to the children. The second has the size in bytes of the content below each link. */
   links: NodeLinks
   sizes: readonly number[]
 }
@@ -21,7 +21,7 @@ export interface ShardNode {
   links: NodeLinks
 }
 
-/** A decoded UnixFS block; `opaque` for other data models. */
+/** A decoded UnixFS block. `opaque` stands for a block of another data model. */
 export type UnixfsNode =
   | FileNode
   | { kind: 'directory'; cid: CID; links: NodeLinks }
@@ -35,7 +35,7 @@ const LARGEST_FANOUT = 1024
 /**
  * Decodes a block whose hash has been checked.
  *
- * @throws HoldfastError `INVALID_CID` if it claims to be UnixFS and its parts do not match.
+ * @throws HoldfastError `INVALID_CID` if the block is UnixFS but its parts do not match
  */
 export function decodeNode(cid: CID, bytes: Uint8Array): UnixfsNode {
   if (cid.code === CODEC.raw) return fileInOneBlock(cid, bytes)
@@ -57,7 +57,7 @@ export function decodeNode(cid: CID, bytes: Uint8Array): UnixfsNode {
   }
 }
 
-/** Returns the node of a file in one block. */
+/** Returns the node of a file that consists of one block. */
 export function fileInOneBlock(cid: CID, bytes: Uint8Array): FileNode {
   return { kind: 'file', cid, size: bytes.length, inline: bytes, links: new NodeLinks(cid, null), sizes: [] }
 }
@@ -82,19 +82,22 @@ function fanoutOf(cid: CID, { fanout }: Unixfs): number {
 interface Unixfs {
   type: 'file' | 'directory' | 'shard' | 'symlink' | 'other'
   data: Uint8Array | null
-  /** Content bytes below each link of a file. One extra size stands for any number of extra ones. */
+  /**
+   * Size in bytes of the content below each link of a file. If there are more sizes than links, only one more is
+   * stored.
+   */
   sizes: number[]
   fanout: number
 }
 
-/** Types by number; data without a type is a file. */
+/** Types by number. Data without a type field counts as a file. */
 const TYPES = ['file', 'directory', 'file', 'other', 'symlink', 'shard'] as const
 const NUMBERS = new Set([1, 3, 4, 5, 6, 7])
 
 /**
- * Decodes UnixFS data. Returns null if it is something else, since valid DAG-PB need not be UnixFS.
+ * Decodes UnixFS data. Returns null if the data is not UnixFS, because a valid DAG-PB node can contain any data.
  *
- * @param links number of links of the node; sizes beyond it are dropped
+ * @param links number of links of the node; at most one additional size is stored
  */
 export function readUnixfs(bytes: Uint8Array, links: number): Unixfs | null {
   const found: Unixfs = { type: 'file', data: null, sizes: [], fanout: 0 }

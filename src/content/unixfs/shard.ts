@@ -4,10 +4,10 @@ import { type DirectoryLink, malformedDagPb, type NodeLinks } from '../dag/dag-p
 import type { BlockReader } from './block-reader.ts'
 import type { ShardNode } from './node.ts'
 
-/** Bits in the hash of a name. */
+/** Number of bits in the hash of a name. */
 const HASH_BITS = 64
 
-/** The path of a name in a sharded directory: the bucket at each level. */
+/** The buckets, level by level, that lead to a name in a sharded directory. */
 class BucketPath {
   #hash: bigint
   #left = HASH_BITS
@@ -16,7 +16,7 @@ class BucketPath {
     this.#hash = Buffer.from(murmur364.encode(Buffer.from(name)) as Uint8Array).readBigUInt64BE()
   }
 
-  /** Returns the next bucket; null after the last bit of the hash. */
+  /** Returns the bucket at the next level, or null if the hash has too few bits left. */
   next(fanout: number): number | null {
     const bits = Math.log2(fanout)
     if (this.#left < bits) return null
@@ -25,7 +25,7 @@ class BucketPath {
   }
 }
 
-/** Finds the entry of a name; reads one block a level. Returns null if there is none. */
+/** Finds the entry with a name, or returns null if there is none. Reads one block per level. */
 export async function findInShard(blocks: BlockReader, shard: ShardNode, name: string): Promise<CID | null> {
   const path = new BucketPath(name)
   const bytes = Buffer.from(name)
@@ -49,24 +49,24 @@ function findPrefix(links: NodeLinks, prefix: Uint8Array): number | null {
   return null
 }
 
-/** A shard whose entries are being read. */
+/** A shard whose entries the iteration is reading. */
 interface OpenShard {
   node: ShardNode
   width: number
-  /** Index of the next link. */
+  /** Index of the next link to read. */
   index: number
-  /** Position of the start, if it is within this shard. */
+  /** The position after which the iteration starts. Null if the position is not in this shard. */
   start: { prefix: string; after: BucketPath } | null
-  /** Bits of the hash used down to this shard. */
+  /** Number of hash bits that the levels down to this shard use. */
   bits: number
   bytes: number
 }
 
 /**
- * Yields the entries in the order of the shards, which is that of their hashes.
+ * Yields the entries of a sharded directory in the order of their hashes.
  *
- * @param after starts after the position of this name, without reading entries before it
- * @throws HoldfastError `INVALID_CID` if shards are deeper than a hash allows
+ * @param after name after whose position the iteration starts, without reading earlier entries; null to read all
+ * @throws HoldfastError `INVALID_CID` if there are more levels of shards than a hash allows
  */
 export async function* shardEntries(
   blocks: BlockReader,
@@ -112,7 +112,7 @@ async function subshard(blocks: BlockReader, cid: CID): Promise<ShardNode> {
   return node
 }
 
-/** Returns the length of the bucket number, in hexadecimal, before a name in a shard. */
+/** Returns the number of hexadecimal digits that precede a name in a shard. They are the index of the bucket. */
 export function prefixLength({ fanout }: ShardNode): number {
   return (fanout - 1).toString(16).length
 }

@@ -7,21 +7,21 @@ import type { BlockReader } from './block-reader.ts'
 import { streamFile } from './file-stream.ts'
 import { decodeNode } from './node.ts'
 
-/** Blocks of a file that are read ahead. */
+/** Maximum number of blocks of a file that are read ahead. */
 const AHEAD = 4
 
 /** A file of a staged directory. */
 export interface StagedFile {
-  /** Names below the root, separated by `/`. */
+  /** Names on the path below the root, separated by `/`. */
   path: string
   content: AsyncIterable<Uint8Array>
 }
 
 /**
- * Yields the bytes of a file of a settled staged DAG; checks every block. Each piece is valid until the next one is
- * requested.
+ * Yields the bytes of a file of a settled staged DAG. Checks the hash of every block. Each piece is valid until the
+ * caller requests the next piece.
  *
- * @throws HoldfastError `BLOCK_DAMAGED`; the signal's reason
+ * @throws HoldfastError `BLOCK_DAMAGED`; the reason of the signal
  */
 export async function* stagedFile(
   staged: StagedDag,
@@ -37,7 +37,10 @@ export async function* stagedFile(
   }
 }
 
-/** Yields the files of a staged directory, in the order in which they were added. As {@link stagedFile}. */
+/**
+ * Yields the files of a settled staged directory, in the order in which they were added. Each `content` comes from
+ * {@link stagedFile}.
+ */
 export async function* stagedFiles(
   staged: StagedDag,
   signal: AbortSignal,

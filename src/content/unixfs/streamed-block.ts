@@ -3,7 +3,7 @@ import type { MemoryBudget } from '../../concurrency/memory-budget.ts'
 import type { Clock } from '../../domain/clock.ts'
 import { freeMemory, giveAway } from '../dag/ordered-walk.ts'
 
-/** Memory and time of an answer. */
+/** Memory budget, clock and abort signal of an answer. */
 export interface AnswerMeans {
   memory: MemoryBudget
   clock: Clock
@@ -14,16 +14,17 @@ interface Source {
   get(cid: CID): Promise<Uint8Array>
 }
 
-/** Most bytes that a client without progress keeps in memory. */
+/** Size in bytes of one slice, which is the most memory that a stalled client occupies. */
 const SLICE_BYTES = 128 * 1024
-/** A client that takes nothing for this long makes no progress. */
+/** Time in ms after which a client that reads nothing counts as stalled. */
 const STALL_MS = 2_000
-/** The same while other answers wait for memory. */
+/** Time in ms after which a client counts as stalled if other answers wait for memory. */
 const CROWDED_STALL_MS = 100
 
 /**
- * A block on its way to a client, whose memory counts against the budget. While memory is scarce it goes out in slices:
- * a client without progress then keeps only one, and the block is read again afterwards.
+ * A block that is being sent to a client. Its memory counts against the memory budget. While memory is scarce, the
+ * block is sent in slices. A stalled client then occupies only one slice, and the block is read again when the client
+ * continues.
  */
 export class StreamedBlock {
   readonly #source: Source
@@ -39,7 +40,9 @@ export class StreamedBlock {
     this.#size = size
   }
 
-  /** Reads a block, once there is memory for it. The caller drops it, or reads its pieces to the end. */
+  /**
+   * Reads a block as soon as there is memory for it. The caller must call {@link drop}, or read the pieces to the end.
+   */
   static async read(source: Source, means: AnswerMeans, cid: CID, size: number): Promise<StreamedBlock> {
     const block = new StreamedBlock(source, means, cid, size)
     await block.#load()
@@ -51,8 +54,8 @@ export class StreamedBlock {
   }
 
   /**
-   * Yields the bytes from `start` to `end`. While memory is plentiful that is one piece, whose reader frees it, and a
-   * stalled client keeps all of it.
+   * Yields the bytes from `start` to `end`. If memory is plentiful, yields them as one piece. The reader frees the
+   * piece, and a stalled client occupies all of its memory.
    */
   async *pieces(start: number, end: number): AsyncGenerator<Uint8Array, void, undefined> {
     const bytes = this.#bytes
@@ -91,7 +94,7 @@ export class StreamedBlock {
     return () => cancel()
   }
 
-  /** Frees the memory of a block that is not on its way. */
+  /** Frees the memory of a block that is not being sent. */
   drop(): void {
     if (this.#bytes !== null) freeMemory(giveAway(this.#bytes))
     this.#forget()

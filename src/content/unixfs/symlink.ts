@@ -6,12 +6,12 @@ import type { StagedDag } from '../dag/staged-dag.ts'
 import type { ImportedNode } from './unixfs-import.ts'
 
 /**
- * Names the profile explicitly: @helia/unixfs has the same defaults for files, but another one for splitting
- * directories (IPIP-499).
+ * Import options. They name the profile, because the defaults of @helia/unixfs split directories at another size
+ * (IPIP-499).
  */
 const PROFILE = { profile: 'unixfs-v1-2025', cidVersion: 1, rawLeaves: true } as const
 
-/** Stores a symbolic link, which is never followed. */
+/** Stores a symbolic link. The node never follows the link. */
 export async function importSymlink(staged: StagedDag, target: string): Promise<ImportedNode> {
   const link = await only(
     unixfs({ blockstore: blockstoreOf(staged) }).addAll([{ path: 'link', link: target }], PROFILE),
@@ -19,7 +19,7 @@ export async function importSymlink(staged: StagedDag, target: string): Promise<
   return { cid: link.cid, size: 0, tsize: Number(link.size) }
 }
 
-/** Returns the last result of an import, which is its root. */
+/** Returns the last result of an import, which is the root. */
 async function only(results: AsyncIterable<ImportResult>): Promise<ImportResult> {
   let last: ImportResult | undefined
   for await (const result of results) last = result

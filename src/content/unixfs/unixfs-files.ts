@@ -6,48 +6,52 @@ import type { NodeLinks } from '../dag/dag-pb.ts'
 import { decodeNode } from './node.ts'
 import { prefixLength } from './shard.ts'
 
-/** Nodes whose kind is cached during a listing. */
+/** Maximum number of nodes whose kind is cached during a listing. */
 const KNOWN_NODES = 10_000
-/** Levels above the present directory whose links stay in memory; links further up are read again. */
+/** Number of levels above the current directory whose links stay in memory. Links further up are read again. */
 const KEPT_LINKS = 16
-/** Longest reported path in characters; deeper files are only counted. */
+/**
+ * Maximum length of a reported path in characters. Files with longer paths are counted, but reported without a path.
+ */
 const LONGEST_PATH = 4_096
 
 /** A file below a UnixFS directory. */
 export interface UnixfsFile {
-  /** Null if it is too long. */
+  /** Null if the path is too long. */
   path: string | null
   cid: CID
-  /** Content bytes. */
+  /** Size of the content in bytes. */
   size: number
 }
 
-/** Totals below a directory, each file counted as often as it occurs. Capped at the largest safe integer. */
+/**
+ * Totals of a directory. A file that occurs repeatedly counts each time. Each total stops at the largest safe integer.
+ */
 export interface FileTotals {
-  /** Content bytes. */
+  /** Total size of the content in bytes. */
   bytes: number
   files: number
 }
 
-/** Kind of a root in UnixFS. */
+/** Kind of a root: a UnixFS file, a UnixFS directory, or anything else. */
 export type UnixfsKind = 'file' | 'directory' | 'other'
 
 /** Source of blocks for a listing. */
 export interface ListedBlocks {
   get(cid: CID): Promise<Uint8Array>
-  /** Returns the bytes of a block; null if unknown without reading it. */
+  /** Returns the size of a block in bytes, or null if the size is unknown without reading the block. */
   sizeOf(cid: CID): number | null
 }
 
 interface Node {
   kind: UnixfsKind
   size: number
-  /** For a directory: characters of a name that are the number of its bucket. */
+  /** For a sharded directory, the number of characters before each name. They are the index of the bucket. */
   prefix: number
   links: NodeLinks | null
 }
 
-/** Returns the kind of a root from its block, without reading others. */
+/** Returns the kind and the size of a root. Needs only the root's block. */
 export function kindOf(cid: CID, bytes: Uint8Array): { kind: UnixfsKind; size: number } {
   const { kind, size } = nodeOf(cid, bytes)
   return { kind, size }
@@ -65,30 +69,30 @@ function nodeOf(cid: CID, bytes: Uint8Array): Node {
   return { kind: 'other', size: bytes.length, prefix: 0, links: null }
 }
 
-/** A directory, or a shard of one, on the way to the present one. */
+/** A directory or a shard that contains the current directory. */
 interface Open {
   cid: CID
-  /** Ends with a slash unless empty; null if it is too long. */
+  /** Path that ends with a slash, or is empty for the root. Null if the path is too long. */
   path: string | null
-  /** Dropped while the listing is far below. */
+  /** Null if the node was dropped from memory while the listing is many levels below. */
   node: Node | null
   next: number
-  /** Totals so far; null if the directory was listed before and its paths are only repeated. */
+  /** Totals so far. Null if the directory was listed before, so that only its paths are reported again. */
   totals: FileTotals | null
 }
 
 export interface ListOptions {
   blocks: ListedBlocks
-  /** Limit of paths reported for directories that occur again. */
+  /** Maximum number of paths that are reported for directories that occur repeatedly. */
   maxRepeats: number
   onFile: (file: UnixfsFile) => Promise<void>
   signal?: AbortSignal | undefined
 }
 
 /**
- * Reports the files below a directory, depth first; skips symbolic links and foreign nodes. Reads each distinct
- * directory once. If one occurs again, it reports its files until `maxRepeats` is used up, and adds its known totals. A
- * few blocks with many paths thus cost no more than themselves.
+ * Reports the files below a directory, depth first. Skips symbolic links and nodes that are not UnixFS. Reads each
+ * distinct directory once. If a directory occurs again, adds its known totals, and reports its paths until `maxRepeats`
+ * is used up. The cost thus depends on the number of blocks and not on the number of paths.
  */
 export async function listFiles(root: CID, options: ListOptions): Promise<FileTotals> {
   return new Listing(options).run(root)
@@ -97,7 +101,7 @@ export async function listFiles(root: CID, options: ListOptions): Promise<FileTo
 class Listing {
   readonly #options: ListOptions
   readonly #kinds = new LRUCache<string, { kind: UnixfsKind; size: number }>({ max: KNOWN_NODES })
-  /** Totals of each directory that has been read. */
+  /** Totals of each directory that has been listed, by its key. */
   readonly #known = new Map<string, FileTotals>()
   readonly #open: Open[] = []
   #repeats: number
@@ -171,7 +175,7 @@ class Listing {
   }
 }
 
-/** Returns null if the link has no valid CID. */
+/** Returns the CID of a link, or null if the link has no valid CID. */
 function linkAt(links: NodeLinks, index: number): CID | null {
   try {
     return links.cid(index)
@@ -190,7 +194,7 @@ function add(totals: FileTotals | null, { bytes, files }: FileTotals): void {
   totals.files = bounded(totals.files + files)
 }
 
-/** Caps a total: blocks claim their sizes, and one block may occur any number of times. */
+/** Caps a total. Blocks can claim any size, and one block may occur any number of times. */
 function bounded(count: number): number {
   return Math.min(count, Number.MAX_SAFE_INTEGER)
 }

@@ -11,27 +11,27 @@ import type { StagedDag } from '../dag/staged-dag.ts'
 /** A stored file or directory. */
 export interface ImportedNode {
   cid: CIDType
-  /** Content bytes. */
+  /** Size of the content in bytes. */
   size: number
-  /** Tsize of a link to it: bytes of all blocks below, repeats included. */
+  /** Tsize of a link to this node: the total size in bytes of all blocks below, including repeated blocks. */
   tsize: number
 }
 
-/** Chunks of one file that are being hashed before the first of them is awaited. */
+/** Maximum number of chunks of one file that are hashed concurrently. */
 const CHUNKS_AHEAD = 8
 
 export interface ImportFileOptions {
-  /** Name of the content in messages. Default: `content`. */
+  /** Name of the content in error messages. Default: `content`. */
   name?: string | undefined
   signal?: AbortSignal | undefined
-  /** Called with the length of each piece before it is processed; may throw to refuse it. */
+  /** Called with the length of each piece before the piece is processed. Throws to reject the piece. */
   onBytes?: ((length: number) => void) | undefined
 }
 
 /**
  * Stores a file's content as UnixFS blocks of a staged DAG.
  *
- * @throws HoldfastError `VALIDATION` for content that is not a source of bytes; the errors of the source.
+ * @throws HoldfastError `VALIDATION` for content that is not a source of bytes; any error of the source
  */
 export async function importFile(
   staged: StagedDag,
@@ -59,7 +59,7 @@ export async function importFile(
   return { cid, size, tsize }
 }
 
-/** Imports a file of one block that is in memory, without the machinery for streams. */
+/** Imports a small file that is in memory as one block. Avoids the overhead of a stream. */
 async function importSmall(
   staged: StagedDag,
   content: Uint8Array,
@@ -68,7 +68,7 @@ async function importSmall(
   signal?.throwIfAborted()
   onBytes?.(content.length)
   const size = content.length
-  // The caller may change its buffer afterwards.
+  // The caller may change its buffer while the block is being stored.
   const bytes = Buffer.from(content)
   const cid = CID.createV1(CODEC.raw, await staged.store.hash(bytes))
   await staged.put(cid, bytes)
@@ -78,11 +78,14 @@ async function importSmall(
 /** A raw block that is being hashed and put into the staged DAG. */
 interface Leaf {
   stored: Promise<FilePart>
-  /** True if the file certainly has no other leaf. */
+  /** True if the file has no other leaf. */
   isOnly: boolean
 }
 
-/** Yields leaves: raw blocks that threads hash, and that the staged DAG stores in the background. */
+/**
+ * Yields the leaves of a file. A leaf is a raw block that threads hash and that the staged DAG stores in the
+ * background.
+ */
 async function* startedLeaves(
   staged: StagedDag,
   chunker: Chunker,
@@ -114,7 +117,7 @@ async function storeLeaf(staged: StagedDag, bytes: Uint8Array, chunker: Chunker)
   return { cid, size, tsize: size }
 }
 
-/** Passes pieces on, and reports their lengths. */
+/** Yields the pieces unchanged, and reports the length of each piece. */
 async function* counted(
   pieces: AsyncIterable<Uint8Array>,
   count: (length: number) => void,
@@ -126,17 +129,17 @@ async function* counted(
 }
 
 /**
- * Cuts one file into chunks of {@link CHUNK_BYTES} and a shorter last one. The source may reuse its buffers after the
- * next request. Whole chunks come from the pool, and the consumer returns each with {@link release}. If the pool is
- * empty, the file waits.
+ * Splits one file into chunks of {@link CHUNK_BYTES} and a shorter last chunk. The source may reuse its buffer when the
+ * next piece is requested. Whole chunks come from the pool, and the consumer returns each with {@link release}. While
+ * the pool is empty, the file waits.
  */
 export class Chunker {
   readonly #pool: ChunkPool
   readonly #signal: AbortSignal | undefined
-  /** Buffer for a chunk while the pool has none to spare. */
+  /** Buffer for a chunk while the pool has no spare chunk. */
   #own: Buffer | null = null
 
-  /** @param signal ends a wait for the pool */
+  /** @param signal aborts a wait for a chunk of the pool */
   constructor(signal?: AbortSignal, pool: ChunkPool = chunkPool) {
     this.#signal = signal
     this.#pool = pool
@@ -148,7 +151,7 @@ export class Chunker {
     let isEmpty = true
     try {
       for await (const bytes of source) {
-        // A small file in one piece is copied once, into a buffer of its size.
+        // A small file in one piece is copied only once, into a buffer of its size.
         if (filled === 0 && bytes.length < CHUNK_BYTES) {
           chunk = Buffer.from(bytes)
           filled = bytes.length
@@ -168,9 +171,9 @@ export class Chunker {
           yield whole
         }
       }
-      // An empty file is one empty chunk, or it would have no block at all.
+      // An empty file must have one empty chunk, because every file needs a block.
       if (filled === 0 && !isEmpty) return
-      // The last chunk may wait for the disk among thousands of others, so it must not keep a whole buffer alive.
+      // The last chunk may wait long for the disk, so do not keep a whole buffer in memory for it.
       if (filled < chunk.length) {
         const last = Buffer.from(chunk.subarray(0, filled))
         this.#pool.release(chunk)
@@ -178,12 +181,12 @@ export class Chunker {
       }
       yield chunk
     } finally {
-      // Left over after a failed source, or if the consumer stopped. The consumer owns yielded chunks.
+      // This chunk remains if the source failed or the consumer stopped. The consumer releases the chunks it received.
       if (filled > 0) this.#pool.release(chunk)
     }
   }
 
-  /** Returns a chunk to the pool; nothing may read it afterwards. */
+  /** Returns a chunk to the pool. The caller must not read the chunk afterwards. */
   release(chunk: Uint8Array): void {
     this.#pool.release(chunk)
   }
@@ -199,25 +202,25 @@ export class Chunker {
   }
 }
 
-/** A stored part of a file: a chunk, or a node above others. */
+/** A stored part of a file: a chunk, or a node whose children are parts. */
 export interface FilePart {
   cid: CID
-  /** Content bytes. */
+  /** Size of the content in bytes. */
   size: number
-  /** Tsize of a link to it: bytes of all blocks below, repeats included. */
+  /** Tsize of a link to this part: the total size in bytes of all blocks below, including repeated blocks. */
   tsize: number
 }
 
-/** Children of one node in the profile `unixfs-v1-2025` (IPIP-499). */
+/** Maximum number of children of one node, as in the profile `unixfs-v1-2025` (IPIP-499). */
 const WIDTH = 1_024
 
 /**
- * The nodes above the chunks of one file: a balanced tree, stored from the bottom as the chunks arrive. Encodes the
- * sizes itself, since the reference encoder of UnixFS writes those from 2 GiB to 4 GiB wrong.
+ * Builds the nodes above the chunks of one file: a balanced tree, stored from the bottom as the chunks arrive. Encodes
+ * the sizes itself, because the reference encoder of UnixFS encodes sizes from 2 GiB to 4 GiB incorrectly.
  */
 export class FileTree {
   readonly #staged: StagedDag
-  /** The parts without a parent by level, chunks first. */
+  /** The parts that have no parent yet, by level. The chunks are on the first level. */
   readonly #levels: FilePart[][] = []
 
   constructor(staged: StagedDag) {
@@ -229,7 +232,7 @@ export class FileTree {
     return this.#add(chunk, 0)
   }
 
-  /** Stores the parts without a parent. Returns the root; for a file of one chunk, that is the chunk. */
+  /** Stores the parts that have no parent yet. Returns the root. The root of a file with one chunk is that chunk. */
   async root(): Promise<FilePart> {
     for (let level = 0; ; level++) {
       const parts = this.#levels[level] ?? []
@@ -266,7 +269,7 @@ const FILE = Uint8Array.of(0x08, 2)
 const FILE_SIZE = 0x18
 const BLOCK_SIZE = 0x20
 
-/** Returns the UnixFS data of a file's node, from the content bytes below each link. */
+/** Returns the UnixFS data of a file's node. `sizes` are the content bytes below each link. */
 export function fileData(sizes: readonly number[]): Uint8Array {
   const whole = sizes.reduce((sum, size) => sum + size, 0)
   return Buffer.concat([FILE, number(FILE_SIZE, whole), ...sizes.map(size => number(BLOCK_SIZE, size))])
