@@ -18,67 +18,76 @@ import { claimKeys, type KeyFiles, storeKeys } from './key-directory.ts'
 import { type AnyManifest, type Manifest, manifestPath, measure, readManifest } from './manifest.ts'
 import { checkSameNode, countRoots } from './same-node.ts'
 
-/** The stores of one engine, as a backup reads them. */
+/** The parts of an engine that a backup reads. */
 export interface BackupSource {
   dataDir: string
-  /** Copies the database into a new file, also while it is in use, and syncs the file. */
+  /** Copies the database into a new file, and syncs the file. The database may be in use. */
   copyDatabase(file: string, signal?: AbortSignal): Promise<void>
-  /** Block files by backend id. */
+  /** The block files of each backend, by backend id. */
   blockFiles: ReadonlyMap<number, BlockFiles>
   collector: Pick<Collector, 'hold'>
   clock: Clock
-  /** Returns the keys of the data directory. */
+  /** Returns the key files of the data directory. */
   keys(): Promise<KeyFiles>
 }
 
 /** Options of a backup. */
 export interface BackupOptions {
-  /** Absolute path for the keys of the data directory; default `keys` in the backup. */
+  /** Absolute path of the directory for the key files. Default: `keys` in the backup. */
   keys?: string | undefined
-  /** Replaces the backup of another node, or one with more than twice as many roots. Default false. */
+  /**
+   * If true, replaces the existing backup even if it is of another node or has more than twice as many roots. Default
+   * false.
+   */
   force?: boolean | undefined
-  /** Limit of the read rate. Default: the option `backupBytesPerSecond` of the engine. */
+  /** Maximum read rate in bytes per second. Default: the engine's option `backupBytesPerSecond`. */
   bytesPerSecond?: number | undefined
   signal?: AbortSignal | undefined
-  /** Called with the blocks processed so far, and their bytes. */
+  /** Called with the number of blocks processed so far, and the sum of their sizes in bytes. */
   onProgress?: ((progress: { blocks: number; bytes: number }) => void) | undefined
 }
 
-/** Result of a backup. */
+/** The result of a backup. */
 export interface BackupOutcome {
-  /** Absolute path of the backup. */
+  /** Absolute path of the backup directory. */
   directory: string
-  /** Absolute path of its keys. */
+  /** Absolute path of the directory with the key files. */
   keys: string
-  /** RFC 3339, UTC. The backup contains every write acknowledged before this time. */
+  /** When the backup began (RFC 3339, UTC). The backup contains every write acknowledged before this time. */
   createdAt: string
-  /** Incremented by each backup into the directory. */
+  /** Number of the backup. Each backup into the same directory increments it. */
   sequence: number
-  /** Bytes of the copied database, which includes small blocks. */
+  /** Size of the copied database in bytes. Small blocks are stored in the database. */
   databaseBytes: number
-  /** Blocks in the backup, how many of them this run added, and how many damaged ones it replaced. */
+  /**
+   * Number of block files in the backup. `newBlocks` were added by this run, and `mendedBlocks` were damaged and
+   * replaced.
+   */
   blocks: number
   newBlocks: number
   mendedBlocks: number
-  /** Bytes of all blocks in the backup. */
+  /** Sum of the sizes of these block files, in bytes. */
   bytes: number
-  /** CIDs of blocks that are lost or damaged in the store itself, at most a thousand. */
+  /** CIDs of blocks that are lost or damaged in the data directory itself, at most a thousand. */
   missing: string[]
-  /** Time of the last read of the whole backup (RFC 3339, UTC), and the damaged blocks it found; null for none. */
+  /**
+   * When the whole backup was last read (RFC 3339, UTC), and how many damaged blocks this found; null if it never was.
+   */
   lastFullRead: { at: string; damaged: number } | null
 }
 
-/** Names of the files of a backup besides its manifest. */
+/** Matches the names of the files in a backup, except its manifest and its lock. */
 const OURS = /^(stores|keys|database-[0-9a-z]+\.db(-journal)?)$/
 
 /**
- * Backs up a data directory, also while it is in use: first the database, then every block in it. Blocks are linked
- * where the file system allows it. Nothing is deleted during a backup. A repeated backup into a directory adds only new
- * blocks; the former backup stays usable until the new one is complete.
+ * Backs up a data directory, even while an engine uses it. Copies the database first, and then every block that the
+ * copied database lists. Blocks become hard links where the file system allows this.
+ * The engine deletes no blocks during the backup. A repeated backup into the same directory adds only new blocks. The
+ * previous backup stays usable until the new backup is complete.
  *
- * @throws HoldfastError `VALIDATION` for a directory inside the data directory, or with other files in it; `CONFLICT`
- * while another process uses it, and for the backup of another node or of more than twice as many roots;
- * `BACKUP_UNUSABLE` if its manifest cannot be read
+ * @throws HoldfastError `VALIDATION` if the directory overlaps the data directory or contains other files; `CONFLICT`
+ *   if another process uses the directory, or if it contains a backup of another node or of more than twice as many
+ *   roots; `BACKUP_UNUSABLE` if the manifest cannot be read
  */
 export async function backUp(source: BackupSource, to: string, options: BackupOptions = {}): Promise<BackupOutcome> {
   const directory = resolve(to)
@@ -93,7 +102,7 @@ export async function backUp(source: BackupSource, to: string, options: BackupOp
   }
 }
 
-/** Creates the directory, or checks that it contains a backup. */
+/** Creates the directory of the backup. Refuses an existing directory with other files than those of a backup. */
 async function prepare(
   { dataDir, blockFiles }: BackupSource,
   { directory, keys, force }: { directory: string; keys: string; force: boolean },
@@ -118,7 +127,7 @@ async function prepare(
   }
 }
 
-/** One backup into a locked directory. */
+/** One run of a backup. Its directory is locked. */
 class Run {
   readonly #source: BackupSource
   readonly #to: { directory: string; keys: string }
@@ -134,8 +143,8 @@ class Run {
 
   async run(): Promise<BackupOutcome> {
     const { blockFiles, collector } = this.#source
-    // In the copied database, content that an external cluster takes during the backup is still on this node only, so
-    // keep it.
+    // An external cluster may receive content during the backup. In the copied database, this content is only on this
+    // node, so this node must not delete its blocks.
     const keeping = [...blockFiles.values()].map(files => files.keepAll())
     const release = await collector.hold()
     try {
@@ -152,7 +161,7 @@ class Run {
     const { clock, copyDatabase } = this.#source
     const createdAt = clock.now()
     const sequence = sequenceOf(previous) + 1
-    // The name differs from the former database's, even if the clock was set back.
+    // The name differs from the name of the previous database, even if the clock was set back.
     const file = `database-${sequence.toString(36)}.db`
     await rm(join(directory, file), { force: true })
     await copyDatabase(join(directory, file), this.#options.signal)
@@ -186,14 +195,17 @@ class Run {
     }
   }
 
-  /** Checks, before any change to the backup, that this node may replace it. Returns the keys to store with it. */
+  /**
+   * Checks that this node may replace the previous backup, before anything in the backup changes. Returns the keys to
+   * store.
+   */
   async #admit(previous: AnyManifest | null, copy: CopiedLedger, roots: number): Promise<KeyFiles> {
     const { directory } = this.#to
     const now = this.#source.clock.now()
     if (previous !== null && this.#options.force !== true)
       await checkSameNode(directory, previous, { copy, roots, now })
     const keys = await this.#source.keys()
-    // With force, a key directory of another node within the backup is replaced; its files get other names.
+    // With `force`, the node replaces a key directory of another node inside the backup. The old key files are renamed.
     const isReplaced = this.#options.force === true && this.#externalKeys() === null
     await claimKeys(this.#to.keys, { node: copy.node() ?? '', keys, isReplaced })
     return keys
@@ -211,12 +223,15 @@ class Run {
     }).run(copy)
   }
 
-  /** Returns the key directory, or null if it is within the backup. */
+  /** Returns the path of the key directory; null if it is `keys` in the backup. */
   #externalKeys(): string | null {
     return this.#to.keys === join(this.#to.directory, 'keys') ? null : this.#to.keys
   }
 
-  /** Writes the manifest. On a file system without locks, another run may have ended in the meantime. */
+  /**
+   * Writes the manifest. First checks that no other run has replaced it, which is possible on a file system without
+   * locks.
+   */
   async #complete(previous: AnyManifest | null, manifest: Manifest): Promise<void> {
     const { directory } = this.#to
     const now = await lastManifest(directory, this.#options.force === true)
@@ -231,7 +246,9 @@ class Run {
   }
 }
 
-/** Returns null if there is no manifest; with force, also for an unreadable one. */
+/**
+ * Returns the manifest of the last backup; null if there is none. With `force`, also returns null if it is unreadable.
+ */
 function lastManifest(directory: string, force: boolean): Promise<AnyManifest | null> {
   return readManifest(directory).catch((error: unknown) => {
     if (force && isHoldfastError(error, 'BACKUP_UNUSABLE')) return null
@@ -243,19 +260,25 @@ function sequenceOf(manifest: AnyManifest | null): number {
   return manifest?.format === 'holdfast-backup-2' ? manifest.sequence : 0
 }
 
-/** Returns true if every block of the last backup was hashed on entry, and no check has found damage since. */
+/**
+ * Returns whether unchanged blocks of the last backup need no check. This requires that each block was hashed when it
+ * was added, and that no later check has found damage.
+ */
 function trustsUnchanged(previous: AnyManifest | null): boolean {
   return previous?.format === 'holdfast-backup-2' && (previous.lastFullRead?.damaged ?? 0) === 0
 }
 
-/** Returns the time of the last full read. A run that trusts nothing of the last backup reads all of it. */
+/**
+ * Returns when the whole backup was last read. If blocks of the last backup are not trusted, this run has read all of
+ * them.
+ */
 function fullReadBy(previous: AnyManifest | null, createdAt: number): Manifest['lastFullRead'] {
   if (previous === null) return null
   if (!trustsUnchanged(previous)) return { at: new Date(createdAt).toISOString(), damaged: 0 }
   return previous.format === 'holdfast-backup-2' ? previous.lastFullRead : null
 }
 
-/** Removes files that only earlier backups or failed attempts needed. */
+/** Deletes files that only earlier backups or failed runs needed. */
 async function prune(directory: string, ledger: CopiedLedger, database: string): Promise<void> {
   for (const name of await readdir(directory)) {
     if (name.startsWith('database-') && name !== database) await rm(join(directory, name), { force: true })

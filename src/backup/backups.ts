@@ -5,11 +5,11 @@ import { realPathOf } from '../disk/real-path.ts'
 import { HoldfastError } from '../domain/errors.ts'
 import { type BackupOptions, type BackupOutcome, type BackupSource, backUp } from './back-up.ts'
 
-/** Runs the backups of one engine, one at a time. */
+/** Runs the backups of one engine, and allows only one at a time. */
 export class Backups {
   readonly #source: BackupSource
   readonly #activity: Activity
-  /** Absolute paths below which requests over HTTP may place backups. */
+  /** Absolute paths of the directories below which HTTP requests may create backups. */
   readonly #roots: readonly string[]
   readonly #bytesPerSecond: number
   #running = false
@@ -25,7 +25,11 @@ export class Backups {
     this.#bytesPerSecond = backupBytesPerSecond
   }
 
-  /** Runs a backup. @throws HoldfastError `CONFLICT` while another one is running; the errors of {@link backUp} */
+  /**
+   * Runs a backup.
+   *
+   * @throws HoldfastError `CONFLICT` while another backup is running; the errors of {@link backUp}
+   */
   run(directory: string, options: BackupOptions = {}): Promise<BackupOutcome> {
     if (this.#running) throw new HoldfastError('CONFLICT', 'another backup is running')
     this.#running = true
@@ -38,9 +42,9 @@ export class Backups {
   }
 
   /**
-   * Runs a backup like {@link run}, for a directory named in an HTTP request.
+   * Runs a backup like {@link run} into a directory that an HTTP request names.
    *
-   * @throws HoldfastError `NOT_OFFERED` unless it is below a directory of `backupRoots`
+   * @throws HoldfastError `NOT_OFFERED` if the directory is not below any directory of the option `backupRoots`
    */
   async runBelowRoots(directory: string, options: BackupOptions = {}): Promise<BackupOutcome> {
     const path = await realPathOf(resolve(directory))

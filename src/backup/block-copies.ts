@@ -11,21 +11,21 @@ import { CODEC, cidOf } from '../ipld/cid.ts'
 import type { StoredBlock } from '../ledger/blocks.ts'
 import type { CopiedLedger } from '../ledger/copied-ledger.ts'
 
-/** Blocks that a run has put into a backup. */
+/** Counts of the blocks that a run has stored in a backup. */
 export interface CopiedBlocks {
   blocks: number
   newBlocks: number
-  /** Blocks whose bytes in the backup were damaged, and which the run has repaired. */
+  /** Number of blocks whose files in the backup were damaged, and which the run has replaced. */
   mendedBlocks: number
   bytes: number
   missing: string[]
 }
 
 export interface BlockCopiesParts {
-  /** Block files of the data directory, by backend id. */
+  /** The block files of the data directory, by backend id. */
   blockFiles: ReadonlyMap<number, BlockFiles>
   directory: string
-  /** True if a block that is unchanged since its entry needs no check; otherwise each one is read and hashed. */
+  /** True if unchanged blocks in the backup need no check; false to read and hash every block. */
   trustsUnchanged: boolean
   pace: Pace
   signal?: AbortSignal | undefined
@@ -33,21 +33,22 @@ export interface BlockCopiesParts {
 }
 
 const BATCH = 256
-/** Number of blocks copied concurrently. */
+/** Number of blocks that are copied concurrently. */
 const AT_ONCE = 8
 const MOST_MISSING = 1_000
 const LINK_ATTEMPTS = 3
-/** Error codes for which a block is copied instead of linked. */
+/** Error codes after which a block is copied, because it cannot be linked. */
 const NO_LINKS = new Set(['EXDEV', 'EPERM', 'EMLINK', 'ENOTSUP', 'EACCES', 'ENOSYS'])
 
-/** Returns the path of a backend's block files in a backup, in the layout of a data directory. */
+/** Returns the path of a backend's block files in a backup. The layout below it is the layout of a data directory. */
 export function storeIn(directory: string, backendId: number): string {
   return join(directory, 'stores', String(backendId))
 }
 
 /**
- * Copies blocks into one backup, and hashes each on entry. An entry is a link to the store's file, or a copy with its
- * modification time. A block is unchanged while its size and its inode or modification time match the store's file.
+ * Copies blocks into one backup, and hashes each block when it is added. Each file in the backup is a hard link to the
+ * file in the data directory, or a copy with the same modification time.
+ * A block counts as unchanged if its size matches and it is either the same file or has the same modification time.
  */
 export class BlockCopies {
   readonly #parts: BlockCopiesParts
@@ -59,7 +60,7 @@ export class BlockCopies {
     this.#parts = parts
   }
 
-  /** Copies all blocks that a copy of the ledger lists, and syncs the files. */
+  /** Copies all blocks that the copied ledger lists, and syncs the block files. */
   async run(ledger: CopiedLedger): Promise<CopiedBlocks> {
     const { signal, onProgress } = this.#parts
     for (let last = 0; ; ) {
@@ -100,7 +101,7 @@ export class BlockCopies {
     this.#copied.missing.push(cidOf({ codec: CODEC.raw, multihash }).toString())
   }
 
-  /** Returns true if the backup has the block whole; adds or repairs it if possible. */
+  /** Returns whether the backup contains the undamaged block. Adds or replaces the block if necessary. */
   async #has(block: StoredBlock): Promise<boolean> {
     const { multihash, size, backendId } = block
     const target = await this.#targetOf(backendId)
@@ -119,32 +120,35 @@ export class BlockCopies {
     const hasEntered = from !== null && (await this.#enter(block, from, target))
     if (hasEntered && there === null) this.#copied.newBlocks++
     else if (hasEntered) this.#copied.mendedBlocks++
-    // The next run would take the damaged file for an unchanged one.
+    // The next run would mistake the damaged file for an unchanged block, so it is deleted.
     else if (there !== null) await rm(to, { force: true })
     return hasEntered
   }
 
-  /** Links or copies a block from the store into the backup, if it is whole. */
+  /**
+   * Links or copies a block from the data directory into the backup. Returns false if the block is damaged or
+   * unreadable.
+   */
   async #enter(block: StoredBlock, from: string, target: BlockFiles): Promise<boolean> {
     const to = target.pathOf(block.multihash)
     for (let attempt = 1; ; attempt++) {
       const found = await this.#read(from, block)
       if (found === null) return false
       this.#touched.add(dirname(to))
-      // A copy leaves out trailing bytes of the file.
+      // The file may have bytes after the end of the block. A copy omits these bytes, but a link would not.
       const mayLink = attempt <= LINK_ATTEMPTS && found.stats.size === block.size
       if (!mayLink || !(await linked(from, to))) {
         await target.write(block.multihash, found.bytes)
         await utimes(to, found.stats.atime, found.stats.mtime)
         return true
       }
-      // The store may have replaced the file after the read.
+      // The data directory may have replaced the file since it was read, so check that the link is the same file.
       const there = await statOf(to)
       if (there !== null && isSameFile(there, found.stats)) return true
     }
   }
 
-  /** Reads a block from a file. Returns null if it is damaged or cannot be read. */
+  /** Reads a block from a file. Returns null if the block is damaged or the file cannot be read. */
   async #read(path: string, { multihash, size }: StoredBlock): Promise<{ bytes: Uint8Array; stats: Stats } | null> {
     await this.#parts.pace.spend(size, this.#parts.signal)
     const found = await readWhole(path, size).catch((error: unknown) => {
@@ -173,7 +177,7 @@ async function openStore(directory: string, backendId: number): Promise<BlockFil
   return files
 }
 
-/** Returns the first `size` bytes of a file; null for a shorter one. */
+/** Returns the first `size` bytes of a file; null if the file is shorter. */
 async function readWhole(path: string, size: number): Promise<{ bytes: Uint8Array; stats: Stats } | null> {
   const file = await open(path, 'r')
   try {
@@ -190,12 +194,14 @@ async function readWhole(path: string, size: number): Promise<{ bytes: Uint8Arra
   }
 }
 
-/** Creates a link, and replaces the file with its name. Returns false if the file system cannot link. */
+/**
+ * Creates a hard link, and replaces a file with the same name. Returns false if the file system cannot create the link.
+ */
 async function linked(from: string, to: string): Promise<boolean> {
   try {
     await rm(to, { force: true })
     await link(from, to).catch(async (error: unknown) => {
-      // A multihash of unusual length is in a shard of its own.
+      // A multihash of unusual length has a directory of its own, which may not exist yet.
       if (fileErrorCode(error) !== 'ENOENT') throw error
       await mkdir(dirname(to), { recursive: true, mode: OWNERS_DIRECTORY })
       await link(from, to)
@@ -221,7 +227,7 @@ function isSameFile(one: Stats, other: Stats): boolean {
   return one.dev === other.dev && one.ino === other.ino
 }
 
-/** Returns true if the times match. A copy stores its time in whole milliseconds. */
+/** Returns whether the modification times match. A copy stores its time in whole milliseconds. */
 function hasTimeOf(copy: Stats, origin: Stats): boolean {
   return Math.abs(copy.mtimeMs - origin.mtime.getTime()) < 0.5
 }

@@ -15,35 +15,37 @@ import { storeIn } from './block-copies.ts'
 import { keyDirectory, keyProblems, repairKeys } from './key-directory.ts'
 import { type AnyManifest, manifestPath, measure, readManifest, unusable } from './manifest.ts'
 
-/** Options of a check. */
+/** Options for checking a backup. */
 export interface CheckBackupOptions {
-  /** Directory written by `Engine.backup`. */
+  /** Path of the backup: a directory written by `Engine.backup`. */
   backup: string
-  /** Directory of the backup's keys. Default: the one that the backup used. */
+  /** Path of the directory with the backup's keys. Default: the directory that the backup used. */
   keys?: string | undefined
-  /** Data directory to replace damaged and missing files from. It is only read. */
+  /**
+   * Path of a data directory. Damaged and missing files of the backup are replaced from it. The check only reads it.
+   */
   repairFrom?: string | undefined
-  /** Limit of the read rate. Default: none. */
+  /** Maximum read rate in bytes per second. Default: no limit. */
   bytesPerSecond?: number | undefined
   signal?: AbortSignal | undefined
-  /** Called with the blocks read so far, and their bytes. */
+  /** Called with the number of blocks read so far, and the sum of their sizes in bytes. */
   onProgress?: ((progress: { blocks: number; bytes: number }) => void) | undefined
 }
 
-/** Result of a check. */
+/** The result of checking a backup. */
 export interface CheckedBackup {
-  /** Absolute. */
+  /** Absolute path of the backup. */
   directory: string
-  /** Time of the backup: RFC 3339, UTC. */
+  /** When the backup was made (RFC 3339, UTC). */
   createdAt: string
-  /** Blocks that were read, and their bytes. */
+  /** Number of blocks that the check read. `bytes` is the sum of their sizes. */
   blocks: number
   bytes: number
-  /** Damaged or missing files and blocks (raw CIDs), at most a thousand. */
+  /** The first thousand problems. `what` is the path of a damaged or missing file, or the raw CID of a block. */
   problems: Array<{ what: string; problem: string }>
-  /** Number of problems. A backup without any can be restored. */
+  /** Number of all problems. A backup without problems can be restored. */
   problemCount: number
-  /** Number of problems that were repaired. */
+  /** Number of problems that the check has repaired. */
   repaired: number
 }
 
@@ -51,10 +53,12 @@ const BATCH = 256
 const MOST_PROBLEMS = 1_000
 
 /**
- * Reads a whole backup: its database, its keys and every block, and checks every hash. Writes the time and the number
- * of problems into the manifest: after damage, the next backup reads all blocks, too.
+ * Checks a whole backup: reads its database, its keys and every block, and compares all hashes.
+ * Writes the time of the check and the number of problems into the manifest. If the check found problems, the next
+ * backup also reads all blocks.
  *
- * @throws HoldfastError `BACKUP_UNUSABLE` if there is no backup; `CONFLICT` while another process uses it
+ * @throws HoldfastError `BACKUP_UNUSABLE` if the directory contains no backup; `CONFLICT` while another process uses
+ *   the backup
  */
 export async function checkBackup(options: CheckBackupOptions): Promise<CheckedBackup> {
   const directory = resolve(options.backup)
@@ -76,7 +80,7 @@ export async function checkBackup(options: CheckBackupOptions): Promise<CheckedB
   }
 }
 
-/** One check of a locked backup. */
+/** One check of a backup. The backup is locked. */
 class Check {
   readonly #directory: string
   readonly #manifest: AnyManifest
@@ -162,7 +166,10 @@ class Check {
     this.#report(cid, bytes === null ? 'missing' : 'damaged')
   }
 
-  /** Replaces a block of the backup with a new copy from the store: the damaged file may be a link to the store's. */
+  /**
+   * Replaces a block file of the backup with a new copy. A write into the damaged file could change the data directory
+   * too, because the file may be a hard link. Returns whether an undamaged copy was found.
+   */
   async #repair(block: StoredBlock, store: BlockFiles): Promise<boolean> {
     for (const source of this.#sources) {
       const bytes = await readIfThere(source, block.multihash, block.size)
@@ -179,7 +186,7 @@ class Check {
   }
 }
 
-/** Returns the block files of a data directory, which a server may be using. */
+/** Returns the block files of a data directory. A server may be using the data directory. */
 function storesOf(dataDir: string): BlockFiles[] {
   const ledger = new CopiedLedger(join(dataDir, DATABASE), { readonly: true })
   try {
@@ -193,7 +200,7 @@ async function isWhole({ multihash, size }: StoredBlock, bytes: Uint8Array): Pro
   return bytes.length === size && (await matches(multihash, bytes))
 }
 
-/** Returns the bytes of a block; null if they cannot be read. */
+/** Returns the bytes of a block; null if the block cannot be read. */
 export async function readIfThere(files: BlockFiles, multihash: Uint8Array, size: number): Promise<Uint8Array | null> {
   try {
     return await files.read(multihash, size)

@@ -14,17 +14,20 @@ import type { CopiedLedger } from '../ledger/copied-ledger.ts'
 import { PRIVATE_KEYS, sealedDatastore } from '../network/sealed-datastore.ts'
 import type { AnyManifest } from './manifest.ts'
 
-/** File of the node's private keys, by their name in the datastore. */
+/** Name of the file with the node's private keys. Each key has the name that it has in the datastore. */
 const IDENTITY = 'identity.json'
-/** File with the identity of the node that owns a key directory. */
+/** Name of the file that contains the identity of the node to which a key directory belongs. */
 const OWNER = 'node'
 
 const identitySchema = Type.Record(Type.String({ pattern: '^/pkcs8/' }), Type.String())
 
-/** Texts of key files by file name. */
+/** The texts of key files, by file name. */
 export type KeyFiles = ReadonlyMap<string, string>
 
-/** Returns the keys of a data directory: the data key, the keys of sessions, and the private keys of the node. */
+/**
+ * Returns the key files of a data directory: the data key, the keys that sign sessions, and the private keys of the
+ * node.
+ */
 export async function keysOf(dataDir: string, datastore: Datastore): Promise<KeyFiles> {
   const files = new Map([[DATA_KEY, await readFile(join(dataDir, DATA_KEY), 'utf8')]])
   const secrets = await textOf(join(dataDir, SECRETS))
@@ -37,11 +40,11 @@ export async function keysOf(dataDir: string, datastore: Datastore): Promise<Key
 }
 
 /**
- * Checks that a key directory belongs to a node, and claims a free one. A directory written by 0.2.0 names no node: it
- * must have the keys of this one.
+ * Checks that a key directory belongs to a node, and marks a free directory as belonging to it. A directory written by
+ * version 0.2.0 does not name its node. In this case the key files in it must be the keys of the node.
  *
- * @param isReplaced claims the directory of any other node
- * @throws HoldfastError `CONFLICT` for the keys of another node
+ * @param isReplaced true to accept a directory of another node, and to mark it as belonging to this node
+ * @throws HoldfastError `CONFLICT` if the directory contains the keys of another node
  */
 export async function claimKeys(
   directory: string,
@@ -66,8 +69,8 @@ async function hasNoOther(directory: string, keys: KeyFiles): Promise<boolean> {
 }
 
 /**
- * Writes keys into a directory. If a file differs, its old text moves to a name with its hash, since an earlier backup
- * may need it. Returns the SHA-256 of each.
+ * Writes key files into a directory. If an existing file has another text, renames it to a name with its hash, because
+ * an earlier backup may need it. Returns the SHA-256 hash of each new file.
  */
 export async function storeKeys(directory: string, keys: KeyFiles): Promise<Record<string, string>> {
   const hashes: Record<string, string> = {}
@@ -81,7 +84,7 @@ export async function storeKeys(directory: string, keys: KeyFiles): Promise<Reco
   return hashes
 }
 
-/** Returns the problems of a backup's keys by file name. */
+/** Returns the missing and damaged key files of a backup. `what` is the path of the file. */
 export async function keyProblems(
   directory: string,
   manifest: AnyManifest,
@@ -99,7 +102,10 @@ export async function keyProblems(
   return problems
 }
 
-/** Replaces key files of a backup with those of a data directory, if their hashes match the manifest. */
+/**
+ * Replaces key files of a backup with the files of a data directory. Replaces only files whose hashes in the manifest
+ * match.
+ */
 export async function repairKeys(directory: string, manifest: AnyManifest, dataDir: string): Promise<void> {
   const hashes = manifest.format === 'holdfast-backup-2' ? manifest.keys.files : {}
   await mkdir(directory, { recursive: true, mode: OWNERS_DIRECTORY })
@@ -109,7 +115,7 @@ export async function repairKeys(directory: string, manifest: AnyManifest, dataD
   }
 }
 
-/** Returns the directory of a backup's keys, unless the caller names another one. */
+/** Returns the directory in which a backup has stored its keys. */
 export function keyDirectory(directory: string, manifest: AnyManifest): string {
   const external = manifest.format === 'holdfast-backup-2' ? manifest.keys.directory : null
   return external ?? join(directory, 'keys')
@@ -124,10 +130,11 @@ export interface BroughtKeys {
 }
 
 /**
- * Gives a data directory under restore the keys of its backup. Without `sameNode` it becomes a new node, and users sign
- * in again: two nodes must not share an identity or keys of sessions.
+ * Copies the keys of a backup into the data directory that is being restored.
+ * If `sameNode` is false, the data directory becomes a new node, and users must sign in again. Two nodes must not share
+ * an identity or the keys that sign sessions.
  *
- * @throws HoldfastError `BACKUP_UNUSABLE` if the data key is missing or of another backup
+ * @throws HoldfastError `BACKUP_UNUSABLE` if the data key is missing or belongs to another backup
  */
 export async function bringKeys(dataDir: string, brought: BroughtKeys): Promise<void> {
   const { keys, manifest, ledger, datastore, sameNode } = brought
@@ -135,7 +142,7 @@ export async function bringKeys(dataDir: string, brought: BroughtKeys): Promise<
   if (!ledger.isDataKey(dataKey)) throw cannotUse(join(keys, DATA_KEY))
   await replaceFile(join(dataDir, DATA_KEY), dataKey)
   if (!sameNode) {
-    // An earlier attempt may have written them.
+    // An earlier attempt to restore may have written these keys.
     await rm(join(dataDir, SECRETS), { force: true })
     for await (const key of datastore.queryKeys({ prefix: PRIVATE_KEYS })) await datastore.delete(key)
     return ledger.renewNode()
@@ -163,7 +170,10 @@ function cannotUse(path: string, cause?: unknown): HoldfastError {
   return new HoldfastError('BACKUP_UNUSABLE', message, { cause })
 }
 
-/** Returns the text of a key file whose hash is in the manifest; null if there is none. */
+/**
+ * Returns the text of a key file whose hash matches the manifest; null if no file matches. Backups of the first format
+ * have no hashes.
+ */
 async function findKey(directory: string, name: string, manifest: AnyManifest): Promise<string | null> {
   if (manifest.format === 'holdfast-backup-1') return textOf(join(directory, name))
   const hash = manifest.keys.files[name]
@@ -183,7 +193,7 @@ function sha256(text: string): string {
   return createHash('sha256').update(text).digest('hex')
 }
 
-/** Returns null if there is no file. */
+/** Returns the text of a file; null if the file does not exist. */
 async function textOf(path: string): Promise<string | null> {
   try {
     return await readFile(path, 'utf8')

@@ -9,7 +9,8 @@ import { HoldfastError } from '../domain/errors.ts'
 import { fileErrorCode } from '../domain/file-system.ts'
 
 /**
- * Name of the file that is written last. Without it there is no backup, or the former backup is still the current one.
+ * Name of the manifest file. A backup writes it last. Until then the directory contains no backup, or the previous
+ * backup is still the current one.
  */
 const MANIFEST = 'manifest.json'
 
@@ -20,16 +21,18 @@ const common = {
   /** Version of the program that wrote the backup. */
   version: Type.String(),
   createdAt: Type.String(),
-  /** Absolute. Directories of clusters inside it keep their relative paths. */
+  /**
+   * Absolute path of the data directory. Cluster directories inside it have the same relative paths after a restore.
+   */
   dataDir: Type.Optional(Type.String()),
   database: Type.Object({ file: Type.String({ pattern: '^database-[0-9a-z]+\\.db$' }), bytes: count, sha256 }),
-  /** Blocks with files; smaller ones are in the database. */
+  /** Number and total size of the blocks that are files. Smaller blocks are in the database. */
   blocks: Type.Object({ count, bytes: count }),
-  /** CIDs of blocks that the store had lost at the time of the backup, the first thousand. */
+  /** CIDs of the first thousand blocks that the data directory had lost when the backup was made. */
   missing: Type.Array(Type.String()),
 }
 
-/** Manifest of 0.2.0, which checked only the size of blocks on entry. */
+/** Schema of the manifest of version 0.2.0. It checked only the size of a block when it added the block. */
 const first = Type.Object({ ...common, format: Type.Literal('holdfast-backup-1') })
 
 const second = Type.Object({
@@ -37,26 +40,33 @@ const second = Type.Object({
   format: Type.Literal('holdfast-backup-2'),
   /** Identity of the data directory. */
   node: Type.String(),
-  /** Incremented by each backup into this directory. */
+  /** Number of the backup. Each backup into the same directory increments it. */
   sequence: count,
-  /** Complete roots in the database that had not expired. */
+  /** Number of complete roots in the database that had not expired. */
   roots: count,
-  /** SHA-256 of each key file by name, and their directory; null for `keys` in the backup. */
+  /**
+   * Path of the directory with the key files, or null for `keys` in the backup. `files` contains the SHA-256 hash of
+   * each file.
+   */
   keys: Type.Object({ directory: Type.Union([Type.String(), Type.Null()]), files: Type.Record(Type.String(), sha256) }),
-  /** Time of the last full read, and the number of damaged or missing blocks it found; null for none. */
+  /** When the whole backup was last read, and how many damaged or missing blocks this found; null if it never was. */
   lastFullRead: Type.Union([Type.Object({ at: Type.String(), damaged: count }), Type.Null()]),
 })
 
-/** The manifest that this version writes. */
+/** The manifest format that this version writes. */
 export type Manifest = Static<typeof second>
-/** Any manifest that this version reads. */
+/** The manifest formats that this version reads. */
 export type AnyManifest = Manifest | Static<typeof first>
 
 export function manifestPath(directory: string): string {
   return join(directory, MANIFEST)
 }
 
-/** Returns null if there is no manifest. @throws HoldfastError `BACKUP_UNUSABLE` if it cannot be read or parsed */
+/**
+ * Reads the manifest of a backup; null if there is none.
+ *
+ * @throws HoldfastError `BACKUP_UNUSABLE` if the manifest cannot be read or parsed
+ */
 export async function readManifest(directory: string): Promise<AnyManifest | null> {
   let text: string
   try {
@@ -76,7 +86,7 @@ export function unusable(directory: string, problem: string, cause?: unknown): H
   return new HoldfastError('BACKUP_UNUSABLE', `the backup in ${directory} cannot be used: ${problem}`, { cause })
 }
 
-/** Returns bytes and SHA-256 of a file, which it reads in pieces. */
+/** Returns the size in bytes and the SHA-256 hash of a file. Reads the file in pieces. */
 export async function measure(path: string, pace: Pace | null = null): Promise<{ bytes: number; sha256: string }> {
   const hash = createHash('sha256')
   let bytes = 0

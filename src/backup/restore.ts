@@ -22,58 +22,63 @@ import { readIfThere } from './check.ts'
 import { bringKeys } from './key-directory.ts'
 import { type AnyManifest, measure, readManifest, unusable } from './manifest.ts'
 
-/** Options of a restore. */
+/** Options that do not depend on the source and the target of a restore. */
 export interface RestoreOptions {
-  /** Directory of the backup's keys; default `keys` in it. */
+  /** Path of the directory with the backup's keys. Default: `keys` in the backup. */
   keys?: string | undefined
   /**
-   * Continues if blocks are damaged or missing. Their content stays damaged until it is uploaded again. Default false:
-   * then nothing is restored.
+   * If true, the restore continues although blocks are damaged or missing. Their content stays damaged until it is
+   * uploaded again. If false, nothing is restored in this case. Default false.
    */
   partial?: boolean | undefined
   signal?: AbortSignal | undefined
-  /** Called with the blocks processed so far, and their bytes. */
+  /** Called with the number of blocks processed so far, and the sum of their sizes in bytes. */
   onProgress?: ((progress: { blocks: number; bytes: number }) => void) | undefined
 }
 
-/** Source, target and options of a restore. */
+/** The source, the target and the options of a restore. */
 export interface RestoreBackupOptions extends RestoreOptions {
-  /** Directory written by `Engine.backup`. */
+  /** Path of the backup: a directory written by `Engine.backup`. */
   backup: string
-  /** Missing or empty; becomes a data directory. */
+  /** Path of a missing or empty directory, which becomes the data directory. */
   dataDir: string
   /**
-   * Keeps the identity of the node and the keys of sessions. Only for a node that is gone for good. Default false: the
-   * copy is a new node.
+   * If true, the restored node has the identity and session keys of the original node. Use it only if the original node
+   * is permanently gone. If false, the restored node is a new node. Default false.
    */
   sameNode?: boolean
 }
 
-/** Result of a restore. */
+/** The result of a restore. */
 export interface RestoreOutcome {
-  /** Absolute. */
+  /** Absolute path of the data directory. */
   dataDir: string
-  /** Time of the backup: RFC 3339, UTC. */
+  /** When the backup was made (RFC 3339, UTC). */
   createdAt: string
-  /** Blocks that were restored, and their bytes. */
+  /** Number of restored blocks. `bytes` is the sum of their sizes. */
   blocks: number
   bytes: number
-  /** CIDs of blocks that are damaged or missing in the backup. */
+  /** CIDs of the blocks that are damaged or missing in the backup. */
   damaged: string[]
-  /** Former and new paths of the clusters' own directories. Set the new ones as `dataDir` in the configuration. */
+  /**
+   * The old path (`was`) and the new path (`is`) of each cluster directory. Set the new paths as `dataDir` in the
+   * configuration.
+   */
   clusterDirs: Array<{ was: string; is: string }>
 }
 
 const BATCH = 256
 
 /**
- * Restores a backup into a new data directory, and checks every block's hash. The restore owns the directory
- * throughout. The database is added last, so the directory is usable only once everything is on the disk. A killed
- * restore can be repeated.
+ * Restores a backup into a new data directory, and checks the hash of every block. The restore owns the directory until
+ * it ends.
+ * The database file gets its final name last, so the directory is usable only when all content is on the disk. A
+ * restore that was killed can be repeated.
  *
- * @throws HoldfastError `BACKUP_UNUSABLE` for an incomplete backup; `DATA_DIR_UNUSABLE` if the directory is not empty;
- * `DATA_DIR_IN_USE` if another process owns it; `VALIDATION` if it overlaps the backup; `CONFLICT` while the backup is
- * written; `DATA_DIR_NEWER`; `BLOCK_DAMAGED` for damage without `partial`
+ * @throws HoldfastError `BACKUP_UNUSABLE` if the backup is incomplete; `DATA_DIR_UNUSABLE` if the directory is not
+ *   empty; `DATA_DIR_IN_USE` if another process owns the directory; `VALIDATION` if the directory overlaps the backup;
+ *   `CONFLICT` while another process writes the backup; `DATA_DIR_NEWER` if a newer version wrote the backup;
+ *   `BLOCK_DAMAGED` if a block is damaged and `partial` is false
  */
 export async function restoreBackup(options: RestoreBackupOptions): Promise<RestoreOutcome> {
   const directory = resolve(options.backup)
@@ -87,7 +92,7 @@ export async function restoreBackup(options: RestoreBackupOptions): Promise<Rest
     await checkEmpty(dataDir)
     const owned = await ownDataDirectory(dataDir, silentLogger, { isRestoring: true })
     try {
-      // Another restore may have ended during the wait.
+      // Another restore may have ended while this restore waited for the directory.
       await checkEmpty(dataDir)
       return await restoreInto(dataDir, { directory, options, datastore: owned.datastore })
     } finally {
@@ -98,14 +103,18 @@ export async function restoreBackup(options: RestoreBackupOptions): Promise<Rest
   }
 }
 
-/** Refuses overlapping directories. @throws HoldfastError `VALIDATION` */
+/**
+ * Refuses a data directory that overlaps the backup.
+ *
+ * @throws HoldfastError `VALIDATION` if the directories overlap
+ */
 async function keepApart(backup: string, dataDir: string): Promise<void> {
   const [from, to] = [await realPathOf(backup), await realPathOf(dataDir)]
   if (!isInside(from, to) && !isInside(to, from)) return
   throw new HoldfastError('VALIDATION', `dataDir: ${dataDir} overlaps the backup in ${backup}`)
 }
 
-/** Checks that a directory is missing or empty, or has only the files of an unfinished restore. */
+/** Checks that a directory is missing, is empty, or contains only the files of an unfinished restore. */
 async function checkEmpty(dataDir: string): Promise<void> {
   const names = await readdir(dataDir).catch((error: unknown) => {
     if (fileErrorCode(error) === 'ENOENT') return [] as string[]
@@ -120,7 +129,10 @@ function occupied(dataDir: string, problem: string): HoldfastError {
   return new HoldfastError('DATA_DIR_UNUSABLE', `${dataDir} ${problem}: restore into an empty directory`)
 }
 
-/** Restores into an owned directory. Its first step keeps engines from starting on the directory. */
+/**
+ * Restores a backup into an owned directory. The first step creates a file that prevents engines from starting on the
+ * directory.
+ */
 async function restoreInto(
   dataDir: string,
   { directory, options, datastore }: { directory: string; options: RestoreBackupOptions; datastore: LevelDatastore },
@@ -152,7 +164,7 @@ async function restoreInto(
   return outcome
 }
 
-/** Copies the database of a backup, checks the copy and opens it. The caller closes it. */
+/** Copies the database of a backup, checks the hash of the copy and opens it. The caller closes the ledger. */
 async function copyDatabase(
   directory: string,
   unfinished: string,
@@ -160,7 +172,7 @@ async function copyDatabase(
   const manifest = await readManifest(directory)
   if (manifest === null) throw unusable(directory, 'it has no manifest, so it was never finished')
   const { file, bytes, sha256 } = manifest.database
-  // Files left by an earlier attempt belong to another copy of the database.
+  // Other files that an earlier attempt left belong to a different copy of the database.
   await removeBeside(unfinished)
   await copyFile(join(directory, file), unfinished).catch((cause: unknown) => {
     throw unusable(directory, `its database ${file} cannot be read`, cause)
@@ -170,7 +182,7 @@ async function copyDatabase(
   return { manifest, ledger: new CopiedLedger(unfinished, { readonly: false }) }
 }
 
-/** Removes the log and the kept copies of a database under restore. */
+/** Removes the log files and the migration copies of a database that is being restored. */
 async function removeBeside(unfinished: string): Promise<void> {
   for (const name of await readdir(dirname(unfinished))) {
     if (/^holdfast\.db\.restored[-.]/.test(name)) await rm(join(dirname(unfinished), name), { force: true })
@@ -184,8 +196,8 @@ interface MovedCluster {
 }
 
 /**
- * Moves directories of clusters that were outside the data directory into the new one. Those inside keep their relative
- * paths. Writes the file `identity` into each.
+ * Creates the cluster directories of the restored node, with their identity files. A directory that was inside the old
+ * data directory has the same relative path. Other directories get a path below `clusters` in the new data directory.
  */
 async function moveClusters(
   ledger: CopiedLedger,
@@ -213,7 +225,7 @@ function freePlace(path: string, taken: ReadonlySet<string>): string {
 /** Copies the blocks of a backup into a new data directory. */
 class RestoredBlocks {
   readonly #directory: string
-  /** Data directories by backend id. */
+  /** The data directories of the backends, by backend id. */
   readonly #places: ReadonlyMap<number, string>
   readonly #ledger: CopiedLedger
   readonly #options: RestoreOptions

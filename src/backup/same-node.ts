@@ -7,12 +7,12 @@ import type { AnyManifest } from './manifest.ts'
 const BATCH = 1_000
 
 /**
- * Checks that a new copy of the database may replace that of the last backup. Both must be of the same node. The copy
- * needs at least half as many roots as the last one has, without roots that have expired since. The check refuses an
- * empty data directory, such as a mount point without its disk.
+ * Checks that a new copy of the database may replace the last backup. Both must be of the same node.
+ * The new copy must have at least half as many roots as the last backup. Roots that have expired since then do not
+ * count. So the check refuses an empty data directory, such as a mount point without its disk.
  *
  * @param roots number of roots in the new copy
- * @throws HoldfastError `CONFLICT` with the reason
+ * @throws HoldfastError `CONFLICT` if the copy may not replace the backup, with the reason
  */
 export async function checkSameNode(
   directory: string,
@@ -26,7 +26,8 @@ export async function checkSameNode(
   try {
     last = new CopiedLedger(join(directory, previous.database.file), { readonly: true })
     const isOther = last.dataKeyId() !== copy.dataKeyId() || last.catalogueNode() !== copy.catalogueNode()
-    // Backups of 0.2.0 have no node identity, so the ids of the data keys are compared.
+    // Backups of version 0.2.0 contain no node identity, so the check compares the ids of the data keys and the names
+    // in the catalogue.
     if (isFirst && isOther) throw refusal(directory, 'is of another node')
     had = await countRoots(last, now)
   } catch (error) {
@@ -44,7 +45,7 @@ function refusal(directory: string, reason: string): HoldfastError {
   return new HoldfastError('CONFLICT', `the backup in ${directory} ${reason}: ${remedy}`)
 }
 
-/** Counts the complete roots that are held at `at`. */
+/** Counts the complete roots that are held at the instant `at`. */
 export async function countRoots(ledger: CopiedLedger, at: number): Promise<number> {
   let count = 0
   for (let after = 0; ; ) {

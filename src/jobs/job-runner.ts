@@ -4,10 +4,10 @@ import { type Clock, waitFor } from '../domain/clock.ts'
 import { HoldfastError } from '../domain/errors.ts'
 import type { Logger } from '../domain/logger.ts'
 
-/** A stored unit of work. */
+/** A unit of work that is stored in the database. */
 export interface Job {
   id: number
-  /** The account that attempts count against. Accounts take turns. */
+  /** The account on whose behalf the job runs. Accounts take turns. */
   accountId: string
   attempts: number
 }
@@ -16,34 +16,43 @@ export interface Job {
 export interface Attempt<Row extends Job> {
   readonly job: Row
   /**
-   * Runs the attempt. If it throws, the runner retries the job later.
-   * @param begun the row after the attempt was counted
+   * Runs the attempt. If it throws an error, the runner retries the job later.
+   *
+   * @param begun the row of the job after the attempt was counted
    */
   run(begun: Row): Promise<void>
   abort(reason: HoldfastError): void
 }
 
 /**
- * One kind of job: how its rows are read and updated, and how its attempts run. Times are milliseconds since the epoch.
+ * One kind of job. It defines how rows are read and updated, and how attempts run. Times are milliseconds since the
+ * epoch.
  */
 export interface JobKind<Row extends Job, Made extends Attempt<Row>> {
-  /** Name of the kind in the log and in the event-loop watch. */
+  /** Name of the kind in the log and in the warnings of the event-loop watch. */
   name: string
-  /** Backoff in milliseconds: the pause after the first attempt, doubled after each failure, up to the longest. */
+  /**
+   * Pauses before retries, in milliseconds. The pause after the first failure is `firstMs`. It doubles after each
+   * further failure, up to `longestMs`.
+   */
   pauses: { firstMs: number; longestMs: number }
-  /** How many accounts one query covers, and how many jobs of each it reads in addition to the running ones. */
+  /**
+   * Number of accounts that one query covers. `each` is the number of jobs per account to read in addition to the
+   * running jobs.
+   */
   batch: { accounts: number; each: number }
-  /** Maximum number of attempts that run at a time for one account. */
+  /** Maximum number of attempts that run concurrently for one account. */
   perAccount: number
   /**
-   * How long a full runner waits before it checks for room again, in milliseconds. An attempt that ends wakes it
-   * earlier.
+   * Time in milliseconds after which a full runner checks again whether it has room. If an attempt ends earlier, the
+   * runner checks immediately.
    */
   fullMs: number
   /**
-   * Reads due jobs, at most `each` per account, of the next `accounts` accounts by id, after the account `after`.
+   * Returns due jobs of the next accounts after the account id `after`, in the order of the account ids. Reads
+   * `accounts` accounts, and at most `each` jobs of an account.
    *
-   * @returns also the last account read; null if no account follows
+   * @returns the jobs, and in `last` the last account read; null if no account follows
    */
   due(query: {
     now: number
@@ -51,37 +60,42 @@ export interface JobKind<Row extends Job, Made extends Attempt<Row>> {
     accounts: number
     each: number
   }): Promise<{ jobs: Row[]; last: string | null }>
-  /** Returns when the next job is due; null if none is. */
+  /** Returns when the next job is due; null if no job is due. */
   nextDue(): Promise<number | null>
-  /** Returns whether the running attempts leave no room for another. */
+  /** Returns whether the running attempts leave no room for another attempt. */
   isFull(running: Iterable<Made>): boolean
   attempt(job: Row): Made
-  /** Counts an attempt. Returns undefined if the job needs no work any more. */
+  /** Counts an attempt and returns the row of the job. Returns undefined if the job needs no more work. */
   begin(attempt: Made): Promise<Row | undefined>
-  /** Stores the failure of an attempt, and when to retry it. */
+  /** Stores that an attempt has failed, and when to retry the job. */
   failed(attempt: Made, begun: Row, failure: { error: unknown; retryAt: number }): Promise<void>
   /**
-   * Makes a job due again. The runner calls it if it could not store that an attempt began or ended, so the row may
-   * wrongly say that an attempt runs. Absent if jobs of the kind stay due until their end is stored.
+   * Makes a job due again. The runner calls it after it failed to store that an attempt began or ended. In this case
+   * the row may still say that an attempt is running.
+   * Undefined for a kind whose jobs stay due until their end is stored.
    */
   makeDue?(id: number): Promise<void>
 }
 
-/** Pause after a failed query, and between queries while a due job already runs, in milliseconds. */
+/**
+ * Time in milliseconds before the next query. It applies after a failed query, and while a due job is already running.
+ */
 const RECHECK_MS = 1_000
 
 /**
  * Runs jobs when they are due, and retries failed attempts with exponential backoff. The account with the fewest
- * running attempts goes first. Queries are short however many jobs are due, and waking the runner costs nothing.
+ * running attempts goes first.
+ * The duration of a query does not depend on the number of due jobs. Repeated calls of {@link wake} cost almost
+ * nothing.
  */
 export class JobRunner<Row extends Job, Made extends Attempt<Row>> {
   readonly #kind: JobKind<Row, Made>
   readonly #clock: Clock
   readonly #logger: Logger
   readonly #running = new Map<number, { attempt: Made; ended: Promise<void> }>()
-  /** Jobs whose outcome could not be stored, so their rows are out of date. */
+  /** Ids of jobs whose outcome could not be stored. Their rows are out of date. */
   readonly #unrecorded = new Set<number>()
-  /** The last account read. The next query continues after it, so accounts take turns. */
+  /** Id of the last account read. The next query continues after this account, so that accounts take turns. */
   #lastAccount = ''
   #cancelTimer: () => void = () => undefined
   #querying = false
@@ -98,7 +112,7 @@ export class JobRunner<Row extends Job, Made extends Attempt<Row>> {
     return [...this.#running.values()].map(({ attempt }) => attempt)
   }
 
-  /** Returns the running attempt at a job. */
+  /** Returns the running attempt at a job; undefined if no attempt is running. */
   attempt(id: number): Made | undefined {
     return this.#running.get(id)?.attempt
   }
@@ -108,7 +122,7 @@ export class JobRunner<Row extends Job, Made extends Attempt<Row>> {
     await this.#running.get(id)?.ended
   }
 
-  /** Schedules one query for due jobs. Calls before it starts share it. */
+  /** Schedules a query for due jobs. Further calls before the query starts have no effect. */
   wake(): void {
     this.#wakeAgain = true
     if (this.#querying || this.#stopped) return
@@ -126,7 +140,7 @@ export class JobRunner<Row extends Job, Made extends Attempt<Row>> {
       })
   }
 
-  /** Starts an attempt immediately. Returns false if there is no room or the job is already running. */
+  /** Starts an attempt immediately. Returns false if the runner is full or stopped, or the job is already running. */
   start(attempt: Made): boolean {
     const { id } = attempt.job
     if (this.#stopped || this.#running.has(id) || this.#isFull()) return false
@@ -144,7 +158,7 @@ export class JobRunner<Row extends Job, Made extends Attempt<Row>> {
     return true
   }
 
-  /** Aborts all attempts. Their rows stay unchanged, so the next start resumes them. */
+  /** Aborts all attempts. The rows of their jobs stay unchanged, so the next start of the node resumes the jobs. */
   async stop(): Promise<void> {
     this.#stopped = true
     this.#cancelTimer()
@@ -154,7 +168,7 @@ export class JobRunner<Row extends Job, Made extends Attempt<Row>> {
     await Promise.allSettled([...this.#running.values()].map(({ ended }) => ended))
   }
 
-  /** Starts due jobs. Returns when to query again; null if no time is set. */
+  /** Starts due jobs. Returns when to query again; null if no job is waiting. */
   async #startDue(): Promise<number | null> {
     const kind = this.#kind
     await nextTurn()
@@ -162,11 +176,11 @@ export class JobRunner<Row extends Job, Made extends Attempt<Row>> {
     await this.#repeatUnrecorded()
     const next = await kind.nextDue()
     if (next === null || next > this.#clock.now()) return next
-    // Two passes reach every account even if the first began in the middle. A job added meanwhile schedules another
-    // query.
+    // A pass may begin in the middle of the accounts, so it takes two passes to reach every account. A job added in the
+    // meantime schedules another query.
     for (let rounds = 0; rounds < 2 && !this.#stopped; ) {
       if (this.#isFull()) return this.#clock.now() + kind.fullMs
-      // Running jobs can be due as well, so the query asks for that many more.
+      // Running jobs can also be due. So the query reads as many additional jobs per account as there are running jobs.
       const { accounts, each } = kind.batch
       const query = { now: this.#clock.now(), after: this.#lastAccount, accounts, each: each + this.#running.size }
       const due = await kind.due(query)
@@ -202,7 +216,10 @@ export class JobRunner<Row extends Job, Made extends Attempt<Row>> {
     this.#cancelTimer = this.#clock.after(soon, () => this.wake())
   }
 
-  /** Returns the jobs that do not run yet, ordered so that an account with many jobs does not delay the others. */
+  /**
+   * Returns the due jobs that are not running. They are sorted so that an account with many jobs does not delay other
+   * accounts.
+   */
   #byTurn(due: readonly Row[]): Row[] {
     const counts = new Map<string, number>()
     const count = (accountId: string): number => {

@@ -3,13 +3,13 @@ import { cidOf, type DagIdentity } from '../ipld/cid.ts'
 import type { Database, Statement } from '../storage/database.ts'
 import type { WriteQueue } from '../storage/write-queue.ts'
 
-/** The peer id under which a node announces its roots, and the network. */
+/** The peer id and the network under which a node announces its roots. */
 export interface AnnouncedAs {
   peer: string
   network: string
 }
 
-/** Position of a root in the order in which roots are due; null for the start. */
+/** Position of a root in the order in which roots become due; null for the start of this order. */
 export type AnnouncedPlace = { announcedAt: number | null; id: number } | null
 
 /** A root that is due for an announcement. */
@@ -21,7 +21,7 @@ export interface DueRoot {
 
 type Row = DagIdentity & Omit<DueRoot, 'cid'>
 
-/** Times of the announcements of complete roots, and the peer id and network they were made under. */
+/** Stores when complete roots were announced, and under which peer id and network. */
 export class Announcements {
   readonly #never: Statement<[number, number], Row>
   readonly #before: Statement<[number, number, number, number], Row>
@@ -45,19 +45,20 @@ export class Announcements {
   }
 
   /**
-   * Returns the time since which the node has announced as `peer`. Announcements before it were made under another id.
+   * Returns the time since which the node has announced under the peer id `peer` and the network `network`. Earlier
+   * announcements were made under another peer id or network.
    */
   async since({ peer, network }: AnnouncedAs, now: number): Promise<number> {
     const known = this.#as.get()
-    // A time in the future, from a wrong clock, would keep all roots due for ever.
+    // A stored time in the future comes from a wrong clock. It would make all roots due for ever.
     if (known?.peer === peer && known.network === network && known.since <= now) return known.since
     await this.#queue.run(() => this.#setAs.run(peer, network, now), { durable: true })
     return now
   }
 
   /**
-   * Returns the next roots after a position that are due: never announced, last announced before `before`, or announced
-   * after `now` by a wrong clock.
+   * Returns the next due roots after a position. A root is due if it was never announced or was last announced before
+   * `before`. It is also due if a wrong clock stored an announcement after `now`.
    */
   due({ before, now }: { before: number; now: number }, after: AnnouncedPlace, limit: number): DueRoot[] {
     const isPastNever = after !== null && after.announcedAt !== null
@@ -71,7 +72,7 @@ export class Announcements {
     return rows.map(({ id: rootId, announcedAt, ...dag }) => ({ id: rootId, cid: cidOf(dag), announcedAt }))
   }
 
-  /** Stores the time of an announcement. */
+  /** Stores when a root was announced. */
   async set(rootId: number, at: number): Promise<void> {
     await this.#queue.run(() => this.#set.run(at, rootId), { durable: false })
   }

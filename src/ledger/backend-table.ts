@@ -1,12 +1,12 @@
 import type { Database } from '../storage/database.ts'
 
-/** A data directory of a cluster. */
+/** A backend with a data directory of its own. */
 export interface BackendRow {
   id: number
   dataDir: string
-  /** Text of the identity file; null for a directory of a version without such files. */
+  /** Text of the identity file in the directory; null if an early version created the directory without such a file. */
   identity: string | null
-  /** Ids of the clusters that used it last, separated by spaces; empty if unknown. */
+  /** Ids of the clusters that last used the directory, separated by spaces; empty if unknown. */
   clusterIds: string
 }
 
@@ -20,7 +20,7 @@ export function backendOf(db: Database, identity: string): BackendRow | undefine
   return db.prepare<[string], BackendRow>(`SELECT ${COLUMNS} FROM backends WHERE identity = ?`).get(identity)
 }
 
-/** Returns the backends that have a data directory of their own. */
+/** Returns all backends that have a data directory of their own. */
 export function backends(db: Database): BackendRow[] {
   return db.prepare<[], BackendRow>(`SELECT ${COLUMNS} FROM backends`).all()
 }
@@ -37,19 +37,19 @@ export function updateBackend(db: Database, { id, dataDir, identity }: Omit<Back
   )
 }
 
-/** Stores the clusters that use a directory, for the error message when none does any more. */
+/** Stores which clusters use a directory. If no cluster uses it later, the error message names these clusters. */
 export function setClusters(db: Database, backendId: number, clusterIds: string): void {
   db.prepare<[string, number]>('UPDATE backends SET cluster_ids = ? WHERE id = ?').run(clusterIds, backendId)
 }
 
-/** Returns true if the ledger has a block in the directory, in any state. */
+/** Returns whether the ledger contains a block of the directory, in any state. */
 export function hasBlocks(db: Database, backendId: number): boolean {
   return db.prepare<[number]>('SELECT 1 FROM blocks WHERE backend_id = ? LIMIT 1').get(backendId) !== undefined
 }
 
 /**
- * Returns true if the directory has a complete root. If not, it scans the index of all roots, so call it only at a
- * start.
+ * Returns whether the directory has a complete root. If it has none, the query scans the index of all roots. So call it
+ * only when the node starts.
  */
 export function hasRoots(db: Database, backendId: number): boolean {
   const sql = `SELECT 1 FROM roots INDEXED BY roots_by_dag WHERE state = 'complete' AND backend_id = ? LIMIT 1`

@@ -5,11 +5,12 @@ const COLUMNS = 'b.id, b.size, b.state, b.inline'
 
 const STORED_COLUMNS = `${COLUMNS}, b.backend_id AS backendId, b.multihash`
 
-/** Selects the bytes of an inline block. */
+/** Query for the bytes of an inline block. */
 export const BYTES_OF = 'SELECT bytes FROM small_blocks WHERE block_id = ?'
 
 /**
- * Selects the next blocks by id that are durable, or lost and needed. Uses only columns that every schema version has.
+ * Query for the next blocks by id that are durable, or that are lost and needed by a complete root. It uses only
+ * columns that every version of the schema has.
  */
 export const DURABLE_AFTER = `
     SELECT ${STORED_COLUMNS} FROM blocks b
@@ -18,10 +19,13 @@ export const DURABLE_AFTER = `
       WHERE rb.block_id = b.id AND r.state = 'complete')))
     ORDER BY b.id LIMIT ?`
 
-/** Selects a block of a backend by multihash and backend id. */
+/** Query for a block by its multihash and the id of its backend. */
 export const FIND_BLOCK = `SELECT ${COLUMNS} FROM blocks b WHERE b.multihash = ? AND b.backend_id = ?`
 
-/** Values of `root_blocks.way`: the open one, and those that refuse the block to strangers. */
+/**
+ * Values of `root_blocks.way`. With 0 the block is public through the root. The other values are HTTP statuses with
+ * which public requests are refused.
+ */
 const WAYS = [0, 404, 410, 451]
 
 /** Table access for `blocks`, `small_blocks`, `root_blocks` and `garbage`. Each method runs one or two statements. */
@@ -106,20 +110,20 @@ export class BlockTable implements Blocks {
   /**
    * Returns the block with a root that is live at `now`, on any backend.
    *
-   * @param last backends to search after all others
+   * @param last backends to search after all other backends
    */
   findLive(multihash: Uint8Array, now: number, last: ReadonlySet<number>): HeldBlock | undefined {
     return this.#onBackends(multihash, last, backendId => this.#findLive.get(multihash, backendId, now))
   }
 
-  /** Finds like {@link findLive}, restricted to roots that vouch for the block to strangers. */
+  /** Finds a block like {@link findLive}, but only through roots that make the block public. */
   findOpen(multihash: Uint8Array, now: number, last: ReadonlySet<number>): HeldBlock | undefined {
     return this.#onBackends(multihash, last, backendId => this.#findOpen.get(multihash, backendId, now))
   }
 
   /**
-   * Returns the reason why no root vouches for a block to strangers, from one live root that needs it; undefined if
-   * there is none.
+   * Returns why no live root makes a block public, taken from one live root that needs the block; undefined if no live
+   * root needs it.
    */
   findRefusal(multihash: Uint8Array, now: number): { way: number; barred: number } | undefined {
     return this.#onBackends(multihash, new Set(), backendId => this.#findRefusal.get(multihash, backendId, now))
@@ -146,7 +150,7 @@ export class BlockTable implements Blocks {
     return this.#bytes.get(blockId)?.bytes
   }
 
-  /** Returns the ids of a block, one for each backend that has it. */
+  /** Returns the ids of the blocks with this multihash. Each backend that has the block has its own id. */
   idsOf(multihash: Uint8Array): number[] {
     return this.#idsOf.all(multihash).map(({ id }) => id)
   }
@@ -160,17 +164,17 @@ export class BlockTable implements Blocks {
     return this.#isNeeded.get(blockId) !== undefined
   }
 
-  /** Returns true if the root needs the block, in any state of either. */
+  /** Returns whether the root needs the block. The state of the root and of the block does not matter. */
   isNeededBy(rootId: number, blockId: number): boolean {
     return this.#isNeededBy.get(rootId, blockId) !== undefined
   }
 
-  /** Returns some of the blocks that a root needs, at most `limit`. */
+  /** Returns up to `limit` of the blocks that a root needs. */
   neededBy(rootId: number, limit: number): number[] {
     return this.#neededBy.all(rootId, limit).map(row => row.blockId)
   }
 
-  /** Returns the next blocks by id that a root needs. */
+  /** Returns up to `limit` blocks that a root needs, with ids greater than `id`, in the order of their ids. */
   neededAfter(rootId: number, id: number, limit: number): StoredBlock[] {
     return this.#neededAfter.all(rootId, id, limit)
   }
@@ -188,15 +192,15 @@ export class BlockTable implements Blocks {
   }
 
   /**
-   * Returns the blocks freed at or before `freedBy`, oldest first, followed by blocks freed after `now` by a wrong
-   * clock.
+   * Returns the garbage freed at or before `freedBy`, oldest first. Blocks with a time after `now` follow, because a
+   * wrong clock stored that time.
    */
   garbage(freedBy: number, now: number, limit: number): StoredBlock[] {
     const due = this.#garbage.all(freedBy, limit)
     return due.length < limit ? [...due, ...this.#garbageAhead.all(now, limit - due.length)] : due
   }
 
-  /** Returns blocks whose deletion a crash may have interrupted. */
+  /** Returns the blocks in state `deleting`. A crash may have interrupted their deletion. */
   deleting(): StoredBlock[] {
     return this.#deleting.all()
   }
@@ -205,7 +209,7 @@ export class BlockTable implements Blocks {
     return this.#durableAfter.all(id, limit)
   }
 
-  /** Returns true if one of the blocks of the root is lost. */
+  /** Returns whether any block of the root is lost. */
   isLostFrom(rootId: number): boolean {
     return this.#isLostFrom.get(rootId) !== undefined
   }
@@ -218,7 +222,10 @@ export class BlockTable implements Blocks {
     return this.everyWay(way => this.#completeRootsOf.all(blockId, way, after, limit), limit)
   }
 
-  /** Merges the rows of all ways in the order of their ids: the index of a block's roots has the way before the id. */
+  /**
+   * Queries each way separately and merges the rows by id. This is needed because the index of a block's roots contains
+   * the way before the id.
+   */
   everyWay<T extends { id: number }>(find: (way: number) => T[], limit: number): T[] {
     const found = WAYS.map(find).filter(rows => rows.length > 0)
     if (found.length < 2) return found[0] ?? []

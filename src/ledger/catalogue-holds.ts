@@ -5,23 +5,23 @@ import type { Holds } from './holds.ts'
 import type { RootRow, RootTable } from './root-table.ts'
 import type { RootFile, WholeDag } from './whole-dag.ts'
 
-/** A hold to place on a whole DAG. */
+/** A hold to place on a DAG that is completely stored. */
 export interface WantedHold {
   id: string
   backendId: number
-  /** The staged root of the DAG; null if a complete root must exist already. */
+  /** Id of the staged root of the DAG; null if a complete root must already exist. */
   stagedRootId: number | null
   dag: WholeDag
-  /** Its end in milliseconds since the epoch; null until it is released. */
+  /** When the hold ends, in milliseconds since the epoch; null if it lasts until it is released. */
   ends: number | null
-  /** True once its external backend has the DAG; undefined if unknown. */
+  /** True if the external backend already has the DAG; undefined if this is unknown. */
   isPlaced?: boolean
 }
 
 /**
- * The ledger as an external catalogue uses it. Holds are placed before the catalogue commits and released after it, so
- * the ledger may hold too much, but never too little. Each method that writes is one transaction, durable when its
- * promise resolves, and may be repeated.
+ * The ledger as an external catalogue uses it. Holds are placed before the catalogue commits, and released after it
+ * commits. So after a crash the ledger may have unneeded holds, but no hold is missing.
+ * Each method that writes is one transaction, durable when its promise resolves. It may be repeated.
  */
 export class CatalogueHolds {
   readonly #roots: RootTable
@@ -36,12 +36,15 @@ export class CatalogueHolds {
     this.#queue = parts.queue
   }
 
-  /** Places holds and returns the complete root of each. If one root is missing, places none and returns null. */
+  /**
+   * Places holds and returns the id of the complete root of each hold. If the root of any hold is missing, places no
+   * hold and returns null.
+   */
   place(wanted: readonly WantedHold[]): Promise<number[] | null> {
     return this.#write(() => {
       const isMissing = ({ backendId, stagedRootId, dag }: WantedHold) =>
         stagedRootId === null && this.#roots.find(backendId, dag) === undefined
-      // A root staged for one hold serves the others of the same DAG.
+      // A root that is staged for one hold also serves the other holds on the same DAG.
       const staged = new Set(wanted.flatMap(hold => (hold.stagedRootId === null ? [] : keyOf(hold))))
       if (wanted.some(hold => isMissing(hold) && !staged.has(keyOf(hold)))) return null
       const inOrder = wanted.toSorted((a, b) => Number(a.stagedRootId === null) - Number(b.stagedRootId === null))
@@ -50,7 +53,7 @@ export class CatalogueHolds {
     })
   }
 
-  /** Creates a staged root with a hold. Returns the id of the root. */
+  /** Creates a staged root and places a hold on it. Returns the id of the root. */
   stage(id: string, backendId: number, now: number): Promise<number> {
     return this.#write(() => {
       const rootId = this.#roots.stage(backendId, now)
@@ -59,47 +62,47 @@ export class CatalogueHolds {
     })
   }
 
-  /** Holds a root that is being staged. */
+  /** Places a hold on a staged root. */
   keep(id: string, stagedRootId: number): Promise<void> {
     return this.#write(() => this.#holds.hold(id, stagedRootId, null))
   }
 
-  /** Releases holds. Returns the whole DAGs without any hold left. */
+  /** Releases holds. Returns the complete DAGs that have no hold any more. */
   release(ids: readonly string[]): Promise<DagIdentity[]> {
     return this.#write(() =>
       ids.flatMap(id => {
         const rootId = this.#holds.rootOf(id)
         const root = rootId === null ? undefined : this.#roots.get(rootId)
         this.#holds.release(id)
-        // A root that is being staged has no identity yet.
+        // A staged root has no multihash yet.
         const isWhole = root?.multihash instanceof Uint8Array
         return root === undefined || !isWhole || this.#holds.isHeld(root.id) ? [] : [root]
       }),
     )
   }
 
-  /** Abandons staged roots; complete roots stay. */
+  /** Abandons staged roots. Roots that are already complete stay. */
   abandon(stagedRootIds: readonly number[]): Promise<void> {
     return this.#write(() => {
       for (const id of stagedRootIds) this.#roots.abandon(id)
     })
   }
 
-  /** Drops complete roots without holds. */
+  /** Drops those of the given complete roots that have no hold. */
   drop(rootIds: readonly number[]): Promise<void> {
     return this.#write(() => {
       for (const id of rootIds) if (!this.#holds.isHeld(id)) this.#roots.drop(id)
     })
   }
 
-  /** Returns the complete root of a DAG on a backend. */
+  /** Returns the complete root of a DAG on a backend; undefined if there is none. */
   find(backendId: number, dag: DagIdentity): RootRow | undefined {
     return this.#roots.find(backendId, dag)
   }
 
   /**
-   * Stores the time since which the external backend has had a DAG, or null if it does not have it. A stored time
-   * stays.
+   * Stores the time since which the external backend has had a DAG. Null means that the backend does not have the DAG.
+   * A time that is already stored is not replaced by another time.
    */
   async setPlaced(backendId: number, dag: DagIdentity, at: number | null): Promise<void> {
     const isSo = ({ id }: RootRow): boolean => this.#roots.isPlaced(id) === (at !== null)
@@ -111,7 +114,7 @@ export class CatalogueHolds {
     })
   }
 
-  /** Returns the root of a hold; null if there is no such hold. */
+  /** Returns the id of the root on which a hold is placed; null if the hold does not exist. */
   rootOf(id: string): number | null {
     return this.#holds.rootOf(id)
   }
@@ -120,17 +123,17 @@ export class CatalogueHolds {
     return this.#holds.isHeld(rootId)
   }
 
-  /** Returns true if one of the blocks of the root is lost. */
+  /** Returns whether any block of the root is lost. */
   isLostFrom(rootId: number): boolean {
     return this.#blocks.isLostFrom(rootId)
   }
 
-  /** Returns the next holds by id. */
+  /** Returns up to `limit` hold ids greater than `id`, in order. */
   holdsAfter(id: string, limit: number): string[] {
     return this.#holds.after(id, limit).map(hold => hold.id)
   }
 
-  /** Returns the next complete roots by id. */
+  /** Returns up to `limit` complete roots with ids greater than `id`, in the order of their ids. */
   rootsAfter(id: number, limit: number): Array<DagIdentity & { id: number }> {
     return this.#roots.completeAfter(id, limit)
   }

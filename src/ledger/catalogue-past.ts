@@ -1,6 +1,6 @@
 import type { Database, Statement } from '../storage/database.ts'
 
-/** Number of newest holds that the node checks when it connects to the catalogue. */
+/** Number of newest holds that the node checks in the catalogue when it connects. */
 const NEWEST = 32
 
 interface Row {
@@ -10,7 +10,10 @@ interface Row {
   problem: string | null
 }
 
-/** The history of the external catalogue that this node last saw, and the newest holds that it placed for it. */
+/**
+ * The history of the external catalogue when this node last used it, and the newest holds that this node placed for the
+ * catalogue.
+ */
 export class CataloguePastTable {
   readonly #get: Statement<[], Row>
   readonly #delete: Statement<[], unknown>
@@ -44,7 +47,7 @@ export class CataloguePastTable {
     })
   }
 
-  /** Returns the numbers of the newest holds that the catalogue has numbered. */
+  /** Returns the catalogue's numbers of the newest holds. Leaves out holds without a number. */
   newestHolds(): number[] {
     return this.#newest.all(NEWEST).flatMap(({ id }) => (/^hold \d+$/.test(id) ? Number(id.slice('hold '.length)) : []))
   }

@@ -6,11 +6,11 @@ import type { BlockRow, BlockState, NewBlock, StoredBlock } from './blocks.ts'
 
 /**
  * The result of a claim:
- * - `stored`: the claim wrote the bytes;
- * - `present`: the block is durable;
+ * - `stored`: the claim wrote the bytes to the database;
+ * - `present`: the block is already durable;
  * - `healed`: the block was damaged, and the claim replaced its bytes;
- * - `absent`: the caller must write the bytes, or wait for another caller that does;
- * - `deleting`: the block is being deleted; claim it again afterwards.
+ * - `absent`: the caller must write the bytes, or wait for another caller that writes them;
+ * - `deleting`: the block is being deleted, and the caller must claim it again afterwards.
  */
 export type ClaimOutcome = 'stored' | 'present' | 'healed' | 'absent' | 'deleting'
 
@@ -18,11 +18,13 @@ export interface Claim {
   outcome: ClaimOutcome
   blockId: number
   inline: boolean
-  /** True if this claim is the first of the root for the block. */
+  /** True if the root had not claimed the block before. */
   added: boolean
 }
 
-/** Writes about single blocks, each in a transaction: the roots that need them, and their state. */
+/**
+ * Writes that change single blocks: which roots need a block, and the state of the block. Each runs in a transaction.
+ */
 export class Claims {
   readonly #blocks: BlockTable
   readonly #queue: WriteQueue
@@ -45,10 +47,10 @@ export class Claims {
   }
 
   /**
-   * Claims a block for a root before its bytes are written. A write is skipped only by a claim: its transaction records
-   * the root's need and sees the block durable.
+   * Claims a block for a root before the bytes are written. Only a claim can tell the caller not to write the bytes.
+   * One transaction both stores that the root needs the block, and checks that the block is durable.
    *
-   * @param inline the bytes, if they are small enough for the database; null for a file
+   * @param inline the bytes, if they are small enough for the database; null if the bytes belong in a file
    */
   claim(rootId: number, backendId: number, multihash: Uint8Array, size: number, inline: Uint8Array | null) {
     return this.#queue.run(() => this.#claim(rootId, backendId, multihash, size, inline), { durable: false })
@@ -72,9 +74,9 @@ export class Claims {
   }
 
   /**
-   * Claims and writes an inline block. Part of the caller's transaction.
+   * Claims and writes an inline block within the caller's transaction.
    *
-   * @throws HoldfastError `UNAVAILABLE` if the block has a file, or had one: such a claim has to check the file
+   * @throws HoldfastError `UNAVAILABLE` if the block has or had a file, because such a claim must check the file
    */
   store(rootId: number, backendId: number, { multihash, bytes }: NewBlock): ClaimOutcome {
     const { outcome, inline } = this.#claim(rootId, backendId, multihash, bytes.length, bytes)
@@ -82,13 +84,13 @@ export class Claims {
     throw new HoldfastError('UNAVAILABLE', 'the block is being moved; try again')
   }
 
-  /** Repairs an inline block. Returns true if it was damaged. Part of the caller's transaction. */
+  /** Repairs an inline block within the caller's transaction. Returns whether the block was damaged. */
   mend(backendId: number, { multihash, bytes }: NewBlock): boolean {
     const found = this.#find.get(multihash, backendId)
     return found?.inline === 1 && this.#heal(found, bytes)
   }
 
-  /** Replaces the bytes of an inline block if they differ. Returns true if they did. */
+  /** Replaces the bytes of an inline block if they differ from `bytes`. Returns whether they differed. */
   #heal({ id, state }: BlockRow, bytes: Uint8Array): boolean {
     const stored = this.#blocks.bytes(id)
     if (stored !== undefined && Buffer.compare(stored, bytes) === 0) return false
@@ -98,8 +100,8 @@ export class Claims {
   }
 
   /**
-   * Marks durable blocks as lost, so that the next claim writes them again. Roots keep needing them. Returns the ids of
-   * those that were durable.
+   * Marks durable blocks as lost, so that the next claim writes their bytes again. Roots still need the blocks. Returns
+   * the ids of the blocks that were durable.
    */
   lose(blockIds: readonly number[]): Promise<number[]> {
     return this.#queue.run(
@@ -115,7 +117,7 @@ export class Claims {
     )
   }
 
-  /** Claims a durable block for a root. Returns null if the backend has none. */
+  /** Claims a durable block for a root. Returns null if the backend does not have the block as durable. */
   adopt(rootId: number, backendId: number, multihash: Uint8Array): Promise<{ size: number; added: boolean } | null> {
     return this.#queue.run(
       () => {
@@ -129,9 +131,9 @@ export class Claims {
 
   /**
    * Claims a block for a root without its bytes, which stay on the external backend. Returns null if this node is
-   * writing or deleting the block; the caller then has to fetch it.
+   * writing or deleting the block. The caller must then fetch the block.
    *
-   * @param size bytes; ignored for a known block
+   * @param size size in bytes; ignored if the block is already known
    */
   note(
     rootId: number,
@@ -148,7 +150,7 @@ export class Claims {
     return this.#queue.run(work, { durable: false })
   }
 
-  /** Marks blocks as durable, after their files and directory entries have been synced. */
+  /** Marks blocks as durable. The caller has synced their files and directory entries. */
   markDurable(blockIds: readonly number[]): Promise<void> {
     return this.#queue.run(
       () => {
@@ -158,7 +160,10 @@ export class Claims {
     )
   }
 
-  /** Adds the blocks of stray files as `deleting`. Leaves out blocks that have been claimed. */
+  /**
+   * Adds rows in state `deleting` for the blocks of stray files, and returns them. Leaves out blocks that already have
+   * a row.
+   */
   claimStrays(backendId: number, multihashes: readonly Uint8Array[]): Promise<StoredBlock[]> {
     return this.#queue.run(
       () =>
@@ -171,12 +176,12 @@ export class Claims {
     )
   }
 
-  /** Sets the state of a block. Part of the caller's transaction. */
+  /** Sets the state of a block within the caller's transaction. */
   setState(blockId: number, state: BlockState): void {
     this.#setState.run(state, blockId)
   }
 
-  /** Records that a root needs a block. Returns false if that was recorded. */
+  /** Stores that a root needs a block. Returns false if this was already stored. */
   #noteNeed(rootId: number, blockId: number): boolean {
     return this.#need.run(rootId, blockId).changes === 1
   }

@@ -17,40 +17,40 @@ const IDENTITY = 'identity'
 const TEXT = /^[0-9a-f-]{36}\n?$/
 const REMEDY = 'Name the right directory, or set absent: true on the cluster to start without it'
 
-/** The data directory of one cluster, or of several under any paths. */
+/** A data directory that one or more clusters use. They may name it by different paths. */
 export interface ClusterDirectory {
   path: string
   backendId: number
-  /** The clusters that write new content to it; empty for a directory that only `alsoIn` names. */
+  /** Ids of the clusters that write new content to the directory; empty if the directory occurs only in `alsoIn`. */
   clusterIds: string[]
 }
 
 export interface ClusterDirectories {
   directories: ClusterDirectory[]
-  /** Numbers of backends whose directories are declared absent. */
+  /** Numbers of the backends whose clusters are declared absent. */
   absent: ReadonlySet<number>
 }
 
-/** A configured directory. */
+/** A directory that the configuration names. */
 interface Found extends Omit<ClusterDirectory, 'backendId'> {
-  /** Null for a new one. */
+  /** Number of the backend; null for a new directory. */
   backendId: number | null
-  /** True if it has its identity file. */
+  /** True if the directory contains an identity file. */
   isMarked: boolean
-  /** Ids of all clusters that name it. */
+  /** Ids of all clusters that name the directory. */
   namedBy: string[]
   refuse: Refuse
 }
 
 /**
- * Recognises the data directories of clusters by device and inode, and creates new ones. The identity file in each
- * keeps the node from taking an unmounted, moved or foreign directory for an empty one. Nothing is created before the
- * check that every directory with content is in use.
+ * Recognises the data directories of clusters by device and inode, and creates new directories. Each directory contains
+ * an identity file. With it, the node distinguishes an empty directory from an unmounted, moved or foreign directory.
+ * Before anything is created, the node checks that clusters use all directories with content.
  *
  * @param clusters the clusters of this node
- * @param all the clusters of all nodes; each may be declared absent
- * @throws HoldfastError `CONFIG_INVALID` for the engine's own directory, and for content in a directory that no cluster
- * uses; `DATA_DIR_UNUSABLE` with the cluster and the directory.
+ * @param all the clusters of all nodes, any of which may be declared absent
+ * @throws HoldfastError `CONFIG_INVALID` if a directory is the engine's own, or if no cluster uses a directory with
+ *   content; `DATA_DIR_UNUSABLE`, naming the cluster and the directory
  */
 export async function clusterDirectories(
   database: Database,
@@ -110,12 +110,12 @@ function isSameBackend(one: Found, other: Found): boolean {
 
 type Refuse = (reason: string) => never
 
-/** Returns the number of the backend of a directory. */
+/** Returns the number of the backend to which a directory with an identity file belongs. */
 function recognise(database: Database, path: string, identity: string, refuse: Refuse): number {
   const backend = backendOf(database, identity)
   if (backend === undefined) return refuse(`belongs to another Holdfast, or to an older state of this one. ${REMEDY}`)
   if (backend.dataDir === path) return backend.id
-  // A moved directory is accepted, unless the ledger expects another one at its new path.
+  // A moved directory is accepted, unless the ledger expects another directory at the new path.
   if (backendAt(database, path) !== undefined)
     return refuse(`is the directory that was at ${backend.dataDir}. ${REMEDY}`)
   updateBackend(database, { ...backend, dataDir: path })
@@ -123,8 +123,8 @@ function recognise(database: Database, path: string, identity: string, refuse: R
 }
 
 /**
- * Returns the number of a directory without identity file; null for a new one. Refuses a known one that lacks its
- * content.
+ * Returns the backend number of a directory without an identity file; null for a new directory. Refuses a known
+ * directory whose content is missing.
  */
 function recogniseUnmarked(database: Database, path: string, refuse: Refuse): number | null {
   const known = backendAt(database, path)
@@ -136,11 +136,11 @@ function recogniseUnmarked(database: Database, path: string, refuse: Refuse): nu
   return known.id
 }
 
-/** Writes an identity file. Returns the number of the backend. */
+/** Writes the identity file of a directory. Returns the number of its backend. */
 async function identify(database: Database, path: string, refuse: Refuse): Promise<number> {
   const known = backendAt(database, path)
   const identity = known?.identity ?? randomUUID()
-  // The ledger first: an identity file that no ledger knows would be refused as foreign.
+  // The ledger is updated first. An identity file that is not in the ledger would be refused as foreign.
   const id = known?.id ?? insertBackend(database, path, identity)
   if (known !== undefined && known.identity === null) updateBackend(database, { ...known, identity })
   try {

@@ -1,27 +1,32 @@
 import type { BlockTable } from './block-table.ts'
 import type { LiveRoot, RootTable } from './root-table.ts'
 
-/** Location of a block that a live root needs. */
+/** The location of a block that a live root needs. */
 export interface HeldPlace {
   backendId: number
-  /** A complete root that needs it. */
+  /** Id of a complete root that needs the block. */
   rootId: number
-  /** The latest end of the root's holds, in milliseconds since the epoch; null for no end. */
+  /** When the last hold of the root ends, in milliseconds since the epoch; null if a hold never ends. */
   liveUntil: number | null
-  /** True if a block store of this node has it. */
+  /** True if the block is in a block store of this node. */
   isLocal: boolean
 }
 
-/** HTTP status of a block refused to strangers. */
+/** HTTP status with which a public request for a block is refused. */
 export type RefusalStatus = 410 | 451 | 503
 
-/** Lookups of held blocks and roots. Only reads, on any connection. */
+/** Lookups of held blocks and roots. They only read, so they work on any connection to the database. */
 export class HeldPlaces {
   readonly #roots: RootTable
   readonly #blocks: BlockTable
   readonly #external: ReadonlySet<number>
 
-  /** @param external backends to search last, so that two nodes do not forward a request to each other */
+  /**
+   * Uses the given tables.
+   *
+   * @param external external backends. They are searched last, so that two nodes do not forward a request to each
+   *   other.
+   */
   constructor(roots: RootTable, blocks: BlockTable, external: ReadonlySet<number> = new Set()) {
     this.#roots = roots
     this.#blocks = blocks
@@ -29,8 +34,8 @@ export class HeldPlaces {
   }
 
   /**
-   * Returns the location of a block that is held at `now`; null if there is none. For an external backend, the ledger
-   * may know only the root.
+   * Returns the location of a block that is held at `now`; null if the block is not held. For an external backend, the
+   * ledger may know only the root.
    */
   locate(multihash: Uint8Array, now: number): HeldPlace | null {
     const block = this.#blocks.findLive(multihash, now, this.#external)
@@ -40,9 +45,10 @@ export class HeldPlaces {
   }
 
   /**
-   * Locates like {@link locate}, for strangers: returns a location only if a live root vouches for the block. Otherwise
-   * returns the status of the refusal: 410 or 451 by the takedown, or 503 until the walk has ended. Null if no live
-   * root needs the block.
+   * Locates a block like {@link locate}, but for public requests: returns a location only if a live root makes the
+   * block public.
+   * Otherwise returns the status of the refusal: 410 or 451 because of a takedown, or 503 until the walk of the root
+   * has ended. Returns null if no live root needs the block.
    */
   open(multihash: Uint8Array, now: number): HeldPlace | RefusalStatus | null {
     const block = this.#blocks.findOpen(multihash, now, this.#external)
@@ -53,13 +59,13 @@ export class HeldPlaces {
     return placeOf(root, !this.#external.has(root.backendId) && this.sizeOf(root.backendId, multihash) !== null)
   }
 
-  /** Returns the bytes of a block on this node; null if it is not durable. */
+  /** Returns the size in bytes of a block on this node; null if the block is not durable. */
   sizeOf(backendId: number, multihash: Uint8Array): number | null {
     const found = this.#blocks.find(backendId, multihash)
     return found?.state === 'durable' ? found.size : null
   }
 
-  /** Returns true if a root is complete and held at `now`. */
+  /** Returns whether a root is complete and held at `now`. */
   isLive(rootId: number, now: number): boolean {
     return this.#roots.isLive(rootId, now)
   }
@@ -69,7 +75,7 @@ function placeOf({ backendId, rootId, liveUntil }: LiveRoot, isLocal: boolean): 
   return { backendId, rootId, liveUntil, isLocal }
 }
 
-/** Returns the status of a refusal: 503 until the walk of the root has ended. Null if nothing is taken down. */
+/** Returns the HTTP status of a refusal: 503 until the walk of the root has ended; null if no takedown applies. */
 function refusalOf(found: { way: number; barred: number } | undefined): RefusalStatus | null {
   if (found === undefined) return null
   if (found.barred === 1) return 503

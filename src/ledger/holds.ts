@@ -2,18 +2,18 @@ import type { Database, Statement } from '../storage/database.ts'
 import type { RootTable } from './root-table.ts'
 import type { WholeDag } from './whole-dag.ts'
 
-/** Stored end of a hold without an end, so that one index lookup finds the latest end. */
+/** Stored end of a hold that never ends. A number allows one index lookup to find the latest end. */
 const NEVER = Number.MAX_SAFE_INTEGER
 
-/** Position of a hold among the holds of its root. */
+/** Position of a hold among the holds of the same root. */
 export interface HoldPlace {
   ends: number
   id: string
 }
 
 /**
- * Holds on roots. A root is kept while it has a hold, and dropped with its last one. The owner of a hold is not
- * recorded. Each method is part of the caller's transaction.
+ * Holds on roots. A root stays as long as it has a hold, and is dropped when its last hold is released. The table does
+ * not store who owns a hold. Each method runs within the caller's transaction.
  */
 export class Holds {
   readonly #roots: RootTable
@@ -36,7 +36,10 @@ export class Holds {
     this.#latest = db.prepare('SELECT ends FROM holds WHERE root_id = ? ORDER BY ends DESC LIMIT 1')
   }
 
-  /** Holds a root until `ends`, in milliseconds since the epoch; null until it is released. */
+  /**
+   * Places a hold on a root until `ends`, in milliseconds since the epoch. If `ends` is null, the hold lasts until it
+   * is released.
+   */
   place(id: string, rootId: number, ends: number | null): void {
     this.#insert.run(id, rootId, ends ?? NEVER)
     this.#follow(rootId)
@@ -46,12 +49,14 @@ export class Holds {
     return this.rootOf(id) !== null
   }
 
-  /** Returns the root of a hold; null if there is no such hold. */
+  /** Returns the id of the root on which a hold is placed; null if the hold does not exist. */
   rootOf(id: string): number | null {
     return this.#find.get(id)?.rootId ?? null
   }
 
-  /** Places a hold on a root, or moves it to that root. Does nothing if it is on the root already. */
+  /**
+   * Places a hold on a root, or moves an existing hold to this root. Does nothing if the hold is already on this root.
+   */
   hold(id: string, rootId: number, ends: number | null): void {
     const heldRoot = this.rootOf(id)
     if (heldRoot === rootId) return
@@ -59,12 +64,12 @@ export class Holds {
     this.place(id, rootId, ends)
   }
 
-  /** Returns the next holds by id. */
+  /** Returns up to `limit` holds with ids greater than `id`, in the order of their ids. */
   after(id: string, limit: number): Array<{ id: string; rootId: number }> {
     return this.#after.all(id, limit)
   }
 
-  /** Returns the next holds of a root by end. */
+  /** Returns up to `limit` holds of a root after the position `after`, in the order of their ends. */
   ofRoot(rootId: number, after: HoldPlace, limit: number): HoldPlace[] {
     return this.#ofRoot.all(rootId, after.ends, after.id, limit)
   }
@@ -73,7 +78,7 @@ export class Holds {
     return this.#latest.get(rootId) !== undefined
   }
 
-  /** Releases a hold, and drops the root with its last hold. Returns false if there is no such hold. */
+  /** Releases a hold. If it was the last hold of the root, drops the root. Returns false if the hold does not exist. */
   release(id: string): boolean {
     const held = this.#find.get(id)
     if (held === undefined) return false
@@ -83,9 +88,9 @@ export class Holds {
   }
 
   /**
-   * Turns a staged root into the complete root of a DAG. If the DAG has a complete root already, abandons the staged
-   * one. The caller places a hold on the result in the same transaction. Returns the id of the complete root, or null
-   * if nothing was staged and there is none.
+   * Completes a staged root of a DAG. If the DAG already has a complete root, abandons the staged root. The caller
+   * places a hold on the result in the same transaction.
+   * Returns the id of the complete root. Returns null if no root was staged and the DAG has no complete root.
    */
   complete(backendId: number, stagedRootId: number, dag: WholeDag): number
   complete(backendId: number, stagedRootId: number | null, dag: WholeDag): number | null

@@ -15,17 +15,21 @@ export interface LedgerParts {
   queue: WriteQueue
 }
 
-/** Rows of dropped roots that one transaction releases. */
+/** Maximum number of rows of dropped roots that one transaction releases. */
 const RELEASE_BATCH = 100
-/** Limit of blocks that one transaction starts to delete. It ends earlier if the turn of the event loop is spent. */
+/**
+ * Maximum number of blocks whose deletion one transaction starts. The transaction ends earlier if the turn of the event
+ * loop is spent.
+ */
 const DELETE_BATCH = 128
 
 /**
- * Roots and blocks of the node. SQLite is the truth: a block is garbage exactly when no root needs it, and a row claims
- * each file before it is written. All writes are asynchronous and commit in groups.
+ * The roots and blocks of the node. The database decides: a block is garbage if and only if no root needs it, and each
+ * file has a row before it is written.
+ * All writes are asynchronous and share commits.
  */
 export class Ledger {
-  /** Claims of single blocks, and changes of their state. */
+  /** Writes that change single blocks. */
   readonly claims: Claims
   readonly #parts: LedgerParts
 
@@ -34,14 +38,14 @@ export class Ledger {
     this.#parts = parts
   }
 
-  /** Creates a staged root. Returns its id. */
+  /** Creates a staged root. Returns the id of the root. */
   stage(backendId: number, now: number): Promise<number> {
     return this.#parts.queue.run(() => this.#parts.roots.stage(backendId, now), { durable: false })
   }
 
   /**
-   * Completes a staged root and places a hold on it. An existing hold with this id stays, and the staged root is
-   * abandoned.
+   * Completes a staged root and places a hold on it. If a hold with this id already exists, leaves the hold unchanged
+   * and abandons the staged root.
    */
   keep(
     hold: string,
@@ -55,7 +59,7 @@ export class Ledger {
     return this.#parts.queue.run(work, { durable: true })
   }
 
-  /** Releases a hold, if it exists. */
+  /** Releases a hold. Does nothing if the hold does not exist. */
   release(hold: string): Promise<void> {
     const work = (): void => {
       this.#parts.holds.release(hold)
@@ -69,8 +73,8 @@ export class Ledger {
   }
 
   /**
-   * Stores the time since which the external backend has a whole staged root, so that it needs no local copy. Null if
-   * it has not.
+   * Stores the time since which the external backend has had all blocks of a staged root, so that no local copy is
+   * needed. Null means that the backend does not have them.
    */
   setPlaced(rootId: number, at: number | null): Promise<void> {
     return this.#parts.queue.run(() => this.#parts.roots.setPlaced(rootId, at), { durable: true })
@@ -85,17 +89,17 @@ export class Ledger {
     )
   }
 
-  /** Returns a page of the files of a root, in the order in which they were added. */
+  /** Returns a page of the files of a root, in the order in which the files were added. */
   files(rootId: number, offset: number, limit: number): RootFile[] {
     return this.#parts.roots.files(rootId, offset, limit)
   }
 
-  /** Returns the next blocks by id that a root needs. */
+  /** Returns up to `limit` blocks that a root needs, with ids greater than `id`, in the order of their ids. */
   neededAfter(rootId: number, id: number, limit: number): StoredBlock[] {
     return this.#parts.blocks.neededAfter(rootId, id, limit)
   }
 
-  /** Moves the files of one staged root to another. */
+  /** Moves all files of a staged root to another staged root. */
   async moveFiles(fromRootId: number, toRootId: number): Promise<void> {
     const moveBatch = () => this.#parts.roots.moveFiles(fromRootId, toRootId, RELEASE_BATCH)
     while ((await this.#parts.queue.run(moveBatch, { durable: false })) > 0) {}
@@ -107,8 +111,8 @@ export class Ledger {
   }
 
   /**
-   * Drops the unfinished roots of an earlier process. Returns the blocks in state `deleting`. Its cost does not grow
-   * with the store.
+   * Drops the unfinished roots of an earlier process. Returns the blocks in state `deleting`. The cost does not depend
+   * on the size of the store.
    */
   recover(): Promise<StoredBlock[]> {
     return this.#parts.queue.run(
@@ -120,14 +124,14 @@ export class Ledger {
     )
   }
 
-  /** Returns blocks whose files are being removed, or could not be removed. */
+  /** Returns the blocks whose files are being deleted or could not be deleted. */
   deleting(): StoredBlock[] {
     return this.#parts.blocks.deleting()
   }
 
   /**
-   * Returns some of the dropped roots up to an id whose rows are not released yet, without leased ones. Reads the
-   * leases after the roots, since readers in other threads take a lease before they check the root.
+   * Returns some dropped roots with ids up to `upTo` whose rows are not released yet. Leaves out leased roots.
+   * Reads the leases after the roots, because readers in other threads acquire a lease before they check the root.
    */
   droppedRoots(leased: () => ReadonlySet<number>, upTo: number): number[] {
     const dropped = this.#parts.roots.dropped(upTo, 64 + leased().size)
@@ -141,8 +145,8 @@ export class Ledger {
   }
 
   /**
-   * Releases one batch of rows of dropped roots, in their order. Blocks that no other root needs become garbage.
-   * Returns the number of roots that are completely released.
+   * Releases one batch of rows of dropped roots, in the given order. Blocks that no other root needs become garbage.
+   * Returns the number of roots whose rows are all released.
    */
   releaseBatch(rootIds: readonly number[], now: number): Promise<number> {
     const work = (): number => {
@@ -159,7 +163,10 @@ export class Ledger {
     return this.#parts.queue.run(work, { durable: false })
   }
 
-  /** Returns the number of rows released; fewer than `most` means that the root is deleted. */
+  /**
+   * Releases up to `most` rows of a root. Returns the number of released rows. If it is less than `most`, the root is
+   * deleted too.
+   */
   #releaseRoot(rootId: number, most: number, now: number): number {
     const { blocks, roots } = this.#parts
     const blockIds = blocks.neededBy(rootId, most)
@@ -174,9 +181,9 @@ export class Ledger {
   }
 
   /**
-   * Takes a batch from the garbage. Deletes inline blocks at once. Sets the others to `deleting`: the caller removes
-   * their files, then calls {@link deleted}. Only the latter need a sync, since a power cut merely returns inline
-   * blocks to the garbage.
+   * Removes a batch of blocks from the garbage. Inline blocks are deleted immediately. Other blocks get the state
+   * `deleting`: the caller deletes their files and then calls {@link deleted}.
+   * Only the change to `deleting` is synced. After a power cut, inline blocks are merely garbage again.
    */
   async takeGarbage(
     freedBy: number,
@@ -210,13 +217,13 @@ export class Ledger {
     return { files, blocks: taken.length, bytes: taken.reduce((sum, { size }) => sum + size, 0), more }
   }
 
-  /** Takes blocks out of the garbage. Returns those that no root needs. */
+  /** Removes the rows of blocks from the garbage. Returns the blocks that no root needs. */
   #unneeded(blocks: readonly StoredBlock[]): StoredBlock[] {
     for (const { id } of blocks) this.#parts.blocks.dropGarbage(id)
     return blocks.filter(({ id }) => !this.#parts.blocks.isNeeded(id))
   }
 
-  /** Deletes the rows of blocks whose files are gone. */
+  /** Deletes the rows of blocks whose files have been deleted. */
   deleted(blockIds: readonly number[]): Promise<void> {
     return this.#parts.queue.run(
       () => {

@@ -5,16 +5,19 @@ import { FIND_BLOCK } from './block-table.ts'
 import type { BlockRow } from './blocks.ts'
 import type { WithheldStatus } from './withheld.ts'
 
-/** Stages of a walk. */
+/**
+ * The stages of a walk, in this order: delete the rows of an earlier walk, walk from the root, store the ways, delete
+ * the walk.
+ */
 export const STAGE = { forget: 0, walk: 1, note: 2, end: 3 } as const
 
-/** A walk that computes the ways of one root. */
+/** A walk through the DAG of one root. It computes the value of `way` for each block of the root. */
 export interface ReachWalk {
   rootId: number
   stage: number
-  /** The last block whose way was stored. */
+  /** Id of the last block whose way was stored. */
   place: number
-  /** Null if the root is gone. */
+  /** State of the root; null if the root no longer exists. */
   state: 'staging' | 'complete' | 'dropped' | null
   barred: number
   backendId: number
@@ -22,7 +25,7 @@ export interface ReachWalk {
   multihash: Uint8Array
 }
 
-/** A reached block whose links the walk has not followed yet. */
+/** A block that the walk has reached, but whose links it has not followed yet. */
 export interface ReachedBlock {
   blockId: number
   codec: number
@@ -30,19 +33,19 @@ export interface ReachedBlock {
   multihash: Uint8Array
 }
 
-/** A block that a walk reaches; `isLeaf` if it has no links. */
+/** A block that a walk reaches. `isLeaf` is true if the block has no links. */
 export interface Reached {
   cid: CID
   way: number
   isLeaf: boolean
 }
 
-/** Limit of rows changed in one transaction. */
+/** Maximum number of rows that one transaction changes. */
 const ROWS_AT_ONCE = 100
-/** Value of `way` for a block without a path from the root. */
+/** Value of `way` for a block to which no path leads from the root. */
 const UNREACHED = 404
 
-/** Table access for `reach_walks` and `reached`, the progress of the walks across restarts. */
+/** Stores the progress of walks across restarts, in the tables `reach_walks` and `reached`. */
 export class ReachWalks {
   readonly #queue: WriteQueue
   readonly #next: Statement<[number], ReachWalk>
@@ -90,22 +93,22 @@ export class ReachWalks {
         (SELECT status FROM withheld WHERE withheld.multihash = roots.multihash AND status > 0), 0) WHERE id = ?`)
   }
 
-  /** Returns the walk that has been due for longest; undefined if none is due. */
+  /** Returns the walk that has been due for the longest time; undefined if no walk is due. */
   next(now: number): ReachWalk | undefined {
     return this.#next.get(now)
   }
 
-  /** Postpones a walk. */
+  /** Postpones a walk until the time `until`. */
   delay(rootId: number, until: number): Promise<void> {
     return this.#write(() => void this.#delay.run(until, rootId))
   }
 
-  /** Returns the status of a block that is itself taken down; null if it is not. */
+  /** Returns the status of the takedown of this block itself; null if the block is not taken down. */
   statusOf(multihash: Uint8Array): WithheldStatus | null {
     return this.#withheld.get(multihash)?.status ?? null
   }
 
-  /** Deletes some of the reached rows of a walk. Returns true if there were any. */
+  /** Deletes some of the stored progress of a walk. Returns whether any row was deleted. */
   forget({ rootId }: ReachWalk): Promise<boolean> {
     return this.#write(() => this.#forget.run(rootId, rootId, ROWS_AT_ONCE).changes > 0)
   }
@@ -114,13 +117,16 @@ export class ReachWalks {
     return this.#write(() => void this.#enter.run(stage, rootId))
   }
 
-  /** Returns some reached blocks whose links are to be followed, all with the same way; open ways first. */
+  /**
+   * Returns some reached blocks whose links the walk must still follow. All have the same way, and blocks with way 0
+   * come first.
+   */
   pending({ rootId }: ReachWalk, limit: number): ReachedBlock[] {
     const blocks = this.#pending.all(rootId, limit)
     return blocks.filter(({ way }) => way === blocks[0]?.way)
   }
 
-  /** Stores reached blocks. A block that was reached before keeps its way. */
+  /** Stores blocks that the walk has reached. A block that is already stored keeps its way. */
   async add({ rootId, backendId }: ReachWalk, blocks: readonly Reached[]): Promise<void> {
     for (let index = 0; index < blocks.length; index += ROWS_AT_ONCE) {
       await this.#write(() => {
@@ -132,12 +138,12 @@ export class ReachWalks {
     }
   }
 
-  /** Records that the links of a block have been followed. */
+  /** Stores that the walk has followed the links of a block. */
   followed({ rootId }: ReachWalk, { blockId, codec }: ReachedBlock): Promise<void> {
     return this.#write(() => void this.#done.run(rootId, blockId, codec))
   }
 
-  /** Stores the ways of the next blocks of a root. Returns true if there were any. */
+  /** Stores the ways of the next blocks of a root. Returns false if no blocks are left. */
   note({ rootId, place, barred }: ReachWalk): Promise<boolean> {
     return this.#write(() => {
       const rows = this.#ways.all(rootId, place, ROWS_AT_ONCE)
@@ -151,7 +157,10 @@ export class ReachWalks {
     })
   }
 
-  /** Ends a walk. From now on the root vouches for the blocks below it, unless it is taken down itself. */
+  /**
+   * Ends a walk. Afterwards the root makes the blocks below it public, according to their ways, unless the root itself
+   * is taken down.
+   */
   end({ rootId }: ReachWalk): Promise<void> {
     return this.#write(() => {
       this.#open.run(rootId)

@@ -4,28 +4,28 @@ import type { DagIdentity } from '../ipld/cid.ts'
 import type { Database, Statement } from '../storage/database.ts'
 import type { RootFile, WholeDag } from './whole-dag.ts'
 
-/** A whole DAG on this node. */
+/** A complete root: a DAG that is stored completely. */
 export interface RootRow {
   id: number
   backendId: number
   codec: number
   multihash: Uint8Array
-  /** Bytes of its files. */
+  /** Sum of the sizes of its files, in bytes. */
   contentSize: number
-  /** Bytes of its distinct blocks. */
+  /** Sum of the sizes of its distinct blocks, in bytes. */
   dagSize: number
   fileCount: number
   /** Number of its distinct blocks. */
   blocks: number
-  /** Charge against a quota, in bytes. */
+  /** Number of bytes that the DAG counts against a quota. */
   charge: number
-  /** The latest end of its holds, in milliseconds since the epoch; null for no end. */
+  /** When its last hold ends, in milliseconds since the epoch; null if a hold never ends. */
   liveUntil: number | null
-  /** Time of its last announcement; null for none. */
+  /** When it was last announced, in milliseconds since the epoch; null for never. */
   announcedAt: number | null
 }
 
-/** A held root and its end. */
+/** A root with a hold. `liveUntil` is when its last hold ends; null if a hold never ends. */
 export interface LiveRoot {
   rootId: number
   backendId: number
@@ -40,7 +40,7 @@ const COLUMNS = `id, backend_id AS backendId, codec, multihash, content_size AS 
   file_count AS fileCount, blocks, charge, live_until AS liveUntil,
   announced_at AS announcedAt`
 
-/** Table access for `roots` and `root_files`. */
+/** Reads and writes the tables `roots` and `root_files`. */
 export class RootTable {
   readonly #stage: Statement<[number, number], unknown>
   readonly #insert: Statement<[number, number, Uint8Array, number, number, number, number, number, number], unknown>
@@ -123,12 +123,12 @@ export class RootTable {
         (SELECT position FROM root_files WHERE root_id = ? LIMIT ?)`)
   }
 
-  /** Creates a staged root, which no lookup finds. Returns its id. */
+  /** Creates a staged root and returns its id. Lookups do not find staged roots. */
   stage(backendId: number, now: number): number {
     return Number(this.#stage.run(backendId, now).lastInsertRowid)
   }
 
-  /** Creates a complete root. The caller adds its blocks in the same transaction. Returns its id. */
+  /** Creates a complete root and returns its id. The caller adds the blocks of the root in the same transaction. */
   insert(backendId: number, dag: WholeDag, now: number): number {
     const { codec, multihash, contentSize, dagSize, fileCount, blocks, charge } = dag
     const sizes = [contentSize, dagSize, fileCount, blocks, charge] as const
@@ -138,7 +138,7 @@ export class RootTable {
   /**
    * Completes a staged root.
    *
-   * @throws HoldfastError `INTERNAL_ERROR` if it is not staged, since its blocks may be gone
+   * @throws HoldfastError `INTERNAL_ERROR` if the root is not staged, because its blocks may have been deleted
    */
   complete(rootId: number, dag: WholeDag): void {
     const { codec, multihash, contentSize, dagSize, fileCount, blocks, charge } = dag
@@ -147,17 +147,17 @@ export class RootTable {
     throw new HoldfastError('INTERNAL_ERROR', `root ${rootId} is not being staged`)
   }
 
-  /** Drops a root; the collector frees the blocks that only this root needs. */
+  /** Drops a root. The collector later deletes the blocks that only this root needs. */
   drop(rootId: number): void {
     this.#drop.run(rootId)
   }
 
-  /** Drops a staged root; leaves a complete one. */
+  /** Drops a staged root. A complete root stays unchanged. */
   abandon(rootId: number): void {
     this.#abandon.run(rootId)
   }
 
-  /** Drops the staged roots of an earlier process that have no hold. */
+  /** Drops the staged roots without a hold, which an earlier process left. */
   dropStaging(): void {
     this.#dropStaging.run()
   }
@@ -170,42 +170,44 @@ export class RootTable {
     return this.#get.get(rootId)
   }
 
-  /** Returns the complete root of a DAG on a backend. */
+  /** Returns the complete root of a DAG on a backend; undefined if there is none. */
   find(backendId: number, dag: DagIdentity): RootRow | undefined {
     return this.#find.get(dag.multihash, dag.codec, backendId)
   }
 
-  /** Returns the complete root of a DAG on any backend. */
+  /** Returns the complete root of a DAG on any backend; undefined if there is none. */
   findAnywhere(dag: DagIdentity): RootRow | undefined {
     return this.#findAnywhere.get(dag.multihash, dag.codec)
   }
 
-  /** Returns a complete root of this multihash, with any codec, that is held at `now`. */
+  /** Returns a complete root with this multihash that is held at `now`. Its codec does not matter. */
   findLive(multihash: Uint8Array, now: number): LiveRoot | undefined {
     return this.#findLive.get(multihash, now)
   }
 
-  /** Returns the roots of {@link findLive} that are not taken down: at most one for each codec and backend. */
+  /**
+   * Returns all roots that match like {@link findLive} and are not taken down. Each codec and backend has at most one.
+   */
   findOpen(multihash: Uint8Array, now: number): LiveRoot[] {
     return this.#findOpen.all(multihash, now)
   }
 
-  /** Returns true if a root is complete and held at `now`. */
+  /** Returns whether a root is complete and held at `now`. */
   isLive(rootId: number, now: number): boolean {
     return this.#isLive.get(rootId, now) !== undefined
   }
 
-  /** Returns the next complete roots by id. */
+  /** Returns up to `limit` complete roots with ids greater than `id`, in the order of their ids. */
   completeAfter(id: number, limit: number): Array<DagIdentity & { id: number }> {
     return this.#completeAfter.all(id, limit)
   }
 
-  /** Returns the dropped roots up to an id. */
+  /** Returns up to `limit` ids of dropped roots. The ids are not greater than `upTo`. */
   dropped(upTo: number, limit: number): number[] {
     return this.#dropped.all(upTo, limit).map(row => row.id)
   }
 
-  /** Returns the id of the newest root. Ids only grow. */
+  /** Returns the id of the newest root. Each new root has a greater id than all earlier roots. */
   lastId(): number {
     return this.#lastId.get()?.id ?? 0
   }
@@ -214,25 +216,28 @@ export class RootTable {
     this.#setLiveUntil.run(liveUntil, rootId, liveUntil)
   }
 
-  /** Returns true if the external backend has been seen to have the root. */
+  /** Returns whether the external backend is known to have the root. */
   isPlaced(rootId: number): boolean {
     return this.#isPlaced.get(rootId) !== undefined
   }
 
   /**
-   * Stores the time since which the external backend has had the root, unless one is stored; null if it does not have
-   * it. Its blocks stay on this disk until a check confirms it; a time of 0 needs no confirmation.
+   * Stores the time since which the external backend has had the root, unless a time is already stored. Null means that
+   * the backend does not have the root.
+   * The blocks stay on this disk until a check confirms the root. A time of 0 needs no confirmation.
    */
   setPlaced(rootId: number, at: number | null): void {
     this.#setPlaced.run(at, at, at, rootId)
   }
 
-  /** Returns the id of the root if no check has confirmed it yet; null otherwise. */
+  /** Returns the id of the complete root if no check has confirmed it yet; otherwise null. */
   unconfirmed(backendId: number, dag: DagIdentity): number | null {
     return this.#isUnconfirmed.get(dag.multihash, dag.codec, backendId)?.id ?? null
   }
 
-  /** Records that a check has confirmed a root that was placed before the check began. */
+  /**
+   * Stores that a check found the root on its backend. Has no effect unless the root was placed before the check began.
+   */
   confirm(rootId: number, began: number): void {
     this.#confirm.run(rootId, began)
   }
@@ -241,23 +246,23 @@ export class RootTable {
     this.#addFile.run(rootId, position, file.path, file.codec, file.multihash, file.size)
   }
 
-  /** Returns a page of a root's files. Positions have no gaps, so every page costs the same. */
+  /** Returns a page of a root's files. Positions have no gaps, so the cost does not depend on `offset`. */
   files(rootId: number, offset: number, limit: number): RootFile[] {
     return this.#files.all(rootId, offset, limit).map(asKept)
   }
 
-  /** Moves at most `limit` files of one root to another. Returns the number moved. */
+  /** Moves up to `limit` files of one root to another root. Returns the number of moved files. */
   moveFiles(fromRootId: number, toRootId: number, limit: number): number {
     return this.#moveFiles.run(toRootId, fromRootId, fromRootId, limit).changes
   }
 
-  /** Deletes at most `limit` file rows. Returns the number deleted. */
+  /** Deletes up to `limit` file rows of a root. Returns the number of deleted rows. */
   deleteFiles(rootId: number, limit: number): number {
     return this.#deleteFiles.run(rootId, rootId, limit).changes
   }
 }
 
-/** Names in a DAG may have any bytes; an external catalogue stores only text. */
+/** Makes the path of a file valid text. Names in a DAG can be any bytes, but an external catalogue stores only text. */
 function asKept(file: RootFile): RootFile {
   return { ...file, path: keptText(file.path) }
 }

@@ -1,17 +1,20 @@
-/** Progress of a round of verification. */
+/** The progress of a verification round. */
 export interface VerificationState {
   /** Id of the last checked block; 0 between two rounds. */
   lastBlock: number
-  /** Blocks checked in this round, or in the last whole one. */
+  /** Number of blocks checked in the current round; between two rounds, the number of the last round. */
   blocks: number
   damaged: number
-  /** End of the last round, or time of the first start, in milliseconds since the epoch. */
+  /**
+   * When the last round ended, in milliseconds since the epoch. Before the first round ends, when the node first
+   * started.
+   */
   endedAt: number
 }
 
 /** Stores the progress of verification across restarts. */
 export interface VerificationProgress {
-  /** Returns undefined before the first start. */
+  /** Returns the progress; undefined before the first start. */
   get(): VerificationState | undefined
   set(state: VerificationState): Promise<void>
 }

@@ -9,17 +9,17 @@ export interface RootFile {
 
 /** Sizes of a DAG. */
 export interface DagSizes {
-  /** Bytes of its files. */
+  /** Sum of the sizes of its files, in bytes. */
   contentSize: number
-  /** Bytes of its distinct blocks. */
+  /** Sum of the sizes of its distinct blocks, in bytes. */
   dagSize: number
   /** Number of its distinct blocks. */
   blocks: number
-  /** Charge against a quota, in bytes. */
+  /** Number of bytes that the DAG counts against a quota. */
   charge: number
-  /** Number of files listed below it. */
+  /** Number of files below the root of the DAG. */
   fileCount: number
 }
 
-/** Identity and sizes of a DAG that is stored completely. */
+/** The identity and sizes of a DAG that is stored completely. */
 export interface WholeDag extends DagIdentity, DagSizes {}

@@ -3,30 +3,30 @@ import type { Database, Statement } from '../storage/database.ts'
 import type { WriteQueue } from '../storage/write-queue.ts'
 import type { BlockTable } from './block-table.ts'
 
-/** HTTP status of requests for a taken down block. */
+/** HTTP status of the response to requests for a block that is taken down. */
 export type WithheldStatus = 410 | 451
 
-/** A takedown of a block; `null` lifts it. */
+/** A new takedown of a block. If `status` is null, the change lifts the takedown. */
 export interface WithheldChange {
   multihash: Uint8Array
   status: WithheldStatus | null
-  /** Multihashes of the blocks that an identity multihash links to; empty for other multihashes. */
+  /** Multihashes of the blocks to which an identity multihash links; empty for other multihashes. */
   carried: readonly Uint8Array[]
 }
 
-/** A row of `withheld`. */
+/** A row of the table `withheld`. */
 export interface WithheldRow {
   multihash: Uint8Array
-  /** 0 while a takedown is being lifted. */
+  /** HTTP status of the takedown; 0 while the takedown is being lifted. */
   status: WithheldStatus | 0
-  /** 1 once all roots that need the block have been updated. */
+  /** 1 if all roots that need the block have been updated; otherwise 0. */
   applied: 0 | 1
 }
 
-/** Limit of roots updated in one transaction. */
+/** Maximum number of roots that one transaction updates. */
 const ROOTS_AT_ONCE = 100
 
-/** Table access for `withheld`, and updates of the roots that need such blocks. */
+/** Stores takedowns of blocks in the table `withheld`, and updates the roots that need these blocks. */
 export class WithheldLedger {
   readonly #queue: WriteQueue
   readonly #blocks: BlockTable
@@ -73,15 +73,16 @@ export class WithheldLedger {
     return this.#get.get(multihash)
   }
 
-  /** Returns the next rows by multihash. */
+  /** Returns up to `limit` rows after a multihash, in the order of the multihashes. */
   after(multihash: Uint8Array, limit: number): WithheldRow[] {
     return this.#after.all(multihash, limit)
   }
 
   /**
-   * Stores takedowns and bars each root that needs such a block, in transactions of a few milliseconds. After a crash
-   * the caller applies rows that are not `applied` again. Nothing is synced: the denylist survives a power cut, and
-   * each start compares it with the rows.
+   * Stores takedowns and bars each root that needs one of the blocks, in transactions of a few milliseconds. After a
+   * crash, the caller calls it again for rows whose `applied` is 0.
+   * The writes are not synced, because the denylist file survives a power cut. Each start compares the rows with the
+   * denylist.
    */
   async apply(changes: readonly WithheldChange[]): Promise<void> {
     const begin = () => changes.filter(change => !this.#begin(change))
@@ -89,7 +90,9 @@ export class WithheldLedger {
     for (const change of unfinished) await this.#updateAllRoots(change)
   }
 
-  /** Returns true if all roots that need the block are updated. */
+  /**
+   * Stores a change and begins to update the roots that need the block. Returns whether all these roots are updated.
+   */
   #begin(change: WithheldChange): boolean {
     const { multihash, status, carried } = change
     this.#put.run(multihash, status ?? 0)
@@ -98,19 +101,22 @@ export class WithheldLedger {
       this.#demandWalk.run(id)
     }
     this.#watchLinks(change)
-    // An old identity CID can have hundreds of links, so their roots are updated in later transactions.
+    // An old identity CID can have hundreds of links, so later transactions update the roots of the linked blocks.
     const isUpdated = carried.length === 0 && this.#idsOf(change).every(id => this.#updateRoots(id, 0, status) === null)
     if (isUpdated) this.#finish(multihash, status)
     return isUpdated
   }
 
-  /** Makes walks due for roots that later need a block to which a taken down identity CID links. */
+  /**
+   * Ensures that a root gets a walk if it later needs a block to which a taken down identity CID links. Lifting a
+   * takedown ends this.
+   */
   #watchLinks({ multihash, status, carried }: WithheldChange): void {
     const carrier = createHash('sha256').update(multihash).digest()
     for (const link of carried) (status === null ? this.#unwatch : this.#watch).run(link, carrier)
   }
 
-  /** Returns the ids of the blocks whose roots need an update. */
+  /** Returns the ids of the blocks whose roots must be updated. */
   #idsOf({ multihash, carried }: WithheldChange): number[] {
     return [multihash, ...carried].flatMap(one => this.#blocks.idsOf(one))
   }
@@ -126,7 +132,10 @@ export class WithheldLedger {
     await this.#queue.run(() => this.#finish(multihash, status), { durable: false, patient: true })
   }
 
-  /** Updates the next roots by id that need a block. Returns the last of them; null if there are no more. */
+  /**
+   * Updates up to {@link ROOTS_AT_ONCE} roots that need a block, with ids greater than `after`. Returns the id of the
+   * last updated root; null if no more roots follow.
+   */
   #updateRoots(blockId: number, after: number, status: WithheldStatus | null): number | null {
     const roots = this.#blocks.everyWay(way => this.#needing.all(blockId, way, after, ROOTS_AT_ONCE), ROOTS_AT_ONCE)
     for (const { id } of roots) {

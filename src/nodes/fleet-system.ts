@@ -9,9 +9,12 @@ import type { ContentOrigin } from '../gateway/source/request-blocks.ts'
 import type { ApiHandler } from '../http/api-messages.ts'
 import type { OtherNodes } from '../http/pipeline.ts'
 
-/** Communication between the nodes of one catalogue. Internal: it changes with the adapters of this package. */
+/**
+ * Communication between the nodes of one catalogue. The interface is internal: it changes together with the adapters of
+ * this package.
+ */
 export interface FleetSystem {
-  /** Makes this node a member. Until the member starts, it neither sends nor answers requests. */
+  /** Makes this node a member of the fleet. Until the member is started, it neither sends nor answers requests. */
   join(parts: FleetParts): FleetMember
 }
 
@@ -19,9 +22,9 @@ export interface FleetParts {
   /** Id of this node. */
   self: string
   nodes: Fleet['nodes']
-  /** Random id of this run of the node. */
+  /** Random value, new at each start of the node. */
   run: string
-  /** Secret of the fleet, unsealed. */
+  /** The unsealed secret with which nodes authenticate to each other. */
   secret: Uint8Array
   places: SharedPlaces
   clusters: Pick<ClusterRegistry, 'nodeOf' | 'defaultCluster' | 'backends' | 'readerOf' | 'absent'>
@@ -31,21 +34,24 @@ export interface FleetParts {
 
 /** This node as a member of the fleet. */
 export interface FleetMember {
-  /** Content of other nodes, for the gateway. */
+  /** The content of other nodes, for the gateway. */
   content: ContentOrigin
-  /** Returns a reader of content on another node, which checks each block; null if no node has it. */
+  /**
+   * Returns a source of content on another node; null if no node has the content. The source checks each block that it
+   * receives.
+   */
   find(cid: CID): Promise<{ source: BlockSource } | null>
   /**
-   * Returns a service that forwards requests to the node that keeps their cluster.
+   * Returns a service that forwards a request to the node on which the request's cluster is configured.
    *
-   * @param newSlots makes the upload slots, shared by account
+   * @param newSlots creates the upload slots, which are divided among accounts
    */
   forwarding(newSlots: () => Pick<Slots, 'enter'>): OtherNodes
-  /** Returns a handler that sends requests of other nodes to `api`, and all others to `otherwise`. */
+  /** Returns a handler that passes requests of other nodes to `api`, and all other requests to `otherwise`. */
   receiving(api: ApiHandler, otherwise: ApiHandler): ApiHandler
-  /** Starts the heartbeat by which other nodes see this one. Calls `onBeat` with each beat. */
+  /** Starts the heartbeat, with which this node reports itself to other nodes. Calls `onBeat` at each heartbeat. */
   start(onBeat: () => void): Promise<void>
-  /** Asks the other nodes to send no new requests to this one. */
+  /** Asks the other nodes to send no new requests to this node. */
   leave(): Promise<void>
   stop(): Promise<void>
 }
