@@ -26,7 +26,7 @@ const REQUEST = 'request'
 /** The parts of a forwarded request that its proof covers. */
 interface Asked {
   method: string
-  /** Path and query. */
+  /** The target of the request: path and query. */
   target: string
   /** The headers that are sent and that the proof covers, by lower-case name. */
   headers: Readonly<Record<string, string>>
@@ -94,7 +94,7 @@ export async function openAnswer<T extends Answered>(
 export interface Receiver {
   /** The id of this node. */
   self: string
-  /** A random value, new at each start. A proof for an earlier run is refused. */
+  /** A random value, new at each start of the node. A proof for an earlier run is refused. */
   run: string
   /** The fleet's secret. */
   secret: Uint8Array

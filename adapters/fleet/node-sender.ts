@@ -32,7 +32,7 @@ type ForwardedClient = Omit<Forwarded, 'node' | 'to'>
 
 /** A request to another node. */
 export interface FleetRequest extends Omit<NodeRequest, 'url'> {
-  /** Path and query. */
+  /** The target of the request: path and query. */
   target: string
   /** The client that sent the request, or {@link NO_CLIENT}. */
   client: ForwardedClient

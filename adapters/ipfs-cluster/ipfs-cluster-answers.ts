@@ -23,7 +23,7 @@ export const statusSchema = Type.Object({
   ),
 })
 
-/** The added blocks. The last entry is the root. */
+/** The blocks in the answer to an upload. The last block is the root. */
 export const addedSchema = Type.Array(
   Type.Object({ cid: Type.String(), allocations: Type.Optional(Type.Array(Type.String())) }),
   { minItems: 1 },

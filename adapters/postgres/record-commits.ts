@@ -14,7 +14,7 @@ export class RecordCommits {
     this.#parts = parts
   }
 
-  /** Implements `Records.commit`. */
+  /** Places the holds, then writes the records in one transaction. Implements `Records.commit`. */
   async commit(intents: readonly CommitIntent[], token?: string): Promise<Committed[]> {
     for (let isRetry = false; ; isRetry = true) {
       const prepared = await this.#prepare(intents, isRetry)

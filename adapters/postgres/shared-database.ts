@@ -20,7 +20,7 @@ import { PostgresPlaces } from './shared-places.ts'
 import type { Sql } from './sql.ts'
 
 /**
- * Implements `CatalogueSystem.open`.
+ * Opens the shared catalogue for one node. Implements `CatalogueSystem.open`.
  *
  * @throws HoldfastError `CONFIG_INVALID` if `pg` is missing, the server is not PostgreSQL 15 or newer, or the catalogue
  * belongs to another data directory; `DATA_DIR_IN_USE` if another process runs with this data directory or a copy of
