@@ -47,32 +47,33 @@ import type { Reconciled, ReconcileOptions } from './upkeep/findings.ts'
 /**
  * Uploads, pins, lists and removes the content of accounts. All interfaces of the node use this service.
  *
- * @throws HoldfastError from every method: `VALIDATION` without an account, `NOT_FOUND` for an unknown one,
+ * @throws HoldfastError from every method: `VALIDATION` if no account is named, `NOT_FOUND` for an unknown account,
  * `UNAVAILABLE` after the engine has stopped
  */
 export interface PinService {
   /**
-   * Stores one file and pins it. Resolves when the content and its record are durable. On failure nothing is stored.
+   * Stores and pins a file. Resolves when the content and its record are durable. On failure nothing is stored.
    *
    * @throws HoldfastError `FILE_TOO_LARGE`, `QUOTA_EXCEEDED`, `CLUSTER_NOT_ALLOWED`, `INVALID_TIMELOCK`,
    * `TIMELOCK_NOT_ALLOWED`, `VALIDATION`, `STORAGE_FULL`, `ABORTED`; errors of the source
    */
   upload(content: ByteSource, options?: UploadOptions): Promise<PinOutcome>
   /**
-   * Stores files as one directory and pins its root. Reads the entries one after the other.
+   * Stores files as one directory and pins its root. Reads the entries one at a time.
    *
-   * @throws HoldfastError errors of {@link PinService.upload}; `DIRECTORY_TOO_LARGE`; `INVALID_PATH` naming a path
+   * @throws HoldfastError errors of {@link PinService.upload}; `DIRECTORY_TOO_LARGE`; `INVALID_PATH`, which names the
+   * path
    */
   uploadDirectory(entries: DirectoryEntries, options?: UploadOptions): Promise<DirectoryOutcome>
   /**
-   * Stores and pins a directory of this machine, which must be below an import root.
+   * Stores and pins a directory on this machine. The directory must be below an import root.
    *
    * @throws HoldfastError errors of {@link PinService.uploadDirectory}
    */
   importDirectory(dirPath: string, options?: UploadOptions): Promise<DirectoryOutcome>
   /**
-   * Stores the DAGs of a CAR and pins all of its roots, or none. Blocks that no root needs are dropped. The CAR may
-   * omit blocks of live records on this node. Resolves when content and records are durable.
+   * Stores the DAGs in a CAR and pins all of its roots, or none. Deletes blocks that no root needs. The CAR may omit
+   * blocks of live records on this node. Resolves when content and records are durable.
    *
    * @throws HoldfastError errors of {@link PinService.upload}; `DIRECTORY_TOO_LARGE` for the size of the CAR;
    * `INVALID_CID` for an unsupported codec or hash; `NOT_OFFERED` or `CONFLICT` if an incomplete root cannot be
@@ -87,68 +88,66 @@ export interface PinService {
    */
   pin(request: PinRequest): Promise<PinOutcome>
   /**
-   * Removes an account's records of a CID, in one cluster or in all. Returns them once the removal is durable.
+   * Removes an account's records of a CID, in one cluster or in all. Returns the removed records when the removal is
+   * durable.
    *
-   * @throws HoldfastError `PIN_NOT_FOUND` if there is none, also for a malformed CID
+   * @throws HoldfastError `PIN_NOT_FOUND` if there is no record, or if the CID is malformed
    */
   remove(request: CidRequest): Promise<PinRecord[]>
   /** Returns a record by its id. @throws HoldfastError `NOT_FOUND` */
   get(request: RecordRequest): Promise<PinRecord>
-  /** Removes a record by its id, and returns it. @throws HoldfastError `NOT_FOUND` */
+  /** Removes a record by its id, and returns the removed record. @throws HoldfastError `NOT_FOUND` */
   discard(request: RecordRequest): Promise<PinRecord>
   /**
-   * Returns a page of an account's records, newest first by default.
+   * Returns a page of an account's records. By default the newest records come first.
    *
-   * @throws HoldfastError `VALIDATION` naming the field, `INVALID_CID` for a filter
+   * @throws HoldfastError `VALIDATION`, which names the field, `INVALID_CID` for a filter
    */
   list(query?: ListQuery): Promise<ListPage>
-  /** Yields a whole list, newest first. Concurrent changes neither repeat nor hide other records. */
+  /** Yields all items of a list. A concurrent change cannot make the list repeat or omit an unchanged record. */
   all(query?: WholeListQuery): AsyncIterable<ListItem>
-  /**
-   * Returns the progress of an account's records of a CID, newest first.
-   *
-   * @throws HoldfastError `PIN_NOT_FOUND`
-   */
+  /** Returns the progress of an account's records of a CID, newest first. @throws HoldfastError `PIN_NOT_FOUND` */
   status(request: StatusRequest): Promise<PinProgress[]>
-  /** Returns an account's newest record of a CID, and its files. @throws HoldfastError `PIN_NOT_FOUND` */
+  /** Returns an account's newest record of a CID, and the files below it. @throws HoldfastError `PIN_NOT_FOUND` */
   dag(request: CidRequest): Promise<DirectoryOutcome>
-  /** Changes the name or metadata of a record, and returns it. @throws HoldfastError `NOT_FOUND`, `VALIDATION` */
+  /** Renames a record or changes its metadata. Returns the record. @throws HoldfastError `NOT_FOUND`, `VALIDATION` */
   rename(request: RenameRequest): Promise<PinRecord>
-  /** Returns an account's number of live records, and the storage they use. */
+  /** Returns the number of an account's live records, and the storage that they use. */
   usage(account?: string): Promise<Usage>
   /**
-   * Checks the target of a request before its body is read.
+   * Checks the target of a request. Call this before the body of the request is read.
    *
    * @throws HoldfastError `CLUSTER_NOT_ALLOWED`, `INVALID_TIMELOCK`, `TIMELOCK_NOT_ALLOWED`
    */
   checkTarget(account: string, target: PinTarget): Promise<void>
 }
 
-/** Clusters of an engine and their backends. */
+/** Clusters of an engine, and the backends that keep their content. */
 export interface ClusterRegistry {
   /**
-   * Returns the clusters in configured order: all, or those that an account may use.
+   * Returns the clusters in configured order. If an account is given, returns only the clusters that the account may
+   * use.
    *
    * @throws HoldfastError `NOT_FOUND` for an unknown account
    */
   list(options?: { account?: string | undefined }): Promise<Cluster[]>
-  /** Returns the backend of a cluster, or of the default cluster. @throws HoldfastError `NOT_FOUND` */
+  /** Returns the backend of a cluster. Default: the default cluster. @throws HoldfastError `NOT_FOUND` */
   backendOf(cluster?: string): Promise<ClusterBackend>
 }
 
-/** Content that the operator has taken down. The gateway refuses it. */
+/** Content that the operator has taken down. The gateway and peers do not get it. */
 export interface TakedownList {
-  /** Returns a page, oldest first. */
+  /** Returns a page of the takedowns, oldest first. */
   page(request: PageRequest): Promise<Page<Takedown>>
   /**
-   * Takes content down. When it resolves, the gateway refuses the content, and the entry is durable. A repeated call
-   * replaces reason and status.
+   * Takes content down. When the promise resolves, the gateway refuses the content, and the entry is durable. A
+   * repeated call replaces the reason and the status.
    *
    * @throws HoldfastError `INVALID_CID`, `VALIDATION`
    */
   add(request: TakedownRequest): Promise<Takedown>
   /**
-   * Removes a takedown, so that the content is served again.
+   * Removes a takedown. The content is then served again.
    *
    * @throws HoldfastError `INVALID_CID`, `VALIDATION`; `NOT_FOUND` if there is no takedown with this CID and path
    */
@@ -156,14 +155,14 @@ export interface TakedownList {
 }
 
 /**
- * The running Helia node, for other Helia packages. It can read pinned content but not delete it. Blocks added through
- * it belong to the host program and are not pinned. The object comes from `@helia/libp2p` and may be cast to that
- * package's `HeliaWithLibp2p`.
+ * The running Helia node, for use with other Helia packages. It can read pinned content but cannot delete it. Blocks
+ * added through Helia belong to the host program and are not pinned. The object is from `@helia/libp2p` and can be cast
+ * to `HeliaWithLibp2p`.
  */
 export interface HeliaNode {
-  /** Pinned blocks, and blocks added by the host program. */
+  /** Pinned blocks, and blocks that the host program has added. */
   readonly blockstore: Blockstore
-  /** Datastore of the engine, which Helia and the host program share. */
+  /** Datastore of the engine. Helia and the host program share it. */
   readonly datastore: Datastore
 }
 
@@ -173,47 +172,47 @@ export interface Border {
   readonly api: ApiHandler
   /** Handles `/ipfs/<cid>/<path>`. */
   readonly gateway: ApiHandler
-  /** Handles `/ipfs/` on an origin of its own, without cookies or keys. Pages are not sandboxed. */
+  /** Handles `/ipfs/` on an origin that serves nothing else, without cookies or keys. Pages are not sandboxed. */
   readonly ownGateway: ApiHandler
-  /** Number of reverse proxies between clients and the node, from the configuration. */
+  /** Number of reverse proxies between clients and the node, as configured. */
   readonly trustedProxies: number
-  /** Returns true if the headers of a request name a host that serves content only. */
+  /** Returns whether the headers of a request name a host that serves only content. */
   isContentHost(header: (name: string) => string | undefined): boolean
 }
 
 /** Options of an engine. */
 export interface EngineOptions extends EngineConfig {
-  /** Directory of all stores. Created if it is missing. Only one engine may own it at a time. */
+  /** Directory for all data of the engine. It is created if it is missing. Only one engine at a time may own it. */
   dataDir: string
-  /** Default: discards all messages. */
+  /** Logger. The default discards all messages. */
   logger?: Logger
-  /** Receives finished requests and collections. Default: discards them. */
+  /** Receives finished requests and garbage collections. The default discards them. */
   metrics?: Metrics
-  /** Default: the system clock. */
+  /** Clock. The default is the system clock. */
   clock?: Clock
   /** Values of the environment variables that the configuration names. Default: empty. */
   environment?: Readonly<Record<string, string | undefined>>
-  /** Systems that clusters may name as their `backend`. Default: none. */
+  /** Kinds of systems that clusters may name as their `backend`. Default: none. */
   adapters?: readonly BackendAdapter[]
-  /** Database system for a configuration with `database`: `postgres` of `holdfast/postgres`. Default: none. */
+  /** Catalogue adapter for a configuration with `database`: `postgres` from `holdfast/postgres`. Default: none. */
   catalogue?: CatalogueAdapter
   /**
-   * Backends of clusters, by cluster id. They replace storage on this node. Content stays on this node, in status
-   * `pinning`, until its backend has it. The caller closes a backend after the engine has stopped.
+   * Backends by cluster id, which replace storage on this node. Content stays on this node with the status `pinning`
+   * until the backend has it. The caller closes the backends after the engine has stopped.
    */
   backends?: Readonly<Record<string, ClusterBackend>>
   /** Replaces `node:fs` for block files. Databases always use `node:fs`. */
   fileSystem?: FileSystem
   /**
-   * Size of the process's libuv thread pool, which all engines share. Default 4, as in libuv. Block writes use half at
-   * most, so that reads go on. This option does not change the pool: set `UV_THREADPOOL_SIZE` before its first use.
+   * Number of threads in libuv's thread pool, which all engines of the process share. Default 4, as in libuv. Writes of
+   * blocks use at most half of the threads. Set `UV_THREADPOOL_SIZE` to change the pool itself.
    */
   threadPoolSize?: number
-  /** Memory that the process may use, in bytes. Default: that of the machine. */
+  /** Memory in bytes that the process may use. Default: the memory of the machine. */
   memoryBytes?: number
   /**
-   * Makes calls of `engine.pins` without an account act for the owner, who is created if missing. Default false: such
-   * calls fail with `VALIDATION`, so that a program with many users cannot mix their content by mistake.
+   * If true, calls of `engine.pins` without an account use the owner's account, which is created if missing. Default
+   * false: such calls fail with `VALIDATION`, so that a program with many users cannot mix up their content.
    */
   singleUser?: boolean
 }
@@ -221,51 +220,49 @@ export interface EngineOptions extends EngineConfig {
 /**
  * A started engine. Engines in one process share no state.
  *
- * @throws HoldfastError `UNAVAILABLE` from every method but `stop` and `announceStop` after the engine has stopped
+ * @throws HoldfastError `UNAVAILABLE` from every method except `stop` and `announceStop` after the engine has stopped
  */
 export interface Engine extends Border, AsyncDisposable {
   /** Pins of accounts. */
   readonly pins: PinService
-  /** Reads stored content inside the process. */
+  /** Reads stored content without HTTP. */
   readonly content: Content
   readonly clusters: ClusterRegistry
   readonly accounts: Accounts
   /** API keys of all accounts. */
   readonly keys: Keys
   readonly events: Events
-  /** Content that the gateway and peers are refused. */
+  /** Content that the gateway and peers do not get, because the operator has taken it down. */
   readonly takedowns: TakedownList
-  /** Absolute path. */
+  /** Absolute path of the data directory. */
   readonly dataDir: string
-  /** Directories that uploads by server path may read. Absolute paths. */
+  /** Absolute paths of the directories that an import by path may read. */
   readonly importRoots: readonly string[]
   /**
-   * Sets the public URL of the node, if it is known only after listening. `gateway` is the URL of a gateway with its
-   * own address.
+   * Sets the public URL of the node. Call this if the URL is known only after the server listens. `gateway` is the URL
+   * of a gateway with its own address.
    */
   setPublicUrl(url: string, gateway?: string): Promise<void>
   /**
-   * Shares reading with another thread of this process. Pass the result to `openReading` in that thread. It then serves
-   * like `ownGateway`: removals, takedowns and expiries apply at once, and all threads share one set of slots. Call
-   * `startReaders` of `holdfast/node-http` to do this for you.
+   * Lets another thread of this process serve the content of this engine. Pass the result to `openReading` in that
+   * thread. The thread then serves like `ownGateway`. Removals, takedowns and expiries apply immediately, and all
+   * threads share one set of slots. Call `startReaders` from `holdfast/node-http` to do all of this.
    *
    * @throws HoldfastError `UNAVAILABLE` for more than 63 threads
    */
   shareReading(): Promise<SharedReading>
   /**
-   * Runs a garbage collection now, and returns what it deleted. `graceSeconds` 0 also deletes content released just
+   * Runs a garbage collection now, and returns what was deleted. `graceSeconds: 0` also deletes content released just
    * before. Default: the configured grace period.
    */
   collect(options?: { graceSeconds?: number }): Promise<Collected>
-  /**
-   * Returns the Helia node, which stops with the engine. @throws HoldfastError `UNAVAILABLE` while networking is off
-   */
+  /** Returns the Helia node, which stops with the engine. @throws HoldfastError `UNAVAILABLE` if networking is off */
   helia(): Promise<HeliaNode>
-  /** Returns the multiaddrs of this node; none while networking is off. */
+  /** Returns the multiaddrs of this node. Returns none if networking is off. */
   addresses(): Promise<string[]>
   /**
-   * Reads every block and checks its hash. Other calls continue. Upload a damaged file again to repair it. Aborting the
-   * signal ends the check early, and its findings so far are returned.
+   * Reads every block and checks its hash. Other calls continue. To repair a damaged file, upload it again. If the
+   * signal aborts, the check ends early and returns its findings so far.
    */
   verify(options?: VerifyOptions): Promise<Verified>
   /**
@@ -274,27 +271,27 @@ export interface Engine extends Border, AsyncDisposable {
    * verifies it.
    *
    * @throws HoldfastError `CONFLICT` while another process uses the directory, or for a backup of another node;
-   * `CONFLICT` without `force` for a backup with more than twice as many roots; `VALIDATION` for a directory inside the data
-   * directory or with other files; `BACKUP_UNUSABLE` for an unreadable manifest
+   * `CONFLICT` without `force` for a backup with more than twice as many roots; `VALIDATION` for a directory inside the
+   * data directory or with other files; `BACKUP_UNUSABLE` for an unreadable manifest
    */
   backup(directory: string, options?: BackupOptions): Promise<BackupOutcome>
   /**
    * Compares records, holds, roots, blocks and files, and repairs inconsistencies. Other calls continue. Pins with lost
-   * content become `pinning` until it is fetched again.
+   * content become `pinning` until the content is fetched again.
    *
-   * @throws HoldfastError `CONFLICT` while another reconciliation runs, and, unless `force` is set, if it would release
-   * more than 1 % of holds or roots
+   * @throws HoldfastError `CONFLICT` while another reconciliation runs; `CONFLICT` without `force` if it would release
+   * more than 1 % of all holds or roots
    */
   reconcile(options?: ReconcileOptions): Promise<Reconciled>
-  /** Returns the size and health of the engine. Cheap enough to call every few seconds. */
+  /** Returns the size and health of the engine. The call is cheap enough to repeat every few seconds. */
   stats(): Promise<EngineStats>
   /**
-   * Prepares for {@link Engine.stop}. From now on `/ready` answers 503 and other nodes send no new requests. Everything
-   * else continues, so that load balancers have time to react.
+   * Prepares for {@link Engine.stop}. From now on `/ready` answers 503, and other nodes send no new requests. All other
+   * calls continue, so that load balancers have time to react.
    */
   announceStop(): Promise<void>
-  /** Returns the bytes of blocks on their way to clients, and their limit. */
+  /** Returns the size in bytes of all blocks that are being sent to clients, and the maximum size. */
   answerMemory(): Promise<{ used: number; limit: number }>
-  /** Aborts running work and closes all stores. May be called more than once. */
+  /** Aborts running work and closes all stores. Repeated calls are allowed. */
   stop(): Promise<void>
 }

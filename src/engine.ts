@@ -9,10 +9,10 @@ import { M, startModules } from './wiring/modules.ts'
 import { type Setup, setupOf } from './wiring/setup.ts'
 
 /**
- * Opens a data directory and starts an engine on it. The caller stops the engine.
+ * Opens a data directory and starts an engine on it. The caller must stop the engine.
  *
- * @throws HoldfastError `CONFIG_INVALID` naming the option; `DATA_DIR_IN_USE`, `DATA_DIR_UNUSABLE`, `DATA_DIR_NEWER`
- * for the directory
+ * @throws HoldfastError `CONFIG_INVALID`, which names the option; `DATA_DIR_IN_USE`, `DATA_DIR_UNUSABLE`,
+ * `DATA_DIR_NEWER` for the directory
  */
 export async function createEngine(options: EngineOptions): Promise<Engine> {
   const setup = setupOf(options)

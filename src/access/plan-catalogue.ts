@@ -1,10 +1,10 @@
 import { HoldfastError } from '../domain/errors.ts'
 import { builtInPlans, DEFAULT_MAX_KEYS, DEFAULT_MAX_QUEUED_PINS, type Plan, type PlanOptions } from '../domain/plan.ts'
 
-/** Plan of an account whose own plan is no longer configured. */
+/** Name of the plan that applies if the account's own plan is no longer configured. */
 const FALLBACK = 'free'
 
-/** The plans of an engine. A configured plan replaces a built-in plan of the same name. */
+/** Plans of an engine. A configured plan replaces the built-in plan of the same name. */
 export class PlanCatalogue {
   readonly #plans = new Map<string, Plan>()
 
@@ -25,8 +25,8 @@ export class PlanCatalogue {
   }
 
   /**
-   * Returns the plan `name`, or `free` if there is no such plan. So accounts on a removed plan keep working within
-   * modest limits.
+   * Returns the plan `name`. If there is no such plan, returns the plan `free`. Accounts whose plan was removed
+   * therefore continue to work, with modest limits.
    */
   get(name: string): Plan {
     const plan = this.#plans.get(name) ?? this.#plans.get(FALLBACK)
@@ -34,12 +34,14 @@ export class PlanCatalogue {
     return plan
   }
 
-  /** Returns the names of all plans, built-in plans first. */
+  /** Returns the names of all plans. The built-in plans come first. */
   names(): string[] {
     return [...this.#plans.keys()]
   }
 
-  /** @throws HoldfastError `VALIDATION` with the names of all plans, if `name` is not one of them */
+  /**
+   * Checks that a plan exists. @throws HoldfastError `VALIDATION`, which lists all plans, if there is no plan `name`
+   */
   check(name: string): void {
     if (this.has(name)) return
     throw new HoldfastError('VALIDATION', `plan must be one of ${this.names().join(', ')}`)

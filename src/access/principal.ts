@@ -4,30 +4,29 @@ import type { Plan } from '../domain/plan.ts'
 
 export type { Account, UploadGrant }
 
-/** Scopes of credentials (specification, "API key scopes"). */
+/** Scopes that a credential may have (specification, "API key scopes"). */
 export const SCOPES = ['files:read', 'files:write', 'files:delete', 'cluster:read'] as const
-/** One of {@link SCOPES}. */
 export type Scope = (typeof SCOPES)[number]
 
 export function isScope(text: unknown): text is Scope {
   return SCOPES.some(scope => scope === text)
 }
 
-/** The key or session that authenticated a request. */
+/** API key or session that authenticated a request. */
 export interface Credential {
   kind: 'key' | 'session'
-  /** Stable id of the key or session; also its rate-limit bucket. */
+  /** Stable id of the key or session. Rate limits count requests by this id. */
   id: string
-  /** The key's name; null for a session. */
+  /** Name of the key. Null for a session. */
   name: string | null
   scopes: readonly Scope[]
-  /** Milliseconds since the epoch, null for never. */
+  /** Time in ms since the epoch at which the credential expires. Null if it never expires. */
   expiresAt: number | null
-  /** Set for an upload token, whose only right is to upload. */
+  /** Limits of an upload token, which may only upload. Undefined for other credentials. */
   upload?: UploadGrant
 }
 
-/** The authenticated caller of a request. */
+/** Authenticated caller of a request. */
 export interface Principal {
   account: Account
   plan: Plan

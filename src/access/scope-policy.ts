@@ -1,18 +1,18 @@
 import { HoldfastError } from '../domain/errors.ts'
 import { type Principal, SCOPES, type Scope } from './principal.ts'
 
-/** The decision on a request. `required` is a scope that the credential lacks. */
+/** Decision on a request. `required` is a scope that the credential lacks. */
 export type ScopeDecision = { allowed: true } | { allowed: false; required: Scope }
 
-/** Checks the scopes and kinds of credentials. */
+/** Checks the scopes and the kind of a credential. */
 export class ScopePolicy {
-  /** Compares scopes. A refusal names the first scope of `wanted` that is missing. */
+  /** Checks that a credential has the wanted scopes. A refusal names the first missing scope. */
   decide(held: readonly Scope[], wanted: readonly Scope[]): ScopeDecision {
     const required = wanted.find(scope => !held.includes(scope))
     return required === undefined ? { allowed: true } : { allowed: false, required }
   }
 
-  /** Refuses API keys: only a session may manage the account itself. @throws HoldfastError `SESSION_REQUIRED` */
+  /** Refuses API keys, because only a session may manage the account. @throws HoldfastError `SESSION_REQUIRED` */
   checkSession({ credential }: Principal): void {
     if (credential.kind === 'session') return
     throw new HoldfastError(
@@ -22,9 +22,9 @@ export class ScopePolicy {
   }
 
   /**
-   * Checks for the owner's session, or an owner's key with all scopes.
+   * Checks that the caller is an owner, with a session or with an API key that has all scopes.
    *
-   * @throws HoldfastError `OWNER_REQUIRED` for another account, `missing_scope` for a key without all scopes
+   * @throws HoldfastError `OWNER_REQUIRED` for another account, `missing_scope` for a key that lacks a scope
    */
   checkOwner(principal: Principal): void {
     if (principal.account.role !== 'owner')
@@ -32,13 +32,17 @@ export class ScopePolicy {
     this.check(principal, ...SCOPES)
   }
 
-  /** Refuses upload tokens, which strangers hold. @throws HoldfastError `missing_scope` */
+  /** Refuses upload tokens, because account holders give them to strangers. @throws HoldfastError `missing_scope` */
   checkNoUploadToken({ credential }: Principal): void {
     if (credential.upload === undefined) return
     throw new HoldfastError('missing_scope', 'an upload token can only upload by POST')
   }
 
-  /** @throws HoldfastError `missing_scope`, with the missing scope as `required` in its details */
+  /**
+   * Checks that the caller has the wanted scopes.
+   *
+   * @throws HoldfastError `missing_scope`, with the missing scope as `required` in the error details
+   */
   check(principal: Principal, ...wanted: readonly Scope[]): void {
     const decision = this.decide(principal.credential.scopes, wanted)
     if (decision.allowed) return

@@ -8,14 +8,15 @@ import type { ClusterBackend } from './cluster-backend.ts'
 export type Environment = Readonly<Record<string, string | undefined>>
 
 /**
- * A kind of external system that keeps clusters. Pass it to an engine as `adapters: [kubo]`. `open` loads its modules.
+ * A kind of external system that keeps clusters. Pass it to an engine, for example as `adapters: [kubo]`. The adapter's
+ * modules are imported only when `open` is called.
  */
 export interface BackendAdapter<Definition extends BackendDefinition = BackendDefinition>
   extends BackendKind<Definition> {
   /**
-   * Opens the external system of a definition. The engine closes it.
+   * Opens the external system of a definition. The engine closes the system.
    *
-   * @param clusterId first cluster on the system, for messages
+   * @param clusterId first cluster on the system, for error messages
    * @throws HoldfastError `CONFIG_INVALID` for a secret that cannot be read
    */
   open(clusterId: string, definition: Definition, means: AdapterMeans): Promise<OpenedPlace>
@@ -27,17 +28,18 @@ export interface AdapterMeans {
   environment: Environment
 }
 
-/** An open connection to an external system. */
+/** Open connection to an external system. */
 export interface OpenedPlace {
   /**
-   * Returns the backend of this node.
+   * Returns the backend through which this node uses the system.
    *
    * @param mark unique, printable name that marks this node's pins on the system
-   * @param addresses returns this node's multiaddrs, each with its peer id; none if peers cannot reach it
+   * @param addresses returns this node's multiaddrs, each with its peer id. Returns none if peers cannot reach the
+   * node.
    */
   connect(mark: string, addresses: () => readonly string[]): ClusterBackend
-  /** Reads blocks and checks their hashes. If null, this node keeps a copy of all content. */
+  /** Reads blocks from the system and checks their hashes. If null, this node keeps a copy of all content. */
   reader: BlockSource | null
-  /** Closes connections to the system. */
+  /** Closes all connections to the system. */
   close(): Promise<void>
 }

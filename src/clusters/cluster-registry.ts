@@ -9,56 +9,56 @@ import type { LedgerBackend, StagingBackend } from './staging-backend.ts'
 
 /** HTTP gateway that serves the content of a cluster. */
 export interface Gateway {
-  /** Base address, ending with `/ipfs/`. */
+  /** Base URL that clients use. It ends in `/ipfs/`. */
   publicUrl: string
-  /** Address for requests of this node. Default: `publicUrl`. */
+  /** Base URL that this node uses. Default: `publicUrl`. */
   url: string
   label: string
-  /** Position in the list, from 0. */
+  /** Position in the list of gateways, starting at 0. */
   order: number
 }
 
-/** A cluster, as its users see it. */
+/** Cluster in the form that its users see. */
 export interface Cluster {
   id: string
-  /** Name to show. */
+  /** Display name of the cluster. */
   label: string
-  /** Region to show; has no other effect. */
+  /** Region to display. The engine does not use it. */
   region: string
-  /** Country code to show, such as `DE`; has no other effect. */
+  /** Country code to display, such as `DE`. The engine does not use it. */
   country: string | null
-  /** In the order in which clients should try them. */
+  /** Gateways in the order in which clients should try them. */
   gateways: Gateway[]
 }
 
-/** The clusters of an engine in configured order, with their names, permissions and backends. */
+/** The clusters of an engine in configured order, with their display names, permissions and backends. */
 export class ClusterRegistry {
   readonly #definitions: ReadonlyMap<string, ClusterDefinition>
   readonly #backends: ReadonlyMap<string, LedgerBackend>
   readonly #defaultBackend: StagingBackend
   readonly #defaultCluster: string
-  /** By backend id. */
+  /** Readers of the backends, by backend id. */
   readonly #readers: ReadonlyMap<number, BlockSource>
   readonly #others: readonly LedgerBackend[]
   readonly #external: ReadonlySet<string>
   readonly #node: string | undefined
   #gatewayUrl: string
 
-  /** @param options.backends by cluster id; clusters on the default backend are omitted */
+  /** @param options.backends backends by cluster id. Clusters on the default backend are omitted. */
   constructor(options: {
     clusters: readonly ClusterDefinition[]
     defaultCluster: string
     defaultBackend: StagingBackend
     backends: ReadonlyMap<string, LedgerBackend>
-    /** Backends that are only read. */
+    /** Additional backends whose blocks this node can read. */
     others?: readonly LedgerBackend[] | undefined
-    /** Ids of backends whose directories are declared absent. */
+    /** Ids of the backends whose directories the configuration declares absent. */
     absent?: ReadonlySet<number> | undefined
-    /** Ids of clusters on external systems. */
+    /** Ids of the clusters on external systems. */
     external?: ReadonlySet<string> | undefined
-    /** Id of this node; undefined for a single node. */
+    /** Id of this node in its fleet. Undefined for a single node. */
     node?: string | undefined
-    /** Public URL of the node's gateway. */
+    /** Public URL of this node's gateway. */
     gatewayUrl: string
   }) {
     this.#node = options.node
@@ -77,22 +77,22 @@ export class ClusterRegistry {
     this.#gatewayUrl = options.gatewayUrl
   }
 
-  /** Backend that stages uploads until their cluster is known. */
+  /** Backend on which uploads are staged until their cluster is known. */
   get defaultBackend(): StagingBackend {
     return this.#defaultBackend
   }
 
-  /** All backends, each once. The default one comes first. */
+  /** All backends without duplicates. The default backend comes first. */
   get backends(): LedgerBackend[] {
     return [...new Set([this.#defaultBackend, ...this.#backends.values(), ...this.#others])]
   }
 
-  /** Sets the public URL, once it is known. */
+  /** Sets the public URL of this node's gateway. Call this when the URL is known. */
   setGatewayUrl(url: string): void {
     this.#gatewayUrl = url
   }
 
-  /** Cluster for requests that name none. */
+  /** Cluster for requests that do not name a cluster. */
   get defaultCluster(): string {
     return this.#defaultCluster
   }
@@ -113,9 +113,10 @@ export class ClusterRegistry {
   }
 
   /**
-   * Returns the cluster of a request: the named one, else the account's default, else the engine's.
+   * Returns the cluster for a request. The first of these that is set applies: the named cluster, the default of the
+   * account, the default of the engine.
    *
-   * @throws HoldfastError `CLUSTER_NOT_ALLOWED`, the same for an unknown and a forbidden cluster
+   * @throws HoldfastError `CLUSTER_NOT_ALLOWED`, with the same message for an unknown and a forbidden cluster
    */
   choose(plan: Plan, named: string | undefined, accountDefault: string | null): string {
     const id = named || accountDefault || this.#defaultCluster
@@ -125,35 +126,41 @@ export class ClusterRegistry {
     return id
   }
 
-  /** Ids of this node's clusters that are declared absent. */
+  /** Ids of this node's clusters that the configuration declares absent. */
   get absent(): string[] {
     const local = [...this.#definitions.values()].filter(({ id }) => this.nodeOf(id) === null)
     return local.flatMap(({ id, absent }) => (absent === true ? id : []))
   }
 
-  /** @throws HoldfastError `UNAVAILABLE` for a cluster that is declared absent */
+  /** Checks that a cluster is not declared absent. @throws HoldfastError `UNAVAILABLE` if it is absent */
   checkPresent(clusterId: string): void {
     if (this.#definitions.get(clusterId)?.absent !== true) return
     throw new HoldfastError('UNAVAILABLE', `the cluster ${clusterId} is absent`)
   }
 
-  /** Returns the reader of a backend, which checks hashes; null for an unknown backend and for one without reader. */
+  /**
+   * Returns the reader of a backend. The reader checks the hash of each block. Returns null if the backend is unknown
+   * or cannot be read.
+   */
   readerOf(backendId: number): BlockSource | null {
     return this.#readers.get(backendId) ?? null
   }
 
-  /** Returns true if an external system keeps the cluster. */
+  /** Returns whether an external system keeps the cluster. */
   isExternal(clusterId: string): boolean {
     return this.#external.has(clusterId)
   }
 
-  /** Returns the other node of the fleet that keeps a cluster; null for this node's clusters and unknown ones. */
+  /**
+   * Returns the id of the other node in the fleet that keeps a cluster. Returns null if this node keeps the cluster or
+   * the cluster is unknown.
+   */
   nodeOf(clusterId: string): string | null {
     const node = this.#definitions.get(clusterId)?.node
     return node === undefined || node === this.#node ? null : node
   }
 
-  /** Backends of the clusters in this node's own directories, by cluster id. */
+  /** Backend ids of the clusters whose content is in this node's own directories, by cluster id. */
   get homes(): ReadonlyMap<string, number> {
     const isLocal = ({ id, absent }: ClusterDefinition): boolean =>
       absent !== true && !this.isExternal(id) && this.nodeOf(id) === null
@@ -162,7 +169,9 @@ export class ClusterRegistry {
   }
 
   /**
-   * Returns the backend of a cluster. @throws HoldfastError `UNAVAILABLE` if another node keeps it, or it is absent
+   * Returns the backend of a cluster.
+   *
+   * @throws HoldfastError `UNAVAILABLE` if another node keeps the cluster or the cluster is declared absent
    */
   backendOf(clusterId: string): LedgerBackend {
     const node = this.nodeOf(clusterId)
@@ -172,7 +181,7 @@ export class ClusterRegistry {
   }
 }
 
-/** A block store checks hashes itself. */
+/** Returns a reader that checks hashes. A `BlockStore` already checks hashes itself. */
 function checkedReader(backend: LedgerBackend): BlockSource | null {
   const { reader } = backend
   return reader === null || reader instanceof BlockStore ? reader : new CheckedSource(reader)

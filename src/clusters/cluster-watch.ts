@@ -6,23 +6,23 @@ import { orAborted } from '../domain/sources.ts'
 import { cidOf, type DagIdentity, dagKey } from '../ipld/cid.ts'
 import type { BackendPeer, BackendStatus, ClusterBackend } from './cluster-backend.ts'
 
-/** Health of an external system at its last check, and its backlog. */
+/** Health of an external system at its last check, and the number of pins and unpins that wait for it. */
 export interface ClusterHealth {
-  /** Ids of its clusters. */
+  /** Ids of the clusters on the system. */
   clusters: readonly string[]
-  /** The first 64 of its peers; empty if it reports none. */
+  /** The first 64 peers of the system. Empty if the system reports no peers. */
   peers: readonly BackendPeer[]
-  /** Why the last check failed; null if it succeeded or there was none. */
+  /** Reason why the last check failed. Null if the check succeeded or there was no check. */
   error: string | null
   /**
-   * Time of the last check, in milliseconds since the epoch; null before the first, and for systems that cannot be
-   * checked.
+   * Time of the last check in ms since the epoch. Null before the first check, and for a system that cannot be checked.
    */
   lookedAt: number | null
-  /** DAGs waiting to be pinned (`pins`) and unpinned (`unpins`), each counted up to 10,000. */
+  /** Number of DAGs that wait to be pinned, counted up to 10,000. */
   pins: number
+  /** Number of DAGs that wait to be unpinned, counted up to 10,000. */
   unpins: number
-  /** When the oldest of `pins` was requested, in milliseconds since the epoch; null if there is none. */
+  /** Time at which the oldest waiting pin was requested, in ms since the epoch. Null if no pin waits. */
   since: number | null
 }
 
@@ -32,7 +32,7 @@ export interface WatchedBackend {
 }
 
 export interface ClusterWatchParts {
-  /** By their number in the ledger. */
+  /** External backends by backend id in the ledger. */
   backends: ReadonlyMap<number, WatchedBackend>
   placements: Pick<Placements, 'lag'>
   clock: Clock
@@ -42,15 +42,16 @@ type Allocations = BackendStatus['allocations']
 
 const CHECK_MS = 60_000
 const PEERS_MS = 10_000
-/** Time limit for the peers of one pin, and how long an answer is cached. */
+/** Time in ms after which a request for the peers of a pin fails. */
 const STATUS_MS = 3_000
+/** Time in ms for which the peers of a pin are cached. */
 const CACHE_MS = 10_000
 const MOST_CACHED = 1_000
 const MOST_PEERS = 64
 
 type Checked = Pick<ClusterHealth, 'peers' | 'error' | 'lookedAt'>
 
-/** Checks external systems every minute. On request, returns the peers that keep a pin. */
+/** Checks the external systems every minute. On request, it also returns the peers that keep a pin. */
 export class ClusterWatch {
   readonly #parts: ClusterWatchParts
   readonly #checked = new Map<number, Checked>()
@@ -83,8 +84,8 @@ export class ClusterWatch {
   }
 
   /**
-   * Returns the peers of a backend that keep or should keep a DAG; an empty list if it reports none. Null for other
-   * backends and without an answer. Answers are cached for ten seconds.
+   * Returns the peers of a backend that keep a DAG or should keep it. Returns an empty list if the backend reports no
+   * peers. Returns null if the backend is not external or does not answer. Answers are cached for ten seconds.
    */
   allocations(backendId: number, dag: DagIdentity): Promise<Allocations | null> {
     const known = this.#parts.backends.get(backendId)
@@ -123,7 +124,7 @@ export class ClusterWatch {
     }
   }
 
-  /** Ends at the time limit even if the backend ignores its signal. */
+  /** Runs a request with a time limit. The limit also applies if the backend ignores its signal. */
   async #within<T>(ms: number, ask: (signal: AbortSignal) => Promise<T>): Promise<T> {
     const { signal } = this.#ending
     signal.throwIfAborted()

@@ -13,10 +13,10 @@ import type { Ledger } from '../ledger/ledger.ts'
 import type { BackendStatus, MayUnpin, PinJob } from './cluster-backend.ts'
 import type { Staging, StagingBackend, TakeOptions } from './staging-backend.ts'
 
-/** Blocks read, copied or claimed at the same time during a walk. */
+/** Maximum number of blocks read, copied or claimed at the same time during a walk. */
 const WALK_AT_ONCE = 16
 
-/** Backend in this process: block files in a data directory, and the ledger in the engine's database. */
+/** Backend in this process. It stores block files in a data directory and keeps its ledger in the engine's database. */
 export class EmbeddedBackend implements StagingBackend, Staging {
   readonly #store: BlockStore
   readonly #ledger: Ledger
@@ -82,7 +82,7 @@ export class EmbeddedBackend implements StagingBackend, Staging {
     }
   }
 
-  /** The collector finds the dropped root and frees its blocks. */
+  /** Releases the hold. Garbage collection later deletes the dropped root and frees its blocks. */
   async unpin(hold: string, _root: DagIdentity, _signal?: AbortSignal, mayUnpin?: MayUnpin): Promise<void> {
     if (mayUnpin === undefined || (await mayUnpin())) await this.#ledger.release(hold)
   }
@@ -91,7 +91,7 @@ export class EmbeddedBackend implements StagingBackend, Staging {
     return { state: this.#roots.find(this.id, root) === undefined ? 'unpinned' : 'pinned', allocations: [] }
   }
 
-  /** Claims blocks that this backend has. Reads only those with links. */
+  /** Returns a visitor that claims blocks that this backend already stores. It reads only the blocks with links. */
   #adopt(staged: StagedDag): (cid: CID) => Promise<Uint8Array | null> {
     return async cid => {
       await staged.adopt(cid)

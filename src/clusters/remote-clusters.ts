@@ -4,28 +4,28 @@ import { HoldfastError } from '../domain/errors.ts'
 import type { AdapterMeans, BackendAdapter, OpenedPlace } from './backend-adapter.ts'
 import type { ClusterBackend } from './cluster-backend.ts'
 
-/** External system that keeps clusters. */
+/** External system that keeps one or more clusters. */
 export interface RemoteCluster extends Omit<OpenedPlace, 'close'> {
-  /** Name of the system, from its adapter. */
+  /** Name that the adapter gives to the system. */
   place: string
-  /** Maximum bytes of its content cached on this node's disk. */
+  /** Maximum size in bytes of the cache for the system's content on this node's disk. */
   cacheBytes: number
   /**
-   * Minimum time for which this node keeps its copy after the system has the content, in milliseconds. It keeps the
-   * copy longer if no check has confirmed the content.
+   * Time in ms for which this node at least keeps its copy after the system has the content. The node keeps the copy
+   * longer if no check has confirmed the content.
    */
   graceMs: number
 }
 
 /**
- * Clusters on external systems, by cluster id. Clusters on the same system share one object. The caller closes them.
+ * Clusters on external systems, by cluster id. Clusters on the same system share one object. The caller must close it.
  */
 export interface RemoteClusters {
   clusters: ReadonlyMap<string, RemoteCluster>
   close(): Promise<void>
 }
 
-/** By cluster id. */
+/** Backends that the host program passes to the engine, by cluster id. */
 export type GivenBackends = Readonly<Record<string, ClusterBackend>>
 
 const CACHE_BYTES = 1024 ** 3
@@ -37,7 +37,7 @@ interface RemoteMeans extends AdapterMeans {
 }
 
 /**
- * Connects to the external systems of clusters. The configuration was checked against the same adapters.
+ * Connects to the external systems of the clusters. The configuration must have been checked with the same adapters.
  *
  * @throws HoldfastError `CONFIG_INVALID` for a secret that cannot be read
  */
@@ -74,7 +74,7 @@ interface OpenedCluster {
 
 function openedCluster(place: string, backend: BackendDefinition, opened: OpenedPlace): OpenedCluster {
   const { cacheBytes = CACHE_BYTES, localGraceSeconds = GRACE_SECONDS } = backend
-  // Call `connect` on its object: an adapter may return an instance of a class.
+  // Call `connect` as a method, because an adapter may return an instance of a class.
   const connect: OpenedPlace['connect'] = (mark, addresses) => opened.connect(mark, addresses)
   return { opened, cluster: { connect, reader: opened.reader, place, cacheBytes, graceMs: localGraceSeconds * 1_000 } }
 }

@@ -5,38 +5,38 @@ import { HoldfastError } from '../domain/errors.ts'
 import type { ClusterBackend } from './cluster-backend.ts'
 
 export interface TakeOptions {
-  /** Limit of distinct blocks; `ADMITTED` for a DAG that this node has accepted before. */
+  /** Maximum number of distinct blocks. `ADMITTED` for a DAG that this node has accepted before. */
   maxBlocks: number
   signal?: AbortSignal | undefined
 }
 
-/** Accepts DAGs block by block. A staged DAG is invisible until it is committed with a record. */
+/** Accepts DAGs block by block. A staged DAG is not visible until it is committed with a record. */
 export interface Staging {
   /**
-   * Starts an empty staged DAG. The caller commits or abandons it.
+   * Starts an empty staged DAG. The caller must commit or abandon it.
    *
-   * @param options.late writes nothing before the second block, or the first large one: a commit can store a single
-   * small block
+   * @param options.late true to write nothing until the second block or the first large block. A commit can store a
+   * single small block itself.
    */
   stage(options?: { late?: boolean }): Promise<StagedDag>
-  /** Resumes a staged DAG of an earlier attempt. */
+  /** Resumes a staged DAG that an earlier attempt started. */
   resume(rootId: number): StagedDag
   /**
    * Stages a complete DAG from `source`. If `source` is this backend, no bytes are copied. Resolves when all blocks are
-   * durable. On failure the staged DAG is abandoned.
+   * stored durably. On failure, the staged DAG is abandoned.
    *
    * @throws HoldfastError `CID_NOT_FOUND` if the source lacks a block, `BLOCK_DAMAGED` if a block has the wrong hash,
-   * `VALIDATION` for more than `maxBlocks`
+   * `VALIDATION` for more than `maxBlocks` blocks
    */
   take(cid: CID, source: BlockSource, options: TakeOptions): Promise<StagedDag>
 }
 
-/** Backend with its number in the ledger, which counts its holds. */
+/** Backend with an id in the ledger. The ledger stores the holds of the backend. */
 export interface LedgerBackend extends ClusterBackend {
   readonly id: number
 }
 
-/** Backend in the engine's own ledger. It can stage uploads before their cluster is known. */
+/** Backend whose blocks are in the engine's own ledger. Uploads can be staged on it before their cluster is known. */
 export interface StagingBackend extends LedgerBackend {
   readonly staging: Staging
   readonly reader: BlockSource
@@ -45,7 +45,7 @@ export interface StagingBackend extends LedgerBackend {
 /**
  * Returns the backend as a staging backend.
  *
- * @throws HoldfastError `UNAVAILABLE` if it cannot stage
+ * @throws HoldfastError `UNAVAILABLE` if the backend cannot stage DAGs
  */
 export function stagingOf(backend: ClusterBackend): StagingBackend {
   if (hasStaging(backend)) return backend

@@ -26,17 +26,17 @@ import type { StorageModule } from './storage-module.ts'
 
 export type AccessModule = ReturnType<typeof makeAccess>
 
-/** Stores that accounts and credentials need. */
+/** Stores that accounts and credentials use. */
 export interface AccessStorage {
-  /** Returns a number that changes when another process may have changed credentials. */
+  /** Returns a number that changes whenever another process may have changed credentials. */
   credentialsVersion: () => number
   catalogue: Pick<Catalogue, 'accounts' | 'keys' | 'sessions' | 'secondFactors'>
   sealing: Sealing
-  /** Sign-in state shared with other nodes; null for a single node. */
+  /** Sign-in state that all nodes share. Null for a single node. */
   signIn: SharedSignIn | null
 }
 
-/** Makes the services of accounts and keys that work without a running engine. */
+/** Creates the services for accounts and keys. They also work without a running engine. */
 export function makeAccounts(
   { config, clock }: Pick<Setup, 'config' | 'clock'>,
   { credentialsVersion, catalogue, sealing, signIn }: AccessStorage,
@@ -46,7 +46,7 @@ export function makeAccounts(
   const cache =
     signIn === null
       ? new CredentialCache(clock, credentialsVersion)
-      : // Other nodes report their changes, so the version is free to read and can be checked each time.
+      : // Other nodes report their changes. Reading the version is cheap, so the cache checks it on each use.
         new CredentialCache(clock, credentialsVersion, 0)
   const scopes = new ScopePolicy()
   const hasher = ScryptHasher.ofCost(config.passwordCost)
@@ -65,7 +65,7 @@ export function makeAccounts(
   }
 }
 
-/** Makes the services of accounts, keys, sign-in and authentication. */
+/** Creates the services for accounts, keys, sign-in and authentication. */
 export function makeAccess(setup: Setup, storage: StorageModule) {
   const { clock, logger, config } = setup
   const { accounts: store, keys, sessions: sessionStore } = storage.catalogue
@@ -85,12 +85,12 @@ export function makeAccess(setup: Setup, storage: StorageModule) {
     signUp: new SignUp(accounts, config.signup, clock, attempts('sign-up')),
     authenticator: new Authenticator({ accounts: store, plans, cache, clock, verifiers }),
     limits: new RequestLimits({ clock, shared: signIn?.requests }),
-    /** Seals second-factor secrets that an older version stored in plain text. */
+    /** Encrypts the second-factor secrets that an older version stored in plain text. */
     start: () => secondFactor.sealStored(),
   }
 }
 
-/** Warns if sign-up accounts may read files of the server. */
+/** Logs a warning if accounts from public sign-up may read files of the server. */
 function warnOfSignUp({ config, logger }: Setup, plans: PlanCatalogue, importRoots: readonly string[]): void {
   const { enabled, plan } = config.signup
   if (!enabled || importRoots.length === 0 || !plans.get(plan).serverImport) return

@@ -3,12 +3,12 @@ import { parseConfig, withDefaults } from '../config/config.ts'
 import type { EngineConfig } from '../config/engine-options.ts'
 
 /**
- * Checks a configuration as `createEngine` would, without opening, creating or connecting anything. Returns it with
- * defaults.
+ * Checks a configuration in the same way as `createEngine`. Opens, creates and connects nothing. Returns the
+ * configuration with defaults.
  *
- * @param source start of error messages, such as a file name
- * @param kinds systems that may keep clusters; default: none
- * @throws HoldfastError `CONFIG_INVALID` naming the field
+ * @param source text at the start of error messages, such as a file name
+ * @param kinds kinds of systems that may keep clusters. Default: none.
+ * @throws HoldfastError `CONFIG_INVALID`, which names the field
  */
 export async function checkConfig(
   value: unknown,
@@ -16,7 +16,7 @@ export async function checkConfig(
   kinds: readonly BackendKind[] = [],
 ): Promise<EngineConfig> {
   const config = parseConfig(value, source, kinds)
-  // Loaded only on use, because this imports the libp2p packages for multiaddrs.
+  // Import this module only when it is needed. It imports the libp2p packages for multiaddrs.
   const { networkSettings } = await import('../network/network-settings.ts')
   networkSettings(config.network ?? {})
   return withDefaults(config)

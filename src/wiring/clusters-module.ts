@@ -15,12 +15,12 @@ import type { ContentModule } from './content-module.ts'
 import type { Setup } from './setup.ts'
 import type { StorageModule } from './storage-module.ts'
 
-/** Base address of gateways until the node knows its public URL. */
+/** Base URL of the gateway until the node knows its public URL. */
 const LOCAL_URL = 'http://127.0.0.1:4100'
 
 export type ClustersModule = ReturnType<typeof makeClusters>
 
-/** Makes the clusters, their backends and the readers of their content. */
+/** Creates the clusters, their backends and the readers of their content. */
 export function makeClusters(
   { clusters, config, clock }: Setup,
   { ledger, heldRoots, ...storage }: StorageModule,
@@ -51,12 +51,12 @@ export function makeClusters(
   return {
     registry,
     embeddedOf,
-    /** External backends, by their number in the ledger. */
+    /** External backends by backend id in the ledger. */
     remote,
-    /** External backends that fetch missing content by themselves and can be read. */
+    /** External backends that fetch missing content by themselves and whose blocks this node can read. */
     fetchingBackends: fetchingBackendsOf(remote, storage),
     watch,
-    /** Sets where external backends find the multiaddrs of this node. */
+    /** Sets the function from which external backends get the multiaddrs of this node. */
     reachableAt: (now: () => readonly string[]): void => {
       addresses = now
     },
@@ -116,7 +116,7 @@ function fetchesItself(backend: ClusterBackend): backend is FetchingBackend['bac
   return backend.sizeOf !== undefined
 }
 
-/** Returns the registry for the public API. */
+/** Returns the registry of clusters for the public API. */
 export function publicClusters({ registry, remote }: ClustersModule, access: AccessModule): PublicRegistry {
   const planOf = async (id: string) => access.plans.get((await access.accounts.get(id)).plan)
   return {

@@ -7,12 +7,12 @@ import { connectCatalogue } from './connect-catalogue.ts'
 import { accountsIn, keyOnDemand, openMigratedDirectory, shownAccounts } from './open-accounts.ts'
 
 /**
- * Opens the accounts and keys of a data directory, whether its catalogue is in SQLite or PostgreSQL. Engines may be
- * running and notice changes within a second. The caller closes the handle.
+ * Opens the accounts and keys of a data directory. The catalogue may be in SQLite or in PostgreSQL. Running engines
+ * notice changes within a second. The caller closes the handle.
  *
- * A directory of an older version is migrated, unless an engine of that version is running.
+ * If the directory is from an older version, it is migrated, unless an engine of that version is running.
  *
- * @throws HoldfastError `CONFIG_INVALID` if `database` does not name the directory's catalogue, or `catalogue` is
+ * @throws HoldfastError `CONFIG_INVALID` if `database` is not the catalogue of the directory, or if `catalogue` is
  * missing for PostgreSQL; `UNAVAILABLE`, `DATA_DIR_IN_USE`, `DATA_DIR_UNUSABLE`, `DATA_DIR_NEWER`
  */
 export async function connectAccounts(options: ConnectOptions): Promise<ConnectedAccounts> {
@@ -27,7 +27,7 @@ export async function connectAccounts(options: ConnectOptions): Promise<Connecte
   try {
     const { catalogue, node } = await connectCatalogue(directory, database)
     const sealing = keyOnDemand(directory, dataDir)
-    // A new version on every read disables the cache, because other processes may change credentials at any time.
+    // A new version for each read disables the cache, because other processes may change credentials at any time.
     let reads = 0
     const made = makeAccounts(
       { config, clock },

@@ -1,31 +1,36 @@
-// tsyringe needs this polyfill before it loads.
+// tsyringe requires this polyfill to be imported first.
 import 'reflect-metadata/lite'
 import { container, type DependencyContainer, type InjectionToken, instanceCachingFactory } from 'tsyringe'
 import { HoldfastError } from '../domain/errors.ts'
 
-/** Key of a module. It carries the module's type. */
+/** Key under which a module is registered. Its type parameter is the type of the module. */
 export type Token<T> = InjectionToken<T> & { readonly type?: T }
 
 export function token<T>(name: string): Token<T> {
   return Symbol(name) as unknown as Token<T>
 }
 
-/** Start and stop of a module. `stop` is safe even if the module has not started. */
+/** Start and stop of a module. It is safe to call `stop` on a module that has not started. */
 export interface Lifecycle {
   start?(): Promise<void>
   stop?(): Promise<void>
 }
 
-/** Access to other modules while one is being made. */
+/** Access to other modules, for the factory of a module. */
 export type KnownModules = Pick<Modules, 'get'>
 
-/** Modules of one engine. Each is made once, on first use, by its factory. */
+/** Modules of one engine. A factory creates each module once, on first use. */
 export class Modules {
   readonly #container: DependencyContainer = container.createChildContainer()
   readonly #making: string[] = []
   readonly #started: Lifecycle[] = []
 
-  /** @param make may get other modules only until it returns, so that cycles are found at the start */
+  /**
+   * Registers the factory of a module.
+   *
+   * @param make factory, which may get other modules only until it returns. Cycles are therefore found when the engine
+   * starts.
+   */
   provide<T>(token: Token<T>, make: (modules: KnownModules) => T): void {
     this.#container.register(token, { useFactory: instanceCachingFactory(() => this.#make(token, make)) })
   }
@@ -34,7 +39,7 @@ export class Modules {
     return this.#container.resolve(token)
   }
 
-  /** Starts the modules one after the other. */
+  /** Starts the modules in the given order, one at a time. */
   async start(order: ReadonlyArray<Token<Lifecycle>>): Promise<void> {
     for (const token of order) {
       const module = this.get(token)
@@ -44,8 +49,8 @@ export class Modules {
   }
 
   /**
-   * Stops the started modules in reverse order, including one whose start failed. Stops all of them, then throws the
-   * first error.
+   * Stops the started modules in reverse order, including a module whose start failed. If some fail to stop, it still
+   * stops the others and then throws the first error.
    */
   async stop(): Promise<void> {
     const failures: unknown[] = []

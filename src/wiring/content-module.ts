@@ -9,14 +9,17 @@ import { DEFAULT_BACKEND_ID } from '../ledger/blocks.ts'
 import type { Setup } from './setup.ts'
 import type { StorageModule } from './storage-module.ts'
 
-/** Up to this size a block is cheaper as a row than as a file. Measured in docs/design/benchmarks.md. */
+/**
+ * Size in bytes up to which a block is stored in the database. Larger blocks are cheaper as files
+ * (docs/design/benchmarks.md).
+ */
 const SMALL_BLOCK_BYTES = 32 * 1024
-/** Default size of libuv's thread pool. */
+/** Default number of threads in the thread pool of libuv. */
 const THREADS = 4
 
 export type ContentModule = ReturnType<typeof makeContent>
 
-/** Makes the block stores, the collector and the verifier. */
+/** Creates the block stores, the garbage collector and the verifier. */
 export function makeContent(setup: Setup, storage: StorageModule) {
   const { clock, logger, events, metrics, activity, config } = setup
   const { ledger, blocks, blockFiles } = storage
@@ -41,7 +44,7 @@ export function makeContent(setup: Setup, storage: StorageModule) {
   })
   return {
     leases,
-    /** By backend id. */
+    /** Block stores by backend id. */
     blockStores,
     collector,
     verifier: new Verifier(blocks, blockStores, activity),
@@ -53,7 +56,7 @@ export function makeContent(setup: Setup, storage: StorageModule) {
 
 function makeBlockStores({ logger, events, threadPoolSize }: Setup, storage: StorageModule) {
   const { ledger, blocks, threads, reserves } = storage
-  // Writes use half of the pool, so that reads are not delayed.
+  // Writes use half of the threads. The other threads are free for reads.
   const writes = new Semaphore(Math.max(2, Math.floor((threadPoolSize ?? THREADS) / 2)))
   const stores = new Map<number, BlockStore>()
   for (const [backendId, files] of storage.blockFiles) {
@@ -63,8 +66,8 @@ function makeBlockStores({ logger, events, threadPoolSize }: Setup, storage: Sto
       backendId,
       files,
       threads,
-      // Small blocks are stored in the engine's own database. Other backends need all their bytes in their own
-      // directory.
+      // The engine's database stores the small blocks of the default backend. Other backends store all blocks in their
+      // own directories.
       smallBlockBytes: backendId === DEFAULT_BACKEND_ID ? SMALL_BLOCK_BYTES : 0,
       writes,
       reserve,

@@ -23,10 +23,10 @@ interface Below {
   pins: PinsModule
 }
 
-/** Share of the memory for blocks on their way to clients. */
+/** Share of the process memory for blocks that are being sent to clients. */
 const ANSWERS_SHARE = 1 / 8
 
-/** Makes the gateway, and the reader of content for the host program. Both obey the same rules. */
+/** Creates the gateway, and the content reader for the host program. The same rules apply to both. */
 export function makeGateway({ config, clock, logger, metrics, activity, memoryBytes }: Setup, below: Below) {
   const { takedowns } = below.network
   const memory = MemoryBudget.of(memoryBytes * ANSWERS_SHARE, clock)
@@ -61,12 +61,15 @@ export function makeGateway({ config, clock, logger, metrics, activity, memoryBy
     arrivalOf: dependencies.arrivalOf,
     reader,
     handler: createGateway(parts),
-    /** Gateway for an origin that serves nothing else. */
+    /** Gateway for an origin that serves only gateway content. */
     own: createGateway({ ...parts, options: { ...config.gateway, ownOrigin: true } }),
   }
 }
 
-/** Returns what a running or pending fetch of a CID has stored so far; null if there is none. */
+/**
+ * Returns the number and size of the blocks that a running or pending fetch of a CID has stored so far. Returns null if
+ * the CID is not being fetched.
+ */
 async function arrivalOf(
   { storage, clusters, pins }: Below,
   cid: CID,

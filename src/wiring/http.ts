@@ -37,7 +37,7 @@ interface Below {
   webhooks: WebhooksModule
 }
 
-/** Makes the handlers of the API and the gateway. */
+/** Creates the HTTP handlers of the API and the gateway. */
 export function makeHttp(setup: Setup, below: Below): Border {
   const { trustedProxies, gateway } = setup.config
   const { host = null } = gateway

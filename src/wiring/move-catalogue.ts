@@ -19,36 +19,36 @@ import { Database } from '../storage/database.ts'
 import { WriteQueue } from '../storage/write-queue.ts'
 import { catalogueNode } from './open-shared-catalogue.ts'
 
-/** Source and target of a move. */
+/** Source and target of a catalogue move. */
 export interface MoveCatalogueOptions {
-  /** Data directory that no engine has open. */
+  /** Data directory. No engine may have it open. */
   dataDir: string
-  /** Empty database, as `postgres://user:password@host:port/database`. */
+  /** URL of an empty database: `postgres://user:password@host:port/database`. */
   to: string
-  /** Adapter of the database: `postgres` of `holdfast/postgres`. */
+  /** Adapter of the database: `postgres` from `holdfast/postgres`. */
   catalogue: CatalogueAdapter
-  /** Called after each step, and within a step after every few hundred rows. */
+  /** Called after each step of the move. A step with many rows also calls this after every few hundred rows. */
   onProgress?: (progress: MoveProgress) => void
 }
 
-/** Result of a move. */
+/** Result of a catalogue move. */
 export interface MovedCatalogue {
-  /** Name under which the database knows the data directory. */
+  /** Name of the data directory in the PostgreSQL catalogue. */
   node: string
-  /** Rows copied; null if an earlier, interrupted move had copied them. */
+  /** Number of copied rows by table. Null if an earlier, interrupted move had already copied them. */
   copied: CopiedCatalogue | null
-  /** Rows removed from the data directory after the copy. */
+  /** Number of rows removed from the data directory after the copy. */
   removed: number
 }
 
 /**
- * Moves the catalogue of a data directory into PostgreSQL: accounts, keys, records and jobs. One commit switches the
- * directory to PostgreSQL. If the move is interrupted, run it again: it starts over before that commit and finishes
- * after it.
+ * Moves the catalogue of a data directory into PostgreSQL: accounts, keys, records and jobs. A single commit switches
+ * the directory to PostgreSQL. If a move is interrupted, run it again. Before that commit a repeated move starts over,
+ * and after it a repeated move only finishes the work.
  *
- * @throws HoldfastError `CONFLICT` if the database is not empty, or the directory changed during the move;
- * `CONFIG_INVALID` if another database has the directory's catalogue, or `catalogue` is missing; `DATA_DIR_IN_USE`,
- * `DATA_DIR_UNUSABLE`, `DATA_DIR_NEWER`, `UNAVAILABLE`, `OUTCOME_UNKNOWN`
+ * @throws HoldfastError `CONFLICT` if the database is not empty, or if the directory changed during the move;
+ * `CONFIG_INVALID` if another database has the catalogue of the directory, or if `catalogue` is missing;
+ * `DATA_DIR_IN_USE`, `DATA_DIR_UNUSABLE`, `DATA_DIR_NEWER`, `UNAVAILABLE`, `OUTCOME_UNKNOWN`
  */
 export async function moveCatalogue(options: MoveCatalogueOptions): Promise<MovedCatalogue> {
   const { dataDir, to, onProgress = () => undefined } = options
@@ -114,7 +114,7 @@ async function copy({ database, target, directory, onProgress }: Move): Promise<
   return copied
 }
 
-/** Returns the directory's name in PostgreSQL. A repeated move uses the same one. */
+/** Returns the name of the data directory in PostgreSQL. A repeated move uses the same name. */
 function nameOf(database: Database): string {
   const text = 'SELECT name FROM catalogue_move'
   const name = database.prepare<[], { name: string }>(text).get()?.name ?? randomUUID()
@@ -122,14 +122,14 @@ function nameOf(database: Database): string {
   return name
 }
 
-/** Seals secrets that the first versions stored in plain text, before they leave the machine. */
+/** Encrypts the secrets that the first versions stored in plain text. Do this before the secrets leave the machine. */
 async function sealAll(database: Database, sealing: Sealing): Promise<void> {
   const { secondFactors: store } = sqliteAccess(database, new WriteQueue(database))
   const attempts = new MemoryAttempts(systemClock)
   await new SecondFactor({ store, sealing, attempts, clock: systemClock }).sealStored()
 }
 
-/** Deletes the copied rows from the data directory, in batches. Nothing reads them any more. */
+/** Deletes the copied rows from the data directory in batches. Nothing reads these rows any more. */
 function remove(database: Database, onProgress: (progress: MoveProgress) => void): number {
   const source = new SqliteMovedCatalogue(database)
   const of = source.left()

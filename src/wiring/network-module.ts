@@ -13,12 +13,15 @@ import type { ClustersModule } from './clusters-module.ts'
 import type { Setup } from './setup.ts'
 import type { StorageModule } from './storage-module.ts'
 
-/** Pause before a failed read of other nodes' takedowns is repeated, in ms. */
+/** Time in ms after which a failed read of other nodes' takedowns is repeated. */
 const RETRY_MS = 400
 
 export type NetworkModule = ReturnType<typeof makeNetwork>
 
-/** Makes the takedown list and the network node. The node is null until it has started, and while networking is off. */
+/**
+ * Creates the takedown list and the network node. `node` is null until the network has started, and always null if
+ * networking is off.
+ */
 export function makeNetwork(
   { dataDir, config, clock, logger, fileSystem = nodeFileSystem }: Setup,
   { datastore, threads, shared, withheld, reach }: StorageModule,
@@ -33,7 +36,7 @@ export function makeNetwork(
   let node: NetworkNode | null = null
   return {
     takedowns,
-    /** Blocks that peers may fetch. */
+    /** Blocks that peers may fetch from this node. */
     blocks,
     get node(): NetworkNode | null {
       return node
@@ -48,7 +51,7 @@ export function makeNetwork(
     connections: (): readonly Connection[] => node?.connections() ?? [],
     start: async (): Promise<void> => {
       shared?.changes.takedowns(followed.soon)
-      // Load the takedowns first, so that no peer is ever served a block that is taken down.
+      // Load the takedowns first. Otherwise a peer could receive a block that is taken down.
       await takedowns.start()
       await takedowns.follow()
       withholding.start()
@@ -66,7 +69,7 @@ export function makeNetwork(
   }
 }
 
-/** Returns a function that calls `follow`, and repeats it until it succeeds. */
+/** Returns two functions. `soon` calls `follow` and repeats the call until it succeeds. `end` stops the repetition. */
 function following(follow: () => Promise<void>, clock: Clock): { soon: () => void; end: () => void } {
   let cancel: () => void = () => undefined
   let isEnded = false

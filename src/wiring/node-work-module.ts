@@ -4,7 +4,7 @@ import type { PinsModule } from './pins-module.ts'
 import type { Setup } from './setup.ts'
 import type { StorageModule } from './storage-module.ts'
 
-/** Makes the part of this node that other nodes contact. It starts last. */
+/** Creates the module through which other nodes reach this node. It starts after all other modules. */
 export function makeNodeWork(
   setup: Setup,
   { shared, work }: StorageModule,
@@ -25,8 +25,8 @@ export function makeNodeWork(
 }
 
 /**
- * Returns a function that does the work other nodes have left for this one. A call during a run schedules one more run.
- * The next call retries failed work.
+ * Returns a function that processes the work that other nodes have queued for this node. A call during a run schedules
+ * one more run. If a run fails, the next call retries the failed work.
  */
 function following(
   { logger }: Setup,

@@ -6,7 +6,7 @@ import type { StorageModule } from './storage-module.ts'
 
 export type NodesModule = ReturnType<typeof makeNodes>
 
-/** Joins the fleet. `member` is null for a single node. */
+/** Joins the fleet of nodes. `member` is null for a single node. */
 export function makeNodes(
   { config, clock }: Setup,
   { shared, fleetSystem, sealing }: StorageModule,

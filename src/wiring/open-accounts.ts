@@ -19,19 +19,19 @@ import { makeAccounts } from './access-module.ts'
 import { catalogueNode } from './open-shared-catalogue.ts'
 
 /**
- * Opens the accounts and keys of a data directory with its catalogue in SQLite. An engine may be running and notices
- * changes within a second. The caller closes the handle. A directory of an older version is not migrated: start an
- * engine on it first, or use `connectAccounts`.
+ * Opens the accounts and keys of a data directory whose catalogue is in SQLite. A running engine notices changes within
+ * a second. The caller closes the handle. A directory from an older version is not migrated. To migrate it, start an
+ * engine first or use `connectAccounts`.
  *
- * @throws HoldfastError `CONFIG_INVALID`, also if the catalogue is in PostgreSQL: use `connectAccounts`;
- * `DATA_DIR_IN_USE` for a directory of an older version; `DATA_DIR_UNUSABLE`, `DATA_DIR_NEWER`
+ * @throws HoldfastError `CONFIG_INVALID`, also if the catalogue is in PostgreSQL; `DATA_DIR_IN_USE` for a directory
+ * from an older version; `DATA_DIR_UNUSABLE`, `DATA_DIR_NEWER`
  */
 export function openAccounts({ dataDir, config = {}, clock = systemClock, adapters }: AccountsOptions): AccountsHandle {
   const complete = withDefaults(parseConfig(config, 'config', adapters))
   return accountsIn(openDirectory(dataDir), { dataDir, config: complete, clock })
 }
 
-/** Returns the accounts of an open database. Closing the handle closes the database. */
+/** Returns the accounts in an open database. Closing the returned handle also closes the database. */
 export function accountsIn(
   database: Database,
   { dataDir, ...setup }: { dataDir: string; config: CompleteConfig; clock: Clock },
@@ -51,7 +51,7 @@ export function accountsIn(
   return { ...shownAccounts(made), close: () => database.close() }
 }
 
-/** Returns the services of accounts for the public API. */
+/** Returns the account services for the public API. */
 export function shownAccounts({
   accounts,
   keys,
@@ -69,7 +69,7 @@ export function shownAccounts({
   }
 }
 
-/** Returns sealing that reads `data.key` on first use. Most commands work without the key. */
+/** Returns a sealing that reads `data.key` only when it is used. Most commands work without the key. */
 export function keyOnDemand(db: Database, dataDir: string): Sealing {
   const open = (): Sealing => openDataKey(db, resolve(dataDir))
   return {
@@ -79,9 +79,9 @@ export function keyOnDemand(db: Database, dataDir: string): Sealing {
 }
 
 /**
- * Opens the database of a data directory, which an engine may own. Creates it if it is missing.
+ * Opens the database of a data directory. Creates the database if it is missing. An engine may have the directory open.
  *
- * @throws HoldfastError `DATA_DIR_IN_USE` for an older schema, because only an owner migrates
+ * @throws HoldfastError `DATA_DIR_IN_USE` if the schema is older, because only the owner of a directory may migrate it
  */
 function openDirectory(dataDir: string): Database {
   const directory = resolve(dataDir)
@@ -98,8 +98,8 @@ function openDirectory(dataDir: string): Database {
 }
 
 /**
- * Opens the database as {@link openDirectory} does. If its schema is older, takes ownership of the directory and
- * migrates it.
+ * Opens the database of a data directory. If the schema is older, takes ownership of the directory and migrates the
+ * schema.
  *
  * @throws HoldfastError `DATA_DIR_IN_USE` while an engine of the older version runs
  */

@@ -28,12 +28,12 @@ import type { NodesModule } from './nodes-module.ts'
 import type { Setup } from './setup.ts'
 import type { StorageModule } from './storage-module.ts'
 
-/** Maximum number of blocks of one DAG requested at the same time. */
+/** Maximum number of blocks of one DAG that are requested at the same time. */
 const BLOCKS_AT_ONCE = 32
 
 export type PinsModule = ReturnType<typeof makePins>
 
-/** Modules that pins are made from. */
+/** Modules on which the pins module depends. */
 interface Below {
   storage: StorageModule
   access: AccessModule
@@ -42,10 +42,10 @@ interface Below {
   nodes: NodesModule
 }
 
-/** Modules and callbacks shared by the parts of pins. */
+/** Modules and callbacks that the parts of the pins module share. */
 type Shared = Below & { changes: PinChanges; publishChanges: (made: readonly StatusChange[]) => void }
 
-/** Makes the services that create, list and remove records, and their background jobs. */
+/** Creates the services that create, list and remove records, and their background jobs. */
 export function makePins(setup: Setup, below: Below) {
   const { clock, logger, events, activity } = setup
   const { storage, network } = below
@@ -91,7 +91,7 @@ export function makePins(setup: Setup, below: Below) {
     changes,
     publishChanges,
     accountRemoval,
-    /** Runs the due pins and unpins of external backends. */
+    /** Wakes the runner that pins and unpins content on external backends. */
     wakePlacements: () => placements.wake(),
     start: async (): Promise<void> => {
       sweeper.start()
@@ -99,7 +99,8 @@ export function makePins(setup: Setup, below: Below) {
       accountRemoval.wake()
       runPlacements(changes, placements)
       if (announcer !== null) await announceChanges(changes, announcer)
-      // Records removed by another node emit no event on this node.
+      // If another node removes a record, this node emits no event for the record. Withdraw its provider record
+      // separately.
       if (announcer !== null) storage.work?.gone(dag => announcer.gone(cidOf(dag)))
       if (node !== null) await scheduler.start(node)
     },
@@ -113,7 +114,7 @@ export function makePins(setup: Setup, below: Below) {
   }
 }
 
-/** Makes the services that create and list records. */
+/** Creates the services that create and list records. */
 function pinMakers({ clock, config }: Setup, shared: Shared, scheduler: FetchScheduler) {
   const { storage, access, clusters, network, nodes, changes } = shared
   const { catalogue, heldRoots: held } = storage
@@ -160,7 +161,7 @@ function pinMakers({ clock, config }: Setup, shared: Shared, scheduler: FetchSch
   }
 }
 
-/** Makes the scheduler of fetches. */
+/** Creates the scheduler of fetches. */
 function fetchScheduler(
   { clock, logger, config }: Setup,
   { storage, access, clusters, publishChanges }: Shared,
@@ -169,7 +170,7 @@ function fetchScheduler(
   const { accounts, records, fetches, placements } = storage.catalogue
   const { pin } = config
   const attempts = {
-    // A deleted account has no limits. Its records are about to be removed.
+    // A deleted account has no plan, so it has no limits. Its records will be removed soon.
     limitsOf: async (accountId: string) => access.plans.get((await accounts.get(accountId))?.plan ?? ''),
     backendOf: (backendId: number) => clusters.registry.backends.find(({ id }) => id === backendId),
     records,
@@ -193,12 +194,12 @@ function fetchScheduler(
   return new FetchScheduler(attempts, logger)
 }
 
-/** Makes the runner that copies content to external backends. */
+/** Creates the runner that copies content to external backends. */
 function placementRunner({ clock, logger }: Setup, { storage, clusters, publishChanges }: Shared) {
   const parts = {
     backends: clusters.remote,
-    // If an external backend has lost blocks that its local cache no longer has, another cluster of this node may have
-    // them.
+    // An external backend may have lost blocks that are no longer in its local cache. Another cluster of this node may
+    // still have these blocks.
     sourceOf: (backendId: number) => {
       const beside = clusters.registry.backends.flatMap(({ id, reader }) => {
         return id === backendId || reader === null ? [] : new CheckedSource(reader)
@@ -220,7 +221,7 @@ function runPlacements(changes: PinChanges, runner: PlacementRunner): void {
   runner.wake()
 }
 
-/** Starts the announcer and forwards changes of records to it. */
+/** Starts the announcer and forwards changes of records to the announcer. */
 async function announceChanges(changes: PinChanges, announcer: Announcer): Promise<void> {
   const pinned = (record: PinRecord): void => {
     if (record.status === 'pinned') announcer.pinned(record)

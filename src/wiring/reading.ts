@@ -27,21 +27,21 @@ import { Database } from '../storage/database.ts'
 
 /** Logger and metrics of a reader thread. */
 export interface ReadingMeans {
-  /** Default: discards all messages. */
+  /** Logger of the thread. The default discards all messages. */
   logger?: Logger
-  /** Default: discards all observations. */
+  /** Metrics of the thread. The default discards all observations. */
   metrics?: Pick<Metrics, 'request'>
 }
 
-/** Reader of a thread. */
+/** Gateway of a reader thread. */
 export interface Reading {
-  /** Same as `engine.ownGateway`. */
+  /** Handles requests in the same way as `engine.ownGateway`. */
   readonly gateway: ApiHandler
-  /** Closes the port and the database. */
+  /** Closes the message port and the database. */
   close(): void
 }
 
-/** Limits of concurrent calls from a thread to the engine, by kind. */
+/** Maximum number of concurrent calls from one thread to the engine, by kind of call. */
 const MAX_CALLS = {
   read: 32,
   arrival: 8,
@@ -52,8 +52,9 @@ const MAX_CALLS = {
 }
 
 /**
- * Opens a gateway in this thread on the data of an engine in another thread. It has a read-only database connection and
- * its own file handles. Leases, slots and takedowns are shared with all threads. The caller closes it.
+ * Opens a gateway in this thread that serves the data of an engine in another thread. The gateway has a read-only
+ * database connection and its own file handles. It shares leases, slots and takedowns with all other threads. The
+ * caller closes the gateway.
  *
  * @throws HoldfastError `DATA_DIR_UNUSABLE` if the database cannot be opened
  */
@@ -121,7 +122,7 @@ function contentOf(
   return new LiveContent(places, { readerOf: id => sources.get(id) ?? null }, new SharedLeases(leases), clock)
 }
 
-/** Reads blocks through the engine's own thread. */
+/** Returns a block source that asks the engine's thread to read each block. */
 function engineBlocks(backend: number, calls: PortCalls): BlockSource {
   return {
     read: async (cid, { signal } = {}) =>
@@ -130,8 +131,8 @@ function engineBlocks(backend: number, calls: PortCalls): BlockSource {
 }
 
 /**
- * Returns a lookup of fetch progress. If this thread can see the fetches table, it asks the engine only about CIDs that
- * are being fetched.
+ * Returns a function that looks up the progress of a fetch. If this thread can read the table of fetches, it asks the
+ * engine only about CIDs that are being fetched.
  */
 function arrivalsOf({ backends, hasFetches }: ReadingData, database: Database, calls: PortCalls): ArrivalOf {
   const find = database.prepare<[Uint8Array, number, number]>(FIND.sqlite.text)

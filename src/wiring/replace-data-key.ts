@@ -14,37 +14,37 @@ import { Database } from '../storage/database.ts'
 import { connectCatalogue } from './connect-catalogue.ts'
 import { catalogueNode } from './open-shared-catalogue.ts'
 
-/** Secrets that were sealed with a lost `data.key`. Nothing can open them. */
+/** Secrets that were encrypted with a lost `data.key`. They cannot be decrypted any more. */
 export interface LostSecrets {
-  /** Why the key cannot be used. */
+  /** Reason why the key cannot be used. */
   problem: string
-  /** Emails of accounts with a second factor. After replacement they sign in with their password alone. */
+  /** Emails of the accounts with a second factor. After the replacement they sign in with only their password. */
   secondFactors: string[]
-  /** URLs of webhooks. Replacement removes them. */
+  /** URLs of the webhooks. The replacement removes these webhooks. */
   webhooks: string[]
-  /** Names of the node's private keys. After losing `self` the node has a new peer id. */
+  /** Names of the node's private keys. If `self` is among them, the node gets a new peer id. */
   privateKeys: string[]
-  /** True if the secrets were dropped and a new key was made. */
+  /** True if the secrets were deleted and a new key was created. */
   replaced: boolean
 }
 
-/** Options of a key replacement. */
+/** Options for the replacement of a key. */
 export interface ReplaceDataKeyOptions {
-  /** Drops the secrets and makes a new key. Default false: only lists the secrets. */
+  /** True to delete the secrets and create a new key. Default false: only lists the secrets. */
   forgetSecrets?: boolean
   /** URL of the PostgreSQL catalogue, if the directory uses one. */
   database?: string | undefined
-  /** Adapter of that database: `postgres` of `holdfast/postgres`. */
+  /** Adapter of the PostgreSQL catalogue: `postgres` from `holdfast/postgres`. */
   catalogue?: CatalogueAdapter
 }
 
 /**
- * Replaces the lost `data.key` of a data directory and drops all secrets sealed with it. Without `forgetSecrets` it
- * only lists them. No engine may use the directory. For a catalogue in PostgreSQL, `database` and `catalogue` are
- * required.
+ * Replaces the lost `data.key` of a data directory and deletes all secrets encrypted with that key. Without
+ * `forgetSecrets` it only lists the secrets. No engine may use the directory. If the catalogue is in PostgreSQL,
+ * `database` and `catalogue` are required.
  *
- * @throws HoldfastError `CONFLICT` if the key works, or other nodes have it; `CONFIG_INVALID` if `database` is not the
- * directory's catalogue; `DATA_DIR_IN_USE`, `DATA_DIR_UNUSABLE`, `DATA_DIR_NEWER`
+ * @throws HoldfastError `CONFLICT` if the key works, or if other nodes have the key; `CONFIG_INVALID` if `database` is
+ * not the catalogue of the directory; `DATA_DIR_IN_USE`, `DATA_DIR_UNUSABLE`, `DATA_DIR_NEWER`
  */
 export async function replaceDataKey(
   dataDir: string,
@@ -64,7 +64,7 @@ export async function replaceDataKey(
         const privateKeys = keys.map(key => key.toString().slice(PRIVATE_KEYS.length))
         const { secondFactors, webhooks } = await catalogue.sealed()
         if (forgetSecrets) {
-          // Replace the key last. Until then every step can be repeated.
+          // Replace the key as the last step. If an earlier step fails, the whole replacement can be repeated.
           for (const key of keys) await datastore.delete(key)
           await catalogue.forget()
           replaceKey(database, directory, () => {
@@ -84,10 +84,10 @@ export async function replaceDataKey(
   }
 }
 
-/** Secrets of a catalogue that the key has sealed. */
+/** Access to the secrets of a catalogue that are encrypted with the key. */
 interface SealingCatalogue {
   sealed(): Promise<Pick<LostSecrets, 'secondFactors' | 'webhooks'>>
-  /** Drops the secrets. Does nothing for SQLite, where replacing the key drops them. */
+  /** Deletes the secrets. Does nothing for SQLite, because the replacement of the key already deletes its secrets. */
   forget(): Promise<void>
   close(): Promise<void>
 }

@@ -16,9 +16,9 @@ import type { EngineEvents } from '../pins/pin-types.ts'
 import { History } from '../upkeep/history.ts'
 import { RecentFailures } from '../upkeep/recent-failures.ts'
 
-/** Options of an engine with defaults, and objects shared by all its modules. */
+/** Engine options with defaults applied, and objects that all modules share. */
 export interface Setup {
-  /** Absolute path. */
+  /** Absolute path of the data directory. */
   dataDir: string
   config: CompleteConfig
   clusters: readonly ClusterDefinition[]
@@ -27,29 +27,29 @@ export interface Setup {
   clock: Clock
   logger: Logger
   metrics: Metrics
-  /** History of metrics, recorded by {@link Setup.metrics}. */
+  /** History of the metrics that {@link Setup.metrics} records. */
   history: History
-  /** Recent failures, recorded by {@link Setup.logger}. */
+  /** Recent failures that {@link Setup.logger} has logged. */
   failures: RecentFailures
   events: Emitter<EngineEvents>
   activity: Activity
-  /** `isAnnounced` is true after `announceStop`. */
+  /** `isAnnounced` becomes true when `announceStop` is called. */
   ending: { isAnnounced: boolean }
-  /** Replaces `node:fs` for block files. */
+  /** Replaces `node:fs` for access to block files. */
   fileSystem: FileSystem | undefined
   threadPoolSize: number | undefined
-  /** Memory that the process may use. */
+  /** Memory in bytes that the process may use. */
   memoryBytes: number
-  /** True if calls without an account act for the owner. */
+  /** True if calls that do not name an account use the owner's account. */
   isSingleUser: boolean
   environment: NonNullable<EngineOptions['environment']>
   adapters: NonNullable<EngineOptions['adapters']>
-  /** Null if the catalogue is SQLite. */
+  /** PostgreSQL database of the catalogue. Null if the catalogue is in SQLite. */
   catalogueDatabase: CatalogueDatabase | null
   backends: NonNullable<EngineOptions['backends']>
 }
 
-/** @throws HoldfastError `CONFIG_INVALID` naming the option */
+/** Checks the options and applies the defaults. @throws HoldfastError `CONFIG_INVALID`, which names the option */
 export function setupOf(options: EngineOptions): Setup {
   const { dataDir, logger = silentLogger, metrics = null, clock = systemClock, ...rest } = options ?? {}
   const {

@@ -27,7 +27,10 @@ interface Below {
   gateway: GatewayModule
 }
 
-/** Shares reading with other threads, and answers their calls to the engine. */
+/**
+ * Creates the module that lets other threads read the content of this engine. It also answers the calls of these
+ * threads.
+ */
 export function makeSharedReading(setup: Setup, below: Below) {
   const shares = new Set<() => void>()
   const free = Array.from({ length: MOST_HOLDERS - 1 }, (_, index) => index + 1)
@@ -94,7 +97,7 @@ function dataOf(
 
 const NOTHING = { answers: {}, end: () => undefined }
 
-/** Answers the calls of a thread, until the returned function is called. */
+/** Answers the calls of a reader thread. Returns a function that ends the pending calls. */
 function answer(
   port: MessagePort,
   { config, clock, events }: Setup,
@@ -119,7 +122,7 @@ function answer(
       events.emit('block:damaged', { cid: cidOfText(cid), reason })
     },
   })
-  // The port must not keep the process running.
+  // An open port must not keep the process alive.
   port.unref()
   return () => {
     fetched.end()

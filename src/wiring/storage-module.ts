@@ -23,12 +23,12 @@ import { WriteQueue } from '../storage/write-queue.ts'
 import type { Setup } from './setup.ts'
 import type { Stores } from './stores.ts'
 
-/** Free database pages returned to the disk in one transaction. */
+/** Maximum number of free database pages that one transaction returns to the file system. */
 const PAGES_AT_ONCE = 64
 
 export type StorageModule = ReturnType<typeof makeStorage>
 
-/** Makes the ledger and the catalogue on the opened stores. Stopping it closes the stores. */
+/** Creates the ledger and the catalogue from the opened stores. When the module stops, it closes the stores. */
 export function makeStorage(setup: Setup, stores: Stores) {
   const { database } = stores
   const reserves = diskReserves(setup, stores)
@@ -47,15 +47,15 @@ export function makeStorage(setup: Setup, stores: Stores) {
   )
   return {
     ...stores,
-    /** Numbers of external backends. */
+    /** Ids of the external backends. */
     externalBackends,
     catalogue,
     census,
     signIn,
     credentialsVersion,
-    /** Work that other nodes leave for this one; null for a single node. */
+    /** Work that other nodes queue for this node. Null for a single node. */
     work,
-    /** Store whose version changes with every change of a record; null if other nodes may write too. */
+    /** Store whose version changes with every change of a record. Null if other nodes may also write records. */
     versioned,
     blocks,
     ledger: new Ledger({ claims, blocks, roots, holds, queue: writes }),
@@ -65,13 +65,15 @@ export function makeStorage(setup: Setup, stores: Stores) {
     announcements: new Announcements(database, writes),
     withheld: new WithheldLedger(database, blocks, writes),
     reach: new ReachWalks(database, writes),
-    /** Free-space reserves of the disks, by backend id. */
+    /** Reserves of free space on the disks, by backend id. */
     reserves,
-    /** Returns which block directory is unusable, and why, without its path; null if all work. */
+    /**
+     * Returns which block directory is unusable and why, without its path. Returns null if all block directories work.
+     */
     storageProblem: () => storageProblem(stores),
-    /** True if a write to the disk has failed. After that nothing is written. */
+    /** Returns whether a write to the disk has failed. After such a failure, the engine writes nothing more. */
     isBroken: (): boolean => writes.isBroken,
-    /** Returns some free pages of the database to the disk. Returns the number left. */
+    /** Returns some free pages of the database to the file system. Returns the number of free pages left. */
     giveBackPages: () => writes.run(() => database.giveBack(PAGES_AT_ONCE), { durable: false }),
     start: async (): Promise<void> => {
       await catalogue.records.finishRemovals()
@@ -88,14 +90,14 @@ export function makeStorage(setup: Setup, stores: Stores) {
 interface CatalogueParts {
   catalogue: Catalogue
   census: Census
-  /** Sign-in state shared with other nodes; null if the catalogue is SQLite. */
+  /** Sign-in state that all nodes share. Null if the catalogue is in SQLite. */
   signIn: SharedSignIn | null
   credentialsVersion: () => number
   versioned: Stores['database'] | null
   work: NodeWork | null
 }
 
-/** Makes the catalogue: SQLite, or PostgreSQL shared with other nodes. */
+/** Creates the catalogue in SQLite, or the catalogue in PostgreSQL that the nodes share. */
 function catalogueOf(
   { database, shared, sealing }: Stores,
   tables: { roots: RootTable; holds: Holds; blocks: BlockTable; claims: Claims },
@@ -124,7 +126,7 @@ function catalogueOf(
     census: shared.census(census),
     signIn: shared.signIn(sealing),
     credentialsVersion: () => shared.changes.version(),
-    // Other nodes' writes do not change the version of the local database.
+    // The version of the local database does not change when another node writes.
     versioned: null,
     work,
   }
@@ -150,8 +152,8 @@ function diskReserves({ config, clock }: Setup, { blockFiles }: Stores): Readonl
 }
 
 /**
- * Makes the queue of all writes to the database. On a full disk it first restarts the write-ahead log, which reuses its
- * space. If that is not enough, it deletes the ballast file to make room for deletions.
+ * Creates the queue for all writes to the database. If the disk is full, the queue first restarts the write-ahead log
+ * to reuse the log's space. If this is not enough, it deletes the ballast file to make room for deletions.
  */
 function writeQueue(
   { logger }: Setup,
@@ -168,8 +170,8 @@ function writeQueue(
         const isGivenUp = (await reserves.get(DEFAULT_BACKEND_ID)?.giveUpBallast()) ?? false
         if (!isGivenUp) return false
         logger.warn({}, 'the disk is full: deleted the ballast file')
-        // Restart the log before it grows into the freed space. A log without room cannot be checkpointed, and the next
-        // start would fail.
+        // Restart the log before it grows into the freed space. A log without free space cannot be checkpointed, and
+        // the next start would fail.
         database.restartLog()
         return true
       },

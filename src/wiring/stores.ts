@@ -32,8 +32,9 @@ import { LogSync } from '../storage/log-sync.ts'
 import { openSharedCatalogue } from './open-shared-catalogue.ts'
 import type { Setup } from './setup.ts'
 
-/** Parts of the memory for the pages of SQLite, and for chunks of uploads. */
+/** Part of the process memory that the page cache of SQLite uses: one divided by this number. */
 const CACHE_SHARE = 16
+/** Part of the process memory that chunks of uploads use: one divided by this number. */
 const CHUNKS_SHARE = 16
 
 /** Open files and databases of an engine. */
@@ -41,30 +42,30 @@ export interface Stores {
   database: Database
   checkpoints: Checkpoints
   logSync: LogSync
-  /** Datastore of the engine's own data directory. Private keys in it are sealed. */
+  /** Datastore in the engine's own data directory. Its private keys are encrypted. */
   datastore: Datastore
   threads: BlockThreads
-  /** By backend id. */
+  /** Block files by backend id. */
   blockFiles: ReadonlyMap<number, BlockFiles>
-  /** Backend ids, by the id of a cluster that has its own data directory. */
+  /** Backend ids by cluster id. It has only the clusters with a data directory of their own. */
   ownBackends: ReadonlyMap<string, number>
-  /** Backends whose directories are declared absent. */
+  /** Ids of the backends whose directories the configuration declares absent. */
   absent: ReadonlySet<number>
-  /** Clusters on external systems, by id. */
+  /** Clusters on external systems, by cluster id. */
   remotes: ReadonlyMap<string, RemoteCluster>
   importRoots: string[]
   secrets: SecretsFile
-  /** Seals with the key of the data directory. */
+  /** Encrypts and decrypts with the key of the data directory. */
   sealing: Sealing
-  /** Catalogue in PostgreSQL; null if it is SQLite. */
+  /** Catalogue in PostgreSQL. Null if the catalogue is in SQLite. */
   shared: SharedCatalogue | null
-  /** Null for a single node. */
+  /** System through which the nodes of a fleet work together. Null for a single node. */
   fleetSystem: FleetSystem | null
   close(): Promise<void>
 }
 
 /**
- * Opens all files and databases of an engine. On failure everything is closed again.
+ * Opens all files and databases of an engine. On failure, everything is closed again.
  *
  * @throws HoldfastError `DATA_DIR_IN_USE`, `DATA_DIR_UNUSABLE`, `DATA_DIR_NEWER`, `CONFIG_INVALID`
  */
@@ -72,7 +73,8 @@ export async function openStores(setup: Setup): Promise<Stores> {
   try {
     return await openAll(setup)
   } catch (error) {
-    // Opening the databases needs some room, and so does deleting content afterwards.
+    // If the disk is full, delete the ballast file. Opening the databases needs free space, and so does deleting
+    // content.
     if (!isDiskFull(error) || !(await giveUpBallast(nodeFileSystem, setup.dataDir))) throw error
     setup.logger.warn({}, 'the disk is full: deleted the ballast file')
     return openAll(setup)
@@ -106,7 +108,7 @@ async function openAll(setup: Setup): Promise<Stores> {
     const threads = new BlockThreads()
     closers.push(() => threads.stop())
     const secrets = await SecretsFile.open(join(dataDir, SECRETS))
-    // Threads can only write through `node:fs`.
+    // Threads can write only through `node:fs`. A replaced file system therefore excludes threads.
     const filesIn = (path: string) => new BlockFiles(path, fileSystem === undefined ? threads : null, fileSystem)
     const blocks = new BlockTable(database)
     const open = (files: BlockFiles, id: number): Promise<BlockFiles> =>
@@ -150,8 +152,8 @@ async function openAll(setup: Setup): Promise<Stores> {
 }
 
 /**
- * Gives each external cluster a local directory for unsent and cached blocks. Clusters on one backend share the
- * directory that already exists.
+ * Gives each external cluster a local directory for unsent and cached blocks. If clusters share a backend, they share
+ * the directory that already exists.
  */
 function withCaches(
   dataDir: string,
@@ -170,7 +172,7 @@ function withCaches(
   })
 }
 
-/** Returns the external cluster whose cache is in a directory. */
+/** Returns the external cluster whose cache is in a directory. Returns undefined if the directory is not a cache. */
 function remoteOf({ clusterIds }: ClusterDirectory, remotes: Stores['remotes']): RemoteCluster | undefined {
   const [remote, ...others] = new Set(clusterIds.map(id => remotes.get(id)))
   if (others.length > 0) {

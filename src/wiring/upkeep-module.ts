@@ -34,7 +34,7 @@ interface Below {
   pins: PinsModule
 }
 
-/** Makes verification, reconciliation, backups and statistics. */
+/** Creates verification, reconciliation, backups and statistics. */
 export function makeUpkeep(setup: Setup, below: Below) {
   const { clock, logger, activity, config, history, failures } = setup
   const { blocks, catalogue, verification: table } = below.storage
@@ -91,7 +91,7 @@ export function makeUpkeep(setup: Setup, below: Below) {
   }
 }
 
-/** Makes the scheduled checks of external backends, one for each backend. */
+/** Creates the scheduled checks of the external backends. Each backend has a check of its own. */
 function clusterChecks(
   { config, clock, logger }: Setup,
   { storage }: Below,
@@ -115,7 +115,7 @@ function clusterChecks(
   return new ClusterChecks({ progress, survey, clock, logger }, checked)
 }
 
-/** Returns the external backends in the form that a reconciliation checks. */
+/** Returns the external backends in the form that reconciliation needs. */
 function surveyedClusters({ clock, config }: Setup, { storage, clusters, pins }: Below): ReconcilerParts['clusters'] {
   const backends = new Map<number, SurveyedBackend>()
   for (const [cluster, { reader }] of storage.remotes) {

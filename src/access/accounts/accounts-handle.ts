@@ -9,68 +9,74 @@ import type { Account } from '../principal.ts'
 import type { SecondFactorSetup } from '../sign-in/second-factor-check.ts'
 import type { Accounts } from './accounts.ts'
 
-/** Lists and ends sessions of accounts. */
+/** Lists and ends the sessions of accounts. */
 export interface Sessions {
   /** Lists the live sessions of an account, oldest first. */
   list(account: string, request: PageRequest): Promise<Page<Session>>
-  /** Ends a session at once. @throws HoldfastError `NOT_FOUND` unless the account has it */
+  /** Ends a session immediately. @throws HoldfastError `NOT_FOUND` if the account has no such session */
   end(account: string, id: string): Promise<void>
-  /** Ends all sessions of an account at once, except the session `keep`. Returns their number. */
+  /** Ends all sessions of an account immediately, except the session `keep`. Returns the number of ended sessions. */
   endAll(account: string, keep?: string | null): Promise<number>
 }
 
-/** The second factor of accounts: time-based codes, and recovery codes for users without their authenticator. */
+/**
+ * Second factor of accounts. It accepts time-based codes, and recovery codes for users who have lost their
+ * authenticator.
+ */
 export interface SecondFactors {
-  /** Checks whether logins of an account need a code. */
+  /** Returns whether an account needs a code to sign in. */
   isEnabled(account: string): Promise<boolean>
   /**
-   * Stores a new secret. It takes effect when {@link SecondFactors.enable} receives a code of it.
+   * Stores a new secret. The secret takes effect when {@link SecondFactors.enable} receives a code from it.
    *
-   * @throws HoldfastError `CONFLICT` if the second factor is on, `NOT_FOUND` without such an account
+   * @throws HoldfastError `CONFLICT` if the second factor is already on, `NOT_FOUND` if there is no such account
    */
   begin(account: Account): Promise<SecondFactorSetup>
   /**
-   * Requires a code at every further login. Returns the recovery codes, which cannot be read again.
+   * Turns the second factor on, so that each login needs a code. Returns the recovery codes, which cannot be read
+   * again.
    *
-   * @throws HoldfastError `CONFLICT` without {@link SecondFactors.begin} or if it is on, `2fa_required`, `2fa_invalid`,
-   * `RATE_LIMIT`
+   * @throws HoldfastError `CONFLICT` if {@link SecondFactors.begin} was not called or the second factor is already on,
+   * `2fa_required`, `2fa_invalid`, `RATE_LIMIT`
    */
   enable(account: string, code: string | undefined): Promise<string[]>
-  /** Turns the second factor off. Returns whether it was on. */
+  /** Turns the second factor off. Returns whether the second factor was on. */
   disable(account: string): Promise<boolean>
 }
 
 /** Options to open the accounts of a data directory. */
 export interface AccountsOptions {
-  /** Data directory of an engine, which may be running. Created if missing. */
+  /** Data directory of an engine. The engine may be running. The directory is created if it is missing. */
   dataDir: string
-  /** Configuration of the engine, which defines the plans. */
+  /** Configuration of the engine. It defines the plans. */
   config?: EngineConfig
-  /** Kinds of backends of the configured clusters. Default: none. */
+  /** Kinds of backends that the configured clusters use. Default: none. */
   adapters?: readonly BackendKind[]
-  /** Default: the system clock. */
+  /** Clock. Default: the system clock. */
   clock?: Clock
 }
 
-/** Options to open the accounts of a data directory or a database. */
+/** Options to open accounts whose catalogue may be in SQLite or PostgreSQL. */
 export interface ConnectOptions extends AccountsOptions {
-  /** Catalogue of a configuration with `database`: `postgres` of `holdfast/postgres`. Default: none. */
+  /**
+   * Adapter of the catalogue if the configuration sets `database`: `postgres` from `holdfast/postgres`. Default: none.
+   */
   catalogue?: CatalogueAdapter
 }
 
-/** Accounts, keys, sessions and second factors of a data directory, without its engine. */
+/** Accounts, keys, sessions and second factors of a data directory, without a running engine. */
 export interface AccountsHandle {
   accounts: Accounts
-  /** The API keys of all accounts. */
+  /** API keys of all accounts. */
   keys: Keys
   secondFactor: SecondFactors
   sessions: Sessions
-  /** Call it after all other calls have resolved. */
+  /** Closes the handle. Call this after all other calls have ended. */
   close(): void
 }
 
-/** An {@link AccountsHandle} for accounts in a data directory or a database. */
+/** An {@link AccountsHandle} whose catalogue may be in SQLite or PostgreSQL. */
 export interface ConnectedAccounts extends Omit<AccountsHandle, 'close'> {
-  /** Call it after all other calls have resolved. */
+  /** Closes the handle. Call this after all other calls have ended. */
   close(): Promise<void>
 }

@@ -2,49 +2,55 @@ import type { Account } from '../principal.ts'
 
 /** Fields of a new account. */
 export interface NewAccount {
-  /** Unique on the node, regardless of case. */
+  /** Email, unique on the node. Case is ignored. */
   email: string
   /** Name of a built-in or configured plan. */
   plan: string
-  /** Display name. Default none. */
+  /** Display name. Default: none. */
   name?: string | null
-  /** Without a password the account cannot sign in, and uses keys only. */
+  /** Password. An account without a password cannot sign in and can only use API keys. */
   password?: string
-  /** Default `user`. */
+  /** Role of the account. Default `user`. */
   role?: Account['role']
 }
 
-/** Accounts and their plans. Every change is durable when its promise resolves. */
+/** Manages accounts and their plans. A change is durable when its promise resolves. */
 export interface Accounts {
   /**
    * Creates an account.
    *
    * @throws HoldfastError `VALIDATION` for an unknown plan or an invalid email, name or password; `CONFLICT` if another
-   * account has the email
+   * account uses the email
    */
   create(input: NewAccount): Promise<Account>
-  /** Returns the first owner, the operator of the node. Creates it on the plan `unlimited` if there is none. */
+  /**
+   * Returns the first owner, who operates the node. If there is no owner, creates an owner with the plan `unlimited`.
+   */
   ensureOwner(): Promise<{ account: Account; created: boolean }>
   /** Returns an account by its id. @throws HoldfastError `NOT_FOUND` */
   get(id: string): Promise<Account>
-  /** Returns an account by its id, or by its email regardless of case. */
+  /**
+   * Returns an account by its id or by its email. Ignores the case of the email. Returns undefined if there is no
+   * account.
+   */
   find(idOrEmail: string): Promise<Account | undefined>
-  /** Lists all accounts, oldest first. For many accounts use {@link Accounts.pages}, which needs less memory. */
+  /** Returns all accounts, oldest first. If there are many accounts, {@link Accounts.pages} needs less memory. */
   list(): Promise<Account[]>
-  /** Lists all accounts, oldest first, in pages of a thousand. */
+  /** Yields all accounts, oldest first, in pages of one thousand. */
   pages(): AsyncIterable<Account[]>
-  /** Lists `limit` accounts from the position `offset`, oldest first, and counts all. */
+  /** Returns up to `limit` accounts, oldest first, starting at the position `offset`. `total` counts all accounts. */
   page(offset: number, limit: number): Promise<{ accounts: Account[]; total: number }>
   /** Sets the plan. @throws HoldfastError `VALIDATION` for an unknown plan, `NOT_FOUND` for an unknown account */
   setPlan(id: string, plan: string): Promise<Account>
   /**
-   * Sets the cluster for requests that name none; null means the engine's default.
+   * Sets the cluster for requests that do not name a cluster. Null means the default cluster of the engine.
    *
    * @throws HoldfastError `CLUSTER_NOT_ALLOWED` if the plan does not allow the cluster, `NOT_FOUND`
    */
   setDefaultCluster(id: string, cluster: string | null): Promise<Account>
   /**
-   * Disables or enables an account. A disabled account keeps its content. Its requests fail with `account_disabled`.
+   * Disables or enables an account. A disabled account keeps its content, but its requests fail with
+   * `account_disabled`.
    *
    * @throws HoldfastError `NOT_FOUND`, `CONFLICT` for the last enabled owner
    */
@@ -52,19 +58,20 @@ export interface Accounts {
   /**
    * Changes the email, the name or both. An empty name removes the name.
    *
-   * @throws HoldfastError `VALIDATION` naming the field, `CONFLICT` if another account has the email, `NOT_FOUND`
+   * @throws HoldfastError `VALIDATION`, which names the field, `CONFLICT` if another account uses the email,
+   * `NOT_FOUND`
    */
   setProfile(id: string, changes: { email?: string | undefined; name?: string | undefined }): Promise<Account>
   /**
    * Sets the password, and ends all sessions of the account except the session `keep`.
    *
-   * @param options `field` is the name of the password in errors; default `password`
+   * @param options.field name of the password field in error messages. Default `password`.
    * @throws HoldfastError `VALIDATION` for an invalid password, `NOT_FOUND`
    */
   setPassword(id: string, password: string, options?: { keep?: string | null; field?: string }): Promise<void>
   /**
    * Deletes an account. When the promise resolves, the account is unusable and its email is free. A running engine then
-   * removes keys, sessions and pins in the background; otherwise the next start does.
+   * removes keys, sessions and pins in the background. If no engine runs, the next start removes them.
    *
    * @throws HoldfastError `NOT_FOUND`, `CONFLICT` for the last enabled owner
    */

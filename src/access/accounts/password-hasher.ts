@@ -2,25 +2,25 @@ import { type BinaryLike, randomBytes, type ScryptOptions, scrypt, timingSafeEqu
 import { Semaphore } from '../../concurrency/semaphore.ts'
 import { HoldfastError } from '../../domain/errors.ts'
 
-/** Hashes passwords. Hashing is slow, so a leaked hash does not reveal its password by guessing. */
+/** Hashes passwords. Hashing is slow, so that a leaked hash is expensive to crack by guessing. */
 export interface PasswordHasher {
-  /** Returns the hash to store, which contains its parameters. */
+  /** Returns the hash to store. The hash includes its parameters. */
   hash(password: string): Promise<string>
-  /** Checks a password against a stored hash. For null does the same work and returns false. */
+  /** Returns whether a password matches a stored hash. If the hash is null, takes the same time and returns false. */
   verify(password: string, stored: string | null): Promise<boolean>
-  /** Checks whether a hash has the parameters of new hashes. */
+  /** Returns whether a stored hash has the parameters that new hashes get. */
   isCurrent(stored: string): boolean
 }
 
-/** Parameters of RFC 7914. A hash needs 128 × `cost` × `blockSize` bytes of memory. */
+/** Parameters of scrypt (RFC 7914). Computing a hash needs 128 × `cost` × `blockSize` bytes of memory. */
 export interface ScryptParameters {
-  /** A power of two. */
+  /** CPU and memory cost. It must be a power of two. */
   cost: number
   blockSize: number
   parallelization: number
 }
 
-/** Computes scrypt. A port, so tests can count the calls. */
+/** Function that computes scrypt. Tests replace it to count the calls. */
 export type DeriveKey = (
   password: BinaryLike,
   salt: Uint8Array,
@@ -28,13 +28,13 @@ export type DeriveKey = (
   options: ScryptOptions,
 ) => Promise<Buffer>
 
-/** 32 MiB and about 60 ms per hash. */
+/** Default parameters. A hash needs 32 MiB of memory and about 60 ms. */
 const DEFAULT_PARAMETERS: ScryptParameters = { cost: 2 ** 15, blockSize: 8, parallelization: 1 }
 const SALT_BYTES = 16
 const HASH_BYTES = 32
-/** Hashes computed at once. Each takes a thread of the pool, and its memory. */
+/** Maximum number of hashes computed at the same time. Each hash occupies a thread of the pool and 32 MiB of memory. */
 const AT_ONCE = 2
-/** Longest queue. More clients would wait for seconds. */
+/** Maximum number of hashes that wait or run. In a longer queue, clients would wait for seconds. */
 const MOST_WAITING = 100
 const RETRY_SECONDS = 5
 
@@ -49,12 +49,12 @@ interface ParsedHash {
   hash: Buffer
 }
 
-/** Hashes passwords with scrypt in the thread pool. `hash` and `verify` throw `UNAVAILABLE` if the queue is full. */
+/** Hashes passwords with scrypt in the thread pool. If the queue is full, `hash` and `verify` throw `UNAVAILABLE`. */
 export class ScryptHasher implements PasswordHasher {
   readonly #parameters: ScryptParameters
   readonly #derive: DeriveKey
   readonly #gate = new Semaphore(AT_ONCE)
-  /** Hash to compare with if there is no stored hash. */
+  /** Random hash to compare with if there is no valid stored hash. */
   readonly #decoy: ParsedHash
   #waiting = 0
 
@@ -93,11 +93,11 @@ export class ScryptHasher implements PasswordHasher {
       })
     }
     const { cost, blockSize, parallelization } = parameters
-    // Twice the memory of the formula. Node's limit protects against untrusted parameters, which these are not.
+    // Allow twice the memory of the formula. Node's limit protects against untrusted parameters, and these are trusted.
     const options = { cost, blockSize, parallelization, maxmem: 256 * cost * blockSize }
     this.#waiting++
     try {
-      // Keyboards may send different code points for the same letter.
+      // Normalize the password, because keyboards may send different code points for the same letter.
       return await this.#gate.hold(1, () => this.#derive(password.normalize('NFKC'), salt, HASH_BYTES, options))
     } finally {
       this.#waiting--

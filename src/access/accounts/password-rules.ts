@@ -4,9 +4,9 @@ const MIN_LENGTH = 8
 const MAX_LENGTH = 1_024
 
 /**
- * Checks the length of a password, its only rule: 8 to 1,024 characters.
+ * Checks that a password has 8 to 1,024 characters. There are no other rules.
  *
- * @throws HoldfastError `VALIDATION` naming `field`
+ * @throws HoldfastError `VALIDATION`, which names `field`
  */
 export function checkNewPassword(password: string, field = 'password'): void {
   const length = [...password].length

@@ -17,10 +17,10 @@ export interface PasswordServiceOptions {
   clock: Clock
 }
 
-/** Prevents the holder of a stolen session from guessing the password. */
+/** Limit of wrong passwords for each account. It stops the holder of a stolen session from guessing the password. */
 const WRONG_PASSWORDS: RateLimit = { requests: 10, windowSeconds: 15 * 60 }
 
-/** Checks and changes passwords of signed-in accounts. */
+/** Checks and changes the passwords of signed-in accounts. */
 export class PasswordService {
   readonly #store: AccountStore
   readonly #accounts: AccountService
@@ -37,7 +37,7 @@ export class PasswordService {
   /**
    * Changes the password, and ends all other sessions of the account.
    *
-   * @throws HoldfastError `VALIDATION` naming the field, `RATE_LIMIT`
+   * @throws HoldfastError `VALIDATION`, which names the field, `RATE_LIMIT`
    */
   async change(principal: Principal, input: { currentPassword: string; newPassword: string }): Promise<void> {
     const { account, credential } = principal
@@ -45,7 +45,7 @@ export class PasswordService {
     await this.#accounts.setPassword(account.id, input.newPassword, { field: 'newPassword', keep: credential.id })
   }
 
-  /** Checks the password of an account. @throws HoldfastError `VALIDATION` naming `field`, `RATE_LIMIT` */
+  /** Checks the password of an account. @throws HoldfastError `VALIDATION`, which names `field`, `RATE_LIMIT` */
   async confirm(accountId: string, password: string, field: string): Promise<void> {
     const refusal = await this.#attempts.take(accountId)
     if (refusal !== null) throw refusal

@@ -9,20 +9,20 @@ import type { AccountService } from './account-service.ts'
 
 export interface SignUpSettings {
   enabled: boolean
-  /** Plan of new accounts. */
+  /** Plan that new accounts get. */
   plan: string
 }
 
-/** New accounts from one address. */
+/** Maximum number of new accounts from one address. */
 const SIGN_UPS: RateLimit = { requests: 10, windowSeconds: 60 * 60 }
 
-/** Sign-up, which the operator can turn on. */
+/** Creates accounts for visitors, if the operator has turned on sign-up. */
 export class SignUp {
   readonly #accounts: AccountService
   readonly #settings: SignUpSettings
   readonly #attempts: AttemptLimits
 
-  /** @param attempts counts new accounts by address */
+  /** @param attempts counts the sign-ups by address */
   constructor(accounts: AccountService, settings: SignUpSettings, clock: Clock, attempts: AttemptStore) {
     this.#accounts = accounts
     this.#settings = settings
@@ -30,8 +30,10 @@ export class SignUp {
   }
 
   /**
-   * @throws HoldfastError `NOT_OFFERED` if sign-up is off, `VALIDATION` naming the field, `CONFLICT` if another account
-   * has the email, `RATE_LIMIT` after too many from the address
+   * Creates an account for a visitor.
+   *
+   * @throws HoldfastError `NOT_OFFERED` if sign-up is off; `VALIDATION`, which names the field; `CONFLICT` if another
+   * account uses the email; `RATE_LIMIT` after too many sign-ups from the address
    */
   async signUp(
     input: { email: string; password: string; name?: string | undefined },

@@ -8,12 +8,12 @@ import type { CredentialCache, KnownCredential } from './credential-cache.ts'
 import type { CredentialVerifier } from './credential-verifier.ts'
 import { isLive } from './credential-verifier.ts'
 
-/** Longer than any credential: keys have at most 1,024 characters, session tokens fewer. */
+/** Number of characters to which a header is cut. A key has at most 1,024 characters, and a session token has fewer. */
 const LONGEST_HEADER = 2_048
 
-/** The part of a request that identifies its caller. */
+/** Parts of a request that identify the caller. */
 export interface AuthenticationRequest {
-  /** Returns a header by its lower-case name. */
+  /** Returns the value of a header. The name must be in lower case. */
   header(name: string): string | undefined
   readonly remoteAddress: string | undefined
 }
@@ -23,11 +23,11 @@ export interface AuthenticatorOptions {
   plans: PlanCatalogue
   cache: CredentialCache
   clock: Clock
-  /** Tried in turn on each secret. */
+  /** Verifiers to try on each secret, in this order. */
   verifiers: readonly CredentialVerifier[]
 }
 
-/** Authenticates requests by `Authorization` or `X-API-Key`. Either header may carry any kind of credential. */
+/** Authenticates requests by the header `Authorization` or `X-API-Key`. Both headers accept any kind of credential. */
 export class Authenticator {
   readonly #accounts: Pick<AccountStore, 'get'>
   readonly #plans: PlanCatalogue
@@ -44,9 +44,10 @@ export class Authenticator {
   }
 
   /**
-   * Returns the principal of the first header with a valid credential.
+   * Returns the caller that the first header with a valid credential identifies.
    *
-   * @throws HoldfastError `INVALID_API_KEY` without a valid credential, `account_disabled`, or `IP_NOT_ALLOWED`
+   * @throws HoldfastError `INVALID_API_KEY` if no header has a valid credential, `account_disabled`, or
+   * `IP_NOT_ALLOWED`
    */
   async authenticate(request: AuthenticationRequest): Promise<Principal> {
     const secrets = [bearerToken(textOf(request, 'authorization')), textOf(request, 'x-api-key')]
@@ -92,7 +93,7 @@ export class Authenticator {
   }
 }
 
-/** Returns a header without surrounding spaces. Cuts a header that is too long, which bounds the cost of hashing it. */
+/** Returns the value of a header without surrounding spaces. A long header is cut, to limit the cost of hashing it. */
 function textOf(request: AuthenticationRequest, name: string): string | undefined {
   const header = request.header(name)
   if (header === undefined) return undefined

@@ -3,18 +3,18 @@ import type { Clock } from '../../domain/clock.ts'
 import type { Account } from '../principal.ts'
 import type { VerifiedCredential } from './credential-verifier.ts'
 
-/** A valid credential and its account. */
+/** A valid credential, and the account that owns it. */
 export interface KnownCredential extends VerifiedCredential {
   account: Account
 }
 
 const MAX_CREDENTIALS = 10_000
-/** Longest delay before a change by another process takes effect. */
+/** Time in ms after which a change by another process takes effect at the latest. */
 const CHECK_MS = 1_000
 
 /**
- * A cache of valid credentials. Any change of an account, key or session clears it. Changes by this process do so at
- * once (`clear`), changes by other processes within a second.
+ * Cache of valid credentials. Every change of an account, key or session clears the cache. After a change by this
+ * process, the caller clears it immediately with `clear`. A change by another process clears it within a second.
  */
 export class CredentialCache {
   readonly #known = new LRUCache<string, KnownCredential>({ max: MAX_CREDENTIALS })
@@ -26,8 +26,8 @@ export class CredentialCache {
   #checkedAt: number
 
   /**
-   * @param readVersion returns another number after each commit of another process
-   * @param checkMs shortest time between two calls of `readVersion`; 0 calls it on each `get`
+   * @param readVersion returns a number that differs after each commit of another process
+   * @param checkMs minimum time in ms between two calls of `readVersion`. If 0, each `get` calls `readVersion`.
    */
   constructor(clock: Clock, readVersion: () => number, checkMs = CHECK_MS) {
     this.#clock = clock
@@ -37,18 +37,18 @@ export class CredentialCache {
     this.#checkedAt = clock.now()
   }
 
-  /** Returns a credential by the hash of its secret. */
+  /** Returns a cached credential by the hash of its secret. Returns undefined if it is not cached. */
   get(hash: string): KnownCredential | undefined {
     this.#forgetIfChanged()
     return this.#known.get(hash)
   }
 
-  /** Number that changes with each clearing. */
+  /** Number that changes whenever the cache is cleared. */
   get epoch(): number {
     return this.#epoch
   }
 
-  /** Caches a credential read in `epoch`, unless the cache was cleared since. */
+  /** Caches a credential that was read during `epoch`. Does nothing if the cache has been cleared since. */
   set(hash: string, credential: KnownCredential, epoch: number): void {
     if (epoch === this.#epoch) this.#known.set(hash, credential)
   }
@@ -59,7 +59,7 @@ export class CredentialCache {
   }
 
   #forgetIfChanged(): void {
-    // A clock that was set back also triggers a check. Otherwise it would keep stale credentials.
+    // If the clock was set back, also check the version. Otherwise the cache would keep outdated credentials.
     const now = this.#clock.now()
     if (Math.abs(now - this.#checkedAt) < this.#checkMs) return
     this.#checkedAt = now

@@ -6,23 +6,23 @@ import { hashSecret } from '../keys/api-key-secret.ts'
 import { AddressList } from '../limits/network-address.ts'
 import type { Credential } from '../principal.ts'
 
-/** A valid credential. Each request still checks expiry, account and address. */
+/** A valid credential. The expiry, the account and the client's address must still be checked for each request. */
 export interface VerifiedCredential {
   accountId: string
   credential: Credential
-  /** Null if every address may use it. */
+  /** Addresses that may use the credential. Null if every address may use it. */
   allowedFrom: AddressList | null
-  /** Records a use, after the request has passed all checks. */
+  /** Stores the time of use. Call this after the request has passed all checks. */
   used(now: number): void
 }
 
-/** Verifies credentials of one kind. */
+/** Verifies credentials of one kind, such as API keys. */
 export interface CredentialVerifier {
-  /** Returns null if the secret is not a valid credential of this kind. */
+  /** Returns the credential of a secret. Returns null if the secret is not a valid credential of this kind. */
   verify(secret: string): Promise<VerifiedCredential | null>
 }
 
-/** Shortest time between two writes of a key's last use. Minutes suffice, since it only serves to find unused keys. */
+/** Minimum time in ms between two writes of a key's last use. Users need it only to find unused keys. */
 const LAST_USED_MS = 60_000
 
 /** Returns true if a credential has not expired. */

@@ -1,29 +1,29 @@
 import type { KeyRow, UploadGrant } from '../../catalogue/key-store.ts'
 import { isScope, type Scope } from '../principal.ts'
 
-/** A credential of a program. Times are milliseconds since the epoch. */
+/** Credential of a program. Times are milliseconds since the epoch. */
 export interface ApiKey {
   id: string
   accountId: string
-  /** Name of the key that created it; null if a session, the owner or a command did. */
+  /** Name of the key that created this key. Null if a session, the owner or a command created it. */
   parent: string | null
-  /** Unique within the account. */
+  /** Name, unique within the account. */
   name: string
-  /** Free text of the account. */
+  /** Free text that the client set. Null if there is none. */
   label: string | null
-  /** First characters of a generated secret; empty for a secret that the operator chose. */
+  /** First characters of a generated secret. Empty if the operator chose the secret. */
   prefix: string
   scopes: Scope[]
-  /** IP addresses and networks allowed to use it; empty for all. */
+  /** IP addresses and networks that may use the key. Empty if all addresses may use it. */
   ipAllowlist: string[]
   createdAt: number
-  /** Accurate to a minute; null before the first use. */
+  /** Time of the last use, accurate to a minute. Null before the first use. */
   lastUsedAt: number | null
-  /** End of validity; null for never. */
+  /** Time at which the key expires. Null if it never expires. */
   expiresAt: number | null
-  /** Set for an upload token, whose only right is to upload; null for other keys. */
+  /** Limits of an upload token, which may only upload. Null for other keys. */
   upload: UploadGrant | null
-  /** Uploads made with an upload token; 0 for other keys. */
+  /** Number of uploads made with an upload token. 0 for other keys. */
   uses: number
 }
 

@@ -4,36 +4,38 @@ import { AddressList } from '../limits/network-address.ts'
 import { isScope, SCOPES, type Scope, type UploadGrant } from '../principal.ts'
 import { randomId } from './api-key-secret.ts'
 
-/** Fields of a new API key, as a client sends them. Absent and null mean the default. */
+/** Fields of a new API key, as a client sends them. An absent or null field gets its default. */
 export interface KeyInput {
   /**
-   * 1 to 64 printable characters, none of `/ \ ? # %`, since the name is a segment of a URL. Upload tokens default to a
-   * random name; other keys need one.
+   * Name of 1 to 64 printable characters. It must not contain `/ \ ? # %`, because it is a segment of URLs. An upload
+   * token gets a random name by default. Other keys must have a name.
    */
   name?: string | undefined
-  /** Scopes. Default `files:read`, `files:write` and `cluster:read`. */
+  /** Scopes. Default: `files:read`, `files:write` and `cluster:read`. */
   scopes?: readonly string[] | null | undefined
-  /** Older form of `scopes`: `read`, `write`, `admin`. Ignored if `scopes` is given. */
+  /** Older alternative to `scopes`, with the values `read`, `write` and `admin`. Ignored if `scopes` is given. */
   permissions?: readonly string[] | null | undefined
-  /** Lifetime in whole days. 0 and the default: no expiry. */
+  /** Lifetime in whole days. 0 means that the key never expires. Default 0. */
   expiresInDays?: number | null | undefined
-  /** IP addresses and networks in CIDR notation. Empty and the default: all. */
+  /** IP addresses and networks in CIDR notation that may use the key. Empty means all addresses. Default: empty. */
   ipAllowlist?: readonly string[] | null | undefined
-  /** Free text, at most 255 characters. */
+  /** Free text of at most 255 characters. */
   label?: string | null | undefined
-  /** Number of uploads, 1 to 10,000. Makes the key an upload token, whose only scope is `files:write`. */
+  /**
+   * Maximum number of uploads, 1 to 10,000. If given, the key is an upload token, whose only scope is `files:write`.
+   */
   maxUses?: number | null | undefined
-  /** Upload tokens: content bytes of one upload. Default: the limit of the plan. */
+  /** For upload tokens: maximum number of content bytes in one upload. Default: the limit of the plan. */
   maxBytes?: number | null | undefined
-  /** Upload tokens: cluster of the uploads. Default: the account's default cluster. */
+  /** For upload tokens: cluster of the uploads. Default: the default cluster of the account. */
   cluster?: string | null | undefined
-  /** Upload tokens: expiry of the uploads, an RFC 3339 date-time. Default: never. */
+  /** For upload tokens: expiry of the uploads as an RFC 3339 date-time. Default: never. */
   timelock?: string | null | undefined
-  /** Upload tokens: lifetime in seconds, 1 to 604,800 (seven days), instead of `expiresInDays`. Default 3,600. */
+  /** For upload tokens: lifetime in seconds, 1 to 604,800 (seven days). Replaces `expiresInDays`. Default 3,600. */
   expiresInSeconds?: number | null | undefined
 }
 
-/** A validated {@link KeyInput}. */
+/** Fields of a new key after validation of {@link KeyInput}. */
 export interface ParsedKey {
   name: string
   scopes: Scope[]
@@ -46,13 +48,13 @@ export interface ParsedKey {
 const MAX_NAME = 64
 const MAX_LABEL = 255
 const MAX_DAYS = 36_500
-/** Most entries of an allowlist. */
+/** Maximum number of entries in an allowlist. */
 export const MAX_ALLOWLIST = 100
-/** Most scopes or permissions, repeated ones included. */
+/** Maximum number of scopes or permissions in a request, including duplicates. */
 const MAX_WORDS = 32
 const MAX_USES = 10_000
 const TOKEN_SECONDS = 3_600
-/** Seven days, since strangers hold upload tokens. */
+/** Maximum lifetime of an upload token in seconds: seven days. It is short because strangers hold upload tokens. */
 const MAX_TOKEN_SECONDS = 604_800
 const UPLOAD_SCOPES: readonly Scope[] = ['files:write']
 const DAY_MS = 24 * 60 * 60 * 1_000
@@ -65,9 +67,9 @@ const PERMISSIONS = new Map<string, readonly Scope[]>([
 ])
 
 /**
- * Validates the fields of a new key, including their types, since they are parsed JSON.
+ * Validates the fields of a new key. Also checks their types, because the fields come from parsed JSON.
  *
- * @throws HoldfastError `VALIDATION` naming the field
+ * @throws HoldfastError `VALIDATION`, which names the field
  */
 export function parseKeyInput(input: KeyInput, now: number): ParsedKey {
   if (isGiven(input.maxUses)) return parseTokenInput(input, now)
@@ -83,10 +85,13 @@ export function parseKeyInput(input: KeyInput, now: number): ParsedKey {
   }
 }
 
-/** Fields of upload tokens only. */
+/** Fields that only upload tokens may have. */
 const TOKEN_FIELDS = ['maxBytes', 'cluster', 'timelock', 'expiresInSeconds'] as const
 
-/** Validates the fields of an upload token. Each upload checks whether the plan allows the cluster and the timelock. */
+/**
+ * Validates the fields of an upload token. Each upload checks later whether the plan allows the cluster and the
+ * timelock.
+ */
 function parseTokenInput(input: KeyInput, now: number): ParsedKey {
   const { name, scopes, permissions } = input
   const wanted = isGiven(scopes) || isGiven(permissions) ? parseScopes(input) : UPLOAD_SCOPES
@@ -112,7 +117,7 @@ function parseTokenInput(input: KeyInput, now: number): ParsedKey {
   }
 }
 
-/** Validates a whole number from 1 to `most`. Returns null for an absent field. */
+/** Validates a whole number from 1 to `most`. Returns null if the field is absent. */
 function whole(field: string, value: unknown, most: number): number | null {
   if (!isGiven(value)) return null
   if (typeof value === 'number' && Number.isInteger(value) && value >= 1 && value <= most) return value
@@ -142,7 +147,7 @@ function parseName(value: unknown): string {
   if (length < 1 || length > MAX_NAME) throw invalid(`name must have 1 to ${MAX_NAME} characters`)
   if (!isPrintable(name)) throw invalid('name must have printable characters only')
   if (/[/\\?#%]/.test(name)) throw invalid('name must not contain any of / \\ ? # %')
-  // A URL drops these two segments, so no URL could name the key to revoke it.
+  // URLs drop the segments `.` and `..`. A key with such a name could not be revoked by URL.
   if (name === '.' || name === '..') throw invalid(`name must not be ${name}`)
   return name
 }

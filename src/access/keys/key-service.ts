@@ -26,14 +26,14 @@ export interface KeyServiceOptions {
   random?: RandomBytes
 }
 
-/** Live upload tokens of an account, on every plan. */
+/** Maximum number of live upload tokens of an account, on every plan. */
 const MOST_UPLOAD_TOKENS = 1_000
 const MIN_CHOSEN_SECRET = 32
 const MAX_CHOSEN_SECRET = 1_024
-/** Keys per page. */
+/** Maximum number of keys in a page. */
 const PAGE_ROWS = 1_000
 
-/** API keys, stored in the catalogue. */
+/** Manages the API keys in the catalogue. */
 export class KeyService implements Keys {
   readonly #store: KeyStore
   readonly #accounts: Pick<AccountStore, 'get'>
@@ -61,7 +61,7 @@ export class KeyService implements Keys {
     const wish = parseKeyInput(input, this.#clock.now())
     this.#scopes.check(principal, ...wish.scopes)
     const confined = await this.#confine(wish, principal)
-    // The insert checks the name again. Checking it first saves the code, which every check of a code uses up.
+    // Check the name before the code, because the check uses up the code. The insert checks the name again.
     await this.#checkFree(account.id, wish.name)
     await this.#secondFactor.check(account.id, code)
     return this.#insert(account, confined, credential.kind === 'key' ? credential.id : null)
@@ -88,7 +88,7 @@ export class KeyService implements Keys {
       accountId,
       parentId: null,
       hash: hashSecret(secret),
-      // The first characters of a chosen secret could give it away.
+      // Do not store the first characters of a secret that the operator chose. They could reveal the secret.
       prefix: '',
       createdAt: now,
       lastUsedAt: null,
@@ -157,7 +157,7 @@ export class KeyService implements Keys {
     return { secret, key: toApiKey(await this.#find(account.id, wish.name)) }
   }
 
-  /** @throws HoldfastError `CONFLICT` if a live key has the name */
+  /** Checks that a name is free. @throws HoldfastError `CONFLICT` if a live key has the name */
   async #checkFree(accountId: string, name: string): Promise<void> {
     const former = await this.#store.findByName(accountId, name)
     if (former !== null && isLive(former, this.#clock.now())) throw nameTaken(name)

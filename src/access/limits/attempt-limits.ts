@@ -8,13 +8,13 @@ export interface AttemptLimitsOptions {
   store: AttemptStore
   clock: Clock
   limit: RateLimit
-  /** Plural noun for the attempts, in the message of a refusal. Default `failed attempts`. */
+  /** Plural noun for the attempts in the error message. Default `failed attempts`. */
   label?: string
 }
 
 /**
- * A rate limit on guesses of a secret. An attempt counts before its result is known, so concurrent guesses cannot
- * exceed the limit. The caller releases or clears a correct attempt.
+ * Rate limit for guesses of a secret. An attempt is counted before its result is known, so that concurrent guesses
+ * cannot exceed the limit. After a correct attempt, the caller must call `release` or `clear`.
  */
 export class AttemptLimits {
   readonly #options: AttemptLimitsOptions
@@ -23,7 +23,7 @@ export class AttemptLimits {
     this.#options = options
   }
 
-  /** Counts an attempt and returns null. At the limit counts nothing and returns the `RATE_LIMIT` error. */
+  /** Counts an attempt and returns null. If the limit is reached, counts nothing and returns a `RATE_LIMIT` error. */
   async take(key: string): Promise<HoldfastError | null> {
     const { store, clock, limit, label = 'failed attempts' } = this.#options
     const { allowed, msLeft } = await store.take(key, limit)
@@ -32,12 +32,12 @@ export class AttemptLimits {
     return rateLimitError(limit, { retryAfter, resetAt: clock.now() + msLeft }, label)
   }
 
-  /** Uncounts one attempt. */
+  /** Subtracts one attempt from the count. */
   release(key: string): Promise<void> {
     return this.#options.store.release(key)
   }
 
-  /** Resets the count after a correct attempt. */
+  /** Resets the count to zero. Call this after a correct attempt. */
   clear(key: string): Promise<void> {
     return this.#options.store.clear(key)
   }

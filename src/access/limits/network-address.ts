@@ -1,13 +1,16 @@
 import { BlockList, isIP, isIPv4 } from 'node:net'
 
-/** Removes the zone from a socket's address, and unwraps IPv4 mapped into IPv6. */
+/** Returns a socket's address without its zone. Converts an IPv4 address mapped into IPv6 back to IPv4. */
 function plainAddress(address: string): string {
   const withoutZone = address.split('%', 1)[0] ?? ''
   const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(withoutZone)?.[1]
   return mapped !== undefined && isIPv4(mapped) ? mapped : withoutZone
 }
 
-/** Returns an IPv4 address, or the /64 network of an IPv6 address, since one client can own a whole /64. */
+/**
+ * Returns the address that identifies a client. For IPv6 this is the /64 network, because one client can own a whole
+ * /64.
+ */
 export function clientOf(address: string): string {
   const plain = plainAddress(address)
   if (isIP(plain) !== 6) return plain
@@ -15,7 +18,7 @@ export function clientOf(address: string): string {
   const groups = groupsOf(head)
   if (tail !== undefined) {
     const after = groupsOf(tail)
-    // An IPv4 tail counts as two groups.
+    // A tail in IPv4 notation counts as two groups.
     const missing = 8 - groups.length - after.length - (tail.includes('.') ? 1 : 0)
     groups.push(...Array.from({ length: Math.max(0, missing) }, () => '0'), ...after)
   }
@@ -25,25 +28,25 @@ export function clientOf(address: string): string {
     .join(':')}::/64`
 }
 
-/** A list of addresses and networks in CIDR notation, such as `192.0.2.7` and `2001:db8::/32`. */
+/** List of IP addresses and of networks in CIDR notation, such as `192.0.2.7` and `2001:db8::/32`. */
 export class AddressList {
   readonly #entries: readonly Network[]
   readonly #list = new BlockList()
 
-  /** @throws RangeError naming the first entry that is neither an address nor a network. */
+  /** @throws RangeError, which names the first entry that is neither an address nor a network */
   constructor(entries: readonly string[]) {
     this.#entries = entries.map(parseNetwork)
     for (const { address, prefix, family } of this.#entries) this.#list.addSubnet(address, prefix, family)
   }
 
-  /** Returns false for a text that is not an address. */
+  /** Returns whether the list contains an address. Returns false if the text is not an address. */
   has(address: string): boolean {
     const plain = plainAddress(address)
     const version = isIP(plain)
     return version !== 0 && this.#list.check(plain, version === 4 ? 'ipv4' : 'ipv6')
   }
 
-  /** Checks that each entry of the other list lies within a single entry of this list. */
+  /** Returns whether each entry of the other list lies within a single entry of this list. */
   covers(other: AddressList): boolean {
     return other.#entries.every(inner =>
       this.#entries.some(outer => {

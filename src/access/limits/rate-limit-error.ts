@@ -3,9 +3,9 @@ import type { RateLimit } from '../../domain/plan.ts'
 import type { RateDecision } from '../../domain/rate-limiter.ts'
 
 /**
- * Returns a `RATE_LIMIT` error whose details say when to retry.
+ * Returns a `RATE_LIMIT` error. Its details tell the client when to retry.
  *
- * @param label plural noun for the limited things, such as `requests`
+ * @param label plural noun for the limited actions, such as `requests`
  */
 export function rateLimitError(
   limit: RateLimit,

@@ -8,32 +8,37 @@ import { clientOf } from './network-address.ts'
 import { rateLimitError } from './rate-limit-error.ts'
 import { type Bucket, RequestShares } from './request-shares.ts'
 
-/** State of a client's window, for the rate limit headers. */
+/** State of a client's rate limit, for the rate limit headers. */
 export interface RateStatus {
   limit: number
   remaining: number
-  /** Milliseconds since the epoch. */
+  /** Time at which the limit resets, in ms since the epoch. */
   resetAt: number
 }
 
 export interface RequestLimitsOptions {
   clock: Clock
-  /** Requests of one address to this node that are malformed or lack a valid credential. Default 300 a minute. */
+  /**
+   * Limit for requests of one address to this node that are malformed or lack a valid credential. Default: 300 a
+   * minute.
+   */
   failures?: RateLimit
-  /** Windows shared with other nodes. Default: windows of this node alone. */
+  /** Rate-limit windows that all nodes share. Default: this node has its own windows. */
   shared?: RequestWindows | undefined
 }
 
-/** High enough for clients behind one proxy. A key has 256 bits, so guessing is no risk at any rate. */
+/**
+ * Default limit, which allows for many clients behind one proxy. It need not stop guessing, because a key has 256 bits.
+ */
 const DEFAULT_FAILURES: RateLimit = { requests: 300, windowSeconds: 60 }
 
-/** Windows in memory. Beyond that the cache evicts the least recently used. */
+/** Maximum number of rate-limit windows in memory. Above it, the least recently used window is evicted. */
 const MAX_WINDOWS = 50_000
 
 type Decision = Pick<RateDecision, 'allowed' | 'remaining' | 'resetAt' | 'retryAfter'>
 type Taken = Bucket & { decision: Decision }
 
-/** Rate limits of credentials, accounts and addresses. */
+/** Applies the rate limits of credentials, accounts and addresses. */
 export class RequestLimits {
   readonly #windows = new LRUCache<string, KeptWindow>({ max: MAX_WINDOWS })
   readonly #clock: Clock
@@ -47,11 +52,11 @@ export class RequestLimits {
   }
 
   /**
-   * Counts one request against the limits of the credential and of its account. Returns the tighter of the two, or
-   * null if the plan has neither.
+   * Counts one request against the limits of the credential and of its account. Returns the state of the limit with
+   * fewer requests left. Returns null if the plan sets no limit.
    *
-   * @throws HoldfastError `RATE_LIMIT` at either limit, and counts the request in neither; `UNAVAILABLE` if shared
-   * windows cannot be read
+   * @throws HoldfastError `RATE_LIMIT` if either limit is reached, in which case neither limit counts the request;
+   * `UNAVAILABLE` if shared windows cannot be read
    */
   take(principal: Principal): RateStatus | null | Promise<RateStatus | null> {
     const { plan, credential, account } = principal
@@ -62,10 +67,10 @@ export class RequestLimits {
   }
 
   /**
-   * Counts a request that is malformed or lacks a valid credential. Without an address no limit applies, since all
-   * clients would share it.
+   * Counts a request that is malformed or lacks a valid credential. If the address is unknown, no limit applies,
+   * because all such clients would share one limit.
    *
-   * @throws HoldfastError `RATE_LIMIT` at the limit of the address
+   * @throws HoldfastError `RATE_LIMIT` if the limit of the address is reached
    */
   takeFailure(remoteAddress: string | undefined): void {
     if (remoteAddress === undefined) return
@@ -99,7 +104,7 @@ export class RequestLimits {
   }
 }
 
-/** @throws HoldfastError `RATE_LIMIT` if one decision is a refusal */
+/** Returns the state of the tightest limit, or null without limits. @throws HoldfastError `RATE_LIMIT` for a refusal */
 function statusOf(taken: readonly Taken[]): RateStatus | null {
   const byTight = [...taken].sort(byTightness)
   const refusing = byTight.find(({ decision }) => !decision.allowed)
@@ -110,7 +115,7 @@ function statusOf(taken: readonly Taken[]): RateStatus | null {
   return { limit: limit.requests, remaining: decision.remaining, resetAt: decision.resetAt }
 }
 
-/** Sorts by fewest requests left, then by longest wait. */
+/** Sorts by the number of requests left, then by the time until the reset. The longest time comes first. */
 function byTightness(a: Taken, b: Taken): number {
   return a.decision.remaining - b.decision.remaining || b.decision.resetAt - a.decision.resetAt
 }

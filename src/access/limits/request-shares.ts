@@ -3,36 +3,40 @@ import type { RequestWindows } from '../../catalogue/sign-in.ts'
 import type { Clock } from '../../domain/clock.ts'
 import type { RateLimit } from '../../domain/plan.ts'
 
-/** Shares in memory. The cache evicts the least recently used, whose unused requests are lost until the window ends. */
+/**
+ * Maximum number of shares in memory. Above it, the least recently used share is evicted, and its unused requests are
+ * lost until the window ends.
+ */
 const MAX_SHARES = 50_000
 
-/** A rate limit, and the key of the credential or account that it applies to. */
+/** A rate limit, and the key of the credential or account to which it applies. */
 export interface Bucket {
   key: string
   limit: RateLimit
 }
 
-/** This node's share of a window. Times are milliseconds since the epoch, by this node's clock. */
+/** Part of a shared rate-limit window that this node may use. Times are in ms since the epoch by this node's clock. */
 export interface Share {
   limit: RateLimit
   granted: number
   used: number
-  /** Requests of the window not yet granted to any node. */
+  /** Number of requests of the window that are not yet granted to any node. */
   left: number
   grantedAt: number
   endsAt: number
 }
 
 /**
- * This node's shares of windows that several nodes share. The catalogue grants a part of the requests left in a window,
- * and another part once the node has used that up. All nodes together never exceed the limit. They stay below it if a
- * client changes nodes within a window, by the requests granted to the other nodes and not used.
+ * Manages this node's shares of the rate-limit windows that all nodes share. The catalogue grants the node a part of
+ * the requests left in a window. When the node has used this part, the catalogue grants another part. All nodes
+ * together never exceed the limit. If a client changes nodes within a window, unused requests of the first node are
+ * lost.
  */
 export class RequestShares {
   readonly #windows: RequestWindows
   readonly #clock: Clock
   readonly #shares = new LRUCache<string, Share>({ max: MAX_SHARES })
-  /** Running grants by key. All requests with that key wait for the same grant. */
+  /** Running requests for grants, by key. All requests with the same key wait for the same grant. */
   readonly #granting = new Map<string, Promise<void>>()
 
   constructor(windows: RequestWindows, clock: Clock) {
@@ -40,7 +44,7 @@ export class RequestShares {
     this.#clock = clock
   }
 
-  /** Counts one request in every bucket, or in none if a bucket is empty. Returns the shares afterwards. */
+  /** Counts one request in every bucket. If any bucket is empty, counts it in none. Returns the resulting shares. */
   async take(buckets: readonly Bucket[]): Promise<Array<{ share: Share; allowed: boolean }>> {
     for (;;) {
       const short = buckets.filter(bucket => this.#needsMore(bucket))
@@ -50,7 +54,7 @@ export class RequestShares {
       }
       const found = buckets.map(bucket => this.#current(bucket))
       const shares = found.flatMap(share => share ?? [])
-      // A window may have ended since the check above.
+      // A window may have ended after the check above.
       if (shares.length < buckets.length) continue
       const taken = shares.map(share => ({ share, allowed: share.used < share.granted }))
       if (taken.every(({ allowed }) => allowed)) for (const { share } of taken) share.used++
@@ -58,16 +62,19 @@ export class RequestShares {
     }
   }
 
-  /** Returns the share of a running window. A changed limit ends the share. */
+  /** Returns the share of a running window. Returns undefined if there is no share, or if the limit has changed. */
   #current({ key, limit }: Bucket): Share | undefined {
     const share = this.#shares.get(key)
     const now = this.#clock.now()
     if (share?.limit.requests !== limit.requests || share.limit.windowSeconds !== limit.windowSeconds) return undefined
-    // A grant in the future means that the clock was set back.
+    // If the grant is in the future, the clock was set back.
     return share.grantedAt <= now && now < share.endsAt ? share : undefined
   }
 
-  /** Returns false for a share of zero requests: the window is used up, so asking again before its end is useless. */
+  /**
+   * Returns whether the node needs another grant. A share of zero requests means that the window is used up. A new
+   * grant before the end of the window is then useless.
+   */
   #needsMore(bucket: Bucket): boolean {
     const share = this.#current(bucket)
     return share === undefined || (share.granted > 0 && share.used >= share.granted)
@@ -84,7 +91,8 @@ export class RequestShares {
   }
 
   async #grant(buckets: readonly Bucket[]): Promise<void> {
-    // The database's clock runs the window. Counting its remaining time from before the query never ends it late.
+    // The database's clock determines when the window ends. Its remaining time is added to the time before the query,
+    // so that the local window never ends late.
     const askedAt = this.#clock.now()
     const shares = await this.#windows.grant(buckets)
     for (const [i, { key, limit }] of buckets.entries()) {
@@ -98,7 +106,7 @@ export class RequestShares {
   }
 }
 
-/** Returns the unused requests of a former share, which stay valid unless its limit was lowered. */
+/** Returns the number of unused requests of a former share. They remain valid unless the limit was lowered. */
 function keptOf(share: Share | undefined, { requests, windowSeconds }: RateLimit, now: number): number {
   if (share === undefined || now < share.grantedAt || now >= share.endsAt) return 0
   const isLower = requests < share.limit.requests || windowSeconds < share.limit.windowSeconds

@@ -16,7 +16,10 @@ const schema = Type.Object({
   ),
 })
 
-/** The file `secrets` of a data directory, created with the first signing key. Deleting it ends all sessions. */
+/**
+ * The file `secrets` in a data directory. It is created with the first signing key. Deleting the file ends all
+ * sessions.
+ */
 export class SecretsFile implements SigningKeyStore {
   readonly #path: string
   #signingKeys: readonly StoredSigningKey[]
@@ -26,11 +29,11 @@ export class SecretsFile implements SigningKeyStore {
     this.#signingKeys = signingKeys
   }
 
-  /** @throws HoldfastError `DATA_DIR_UNUSABLE` if the file cannot be read or is damaged */
+  /** Opens the file. @throws HoldfastError `DATA_DIR_UNUSABLE` if the file cannot be read or is damaged */
   static async open(path: string): Promise<SecretsFile> {
     try {
       const text = await readFile(path, 'utf8')
-      // A restored backup may have other permissions.
+      // A file restored from a backup may have other permissions.
       await chmod(path, OWNERS_FILE)
       return new SecretsFile(path, Value.Parse(schema, JSON.parse(text)).signingKeys)
     } catch (cause) {
@@ -45,7 +48,9 @@ export class SecretsFile implements SigningKeyStore {
     return this.#signingKeys
   }
 
-  /** Ignores the expected key: this process owns the data directory, so no other process replaces keys. */
+  /**
+   * Replaces all keys. Ignores the expected key, because no other process can change the keys of this data directory.
+   */
   async replace(_: string | null, signingKeys: readonly StoredSigningKey[]): Promise<readonly StoredSigningKey[]> {
     await replaceFile(this.#path, `${JSON.stringify({ signingKeys }, null, 2)}\n`)
     this.#signingKeys = signingKeys

@@ -16,7 +16,10 @@ export interface SessionServiceOptions {
   random?: RandomBytes
 }
 
-/** Sessions. A login begins one; a logout, a new password or the expiry after 24 hours ends it. */
+/**
+ * Begins and ends sessions. A login begins a session. A logout or a new password ends it, and it expires after 24
+ * hours.
+ */
 export class SessionService {
   readonly #store: SessionStore
   readonly #tokens: SessionTokens
@@ -35,11 +38,11 @@ export class SessionService {
   /**
    * Begins a session.
    *
-   * @throws HoldfastError `INVALID_API_KEY` if the password changed since `passwordHash` was read, `account_disabled`
+   * @throws HoldfastError `INVALID_API_KEY` if the password changed after `passwordHash` was read, `account_disabled`
    */
   async begin(accountId: string, passwordHash: string): Promise<{ account: Account; token: string }> {
     const now = this.#clock.now()
-    // Tokens carry times in whole seconds.
+    // A token stores times in whole seconds.
     const createdAt = Math.floor(now / 1_000) * 1_000
     const session = { id: randomId(this.#random, 16), accountId, createdAt, expiresAt: createdAt + SESSION_MS }
     const token = await this.#tokens.sign(session)
@@ -49,14 +52,14 @@ export class SessionService {
     return { account, token }
   }
 
-  /** Ends a session. Does nothing if it has already ended. */
+  /** Ends a session. Does nothing if the session has already ended. */
   async end(id: string): Promise<void> {
     await this.#store.end(id)
     this.#cache.clear()
   }
 }
 
-/** Returns the error for a login that took too long, or whose password changed in the meantime. */
+/** Returns the error for a login that took too long, or whose password changed meanwhile. */
 export function staleLogin(): HoldfastError {
   return new HoldfastError('INVALID_API_KEY', 'temporaryToken is not valid: sign in again')
 }

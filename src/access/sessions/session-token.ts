@@ -4,10 +4,12 @@ import type { SigningKeys } from './signing-keys.ts'
 
 const ALGORITHM = 'HS256'
 const ISSUER = 'holdfast'
-/** Shape of a token: `eyJ` is the start of a JSON object in base64. Other texts need no signature check. */
+/**
+ * Pattern of a token. `eyJ` is the start of a JSON object in base64. Text that does not match needs no signature check.
+ */
 const SHAPE = /^eyJ[\w-]+\.eyJ[\w-]+\.[\w-]+$/
 
-/** Content of a session token. Times are milliseconds since the epoch, in whole seconds. */
+/** Content of a session token. Times are in ms since the epoch, rounded to whole seconds. */
 export interface SessionClaims {
   /** Id of the session. */
   id: string
@@ -16,7 +18,10 @@ export interface SessionClaims {
   expiresAt: number
 }
 
-/** Signs and verifies session tokens, which are JSON Web Tokens. The session of a valid token may have ended. */
+/**
+ * Signs and verifies session tokens, which are JSON Web Tokens. A valid token does not prove that its session is still
+ * live.
+ */
 export class SessionTokens {
   readonly #keys: SigningKeys
   readonly #clock: Clock
@@ -38,7 +43,7 @@ export class SessionTokens {
       .sign(key)
   }
 
-  /** Returns null unless one of the signing keys signed the token and it has not expired. */
+  /** Returns the ids in a token. Returns null if the token has expired, or if none of the signing keys signed it. */
   async verify(token: string): Promise<Pick<SessionClaims, 'id' | 'accountId'> | null> {
     if (!SHAPE.test(token)) return null
     try {
@@ -50,7 +55,7 @@ export class SessionTokens {
         currentDate: new Date(this.#clock.now()),
       })
       const { jti, sub } = payload
-      // The library's types hold only for tokens that it signed, so check the claims.
+      // Check the types of the claims, because another program may have signed the token.
       return typeof jti === 'string' && typeof sub === 'string' ? { id: jti, accountId: sub } : null
     } catch (error) {
       if (error instanceof errors.JOSEError) return null

@@ -15,20 +15,21 @@ const DAY_MS = 24 * 60 * 60 * 1_000
 const ROTATION_MS = 30 * DAY_MS
 
 /**
- * The HMAC SHA-256 keys of session tokens. The first login creates a key, and logins replace it every 30 days. A
- * replaced key still verifies tokens until its last token expires. Nodes that share a store use the same keys: if
- * several create a key at once, the store keeps one.
+ * HMAC SHA-256 keys that sign session tokens. The first login creates a key, and logins replace the key every 30 days.
+ * A replaced key still verifies its tokens until they expire. Nodes that share a store use the same keys. If several
+ * nodes create a key at the same time, the store keeps only one.
  */
 export class SigningKeys {
   readonly #store: SigningKeyStore
   readonly #clock: Clock
   readonly #random: RandomBytes
   readonly #tokenLifeMs: number
-  /** Keys of the last read of the store, newest first. */
+  /** Keys from the last read of the store, newest first. */
   #keys: readonly ImportedKey[] = []
   #rotating: Promise<SigningKey> | null = null
-  /** The running read of the store, and the read scheduled after it. */
+  /** Running read of the store. Null if no read is running. */
   #loading: Promise<void> | null = null
+  /** Read of the store that starts after the running read. Null if no read is waiting. */
   #loadingNext: Promise<void> | null = null
 
   constructor(store: SigningKeyStore, clock: Clock, tokenLifeMs: number, random: RandomBytes = systemRandom) {
@@ -38,13 +39,13 @@ export class SigningKeys {
     this.#tokenLifeMs = tokenLifeMs
   }
 
-  /** Returns the key to sign with. Rejects if a new key is due and cannot be stored. */
+  /** Returns the key to sign with. Rejects if a new key is due but cannot be stored. */
   async current(): Promise<SigningKey> {
     if (this.#keys.length === 0) await this.#load()
     return this.#fresh() ?? this.#rotated()
   }
 
-  /** Returns a key by its id. Reads the store if the id is unknown, since another node may have created the key. */
+  /** Returns a key by its id. If the id is unknown, reads the store, because another node may have created the key. */
   async find(kid: string): Promise<webcrypto.CryptoKey | undefined> {
     if (this.#known(kid) === undefined) await this.#load()
     return this.#known(kid)
@@ -54,7 +55,7 @@ export class SigningKeys {
     return this.#keys.find(key => key.kid === kid)?.key
   }
 
-  /** Returns the newest key, or null if a new one is due. */
+  /** Returns the newest key. Returns null if a new key is due. */
   #fresh(): SigningKey | null {
     const [newest] = this.#keys
     return newest !== undefined && this.#clock.now() < newest.createdAt + ROTATION_MS ? newest : null
@@ -75,7 +76,8 @@ export class SigningKeys {
         secret: Buffer.from(this.#random(SECRET_BYTES)).toString('base64url'),
         createdAt: now,
       }
-      // A key signed its last token when its successor was created. The newest key signs its last token now.
+      // Keep a key until the last token that it signed has expired. An older key signed its last token when its
+      // successor was created. The newest key signs its last token now.
       const kept = this.#keys.filter((_, i) => now < (this.#keys[i - 1]?.createdAt ?? now) + this.#tokenLifeMs)
       const former = this.#keys[0]?.kid ?? null
       const keys = [made, ...kept].map(({ kid, secret, createdAt }) => ({ kid, secret, createdAt }))
@@ -85,7 +87,7 @@ export class SigningKeys {
     }
   }
 
-  /** Waits for a read of the store that begins after this call. Calls during a read share the next one. */
+  /** Waits for a read of the store that begins after this call. Calls during a read wait for the next read together. */
   #load(): Promise<void> {
     if (this.#loading === null) {
       this.#loading = this.#read().finally(() => {

@@ -7,7 +7,7 @@ const LIFE_MS = 5 * 60 * 1_000
 const MAX_CHALLENGES = 10_000
 const TOKEN_BYTES = 32
 
-/** Logins whose password was right and whose code of the second factor is missing. */
+/** Logins with a correct password that still need the code of the second factor. */
 export class LoginChallenges {
   readonly #store: ChallengeStore
   readonly #clock: Clock
@@ -19,7 +19,7 @@ export class LoginChallenges {
     this.#random = random
   }
 
-  /** Returns a temporary token, which the client sends with the code. It expires after five minutes. */
+  /** Returns a temporary token that the client must send with the code. The token expires after five minutes. */
   async open(accountId: string, passwordHash: string): Promise<string> {
     const token = `hf2fa_${randomId(this.#random, TOKEN_BYTES)}`
     const now = this.#clock.now()
@@ -27,19 +27,21 @@ export class LoginChallenges {
     return token
   }
 
-  /** Returns null for a token that is unknown, expired or used. */
+  /** Returns the login of a temporary token. Returns null if the token is unknown, expired or used. */
   async find(token: string): Promise<LoginChallenge | null> {
     const challenge = await this.#store.get(hashSecret(token))
     return challenge !== null && this.#clock.now() < challenge.expiresAt ? challenge : null
   }
 
-  /** Ends a login. Returns false if it had already ended, so of two concurrent requests only one continues. */
+  /**
+   * Ends a login. Returns false if the login has already ended. Only one of two concurrent requests therefore succeeds.
+   */
   close(token: string): Promise<boolean> {
     return this.#store.remove(hashSecret(token))
   }
 }
 
-/** Challenges of a single node, in memory only: a restart ends unfinished logins. */
+/** Unfinished logins of a single node. They are only in memory, so a restart ends them. */
 export class MemoryChallenges implements ChallengeStore {
   readonly #open = new LRUCache<string, LoginChallenge>({ max: MAX_CHALLENGES })
 

@@ -10,11 +10,11 @@ import type { Account } from '../principal.ts'
 import { generateRecoveryCodes, hashRecoveryCode } from './recovery-code.ts'
 import { matchTotp, otpauthUrl, totpSecretText } from './totp.ts'
 
-/** The secret for an authenticator app, in two forms. */
+/** Secret for an authenticator app, in two forms. */
 export interface SecondFactorSetup {
-  /** In base32, to type. */
+  /** The secret in base32, for manual entry. */
   secret: string
-  /** To show as a QR code. */
+  /** URL with the secret, to be shown as a QR code. */
   otpauthUrl: string
 }
 
@@ -28,12 +28,15 @@ export interface SecondFactorOptions {
   random?: RandomBytes
 }
 
-/** Low, since a code has only six digits. */
+/** Limit of wrong codes for each account. It is low because a code has only six digits. */
 const WRONG_CODES: RateLimit = { requests: 5, windowSeconds: 15 * 60 }
-/** RFC 4226 recommends 160 bits. */
+/** Size of a secret in bytes. RFC 4226 recommends 160 bits. */
 const SECRET_BYTES = 20
 
-/** The second factor of accounts: time-based codes, and recovery codes for users without their authenticator. */
+/**
+ * Second factor of accounts. It accepts time-based codes, and recovery codes for users who have lost their
+ * authenticator.
+ */
 export class SecondFactor {
   readonly #store: SecondFactorStore
   readonly #sealing: Sealing
@@ -49,7 +52,7 @@ export class SecondFactor {
     this.#attempts = new AttemptLimits({ store: options.attempts, clock: options.clock, limit: WRONG_CODES })
   }
 
-  /** Encrypts the secrets that an earlier version stored in clear. Call it before any other method. */
+  /** Encrypts the secrets that an earlier version stored in plain text. Call this before any other method. */
   async sealStored(): Promise<void> {
     const inClear = await this.#store.inClear()
     const sealed = inClear.map(secret => ({
@@ -64,9 +67,9 @@ export class SecondFactor {
   }
 
   /**
-   * Stores a new secret. It takes effect when {@link enable} receives a code of it.
+   * Stores a new secret. The secret takes effect when {@link enable} receives a code from it.
    *
-   * @throws HoldfastError `CONFLICT` if the second factor is on, `NOT_FOUND` without such an account
+   * @throws HoldfastError `CONFLICT` if the second factor is already on, `NOT_FOUND` if there is no such account
    */
   async begin(account: Account): Promise<SecondFactorSetup> {
     const secret = this.#random(SECRET_BYTES)
@@ -77,9 +80,11 @@ export class SecondFactor {
   }
 
   /**
-   * Requires a code at every further login. Returns the recovery codes, which cannot be read again.
+   * Turns the second factor on, so that each login needs a code. Returns the recovery codes, which cannot be read
+   * again.
    *
-   * @throws HoldfastError `CONFLICT` without {@link begin} or if it is on, `2fa_required`, `2fa_invalid`, `RATE_LIMIT`
+   * @throws HoldfastError `CONFLICT` if {@link begin} was not called or the second factor is already on,
+   * `2fa_required`, `2fa_invalid`, `RATE_LIMIT`
    */
   async enable(accountId: string, code: string | undefined): Promise<string[]> {
     const row = await this.#store.get(accountId)
@@ -94,13 +99,14 @@ export class SecondFactor {
     return recoveryCodes
   }
 
-  /** Turns the second factor off. Returns whether it was on. */
+  /** Turns the second factor off. Returns whether the second factor was on. */
   disable(accountId: string): Promise<boolean> {
     return this.#store.disable(accountId)
   }
 
   /**
-   * Checks a time-based code or a recovery code, and uses it up. An account without a second factor needs no code.
+   * Checks a time-based code or a recovery code, and marks the code as used. An account without a second factor needs
+   * no code.
    *
    * @throws HoldfastError `2fa_required` without a code, `2fa_invalid`, or `RATE_LIMIT` after too many wrong codes
    */
@@ -114,7 +120,11 @@ export class SecondFactor {
     })
   }
 
-  /** @param use stores the code as used, and returns whether it was right and unused */
+  /**
+   * Checks a code, and counts it as wrong unless `use` accepts it.
+   *
+   * @param use marks the code as used. Returns true if the code was correct and unused.
+   */
   async #attempt(accountId: string, code: string | undefined, use: (code: string) => Promise<boolean>): Promise<void> {
     const given = code?.trim() ?? ''
     if (given === '') throw new HoldfastError('2fa_required', 'code of the second factor is missing')
@@ -125,14 +135,14 @@ export class SecondFactor {
     await this.#attempts.clear(accountId)
   }
 
-  /** Returns the stored secret and the time step of a valid time-based code, or null for any other code. */
+  /** Returns the stored secret and the time step of a valid time-based code. Returns null for any other code. */
   #match(
     accountId: string,
     { secret, lastStep }: SecondFactorRow,
     code: string,
   ): { secret: Uint8Array; step: number } | null {
     const opened = this.#sealing.open(secret, contextOf(accountId))
-    // Some apps show the digits in two groups.
+    // Remove spaces, because some apps show the digits in two groups.
     const step = matchTotp(opened, code.replaceAll(' ', ''), this.#clock.now(), lastStep)
     return step === null ? null : { secret, step }
   }
