@@ -3,29 +3,33 @@ import { createHandler, type HandlerOptions, type NodeHandler, type ServedEngine
 
 /** Options of the plugin. */
 export interface HoldfastPluginOptions extends HandlerOptions {
-  /** The host starts it, and stops it after closing the server. */
+  /** The engine to serve. The host program starts the engine, and stops the engine after it has closed the server. */
   engine: ServedEngine
-  /** Literal path of the mount, such as `/pinning`. Default: every path without a route of the host. */
+  /**
+   * Path at which the engine is mounted, such as `/pinning`. The path must not contain parameters. By default, the
+   * engine serves every path that is not a route of the host program.
+   */
   prefix?: string
 }
 
-/** Hides the route from @fastify/swagger, since the engine serves its own OpenAPI document. */
+/** Schema that hides the route from @fastify/swagger, because the engine serves its own OpenAPI document. */
 const HIDDEN: FastifySchema & { hide: boolean } = { hide: true }
 
 /**
- * Serves an engine below the prefix: `app.register(holdfast, { engine, prefix })`. Bodies stream between the socket and
- * the engine, without Fastify.
+ * Serves an engine below the prefix: `app.register(holdfast, { engine, prefix })`. Bodies are streamed between the
+ * socket and the engine, without Fastify.
  *
- * The hooks of the host up to `preHandler` run, with their headers and errors. Its logger and `onResponse` hooks see
- * each exchange. Its body parsers, `bodyLimit` and `onSend` hooks do not apply, since Fastify does not see bodies.
- * Everything that the plugin registers stays in its own scope.
+ * The host program's hooks up to `preHandler` run, and the headers and errors that they set apply. The host program's
+ * logger and `onResponse` hooks are called for each request. Body parsers, `bodyLimit` and `onSend` hooks do not apply,
+ * because Fastify does not process the bodies. The plugin's registrations do not affect other routes.
  */
 export const holdfast: FastifyPluginCallback<HoldfastPluginOptions> = (app, { engine, ...options }, done) => {
   const handle = createHandler(engine, { ...options, prefix: app.prefix })
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', (_request, _body, parsed) => parsed(null))
   app.setErrorHandler((error, request, reply) => {
-    // Fastify refuses an unknown Content-Type. The engine decides instead, and ignores it without a body.
+    // Fastify refuses an unknown Content-Type. The request is passed to the engine instead, which ignores the
+    // Content-Type of an empty body.
     if (codeOf(error) !== 'FST_ERR_CTP_INVALID_MEDIA_TYPE') throw error
     handOver(handle, request, reply)
   })
@@ -34,8 +38,9 @@ export const holdfast: FastifyPluginCallback<HoldfastPluginOptions> = (app, { en
 }
 
 /**
- * Returns a value for Fastify's server option `frameworkErrors`. Fastify keeps paths with malformed percent-encoding
- * from its plugins. With this option the engine answers them below the prefix; Fastify answers other paths as usual.
+ * Returns a value for Fastify's server option `frameworkErrors`. Fastify does not pass paths with malformed
+ * percent-encoding to plugins. With this option, the engine handles these requests if the path is below the prefix.
+ * Fastify handles all other errors as usual.
  */
 export function frameworkErrors(
   options: HoldfastPluginOptions,

@@ -3,36 +3,38 @@ import type { ApiHandler, ApiRequest, ApiResponse, BodyStream, Engine } from '..
 
 /** The parts of an engine that this adapter serves. */
 export interface FetchServedEngine {
-  /** The v3 API. */
+  /** The HTTP API. */
   readonly api: ApiHandler
-  /** Serves `/ipfs/<cid>/<path>`. */
+  /** The gateway at `/ipfs/<cid>/<path>`. */
   readonly gateway: ApiHandler
-  /** Checks whether a request is for content on a host name of its own. */
+  /** Returns whether a request is for a content host name. */
   readonly isContentHost?: Engine['isContentHost']
 }
 
 /** Options of the handler. */
 export interface FetchOptions {
-  /** Path of the mount, such as `/pinning`. Leave it out if the host strips the prefix. */
+  /**
+   * Path at which the engine is mounted, such as `/pinning`. Omit this option if the host program strips the prefix.
+   */
   prefix?: string
-  /** Result of `createConsole` of `holdfast/console`, served at `<prefix>/console/`. */
+  /** The console from `createConsole` of `holdfast/console`. If it is given, the handler serves `<prefix>/console/`. */
   console?: ApiHandler
   /**
-   * Returns the client's address, which a `Request` does not have. Without it all clients share the limits per address:
-   * failed logins, and places in a busy gateway.
+   * Returns the IP address of the client, which a `Request` does not contain. Without this function, all clients share
+   * the limits per address, such as failed logins and places in a busy gateway.
    */
   remoteAddress?: (request: Request) => string | undefined
 }
 
-/** Answers a request with a response. */
+/** A function that handles a request and returns the response. */
 export type FetchHandler = (request: Request) => Promise<Response>
 
-/** A path without a route. */
+/** A path that matches no route of the API. */
 const OUTSIDE = '//'
 
 /**
- * Returns a function from `Request` to `Response`. It serves the gateway at `<prefix>/ipfs/…`, the API at other paths
- * below the prefix, and 404 outside. Bodies stream in both directions.
+ * Returns a function from `Request` to `Response`. The function serves the gateway at `<prefix>/ipfs/…` and the API at
+ * other paths below the prefix. Paths outside the prefix get a 404 response. Bodies are streamed in both directions.
  */
 export function toFetch(
   engine: FetchServedEngine,
@@ -40,7 +42,7 @@ export function toFetch(
 ): FetchHandler {
   const mount = prefix.endsWith('/') ? prefix.slice(0, -1) : prefix
   return async request => {
-    // `Headers` joins repeated headers with commas.
+    // `Headers` joins repeated headers with commas, so a comma means that the request has several Host headers.
     if (request.headers.get('host')?.includes(',') === true) return severalHosts()
     const url = new URL(request.url)
     const path = pathBelow(mount, url.pathname)
@@ -56,7 +58,7 @@ function severalHosts(): Response {
 
 function handlerOf(engine: FetchServedEngine, { path, header }: ApiRequest, console?: ApiHandler): ApiHandler {
   const isBelow = (folder: string): boolean => path === folder || path.startsWith(`${folder}/`)
-  // On a host name of content, `/console` is a path of the content.
+  // On a content host name, the path `/console` belongs to the content.
   if (console !== undefined && isBelow('/console') && engine.isContentHost?.(header) !== true) return console
   return isBelow('/ipfs') ? engine.gateway : engine.api
 }
@@ -71,7 +73,7 @@ function toApiRequest(request: Request, url: URL, path: string, remoteAddress: s
     method: request.method,
     path,
     query: url.search.slice(1),
-    // A constructed Request has its host in the URL only.
+    // A `Request` that a program has constructed contains its host only in the URL.
     header: name => request.headers.get(name) ?? (name === 'host' ? url.host : undefined),
     body: bodyOf(request),
     signal: request.signal,

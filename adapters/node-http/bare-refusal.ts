@@ -1,20 +1,26 @@
 import http, { type ServerResponse } from 'node:http'
 
-/** An answer that needs no engine, in the shape of its errors. It closes the connection. */
+/**
+ * An error response that is sent without the engine, in the format of the engine's errors. The connection is closed
+ * afterwards.
+ */
 export interface Refusal {
   status: number
   code: string
   message: string
 }
 
-/** Answers a request with a refusal. */
+/** Sends a refusal as the response to a request. */
 export function refuse(outgoing: ServerResponse, refusal: Refusal): void {
   const { headers, body } = written(refusal)
   outgoing.writeHead(refusal.status, headers)
   outgoing.end(body)
 }
 
-/** Returns a refusal as it goes into a socket. Without a request that was read there is no response to write to. */
+/**
+ * Returns the text of a refusal to write directly to a socket. This is necessary if Node could not parse a request, so
+ * there is no `ServerResponse`.
+ */
 export function refusalText(refusal: Refusal, ...lines: string[]): string {
   const { headers, body } = written(refusal)
   const own = Object.entries(headers).map(([name, value]) => `${name}: ${value}`)

@@ -4,10 +4,11 @@ import type { Duplex } from 'node:stream'
 import { Lingering } from './lingering.ts'
 
 /**
- * The connections of a server, limited in number. At the limit a new connection replaces the oldest idle one of the
- * address with the most. If all are busy, or descriptors are short, the new connection is surplus: the server refuses
- * its request and closes it. The number of surplus connections that wait for their request is limited, and so is that
- * of refused ones still sending.
+ * The connections of a server, whose number is limited. At the limit, a new connection replaces the oldest idle
+ * connection of the address with the most connections. If that address has no idle connection, or file descriptors are
+ * short, the new connection is surplus. The server refuses the request of a surplus connection and closes the
+ * connection. The number of surplus connections is limited, and so is the number of closing connections whose clients
+ * are still sending.
  */
 export class Connections {
   readonly #most: number
@@ -19,7 +20,7 @@ export class Connections {
   readonly #lingering: Lingering
   readonly #refusal: string
 
-  /** @param refusal bytes to send before closing a connection that got no answer */
+  /** @param refusal HTTP response to send before the server closes a connection without any other response */
   constructor(most: number, refusal: string) {
     this.#most = most
     this.#mostSurplus = Math.ceil(most * SURPLUS_SHARE)
@@ -27,14 +28,14 @@ export class Connections {
     this.#refusal = refusal
   }
 
-  /** Counts a connection until it closes or is refused. */
+  /** Adds a new connection. It counts towards the limit until it closes or is refused. */
   add(socket: Socket): void {
     const address = socket.remoteAddress ?? ''
     const ofAddress = this.#byAddress.get(address) ?? new Set()
     this.#byAddress.set(address, ofAddress.add(socket))
     this.#served.set(socket, address)
     socket.once('close', () => this.#leave(socket))
-    // Node calls it after an answer with `connection: close`.
+    // Node calls this method after a response with `connection: close`.
     socket.destroySoon = () => {
       if (this.#answers.get(socket)?.req.complete === false) this.close(socket)
       else Socket.prototype.destroySoon.call(socket)
@@ -48,18 +49,21 @@ export class Connections {
     return this.#surplus.has(socket)
   }
 
-  /** Notes the pending answer of a connection. */
+  /** Sets the current response of a connection. */
   answering(socket: Duplex, outgoing: ServerResponse): void {
     this.#answers.set(socket, outgoing)
   }
 
-  /** Returns the answer that has begun on a connection and is incomplete. */
+  /** Returns the current response of a connection if it is not yet fully sent. */
   unfinished(socket: Duplex): ServerResponse | undefined {
     const outgoing = this.#answers.get(socket)
     return outgoing?.writableFinished === false ? outgoing : undefined
   }
 
-  /** Sends these bytes and closes a connection, in a way that a client that still sends can read its answer. */
+  /**
+   * Sends bytes and closes a connection. A client that is still sending its request can read the response before the
+   * connection closes.
+   */
   close(socket: Duplex, bytes = ''): void {
     this.#leave(socket)
     if (!socket.destroyed) this.#lingering.close(socket, bytes)
@@ -75,7 +79,10 @@ export class Connections {
     if (ofAddress?.size === 0) this.#byAddress.delete(address)
   }
 
-  /** Waits for the connection's request in order to refuse it. The oldest such connection makes room. */
+  /**
+   * Makes a connection surplus, so that its request is refused when the request arrives. If there are too many surplus
+   * connections, closes the oldest.
+   */
   #refuse(socket: Socket): void {
     this.#leave(socket)
     this.#surplus.add(socket)
@@ -87,7 +94,7 @@ export class Connections {
     if (this.#surplus.size > this.#mostSurplus) this.#turnAway(oldest ?? socket)
   }
 
-  /** Closes a connection, with a refusal unless it had an answer. */
+  /** Closes a connection. Sends a refusal before, unless the connection has already had a response. */
   #turnAway(socket: Duplex): void {
     this.#leave(socket)
     if (this.#answers.has(socket)) socket.destroy()
@@ -106,13 +113,19 @@ export class Connections {
   }
 }
 
-/** Share and waiting time of surplus connections. */
+/**
+ * Limits of surplus connections. The first is their maximum number, as a share of the connection limit. The second is
+ * the time in ms after which a surplus connection without a request is closed.
+ */
 const SURPLUS_SHARE = 1 / 8
 const SURPLUS_MS = 5_000
-/** Descriptors in reserve, so that the next connection can be accepted and refused. */
+/** Number of file descriptors in reserve, so that the next connection can be accepted and refused. */
 const RESERVED = 8
 
-/** The system assigns the lowest free number, so all below it are taken. */
+/**
+ * Returns whether a connection has one of the last free file descriptors. The system assigns the lowest free number, so
+ * all lower numbers are in use.
+ */
 function isLastDescriptor(socket: Socket): boolean {
   const { _handle: handle }: { _handle?: { fd?: number } | null } = socket as Socket & { _handle?: { fd?: number } }
   return (handle?.fd ?? -1) >= descriptorLimit() - RESERVED
@@ -120,22 +133,27 @@ function isLastDescriptor(socket: Socket): boolean {
 
 const FEWEST = 16
 const MOST = 10_000
-/** Connections that the system queues for a server; Linux lowers it to `net.core.somaxconn`. */
+/**
+ * Maximum number of connections that the system queues for a server. Linux reduces the number to `net.core.somaxconn`.
+ */
 export const BACKLOG = 4_096
 
-/** Returns the connection limit that leaves at least half of the process's descriptors for everything else. */
+/**
+ * Returns the connection limit for a number of file descriptors. About half of the descriptors stay free for other
+ * uses.
+ */
 export function connectionsFor(descriptors: number): number {
   return Math.max(FEWEST, Math.min(MOST, Math.floor(descriptors / 2)))
 }
 
-/** Returns the connection limit of each server, such that the limit of the process holds for all together. */
+/** Returns the connection limit of each server if several servers share the file descriptors of the process. */
 export function connectionsOfEach(servers: number): number {
   return connectionsFor(descriptorLimit() / servers)
 }
 
 let known: number | null = null
 
-/** Returns the process's limit of open files and sockets. */
+/** Returns the maximum number of open files and sockets of the process. */
 export function descriptorLimit(): number {
   known ??= readLimit()
   return known
@@ -144,7 +162,7 @@ export function descriptorLimit(): number {
 function readLimit(): number {
   const report: { excludeNetwork?: boolean; getReport(): object } = process.report
   const { excludeNetwork = false } = report
-  // Otherwise the report waits for reverse DNS of all peers.
+  // With network information, the report would wait for reverse DNS lookups of all peers.
   report.excludeNetwork = true
   const { userLimits } = report.getReport() as { userLimits?: { open_files?: { soft?: unknown } } }
   report.excludeNetwork = excludeNetwork

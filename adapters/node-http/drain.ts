@@ -1,12 +1,13 @@
 import type { Server } from 'node:http'
 import { queueEmptied } from './leave-port.ts'
 
-/** Interval of the search for connections that have become idle, which a closing server leaves open. */
+/** Interval in ms between searches for idle connections, which a closing server does not close by itself. */
 const IDLE_CHECK_MS = 100
 
 /**
- * Stops accepting on a server, lets requests in flight end, those of waiting connections too, and cuts off the rest
- * after `ms`; null for never. Resolves when every connection is closed.
+ * Accepts the connections that are queued, then stops listening and waits for all requests to end. After `ms`, closes
+ * the remaining connections. If `ms` is null, waits without a limit. The promise resolves when every connection is
+ * closed.
  */
 export async function drain(server: Server, ms: number | null): Promise<void> {
   const limit = ms ?? Number.POSITIVE_INFINITY

@@ -1,17 +1,17 @@
-/** Labels of a number. */
+/** Labels of a sample. The keys are the label names. */
 export type Labels = Readonly<Record<string, string>>
 
-/** One number of a metric. */
+/** One value of a metric. */
 export interface Sample {
   labels: Labels
   value: number
-  /** Name, if it differs from the metric's, as for the parts of a histogram. */
+  /** Name of the sample if it differs from the name of the metric, for example in a histogram. */
   metricName?: string
 }
 
-/** A metric with its current numbers, in the format of `prom-client`. */
+/** A metric with its current values, in the format of `prom-client`. */
 export interface MetricFamily {
-  /** Ends with its unit, such as `_seconds`. */
+  /** Name of the metric, which ends with its unit, such as `_seconds`. */
   name: string
   help: string
   type: 'counter' | 'gauge' | 'histogram' | 'summary'
@@ -20,14 +20,14 @@ export interface MetricFamily {
 
 interface Distribution {
   labels: Labels
-  /** Number of values up to each bound. */
+  /** For each bound of the histogram, the number of values that do not exceed the bound. */
   buckets: readonly number[]
-  /** Sum of all values. */
+  /** Sum of all values in seconds. */
   seconds: number
   count: number
 }
 
-/** Collects metrics. */
+/** A collection of metrics, to which each method adds one metric. */
 export class Families {
   readonly all: MetricFamily[] = []
 
@@ -39,7 +39,11 @@ export class Families {
     this.all.push({ name, help, type: 'gauge', values })
   }
 
-  /** @param values with the label `quantile` */
+  /**
+   * Adds a summary.
+   *
+   * @param values the quantiles; each sample must have the label `quantile`
+   */
   summary(name: string, help: string, values: readonly Sample[], total: { sum: number; count: number }): void {
     const parts = Object.entries(total).map(([part, value]) => ({ metricName: `${name}_${part}`, labels: {}, value }))
     this.all.push({ name, help, type: 'summary', values: [...values, ...parts] })
@@ -63,7 +67,7 @@ export class Families {
   }
 }
 
-/** Formats metrics in Prometheus's text format, version 0.0.4. */
+/** Formats metrics in the text format of Prometheus, version 0.0.4. */
 export function expositionOf(families: readonly MetricFamily[]): string {
   const lines = families.flatMap(({ name, help, type, values }) => [
     `# HELP ${name} ${help}`,
@@ -77,7 +81,7 @@ export function expositionOf(families: readonly MetricFamily[]): string {
   return `${lines.join('\n')}\n`
 }
 
-/** Makes a single number without labels. */
+/** Returns the samples of a metric that has one value and no labels. */
 export function single(value: number): readonly Sample[] {
   return [{ labels: {}, value }]
 }

@@ -1,28 +1,31 @@
-// Loaded by the threads of the gateway, so neither this file nor its imports load the engine.
+// The gateway threads load this file. To save memory, neither this file nor its imports may import the engine.
 import http, { type IncomingMessage, type ServerResponse } from 'node:http'
 import type { ApiHandler } from '../../src/index.ts'
 import { type Refusal, refusalText, refuse } from './bare-refusal.ts'
 import { Connections, connectionsFor, descriptorLimit } from './connections.ts'
 import { createGatewayExchange, type Exchange } from './node-exchange.ts'
 
-/** Longer than the keep-alive of load balancers, so that they close idle connections and not this server. */
+/**
+ * Time in ms after which the server closes an idle connection. Load balancers close idle connections earlier, so they
+ * never reuse a connection that the server is closing.
+ */
 const KEEP_ALIVE_MS = 65_000
 const HEADERS_MS = 60_000
-/** Interval of the check for late headers. */
+/** Interval in ms between checks for requests whose headers are late. */
 const CHECK_MS = 5_000
 const RETRY_SECONDS = 5
 
-/** Options of a server for the gateway alone. */
+/** Options of a server that serves only the gateway. */
 export interface GatewayServerOptions {
-  /** Most connections. Default: half of the process's file descriptors, at most 10,000. */
+  /** Maximum number of connections. Default: half of the process's file descriptors, but not more than 10,000. */
   maxConnections?: number
-  /** Counts the bytes of bodies as they go out. */
+  /** Counts the bytes of response bodies when they are sent. */
   metrics?: { sent(surface: 'gateway', bytes: number): void }
 }
 
 /**
- * Creates a Node server for a gateway alone, such as `engine.ownGateway`, with an origin of its own. It does not listen
- * yet; the caller closes it. Otherwise as `createServer`.
+ * Creates a Node server that serves only a gateway, such as `engine.ownGateway`, on its own origin. The caller must
+ * call `listen` and close the server. Apart from its routes, the server works like one from `createServer`.
  */
 export function createGatewayServer(
   gateway: ApiHandler,
@@ -32,7 +35,9 @@ export function createGatewayServer(
   return serverFor(createGatewayExchange(gateway, sent), maxConnections)
 }
 
-/** Creates an HTTP server for an exchange; see `createServer`. */
+/**
+ * Creates an HTTP server that passes each request to `exchange`. `createServer` documents the properties of the server.
+ */
 export function serverFor(exchange: Exchange, maxConnections = connectionsFor(descriptorLimit())): http.Server {
   const connections = new Connections(maxConnections, refusalText(SURPLUS, `retry-after: ${RETRY_SECONDS}`))
   const server = http.createServer({
@@ -40,10 +45,11 @@ export function serverFor(exchange: Exchange, maxConnections = connectionsFor(de
     headersTimeout: HEADERS_MS,
     keepAliveTimeout: KEEP_ALIVE_MS,
     connectionsCheckingInterval: CHECK_MS,
-    // Node's own answer would have no body; see below.
+    // The exchange refuses requests without a Host header itself, because the response of Node would have no body.
     requireHostHeader: false,
   })
-  // A client may close its side after its request. A write shows whether it has closed both.
+  // A client may close its sending side after the request and still wait for the response. A failed write shows that
+  // the client has closed both sides.
   Object.assign(server, { httpAllowHalfOpen: true })
   server.on('connection', socket => connections.add(socket))
   server.on('listening', () => server.on('error', surviveSpentDescriptors))
@@ -63,7 +69,10 @@ export function serverFor(exchange: Exchange, maxConnections = connectionsFor(de
   return server
 }
 
-/** Accepting fails while all descriptors are taken, and works again for the next connection. */
+/**
+ * Ignores an error in accepting a connection if all file descriptors are in use. The server can accept connections
+ * again when a descriptor is free.
+ */
 function surviveSpentDescriptors(error: NodeJS.ErrnoException): void {
   if (error.code !== 'EMFILE' && error.code !== 'ENFILE') throw error
 }
@@ -79,7 +88,7 @@ const SURPLUS: Refusal = {
   message: 'the node has as many connections as it can serve',
 }
 
-/** Returns the refusal of a request that Node could not read. */
+/** Returns the refusal for a request that Node could not parse. */
 function refusalFor(code: string | undefined): Refusal {
   switch (code) {
     case 'HPE_HEADER_OVERFLOW':

@@ -2,10 +2,13 @@ import type { IncomingMessage } from 'node:http'
 import type { Readable } from 'node:stream'
 import { HoldfastError } from '../../src/domain/errors.ts'
 
-/** Longest silence of a client whose body is awaited, in milliseconds. */
+/** Time in ms after which a connection without any traffic is closed while a body is being transferred. */
 export const IDLE_MS = 120_000
 
-/** Minimum rate of a body, on average over each span of waiting. */
+/**
+ * The minimum rate at which a client must send a body. The rate is an average over periods of `spanMs` during which the
+ * server waits for data.
+ */
 export interface BodyPace {
   bytesPerSecond: number
   spanMs: number
@@ -13,13 +16,19 @@ export interface BodyPace {
 
 const PACE: BodyPace = { bytesPerSecond: 512, spanMs: IDLE_MS }
 
-/** Largest piece. Handing over a piece costs as much as copying a good part of it. */
+/**
+ * Size in bytes from which a chunk is handed over without waiting for more data. Small chunks are joined, because
+ * handing over a chunk has a fixed cost.
+ */
 const PIECE_BYTES = 256 * 1024
 
-/** Bodies up to this size may arrive whole before they are read: Node buffers as much. */
+/** Size in bytes up to which a body may be read at once. Node buffers this many bytes before the body is read. */
 const SMALL_BYTES = 64 * 1024
 
-/** Yields the body of a request, and fails if the client sends too slowly. Calls `invite` before the first read. */
+/**
+ * Yields the body of a request, and throws if the client sends too slowly. Calls `invite` before the first read, and
+ * `abort` if the read fails.
+ */
 export async function* bodyOf(
   incoming: IncomingMessage,
   invite: () => void,
@@ -44,16 +53,22 @@ export async function* bodyOf(
   }
 }
 
-/** Returns the body of a request if it is small and arrived with the headers; otherwise null, with nothing read. */
+/**
+ * Returns the body of a request if the body is small and has arrived with the headers. Otherwise reads nothing and
+ * returns null.
+ */
 export async function arrivedBodyOf(incoming: IncomingMessage): Promise<Uint8Array | null> {
   if (!(Number(incoming.headers['content-length']) <= SMALL_BYTES)) return null
-  // Node reports the headers before it parses the bytes after them.
+  // Node emits the request before it parses the bytes after the headers, so wait for the next round of the event loop.
   if (!incoming.complete) await new Promise<void>(setImmediate)
   if (!incoming.complete || incoming.readableDidRead || incoming.readableLength === 0) return null
   return incoming.read() as Buffer | null
 }
 
-/** Counts only the time of waiting, since the client is not to blame for slow consumers. */
+/**
+ * Yields the chunks and throws if the client sends too slowly. Only the time spent waiting for data counts, so that a
+ * slow consumer does not cause the error.
+ */
 async function* inPace(
   chunks: AsyncIterable<Uint8Array>,
   { bytesPerSecond, spanMs }: BodyPace,
@@ -77,12 +92,13 @@ async function* inPace(
 }
 
 /**
- * Yields the bytes of a request's body; a piece is everything that has arrived since the last one. The next read frees
- * the memory of a piece, without waiting for the garbage collector.
+ * Yields the bytes of a request body. Each chunk contains all bytes that have arrived since the previous chunk. The
+ * next read frees the memory of the previous chunk without waiting for the garbage collector.
  *
- * Reads nothing before the first call. A body that is not read to its end stays open, and is drained after the answer.
+ * Nothing is read before the first call of `next`. A body that is not read to its end stays open. The rest of such a
+ * body is discarded after the response.
  *
- * @throws the error of the request, such as a client that goes away
+ * @throws the error of the request, for example because the client has disconnected
  */
 export async function* bodyPieces(incoming: Readable): AsyncGenerator<Uint8Array, void, undefined> {
   const arrivals = new Arrivals(incoming)
@@ -96,7 +112,7 @@ export async function* bodyPieces(incoming: Readable): AsyncGenerator<Uint8Array
   }
 }
 
-/** Bytes that have arrived and are not read yet. */
+/** A buffer of the bytes that have arrived and have not been read. */
 class Arrivals {
   readonly #incoming: Readable
   #chunks: Buffer[] = []
@@ -111,7 +127,10 @@ class Arrivals {
     incoming.on('data', this.#onData).on('end', this.#onEnd).on('error', this.#onError).on('close', this.#onClose)
   }
 
-  /** Returns the bytes that have arrived, or waits for the next; null at the end. */
+  /**
+   * Returns all bytes that have arrived. If there are none, waits for the next bytes. Returns null at the end of the
+   * body.
+   */
   async next(): Promise<Buffer | null> {
     if (this.#bytes === 0 && this.#end === null) {
       await new Promise<void>(wake => {
@@ -142,7 +161,7 @@ class Arrivals {
       this.#incoming.pause()
       this.#wakeNow()
     } else if (this.#wake !== null) {
-      // The socket may have more, which arrives before this runs.
+      // The socket may have more data. Node reads that data before the immediate runs.
       this.#waking ??= setImmediate(this.#wakeNow)
     }
   }
@@ -182,7 +201,7 @@ function joined(chunks: readonly Buffer[]): Buffer {
   return piece
 }
 
-/** Frees memory that belongs to the piece alone. */
+/** Frees the memory of a chunk if nothing else uses its buffer. */
 function free({ buffer, byteLength }: Uint8Array): void {
   if (buffer instanceof ArrayBuffer && buffer.byteLength === byteLength) buffer.transfer(0)
 }

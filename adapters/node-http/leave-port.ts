@@ -1,29 +1,33 @@
 import type { Server } from 'node:http'
 import { Server as SocketServer } from 'node:net'
 
-/** A round of the event loop this short has left practically no time for another connection. */
+/**
+ * Duration in ms of a round of the event loop that counts as short. During a short round, probably no connection has
+ * been added to the queue.
+ */
 const SHORT_MS = 0.2
-/** Most rounds without a new connection to wait for a short one. */
+/** Maximum number of rounds without a new connection before the queue counts as empty, even if no round was short. */
 const MOST_ROUNDS = 200
 
 /**
- * Stops listening without effect on clients, because others listen on the same port. A connection closes with its next
- * answer, or at the usual idle timeout, but not while its client may be sending a request. Resolves when the port is left,
- * which takes `ms` at the most.
+ * Stops listening on a port that other servers share, without an effect on clients. A connection closes after its next
+ * response or at the normal idle timeout, and never while its client may be sending a request. The promise resolves
+ * when the server has stopped listening, after `ms` at the latest.
  */
 export async function leavePort(server: Server, ms = Number.POSITIVE_INFINITY): Promise<void> {
   server.prependListener('request', (_, answer) => {
     answer.shouldKeepAlive = false
   })
-  // Closes idle connections as an HTTP server would: its own check ends only with the last connection.
+  // The call below closes only the listening socket, so the HTTP server continues its timeout checks. This call ends
+  // the checks after the last connection has closed.
   server.once('close', () => server.close())
   await queueEmptied(server, ms)
   SocketServer.prototype.close.call(server)
 }
 
 /**
- * Accepts the connections that wait, which the system would reset when the port closes. Resolves when none waits, and
- * after `ms` at the latest. The caller then stops listening at once.
+ * Accepts all queued connections, because the system would reset them when the port closes. The promise resolves when
+ * the queue is empty, after `ms` at the latest. The caller must then stop listening immediately.
  */
 export function queueEmptied(server: Server, ms: number): Promise<void> {
   const end = performance.now() + ms

@@ -1,13 +1,16 @@
 import type { Duplex } from 'node:stream'
 
-/** Limits of what a client may still send after its answer: milliseconds and bytes. */
+/**
+ * Limits of a client that is still sending after the response. The first is the maximum time in ms. The second is the
+ * maximum number of bytes.
+ */
 const LINGER_MS = 3_000
 const LINGER_BYTES = 16 * 1024 * 1024
 
 /**
- * Answered connections whose clients may still be sending (RFC 9112, section 9.6). Closing a socket over unread bytes
- * resets the connection, and the client loses the answer. So this side ends first, then discards input until the client
- * ends, too.
+ * Closing connections whose clients may still be sending (RFC 9112, section 9.6). A socket that is closed while it has
+ * unread bytes resets the connection, and the client loses the response. The server therefore closes its sending side
+ * first, then discards input until the client closes the connection.
  */
 export class Lingering {
   readonly #most: number
@@ -17,7 +20,10 @@ export class Lingering {
     this.#most = most
   }
 
-  /** Sends these bytes, ends a connection, and destroys it once its client has ended or exceeds the limits. */
+  /**
+   * Sends bytes and closes the sending side of a connection. Destroys the connection when its client has closed it or
+   * exceeds a limit.
+   */
   close(socket: Duplex, bytes = ''): void {
     this.#sockets.add(socket)
     if (this.#sockets.size > this.#most) this.destroyOldest()
@@ -27,7 +33,7 @@ export class Lingering {
       this.#sockets.delete(socket)
     })
     let left = LINGER_BYTES
-    // Detaches the HTTP parser.
+    // This detaches the HTTP parser from the socket.
     socket.removeAllListeners('data')
     socket.on('data', (chunk: Uint8Array) => {
       left -= chunk.byteLength
@@ -37,7 +43,7 @@ export class Lingering {
     socket.resume()
   }
 
-  /** Makes room: the oldest has had the most time to read its answer. */
+  /** Destroys the oldest connection, whose client has had the most time to read its response. */
   destroyOldest(): void {
     const [oldest] = this.#sockets
     if (oldest === undefined) return

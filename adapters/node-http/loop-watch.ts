@@ -1,22 +1,22 @@
 import { Worker } from 'node:worker_threads'
 import { currentWork, type Logger } from '../../src/index.ts'
 
-/** A time during which the event loop was blocked. */
+/** A period during which the event loop was blocked. */
 export interface Stall {
-  /** Milliseconds. */
+  /** Duration in ms. */
   ms: number
-  /** Route or job that blocked it; null if unknown. */
+  /** Route or job that blocked the event loop; null if unknown. */
   work: string | null
 }
 
 export interface WatcherData {
   beats: Int32Array
   lookMs: number
-  /** Shortest stall to report, in milliseconds. */
+  /** Minimum duration in ms of a stall to report. */
   stallMs: number
-  /** After this long the watching thread writes a line to standard error itself. */
+  /** Duration of a stall in ms after which the watching thread itself writes a line to standard error. */
   aloudMs: number
-  /** JavaScript that the inspector runs in the main thread. */
+  /** JavaScript that the inspector evaluates in the main thread to get the name of the running work. */
   question: string
 }
 
@@ -28,14 +28,14 @@ const SMALL_HEAP = { maxOldGenerationSizeMb: 16, maxYoungGenerationSizeMb: 1 }
 const ANSWER = Symbol.for('holdfast.current-work')
 const QUESTION = "globalThis[Symbol.for('holdfast.current-work')]?.()"
 
-/** A source file under Node; in the package the compiled one beside it. */
+/** URL of the thread's script: the TypeScript file in the source tree, or the compiled file in the package. */
 const ENTRY = new URL(import.meta.url.endsWith('.ts') ? './loop-watcher.ts' : './loop-watcher.js', import.meta.url)
 
 /**
- * Watches the event loop of this process from another thread, because microtasks can starve every timer of the loop
- * itself. Each stall is logged with the route that caused it, and counted.
+ * Watches the event loop of this process from another thread, because microtasks can delay every timer of the event
+ * loop itself. Each stall is counted, and logged with the route or job that caused the stall.
  *
- * @returns a function that stops the watch, which keeps no process alive
+ * @returns a function that stops the watch; the watch does not keep the process alive
  */
 export function watchLoop(logger: Logger, metrics?: { stalled(stall: Stall): void }): () => Promise<void> {
   const beats = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT))

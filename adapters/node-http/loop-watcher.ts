@@ -1,5 +1,5 @@
-// The thread that watches the event loop of the main one. It counts only time in which both threads could run: a
-// process that was stopped, or a machine without a free processor, is no stall.
+// The thread that watches the event loop of the main thread. Only time in which both threads could run counts as a
+// stall. A stopped process or a machine without a free processor does not count.
 import { writeSync } from 'node:fs'
 import { Session } from 'node:inspector'
 import { hostname } from 'node:os'
@@ -10,7 +10,7 @@ import { statOf, ThreadTime } from './thread-time.ts'
 const { beats, lookMs, stallMs, aloudMs, question } = workerData as WatcherData
 const STDERR = 2
 
-/** The main thread has the number of the process. */
+/** The thread id of the main thread equals the process id. */
 const time = new ThreadTime(() => statOf(process.pid))
 let lastBeat = Atomics.load(beats, 0)
 let lastLook = performance.now()
@@ -38,7 +38,7 @@ setInterval(() => {
     asked = true
     askForWork()
   }
-  // A loop that stays blocked logs nothing by itself.
+  // The main thread cannot log a stall while its event loop is blocked, so this thread writes the line.
   if (held >= aloudMs && !aloud) {
     aloud = true
     const msg = 'the event loop has been held and is not given back'
@@ -55,13 +55,15 @@ setInterval(() => {
   }
 }, lookMs)
 
-/** The inspector interrupts the main thread, and so learns the name of the running work. */
+/**
+ * Gets the name of the running work. The inspector can interrupt the main thread although its event loop is blocked.
+ */
 function askForWork(): void {
   const session = new Session()
   try {
     session.connectToMainThread()
   } catch {
-    // Without an inspector the stall is reported without a name.
+    // If the inspector is not available, the stall is reported without the name of the work.
     return
   }
   session.post('Runtime.evaluate', { expression: question, returnByValue: true }, (_, answer) => {

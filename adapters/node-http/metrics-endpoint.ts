@@ -6,21 +6,24 @@ import { type ApiResponse, type Engine, PROXY_HEADERS } from '../../src/index.ts
 import { refusesHost } from './node-exchange.ts'
 import type { PrometheusMetrics } from './prometheus-metrics.ts'
 
-/** Parts of an engine that decide who may read its metrics; without them nobody may. */
+/**
+ * Parts of an engine that the metrics endpoint uses. If the parts for the access check are missing, the endpoint
+ * refuses every client.
+ */
 export type MeasuredEngine = Partial<Pick<Engine, 'stats' | 'answerMemory' | 'trustedProxies' | 'isContentHost'>>
 
-/** Readers of the metrics on the API's port. For everybody else the path does not exist. */
+/** Clients that may read the metrics on the port of the API. Other clients get 404. */
 export interface MetricsReaders {
   /**
-   * Default `loopback`.
+   * Clients that may read the metrics without the token. Default: `loopback`.
    *
-   * - `loopback`: clients on this machine that use a name or address of it and no proxy. With `trustedProxies` set, no
-   *   client counts as local.
-   * - `all`: anybody.
-   * - `nobody`: only holders of the token.
+   * - `loopback`: clients on this machine that use a name or address of the machine and no proxy. If `trustedProxies`
+   * is set, no client counts as local.
+   * - `all`: all clients.
+   * - `nobody`: no clients, so that every client needs the token.
    */
   metricsFor?: 'loopback' | 'all' | 'nobody'
-  /** Token for `Authorization: Bearer`, valid from any address. */
+  /** Token with which clients at any address may read the metrics. Clients send it as `Authorization: Bearer`. */
   metricsToken?: string
 }
 
@@ -29,8 +32,8 @@ LOOPBACK.addSubnet('127.0.0.0', 8)
 LOOPBACK.addAddress('::1', 'ipv6')
 
 /**
- * Checks whether a request is for the metrics and may read them. On host names of content it may not, because pages run
- * on them.
+ * Returns whether a request is for the metrics and is allowed to read the metrics. Requests to content host names are
+ * refused, because untrusted pages run on these names.
  */
 export function answersMetrics(
   incoming: IncomingMessage,
@@ -58,7 +61,7 @@ export async function metricsResponse(
   metrics: PrometheusMetrics,
   engine: MeasuredEngine,
 ): Promise<ApiResponse> {
-  // A stopping node still reports its counters.
+  // A stopping engine rejects `stats`, but the response still contains the counters.
   const stats = await engine.stats?.().catch(() => undefined)
   const memory = await engine.answerMemory?.()
   return {
@@ -73,8 +76,8 @@ export async function metricsResponse(
 }
 
 /**
- * Creates a server for `/metrics` alone, open to every client that can reach it. It does not listen yet; the caller
- * closes it.
+ * Creates a server that serves only `/metrics`, without access control. The caller must call `listen` and close the
+ * server.
  */
 export function createMetricsServer(engine: MeasuredEngine, metrics: PrometheusMetrics): http.Server {
   return http.createServer(async (incoming, outgoing) => {
@@ -103,7 +106,10 @@ function isLoopback(remoteAddress = ''): boolean {
   return address !== '' && LOOPBACK.check(address, address.includes(':') ? 'ipv6' : 'ipv4')
 }
 
-/** Refuses foreign host names, which a page could point at this machine. */
+/**
+ * Returns whether a Host header names this machine. Other host names are refused, because a malicious page could
+ * resolve its own host name to this machine (DNS rebinding).
+ */
 function isOwnHost(header: string | undefined): boolean {
   const url = `http://${header}`
   if (header === undefined || !URL.canParse(url)) return false

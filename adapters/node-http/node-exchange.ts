@@ -1,4 +1,4 @@
-// Loaded by the threads of the gateway, so neither this file nor its imports load the engine.
+// The gateway threads load this file. To save memory, neither this file nor its imports may import the engine.
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { underName } from '../../src/concurrency/work.ts'
 import type { ApiHandler } from '../../src/index.ts'
@@ -6,13 +6,23 @@ import { refuse } from './bare-refusal.ts'
 import { splitTarget, toApiRequest } from './request.ts'
 import { sendResponse } from './response.ts'
 
-/** Older versions of Node pay for it at every await. */
+/**
+ * True if requests run under the name of their work. In older versions of Node, the names would make every `await`
+ * slower.
+ */
 const NAMES_WORK = Number.parseInt(process.versions.node, 10) >= 24
 
-/** Answers a request; `invite` sends `100 Continue` to a client that waits for it. */
+/**
+ * A function that handles a request and sends the response. `invite` sends `100 Continue`, and is undefined if the
+ * client does not wait for it.
+ */
 export type Exchange = (incoming: IncomingMessage, outgoing: ServerResponse, invite?: () => void) => void
 
-/** Makes an exchange for a server of a gateway alone. `sent` counts the bytes of bodies. */
+/**
+ * Creates an exchange for a server that serves only a gateway.
+ *
+ * @param sent called with the number of bytes of each chunk of a response body
+ */
 export function createGatewayExchange(gateway: ApiHandler, sent: (bytes: number) => void): Exchange {
   return exchangeBy(async (incoming, outgoing, invite) => {
     const invitation = invitationBy(invite)
@@ -27,7 +37,10 @@ export type Serve = (
   invite: (() => void) | undefined,
 ) => Promise<void>
 
-/** Names the work, and answers every request or ends its connection. Refuses several Host headers. */
+/**
+ * Returns an exchange that passes requests to `serve`. The exchange refuses requests without exactly one Host header.
+ * If `serve` rejects, the exchange closes the connection.
+ */
 export function exchangeBy(serve: Serve): Exchange {
   return (incoming, outgoing, invite) => {
     if (refusesHost(incoming, outgoing)) return
@@ -39,7 +52,10 @@ export function exchangeBy(serve: Serve): Exchange {
   }
 }
 
-/** Sends `100 Continue` at most once, if the client waits for it. */
+/**
+ * Wraps `invite`, so that `100 Continue` is sent only once. `isSent` returns true after that, and also if the client
+ * does not wait for `100 Continue`.
+ */
 export function invitationBy(invite: (() => void) | undefined): { send: () => void; isSent: () => boolean } {
   let isSent = invite === undefined
   return {
@@ -51,7 +67,10 @@ export function invitationBy(invite: (() => void) | undefined): { send: () => vo
   }
 }
 
-/** Refuses a request that has no Host header, or several (RFC 9112). Returns whether it has. */
+/**
+ * Sends a refusal if a request has no Host header or several (RFC 9112). Returns whether the request was refused. An
+ * HTTP/1.0 request may omit the header.
+ */
 export function refusesHost({ httpVersion, rawHeaders }: IncomingMessage, outgoing: ServerResponse): boolean {
   let hosts = 0
   for (let at = 0; at < rawHeaders.length; at += 2) if (rawHeaders[at]?.toLowerCase() === 'host') hosts++

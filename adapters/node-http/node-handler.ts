@@ -6,34 +6,36 @@ import type { PrometheusMetrics } from './prometheus-metrics.ts'
 import { splitTarget, toApiRequest } from './request.ts'
 import { sendResponse } from './response.ts'
 
-/** The two HTTP interfaces of an engine. */
+/** The parts of an engine that a handler serves. */
 export interface ServedEngine extends MeasuredEngine {
   /** The HTTP API. */
   readonly api: ApiHandler
-  /** `/ipfs/<cid>/<path>`. */
+  /** The gateway at `/ipfs/<cid>/<path>`. */
   readonly gateway: ApiHandler
 }
 
-/** Mount path of an engine, and readers of its metrics. */
+/** Options of a request handler. */
 export interface HandlerOptions extends MetricsReaders {
-  /** Mount path, e.g. `/pinning`. Omit it if the host strips the prefix. */
+  /**
+   * Path at which the engine is mounted, such as `/pinning`. Omit this option if the host program strips the prefix.
+   */
   prefix?: string
-  /** The metrics given to the engine. With them `<prefix>/metrics` answers. */
+  /** The metrics object that the engine uses. If it is given, the handler serves `<prefix>/metrics`. */
   metrics?: PrometheusMetrics
-  /** Console made by `createConsole` of `holdfast/console`. With it `<prefix>/console/` answers. */
+  /** The console from `createConsole` of `holdfast/console`. If it is given, the handler serves `<prefix>/console/`. */
   console?: ApiHandler
 }
 
 /**
- * A request listener, also usable as middleware (Express, Connect). For a path outside the prefix it calls `next`, or
- * answers 404 without one.
+ * A request listener, which can also be used as middleware (Express, Connect). If the path is outside the prefix, the
+ * listener calls `next`, or responds with 404 if `next` is undefined.
  */
 export type NodeHandler = (incoming: IncomingMessage, outgoing: ServerResponse, next?: () => void) => void
 
 /**
- * Makes a request listener for a Node server. Below the prefix, `/ipfs/…` is the gateway, `/console/…` the console if
- * there is one, and everything else the API. It answers all these requests and never throws. Bodies must arrive unread:
- * mount it before middleware that parses them.
+ * Creates a request listener for a Node server. Below the prefix, `/ipfs/…` is the gateway, `/console/…` is the console
+ * if one is given, and all other paths are the API. The listener handles all these requests and never throws. Mount the
+ * listener before any middleware that reads request bodies.
  */
 export function createHandler(engine: ServedEngine, options: HandlerOptions = {}): NodeHandler {
   const mount = mountOf(options)
@@ -45,8 +47,8 @@ export function createHandler(engine: ServedEngine, options: HandlerOptions = {}
 }
 
 /**
- * As {@link createHandler}, for servers that leave `100 Continue` to the handler: `invite` sends it, only when the body
- * is wanted.
+ * Creates the same handler as {@link createHandler}, for servers that do not send `100 Continue` themselves. The
+ * exchange calls `invite` to send it when the body is needed.
  */
 export function createExchange(engine: ServedEngine, options: HandlerOptions): Exchange {
   const prefix = mountOf(options)
@@ -78,13 +80,13 @@ async function serve(
   await sendResponse(incoming, outgoing, await engine[surface](request), invitation.isSent, sent)
 }
 
-/** On a host name of content that path belongs to the content. */
+/** Returns whether a request is for the console. On a content host name, the path `/console` belongs to the content. */
 function answersConsole({ path, header }: ApiRequest, { isContentHost }: ServedEngine): boolean {
   const isConsole = path === '/console' || path.startsWith('/console/')
   return isConsole && isContentHost?.(header) !== true
 }
 
-/** A path that the API does not have. */
+/** A path that matches no route of the API. */
 const OUTSIDE = '//'
 
 function pathBelow(mount: string, path: string): string {

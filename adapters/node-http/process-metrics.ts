@@ -6,17 +6,17 @@ import type { Stall } from './loop-watch.ts'
 
 const QUANTILES = [0.5, 0.9, 0.99] as const
 const LOOP_RESOLUTION_MS = 20
-/** Linux only: has a name for each open file and socket of the process. */
+/** Directory with one entry for each open file and socket of the process. It exists only on Linux. */
 const DESCRIPTORS = '/proc/self/fd'
 
-/** Metrics of the process. The delay of the event loop is that since the last request. */
+/** Metrics of the process. The reported delay of the event loop covers the time since the metrics were last read. */
 export class ProcessMetrics {
-  /** Delay of the event loop in nanoseconds. */
+  /** Delays of the event loop in ns. */
   readonly #loop: RecordableHistogram = createHistogram()
   readonly #stalls = new Map<string, { count: number; seconds: number }>()
 
   constructor() {
-    // monitorEventLoopDelay misses a loop starved by microtasks; a late timer shows it.
+    // `monitorEventLoopDelay` does not notice an event loop that microtasks block. A late timer reveals the delay.
     let due = performance.now() + LOOP_RESOLUTION_MS
     setInterval(() => {
       const now = performance.now()
@@ -30,7 +30,7 @@ export class ProcessMetrics {
     this.#stalls.set(work ?? 'unknown', { count: stalls.count + 1, seconds: stalls.seconds + ms / 1_000 })
   }
 
-  /** Writes the stalls of the event loop. */
+  /** Adds the metrics about stalls of the event loop to `out`. */
   writeStalls(out: Families): void {
     const stalls = (amountOf: (of: { count: number; seconds: number }) => number): Sample[] =>
       [...this.#stalls].map(([work, of]) => ({ labels: { work }, value: amountOf(of) }))
@@ -44,7 +44,7 @@ export class ProcessMetrics {
     )
   }
 
-  /** Writes the metrics with standard names. */
+  /** Adds the process metrics with standard names to `out`, and restarts the measurement of the event loop's delay. */
   write(out: Families): void {
     const { count, mean, max } = this.#loop
     const delays = QUANTILES.map((quantile): Sample => {
@@ -70,10 +70,13 @@ export class ProcessMetrics {
   }
 }
 
-/** Returns null if the system does not report it, or no descriptor is free. */
+/**
+ * Returns the number of open files and sockets. Returns null if the system does not report the number, or if no
+ * descriptor is free.
+ */
 function openDescriptors(): number | null {
   try {
-    // Reading the list takes one itself.
+    // Reading the directory uses one descriptor itself.
     return readdirSync(DESCRIPTORS).length - 1
   } catch {
     return null

@@ -4,9 +4,9 @@ import type { Stall } from './loop-watch.ts'
 import { ProcessMetrics } from './process-metrics.ts'
 import { writeStats } from './stats-metrics.ts'
 
-/** Buckets of the time until an answer begins, in seconds. */
+/** Bounds in seconds of the histogram of the time until a response begins. */
 const BUCKETS = [0.005, 0.025, 0.1, 0.5, 2.5, 10, 60] as const
-/** Routes that check passwords and codes, counted with their refusals. */
+/** Routes that check passwords and second-factor codes. Their refusals are counted as failed logins. */
 const LOGINS = /\/auth\/(login|2fa\/verify-login)$/
 const WRONG_LOGINS: ReadonlySet<string | null> = new Set(['INVALID_API_KEY', '2fa_invalid'])
 
@@ -17,21 +17,21 @@ interface Timing {
   count: number
 }
 
-/** Options of the output. */
+/** Options that select the metrics to include. */
 export interface MetricsOptions {
   /**
-   * Includes metrics of the process (`process_…`, `nodejs_…`). Default true; set false if the host program exports them,
-   * because a name may occur only once.
+   * True to include the metrics of the process (`process_…`, `nodejs_…`). Set false if the host program exports these
+   * metrics itself, because a name may occur only once. Default: true.
    */
   process?: boolean
-  /** Value of `engine.answerMemory()`. */
+  /** Memory for blocks that are being sent to clients, from `engine.answerMemory()`. */
   memory?: { used: number; limit: number }
 }
 
 /**
- * Prometheus metrics of an engine. Pass it to `createEngine`, and to a handler, which then answers `/metrics`. To
- * export it by a host program, use its text or its families. The delay of the event loop is that of the process since
- * the last request.
+ * Prometheus metrics of an engine. Pass this object to `createEngine`, and to a handler, which then serves `/metrics`.
+ * A host program can also export the metrics itself, with the methods `text` or `families`. The reported delay of the
+ * event loop covers the time since the metrics were last read.
  */
 export class PrometheusMetrics implements Metrics {
   readonly #requests = new Map<string, { labels: Labels; value: number }>()
@@ -43,7 +43,7 @@ export class PrometheusMetrics implements Metrics {
   readonly #process = new ProcessMetrics()
   #failedLogins = 0
 
-  /** Called by the engine. */
+  /** Counts a request. Called by the engine. */
   request({ surface, method, route, status, code, source, bytesIn, ms }: RequestObservation): void {
     const place = { surface, method, route: route ?? 'none' }
     countOne(this.#requests, { ...place, status: String(status), source: source ?? 'none' })
@@ -53,7 +53,7 @@ export class PrometheusMetrics implements Metrics {
     this.#time(place, ms / 1_000)
   }
 
-  /** Called by the engine. */
+  /** Counts a finished garbage collection. Called by the engine. */
   collected({ roots, blocks, bytes }: Collected): void {
     this.#freed.collections += 1
     this.#freed.roots += roots
@@ -61,22 +61,26 @@ export class PrometheusMetrics implements Metrics {
     this.#freed.bytes += bytes
   }
 
-  /** Called by the handler with the bytes of bodies as they go out. */
+  /** Counts sent bytes of response bodies. Called by the handler. */
   sent(surface: 'api' | 'gateway', bytes: number): void {
     this.#sent[surface] += bytes
   }
 
-  /** Called by the watch of the event loop. */
+  /** Counts a stall of the event loop. Called by the watch of {@link watchLoop}. */
   stalled(stall: Stall): void {
     this.#process.stalled(stall)
   }
 
-  /** Returns all metrics in Prometheus's text format; with those of the engine if `stats` are given. */
+  /**
+   * Returns all metrics in the text format of Prometheus. The metrics of the engine are included if `stats` is given.
+   */
   text(stats?: EngineStats, options: MetricsOptions = {}): string {
     return expositionOf(this.families(stats, options))
   }
 
-  /** Returns the metrics of {@link PrometheusMetrics.text} for a registry of the host program. */
+  /**
+   * Returns the same metrics as {@link PrometheusMetrics.text}, as objects for the metrics registry of a host program.
+   */
   families(stats?: EngineStats, { process = true, memory }: MetricsOptions = {}): MetricFamily[] {
     const out = new Families()
     out.gauge('holdfast_info', 'Version of the server.', [{ labels: { version: VERSION }, value: 1 }])
@@ -122,7 +126,7 @@ export class PrometheusMetrics implements Metrics {
   }
 }
 
-/** Adds one to the count with these labels. */
+/** Increments the count with these labels. */
 function countOne(counts: Map<string, { labels: Labels; value: number }>, labels: Labels): void {
   const key = Object.values(labels).join(' ')
   const counted = counts.get(key) ?? { labels, value: 0 }

@@ -1,5 +1,5 @@
-// A thread that serves the gateway. It opens its reading, listens when ordered to, and runs until it is ordered to end.
-// Every tenth of a second it shows that its event loop runs.
+// A thread that serves the gateway. It starts to listen when the main thread sends `listen`, and ends when the main
+// thread sends `end`. Every 100 ms it increments a counter to show that its event loop runs.
 import { parentPort, workerData } from 'node:worker_threads'
 import type { Logger } from '../../src/index.ts'
 import { openReading } from '../../src/wiring/reading.ts'
@@ -10,7 +10,7 @@ import { BEATS, type ReaderData, type ReaderOrder, type ReaderTold, THREAD } fro
 import { ownThread } from './thread-time.ts'
 
 const BEAT_MS = 100
-/** Longest delay of reports, which are sent together. */
+/** Maximum time in ms for which messages are collected before they are sent together. */
 const TELL_MS = 50
 const TOLD_AT_ONCE = 512
 
@@ -46,7 +46,10 @@ const log =
     tell({ kind: 'line', level, fields: sent, message })
   }
 
-/** Makes an error cloneable, with everything that a log shows of it. */
+/**
+ * Converts an error to an object that can be posted to the main thread. The object has all properties that the log
+ * shows.
+ */
 function plain(error: unknown): unknown {
   if (!(error instanceof Error)) return error === undefined ? undefined : String(error)
   const { name: type, message, stack, cause } = error

@@ -9,30 +9,36 @@ import { createGatewayServer } from './http-server.ts'
 import { leavePort } from './leave-port.ts'
 import { type ReaderListeners, ReaderThread } from './started-reader.ts'
 
-/** Parts of an engine that readers need. */
+/** Parts of an engine that reader threads use. */
 export type ReadEngine = Pick<Engine, 'ownGateway' | 'shareReading'>
 
-/** Address and number of readers. */
+/** Options of the reader threads. */
 export interface ReadersOptions {
-  /** Default `127.0.0.1`. */
+  /** Address to listen on. Default: `127.0.0.1`. */
   host?: string
-  /** Default 0, any free one. */
+  /** Port to listen on. Default: 0, which selects any free port. */
   port?: number
-  /** Default: one for each core and 192 MiB of memory, four at most. With 0 the main thread serves. */
+  /**
+   * Number of threads. With 0, the main thread serves the gateway. Default: the number of cores, limited to four and to
+   * one thread per 192 MiB of memory.
+   */
   threads?: number
-  /** Memory that the process may use. Default: that of the machine. */
+  /** Memory in bytes that the process may use. Default: the memory of the machine. */
   memoryBytes?: number
-  /** Counts requests and sent bytes. Default: none. */
+  /** Counts requests and sent bytes. Default: nothing is counted. */
   metrics?: Pick<Metrics, 'request'> & { sent(surface: 'gateway', bytes: number): void }
-  /** Default: a silent one. */
+  /** Logger of the threads. Default: nothing is logged. */
   logger?: Logger
 }
 
-/** Threads that serve a gateway. */
+/** The threads that serve a gateway. */
 export interface Readers {
-  /** The port of all threads. */
+  /** Port on which all threads listen. */
   readonly port: number
-  /** Ends the threads when their requests have ended, and after `ms` at the latest. Call it before the engine stops. */
+  /**
+   * Waits for the requests of all threads to end, but not longer than `ms`, then ends the threads. Call this method
+   * before you stop the engine.
+   */
   stop(ms: number): Promise<void>
 }
 
@@ -42,33 +48,33 @@ interface ReaderHooks {
 }
 
 const MOST_THREADS = 4
-/** Memory of the process for each of its threads. */
+/** Memory of the process in bytes that is required per thread. */
 const BYTES_PER_THREAD = 192 * 1024 ** 2
-/** Part of the memory for the heap of each thread. */
+/** Divisor of the process's memory. The quotient is the maximum heap size of each thread. */
 const HEAP_SHARE = 4
 const LOOK_MS = 250
-/** Longest time that the first listener takes to leave its port to those that share it. */
+/** Maximum time in ms until the server that claims the port stops listening, so that the threads can share the port. */
 const CLAIM_MS = 1_000
-/** A thread that lived this long is restarted without a pause. */
+/** Time in ms for which a thread must have been listening to be restarted without a pause. */
 const LIVED_MS = 60_000
 const LONGEST_PAUSE_MS = 60_000
-/** Extra time that a thread has to end. */
+/** Time in ms after the deadline of a stop before a thread is terminated. */
 const GRACE_MS = 2_000
 const silent = (): void => undefined
 const silence: Logger = { debug: silent, info: silent, warn: silent, error: silent }
 
 /**
- * Serves an engine's gateway on a port of its own, by threads with event loops of their own that start with the first
- * connection. A thread that hangs or ends is replaced. Until one listens, the main thread serves. The caller stops
- * them.
+ * Serves an engine's gateway on a separate port, in threads that start with the first connection. While no thread
+ * listens, the main thread serves the gateway. A thread that hangs or ends is replaced. The caller must stop the
+ * threads.
  *
- * @throws HoldfastError `UNAVAILABLE` for a port that cannot be bound
+ * @throws HoldfastError `UNAVAILABLE` if the server cannot listen on the port
  */
 export function startReaders(engine: ReadEngine, options: ReadersOptions = {}): Promise<Readers> {
   return openPool(engine, options, {})
 }
 
-/** As {@link startReaders}, with hooks for tests. */
+/** Does the same as {@link startReaders}, with hooks for tests. */
 export async function openPool(engine: ReadEngine, options: ReadersOptions, hooks: ReaderHooks): Promise<Readers> {
   const pool = new ReaderPool(engine, options, hooks)
   await pool.open()
@@ -88,7 +94,7 @@ class ReaderPool implements Readers {
   readonly #logger: Logger
   readonly #threads = new Set<ReaderThread>()
   readonly #fronts = new Set<Server>()
-  /** Server of the main thread, while it serves. */
+  /** Server of the main thread; null while only the threads listen. */
   #front: Server | null = null
   #looking: NodeJS.Timeout | null = null
   #failures = 0
@@ -103,19 +109,22 @@ class ReaderPool implements Readers {
     this.#engine = engine
     this.#host = host
     this.#hooks = hooks
-    // Only Linux shares a port fairly.
+    // Only Linux distributes connections evenly between the servers that share a port.
     this.#sharesPort = hooks.sharesPort ?? process.platform === 'linux'
     const affordable = Math.max(1, Math.floor(memoryBytes / BYTES_PER_THREAD))
     const wanted = threads ?? Math.min(availableParallelism(), MOST_THREADS, affordable)
     this.#heapBytes = memoryBytes / HEAP_SHARE
     this.#count = this.#sharesPort ? wanted : Math.min(wanted, 1)
-    // The API's server gets the other half of the connections.
+    // Half of the connections is reserved for the server of the API.
     this.#maxConnections = connectionsOfEach(2 * Math.max(this.#count, 1))
     this.#metrics = metrics
     this.#logger = logger ?? silence
   }
 
-  /** Takes the port as nobody else can have it: any program of the same user can join a port that is shared. */
+  /**
+   * Starts listening. Listens on the port exclusively first, to fail if another process uses the port. Without this
+   * step, the server would silently share a port with another program of the same user.
+   */
   async open(): Promise<void> {
     if (!this.#sharesPort) return this.#serve({ exclusive: true })
     const owner = this.#server()
@@ -124,7 +133,7 @@ class ReaderPool implements Readers {
     await this.#serve({ reusePort: true })
   }
 
-  /** Serves by the main thread until a reader listens. */
+  /** Serves the gateway in the main thread until a reader thread listens. */
   async #serve(how: ListenOptions): Promise<void> {
     const front = this.#server()
     this.#front = front
@@ -181,7 +190,7 @@ class ReaderPool implements Readers {
         logger: this.#logger,
         metrics: this.#metrics,
         onReady: thread => {
-          // An unshared port must be free for the reader.
+          // If the port cannot be shared, the main thread must leave the port before the thread can listen.
           if (!this.#sharesPort) this.#leave()
           thread.listen()
         },
@@ -196,13 +205,13 @@ class ReaderPool implements Readers {
     }
   }
 
-  /** Stops listening in the main thread; requests in flight continue. */
+  /** Stops listening in the main thread. Requests in progress continue. */
   #leave(): void {
     const front = this.#front
     this.#front = null
     if (front === null || this.#isStopping) return
     if (this.#sharesPort) void leavePort(front)
-    // The reader listens only once the port is free.
+    // Without port sharing, the main thread closes the port, and the thread listens afterwards.
     else void drain(front, null)
   }
 

@@ -3,8 +3,10 @@ import type { ApiRequest } from '../../src/index.ts'
 import { arrivedBodyOf, type BodyPace, bodyOf } from './incoming-body.ts'
 
 /**
- * Converts Node's request to the API's. `path` is the path below the mount prefix. The first read of the body calls
- * `invite`, for clients that wait for `100 Continue`.
+ * Converts a request of Node to an `ApiRequest`.
+ *
+ * @param path path below the mount prefix
+ * @param invite called before the first read of the body, to send `100 Continue` to a client that waits for it
  */
 export function toApiRequest(
   incoming: IncomingMessage,
@@ -34,7 +36,10 @@ export function toApiRequest(
   }
 }
 
-/** Splits the request target into path and query, still percent-encoded. Proxies may send an absolute URL. */
+/**
+ * Splits the request target into path and query, which stay percent-encoded. The target may be an absolute URL, as some
+ * proxies send it.
+ */
 export function splitTarget(incoming: IncomingMessage): [path: string, query: string] {
   const target = (incoming.url ?? '/').replace(/^https?:\/\/[^/?]*/i, '')
   const mark = target.indexOf('?')

@@ -4,17 +4,23 @@ import { nextTurn, turnSpent } from '../../src/concurrency/turns.ts'
 import type { ApiResponse, BodyStream } from '../../src/index.ts'
 import { IDLE_MS } from './incoming-body.ts'
 
-/** Most bytes of an unwanted body to read, so that its sender can read the answer. */
+/**
+ * Maximum number of bytes to discard from a request body that is not needed. Many clients read the response only after
+ * they have sent the body.
+ */
 const DRAIN_BYTES = 64 * 1024 * 1024
 const DRAIN_IDLE_MS = 10_000
 const DRAIN_MS = 120_000
-/** Status for logs of a client that went away; never sent. */
+/** HTTP status of a request whose client disconnected. The status occurs only in logs and is never sent. */
 const CLIENT_GONE = 499
 
 /**
- * Sends an answer with backpressure. If the request's body is still arriving, the answer goes out at once, the rest of
- * the body is discarded, and the connection closes. An earlier close would reset the connection before the client has
- * read the answer. With `invited` false no body follows. `sent` counts the bytes of the body.
+ * Sends a response with backpressure. If the request body has not arrived completely, sends the response, then discards
+ * the rest of the body and closes the connection. Closing the connection earlier could reset it before the client has
+ * read the response.
+ *
+ * @param invited returns false if the client waits for `100 Continue`, so that it sends no body
+ * @param sent called with the number of bytes of each chunk of the response body
  */
 export async function sendResponse(
   incoming: IncomingMessage,
@@ -58,7 +64,7 @@ async function pump(outgoing: ServerResponse, body: BodyStream, sent: (bytes: nu
     }
     writer.flush()
   } catch {
-    // The status is out already, so only a cut connection can show that the body is incomplete.
+    // The status has already been sent, so only a closed connection can show the client that the body is incomplete.
     outgoing.destroy()
   } finally {
     socket?.setTimeout(timeout)
@@ -73,7 +79,7 @@ async function writable(outgoing: ServerResponse): Promise<void> {
   settled.abort()
 }
 
-/** Discards the rest of a body, up to a limit. */
+/** Discards the rest of a request body, up to limits of size and time. */
 function drain(incoming: IncomingMessage): Promise<void> {
   return new Promise(resolve => {
     let left = DRAIN_BYTES
@@ -101,13 +107,16 @@ async function closeBody({ body }: ApiResponse): Promise<void> {
   await body[Symbol.asyncIterator]().return?.()
 }
 
-/** Joins smaller chunks: each write costs as much as copying some tens of kilobytes. */
+/**
+ * Sizes in bytes for joining chunks, because a write costs as much as copying some tens of kilobytes. The first is the
+ * size below which chunks are joined. The second is the size at which joined chunks are written.
+ */
 const SMALL_BYTES = 16 * 1024
 const JOINED_BYTES = 64 * 1024
 
 /**
- * Writes the chunks of a body. Small ones are joined, and go out when there are enough, or in the next round of the
- * event loop. No chunk waits for a later one.
+ * Writes the chunks of a response body. Small chunks are joined. The joined chunks are written when they are large
+ * enough, and otherwise in the next round of the event loop. No chunk waits for later chunks.
  */
 class BodyWriter {
   readonly #outgoing: ServerResponse
@@ -134,7 +143,7 @@ class BodyWriter {
     else this.#flushing ??= setImmediate(() => this.flush())
   }
 
-  /** Writes the joined chunks. */
+  /** Writes the chunks that are waiting as one chunk. */
   flush(): void {
     if (this.#flushing !== null) clearImmediate(this.#flushing)
     this.#flushing = null

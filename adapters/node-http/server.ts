@@ -4,16 +4,17 @@ import { createExchange, type HandlerOptions, type ServedEngine } from './node-h
 
 /** Options of a server. */
 export interface ServerOptions extends HandlerOptions {
-  /** Most connections. Default: half of the process's file descriptors, at most 10,000. */
+  /** Maximum number of connections. Default: half of the process's file descriptors, but not more than 10,000. */
   maxConnections?: number
 }
 
 /**
- * Creates a Node server for an engine. It does not listen yet; the caller closes it. It adds to {@link createHandler}:
- * - It asks for a body by `100 Continue` only once the body is wanted.
+ * Creates a Node server for an engine. The caller must call `listen` and close the server. In addition to
+ * {@link createHandler}, the server has these properties:
+ * - It sends `100 Continue` only when the body is needed.
  * - An upload may take any time while it makes progress.
- * - Requests that Node's parser refuses get a JSON answer.
- * - The number of connections is limited, so that descriptors remain for files.
+ * - Requests that Node's parser refuses get a JSON error response.
+ * - The number of connections is limited, so that file descriptors remain for other uses.
  */
 export function createServer(engine: ServedEngine, { maxConnections, ...options }: ServerOptions = {}): http.Server {
   return serverFor(createExchange(engine, options), maxConnections)

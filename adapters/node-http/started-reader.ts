@@ -3,16 +3,21 @@ import type { Logger, Metrics, SharedReading } from '../../src/index.ts'
 import { BEATS, type ReaderData, type ReaderOrder, type ReaderTold, THREAD } from './reader-messages.ts'
 import { statOf, ThreadTime } from './thread-time.ts'
 
-/** A source file under Node; in the package the compiled one beside it. */
+/** URL of the thread's script: the TypeScript file in the source tree, or the compiled file in the package. */
 const ENTRY = new URL(import.meta.url.endsWith('.ts') ? './reader-thread.ts' : './reader-thread.js', import.meta.url)
-/** Blocks are outside of the heap. The young generation is small, as that of the process, for the same reason. */
+/** Heap limits of a thread. A small heap is enough, because blocks are stored outside the heap. */
 const HEAP = { maxOldGenerationSizeMb: 256, maxYoungGenerationSizeMb: 12 }
-/** Longest time that an event loop may stand still before its thread is replaced, without waits for a processor. */
+/**
+ * Time in ms after which a thread with a blocked event loop is replaced. Time in which the thread waits for a processor
+ * does not count.
+ */
 const HANG_MS = 5_000
-/** The same limit during the start, which loads all modules. */
+/**
+ * The corresponding time in ms during the start of a thread, which takes longer because the thread loads all modules.
+ */
 const START_MS = 60_000
 
-/** Receivers of a reader's reports. */
+/** Receivers of the messages from a reader thread. */
 export interface ReaderListeners {
   logger: Logger
   metrics: (Pick<Metrics, 'request'> & { sent(surface: 'gateway', bytes: number): void }) | undefined
@@ -23,28 +28,28 @@ export interface ReaderListeners {
 
 interface ReaderMeans {
   entry?: URL | undefined
-  /** Reads the `stat` of a thread. */
+  /** Reads `/proc/self/task/<thread>/stat`. Tests replace this function. */
   stat?: typeof statOf
-  /** Largest heap, up to 256 MiB. */
+  /** Maximum heap size in bytes. Sizes above 256 MiB have no effect. */
   heapBytes?: number
 }
 
-/** A reader, as seen by the main thread. */
+/** The main thread's handle of a reader thread. */
 export class ReaderThread {
   readonly #worker: Worker
   readonly #beats: Int32Array
   readonly #time: ThreadTime
   readonly #logger: Logger
-  /** Resolves when the thread has ended. */
+  /** A promise that resolves when the thread has ended. */
   readonly ended: Promise<void>
   isListening = false
-  /** Milliseconds since the epoch. */
+  /** Time when the thread started listening, in ms since the epoch. */
   listeningSince = Number.POSITIVE_INFINITY
   #isReady = false
   #lastBeat = 0
   #silentMs = 0
 
-  /** The thread closes its reading when it ends. */
+  /** Starts the thread. The resources of `reading` are freed when the thread ends. */
   constructor(
     reading: SharedReading,
     data: Pick<ReaderData, 'host' | 'port' | 'sharesPort' | 'maxConnections'>,
@@ -63,7 +68,7 @@ export class ReaderThread {
       resourceLimits: { ...HEAP, maxOldGenerationSizeMb: Math.min(heapBytes / 1024 ** 2, HEAP.maxOldGenerationSizeMb) },
       execArgv: [],
     })
-    // Ends with the process, without keeping it alive.
+    // The thread must not keep the process alive.
     this.#worker.unref()
     this.#worker.on('message', (all: ReaderTold[]) => {
       for (const told of all) {
@@ -95,7 +100,10 @@ export class ReaderThread {
     this.#worker.postMessage({ kind: 'listen' } satisfies ReaderOrder)
   }
 
-  /** Ends the thread when its requests have ended, and after `ms` at the latest. */
+  /**
+   * Waits for the requests of the thread to end, but not longer than `ms`, then ends the thread. Terminates the thread
+   * if it has not ended after `ms + graceMs`.
+   */
   async end(ms: number, graceMs: number): Promise<void> {
     this.#worker.ref()
     this.#worker.postMessage({ kind: 'end', ms } satisfies ReaderOrder)
@@ -104,7 +112,11 @@ export class ReaderThread {
     clearTimeout(late)
   }
 
-  /** Ends the thread if its event loop stands still. `elapsedMs`: time during which the main thread itself ran. */
+  /**
+   * Terminates the thread if its event loop has been blocked for too long.
+   *
+   * @param elapsedMs time in ms since the last call during which the main thread itself ran
+   */
   look(elapsedMs: number): void {
     const beat = Atomics.load(this.#beats, BEATS)
     this.#silentMs = beat === this.#lastBeat ? this.#silentMs + this.#time.since(elapsedMs) : 0

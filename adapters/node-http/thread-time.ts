@@ -1,13 +1,15 @@
 import { readFileSync, readlinkSync } from 'node:fs'
 
-/** Unit of processor times in `/proc`, on every Linux. */
+/** Unit of the processor times in `/proc` in ms, which is the same on every Linux system. */
 const TICK_MS = 10
-/** Fields behind the name in `stat`, which may contain spaces: its state, and its times as a user and in the system. */
+/**
+ * Indexes of the fields that follow the thread's name in `stat`. They are the state, the user time and the system time.
+ */
 const STATE = 0
 const USER = 11
 const SYSTEM = 12
 
-/** Returns the system's number of the calling thread; 0 where the system does not tell. */
+/** Returns the system's id of the calling thread, or 0 if the system does not provide the id. */
 export function ownThread(): number {
   try {
     return Number(readlinkSync('/proc/thread-self').split('/').at(-1))
@@ -16,25 +18,33 @@ export function ownThread(): number {
   }
 }
 
-/** Returns the `stat` of a thread of this process. @throws Error where the system has none */
+/**
+ * Returns the text of `/proc/self/task/<thread>/stat` for a thread of this process.
+ *
+ * @throws Error if the system has no such file
+ */
 export function statOf(thread: number): string {
   return readFileSync(`/proc/self/task/${thread}/stat`, 'latin1')
 }
 
 /**
- * Measures how long a thread could have run. While the thread waits for a processor only its own processor time counts.
- * Without `/proc` all time counts.
+ * Measures how long a thread could have run. While the thread waits for a processor, only its used processor time
+ * counts. Without `/proc`, all elapsed time counts.
  */
 export class ThreadTime {
   readonly #read: () => string
   #last = 0
 
-  /** @param read returns the thread's `stat`, or throws */
+  /** @param read returns the text of the thread's `stat` file, or throws */
   constructor(read: () => string) {
     this.#read = read
   }
 
-  /** Returns the milliseconds since the last call, of `elapsedMs`, in which the thread ran or waited for something else. */
+  /**
+   * Returns the time in ms since the last call during which the thread did not wait for a processor.
+   *
+   * @param elapsedMs time in ms since the last call, which limits the result
+   */
   since(elapsedMs: number): number {
     let fields: string[]
     try {

@@ -11,7 +11,7 @@ import type { Services } from './services.ts'
 export interface Body<Schema extends TSchema = TSchema> {
   readonly type: 'application/json' | 'multipart/form-data' | 'application/vnd.ipld.car'
   readonly schema: Schema
-  /** False if the body is optional. */
+  /** True if a request must have the body. */
   readonly required: boolean
 }
 

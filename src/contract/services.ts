@@ -40,7 +40,7 @@ export type ServedPins = Pick<
   | 'get'
   | 'discard'
 >
-/** The node's view of the network. */
+/** Information about the node's peers and its own addresses. */
 export interface ServedPeers {
   /** Returns the number of connected peers, or 0 while networking is off. */
   peerCount(): number
@@ -105,7 +105,7 @@ export interface Services {
   health: Health
   /** Version of Holdfast. */
   version: string
-  /** True if the console is served next to the API. */
+  /** True if this server also serves the console. */
   hasConsole: boolean
 
   statistics: Pick<Statistics, 'read'>

@@ -36,7 +36,7 @@ export interface GatewayDependencies {
   metrics?: Pick<Metrics, 'request' | 'answered'>
   options: CompleteConfig['gateway']
   arrivalOf?: ArrivalOf
-  /** Required in the mode `open`, unless `network` is given. */
+  /** Fetches content from the network. Required in the mode `open`, unless `network` is given. */
   fetcher?: BlockFetcher | null
   /** In the mode `open`, the source of unpinned content that replaces the fetcher. */
   network?: ContentOrigin
@@ -45,7 +45,7 @@ export interface GatewayDependencies {
   takedowns?: TakenDown
   /** Limits on the DAG walk of one response. Default: the limits of `WalkBudget`. */
   limits?: WalkLimits
-  /** Default: a new opener from the other dependencies. */
+  /** Opens the roots of requests. Default: a new opener, made from the other dependencies. */
   opener?: RootOpener
   /** Concurrency slots for responses. Default: new slots, by the options. */
   slots?: Slots
@@ -54,7 +54,7 @@ export interface GatewayDependencies {
 }
 
 const NONE: TakenDown = { denylist: null }
-/** The route's label in logs and metrics. */
+/** Name of the gateway's route in logs and metrics. */
 const ROUTE = '/ipfs/*path'
 const METHODS = 'GET, HEAD, OPTIONS'
 const PREFLIGHT_SECONDS = '86400'

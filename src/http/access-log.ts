@@ -6,32 +6,32 @@ import { CLIENT_GONE } from './error-codes.ts'
 import { publicError } from './error-response.ts'
 import { StreamBody } from './stream-body.ts'
 
-/** A request and its answer, for the log. */
+/** A request and its response, for the log and the metrics. */
 export interface Answered extends Pick<RequestObservation, 'surface' | 'route' | 'source' | 'bytesIn' | 'ms'> {
   request: ApiRequest
   response: ApiResponse
   requestId: string
-  /** The error that became an answer. */
+  /** The error that caused the error response, if any. */
   failure?: unknown
-  /** The caller's account; null if not authenticated. */
+  /** Id of the caller's account; null if the request is not authenticated. */
   account: string | null
   credential: Credential | null
-  /** CID of the request's content; undefined if not known. */
+  /** CID of the requested content; undefined if no CID is known. */
   cid?: string | undefined
 }
 
-/** Receivers of the log line and the counts. */
+/** The logger and the metrics that receive each request. */
 export interface AccessLog {
   logger: Logger
   metrics: Pick<Metrics, 'request' | 'answered'>
 }
 
 /**
- * Counts a request, and writes its log line when the answer has ended. The line of a streamed answer has the bytes
- * sent, complete or not. It has the request's method and path, but never query, headers or body, because those may
- * contain secrets.
+ * Counts a request, and writes its log line when the response has ended. For a streamed response, the line contains the
+ * number of bytes actually sent. The line contains the method and path, but never the query, headers or body, because
+ * these may contain secrets.
  *
- * @returns the answer to send
+ * @returns the response to send, whose body may be wrapped
  */
 export function logAnswer({ logger, metrics }: AccessLog, answered: Answered): ApiResponse {
   const { surface, request, response, failure, credential, route, source, bytesIn, ms } = answered

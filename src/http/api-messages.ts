@@ -1,72 +1,86 @@
 /**
- * A request, as the core sees it. Adapters translate their host's requests and responses to these two types and do
- * nothing else.
+ * An HTTP request, independent of the server that received it. Adapters convert the requests of their server to this
+ * type, and {@link ApiResponse} to the responses of their server.
  */
 export interface ApiRequest {
-  /** Upper case. */
+  /** HTTP method in upper case. */
   readonly method: string
-  /** The raw path: percent-encoded, without query and mount prefix. */
+  /** The path as received, percent-encoded, without the query and the mount prefix. */
   readonly path: string
-  /** The raw query string without `?`; empty if there is none. */
+  /** The query string as received, without `?`. Empty if the URL has no query. */
   readonly query: string
-  /** Returns a header by lower-case name. Repeated headers are joined with `, `. */
+  /**
+   * Returns the value of a header, or undefined. The name must be in lower case. Repeated headers are joined with `, `.
+   */
   header(name: string): string | undefined
   /**
-   * The body. Each piece is valid until the next is requested. Before the first request, nothing is read from the
-   * socket and no `100 Continue` is sent. Iterate at most once. The iteration throws if the client disconnects.
+   * The body. Each chunk is valid until the next chunk is requested. Before the first chunk is requested, nothing is
+   * read from the socket and no `100 Continue` is sent. The body can be iterated only once. The iteration throws if the
+   * client disconnects.
    */
   readonly body: AsyncIterable<Uint8Array>
   /**
    * Returns the whole body if it is small and arrived together with the headers, which avoids the cost of a stream.
-   * Returns null otherwise, without reading.
+   * Otherwise returns null and reads nothing.
    */
   arrived?(): Promise<Uint8Array | null>
-  /** Aborts if the client disconnects before the answer is complete. */
+  /** Aborts if the client disconnects before the response is complete. */
   readonly signal: AbortSignal
-  /** The client's scheme; undefined if unknown, for example behind a proxy that does not state it. */
+  /**
+   * Scheme of the URL that the client requested. Undefined if the scheme is unknown, for example because a proxy does
+   * not state it.
+   */
   readonly scheme?: 'http' | 'https' | undefined
-  /** The address at the other end of the socket. Handlers see the client's address instead, behind trusted proxies. */
+  /**
+   * IP address at the other end of the socket. If trusted proxies are configured, handlers get the address of the
+   * client instead.
+   */
   readonly remoteAddress: string | undefined
-  /** Facts from the node that forwarded this request; undefined for other requests. */
+  /** Information from the node that forwarded this request. Undefined if no node has forwarded the request. */
   readonly forwarded?: Forwarded | undefined
 }
 
-/** Facts that a node states about a request that it forwards. */
+/** Information that a node adds to a request when it forwards the request to another node. */
 export interface Forwarded {
   /** Id of the forwarding node. */
   readonly node: string
-  /** Id of the node that must answer. */
+  /** Id of the node that must handle the request. */
   readonly to: string
-  /** Request id in the forwarding node's log. */
+  /** Id of the request in the log of the forwarding node. */
   readonly requestId: string
-  /** The client's address; null if unknown. */
+  /** IP address of the client; null if unknown. */
   readonly client: string | null
   readonly scheme: 'http' | 'https' | null
-  /** The requested host. */
+  /** Host that the client requested. */
   readonly host: string | null
-  /** True if the forwarding node has chosen the responsible node. The receiver must not forward again. */
+  /**
+   * True if the forwarding node has determined that the receiver is responsible. The receiver must not forward the
+   * request again.
+   */
   readonly isDecided?: true
 }
 
-/** An answer, for the adapter to send. */
+/** An HTTP response, which the adapter sends. */
 export interface ApiResponse {
   /** HTTP status. */
   readonly status: number
-  /** Headers by lower-case name. */
+  /** Response headers. The names are in lower case. */
   readonly headers: Readonly<Record<string, string>>
   /**
-   * A string is sent as UTF-8. A stream is read with backpressure, and closed (`return()`) if the client disconnects.
+   * The body. A string is sent as UTF-8. A stream is read with backpressure. If the client disconnects, the adapter
+   * closes the stream with `return()`.
    */
   readonly body: string | Uint8Array | BodyStream | null
 }
 
-/** A streamed body. */
+/** A response body as a stream of chunks. */
 export interface BodyStream extends AsyncIterable<Uint8Array> {
   /**
-   * Frees a chunk that has been sent and has no other reader, ahead of the garbage collector. Calling it is optional.
+   * Frees the memory of a chunk that has been sent, without waiting for the garbage collector. The adapter may call
+   * this method if nothing else uses the chunk.
    */
   discard?(chunk: Uint8Array): void
 }
 
-/** Answers a request. Errors become answers, too. */
+/** Handles a request. The promise does not reject for errors of the request, which become error responses. */
 export type ApiHandler = (request: ApiRequest) => Promise<ApiResponse>

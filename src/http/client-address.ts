@@ -4,9 +4,9 @@ import { isIP } from 'node:net'
  * Returns the address of the client behind `trustedProxies` proxies. Each proxy appends the address of its own client
  * to `X-Forwarded-For`. Entries further left may be forged.
  *
- * @param remoteAddress the other end of the socket
- * @param forwardedFor the whole header, repeated ones joined with commas
- * @returns undefined if the deciding entry is not an address
+ * @param remoteAddress IP address at the other end of the socket
+ * @param forwardedFor the `X-Forwarded-For` header; repeated headers are joined with commas
+ * @returns the address, or undefined if the entry for the client is not an IP address
  */
 export function clientAddress(
   remoteAddress: string | undefined,
@@ -15,11 +15,12 @@ export function clientAddress(
 ): string | undefined {
   if (trustedProxies === 0 || forwardedFor === undefined || forwardedFor.trim() === '') return remoteAddress
   const entries = forwardedFor.split(',')
-  // With fewer entries than proxies, the client has bypassed some of them, but every entry comes from a proxy.
+  // If there are fewer entries than proxies, the client has bypassed some proxies. The first entry still comes from a
+  // proxy.
   return addressOf(entries[Math.max(0, entries.length - trustedProxies)] ?? '')
 }
 
-/** Parses an entry. Some proxies append the port, with IPv6 addresses in brackets. */
+/** Returns the IP address in an entry. Some proxies append a port, and then put an IPv6 address in brackets. */
 function addressOf(entry: string): string | undefined {
   const text = entry.trim()
   if (isIP(text) !== 0) return text
@@ -27,11 +28,11 @@ function addressOf(entry: string): string | undefined {
   return address !== undefined && isIP(address) !== 0 ? address : undefined
 }
 
-/** Leading groups of an IPv6 address that form a network: 64 bits, the usual size for one customer. */
+/** Number of leading groups of an IPv6 address that identify the network of one customer. Four groups are 64 bits. */
 const NETWORK_GROUPS = 4
 const MAPPED = '::ffff:'
 
-/** Returns the key by which clients share a limit: an IPv4 address, or an IPv6 network of 64 bits. */
+/** Returns the key of a client for rate limits: its IPv4 address, or the first 64 bits of its IPv6 address. */
 export function shareOf(address: string | undefined): string {
   if (address === undefined) return 'unknown'
   const version = isIP(address)

@@ -5,13 +5,16 @@ const ALLOWED_HEADERS = 'Authorization, X-API-Key, X-Request-Source, X-Cluster, 
 const ALLOWED_METHODS = 'GET, HEAD, POST, PUT, DELETE, OPTIONS'
 const PREFLIGHT_SECONDS = 86_400
 
-/** Headers of every answer. Any origin may read it, because credentials are in headers and never in cookies. */
+/**
+ * CORS headers of every response. Pages of any origin may read responses, because credentials are sent in headers and
+ * never in cookies.
+ */
 export const apiCorsHeaders: Readonly<Record<string, string>> = {
   'access-control-allow-origin': '*',
   'access-control-expose-headers': EXPOSED,
 }
 
-/** Answers OPTIONS. Browsers send it before a request with a credential header. */
+/** Returns the response to an OPTIONS request, which browsers send before a request with a credential header. */
 export function preflightResponse(request: ApiRequest): ApiResponse {
   return {
     status: 204,

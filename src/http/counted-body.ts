@@ -2,8 +2,8 @@ import { HoldfastError } from '../domain/errors.ts'
 import type { ApiRequest } from './api-messages.ts'
 
 /**
- * A request body that counts its bytes and checks them against `Content-Length`. It refuses a body with a
- * Content-Encoding, because the encoded bytes would be stored under an unintended CID.
+ * A request body that counts its bytes and compares the number with `Content-Length`. A body with a `Content-Encoding`
+ * is refused, because the encoded bytes would be stored under the wrong CID.
  */
 export class CountedBody implements AsyncIterable<Uint8Array> {
   readonly #request: ApiRequest
@@ -13,12 +13,15 @@ export class CountedBody implements AsyncIterable<Uint8Array> {
     this.#request = request
   }
 
-  /** Bytes read so far. */
+  /** Number of bytes read so far. */
   get bytes(): number {
     return this.#bytes
   }
 
-  /** See {@link ApiRequest.arrived}. Throws the same errors as the iteration. */
+  /**
+   * Returns the whole body if it arrived with the headers, otherwise null. Throws the same errors as the iteration. See
+   * {@link ApiRequest.arrived}.
+   */
   async arrived(): Promise<Uint8Array | null> {
     const body = (await this.#request.arrived?.()) ?? null
     if (body === null) return null
@@ -58,9 +61,9 @@ function mismatch(how: 'longer' | 'shorter', declared: number): HoldfastError {
 }
 
 /**
- * Returns the length from `Content-Length`; undefined without one.
+ * Returns the length in the `Content-Length` header, or undefined if the request has no such header.
  *
- * @throws HoldfastError `VALIDATION` if it is not a number
+ * @throws HoldfastError `VALIDATION` if the header is not a number
  */
 export function contentLength(request: ApiRequest): number | undefined {
   const header = request.header('content-length')

@@ -1,6 +1,6 @@
 import type { ErrorCode } from '../domain/errors.ts'
 
-/** The status of an exchange whose client has disconnected. It is only in logs. */
+/** HTTP status of a request whose client disconnected before the response. This status occurs only in logs. */
 export const CLIENT_GONE = 499
 
 /** Documentation of an error code. */
@@ -9,7 +9,8 @@ export interface ErrorRow {
   readonly meaning: string
   readonly remedy: string
   /**
-   * True for errors of the node itself. Clients receive `INTERNAL_ERROR` instead, because the message may name paths.
+   * True if the error must not be shown to clients, because its message may contain file paths. Clients receive
+   * `INTERNAL_ERROR` instead.
    */
   readonly isInternal?: true
 }

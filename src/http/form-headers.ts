@@ -4,18 +4,18 @@ import { readParameters } from './header-parameters.ts'
 /** The parsed headers of a form part. */
 export interface PartHeaders {
   readonly name: string
-  /** Unmodified, with its directories; undefined without one. */
+  /** File name as the client sent it, including any directories. Undefined if the part has no file name. */
   readonly filename: string | undefined
-  /** True if the client sent a file name, or `application/octet-stream`. */
+  /** True if the part has a file name or the type `application/octet-stream`. */
   readonly isFile: boolean
 }
 
 export interface FormLimits {
-  /** Parts of one form, of any kind. */
+  /** Maximum number of parts of a form, including files and text fields. */
   maxParts: number
-  /** Bytes of one part's headers. */
+  /** Maximum size in bytes of the headers of a part. */
   maxHeaderBytes: number
-  /** Bytes before the first part and after the last one. */
+  /** Maximum number of bytes before the first part, and maximum number of bytes after the last part. */
   maxPaddingBytes: number
 }
 
@@ -25,12 +25,12 @@ export const defaultFormLimits: FormLimits = {
   maxPaddingBytes: 1024 * 1024,
 }
 
-/** Encodings that do not change the content. */
+/** Values of `Content-Transfer-Encoding` that do not change the content. */
 const PLAIN_ENCODINGS: ReadonlySet<string> = new Set(['7bit', '8bit', 'binary'])
 const FORM_TYPE = 'multipart/form-data'
 const LONGEST_BOUNDARY = 200
 
-/** Hint for clients that do not escape names. */
+/** Hint in error messages, for clients that do not escape names correctly. */
 const READABLE = 'use form-data with a name, write a quote in a name as %22, and percent-encode filename* as UTF-8'
 
 export function readHeaders(block: string, index: number): PartHeaders {
@@ -58,7 +58,7 @@ export function readHeaders(block: string, index: number): PartHeaders {
 /** The parsed `Content-Disposition` of a form part. */
 interface Disposition {
   name: string
-  /** Unmodified, with its path. Undefined for a part that is not a file. */
+  /** File name as the client sent it, including any directories. Undefined if the header has no file name. */
   filename: string | undefined
 }
 
@@ -66,12 +66,13 @@ const KIND = 'form-data'
 const EXTENDED = "utf-8'"
 
 /**
- * Parses a `Content-Disposition: form-data` header of raw bytes, one per character. Decodes names as UTF-8. Clients
- * write a quote in a name as `%22` or `\"`. Only these two are decoded, because no client escapes `%` or a lone
- * backslash. `filename*` (RFC 8187) is percent-encoded and has priority.
+ * Parses a `Content-Disposition: form-data` header, in which each character is one byte of the request. Names are
+ * decoded as UTF-8. Clients write a quote in a name as `%22` or `\"`. Other escapes are not decoded, because no client
+ * escapes `%` or a single backslash. The parameter `filename*` (RFC 8187) is percent-encoded and takes precedence over
+ * `filename`.
  *
- * Returns null for other headers, for a missing name, and for a malformed value. Such a value might hold the file name,
- * and a file without one would count as a field.
+ * Returns null if the value is malformed, is not `form-data`, or has no name. A malformed value is not parsed
+ * partially, because a file whose name is lost would be treated as a text field.
  */
 function parseDisposition(raw: string): Disposition | null {
   const text = raw.trim()
@@ -94,7 +95,9 @@ function decodeName(raw: string): string {
     .replaceAll(/%22|\\"/g, '"')
 }
 
-/** Decodes a value such as `UTF-8'en'%e2%82%ac.txt`. Ignores the language. */
+/**
+ * Decodes a value such as `UTF-8'en'%e2%82%ac.txt`, and ignores its language. Returns null if the value is malformed.
+ */
 function decodeExtended(value: string): string | null {
   if (value.slice(0, EXTENDED.length).toLowerCase() !== EXTENDED) return null
   const language = value.indexOf("'", EXTENDED.length)
@@ -110,7 +113,10 @@ export function malformedForm(message: string): HoldfastError {
   return new HoldfastError('VALIDATION', message)
 }
 
-/** Returns the boundary from the media type of a form. */
+/**
+ * Returns the boundary in the `Content-Type` of a form. Throws if the type is not `multipart/form-data` or has no valid
+ * boundary.
+ */
 export function boundaryOf(contentType: string | undefined): string {
   const mark = contentType?.indexOf(';') ?? -1
   const type = mark === -1 ? contentType : contentType?.slice(0, mark)
@@ -123,7 +129,7 @@ export function boundaryOf(contentType: string | undefined): string {
   return boundary
 }
 
-/** Shortens and quotes a client's name for use in a message. */
+/** Shortens and quotes a name from the client, for use in an error message. */
 export function quoted(name: string): string {
   return JSON.stringify(name.length > 100 ? `${name.slice(0, 100)}…` : name)
 }

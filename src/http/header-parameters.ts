@@ -1,12 +1,15 @@
 const SPACE = new Set([' ', '\t', '\r', '\n'])
 
 /**
- * Parses header parameters, `; key=value; key="quoted value"`, from `start` on. One pass, in time linear to the length.
+ * Parses the header parameters that begin at `start`, such as `; key=value; key="quoted value"`. The time is linear in
+ * the length of the text.
  *
- * In a quoted value, a backslash escapes a quote or a backslash. Escapes are kept for the caller to decode. Many
- * clients escape nothing, so a value whose only closing quote follows a backslash ends at that quote.
+ * In a quoted value, a backslash escapes a quote or a backslash. The escapes are not decoded, because this is up to the
+ * caller. Many clients do not escape backslashes. If the only possible closing quote follows a backslash, that quote
+ * ends the value.
  *
- * @returns values by lower-case key, the first of repeated ones; null if malformed
+ * @returns the values by lower-case key, or null if the text is malformed; if a key is repeated, its first value
+ * applies
  */
 export function readParameters(text: string, start: number): Map<string, string> | null {
   const parameters = new Map<string, string>()
@@ -14,7 +17,7 @@ export function readParameters(text: string, start: number): Map<string, string>
   while (at < text.length) {
     if (text[at] !== ';') return null
     at = skipSpace(text, at + 1)
-    // A trailing semicolon has no meaning.
+    // A semicolon at the end of the text is ignored.
     if (at === text.length) break
     const keyEnd = endOfToken(text, at, ';"=')
     const key = text.slice(at, keyEnd).toLowerCase()
@@ -42,7 +45,7 @@ function endOfToken(text: string, start: number, stops: string): number {
   return at
 }
 
-/** Returns the index of the closing quote; -1 if there is none. */
+/** Returns the index of the closing quote, or -1 if the value has no closing quote. */
 function closingQuote(text: string, start: number): number {
   let escaped = -1
   for (let at = start; at < text.length; at++) {

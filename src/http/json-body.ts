@@ -2,15 +2,15 @@ import { HoldfastError } from '../domain/errors.ts'
 import type { ApiRequest } from './api-messages.ts'
 import { quoted } from './form-headers.ts'
 
-/** Longest JSON body of a request with a credential, in bytes. */
+/** Maximum size in bytes of the JSON body of an authenticated request. */
 export const MAX_JSON_BYTES = 1024 * 1024
-/** Longest JSON body of a request without one, in bytes. */
+/** Maximum size in bytes of the JSON body of a request to a public route. */
 export const MAX_PUBLIC_JSON_BYTES = 16 * 1024
-/** Keys per object. */
+/** Maximum number of keys in an object. */
 const MAX_KEYS = 1_000
-/** Nesting depth of objects and arrays. */
+/** Maximum nesting depth of objects and arrays. */
 const MAX_LEVELS = 32
-/** Values of all objects and arrays. A parser needs over a microsecond for each. */
+/** Maximum number of values in all objects and arrays together. Parsing takes over a microsecond per value. */
 const MAX_VALUES = 10_000
 
 const QUOTE = 0x22
@@ -21,11 +21,11 @@ const OPENING: ReadonlySet<number> = new Set([0x5b, 0x7b])
 const CLOSING: ReadonlySet<number> = new Set([0x5d, 0x7d])
 
 /**
- * Reads the body as JSON. Returns undefined for an empty body of any type, and for `null` and an empty array, which
- * some clients send instead.
+ * Reads the body as JSON. Returns undefined for an empty body, regardless of its type. Also returns undefined for
+ * `null` and `[]`, which some clients send instead of an empty body.
  *
- * @throws HoldfastError `UNSUPPORTED_MEDIA_TYPE` for a body of another type, `REQUEST_TOO_LARGE`, `VALIDATION` if it is
- * malformed or has too many values.
+ * @throws HoldfastError `UNSUPPORTED_MEDIA_TYPE` for a body that is not JSON; `REQUEST_TOO_LARGE`; `VALIDATION` if the
+ * body is malformed or exceeds the limits of keys, levels or values
  */
 export async function readJsonBody(request: ApiRequest, maxBytes: number = MAX_JSON_BYTES): Promise<unknown> {
   const declared = Number(request.header('content-length') ?? 0)
@@ -44,9 +44,9 @@ export async function readJsonBody(request: ApiRequest, maxBytes: number = MAX_J
 }
 
 /**
- * Parses a client's JSON, after one pass over its bytes checks the limits of keys, levels and values.
+ * Parses JSON from a client. First checks the numbers of keys, levels and values in one pass over the bytes.
  *
- * @param field name of the input, for errors
+ * @param field name of the input, for error messages
  * @throws HoldfastError `VALIDATION`
  */
 export function parseJson(bytes: Uint8Array, field: string): unknown {
@@ -59,11 +59,11 @@ export function parseJson(bytes: Uint8Array, field: string): unknown {
 }
 
 function checkShape(bytes: Uint8Array, field: string): void {
-  /** Number of keys of each open object; 0 for arrays. */
+  /** Number of keys in each open object, outermost first. The number for an array is 0. */
   const keys: number[] = []
   let values = 0
   let isText = false
-  /** Position of the last string. */
+  /** Position of the last string in the text, without its quotes. */
   let textAt = 0
   let textEnd = 0
   /** Position of the last key of the outermost object. */

@@ -9,18 +9,18 @@ import {
   readHeaders,
 } from './form-headers.ts'
 
-/** A part of a streamed form. Its content is readable once, while it is the current part. */
+/** A part of a streamed form. The content of the part can be read once, before the next part is requested. */
 export interface FormPart extends PartHeaders {
-  /** Each piece is valid until the next is requested. Unread content is skipped. */
+  /** Content of the part. Each chunk is valid until the next chunk is requested. Unread content is skipped. */
   readonly content: AsyncIterable<Uint8Array>
 }
 
-/** A part of a form in memory. */
+/** A part of a form that is in memory. */
 export interface WholePart extends PartHeaders {
   readonly bytes: Buffer
 }
 
-/** The parts of a request that the form reader needs. */
+/** The properties of a request that {@link readForm} needs. */
 export type FormRequest = Pick<ApiRequest, 'body' | 'header'>
 
 const CLOSING = Buffer.from('--')
@@ -28,13 +28,13 @@ const HEADER_END = Buffer.from('\r\n\r\n')
 const NOTHING = Buffer.alloc(0)
 
 /**
- * Reads a `multipart/form-data` body and yields its parts in order. It reads only as far as the consumer asks, so
- * memory stays constant. An early end of the iteration releases the body.
+ * Reads a `multipart/form-data` body and yields its parts in order. The body is read only on demand, so the memory use
+ * is constant. If the consumer stops early, the body is closed.
  *
- * A malformed part is an error and never skipped, because a skipped file would be lost behind a success.
+ * A malformed part causes an error. If it were skipped, a file could be lost although the upload succeeds.
  *
- * @throws HoldfastError `UNSUPPORTED_MEDIA_TYPE` if the body is not a form; `VALIDATION` if it is malformed, truncated
- * or over a limit; errors of the body pass through
+ * @throws HoldfastError `UNSUPPORTED_MEDIA_TYPE` if the body is not a form; `VALIDATION` if the form is malformed,
+ * truncated or exceeds a limit; also the errors of reading the body
  */
 export async function* readForm(
   request: FormRequest,
@@ -48,7 +48,7 @@ export async function* readForm(
     for (let step = steps.next(); step.done !== true; step = steps.next()) {
       if (step.value !== 'more') return step.value
       cutter.keep()
-      // A source that throws has closed itself.
+      // If the source throws, it has already closed itself, so `return` must not be called.
       isOpen = false
       const more = await source.next()
       isOpen = more.done !== true
@@ -74,7 +74,10 @@ export async function* readForm(
   }
 }
 
-/** Reads a form in memory (see {@link readForm}). The parts are views of it. */
+/**
+ * Parses a form that is in memory and yields its parts, whose bytes are views of the form. Throws the errors of
+ * {@link readForm}.
+ */
 export function* wholeForm(
   body: Uint8Array,
   contentType: string | undefined,
@@ -98,7 +101,7 @@ export function* wholeForm(
 }
 
 /**
- * Decodes the text of a part.
+ * Decodes the bytes of a part as UTF-8 text.
  *
  * @throws HoldfastError `VALIDATION` naming the field if it exceeds `maxBytes` or is not UTF-8
  */
@@ -112,7 +115,7 @@ export function partText({ name, bytes }: Pick<WholePart, 'name' | 'bytes'>, max
 }
 
 /**
- * Reads and decodes the text of a part.
+ * Reads a part and decodes its bytes as UTF-8 text.
  *
  * @throws HoldfastError `VALIDATION` naming the field if it exceeds `maxBytes` or is not UTF-8
  */
@@ -131,10 +134,13 @@ async function* pieces(advance: () => Promise<Uint8Array | undefined>): AsyncGen
   for (let piece = await advance(); piece !== undefined; piece = await advance()) yield piece
 }
 
-/** A step of the form reader: it needs more bytes, or has a part, a piece of content, or the end of the content. */
+/**
+ * A step of the form parser: `more` bytes are needed, the headers of a part, a chunk of its content, or `ended` after
+ * the content.
+ */
 type FormStep = 'more' | PartHeaders | Buffer | 'ended'
 
-/** Parses a form from the cutter's bytes. Yields 'more' when they run out. */
+/** Parses a form from the bytes of the cutter. Yields `more` if the cutter needs more bytes. */
 function* formSteps(cutter: ByteCutter, boundary: string, limits: FormLimits): Generator<FormStep, void, undefined> {
   const delimiter = Buffer.from(`\r\n--${boundary}`, 'latin1')
   yield* padding(cutter, delimiter, limits)
@@ -149,7 +155,7 @@ function* formSteps(cutter: ByteCutter, boundary: string, limits: FormLimits): G
   yield* padding(cutter, null, limits)
 }
 
-/** Returns the next bytes before the delimiter. Returns null once the delimiter is passed. */
+/** Returns the next bytes before the delimiter, or null after the delimiter has been skipped. */
 function* pieceOf(cutter: ByteCutter, delimiter: Buffer): Generator<'more', Buffer | null, undefined> {
   for (;;) {
     const piece = cutter.cut(delimiter)
@@ -159,7 +165,10 @@ function* pieceOf(cutter: ByteCutter, delimiter: Buffer): Generator<'more', Buff
   }
 }
 
-/** Skips the bytes before the first delimiter. Without a delimiter, skips those after the last one. */
+/**
+ * Skips the bytes before the first delimiter. If `delimiter` is null, skips the bytes after the last delimiter up to
+ * the end of the form.
+ */
 function* padding(
   cutter: ByteCutter,
   delimiter: Buffer | null,
@@ -185,7 +194,9 @@ function* startsWithClosing(cutter: ByteCutter): Generator<'more', boolean, unde
   return cutter.startsWith(CLOSING)
 }
 
-/** Reads from the delimiter to the content: the rest of the delimiter's line, then the headers. */
+/**
+ * Returns the text between a delimiter and the content of the part: the rest of the delimiter's line, then the headers.
+ */
 function* headerBlock(cutter: ByteCutter, index: number, maxBytes: number): Generator<'more', string, undefined> {
   let block = ''
   for (let piece = yield* pieceOf(cutter, HEADER_END); piece !== null; piece = yield* pieceOf(cutter, HEADER_END)) {
@@ -196,18 +207,21 @@ function* headerBlock(cutter: ByteCutter, index: number, maxBytes: number): Gene
   return block
 }
 
-/** Splits a stream of bytes at delimiters. Returns views that are valid until the next piece is added. */
+/**
+ * Splits a stream of bytes at delimiters. The returned buffers are views that are valid until the next chunk is added.
+ */
 class ByteCutter {
-  // The first delimiter may open the body without a line break.
+  // A delimiter begins with a line break, but the first delimiter may be at the start of the body. The added line break
+  // makes both cases equal.
   #bytes: Buffer = Buffer.from('\r\n')
   #hasEnded = false
 
-  /** Bytes available. */
+  /** Number of bytes that are available. */
   get length(): number {
     return this.#bytes.length
   }
 
-  /** True if no more bytes follow. */
+  /** True if no more bytes will be added. */
   get hasEnded(): boolean {
     return this.#hasEnded
   }
@@ -217,8 +231,8 @@ class ByteCutter {
   }
 
   /**
-   * Returns the next bytes before the delimiter. Returns null and skips the delimiter if it is next. Returns undefined
-   * if it needs more bytes.
+   * Returns the next bytes before the delimiter. If the delimiter is next, skips it and returns null. If more bytes are
+   * needed, returns undefined.
    */
   cut(delimiter: Buffer): Buffer | null | undefined {
     const at = this.#bytes.indexOf(delimiter)
@@ -231,12 +245,15 @@ class ByteCutter {
     return safe > 0 ? this.#take(safe) : undefined
   }
 
-  /** Returns all available bytes. */
+  /** Returns and removes all available bytes. */
   rest(): Buffer {
     return this.#take(this.#bytes.length)
   }
 
-  /** Copies the available bytes, because their memory is about to be reused. They are fewer than a delimiter. */
+  /**
+   * Copies the available bytes, because the source is about to reuse their memory. The number of bytes is smaller than
+   * the length of the delimiter.
+   */
   keep(): void {
     this.#bytes = Buffer.from(this.#bytes)
   }
@@ -257,7 +274,7 @@ class ByteCutter {
   }
 }
 
-/** Returns how many bytes at the end of `bytes` may start the delimiter. */
+/** Returns the number of bytes at the end of `bytes` that may be the start of a delimiter. */
 function overlap(bytes: Buffer, delimiter: Buffer): number {
   const first = delimiter[0] ?? 0
   const from = Math.max(0, bytes.length - delimiter.length + 1)

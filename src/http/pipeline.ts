@@ -24,28 +24,30 @@ export interface ApiDependencies {
   authentication: Pick<Authenticator, 'authenticate'>
   authorization: Pick<ScopePolicy, 'check' | 'checkSession' | 'checkOwner' | 'checkNoUploadToken'>
   limits: Pick<RequestLimits, 'take' | 'takeFailure'>
-  /** Null on a single node. */
+  /** Forwards requests to other nodes of a fleet. Null on a single node. */
   otherNodes?: OtherNodes | null
-  /** Gives an error the shape that its path has. Default: the contract's. */
+  /** Converts an error response to the error format of the requested path. Default: no conversion. */
   errorAt?: (path: string, response: ApiResponse) => ApiResponse
   logger: Logger
   metrics?: Pick<Metrics, 'request' | 'answered'>
   clock: Clock
-  /** Random and printable. */
+  /** Returns a random, printable id for a request. */
   newRequestId?: () => string
 }
 
-/** Forwards requests to the node that keeps their cluster. */
+/** Forwards requests to the node that is responsible for their cluster. */
 export interface OtherNodes {
   /**
-   * Returns the answer of another node, or the context in which this node answers.
+   * Forwards the request and returns the response of another node. If this node is responsible, returns the context for
+   * the handler.
    *
-   * @throws HoldfastError `UNAVAILABLE` if the node cannot be reached; `OUTCOME_UNKNOWN` if its answer was lost
+   * @throws HoldfastError `UNAVAILABLE` if the other node cannot be reached; `OUTCOME_UNKNOWN` if the response of the
+   * other node was lost
    */
   answer(context: AuthenticatedContext, goesTo: GoesTo): Promise<ApiResponse | AuthenticatedContext>
 }
 
-/** State of a request, for its answer and its log line. */
+/** State of a request that its response and its log line need. */
 interface Exchange {
   readonly id: string
   readonly body: CountedBody
@@ -56,8 +58,8 @@ interface Exchange {
 }
 
 /**
- * Creates the handler of all API requests. The contract fixes the order of checks: route, credential, rate limit,
- * scope, then the handler's own (input, plan and quota, lookup).
+ * Creates the handler of all API requests. The API contract defines the order of the checks: route, credential, rate
+ * limit, scope. The handler of the route then checks the input, the plan and quota, and whether the records exist.
  */
 export function createApi(dependencies: ApiDependencies): ApiHandler {
   const {
@@ -117,7 +119,7 @@ export function createApi(dependencies: ApiDependencies): ApiHandler {
     const credentials = { header: (name: string) => request.header(name), remoteAddress }
     const principal = await dependencies.authentication.authenticate(credentials)
     exchange.principal = principal
-    // The forwarding node has counted it.
+    // A forwarded request has already been counted by the forwarding node.
     if (request.forwarded === undefined) exchange.rate = await dependencies.limits.take(principal)
     authorize(principal, match.route)
     await firstTurn(principal.account.id, request.signal)
@@ -131,7 +133,10 @@ export function createApi(dependencies: ApiDependencies): ApiHandler {
     return 'status' in passed ? passed : route.handler(passed)
   }
 
-  /** Counts a malformed or unauthenticated request against its address. Returns the error for the client. */
+  /**
+   * Counts a malformed or unauthenticated request against the client's address. Returns the error for the client, which
+   * is `RATE_LIMIT` if the address has too many.
+   */
   function counted(error: unknown, { remoteAddress }: ApiRequest): unknown {
     if (!isHoldfastError(error) || !COUNTED.has(error.code)) return error
     try {
@@ -151,7 +156,7 @@ export function createApi(dependencies: ApiDependencies): ApiHandler {
   }
 }
 
-/** Errors that count against the client's address. */
+/** Codes of the errors that count against the client's address. */
 const COUNTED: ReadonlySet<ErrorCode> = new Set([
   'INVALID_API_KEY',
   'VALIDATION',
@@ -162,7 +167,7 @@ const COUNTED: ReadonlySet<ErrorCode> = new Set([
 const nobody: ApiResponse = { status: CLIENT_GONE, headers: {}, body: null }
 
 function contextOf(request: ApiRequest, exchange: Exchange, match: RouteMatch): RequestContext {
-  // Copied field by field, because a spread would drop getters and methods of an adapter's class.
+  // The request is copied field by field, because a spread would drop the getters and methods of an adapter's class.
   const counted: ApiRequest = {
     method: request.method,
     path: request.path,
@@ -190,7 +195,7 @@ function contextOf(request: ApiRequest, exchange: Exchange, match: RouteMatch): 
   }
 }
 
-/** Returns the traffic label. The client chooses it, so it grants nothing. */
+/** Returns the label of the request for metrics. The client can set the label, so it must not grant any permission. */
 function sourceOf(request: ApiRequest, exchange: Exchange): 'WEB' | 'JWT' | 'API_KEY' | null {
   if (request.header('x-request-source')?.trim().toLowerCase() === 'web') return 'WEB'
   if (exchange.principal === null) return null
@@ -214,12 +219,12 @@ function finish(request: ApiRequest, exchange: Exchange, response: ApiResponse):
   return { status: response.status, headers: { ...headers, ...response.headers }, body }
 }
 
-/** The query of a request. Unknown parameters are ignored. Known ones must not repeat. */
+/** The query of a request. Unknown parameters are ignored. Known parameters must not be repeated. */
 class QueryParameters extends URLSearchParams {
   /**
-   * Returns a parameter, or null.
+   * Returns the value of a parameter, or null if the query does not contain the parameter.
    *
-   * @throws HoldfastError `VALIDATION` if it repeats or has characters that no catalogue stores
+   * @throws HoldfastError `VALIDATION` if the parameter is repeated, or has characters that a catalogue cannot store
    */
   override get(name: string): string | null {
     const values = this.getAll(name)

@@ -2,15 +2,15 @@ import type { Logger } from '../domain/logger.ts'
 import type { ApiHandler, ApiRequest } from './api-messages.ts'
 import { clientAddress } from './client-address.ts'
 
-/** Wraps a handler so that it receives each request as the client sent it. */
+/** A function that wraps a handler, so that the handler receives each request as the client sent it. */
 export type ProxyWrapper = (handler: ApiHandler) => ApiHandler
 
 /**
- * Returns a wrapper for handlers behind proxies. A handler receives each request with the client's address, scheme and
- * host, as sent to the outermost trusted proxy.
+ * Returns a wrapper for handlers behind proxies. The wrapped handler receives each request with the client's address,
+ * scheme and host, as the outermost trusted proxy received them.
  *
- * If no proxy is trusted but a request has a proxy's headers, logs a warning once, because all clients may share one
- * address.
+ * If no proxy is trusted but a request has the headers of a proxy, the wrapper logs one warning. All clients may then
+ * appear with the address of the proxy.
  */
 export function behindProxies(trustedProxies: number, logger: Logger): ProxyWrapper {
   let told = trustedProxies > 0
@@ -25,8 +25,8 @@ export function behindProxies(trustedProxies: number, logger: Logger): ProxyWrap
 }
 
 /**
- * Converts a request to the one that the outermost trusted proxy received. Drops facts that only untrusted proxies
- * state.
+ * Returns the request as the outermost trusted proxy received it. Headers from untrusted proxies are not used for the
+ * address, scheme and host.
  */
 export function asSentByClient(request: ApiRequest, trustedProxies: number): ApiRequest {
   if (trustedProxies > 0) return beyond(request, trustedProxies)
@@ -34,7 +34,7 @@ export function asSentByClient(request: ApiRequest, trustedProxies: number): Api
   return asSeen(request, { header: name => request.header(name), scheme: undefined })
 }
 
-/** Headers that reveal a proxy. */
+/** Names of headers that proxies add to requests. */
 export const PROXY_HEADERS: readonly string[] = [
   'forwarded',
   'via',
@@ -46,7 +46,10 @@ export const PROXY_HEADERS: readonly string[] = [
   'x-real-ip',
 ]
 
-/** Returns the requested host: the outermost trusted proxy's `X-Forwarded-Host`, or else `Host`. */
+/**
+ * Returns the host that the client requested. This is the entry of the outermost trusted proxy in `X-Forwarded-Host`,
+ * or else the `Host` header.
+ */
 export function requestedHost(
   header: (name: string) => string | undefined,
   trustedProxies: number,
@@ -59,14 +62,17 @@ function isProxied(request: ApiRequest): boolean {
   return PROXY_HEADERS.some(name => request.header(name) !== undefined)
 }
 
-/** Returns the client's scheme as the outermost trusted proxy states it. Without any proxy it is the connection's. */
+/**
+ * Returns the scheme that the client used, according to the outermost trusted proxy. If the request passed no proxy,
+ * returns the scheme of the connection.
+ */
 function requestedScheme(request: ApiRequest, trustedProxies: number): ApiRequest['scheme'] {
   const told = entryOf(request.header('x-forwarded-proto'), trustedProxies)?.toLowerCase()
   if (told === 'http' || told === 'https') return told
   return isProxied(request) ? undefined : request.scheme
 }
 
-/** Returns the outermost trusted proxy's entry of a header to which each proxy appends. */
+/** Returns the entry that the outermost trusted proxy appended to a header. Each proxy appends one entry. */
 function entryOf(header: string | undefined, trustedProxies: number): string | undefined {
   const entries = header?.split(',') ?? []
   return entries[Math.max(0, entries.length - trustedProxies)]?.trim()
@@ -82,7 +88,10 @@ function beyond(request: ApiRequest, trustedProxies: number): ApiRequest {
   })
 }
 
-/** Copies field by field, because a spread would drop getters and methods of an adapter's class. */
+/**
+ * Returns a copy of the request with changed fields. Each field is copied separately, because a spread would drop the
+ * getters and methods of an adapter's class.
+ */
 function asSeen(
   request: ApiRequest,
   seen: Pick<ApiRequest, 'header' | 'scheme'> & Partial<Pick<ApiRequest, 'remoteAddress'>>,

@@ -2,46 +2,57 @@ import type { Principal, Scope } from '../access/principal.ts'
 import type { FormBody } from '../domain/form-body.ts'
 import type { ApiRequest, ApiResponse } from './api-messages.ts'
 
-/** Credential that a route needs: none, any valid one, a session, one of the node's owner, or one with this scope. */
+/**
+ * The credential that a route requires. `public` requires none, `authenticated` any valid credential, `session` a
+ * session, and `owner` a credential of the node's owner. A scope requires a credential with that scope.
+ */
 export type Access = 'public' | 'authenticated' | 'session' | 'owner' | Scope
 
-/** Input of a handler. */
+/** Input of a route handler. */
 export interface RequestContext {
   readonly request: ApiRequest
   readonly query: URLSearchParams
   readonly requestId: string
-  /** Sets the CID of the request's content, for its log line. */
+  /** Sets the CID that appears in the log line of the request. */
   concerns(cid: string): void
-  /** Returns a percent-decoded parameter of the route's path. */
+  /** Returns the percent-decoded value of a path parameter. */
   param(name: string): string
 }
 
 export interface AuthenticatedContext extends RequestContext {
   readonly principal: Principal
-  /** Forwards this request to another node, with a parsed form in place of its body. Absent on a single node. */
+  /** Forwards this request to another node. The parsed form replaces the body. Undefined on a single node. */
   readonly handOver?: (form: HandedOver) => Promise<ApiResponse>
 }
 
-/** A parsed form for another node. The field that names the node came last. */
+/**
+ * A parsed form to forward to another node. A request is forwarded in this way if the responsible node is known only
+ * after the form has been read.
+ */
 export interface HandedOver extends FormBody {
-  /** Id of the node. */
+  /** Id of the node that receives the form. */
   readonly node: string
-  /** The cluster that the form names; undefined for the account's default cluster. */
+  /** Cluster that the form names. Undefined means the default cluster of the account. */
   readonly cluster: string | undefined
   readonly signal: AbortSignal
 }
 
-/** The responsible node: that of the named cluster, or that of the default cluster. */
+/**
+ * Which node must handle a request: the node of the cluster that the request names, or the node of the default cluster.
+ */
 export type GoesTo = 'cluster' | 'default cluster'
 
 interface Row {
-  /** Upper case, or `*` for all. A GET route also answers HEAD. */
+  /** HTTP method in upper case, or `*` for all methods. A GET route also handles HEAD. */
   readonly method: string
-  /** `:name` matches one segment. `*name`, at the end, matches the rest, including slashes and an empty rest. */
+  /**
+   * Path pattern. `:name` matches one segment. `*name` is allowed only at the end. It matches the rest of the path,
+   * even if the rest contains slashes or is empty.
+   */
   readonly path: string
-  /** True if upload tokens may call it, within their scope. Default false. */
+  /** True if upload tokens with the required scope may call the route. Default: false. */
   readonly takesUploadTokens?: boolean
-  /** The responsible node, if not every node may answer. */
+  /** Which node must handle the request. Undefined if any node may handle it. */
   readonly goesTo?: GoesTo | undefined
 }
 

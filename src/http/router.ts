@@ -2,7 +2,7 @@ import { HoldfastError } from '../domain/errors.ts'
 import { isText } from '../domain/text.ts'
 import type { Route } from './route.ts'
 
-/** A route and the percent-decoded parameters of a matching path. */
+/** A matching route, and the percent-decoded parameters of the path. */
 export interface RouteMatch {
   route: Route
   params: ReadonlyMap<string, string>
@@ -13,7 +13,7 @@ interface CompiledRoute {
   segments: readonly string[]
 }
 
-/** Finds the route of a request. The first matching row wins. A trailing slash has no effect. */
+/** Finds the route of a request. The first matching route applies. A trailing slash in the path is ignored. */
 export class Router {
   readonly #routes: readonly CompiledRoute[]
 
@@ -22,11 +22,11 @@ export class Router {
   }
 
   /**
-   * Finds the route.
+   * Returns the first route that matches the method and the path.
    *
-   * @param path percent-encoded, without query.
+   * @param path percent-encoded path, without the query
    * @throws HoldfastError `NOT_FOUND`; `METHOD_NOT_ALLOWED` with `details.allow`; `VALIDATION` for a parameter with
-   * malformed percent-encoding.
+   * malformed percent-encoding
    */
   match(method: string, path: string): RouteMatch {
     const segments = (path.endsWith('/') ? path.slice(0, -1) : path).split('/').slice(1)
@@ -69,7 +69,8 @@ function decode(captured: readonly [string, string][]): Map<string, string> {
     captured.map(([name, raw]) => {
       try {
         const value = decodeURIComponent(raw)
-        // Parameters are ids, key names and CIDs. None contains a %, so the raw value is unknown to every lookup.
+        // Parameters are ids, key names and CIDs, and none of these contains a `%`. A lookup with the raw value
+        // therefore finds nothing.
         return [name, isText(value) ? value : raw]
       } catch (cause) {
         throw new HoldfastError('VALIDATION', `${name} in the path is not valid percent-encoding`, { cause })

@@ -1,18 +1,22 @@
 import { freeMemory } from '../content/dag/ordered-walk.ts'
 import type { BodyStream } from './api-messages.ts'
 
-/** Bytes to produce before the answer starts. An error before that can still become an error answer. */
+/**
+ * Number of bytes to read before the response starts. If the source fails within these bytes, the client gets an error
+ * response.
+ */
 const START_BYTES = 16 * 1024
 
 /**
- * A response body that reports its end once, with the bytes sent: complete, closed early or failed. Unlike a
- * generator's `finally`, this also works for a body that is closed before its first read.
+ * A response body that reports its end and the number of bytes sent. The end is reported once, whether the body is
+ * complete, closed early or failed. Unlike a generator's `finally`, the report also occurs if the body is closed before
+ * the first read.
  */
 export class StreamBody implements AsyncIterableIterator<Uint8Array>, BodyStream {
   readonly #source: AsyncIterator<Uint8Array, void, undefined>
   readonly #end: (failure?: unknown) => void
   readonly #handedOver: (bytes: number) => void
-  /** Results read before the answer starts. */
+  /** Results that were read before the response started. */
   readonly #start: IteratorResult<Uint8Array, void>[]
   #bytes = 0
   #ended = false
@@ -32,10 +36,10 @@ export class StreamBody implements AsyncIterableIterator<Uint8Array>, BodyStream
   }
 
   /**
-   * Reads the first 16 KiB, so that an early error can still become an error answer.
+   * Reads the first 16 KiB of the source, so that an early error can still become an error response.
    *
-   * @param end called once at the end, with the error if it failed; not called if this method throws
-   * @param handedOver called with the bytes of each piece
+   * @param end called once when the body ends, with the error if the body failed; not called if this method throws
+   * @param handedOver called with the number of bytes of each chunk that is sent
    */
   static async start(
     source: AsyncIterable<Uint8Array>,
@@ -53,13 +57,16 @@ export class StreamBody implements AsyncIterableIterator<Uint8Array>, BodyStream
     return new StreamBody(iterator, start, end, handedOver)
   }
 
-  /** Creates a body without reading ahead. */
+  /** Creates a body without reading from the source in advance. */
   static of(source: AsyncIterable<Uint8Array>): StreamBody {
     const nothing = (): void => undefined
     return new StreamBody(source[Symbol.asyncIterator](), [], nothing, nothing)
   }
 
-  /** Calls `listener` at the end of the body with the bytes sent; at once if it has ended. */
+  /**
+   * Calls `listener` with the number of bytes sent when the body ends. If the body has ended already, calls it
+   * immediately.
+   */
   onEnd(listener: (bytes: number) => void): void {
     if (this.#ended) listener(this.#bytes)
     else this.#listener = listener
@@ -94,7 +101,7 @@ export class StreamBody implements AsyncIterableIterator<Uint8Array>, BodyStream
     freeMemory(chunk)
   }
 
-  /** Fails the body: the reader gets `error`. */
+  /** Ends the body with an error, which the reader receives. */
   fail(error: unknown): void {
     if (this.#ended) return
     this.#failure = { error }

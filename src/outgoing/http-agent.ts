@@ -2,15 +2,15 @@ import type { LookupFunction } from 'node:net'
 import type { Dispatcher } from 'undici'
 
 export interface HttpAgentOptions {
-  /** Connections per origin. */
+  /** Maximum number of connections per origin. */
   connections: number
-  /** Timeout for the headers after the request is sent, and between two chunks of the body, in ms. */
+  /** Maximum time in ms until the response headers arrive, and between two chunks of the body. */
   timeoutMs: number
-  /** Replaces the system's name lookup. */
+  /** Function that resolves host names. Default: the lookup of the system. */
   lookup?: LookupFunction | undefined
 }
 
-/** Request options of undici. Its own types allow fewer bodies than it accepts. */
+/** Request options of undici. The types of undici omit body types that undici accepts. */
 interface RequestOptions {
   method: string
   headers: Readonly<Record<string, string>>
@@ -18,22 +18,22 @@ interface RequestOptions {
   signal: AbortSignal
 }
 
-/** An HTTP client with its own connections, kept alive for a while. The caller closes it. */
+/** An HTTP client with its own pool of keep-alive connections. The caller must close the client. */
 export interface HttpAgent {
   /**
-   * Sends a request. Does not follow redirects. The caller must read or destroy the body of the answer.
+   * Sends a request. Redirects are not followed. The caller must read or destroy the body of the response.
    *
-   * @throws errors of undici
+   * @throws the errors of undici
    */
   request(url: string | URL, options: RequestOptions): Promise<Dispatcher.ResponseData>
-  /** Aborts all open requests. */
+  /** Aborts all open requests and closes the connections. */
   close(): Promise<void>
 }
 
 /**
- * Wraps a request body and reports the error that it throws, which undici does not pass on.
+ * Wraps a request body and reports the error that the body throws, because undici does not pass on that error.
  *
- * @param onFailure called before the reader gets the error
+ * @param onFailure called with the error, before the reader of the body receives it
  */
 export async function* watchedBody(
   body: AsyncIterable<Uint8Array>,
@@ -50,7 +50,7 @@ export async function* watchedBody(
 const CONNECT_TIMEOUT_MS = 5_000
 const KEEP_ALIVE_MS = 4_000
 
-/** Creates an agent. Undici is loaded at the first request, because most engines never send one. */
+/** Creates an agent. The module undici is loaded at the first request, because most engines never send a request. */
 export function httpAgent({ connections, timeoutMs, lookup }: HttpAgentOptions): HttpAgent {
   const load = async () => {
     const { Agent, request } = await import('undici')

@@ -1,6 +1,9 @@
 import { BlockList, isIP } from 'node:net'
 
-/** Networks outside the public internet: this host, private, link-local and special-use ones. */
+/**
+ * IPv4 networks outside the public internet, as address and prefix length: loopback, private, link-local and
+ * special-use networks.
+ */
 const RESERVED_IPV4: ReadonlyArray<[string, number]> = [
   ['0.0.0.0', 8],
   ['10.0.0.0', 8],
@@ -19,7 +22,7 @@ const RESERVED_IPV4: ReadonlyArray<[string, number]> = [
   ['240.0.0.0', 4],
 ]
 
-/** Global unicast addresses. Those below it that reach IPv4 hosts, or no host, are excluded again. */
+/** The network of IPv6 global unicast addresses. {@link RESERVED_IPV6} lists its subnets that are not public. */
 const PUBLIC_IPV6: readonly [string, number] = ['2000::', 3]
 const RESERVED_IPV6: ReadonlyArray<[string, number]> = [
   ['2001::', 23],
@@ -33,7 +36,9 @@ for (const [network, prefix] of RESERVED_IPV6) reserved.addSubnet(network, prefi
 const publicIpv6 = new BlockList()
 publicIpv6.addSubnet(...PUBLIC_IPV6, 'ipv6')
 
-/** Returns whether an IP address is outside the public internet. Returns true for text that is not an address. */
+/**
+ * Returns whether an IP address is outside the public internet. Also returns true for text that is not an IP address.
+ */
 export function isPrivateAddress(address: string): boolean {
   const version = isIP(address)
   if (version === 4) return reserved.check(address, 'ipv4')

@@ -2,12 +2,12 @@ import { lookup as systemLookup } from 'node:dns'
 import { isIP, type LookupFunction } from 'node:net'
 import { isPrivateAddress } from './private-address.ts'
 
-/** Thrown for a host with a forbidden address. */
+/** The error for a host with a private address, to which connections are forbidden. */
 export class PrivateAddressError extends Error {
   override readonly message = 'the name leads to a private address'
 }
 
-/** Returns whether a URL names a host outside the public internet, before any name lookup. */
+/** Returns whether the host in a URL is `localhost` or a private IP address. Other host names are not resolved. */
 export function namesPrivateHost(url: URL): boolean {
   const host = url.hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '')
   if (host === 'localhost' || host.endsWith('.localhost')) return true
@@ -15,8 +15,8 @@ export function namesPrivateHost(url: URL): boolean {
 }
 
 /**
- * Looks up public addresses only. Checks them at the time of connecting, so that a name cannot change its address after
- * the check.
+ * Resolves a host name and throws if one of its addresses is private. The lookup is part of the connect, so the name
+ * cannot resolve to another address after the check.
  */
 export const lookupPublic = publicLookup(systemLookup as LookupFunction)
 

@@ -3,7 +3,7 @@ import { HoldfastError } from '../domain/errors.ts'
 import { httpAgent } from './http-agent.ts'
 import { lookupPublic, namesPrivateHost, PrivateAddressError } from './public-lookup.ts'
 
-/** A webhook request to an account's URL. */
+/** A webhook request to the URL of an account. */
 export interface WebhookRequest {
   url: string
   headers: Readonly<Record<string, string>>
@@ -11,13 +11,14 @@ export interface WebhookRequest {
   signal: AbortSignal
 }
 
-/** Sends webhook requests to the URLs of accounts. The caller closes it. */
+/** A client that sends webhook requests to the URLs of accounts. The caller must close the client. */
 export interface WebhookSender {
   /**
-   * Sends a request. Returns the status of the answer and ignores its body. A private address gives the same error as
-   * an unreachable one, so that no account learns which internal names exist. The cause says which it was.
+   * Sends a request and returns the HTTP status of the response, whose body is ignored. The error is the same for a
+   * private and for an unreachable address. An account therefore cannot learn which internal host names exist. Only the
+   * `cause` of the error contains the difference.
    *
-   * @throws HoldfastError `UNAVAILABLE` if the host is unreachable or does not answer in time
+   * @throws HoldfastError `UNAVAILABLE` if the host is unreachable or does not respond in time
    */
   send(request: WebhookRequest): Promise<number>
   close(): Promise<void>
@@ -26,7 +27,12 @@ export interface WebhookSender {
 const CONNECTIONS_EACH = 2
 const TIMEOUT_MS = 10_000
 
-/** @param options.lookup replaces the system's lookup and its check */
+/**
+ * Creates a client for webhook requests.
+ *
+ * @param options.allowPrivate true to send requests to private addresses as well
+ * @param options.lookup resolves host names and refuses private addresses
+ */
 export function openWebhookSender({
   allowPrivate,
   lookup = lookupPublic,

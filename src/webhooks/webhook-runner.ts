@@ -10,15 +10,18 @@ import type { WebhookSender } from '../outgoing/webhook-sender.ts'
 import { deliveryBody, SIGNATURE_HEADER, signatureOf } from './delivery-body.ts'
 import { sealingContext } from './webhook-service.ts'
 
-/** Deliveries at once, in total and per account. The limit per account keeps slow receivers from blocking others. */
+/**
+ * Maximum number of concurrent deliveries. The first limit is for all accounts together. The second is for each
+ * account, so that slow receivers of one account do not block other accounts.
+ */
 const DELIVERIES_AT_ONCE = 64
 const PER_ACCOUNT = 2
 const ACCOUNTS_AT_ONCE = 64
 const FIRST_RETRY_MS = 10_000
 const LONGEST_RETRY_MS = 21_600_000
-/** With backoff, the last attempt is about a day after the first. */
+/** Maximum number of attempts per delivery. With backoff, the last attempt is about a day after the first. */
 const MOST_ATTEMPTS = 16
-/** Timeout of a request. */
+/** Time in ms after which a request is aborted. */
 const LONGEST_MS = 10_000
 const FULL_MS = 10_000
 
@@ -30,7 +33,10 @@ export interface WebhookRunnerParts {
   logger: Logger
 }
 
-/** Sends events of records to webhooks, with up to 16 attempts per delivery until the receiver answers 2xx. */
+/**
+ * Sends the events of records to webhooks. A delivery is repeated until the receiver responds with a 2xx status, up to
+ * 16 times.
+ */
 export class WebhookRunner {
   readonly #runner: JobRunner<DeliveryRow, Delivery>
 
@@ -38,12 +44,12 @@ export class WebhookRunner {
     this.#runner = new JobRunner(deliveries(parts), parts)
   }
 
-  /** Schedules a search for due deliveries. Calls before the search share it. */
+  /** Schedules a search for due deliveries. Further calls before that search have no effect. */
   wake(): void {
     this.#runner.wake()
   }
 
-  /** Aborts running deliveries. The next start sends them again. */
+  /** Aborts the running deliveries. They are sent again after the next start. */
   stop(): Promise<void> {
     return this.#runner.stop()
   }
@@ -54,9 +60,9 @@ class Delivery implements Attempt<DeliveryRow> {
   readonly job: DeliveryRow
   readonly #parts: WebhookRunnerParts
   readonly #abort = new AbortController()
-  /** Set at the start of the attempt. */
+  /** The webhook that receives the event. Null until the attempt begins. */
   webhook: WebhookRow | null = null
-  /** HTTP status of the receiver's answer, if it has answered. */
+  /** HTTP status of the receiver's response. Null if the receiver has not responded. */
   status: number | null = null
 
   constructor(job: DeliveryRow, parts: WebhookRunnerParts) {

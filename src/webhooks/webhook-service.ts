@@ -6,23 +6,23 @@ import { HoldfastError } from '../domain/errors.ts'
 import type { Sealing } from '../domain/sealing.ts'
 import { namesPrivateHost } from '../outgoing/public-lookup.ts'
 
-/** Webhooks of one account. */
+/** Maximum number of webhooks per account. */
 const MOST_WEBHOOKS = 10
 const LONGEST_URL = 2_048
 const SECRET_BYTES = 32
 
-/** A webhook without its secret, as the API returns it. */
+/** A webhook as the API returns it, without its secret. */
 export type Webhook = Omit<WebhookRow, 'secret' | 'accountId' | 'keyId'>
 
 export interface WebhookServiceParts {
   store: WebhookStore
   sealing: Sealing
   clock: Clock
-  /** Allows URLs in private networks. */
+  /** True if webhooks may have URLs with private addresses. */
   allowPrivate: boolean
 }
 
-/** Webhooks of accounts. A webhook receives the events of its account's records. */
+/** Creates, lists and removes the webhooks of accounts. A webhook receives the events of all records of its account. */
 export class WebhookService {
   readonly #parts: WebhookServiceParts
 
@@ -31,10 +31,13 @@ export class WebhookService {
   }
 
   /**
-   * @param made.keyId key that creates the webhook, or null for a session; revoking the key removes the webhook
-   * @returns the webhook, and the secret that signs its deliveries, which cannot be read again
-   * @throws HoldfastError `VALIDATION` naming `url`, `QUOTA_EXCEEDED` at ten webhooks, `NOT_FOUND` without the account
-   * or key
+   * Creates a webhook.
+   *
+   * @param made.keyId id of the API key that creates the webhook, or null for a session; revoking the key removes the
+   * webhook
+   * @returns the webhook, and the secret that signs its deliveries; the secret cannot be read again
+   * @throws HoldfastError `VALIDATION` if the URL is invalid; `QUOTA_EXCEEDED` if the account already has ten webhooks;
+   * `NOT_FOUND` if the account or key no longer exists
    */
   async create(
     accountId: string,
@@ -59,12 +62,20 @@ export class WebhookService {
     return (await this.#parts.store.list(accountId)).map(withoutSecret)
   }
 
-  /** Removes a webhook and its pending deliveries. @throws HoldfastError `NOT_FOUND` */
+  /**
+   * Removes a webhook and its pending deliveries.
+   *
+   * @throws HoldfastError `NOT_FOUND` if the account has no such webhook
+   */
   async remove(accountId: string, id: string): Promise<void> {
     if (!(await this.#parts.store.remove(accountId, id))) throw notFound(id)
   }
 
-  /** Lists sent and pending deliveries, newest first. @throws HoldfastError `NOT_FOUND` */
+  /**
+   * Lists the sent and pending deliveries of a webhook, newest first.
+   *
+   * @throws HoldfastError `NOT_FOUND` if the account has no such webhook
+   */
   async deliveries(accountId: string, id: string, request: PageRequest): Promise<Page<DeliveryRow>> {
     if ((await this.#parts.store.get(accountId, id)) === null) throw notFound(id)
     return this.#parts.store.deliveries(id, request)
@@ -85,7 +96,7 @@ export class WebhookService {
   }
 }
 
-/** Returns the context that binds a sealed secret to its webhook. */
+/** Returns the encryption context that binds the sealed secret of a webhook to the webhook's id. */
 export function sealingContext(id: string): string {
   return `webhook ${id}`
 }

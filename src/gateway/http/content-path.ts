@@ -2,7 +2,7 @@ import type { CID } from 'multiformats/cid'
 import { HoldfastError, isHoldfastError } from '../../domain/errors.ts'
 import { parseCid } from '../../ipld/cid.ts'
 
-/** A requested root and the names below it. */
+/** The path of a request: a root, and the names below the root. */
 export interface ContentPath {
   cid: CID
   /** Text of the root as the client sent it. */

@@ -8,7 +8,8 @@ export interface DefaultDisposition {
 }
 
 /**
- * Returns the `Content-Disposition` header. `?filename=` sets the name, and `?download=true` makes it an attachment.
+ * Returns the `Content-Disposition` header. The parameter `?filename=` sets the file name, and `?download=true` sets
+ * the disposition `attachment`.
  */
 export function dispositionHeader(
   query: URLSearchParams,

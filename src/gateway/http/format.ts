@@ -1,6 +1,6 @@
 import { HoldfastError } from '../../domain/errors.ts'
 
-/** A requested representation other than the browser's default. */
+/** A representation of content that a request can name explicitly. */
 export type Format = 'raw' | 'car' | 'tar' | 'dag-json' | 'dag-cbor' | 'json' | 'cbor' | 'ipns-record'
 
 export interface FormatChoice {

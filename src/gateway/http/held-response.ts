@@ -8,7 +8,7 @@ import { StreamBody } from '../../http/stream-body.ts'
 export interface Holding {
   clock: Clock
   logger: Logger
-  /** Time limit for a body, in ms. */
+  /** Maximum time in ms until the body must end. */
   maxDurationMs: number
   /** The concurrency slot of the response. While other requests wait for a slot, a slow client loses its slot. */
   slot: Pick<Slot, 'watch' | 'progress'>

@@ -1,4 +1,4 @@
-/** Escapes text for use between tags and in quoted attributes. */
+/** Escapes text for use in HTML content and in quoted attributes. */
 export function escapeHtml(text: string): string {
   return text.replace(/[&<>"']/g, char => ENTITIES[char] ?? char)
 }

@@ -23,7 +23,7 @@ export class Admission {
   readonly #denylist: DenylistFile | null
   readonly #takedowns: TakenDown
 
-  /** @throws HoldfastError `INVALID_CID` for an invalid CID in the list */
+  /** @throws HoldfastError `INVALID_CID` if the allow list contains an invalid CID */
   constructor({ allow, denylist, takedowns }: AdmissionOptions) {
     this.#allowed = allow === null ? null : new Set(allow.map(text => keyOf(parseCid(text, 'gateway.allow'))))
     this.#denylist = denylist
@@ -37,7 +37,7 @@ export class Admission {
   }
 }
 
-/** The rules of one request. */
+/** The rules that decide what one request may read. */
 export class AdmissionRules {
   readonly #allowed: ReadonlySet<string> | null
   readonly #denylist: Denylist | null

@@ -20,7 +20,7 @@ export interface TakedownRequest {
   cid: string
   /** Decoded path below the CID. The default covers the block of the CID and everything below. */
   path?: string | undefined
-  /** 1 to 1,000 printable characters. */
+  /** Reason for the takedown, of 1 to 1,000 printable characters. */
   reason: string
   /** HTTP status for the content. Default: 410. */
   status?: BlockedStatus | undefined
@@ -30,7 +30,7 @@ export interface TakedownMeans {
   fileSystem: FileSystem
   clock: Clock
   logger: Logger
-  /** Applies takedowns to the roots in the ledger. */
+  /** Updates the roots in the ledger that a takedown affects. */
   withholding: Pick<Withholding, 'begin' | 'change' | 'settled'>
   /** The takedowns of all nodes of a fleet. The local file is a copy. Null for a single node. */
   shared?: TakedownRows | null

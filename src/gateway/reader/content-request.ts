@@ -2,7 +2,7 @@
 export interface ContentAddress {
   /** CID of the root, in any version and multibase. */
   cid: string
-  /** Names below the root, separated by `/`, not percent-encoded. Default: the root itself. */
+  /** Path below the root: names separated by `/`, without percent-encoding. The default is the root itself. */
   path?: string | undefined
   /**
    * Id of an account. Only DAGs that this account has pinned can be read. Default: all content that the gateway serves
@@ -34,7 +34,7 @@ export interface ReadRequest extends ContentAddress {
  */
 export type ContentStream = AsyncIterableIterator<Uint8Array>
 
-/** A file, or the bytes of a non-UnixFS block. */
+/** The content of a file, or the bytes of a block that is not UnixFS. */
 export interface ReadContent {
   /**
    * CID of the content at the end of the path. It is in the version in which the request or the parent directory names

@@ -68,7 +68,11 @@ export async function documentResponse(lookup: Lookup, node: OpaqueNode): Promis
   return { status: 200, headers: { ...headers, ...PAGE_HEADERS }, body: htmlPage(node.cid.toString(), body) }
 }
 
-/** @throws HoldfastError `INVALID_CID` if the block does not match its codec */
+/**
+ * Checks that a block is a valid document of its codec.
+ *
+ * @throws HoldfastError `INVALID_CID` if the block does not match its codec
+ */
 async function checkDocument(node: OpaqueNode, budget: WalkBudget): Promise<void> {
   for await (const _ of tokensOf(node, budget));
 }

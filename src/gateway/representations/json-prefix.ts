@@ -1,4 +1,4 @@
-/** A number, `true`, `false` or `null`, possibly truncated. */
+/** Matches a number, `true`, `false` or `null`, which may be truncated at the end of the text. */
 const WORD = /[-+.\w]+/y
 const WORDS = ['true', 'false', 'null']
 const CUT_NUMBER = /^-?[\d.eE+-]*$/

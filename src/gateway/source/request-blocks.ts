@@ -23,7 +23,7 @@ export interface HeldContent {
    * @throws HoldfastError `NOT_FOUND`, `CID_NOT_FOUND`, `BLOCK_DAMAGED`, `UNAVAILABLE`
    */
   get(cid: CID): Promise<Uint8Array>
-  /** Returns the length of a block; null if it is not known without a read. */
+  /** Returns the size of a block in bytes, or null if the size is unknown before a read. */
   sizeOf(cid: CID): number | null
   /** Releases the blocks. May be called more than once. */
   release(): void
@@ -203,7 +203,7 @@ export class RequestBlocks implements BlockReader {
     for (const [depth, cid] of roots.entries()) rules.checkBlocked(cid, names.slice(depth))
   }
 
-  /** Returns the length of a block; null if it is not known without a read. */
+  /** Returns the size of a block in bytes, or null if the size is unknown before a read. */
   sizeOf(cid: CID): number | null {
     if (cid.multihash.code === HASH.identity) return cid.multihash.digest.length
     return this.#isSingle(cid) ? null : this.#held.sizeOf(cid)
