@@ -1,14 +1,14 @@
 import { HoldfastError } from '../domain/errors.ts'
 
-/** Work in progress, which a stop aborts and waits for. */
+/** Keeps track of the work in progress. A stop aborts all of it and waits for its end. */
 export class Activity {
   readonly #running = new Set<Promise<unknown>>()
   readonly #stop = new AbortController()
 
   /**
-   * Runs `work` with a signal that aborts with the caller's, or when the engine stops.
+   * Runs `work`. Its signal aborts with the caller's signal, or when the engine stops.
    *
-   * @throws HoldfastError `UNAVAILABLE` once stopping has begun.
+   * @throws HoldfastError `UNAVAILABLE` if the engine is already stopping
    */
   async run<T>(signal: AbortSignal | undefined, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
     if (this.#stop.signal.aborted) throw new HoldfastError('UNAVAILABLE', 'the node is stopping')
@@ -22,7 +22,7 @@ export class Activity {
     }
   }
 
-  /** Aborts the work in progress and waits for it to end. */
+  /** Aborts all work in progress and waits for its end. */
   async stop(): Promise<void> {
     this.#stop.abort(new HoldfastError('ABORTED', 'the node is stopping'))
     await Promise.allSettled(this.#running)

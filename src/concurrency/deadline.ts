@@ -2,17 +2,17 @@ import type { Clock } from '../domain/clock.ts'
 
 export interface DeadlineOptions {
   clock: Clock
-  /** Milliseconds without progress after which the deadline expires. */
+  /** Time in ms without progress after which the deadline expires. */
   ms: number
-  /** Returns the error of an expired deadline. */
+  /** Returns the error with which the deadline's signal aborts when the deadline expires. */
   late: () => unknown
-  /** Aborts the deadline's signal as well, with its own reason. */
+  /** If this signal aborts, the deadline's signal aborts with the same reason. */
   signal?: AbortSignal | undefined
 }
 
 /**
- * A signal that aborts after too long without progress, or with another signal. Its owner calls {@link rest} at the
- * end.
+ * A signal that aborts after a time without progress, or together with another signal. The owner must call {@link rest}
+ * when the work ends.
  */
 export class Deadline {
   readonly signal: AbortSignal
@@ -27,25 +27,25 @@ export class Deadline {
     this.moved()
   }
 
-  /** True once the deadline has run out. */
+  /** True if the deadline has expired. */
   get isOver(): boolean {
     return this.#late.signal.aborted
   }
 
-  /** Starts the time anew. */
+  /** Restarts the time. Call it after each progress. */
   moved(): void {
     this.#cancel()
     const { clock, ms, late } = this.#options
     this.#cancel = clock.after(ms, () => this.#late.abort(late()))
   }
 
-  /** Stops the time until the next {@link moved}. */
+  /** Stops the time until the next call of {@link moved}. */
   rest(): void {
     this.#cancel()
   }
 }
 
-/** Runs work within a time limit. @throws the error of `late` if the limit passes and the work obeys its signal */
+/** Runs work within a time limit. The work must obey its signal. @throws the error of `late` if the limit expires */
 export async function within<T>(options: DeadlineOptions, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const deadline = new Deadline(options)
   try {

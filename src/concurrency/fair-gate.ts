@@ -1,14 +1,17 @@
 import { ShareQueue } from './share-queue.ts'
 
-/** A request to enter a {@link FairGate}, queued or admitted. */
+/** A request to enter a {@link FairGate}. It is queued or admitted. */
 export interface Pass {
-  /** Resolves once the request is admitted; null if it was admitted at once. */
+  /** Resolves when the request is admitted. Null if it was admitted immediately. */
   entered: Promise<void> | null
-  /** Leaves the gate or its queue. A second call does nothing. */
+  /** Leaves the gate, or the queue before it. A second call has no effect. */
   leave: () => void
 }
 
-/** Semaphore that takes turns between owners, so that no owner waits for the whole queue of another. */
+/**
+ * Semaphore that takes turns between owners. An owner with few requests does not wait for the whole queue of another
+ * owner.
+ */
 export class FairGate {
   readonly #capacity: number
   #inside = 0

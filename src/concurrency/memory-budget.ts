@@ -3,27 +3,27 @@ import { HoldfastError } from '../domain/errors.ts'
 import { Semaphore } from './semaphore.ts'
 import { MOST_HOLDERS } from './slot-rows.ts'
 
-/** The budget as one thread sees it. It can be cloned, and its counters stay shared. */
+/** A thread's access to the budget. It can be sent to another thread, and the counters stay shared. */
 export interface MemoryShare {
   counters: SharedArrayBuffer
-  /** Bytes for all threads together. */
+  /** Size of the budget in bytes, for all threads together. */
   limit: number
-  /** Number of the thread, from 0; unique among live threads. */
+  /** Number of the thread, from 0. No other live thread has the same number. */
   holder: number
 }
 
 const UNIT_BYTES = 1024
-/** Longest wait for memory, in milliseconds. */
+/** Maximum time in ms to wait for memory. */
 const WAIT_MS = 15_000
 const RETRY_SECONDS = 5
 
 /**
- * Budget of memory that the threads of a process share in equal parts. A thread that wants more than is free waits for
- * its own blocks to be sent, so no thread can starve another. A single block may exceed the whole part.
+ * Memory budget of a process, which its threads share in equal parts. A thread that has used up its part waits until it
+ * has sent some of its own blocks. No thread can therefore starve another. A single block may exceed the whole part.
  */
 export class MemoryBudget {
   readonly #share: MemoryShare
-  /** The number of threads, then the units that each has taken. */
+  /** The first word is the number of threads. Each further word is the number of units that one thread has taken. */
   readonly #counters: Int32Array
   readonly #taken: Semaphore
   readonly #clock: Clock
@@ -35,25 +35,25 @@ export class MemoryBudget {
     this.#taken = new Semaphore(() => this.#part)
   }
 
-  /** Units of this thread. */
+  /** Number of units that this thread may take. */
   get #part(): number {
     return this.#share.limit / UNIT_BYTES / Atomics.load(this.#counters, 0)
   }
 
-  /** Makes a budget of so many bytes, for the first thread. */
+  /** Creates a budget of `limit` bytes and returns it for the first thread. */
   static of(limit: number, clock: Clock): MemoryBudget {
     const counters = new SharedArrayBuffer((1 + MOST_HOLDERS) * Int32Array.BYTES_PER_ELEMENT)
     new Int32Array(counters)[0] = 1
     return new MemoryBudget({ counters, limit, holder: 0 }, clock)
   }
 
-  /** Gives another thread its part until {@link forget}. */
+  /** Returns the access of another thread. The thread has an equal part until {@link forget}. */
   shareFor(holder: number): MemoryShare {
     Atomics.add(this.#counters, 0, 1)
     return { ...this.#share, holder }
   }
 
-  /** Frees the part of a thread that has ended. */
+  /** Returns the part of a thread that has ended to the other threads. */
   forget(holder: number): void {
     Atomics.sub(this.#counters, 0, 1)
     Atomics.store(this.#counters, 1 + holder, 0)
@@ -63,25 +63,25 @@ export class MemoryBudget {
     return this.#share.limit
   }
 
-  /** Bytes that all threads have taken. */
+  /** Number of bytes that all threads have taken. */
   get used(): number {
     return this.#counters.subarray(1).reduce((sum, units) => sum + units, 0) * UNIT_BYTES
   }
 
-  /** True while this thread has taken more than half of its part. */
+  /** True if this thread has taken more than half of its part. */
   get isScarce(): boolean {
     return Atomics.load(this.#counters, 1 + this.#share.holder) * 2 > this.#part
   }
 
-  /** True while a caller of this thread waits. */
+  /** True if a caller of this thread waits for memory. */
   get isAwaited(): boolean {
     return this.#taken.isAwaited
   }
 
   /**
-   * Takes memory, and waits for it if need be. The caller gives it back.
+   * Takes memory. Waits until enough is free. The caller must return it with {@link give}.
    *
-   * @throws HoldfastError `UNAVAILABLE` with `retryAfter` if none became free in time; the signal's reason
+   * @throws HoldfastError `UNAVAILABLE` with `retryAfter` if not enough became free in time; the reason of the signal
    */
   async take(bytes: number, signal: AbortSignal): Promise<void> {
     const units = unitsOf(bytes)

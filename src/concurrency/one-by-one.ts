@@ -1,6 +1,6 @@
-/** Runs tasks of one key in order; those of different keys run side by side. */
+/** Runs tasks with the same key one after another. Tasks with different keys run concurrently. */
 export class OneByOne {
-  /** End of the last task of each key. */
+  /** Promise of the last task of each key. */
   readonly #last = new Map<string, Promise<unknown>>()
 
   async run<T>(key: string, work: () => Promise<T>): Promise<T> {

@@ -1,13 +1,13 @@
 import { type Clock, keepAlive } from '../domain/clock.ts'
 
-/** Work may run ahead of its rate by this long, in milliseconds. */
+/** Maximum time in ms by which work may be ahead of its rate. */
 const AHEAD_MS = 1_000
 
-/** Rate limit for bytes that background work reads. */
+/** Limits the rate at which background work reads bytes. */
 export class Pace {
   readonly #bytesPerMs: number
   readonly #clock: Clock
-  /** Instant at which the bytes so far are within the rate. */
+  /** Time at which all bytes so far are within the rate, in ms since the epoch. */
   #paidAt: number
 
   constructor(bytesPerSecond: number, clock: Clock) {
@@ -16,11 +16,11 @@ export class Pace {
     this.#paidAt = clock.now() - AHEAD_MS
   }
 
-  /** Waits until so many more bytes are within the rate. @throws the signal's reason */
+  /** Counts `bytes`, and waits until they are within the rate. @throws the reason of the signal */
   async spend(bytes: number, signal?: AbortSignal): Promise<void> {
     const now = this.#clock.now()
     this.#paidAt = Math.max(this.#paidAt, now - AHEAD_MS) + bytes / this.#bytesPerMs
-    // A clock that was set back must not stall the work.
+    // If the clock was set back, limit the wait, so that the work does not stall.
     this.#paidAt = Math.min(this.#paidAt, now + AHEAD_MS + bytes / this.#bytesPerMs)
     if (this.#paidAt > now) await this.#wait(this.#paidAt - now, signal)
     signal?.throwIfAborted()
@@ -29,7 +29,7 @@ export class Pace {
   async #wait(ms: number, signal: AbortSignal | undefined): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>()
     const cancel = this.#clock.after(ms, resolve)
-    // A clock's timer does not keep the process alive, but this work has to finish.
+    // A timer of the clock does not keep the process alive, but this work must finish.
     const release = keepAlive()
     const end = (): void => resolve()
     signal?.addEventListener('abort', end, { once: true })

@@ -1,22 +1,25 @@
 import type { Clock } from '../domain/clock.ts'
 import { HoldfastError } from '../domain/errors.ts'
 
-/** A taken slot. */
+/** A slot that a request has taken. {@link Slots} issues it. */
 export interface Slot {
-  /** Expects progress from now on. A slow client loses the slot by `end` when another owner needs it. */
+  /**
+   * Starts the client's time, so that the client must make progress. If the client is slow and another owner needs the
+   * slot, the slot calls `end`.
+   */
   watch(end: (reason: HoldfastError) => void): void
-  /** Counts bytes of progress. */
+  /** Counts bytes that the client has transferred. */
   progress(bytes: number): void
   /** Stops the client's time until {@link resume}. */
   pause(): void
   resume(): void
-  /** Watches a body: the client's time runs whenever more of the body is asked for. */
+  /** Watches a body like {@link watch}. The client's time runs only while a chunk of the body is being requested. */
   watching(body: AsyncIterable<Uint8Array>, end: (reason: HoldfastError) => void): AsyncIterable<Uint8Array>
-  /** Returns the slot. A second call does nothing. */
+  /** Returns the slot. A second call has no effect. */
   leave(): void
 }
 
-/** Bytes of progress that a client must make before its time runs out. */
+/** Number of bytes that a client must transfer before its time of {@link STALL_MS} expires. */
 const STEP_BYTES = 64 * 1024
 const STALL_MS = 10_000
 const REPORT_MS = 1_000
@@ -27,7 +30,10 @@ export class PacedSlot implements Slot {
   readonly #release: () => void
   readonly #onSlowAt: (slowAt: number) => void
   #end: ((reason: HoldfastError) => void) | null = null
-  /** Current step: its bytes, the client's time so far, and the instant since which the time runs. */
+  /**
+   * State of the current step. The first is its bytes. The second is the client's time so far, in ms. The third is the
+   * instant since which the time runs, or null while it is stopped.
+   */
   #bytes = 0
   #waited = 0
   #since: number | null = null
@@ -40,7 +46,7 @@ export class PacedSlot implements Slot {
     this.#onSlowAt = onSlowAt
   }
 
-  /** Instant from which the slot counts as slow without progress, in milliseconds since the epoch. */
+  /** Instant at which the slot counts as slow if there is no progress, in ms since the epoch. */
   get slowAt(): number {
     if (this.#end === null) return Number.POSITIVE_INFINITY
     if (this.#since !== null) return this.#since - this.#waited + STALL_MS
@@ -90,7 +96,7 @@ export class PacedSlot implements Slot {
     this.#report()
   }
 
-  /** Takes the slot from its client. */
+  /** Takes the slot away from its client. */
   end(reason: HoldfastError): void {
     this.#end?.(reason)
   }
@@ -99,7 +105,9 @@ export class PacedSlot implements Slot {
     this.#release()
   }
 
-  /** Reports changes of a second or more only, so not every chunk causes one. */
+  /**
+   * Reports a changed {@link slowAt}. Ignores changes of less than a second, so that not every chunk causes a report.
+   */
   #report(): void {
     const { slowAt } = this
     if (slowAt === this.#reported || Math.abs(slowAt - this.#reported) < REPORT_MS) return
@@ -108,7 +116,7 @@ export class PacedSlot implements Slot {
   }
 }
 
-/** Makes the error with which a slow client loses its slot. */
+/** Returns the error with which a slow client loses its slot. */
 export function tooSlow(): HoldfastError {
   return new HoldfastError('ABORTED', 'others wait, and this one of many to the same client is read too slowly')
 }

@@ -16,7 +16,10 @@ interface Pending {
   reject: (error: unknown) => void
 }
 
-/** Calls to another thread, with a limit on how many of each name are open; the rest waits in order. */
+/**
+ * Calls functions in another thread. The number of open calls is limited by function name, and further calls wait in
+ * order.
+ */
 export class PortCalls {
   readonly #port: MessagePort
   readonly #bounds: ReadonlyMap<string, Semaphore>
@@ -24,7 +27,7 @@ export class PortCalls {
   #lastId = 0
   #isClosed = false
 
-  /** @param bounds most open calls by name; names without one have no limit */
+  /** @param bounds maximum number of open calls by function name; other functions have no limit */
   constructor(port: MessagePort, bounds: Readonly<Record<string, number>>) {
     this.#port = port
     this.#bounds = new Map(Object.entries(bounds).map(([name, atOnce]) => [name, new Semaphore(atOnce)]))
@@ -42,8 +45,10 @@ export class PortCalls {
   }
 
   /**
-   * @param argument anything that can be cloned, as must be the answer
-   * @throws HoldfastError as the other thread threw it; `UNAVAILABLE` once that has ended; the signal's reason
+   * Calls a function in the other thread. Argument and result must be cloneable.
+   *
+   * @throws the HoldfastError that the function threw; HoldfastError `UNAVAILABLE` if the other thread has ended; the
+   * reason of the signal
    */
   ask(name: string, argument: unknown, signal?: AbortSignal): Promise<unknown> {
     const bound = this.#bounds.get(name)
@@ -68,10 +73,10 @@ export class PortCalls {
   }
 }
 
-/** PortAnswers by name. The signal aborts when the caller no longer waits. */
+/** Functions that another thread may call, by name. The signal aborts when the caller no longer waits. */
 export type PortAnswers = Readonly<Record<string, (argument: never, signal: AbortSignal) => unknown>>
 
-/** PortAnswers the {@link PortCalls} at the other end of a port, until the port closes. */
+/** Answers the calls of {@link PortCalls} at the other end of a port, until the port closes. */
 export function answerCalls(port: MessagePort, answers: PortAnswers): void {
   const open = new Map<number, AbortController>()
   const answer = async (question: Exclude<Question, { name: null }>, signal: AbortSignal): Promise<Answer> => {

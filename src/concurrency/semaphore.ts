@@ -1,4 +1,7 @@
-/** Semaphore with weights; the rest waits in order. A request for more than the whole capacity runs alone. */
+/**
+ * Semaphore whose requests have weights. Waiting requests are served in order. A request for more than the whole
+ * capacity runs alone.
+ */
 export class Semaphore {
   readonly #capacity: () => number
   #used = 0
@@ -8,12 +11,15 @@ export class Semaphore {
     this.#capacity = typeof capacity === 'number' ? () => capacity : capacity
   }
 
-  /** True while a caller waits. */
+  /** True if a caller waits. */
   get isAwaited(): boolean {
     return this.#waiting.length > 0
   }
 
-  /** Resolves once `amount` is taken; null if it was free at once. The caller returns it by {@link release}. */
+  /**
+   * Takes `amount`. Returns a promise to await, or null if it was free. The caller returns `amount` with {@link
+   * release}.
+   */
   acquire(amount: number): Promise<void> | null {
     if (this.#waiting.length === 0 && this.#fits(amount)) {
       this.#used += amount
@@ -31,7 +37,7 @@ export class Semaphore {
     }
   }
 
-  /** Runs `work` while holding `amount`. */
+  /** Takes `amount`, runs `work`, and then releases `amount`. */
   async hold<T>(amount: number, work: () => Promise<T>): Promise<T> {
     const wait = this.acquire(amount)
     if (wait !== null) await wait

@@ -1,21 +1,21 @@
 interface Share<T> {
-  /** Cost so far; at least that of the owner served last, so that idle time earns no credit. */
+  /** Cost so far. It is raised to that of the owner served last, so that an idle owner does not earn credit. */
   used: number
-  /** Waiting items in the order of their arrival. */
+  /** Waiting items in the order in which they arrived. */
   readonly items: Set<T>
 }
 
 /**
- * Weighted fair queue. It serves the owner that has used least, and the items of one owner in order. Owners with equal
- * use take turns. Use is forgotten once nobody waits.
+ * Weighted fair queue. It serves the owner with the lowest cost so far, and the items of one owner in order. Owners
+ * with equal cost take turns. When the queue is empty, it forgets all costs.
  */
 export class ShareQueue<T> {
   readonly #shares = new Map<string, Share<T>>()
-  /** Use of the owner served last, where new owners start. */
+  /** Cost of the owner served last. A new owner starts with this cost. */
   #level = 0
   #size = 0
 
-  /** Waiting items of all owners. */
+  /** Number of waiting items of all owners. */
   get size(): number {
     return this.#size
   }
@@ -28,14 +28,17 @@ export class ShareQueue<T> {
     this.#size++
   }
 
-  /** Removes an item that no longer waits, if the queue has it. */
+  /** Removes an item that no longer waits. Does nothing if the item is not in the queue. */
   remove(owner: string, item: T): void {
     if (this.#shares.get(owner)?.items.delete(item) !== true) return
     this.#size--
     this.#forget()
   }
 
-  /** Takes the next item, whose cost the caller then charges; null if nothing waits. */
+  /**
+   * Takes the next item, or returns null if the queue is empty. The caller then passes the item's cost to {@link
+   * charge}.
+   */
   take(): { owner: string; item: T } | null {
     let least: { owner: string; share: Share<T>; item: T } | null = null
     for (const [owner, share] of this.#shares) {
@@ -49,7 +52,7 @@ export class ShareQueue<T> {
     this.#level = share.used
     share.items.delete(item)
     this.#size--
-    // Owners with equal use take turns.
+    // Move the owner to the end, so that owners with equal cost take turns.
     this.#shares.delete(owner)
     this.#shares.set(owner, share)
     return { owner, item }
@@ -61,7 +64,7 @@ export class ShareQueue<T> {
     this.#forget()
   }
 
-  /** Forgets all use once nobody waits. */
+  /** Forgets all costs if the queue is empty. */
   #forget(): void {
     if (this.#size > 0) return
     this.#shares.clear()

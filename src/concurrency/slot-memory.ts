@@ -1,27 +1,30 @@
 import { hash } from 'node:crypto'
 import { SlotRows, type SlotTable, STATE } from './slot-rows.ts'
 
-/** After a search that found no slow slot, wait this long before searching again, in ms. */
+/** Time in ms to wait after a search that found no slow slot, before the next search. */
 const VAIN_MS = 250
-/** Most names whose owners a thread keeps. */
+/** Maximum number of names whose hashes a thread caches. */
 const KNOWN_OWNERS = 1_000
 
-/** Outcome of a waiting request: its slot, or a refusal; null while it waits. */
+/** Outcome of a waiting request: its slot, or `refused`. Null while the request still waits. */
 export type WaiterOutcome = { row: number } | 'refused' | null
 
 /**
- * The rules of {@link Slots}, on slots and waiting requests in memory that threads share. Work under the lock takes
- * microseconds. Rows are searched only while all slots are taken, or if one owner has a limit.
+ * Implements the rules of {@link Slots} in memory that threads share. Work under the lock takes microseconds. Searches
+ * the rows only while all slots are taken, or if the number of slots per owner is limited.
  */
 export class SlotMemory {
   readonly #rows: SlotRows
   readonly #table: SlotTable
   readonly #ownSlowAt: (row: number) => number | undefined
-  /** Stored owners by name, since a hash costs as much as the rest of an entry. */
+  /** Cache of hashed owners by name, because a hash costs as much as all other work of {@link enter}. */
   readonly #owners = new Map<string, bigint>()
   #touched = new Set<number>()
 
-  /** @param slowAt instant from which a slot of this thread is slow; undefined for one that it has not begun to use */
+  /**
+   * @param slowAt returns the instant from which a slot of this thread is slow, or undefined if the slot is not in use
+   * yet
+   */
   constructor(table: SlotTable, slowAt: (row: number) => number | undefined) {
     this.#table = table
     this.#ownSlowAt = slowAt
@@ -36,7 +39,7 @@ export class SlotMemory {
     return this.#rows.count('waiting')
   }
 
-  /** Returns the owner as rows store it. */
+  /** Returns the hashed owner, as the rows store it. */
   ownerOf(name: string): bigint {
     const known = this.#owners.get(name)
     if (known !== undefined) return known
@@ -46,7 +49,7 @@ export class SlotMemory {
     return owner
   }
 
-  /** Runs a change of rows exclusively among all threads, then notifies the threads that it affects. */
+  /** Changes rows while no other thread can change them. Then notifies the threads that the change affects. */
   locked<T>(work: () => T): T {
     this.#rows.lock()
     try {
@@ -61,17 +64,17 @@ export class SlotMemory {
     }
   }
 
-  /** Number of changes by others that affect this thread. */
+  /** Number of changes by other threads that affect this thread. */
   get changes(): number {
     return this.#rows.changes
   }
 
-  /** Resolves once there are more changes than `seen`. */
+  /** Resolves when {@link changes} exceeds `seen`. */
   changedSince(seen: number): Promise<void> {
     return this.#rows.changedSince(seen)
   }
 
-  /** Takes a slot, or a place in the queue; null if the queue is full. */
+  /** Takes a slot or joins the queue. Returns null if the queue is full. */
   enter(owner: bigint, now: number): { row: number } | { waiter: number } | null {
     if (this.#mayRun(owner, now)) return { row: this.#admit(owner, this.#table.holder) }
     if (this.waiting >= this.#table.waiting && !this.#makeRoomInQueue(owner)) return null
@@ -83,7 +86,7 @@ export class SlotMemory {
     return { waiter }
   }
 
-  /** Incremented each time the slot is reused. */
+  /** Number of times that the slot has been reused. */
   generation(row: number): number {
     return this.#rows.get(row, 'generation')
   }
@@ -92,14 +95,14 @@ export class SlotMemory {
     this.#rows.setSlowAt(row, instant)
   }
 
-  /** Returns a slot, unless it has been reused. */
+  /** Returns a slot. Does nothing if the slot has already been reused. */
   leave(row: number, generation: number, now: number): void {
     if (this.generation(row) !== generation) return
     this.#free(row)
     this.serve(now)
   }
 
-  /** Returns the outcome of a waiting request, and frees its row if there is one. */
+  /** Returns the outcome of a waiting request. If there is an outcome, frees the request's row. */
   outcomeOf(waiter: number): WaiterOutcome {
     const state = this.#rows.state(waiter)
     if (state === STATE.waits) return null
@@ -107,7 +110,7 @@ export class SlotMemory {
     return state === STATE.admitted ? { row: this.#rows.get(waiter, 'got') } : 'refused'
   }
 
-  /** Removes a request from the queue, or returns the outcome that it already has. */
+  /** Removes a request from the queue. If the request already has an outcome, returns it instead. */
   giveUp(waiter: number): WaiterOutcome {
     const outcome = this.outcomeOf(waiter)
     if (outcome !== null) return outcome
@@ -116,7 +119,7 @@ export class SlotMemory {
     return null
   }
 
-  /** Admits waiting requests while there is room: those of the owner with the fewest slots first, then the oldest. */
+  /** Admits waiting requests while slots are free. Prefers the owner with the fewest slots, then the oldest request. */
   serve(now: number): void {
     for (let next = this.#next(); next !== null; next = this.#next()) {
       const owner = this.#rows.owner(next)
@@ -126,7 +129,9 @@ export class SlotMemory {
     }
   }
 
-  /** Frees everything of a thread that has ended, the lock included: it may have ended during a change. */
+  /**
+   * Frees all rows of a thread that has ended. Also frees the lock, because the thread may have ended during a change.
+   */
   forget(holder: number, now: number): void {
     this.#rows.unlock(holder)
     this.locked(() => {
@@ -176,7 +181,10 @@ export class SlotMemory {
     return best?.row ?? null
   }
 
-  /** Ends a slow slot of an owner who has more than this one would have. Returns whether there was one. */
+  /**
+   * Ends a slow slot, so that `owner` can take it. The slot must belong to an owner with at least two slots more than
+   * `owner`. Returns whether a slot was ended.
+   */
   #endSlow(owner: bigint, now: number): boolean {
     if (now - this.#rows.vainSearch < VAIN_MS) return false
     const running = this.#rows.byOwner(STATE.taken)
@@ -196,14 +204,15 @@ export class SlotMemory {
     return false
   }
 
-  /** The memory has what other threads wrote of their slots. */
+  /** Returns the instant from which a slot is slow. For slots of other threads, reads it from the shared memory. */
   #slowAt(row: number): number {
     if (this.#rows.get(row, 'holder') !== this.#table.holder) return this.#rows.slowAt(row)
     return this.#ownSlowAt(row) ?? Number.POSITIVE_INFINITY
   }
 
   /**
-   * Refuses the newest request of the owner with the most in a full queue. Returns false if that is the owner itself.
+   * Makes room in a full queue. Refuses the newest request of the owner with the most requests. Returns false if no
+   * owner has at least two requests more than `owner`.
    */
   #makeRoomInQueue(owner: bigint): boolean {
     const queued = this.#rows.byOwner(STATE.waits)

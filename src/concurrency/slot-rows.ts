@@ -1,30 +1,36 @@
 import { randomBytes } from 'node:crypto'
 
-/** Memory of shared slots, as one thread sees it. */
+/** A thread's access to the memory of shared slots. */
 export interface SlotTable {
   memory: SharedArrayBuffer
   capacity: number
-  /** Most slots of one owner; null for no limit. */
+  /** Maximum number of slots of one owner. Null for no limit. */
   perOwner: number | null
   waiting: number
-  /** Number of the thread, from 0; unique among live threads. */
+  /** Number of the thread, from 0. No other live thread has the same number. */
   holder: number
-  /** Keeps clients from choosing names that look like another's. */
+  /**
+   * Random seed of the hashed owners, so that clients cannot choose names whose hashes collide with those of other
+   * clients.
+   */
   seed: Uint8Array
 }
 
-/** Most threads that may share slots, the first one included. */
+/** Maximum number of threads that may share slots, including the first one. */
 export const MOST_HOLDERS = 64
 
-/** States of a row: free, a taken slot, or a request that waits, was admitted or was refused. */
+/** States of a row. A slot is free or taken. A request waits, was admitted or was refused. */
 export const STATE = { free: 0, taken: 1, waits: 2, admitted: 3, refused: 4 } as const
 export type RowState = (typeof STATE)[keyof typeof STATE]
 
-/** Counters of the table: running slots, waiting requests, and the order of the next request. */
+/**
+ * Counters of the table. `running` counts taken slots, `waiting` counts queued requests, and `order` numbers the
+ * requests.
+ */
 export type Count = 'running' | 'waiting' | 'order'
 /**
- * Fields of a row. `generation` counts the uses of a slot or orders requests. `got` is the slot that a request
- * got.
+ * Fields of a row. For a slot, `generation` counts how often it was reused. For a request, `generation` is its number
+ * in the queue. `got` is the slot that an admitted request received.
  */
 export type SlotField = 'holder' | 'generation' | 'got'
 
@@ -34,18 +40,21 @@ const NEWS = 4
 const HEAD_WORDS = NEWS + MOST_HOLDERS
 const FIELDS: Readonly<Record<SlotField, number>> = { holder: 1, generation: 2, got: 3 }
 const ROW_WORDS = 4
-/** Interval at which a thread tries the lock again, should no other thread wake it. */
+/** Interval in ms at which a thread retries to take the lock if no other thread wakes it. */
 const LOCK_MS = 5
 
-/** Memory of shared slots: rows, counters, a lock, and a counter of changes for each thread. */
+/** Memory of shared slots: the rows, counters, a lock, and a counter of changes for each thread. */
 export class SlotRows {
-  /** Rows of slots come first, then those of requests. */
+  /** Number of rows for slots. They precede the rows for requests. */
   readonly places: number
   readonly rows: number
   readonly holder: number
   readonly #words: Int32Array
   readonly #owners: BigUint64Array
-  /** Instant from which each slot is slow; before them, the last search that found none. */
+  /**
+   * The first entry is the instant of the last search that found no slow slot. The others are the instants from which
+   * each slot is slow.
+   */
   readonly #instants: Float64Array
 
   constructor({ memory, capacity, waiting, holder }: SlotTable) {
@@ -57,7 +66,7 @@ export class SlotRows {
     this.#words = new Int32Array(memory, (this.rows + capacity + 1) * 8)
   }
 
-  /** Makes the memory for so many slots and waiting requests. */
+  /** Creates the memory for a number of slots and waiting requests. */
   static table({ capacity, perOwner, waiting }: Pick<SlotTable, 'capacity' | 'perOwner' | 'waiting'>): SlotTable {
     const rows = rowsOf(capacity, waiting)
     const memory = new SharedArrayBuffer((rows + capacity + 1) * 8 + (HEAD_WORDS + rows * ROW_WORDS) * 4)
@@ -65,13 +74,13 @@ export class SlotRows {
     return { memory, capacity, perOwner, waiting, holder: 0, seed: randomBytes(16) }
   }
 
-  /** Takes the lock, and waits for it if need be. */
+  /** Takes the lock. Waits while another thread holds it. */
   lock(): void {
     const take = (): number => Atomics.compareExchange(this.#words, LOCK, 0, this.holder + 1)
     for (let found = take(); found !== 0; found = take()) Atomics.wait(this.#words, LOCK, found, LOCK_MS)
   }
 
-  /** Releases the lock if that thread holds it, as it may when it has ended. */
+  /** Releases the lock if the thread `holder` has it. A thread that has ended may still have it. */
   unlock(holder: number): void {
     const held = Atomics.compareExchange(this.#words, LOCK, holder + 1, 0) === holder + 1
     if (held) Atomics.notify(this.#words, LOCK, 1)
@@ -82,7 +91,7 @@ export class SlotRows {
     return Atomics.load(this.#words, NEWS + this.holder)
   }
 
-  /** Resolves once there are more changes than `seen`. */
+  /** Resolves when {@link changes} exceeds `seen`. */
   async changedSince(seen: number): Promise<void> {
     await Atomics.waitAsync(this.#words, NEWS + this.holder, seen).value
   }
@@ -96,7 +105,7 @@ export class SlotRows {
     return Atomics.load(this.#words, COUNTS[name])
   }
 
-  /** Adds to a counter, and returns its old value. */
+  /** Adds to a counter. Returns the counter's previous value. */
   add(name: Count, amount: number): number {
     return Atomics.add(this.#words, COUNTS[name], amount)
   }
@@ -121,7 +130,7 @@ export class SlotRows {
     return this.#owners[row] ?? 0n
   }
 
-  /** Fills a free row. */
+  /** Stores a slot or a request in a free row. */
   fill(row: number, state: RowState, holder: number, owner: bigint): void {
     this.setState(row, state)
     this.set(row, 'holder', holder)
@@ -136,7 +145,7 @@ export class SlotRows {
     this.#instants[place + 1] = instant
   }
 
-  /** Instant of the last search that found no slow slot. */
+  /** Instant of the last search that found no slow slot, in ms since the epoch. */
   get vainSearch(): number {
     return this.#instants[0] ?? 0
   }
@@ -145,7 +154,7 @@ export class SlotRows {
     this.#instants[0] = instant
   }
 
-  /** Returns the rows in a state, whose kind decides between slots and requests. */
+  /** Returns all rows in a state. Searches only the rows of slots or only those of requests, depending on the state. */
   all(state: RowState): number[] {
     const [from, to] = this.#range(state)
     const rows: number[] = []
@@ -153,14 +162,17 @@ export class SlotRows {
     return rows
   }
 
-  /** Counts the rows in a state by owner. */
+  /** Returns the number of rows in a state for each owner. */
   byOwner(state: RowState): Map<bigint, number> {
     const counts = new Map<bigint, number>()
     for (const row of this.all(state)) counts.set(this.owner(row), (counts.get(this.owner(row)) ?? 0) + 1)
     return counts
   }
 
-  /** Counts the slots of one owner. Low rows are filled first, so few are searched while few are taken. */
+  /**
+   * Returns the number of slots of one owner. Low rows are filled first, so the search is short while few slots are
+   * taken.
+   */
   takenBy(owner: bigint): number {
     let count = 0
     let left = this.count('running')
@@ -172,7 +184,7 @@ export class SlotRows {
     return count
   }
 
-  /** Returns a free row for a slot or a request, as the state says; null if there is none. */
+  /** Returns a free row for a slot or for a request, depending on `state`. Returns null if no row is free. */
   free(state: RowState): number | null {
     const [from, to] = this.#range(state)
     for (let row = from; row < to; row++) if (this.state(row) === STATE.free) return row
@@ -185,7 +197,8 @@ export class SlotRows {
 }
 
 /**
- * A request's row stays in use until its thread has seen the outcome, so there are more rows than places in the queue.
+ * Returns the number of rows. A request's row stays in use until its thread has read the outcome. The table therefore
+ * has more rows than slots and places in the queue.
  */
 function rowsOf(capacity: number, waiting: number): number {
   return 2 * (capacity + waiting)

@@ -5,19 +5,19 @@ import { SlotMemory } from './slot-memory.ts'
 import { SlotRows, type SlotTable } from './slot-rows.ts'
 
 export interface SlotLimits {
-  /** All slots together. */
+  /** Maximum number of slots in use, over all owners. */
   capacity: number
-  /** Most slots of one owner; null for no limit. */
+  /** Maximum number of slots of one owner. Null for no limit. */
   perOwner: number | null
-  /** Most requests in the queue. */
+  /** Maximum number of requests in the queue. */
   waiting: number
-  /** Longest wait in milliseconds, before the client is asked to retry. */
+  /** Maximum time in ms that a request waits before the client is asked to retry. */
   waitMs: number
-  /** Name of the scarce resource, for messages. */
+  /** Name of the scarce resource, for error messages. */
   what: string
 }
 
-/** Interval of the search for slow slots while requests wait, in ms. */
+/** Interval in ms of the search for slow slots while requests wait. */
 const LOOK_MS = 500
 
 interface Waiting {
@@ -26,12 +26,13 @@ interface Waiting {
 }
 
 /**
- * Semaphore for a scarce resource, shared by owner: a client's address or an account. Other threads may share it.
+ * Semaphore for a scarce resource, which owners share fairly. An owner is a client's address or an account. Other
+ * threads may share the slots.
  *
- * Shares apply only under contention. Until then one owner may have every slot. When all slots are taken:
- * - A slot that becomes free goes to the owner with the fewest.
- * - A full queue admits an owner with few requests in place of one with many.
- * - A slot without progress ends if its owner has more slots than the waiting one.
+ * Fairness applies only while all slots are taken. Otherwise one owner may take every slot. While all slots are taken:
+ * - A slot that becomes free goes to the owner with the fewest slots.
+ * - If the queue is full, an owner with few requests replaces a request of the owner with the most requests.
+ * - A slot without progress ends if its owner has more slots than the owner of the waiting request.
  *
  * If all clients share one owner, as behind an unconfigured proxy, they take turns and no slot ends.
  */
@@ -43,12 +44,14 @@ export class Slots {
   /** Slots of this thread, by row. */
   readonly #running = new Map<number, { slot: PacedSlot; generation: number }>()
   readonly #waiting = new Map<number, Waiting>()
-  /** True once another thread shares the slots, and has to know the slow ones. */
+  /**
+   * True if another thread shares the slots. Each thread then writes to the shared memory which of its slots are slow.
+   */
   #isShared: boolean
   #looking: (() => void) | null = null
   #isListening = false
 
-  /** @param table shares the slots of another thread, with the same limits */
+  /** @param table access to the slots of another thread, which must have the same limits; default: new slots */
   constructor(limits: SlotLimits, clock: Clock, table?: SlotTable) {
     this.#limits = limits
     this.#clock = clock
@@ -57,23 +60,23 @@ export class Slots {
     this.#memory = new SlotMemory(this.#table, row => this.#running.get(row)?.slot.slowAt)
   }
 
-  /** Makes the table of another thread. Its number stays reserved until {@link forget}. */
+  /** Returns the access for another thread. Its number stays reserved until {@link forget}. */
   tableFor(holder: number): SlotTable {
     this.#isShared = true
     for (const [row, { slot }] of this.#running) this.#memory.setSlowAt(row, slot.slowAt)
     return { ...this.#table, holder }
   }
 
-  /** Taken slots and waiting requests of all threads. */
+  /** Number of taken slots and of waiting requests, over all threads. */
   get state(): { running: number; waiting: number } {
     return this.#memory.locked(() => ({ running: this.#memory.running, waiting: this.#memory.waiting }))
   }
 
   /**
-   * Takes a slot, and waits for one if need be. The caller returns it.
+   * Takes a slot. Waits until one is free. The caller returns the slot.
    *
-   * @throws HoldfastError `UNAVAILABLE` with `retryAfter` if too many wait or none became free in time; the signal's
-   * reason.
+   * @throws HoldfastError `UNAVAILABLE` with `retryAfter` if the queue is full or no slot became free in time; the
+   * reason of the signal
    */
   async enter(name: string, signal?: AbortSignal): Promise<Slot> {
     signal?.throwIfAborted()
@@ -121,7 +124,7 @@ export class Slots {
         },
       }
       const giveUp = (reason: unknown): void => {
-        // Another thread may have admitted it since.
+        // Another thread may have admitted the request in the meantime.
         const outcome = this.#change(() => this.#memory.giveUp(waiter))
         if (outcome === null || outcome === 'refused') waiting.refuse(reason)
         else waiting.admit(outcome.row)
@@ -135,7 +138,7 @@ export class Slots {
     })
   }
 
-  /** Changes rows, then applies the effect on this thread. */
+  /** Changes rows. If the change affects this thread, applies it to the slots and requests of this thread. */
   #change<T>(work: () => T): T {
     const { changes } = this.#memory
     const result = this.#memory.locked(work)
@@ -143,7 +146,7 @@ export class Slots {
     return result
   }
 
-  /** Applies changes by other threads to the slots of this one. */
+  /** Applies changes by other threads to the slots and waiting requests of this thread. */
   #settle(): void {
     for (const [row, { slot, generation }] of this.#running) {
       if (this.#memory.generation(row) === generation) continue
@@ -157,7 +160,7 @@ export class Slots {
     }
   }
 
-  /** Looks for slow slots while a request of this thread waits. */
+  /** Searches for slow slots at intervals while a request of this thread waits. */
   #look(): void {
     if (this.#looking !== null || this.#waiting.size === 0) return
     this.#looking = this.#clock.after(LOOK_MS, () => {
@@ -167,7 +170,7 @@ export class Slots {
     })
   }
 
-  /** Follows the changes by other threads while this one has, or waits for, a slot. */
+  /** Listens for changes by other threads while this thread has a slot or a waiting request. */
   #listen(): void {
     if (this.#isListening) return
     this.#isListening = true

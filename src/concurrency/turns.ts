@@ -2,29 +2,30 @@ import { ShareQueue } from './share-queue.ts'
 import { chargeWork, currentOwner } from './work.ts'
 
 /**
- * Longest that work on foreign data may hold the event loop, in milliseconds. All work in one turn of the loop shares
- * it, so a hundred walks side by side hold the loop no longer than one.
+ * Maximum time in ms that work on foreign data may hold the event loop. All work in one turn of the loop shares this
+ * time. A hundred concurrent walks thus hold the loop no longer than one walk.
  */
 const TURN_MS = 4
 
-/** Start of the work in this turn of the loop; null before the first. */
+/** Start of the work in this turn of the loop. Null before any work has started. */
 let begun: number | null = null
 
 /**
- * Checks whether work has held the event loop long enough. Microtasks starve timers and sockets without a trace, so
- * every loop over data that a stranger can inflate asks between two steps:
+ * Returns whether work has held the event loop for too long. Microtasks can starve timers and sockets without a trace.
+ * Call this function in every loop over data that a stranger can inflate:
  *
  * ```ts
  * if (turnSpent()) await nextTurn(signal)
  * ```
  *
- * Decisions from before the wait must be checked again after it. Hold no statement, transaction or claim across it.
+ * After the wait, check decisions from before the wait again. Do not hold a statement, transaction or claim during the
+ * wait.
  */
 export function turnSpent(): boolean {
   const now = performance.now()
   if (begun !== null) return now - begun >= TURN_MS
   begun = now
-  // Without unref the loop would not wait for sockets in this turn, and go through one more.
+  // Without `unref`, the loop would not wait for sockets in this turn and would run one more turn.
   setImmediate(() => {
     begun = null
   }).unref()
@@ -32,33 +33,35 @@ export function turnSpent(): boolean {
 }
 
 /**
- * Work that waits for a turn, shared by owner: the one that has used less of the loop comes first. Between two turns
- * timers and sockets have theirs.
+ * Work that waits for a turn, by owner. The owner that has used the loop the least comes first. Timers and sockets run
+ * between two turns.
  */
 const waiting = new ShareQueue<() => void>()
 
-/** Time after which a round of the loop starts no further work, in ms. Several small requests fit in one round. */
+/** Time in ms after which a round of the loop starts no more work. Several small requests fit into one round. */
 const ROUND_MS = 1
-/** Most work started in one round. */
+/** Maximum number of waiting tasks that one round starts. */
 const ROUND_STARTS = 16
 
-/** Start of this round, and whether it starts no more work. */
+/** Start of this round. `isOver` is true if the round starts no more work. */
 let round = { since: 0, isOver: true }
-/** The work of the last turn, not yet charged. */
+/** The work of the last turn, whose time has not been charged to its owner yet. */
 let served: { owner: string; since: number } | null = null
-/** True while work waits. */
+/** True if a round is scheduled or running. */
 let isScheduled = false
 
-/** Resolves in a later turn of the loop, after timers and sockets have had theirs. @throws the signal's reason */
+/**
+ * Resolves in a later turn of the loop, after timers and sockets have had their turn. @throws the reason of the signal
+ */
 export function nextTurn(signal?: AbortSignal): Promise<void> {
   round.isOver = true
   return turnOf(currentOwner(), signal)
 }
 
 /**
- * Charges the current work to an owner, and waits for the owner's turn. Returns null if the work may start at once.
+ * Charges the current work to an owner, and waits for the owner's turn. Returns null if the work may start immediately.
  *
- * @throws the signal's reason
+ * @throws the reason of the signal
  */
 export function firstTurn(owner: string, signal?: AbortSignal): Promise<void> | null {
   chargeWork(owner)
@@ -73,7 +76,9 @@ async function turnOf(owner: string, signal: AbortSignal | undefined): Promise<v
   signal?.throwIfAborted()
 }
 
-/** Schedules a round. Node runs the microtasks of each callback before the next one, so a turn ends where one begins. */
+/**
+ * Schedules a round. Node.js runs all microtasks after each callback, so the work of a turn ends before the next turn.
+ */
 function schedule(): void {
   isScheduled = true
   setImmediate(beginRound)
@@ -101,7 +106,7 @@ function endRound(): void {
   if (waiting.size > 0) schedule()
 }
 
-/** Charges the work of the last turn to its owner. Returns the current instant. */
+/** Charges the work of the last turn to its owner. Returns the current time in ms. */
 function chargeTurn(): number {
   const now = performance.now()
   if (served !== null) waiting.charge(served.owner, now - served.since)
@@ -109,7 +114,7 @@ function chargeTurn(): number {
   return now
 }
 
-/** Yields the items of a source, and yields to the event loop between them when the turn is spent. */
+/** Yields the items of a source. If the turn is spent, yields to the event loop first. */
 export async function* inTurns<T>(source: Iterable<T> | AsyncIterable<T>, signal?: AbortSignal): AsyncGenerator<T> {
   for await (const item of source) {
     if (turnSpent()) await nextTurn(signal)
