@@ -7,7 +7,7 @@ const AHEAD_MS = 1_000
 export class Pace {
   readonly #bytesPerMs: number
   readonly #clock: Clock
-  /** Time at which all bytes so far are within the rate, in ms since the epoch. */
+  /** Time at which the rate allows all bytes counted so far, in ms since the epoch. */
   #paidAt: number
 
   constructor(bytesPerSecond: number, clock: Clock) {

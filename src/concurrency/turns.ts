@@ -76,9 +76,7 @@ async function turnOf(owner: string, signal: AbortSignal | undefined): Promise<v
   signal?.throwIfAborted()
 }
 
-/**
- * Schedules a round. Node.js runs all microtasks after each callback, so the work of a turn ends before the next turn.
- */
+/** Schedules a round. Node.js runs all microtasks after a callback, so each turn ends before the next one. */
 function schedule(): void {
   isScheduled = true
   setImmediate(beginRound)

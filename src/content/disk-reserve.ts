@@ -12,7 +12,7 @@ const RESERVE_SHARE = 0.05
 const LARGEST_BALLAST = 8 * 1024 ** 2
 /** Size in bytes of one write to the ballast file, equal to the size of a chunk. */
 const PIECE = 1024 ** 2
-/** Time in ms after which the free space is read again. It applies while there is enough space. */
+/** Time in ms for which a reading of the free space stays valid while there is enough space. */
 const FRESH_MS = 1_000
 const LOOK_EVERY_MS = 10_000
 

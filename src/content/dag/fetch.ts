@@ -22,7 +22,7 @@ export interface FetchTotals {
   blocks: number
   /** Total size of the distinct blocks in bytes. */
   bytes: number
-  /** Bytes that count against a quota. */
+  /** Size in bytes that the DAG counts against a quota. */
   charge: number
 }
 

@@ -11,7 +11,7 @@ export interface Loaded {
 
 /** Maximum size of a cache in bytes. */
 const MOST_BYTES = 32 * 1024 ** 2
-/** Size in bytes of an entry's memory besides its block. */
+/** Size in bytes of the memory of an entry, without the block. */
 const ENTRY_BYTES = 1024
 /** Size in bytes of a link's memory: its offsets and its size. */
 const LINK_BYTES = 16
