@@ -104,7 +104,7 @@ export interface PinService {
    * @throws HoldfastError `VALIDATION`, which names the field, `INVALID_CID` for a filter
    */
   list(query?: ListQuery): Promise<ListPage>
-  /** Yields all items of a list. A concurrent change cannot make the list repeat or omit an unchanged record. */
+  /** Yields all items of a list. If records are added or removed meanwhile, no other record is repeated or omitted. */
   all(query?: WholeListQuery): AsyncIterable<ListItem>
   /** Returns the progress of an account's records of a CID, newest first. @throws HoldfastError `PIN_NOT_FOUND` */
   status(request: StatusRequest): Promise<PinProgress[]>
@@ -223,7 +223,7 @@ export interface EngineOptions extends EngineConfig {
  * @throws HoldfastError `UNAVAILABLE` from every method except `stop` and `announceStop` after the engine has stopped
  */
 export interface Engine extends Border, AsyncDisposable {
-  /** Pins of accounts. */
+  /** Uploads, pins and lists the content of accounts. */
   readonly pins: PinService
   /** Reads stored content without HTTP. */
   readonly content: Content

@@ -6,6 +6,7 @@ export type { Account, UploadGrant }
 
 /** Scopes that a credential may have (specification, "API key scopes"). */
 export const SCOPES = ['files:read', 'files:write', 'files:delete', 'cluster:read'] as const
+/** Right that a credential may have, such as `files:read`. */
 export type Scope = (typeof SCOPES)[number]
 
 export function isScope(text: unknown): text is Scope {

@@ -79,7 +79,7 @@ export interface ClusterBackend {
    * seconds. After that the backend must not send a request.
    */
   unpin(hold: string, root: DagIdentity, signal?: AbortSignal, mayUnpin?: MayUnpin): Promise<void>
-  /** Returns the status of a DAG, under whichever hold. @throws if the backend does not answer */
+  /** Returns the status of a DAG, considering all of its holds. @throws if the backend does not answer */
   status(root: DagIdentity, signal?: AbortSignal): Promise<BackendStatus>
   /**
    * Yields pages of all pins with this node's mark, in any order. Pins that change during the call may be missing. If a

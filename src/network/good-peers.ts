@@ -24,9 +24,10 @@ const MOST_OF_NETWORK = 2
 const SILENT_MS = 7 * 86_400_000
 
 /**
- * Peers that reconnect this node to the network after a restart. It remembers only routers that answered when this node
- * dialled them. A new peer never replaces a peer that answered within a week. A flood of new peers therefore cannot
- * displace good peers. libp2p's own peer store forgets addresses after one hour and peers after six hours.
+ * Remembers peers, so that this node can rejoin the network after a restart. It remembers only routers that answered
+ * when this node dialled them. A new peer never replaces a peer that answered within a week. A flood of new peers
+ * therefore cannot displace good peers. libp2p's own peer store forgets addresses after one hour and peers after six
+ * hours.
  */
 export class GoodPeers {
   readonly #store: Datastore

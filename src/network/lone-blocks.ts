@@ -1,6 +1,6 @@
 const lone = new WeakSet<ArrayBufferLike>()
 
-/** Marks a fetched block that has a memory buffer of its own and only one user. */
+/** Marks a fetched block that has a memory buffer of its own and a single user. */
 export function noteLone({ buffer }: Uint8Array): void {
   lone.add(buffer)
 }

@@ -109,7 +109,7 @@ export interface PinOutcome {
   created: boolean
 }
 
-/** Maximum number of files in one answer. */
+/** Maximum number of files that one answer lists. */
 export const LISTED_FILES = 1_000
 
 /** Record of a directory, and its first files. */
@@ -131,7 +131,7 @@ export interface CarImportOptions extends UploadOptions {
 
 /** Root of a CAR, and its record. */
 export interface CarRoot extends PinOutcome {
-  /** Blocks that the CAR lacks, without blocks that only these link to. Null if the DAG is complete. */
+  /** Number of missing blocks, and the CID of the first. Null if no block is missing. */
   missing: { blocks: number; first: string } | null
 }
 
@@ -199,7 +199,7 @@ export interface ListQuery {
   limit?: number | undefined
   /** Lists only records of this CID. */
   cid?: string | undefined
-  /** Lists only records of these CIDs; at most 10. */
+  /** Lists only records of these CIDs. At most 10 CIDs are allowed. */
   cids?: readonly string[] | undefined
   /** Lists the files below this root instead of records. */
   parentCid?: string | undefined

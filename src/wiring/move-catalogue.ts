@@ -35,7 +35,7 @@ export interface MoveCatalogueOptions {
 export interface MovedCatalogue {
   /** Name of the data directory in the PostgreSQL catalogue. */
   node: string
-  /** Number of copied rows by table. Null if an earlier, interrupted move had already copied them. */
+  /** Outcome of the copy. Null if an earlier, interrupted move had already copied the rows. */
   copied: CopiedCatalogue | null
   /** Number of rows removed from the data directory after the copy. */
   removed: number

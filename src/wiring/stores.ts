@@ -32,9 +32,9 @@ import { LogSync } from '../storage/log-sync.ts'
 import { openSharedCatalogue } from './open-shared-catalogue.ts'
 import type { Setup } from './setup.ts'
 
-/** Part of the process memory that the page cache of SQLite uses: one divided by this number. */
+/** Divisor of the process memory. The result is the size of SQLite's page cache. */
 const CACHE_SHARE = 16
-/** Part of the process memory that chunks of uploads use: one divided by this number. */
+/** Divisor of the process memory. The result is the memory for chunks of uploads. */
 const CHUNKS_SHARE = 16
 
 /** Open files and databases of an engine. */
@@ -47,7 +47,7 @@ export interface Stores {
   threads: BlockThreads
   /** Block files by backend id. */
   blockFiles: ReadonlyMap<number, BlockFiles>
-  /** Backend ids by cluster id. It has only the clusters with a data directory of their own. */
+  /** Backend ids by cluster id, for the clusters that have a data directory of their own. */
   ownBackends: ReadonlyMap<string, number>
   /** Ids of the backends whose directories the configuration declares absent. */
   absent: ReadonlySet<number>

@@ -25,7 +25,7 @@ export interface CredentialVerifier {
 /** Minimum time in ms between two writes of a key's last use. Users need it only to find unused keys. */
 const LAST_USED_MS = 60_000
 
-/** Returns true if a credential has not expired. */
+/** Returns whether a credential has not expired. */
 export function isLive(key: { expiresAt: number | null }, now: number): boolean {
   return key.expiresAt === null || now < key.expiresAt
 }

@@ -106,7 +106,9 @@ export class RequestShares {
   }
 }
 
-/** Returns the number of unused requests of a former share. They remain valid unless the limit was lowered. */
+/**
+ * Returns the number of unused requests of a former share. Unused requests remain valid unless the limit was lowered.
+ */
 function keptOf(share: Share | undefined, { requests, windowSeconds }: RateLimit, now: number): number {
   if (share === undefined || now < share.grantedAt || now >= share.endsAt) return 0
   const isLower = requests < share.limit.requests || windowSeconds < share.limit.windowSeconds

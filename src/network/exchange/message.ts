@@ -81,7 +81,7 @@ export interface MessageLimits {
 export interface ReceivedMessage extends ExchangeMessage {
   /** True if the message has more blocks than the limit. */
   hasSurplusBlocks: boolean
-  /** Number of decoded fields. */
+  /** Number of protobuf fields decoded from the message. */
   fields: number
 }
 

@@ -6,7 +6,7 @@ export type ProviderAnswer = BlockAnswer | { kind: 'has' }
 
 /** A pending request to a provider. */
 export interface ProviderQuestion {
-  /** Never rejects. Stays pending after {@link cancel}. */
+  /** Answer of the provider. The promise never rejects, and stays pending after {@link cancel}. */
   answer: Promise<ProviderAnswer>
   cancel(): void
 }

@@ -13,9 +13,9 @@ export function notePlaintext(message: Uint8Array): Uint8Array {
 }
 
 /**
- * Frees the buffer of a marked message. The given bytes must be data of a stream that no code needs any more. They must
- * fill the buffer, except for a gap of at most one frame header at the start. Data of another stream never fits into
- * this gap. A frame header always precedes the data of a stream.
+ * Frees the buffer of a marked message. The given bytes are stream data that no code needs any more. The buffer is
+ * freed only if the bytes fill it, except for a frame header at the start. In a larger gap, the buffer could hold data
+ * of another stream.
  */
 export function freePlaintext({ buffer, byteOffset, byteLength }: Uint8Array): void {
   const isAll = byteOffset <= HEADER_BYTES && byteOffset + byteLength === buffer.byteLength

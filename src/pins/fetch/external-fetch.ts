@@ -16,7 +16,9 @@ export interface FetchingBackends {
   wake(): void
 }
 
-/** DAG that an external backend has fetched by itself. This node must still count its blocks and bytes. */
+/**
+ * DAG that an external backend has fetched by itself. This node has not yet counted the blocks and bytes of the DAG.
+ */
 export interface ExternalFetch {
   /** Placement row for which the backend has pinned the DAG. */
   placement: PlacementRow

@@ -146,7 +146,8 @@ export class FetchAttempt implements Attempt<FetchRow> {
 
   /**
    * Asks the external backend of the cluster to fetch the DAG, if the backend can do so. Returns null if this node must
-   * fetch the DAG. This node must fetch for accounts with a storage limit, because it counts bytes before they arrive.
+   * fetch the DAG. A fetch for an account with a storage limit must run on this node, which counts the bytes before
+   * they arrive.
    */
   async #fetchExternally(staged: StagedDag, found: FetchSession): Promise<ExternalFetch | null> {
     const { fetchingBackends, clock, isHere } = this.#parts

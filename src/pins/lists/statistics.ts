@@ -15,9 +15,9 @@ export interface EngineStats {
   pins: Readonly<Record<'queued' | 'pinning' | 'pinned' | 'failed', number>>
   /** Total number of bytes that count against the quotas of all accounts. */
   accountedBytes: number
-  /** DAGs by state. Garbage collection deletes the `dropped` DAGs. */
+  /** Number and size of the DAGs, by state. Garbage collection deletes the `dropped` DAGs. */
   roots: Readonly<Record<'staging' | 'complete' | 'dropped', StoredAmount>>
-  /** Distinct blocks by state. */
+  /** Number and size of the distinct blocks, by state. */
   blocks: Readonly<Record<'writing' | 'durable' | 'deleting', StoredAmount>>
   /** Number of blocks that no root needs. Garbage collection deletes them. */
   garbageBlocks: number

@@ -30,7 +30,7 @@ export interface StagedUpload {
 }
 
 /**
- * Target of an upload. `node` is the id of the other node that keeps the cluster. It is null if this node keeps the
+ * Target of an upload. `node` is the id of the other node that keeps the cluster, or null if this node keeps the
  * cluster.
  */
 export type Decided = { settings: UploadOptions; target: DecidedTarget } & ({ node: null } | OnOtherNode)
