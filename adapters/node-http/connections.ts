@@ -28,7 +28,7 @@ export class Connections {
     this.#refusal = refusal
   }
 
-  /** Adds a new connection. It counts towards the limit until it closes or is refused. */
+  /** Adds a new connection. The connection counts towards the limit until it closes or is refused. */
   add(socket: Socket): void {
     const address = socket.remoteAddress ?? ''
     const ofAddress = this.#byAddress.get(address) ?? new Set()

@@ -18,8 +18,8 @@ export async function leavePort(server: Server, ms = Number.POSITIVE_INFINITY): 
   server.prependListener('request', (_, answer) => {
     answer.shouldKeepAlive = false
   })
-  // The call below closes only the listening socket, so the HTTP server continues its timeout checks. This call ends
-  // the checks after the last connection has closed.
+  // `SocketServer.prototype.close` closes only the listening socket. The HTTP server continues to close idle
+  // connections until `server.close` ends its timeout checks, after the last connection has closed.
   server.once('close', () => server.close())
   await queueEmptied(server, ms)
   SocketServer.prototype.close.call(server)

@@ -33,7 +33,7 @@ export class Lingering {
       this.#sockets.delete(socket)
     })
     let left = LINGER_BYTES
-    // This detaches the HTTP parser from the socket.
+    // Without `data` listeners, the HTTP parser is detached from the socket.
     socket.removeAllListeners('data')
     socket.on('data', (chunk: Uint8Array) => {
       left -= chunk.byteLength

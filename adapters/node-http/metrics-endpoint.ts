@@ -23,7 +23,10 @@ export interface MetricsReaders {
    * - `nobody`: no clients, so that every client needs the token.
    */
   metricsFor?: 'loopback' | 'all' | 'nobody'
-  /** Token with which clients at any address may read the metrics. Clients send it as `Authorization: Bearer`. */
+  /**
+   * Token with which clients at any address may read the metrics. Clients send the token as `Authorization: Bearer
+   * <token>`.
+   */
   metricsToken?: string
 }
 

@@ -53,8 +53,8 @@ export function exchangeBy(serve: Serve): Exchange {
 }
 
 /**
- * Wraps `invite`, so that `100 Continue` is sent only once. `isSent` returns true after that, and also if the client
- * does not wait for `100 Continue`.
+ * Wraps `invite`, so that `100 Continue` is sent only once. `isSent` returns whether `100 Continue` was sent. It is
+ * also true if the client does not wait for it.
  */
 export function invitationBy(invite: (() => void) | undefined): { send: () => void; isSent: () => boolean } {
   let isSent = invite === undefined

@@ -6,7 +6,7 @@ import type { Stall } from './loop-watch.ts'
 
 const QUANTILES = [0.5, 0.9, 0.99] as const
 const LOOP_RESOLUTION_MS = 20
-/** Directory with one entry for each open file and socket of the process. It exists only on Linux. */
+/** Directory with one entry for each open file and socket of the process. The directory exists only on Linux. */
 const DESCRIPTORS = '/proc/self/fd'
 
 /** Metrics of the process. The reported delay of the event loop covers the time since the metrics were last read. */

@@ -9,13 +9,13 @@ export interface ReaderData {
   sharesPort: boolean
   maxConnections: number
   /**
-   * Memory shared with the main thread. It contains a counter that shows that the thread's event loop runs, and the
-   * thread id in the system.
+   * Memory shared with the main thread. The first element is a counter that increases while the thread's event loop
+   * runs. The second is the system's id of the thread.
    */
   beats: Int32Array
 }
 
-/** Indexes in `beats`. The first is the counter, the second the thread id. */
+/** Indexes in `beats`. The first is for the counter, the second for the thread id. */
 export const BEATS = 0
 export const THREAD = 1
 

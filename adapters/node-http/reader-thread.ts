@@ -1,5 +1,5 @@
 // A thread that serves the gateway. It starts to listen when the main thread sends `listen`, and ends when the main
-// thread sends `end`. Every 100 ms it increments a counter to show that its event loop runs.
+// thread sends `end`. The thread increments a counter every 100 ms to show that its event loop runs.
 import { parentPort, workerData } from 'node:worker_threads'
 import type { Logger } from '../../src/index.ts'
 import { openReading } from '../../src/wiring/reading.ts'

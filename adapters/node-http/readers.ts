@@ -58,7 +58,7 @@ const CLAIM_MS = 1_000
 /** Time in ms for which a thread must have been listening to be restarted without a pause. */
 const LIVED_MS = 60_000
 const LONGEST_PAUSE_MS = 60_000
-/** Time in ms after the deadline of a stop before a thread is terminated. */
+/** Additional time in ms, after the deadline of a stop, after which a thread is terminated. */
 const GRACE_MS = 2_000
 const silent = (): void => undefined
 const silence: Logger = { debug: silent, info: silent, warn: silent, error: silent }

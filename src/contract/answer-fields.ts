@@ -3,8 +3,8 @@ import { orNull } from '../config/schema-parts.ts'
 import type { ErrorCode } from '../domain/errors.ts'
 
 /**
- * Schemas of response fields. They document the API and provide the types of the functions that build responses. Only
- * the tests validate responses against these schemas. The service does not.
+ * Schemas of response fields. The schemas document the API and provide the types of the functions that build responses.
+ * Only the tests validate responses against these schemas. The service does not.
  */
 export const text = Type.String()
 export const count = Type.Integer({ minimum: 0 })

@@ -12,8 +12,8 @@ const MOST_ITEMS = 1_000
 /** A required text field. */
 export const required = Type.String({ maxLength: LONGEST_TEXT })
 /**
- * A required id, CID or path. It is exempt from the check of texts, so that an impossible value gets the same response
- * as an unknown value.
+ * A required id, CID or path. Its characters are not checked, so that an impossible value gets the same response as an
+ * unknown value.
  */
 export const identifier = Type.String({ maxLength: LONGEST_TEXT })
 /** An optional text field. */

@@ -17,8 +17,8 @@ export function pageRequest(query: URLSearchParams): PageRequest {
 }
 
 /**
- * Parses a positive integer in the query. Returns undefined if the parameter is missing. A number beyond
- * `Number.MAX_SAFE_INTEGER` is reduced to that value.
+ * Parses a positive integer in the query. Returns undefined if the parameter is missing. A number above
+ * `Number.MAX_SAFE_INTEGER` becomes `Number.MAX_SAFE_INTEGER`.
  *
  * @throws HoldfastError `VALIDATION` for any other value
  */

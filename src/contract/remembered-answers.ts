@@ -41,7 +41,7 @@ export class RememberedAnswers {
   }
 
   /**
-   * Returns the cached response. If there is no valid one, calls `find` and caches its response.
+   * Returns the cached response. If no valid response is cached, calls `find` and caches the result.
    *
    * @param question cache key, which contains the account and the request
    * @param find computes the response; an error is not cached
@@ -64,8 +64,8 @@ export class RememberedAnswers {
     const { body } = response
     if (typeof body !== 'string' || body.length > LONGEST_ANSWER) return
     const until = (await this.#parts.records.nextExpiry()) ?? Number.POSITIVE_INFINITY
-    // The version is the one from before `find`. A write during `find` may be missing in the response, and then
-    // invalidates it.
+    // The response is stored with the version from before `find`. After a write during `find`, that version is outdated
+    // and the response is not used.
     if (until > since) this.#answers.set(question, { response: { ...response, body }, version, since, until })
   }
 }

@@ -47,7 +47,7 @@ export interface GatewayDependencies {
   limits?: WalkLimits
   /** Opens the roots of requests. Default: a new opener, made from the other dependencies. */
   opener?: RootOpener
-  /** Concurrency slots for responses. Default: new slots, by the options. */
+  /** Slots that limit concurrent responses. Default: new slots, whose number is in `options`. */
   slots?: Slots
   /** Memory budget for blocks that are being sent to clients. Default: no limit. */
   memory?: MemoryBudget

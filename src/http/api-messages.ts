@@ -62,7 +62,7 @@ export interface Forwarded {
 
 /** An HTTP response, which the adapter sends. */
 export interface ApiResponse {
-  /** HTTP status. */
+  /** HTTP status code. */
   readonly status: number
   /** Response headers. The names are in lower case. */
   readonly headers: Readonly<Record<string, string>>

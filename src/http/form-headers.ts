@@ -15,7 +15,7 @@ export interface FormLimits {
   maxParts: number
   /** Maximum size in bytes of the headers of a part. */
   maxHeaderBytes: number
-  /** Maximum number of bytes before the first part, and maximum number of bytes after the last part. */
+  /** Maximum number of bytes before the first part of a form. The same maximum applies after the last part. */
   maxPaddingBytes: number
 }
 

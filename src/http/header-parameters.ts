@@ -4,9 +4,9 @@ const SPACE = new Set([' ', '\t', '\r', '\n'])
  * Parses the header parameters that begin at `start`, such as `; key=value; key="quoted value"`. The time is linear in
  * the length of the text.
  *
- * In a quoted value, a backslash escapes a quote or a backslash. The escapes are not decoded, because this is up to the
- * caller. Many clients do not escape backslashes. If the only possible closing quote follows a backslash, that quote
- * ends the value.
+ * In a quoted value, a backslash escapes a quote or a backslash. The escapes stay in the value, and the caller must
+ * decode them. Many clients do not escape backslashes. If the only possible closing quote follows a backslash, that
+ * quote ends the value.
  *
  * @returns the values by lower-case key, or null if the text is malformed; if a key is repeated, its first value
  * applies

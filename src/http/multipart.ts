@@ -103,7 +103,7 @@ export function* wholeForm(
 /**
  * Decodes the bytes of a part as UTF-8 text.
  *
- * @throws HoldfastError `VALIDATION` naming the field if it exceeds `maxBytes` or is not UTF-8
+ * @throws HoldfastError `VALIDATION` if the part is longer than `maxBytes` or is not UTF-8
  */
 export function partText({ name, bytes }: Pick<WholePart, 'name' | 'bytes'>, maxBytes: number): string {
   if (bytes.length > maxBytes) throw malformedForm(`field ${quoted(name)} is longer than ${maxBytes} bytes`)
@@ -117,7 +117,7 @@ export function partText({ name, bytes }: Pick<WholePart, 'name' | 'bytes'>, max
 /**
  * Reads a part and decodes its bytes as UTF-8 text.
  *
- * @throws HoldfastError `VALIDATION` naming the field if it exceeds `maxBytes` or is not UTF-8
+ * @throws HoldfastError `VALIDATION` if the part is longer than `maxBytes` or is not UTF-8
  */
 export async function readPartText(part: FormPart, maxBytes: number): Promise<string> {
   const chunks: Uint8Array[] = []

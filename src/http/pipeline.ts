@@ -135,7 +135,7 @@ export function createApi(dependencies: ApiDependencies): ApiHandler {
 
   /**
    * Counts a malformed or unauthenticated request against the client's address. Returns the error for the client, which
-   * is `RATE_LIMIT` if the address has too many.
+   * is `RATE_LIMIT` if the address has sent too many such requests.
    */
   function counted(error: unknown, { remoteAddress }: ApiRequest): unknown {
     if (!isHoldfastError(error) || !COUNTED.has(error.code)) return error
@@ -195,7 +195,10 @@ function contextOf(request: ApiRequest, exchange: Exchange, match: RouteMatch): 
   }
 }
 
-/** Returns the label of the request for metrics. The client can set the label, so it must not grant any permission. */
+/**
+ * Returns the source of the request, for logs and metrics. The client can choose the source, so the source must not
+ * grant any permission.
+ */
 function sourceOf(request: ApiRequest, exchange: Exchange): 'WEB' | 'JWT' | 'API_KEY' | null {
   if (request.header('x-request-source')?.trim().toLowerCase() === 'web') return 'WEB'
   if (exchange.principal === null) return null

@@ -47,8 +47,8 @@ export const PROXY_HEADERS: readonly string[] = [
 ]
 
 /**
- * Returns the host that the client requested. This is the entry of the outermost trusted proxy in `X-Forwarded-Host`,
- * or else the `Host` header.
+ * Returns the host that the client requested. The host is the entry of the outermost trusted proxy in
+ * `X-Forwarded-Host`, or else the `Host` header.
  */
 export function requestedHost(
   header: (name: string) => string | undefined,

@@ -30,7 +30,7 @@ const TIMEOUT_MS = 10_000
 /**
  * Creates a client for webhook requests.
  *
- * @param options.allowPrivate true to send requests to private addresses as well
+ * @param options.allowPrivate true to allow requests to private addresses
  * @param options.lookup resolves host names and refuses private addresses
  */
 export function openWebhookSender({

@@ -34,8 +34,8 @@ export interface WebhookRunnerParts {
 }
 
 /**
- * Sends the events of records to webhooks. A delivery is repeated until the receiver responds with a 2xx status, up to
- * 16 times.
+ * Sends the events of records to webhooks. Each delivery has up to 16 attempts, until the receiver responds with a 2xx
+ * status.
  */
 export class WebhookRunner {
   readonly #runner: JobRunner<DeliveryRow, Delivery>
@@ -49,7 +49,7 @@ export class WebhookRunner {
     this.#runner.wake()
   }
 
-  /** Aborts the running deliveries. They are sent again after the next start. */
+  /** Aborts the running deliveries, which are sent again after the next start of the node. */
   stop(): Promise<void> {
     return this.#runner.stop()
   }

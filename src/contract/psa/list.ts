@@ -34,8 +34,8 @@ export function psaQuery(query: URLSearchParams): ListQuery & { limit: number } 
 
 /**
  * Returns the newest matching pins. Clients request the next page with the time of the last pin as `before`. A page
- * therefore must not split a group of pins with the same time. It ends before a group that does not fit, or contains
- * the whole group if that is the first one.
+ * therefore must not split a group of pins with the same time. A page ends before a group that does not fit. If the
+ * first group does not fit, the page contains that whole group.
  */
 export async function psaPageOf(
   pins: ServedPins,

@@ -28,7 +28,7 @@ export function handingOver<Piece>(
 ): HandOver<Piece, ApiResponse> | undefined {
   if (handOver === undefined) return undefined
   return ({ node, content, signal }) => {
-    // The whole upload has been read from the client, so it must not occupy a slot while it waits for the other node.
+    // The client has sent the whole upload, so the upload must not occupy a slot while it waits for the other node.
     slot.leave()
     const parts = async function* (): AsyncGenerator<NewPart, void, undefined> {
       for (const [name, text] of fields.entries()) if (name !== 'cl') yield { name, text }

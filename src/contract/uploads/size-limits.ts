@@ -4,14 +4,14 @@ import { contentLength } from '../../http/counted-body.ts'
 
 const KiB = 1024
 
-/** Bytes allowed for boundaries, part headers and text fields of a form, in addition to the content. */
+/** Number of bytes that boundaries, part headers and text fields may add to the content of a form. */
 const FILE_OVERHEAD = 64 * KiB
-/** Additional bytes allowed for each file of a directory form, because paths can be long. */
+/** Number of bytes that each file may add to a directory form, in addition to the content. Paths can be long. */
 const ENTRY_OVERHEAD = 5 * KiB
 const MOST_ENTRIES = 100_000
 
 /**
- * Returns the number of bytes that a form with up to `files` files may have in addition to the content.
+ * Returns the maximum number of bytes in a form in addition to the content of the files.
  *
  * @param files maximum number of files; null for no limit
  */

@@ -6,7 +6,7 @@ import type { UploadSlots } from '../services.ts'
 /** An upload that occupies a slot. */
 export interface SlottedUpload {
   body: AsyncIterable<Uint8Array>
-  /** The whole body, if it arrived together with the headers. Null if the body must be streamed. */
+  /** The whole body, if it arrived together with the headers. Null if the body must be read as a stream. */
   arrived: Uint8Array | null
   signal: AbortSignal
   /** Frees the slot. Call this function after the upload has read the body. */

@@ -83,7 +83,7 @@ export function namesIn(path: string): string[] {
     .map(decode)
 }
 
-/** Returns the path below `/ipfs/` in percent-encoding, which is safe in a header. */
+/** Returns the URL path `/ipfs/<root>/<names>`. The path is percent-encoded, so it is safe in a header. */
 export function formatContentPath(root: string, names: readonly string[]): string {
   return MOUNT + [root, ...names].map(encodeURIComponent).join('/')
 }

@@ -7,7 +7,7 @@ export interface FormatChoice {
   format: Format
   /** Parameters of the requested media type, such as CAR's `dups`. */
   parameters: ReadonlyMap<string, string>
-  /** True if the URL contains the format, so that caches can distinguish it. */
+  /** True if the format is in the URL, so that caches store each format separately. */
   inUrl: boolean
 }
 
@@ -63,7 +63,7 @@ export function chooseFormat(query: URLSearchParams, accept: string | undefined)
 
 /**
  * Returns a `Content-Location` header whose URL names the format. Returns no header if the request URL already names
- * it, or if no format was requested.
+ * the format, or if no format was requested.
  */
 export function contentLocation(query: string, choice: FormatChoice | null): { 'content-location'?: string } {
   if (choice === null || choice.inUrl) return {}

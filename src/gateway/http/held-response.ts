@@ -8,7 +8,7 @@ import { StreamBody } from '../../http/stream-body.ts'
 export interface Holding {
   clock: Clock
   logger: Logger
-  /** Maximum time in ms until the body must end. */
+  /** Time in ms after which a body that has not ended is aborted. */
   maxDurationMs: number
   /** The concurrency slot of the response. While other requests wait for a slot, a slow client loses its slot. */
   slot: Pick<Slot, 'watch' | 'progress'>

@@ -12,7 +12,7 @@ export interface AdmissionOptions {
   takedowns: TakenDown
 }
 
-/** The takedowns in force. A change of them applies immediately, even to responses that are still being sent. */
+/** The takedowns in force. Changes apply immediately, even to responses that are still being sent. */
 export interface TakenDown {
   readonly denylist: Denylist | null
 }
@@ -49,7 +49,7 @@ export class AdmissionRules {
     this.#takedowns = takedowns
   }
 
-  /** A token that identifies the state of the takedowns. It is another object after each added or lifted takedown. */
+  /** A token for the state of the takedowns. Each added or lifted takedown replaces the token with another object. */
   get revision(): unknown {
     return this.#takedowns.denylist?.revision
   }

@@ -7,7 +7,7 @@ import { base58OfMultihash, cidOf, HASH, identityOf, multihashOfBase58, parseCid
 export type BlockedStatus = 410 | 451
 
 interface Rule {
-  /** Number of the rule's line in the list. If several rules match, the one with the highest number applies. */
+  /** Number of the rule's line in the list. If several rules match, the rule with the highest line number applies. */
   line: number
   /** HTTP status for content that matches. Null if the rule is an exception, which allows the content. */
   status: BlockedStatus | null
@@ -35,7 +35,7 @@ export class Denylist {
   readonly #doubleHashes = new Map<string, Rule>()
   /** Line numbers of the lines that cannot be parsed. The first line of the list has number 1. */
   readonly rejected: number[] = []
-  /** A token that identifies the state of the list. Each change of the list replaces the token with another object. */
+  /** A token for the state of the list. Each change of the list replaces the token with another object. */
   revision: object = {}
   isEmpty = true
   readonly #hints: Hints
@@ -160,7 +160,10 @@ function hashedForms(cid: CID, path: string): string[] {
   return forms.map(text => createHash('sha256').update(text).digest('hex'))
 }
 
-/** Splits off and parses the YAML header. Only its version and its flat map of hints are read. */
+/**
+ * Separates the YAML header from the rules, and reads the version and the hints in the header. Other fields are
+ * ignored.
+ */
 function splitHeader(text: string): { hints: Hints; body: string; firstLine: number } {
   const end = /^---[ \t]*\r?$/m.exec(text.slice(0, HEADER_BYTES))
   if (end === null) return { hints: { status: 410 }, body: text, firstLine: 1 }

@@ -11,9 +11,9 @@ export class TakedownFile {
   readonly #path: string
   readonly #files: FileSystem
   /**
-   * The low {@link LENGTH_BITS} bits are the length of the file that is in force. The bits above count how often the
-   * file has been replaced. After a new length, a thread reads the new end of the file. After a replacement, it reads
-   * the whole file.
+   * The state of the file, for other threads. The low {@link LENGTH_BITS} bits are the number of bytes in force. The
+   * higher bits count how often the file has been replaced. If the length grows, a thread reads only the added bytes.
+   * After a replacement, the thread reads the whole file.
    */
   readonly published = new BigInt64Array(new SharedArrayBuffer(BigInt64Array.BYTES_PER_ELEMENT))
   #replacements = 0n

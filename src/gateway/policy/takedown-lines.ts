@@ -21,7 +21,7 @@ export function keyOf({ cid, path }: Pick<Takedown, 'cid' | 'path'>): string {
   return path === '' ? cid : `${cid}/${path}`
 }
 
-/** Formats the whole file. Yields to the event loop between entries if the formatting takes long. */
+/** Formats the whole file. Other work of the event loop can run between entries. */
 export async function textOfTakedowns(entries: Iterable<Takedown>): Promise<string> {
   const lines = [HEADER]
   for (const entry of entries) {
@@ -43,8 +43,7 @@ export function takedownLines(entry: Takedown): string {
 
 /**
  * Parses a file. `isTorn` is true if the last write is incomplete, as after a power cut. The caller may drop the
- * incomplete write, because it was never acknowledged. The number of entries that a later line of the file replaces is
- * `renewed`.
+ * incomplete write, because it was never acknowledged. `renewed` is the number of entries that a later line replaces.
  */
 export function readEntries(text: string): { entries: Map<string, Takedown>; renewed: number; isTorn: boolean } {
   const entries = new Map<string, Takedown>()

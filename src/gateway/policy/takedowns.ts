@@ -141,7 +141,8 @@ export class Takedowns {
   }
 
   /**
-   * Synchronises with the shared takedowns. Shares the takedowns that only this node has, then applies all shared ones.
+   * Synchronises with the shared takedowns. Shares the takedowns that only this node has, then applies all shared
+   * takedowns.
    *
    * @throws HoldfastError `UNAVAILABLE`
    */

@@ -36,10 +36,7 @@ export type ContentStream = AsyncIterableIterator<Uint8Array>
 
 /** The content of a file, or the bytes of a block that is not UnixFS. */
 export interface ReadContent {
-  /**
-   * CID of the content at the end of the path. It is in the version in which the request or the parent directory names
-   * it.
-   */
+  /** CID of the content at the end of the path, in version 0 or 1. */
   cid: string
   /** Size of the whole content in bytes, regardless of the range. */
   size: number
@@ -50,13 +47,13 @@ export interface ReadContent {
 
 /** Properties of the content at a path. If the path ends at a symbolic link, the properties are those of the link. */
 export interface ContentStat {
-  /** CID of the content, in the version in which the request or the parent directory names it. */
+  /** CID of the content, in version 0 or 1. */
   cid: string
   /** The type `other` means a block that is not UnixFS. */
   type: 'file' | 'directory' | 'symlink' | 'other'
   /**
    * Size in bytes: of a file's content, of a symbolic link's target, or of a block that is not UnixFS. For a directory,
-   * the sum of the DAG sizes that its links declare.
+   * this is the sum of the DAG sizes that its links declare.
    */
   size: number
 }

@@ -22,7 +22,7 @@ export interface CarRequest {
   duplicates: boolean
 }
 
-/** A block to send, and the way to find the blocks that follow. */
+/** A block to send, with a function that returns the blocks to send after it. */
 interface Item {
   cid: CID
   /**

@@ -23,7 +23,10 @@ type CodecFormat = Extract<Format, 'dag-json' | 'dag-cbor' | 'json' | 'cbor'>
  */
 const PAGE_VERSION = 2
 
-/** The formats in which each codec can be requested. The bytes of a block are the same in all its formats. */
+/**
+ * The formats in which each codec can be requested. The response contains the unchanged bytes of the block in each
+ * format.
+ */
 const FORMATS_OF: ReadonlyMap<number, readonly CodecFormat[]> = new Map([
   [CODEC.dagJson, ['dag-json', 'json']],
   [CODEC.dagCbor, ['dag-cbor', 'cbor']],

@@ -90,7 +90,7 @@ const CONTROL = new Set([...Array(32).keys()].filter(code => ![9, 10, 12, 13, 27
 
 function isText(start: Uint8Array): boolean {
   if (start.some(byte => CONTROL.has(byte))) return false
-  // The last UTF-8 character may be truncated, so the check is repeated with up to three bytes less.
+  // The last UTF-8 character may be truncated, so the check is repeated without the last one to three bytes.
   for (let cut = 0; cut < Math.min(4, start.length || 1); cut++) {
     try {
       new TextDecoder('utf-8', { fatal: true }).decode(start.subarray(0, start.length - cut))

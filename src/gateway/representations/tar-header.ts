@@ -16,8 +16,8 @@ const LONGEST_NAME = 100
 const LARGEST_SIZE = 8 ** 11 - 1
 
 /**
- * Returns the POSIX header of an entry. An extended header precedes it if the name is long or not ASCII, or the size is
- * 8 GiB or more. All times are zero, so that equal content gives equal archives.
+ * Returns the POSIX header of an entry. An extended header precedes the POSIX header if the name is long or not ASCII,
+ * or the size is 8 GiB or more. All times are zero, so that equal content gives equal archives.
  */
 export function tarHeader(entry: TarEntry): Uint8Array {
   const extended: [string, string][] = []

@@ -39,7 +39,7 @@ async function readRules({ blocks }: FailedLookup, root: Resolved): Promise<WebR
   const { node: file } = await blocks.load(cid)
   if (file.kind !== 'file') return null
   const chunks: Uint8Array[] = []
-  // The read includes one byte beyond the limit, by which the parser notices that the file is too long.
+  // One byte beyond the limit is read, so that the parser can detect a file that is too long.
   const end = Math.min(file.size, LARGEST_REDIRECTS + 1)
   for await (const chunk of streamFile(blocks, file, { start: 0, end })) chunks.push(chunk)
   return new WebRedirects(Buffer.concat(chunks))

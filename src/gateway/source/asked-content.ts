@@ -95,8 +95,8 @@ export function answersFrom(origin: ContentOrigin, kind: AskedKind): { answers: 
 }
 
 /**
- * Returns bytes that fill their whole buffer, by a copy if necessary. A transfer to another thread moves the whole
- * buffer.
+ * Returns the bytes in a buffer of exactly their size, copied if necessary. Otherwise a transfer to another thread
+ * would include the rest of the buffer.
  */
 export function ownMemory(bytes: Uint8Array): Uint8Array {
   return bytes.byteLength === bytes.buffer.byteLength ? bytes : new Uint8Array(bytes)

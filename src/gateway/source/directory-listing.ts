@@ -12,7 +12,7 @@ export interface ListingEntry {
   name: string
   cid: CID
   type: 'file' | 'directory' | 'symlink' | 'other'
-  /** Size in bytes: of the content for a file, of the whole DAG for a directory. */
+  /** Size in bytes. For a file, this is the size of its content. For a directory, this is the size of its whole DAG. */
   size: number
 }
 

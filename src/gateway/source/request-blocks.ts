@@ -218,7 +218,8 @@ export class RequestBlocks implements BlockReader {
   }
 
   /**
-   * Returns the content that contains a block, after checking again that the block may be served and has not expired.
+   * Returns the open content from which to read a block. First checks again that the block may be served and that the
+   * content has not expired.
    */
   async #heldFor(cid: CID): Promise<HeldContent> {
     this.#parts.signal.throwIfAborted()
