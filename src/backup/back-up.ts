@@ -68,7 +68,7 @@ export interface BackupOutcome {
   mendedBlocks: number
   /** Sum of the sizes of these block files, in bytes. */
   bytes: number
-  /** CIDs of blocks that are lost or damaged in the data directory itself, at most a thousand. */
+  /** The first thousand CIDs of blocks that are lost or damaged in the data directory itself. */
   missing: string[]
   /**
    * When the whole backup was last read (RFC 3339, UTC), and how many damaged blocks this found; null if it never was.
@@ -102,7 +102,7 @@ export async function backUp(source: BackupSource, to: string, options: BackupOp
   }
 }
 
-/** Creates the directory of the backup. Refuses an existing directory with other files than those of a backup. */
+/** Creates the directory of the backup. Refuses a directory with files that do not belong to a backup. */
 async function prepare(
   { dataDir, blockFiles }: BackupSource,
   { directory, keys, force }: { directory: string; keys: string; force: boolean },

@@ -4,7 +4,7 @@ import type { Page, PageRequest } from './page.ts'
 export interface Account {
   id: string
   email: string
-  /** Display name; null if none was given. */
+  /** Display name of the account; null if the account has none. */
   name: string | null
   /** Name of the account's plan. If the configuration no longer has this plan, the limits of the plan `free` apply. */
   plan: string
@@ -14,7 +14,7 @@ export interface Account {
   defaultCluster: string | null
   /** If true, the node refuses all keys and sessions of the account. The content stays. */
   disabled: boolean
-  /** Milliseconds since the epoch. */
+  /** When the account was created, in milliseconds since the epoch. */
   createdAt: number
 }
 

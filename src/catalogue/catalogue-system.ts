@@ -55,7 +55,7 @@ export interface ConnectedCatalogue extends CatalogueConnection {
   forgetSealed(): Promise<void>
 }
 
-/** The accounts and webhooks with sealed secrets, which are useless without the sealing key. */
+/** The accounts and webhooks with sealed secrets. Without the sealing key, these secrets are useless. */
 export interface SealedSecrets {
   /** Emails of accounts with a second factor. */
   secondFactors: string[]

@@ -35,7 +35,7 @@ export interface FetchRequest {
   backendId: number
   origins: readonly string[]
   limits: PinLimits
-  /** Milliseconds since the epoch. */
+  /** The current time, in milliseconds since the epoch. */
   now: number
   /** If true, inserts a new record even if an identical record exists. Default false. */
   isAnew?: boolean

@@ -19,9 +19,9 @@ export interface NodeAddress {
 export interface KnownNode extends NodeAddress {
   /** Number that distinguishes the backends of this node from the backends of other nodes. */
   number: number
-  /** True if the node has reported itself recently. */
+  /** True if the node has recently reported that it is running. */
   isThere: boolean
-  /** True while the node is shutting down: it finishes its work and accepts nothing new. */
+  /** True while the node is shutting down: it completes its work and accepts no new work. */
   isLeaving: boolean
   /** Random value, new at each start of the node; null if the node runs a version that does not report it. */
   run: string | null

@@ -2,7 +2,7 @@ import type { Page, PageRequest } from './page.ts'
 
 /** The rights of an upload token. Sizes are in bytes. Times are milliseconds since the epoch. */
 export interface UploadGrant {
-  /** Maximum number of uploads. */
+  /** Maximum number of uploads with the token. */
   maxUses: number
   /** Maximum content bytes of one upload; null for the limit of the plan. */
   maxBytes: number | null
@@ -20,7 +20,7 @@ export interface KeyRow {
   parentId: string | null
   /** Name of the key that created this key; null if no key did. */
   parent: string | null
-  /** Unique within the account. */
+  /** Name of the key, unique within the account. */
   name: string
   label: string | null
   /** SHA-256 hash of the secret. It is unique. */
@@ -40,7 +40,7 @@ export interface KeyRow {
 /** A key to insert. The database supplies the parent's name and the number of uses. */
 export type NewKeyRow = Omit<KeyRow, 'parent' | 'uses'>
 
-/** Why a key was not inserted. */
+/** The reason why a key was not inserted. */
 export type KeyRefusal = 'no_account' | 'no_parent' | 'name_taken' | 'too_many'
 
 /**

@@ -53,7 +53,7 @@ export type PlacementKey = Pick<PlacementRow, 'id' | 'generation'>
  */
 export interface Placements {
   find(backendId: number, dag: DagIdentity): Promise<PlacementRow | undefined>
-  /** Reads due placements of a backend; see `Fetches.due`. */
+  /** Returns due placements of a backend. The other parameters and the result are as in `Fetches.due`. */
   due(query: { backendId: number; now: number; after: string; accounts: number; each: number }): Promise<{
     jobs: PlacementRow[]
     last: string | null

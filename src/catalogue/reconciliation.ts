@@ -26,22 +26,23 @@ export interface RecordFinding {
  */
 export interface Reconciliation {
   /**
-   * Checks the next holds. Releases the holds that no record and no fetch needs. Ignores a hold whose id belongs
-   * neither to a record nor to a fetch.
+   * Checks the next holds. With `mend`, releases the holds that no record and no fetch needs. Ignores a hold whose id
+   * belongs neither to a record nor to a fetch.
    */
   holds(step: { after: string; limit: number; mend: boolean }): Promise<{
     unwanted: string[]
     seen: number
     last: string | null
   }>
-  /** Checks the next complete roots. Drops the roots without a hold. */
+  /** Checks the next complete roots. With `mend`, drops the roots without a hold. */
   roots(step: { after: number; limit: number; mend: boolean }): Promise<{
     unwanted: string[]
     seen: number
     last: number | null
   }>
   /**
-   * Checks the next records. Places a hold on content that has no hold, and queues a fetch for missing content.
+   * Checks the next records. With `mend`, places a hold on content that has no hold, and queues a fetch for missing
+   * content.
    *
    * @param step.homes the backend of each cluster. Records of clusters that are not in the map are skipped.
    */

@@ -23,7 +23,7 @@ export interface RecordRow {
   name: string | null
   originalName: string | null
   customName: string | null
-  /** A JSON object with string values and sorted keys; null for none. */
+  /** The metadata as JSON: an object with string values and sorted keys. Null if the record has none. */
   meta: string | null
   size: number
   dagSize: number
@@ -127,7 +127,7 @@ export interface RecordSearch {
   /** Records match if created strictly before `before` and strictly after `after`, in milliseconds since the epoch. */
   before: number | null
   after: number | null
-  /** True for insertion order; false for its reverse. */
+  /** True to return the oldest records first; false to return the newest first. */
   oldestFirst: boolean
 }
 

@@ -1,7 +1,7 @@
 import type { Account } from './account-store.ts'
 import type { Page, PageRequest } from './page.ts'
 
-/** A signed-in session. Times are milliseconds since the epoch. */
+/** A session of a user who has signed in. Times are milliseconds since the epoch. */
 export interface Session {
   id: string
   accountId: string

@@ -25,17 +25,13 @@ export interface LoginChallenge {
   accountId: string
   /** The password hash at the time of the login. A change of the password invalidates the login. */
   passwordHash: string
-  /** Milliseconds since the epoch. */
+  /** When the login expires, in milliseconds since the epoch. */
   expiresAt: number
 }
 
-/** The logins that wait for their second factor. The key is the hash of a token that the second request contains. */
+/** The logins that wait for their second factor. Each is stored under the hash of a token that the client sends again. */
 export interface ChallengeStore {
-  /**
-   * Stores a login.
-   *
-   * @param now milliseconds since the epoch. The store may remove logins that have expired by then.
-   */
+  /** Stores a login. @param now milliseconds since the epoch. The store may remove logins that have expired by then. */
   insert(hash: Uint8Array, challenge: LoginChallenge, now: number): Promise<void>
   get(hash: Uint8Array): Promise<LoginChallenge | null>
   /** Removes a login. Returns whether the login existed. Only one of two concurrent calls returns true. */
@@ -48,7 +44,7 @@ export interface StoredSigningKey {
   kid: string
   /** The key: 256 bits as base64url. */
   secret: string
-  /** Milliseconds since the epoch. */
+  /** When the key was created, in milliseconds since the epoch. */
   createdAt: number
 }
 

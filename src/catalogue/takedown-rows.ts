@@ -6,7 +6,7 @@ export interface TakedownRow {
   path: string
   status: 410 | 451
   reason: string
-  /** Milliseconds since the epoch. */
+  /** When the content was taken down, in milliseconds since the epoch. */
   at: number
 }
 

@@ -48,7 +48,7 @@ export interface DeliveryOutcome {
   status: number | null
   /** Why there was no response; null if there was a response. */
   error: string | null
-  /** Milliseconds since the epoch. */
+  /** When the attempt ended, in milliseconds since the epoch. */
   at: number
 }
 
@@ -77,7 +77,7 @@ export interface WebhookStore {
   /** Lists the deliveries of a webhook, newest first. */
   deliveries(webhookId: string, request: PageRequest): Promise<Page<DeliveryRow>>
 
-  /** Reads due deliveries; see `Fetches.due`. */
+  /** Returns due deliveries. The parameters and the result are as in `Fetches.due`. */
   due(query: { now: number; after: string; accounts: number; each: number }): Promise<{
     jobs: DeliveryRow[]
     last: string | null

@@ -24,9 +24,8 @@ const RELEASE_BATCH = 100
 const DELETE_BATCH = 128
 
 /**
- * The roots and blocks of the node. The database decides: a block is garbage if and only if no root needs it, and each
- * file has a row before it is written.
- * All writes are asynchronous and share commits.
+ * The roots and blocks of the node. The database is authoritative: a block is garbage if and only if no root needs it,
+ * and each file has a row before it is written. All writes are asynchronous and share commits.
  */
 export class Ledger {
   /** Writes that change single blocks. */
@@ -130,8 +129,8 @@ export class Ledger {
   }
 
   /**
-   * Returns some dropped roots with ids up to `upTo` whose rows are not released yet. Leaves out leased roots.
-   * Reads the leases after the roots, because readers in other threads acquire a lease before they check the root.
+   * Returns some dropped roots with ids up to `upTo` whose rows are not released yet. Leaves out leased roots. Reads
+   * the leases after the roots, because readers in other threads acquire a lease before they check the root.
    */
   droppedRoots(leased: () => ReadonlySet<number>, upTo: number): number[] {
     const dropped = this.#parts.roots.dropped(upTo, 64 + leased().size)
@@ -182,8 +181,8 @@ export class Ledger {
 
   /**
    * Removes a batch of blocks from the garbage. Inline blocks are deleted immediately. Other blocks get the state
-   * `deleting`: the caller deletes their files and then calls {@link deleted}.
-   * Only the change to `deleting` is synced. After a power cut, inline blocks are merely garbage again.
+   * `deleting`: the caller deletes their files and then calls {@link deleted}. Only the change to `deleting` is synced.
+   * After a power cut, inline blocks are merely garbage again.
    */
   async takeGarbage(
     freedBy: number,

@@ -10,22 +10,22 @@ export interface RootRow {
   backendId: number
   codec: number
   multihash: Uint8Array
-  /** Sum of the sizes of its files, in bytes. */
+  /** Sum of the sizes of the files in the DAG, in bytes. */
   contentSize: number
-  /** Sum of the sizes of its distinct blocks, in bytes. */
+  /** Sum of the sizes of the distinct blocks of the DAG, in bytes. */
   dagSize: number
   fileCount: number
-  /** Number of its distinct blocks. */
+  /** Number of distinct blocks of the DAG. */
   blocks: number
   /** Number of bytes that the DAG counts against a quota. */
   charge: number
-  /** When its last hold ends, in milliseconds since the epoch; null if a hold never ends. */
+  /** When the last hold of the root ends, in milliseconds since the epoch; null if a hold never ends. */
   liveUntil: number | null
-  /** When it was last announced, in milliseconds since the epoch; null for never. */
+  /** When the root was last announced, in milliseconds since the epoch; null for never. */
   announcedAt: number | null
 }
 
-/** A root with a hold. `liveUntil` is when its last hold ends; null if a hold never ends. */
+/** A root with a hold. The field `liveUntil` is when the last hold ends; null if a hold never ends. */
 export interface LiveRoot {
   rootId: number
   backendId: number

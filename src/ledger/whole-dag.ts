@@ -9,11 +9,11 @@ export interface RootFile {
 
 /** Sizes of a DAG. */
 export interface DagSizes {
-  /** Sum of the sizes of its files, in bytes. */
+  /** Sum of the sizes of the files in the DAG, in bytes. */
   contentSize: number
-  /** Sum of the sizes of its distinct blocks, in bytes. */
+  /** Sum of the sizes of the distinct blocks of the DAG, in bytes. */
   dagSize: number
-  /** Number of its distinct blocks. */
+  /** Number of distinct blocks of the DAG. */
   blocks: number
   /** Number of bytes that the DAG counts against a quota. */
   charge: number

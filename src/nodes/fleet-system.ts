@@ -56,7 +56,7 @@ export interface FleetMember {
   stop(): Promise<void>
 }
 
-/** Loads the communication between nodes from the catalogue's adapter. */
+/** Loads the modules for communication between nodes from the catalogue's adapter. */
 export async function loadFleet(fleet: Fleet): Promise<FleetSystem> {
   return (await fleet.load()) as FleetSystem
 }

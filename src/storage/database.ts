@@ -56,7 +56,7 @@ export class Database {
    *
    * @param options.readonly true to open a copy that no process writes to, without migrating it
    * @param options.isOwned true if the caller owns the data directory; only a migration requires this
-   * @param options.cacheBytes size of the page cache in bytes, at most 64 MiB
+   * @param options.cacheBytes size of the page cache in bytes, with a maximum of 64 MiB
    * @throws HoldfastError `DATA_DIR_NEWER` if a newer Holdfast wrote the file; `DATA_DIR_IN_USE` if an older Holdfast
    * wrote it and the caller does not own the directory; `DATA_DIR_UNUSABLE` if the file is unusable
    */

@@ -8,9 +8,9 @@ import { SET_FETCH } from './record-statements.ts'
 export interface WaitingRecords<Content> {
   /** Returns the live record with the same account, cluster, DAG, expiry, names and meta; null if none exists. */
   identical(request: FetchRequest): Rule<RecordRow | null>
-  /** @throws HoldfastError `QUOTA_EXCEEDED` */
+  /** Checks the plan's limit of pins. @throws HoldfastError `QUOTA_EXCEEDED` */
   checkPinCount(accountId: string, limits: PinLimits, now: number): Rule<void>
-  /** @throws HoldfastError `QUOTA_EXCEEDED` */
+  /** Checks the plan's limit of waiting pins. @throws HoldfastError `QUOTA_EXCEEDED` */
   checkQueued(accountId: string, limits: PinLimits): Rule<void>
   insert(row: RecordRow): Rule<RecordRow>
   fits(record: RecordRow, content: Content, max: number | null, now: number): Rule<boolean>

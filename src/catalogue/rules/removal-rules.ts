@@ -84,7 +84,7 @@ export function removalRules(
     return { rows: yield* removeRecords(parts, records, false) }
   }
 
-  /** Completes a stored removal. Deletes its row together with the last record. */
+  /** Completes a stored removal. The transaction that removes the last records also deletes the row of the removal. */
   async function finish(noted: Removal & { id: number }): Promise<RecordRow[]> {
     const removed: RecordRow[] = []
     for (;;) {

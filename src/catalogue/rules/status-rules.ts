@@ -39,7 +39,7 @@ const SOME_PLACING = sql`${PLACING} LIMIT 1`
 export interface StatusStep {
   from: PinStatus
   to: PinStatus
-  /** Milliseconds since the epoch. */
+  /** The current time, in milliseconds since the epoch. */
   now: number
   reason: StatusReason | null
 }
