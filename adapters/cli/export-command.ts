@@ -54,7 +54,7 @@ function recordOf(row: ListedUpload): ExportedRecord {
 /**
  * Yields the export piece by piece. The blocks of a DAG follow the first record with its CID.
  *
- * @param removed receives the CIDs of records that the export omits, because they were removed while it ran
+ * @param removed receives the CIDs of records that were removed during the export, which omits these records
  */
 async function* exported(
   client: HoldfastClient,

@@ -28,7 +28,8 @@ export function urlHost(host: string): string {
 }
 
 /**
- * Replaces `0.0.0.0` and `::` by the loopback address. They mean all interfaces, and clients cannot connect to them.
+ * Replaces `0.0.0.0` and `::` by the loopback address. These two addresses mean all interfaces, and clients cannot
+ * connect to them.
  */
 function reachable(host: string): string {
   if (host === '0.0.0.0') return '127.0.0.1'

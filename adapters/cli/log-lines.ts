@@ -107,8 +107,8 @@ export class LogLines {
         this.#rest = bytes
         this.#flushIn(FULL_PIPE_MS)
       } else {
-        // A broken pipe drops all lines. After another error, such as a full disk, only these lines are lost, and the
-        // next are tried.
+        // A broken pipe drops all waiting lines. After any other error, such as a full disk, only the current batch is
+        // lost and writing continues.
         this.#broken = error?.code === 'EPIPE'
         if (this.#broken) this.#take()
         else this.#flush()

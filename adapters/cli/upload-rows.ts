@@ -38,7 +38,7 @@ function twoLines(row: ListedUpload, areFiles: boolean, columns: number): string
   const first = `${cid}  ${sizeOf(size).padStart(SIZE_CELLS)}`
   if (areFiles) return [first, `  ${cut(path ?? '', columns - 2)}`]
   const until = expiresAt === null || expiresAt === undefined ? [] : [`until ${shortTime(expiresAt)}`]
-  // Most records are pinned, so only another status is shown.
+  // Omits the status of most records, `pinned`.
   const state = status === 'pinned' ? [] : [status]
   const details = [...state, ...until, shortTime(createdAt), clusterId].join(', ')
   const called = cut(name ?? '', Math.max(columns - 2 - 2 - details.length, SHORTEST_NAME))

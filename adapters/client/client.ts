@@ -47,7 +47,7 @@ export class HoldfastClient {
   readonly account: Account
   /** The API keys and upload tokens of the account. */
   readonly keys: Keys
-  /** Sign-in and sessions. */
+  /** Sign-in by password, and the sessions of the account. */
   readonly sessions: Sessions
   /** The second factor of the account. */
   readonly secondFactor: SecondFactor
@@ -94,7 +94,7 @@ export class HoldfastClient {
   /**
    * Sends a request whose answer has one JSON object per line. Yields each object when it arrives.
    *
-   * @throws HoldfastError as {@link request} does
+   * @throws HoldfastError with the same codes as {@link request}
    */
   lines(method: string, path: string, options?: RequestOptions): AsyncGenerator<JsonObject, void> {
     return this.#connection.lines(method, path, options)

@@ -69,7 +69,7 @@ export async function exchange(send: typeof fetch, request: OutgoingRequest): Pr
 
 /**
  * Sends the request with `fetch`. If the caller wants progress in a browser, uses XMLHttpRequest, because `fetch`
- * reports no progress. XMLHttpRequest follows redirects; `fetch` is told not to.
+ * reports no progress. XMLHttpRequest follows redirects, unlike `fetch` with `redirect: 'manual'`.
  */
 function dispatch(
   send: typeof fetch,

@@ -45,7 +45,9 @@ export interface NodeStats {
   clockSkewMs: number | null
 }
 
-/** Activity of a node during one span of time. Totals are from the end of the span, and null if unknown. */
+/**
+ * Activity of a node during one span of time. Totals are as of the end of the span. A total is null if it is unknown.
+ */
 export interface HistorySample {
   /** Start of the span. */
   at: string
@@ -62,7 +64,7 @@ export interface HistorySample {
   peers: number | null
 }
 
-/** Activity of a node since its start, oldest sample first. The last sample is still growing. */
+/** Activity of a node since its start, oldest sample first. The last sample covers the time span in progress. */
 export interface NodeHistory {
   stepSeconds: number
   samples: HistorySample[]

@@ -47,7 +47,7 @@ export interface ListOptions {
 
 /** Options for waiting until a pin is complete. */
 export interface WaitOptions {
-  /** Receives the status before each further request for it. */
+  /** Receives every status until the pin is complete. */
   onProgress?: ((status: Pin | Status) => void) | undefined
   signal?: AbortSignal | undefined
 }

@@ -59,7 +59,7 @@ export function parseObject(text: string): JsonObject {
   throw new HoldfastError('UNAVAILABLE', 'the answer is not JSON: check that the base is that of the API')
 }
 
-/** Returns the innermost message. `fetch` wraps the cause in an error that says nothing about it. */
+/** Returns the innermost message, because `fetch` wraps the cause in an error with a general message. */
 function wordsOf(error: unknown): string {
   const { cause, message = '' } = (error ?? {}) as Partial<Error>
   return cause instanceof Error ? wordsOf(cause) : message || codeOf(error)

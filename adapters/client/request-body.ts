@@ -23,7 +23,7 @@ export interface RequestBody {
   onProgress?: ((bytes: number) => void) | undefined
 }
 
-/** Size in bytes from which joined pieces are sent together. */
+/** Minimum size in bytes of a piece that is sent. Smaller pieces are joined first. */
 const PIECE_BYTES = 64 * 1024
 
 /** Converts an upload source to a part of a body. @throws HoldfastError `VALIDATION` for an unsupported source */

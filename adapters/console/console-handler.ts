@@ -123,7 +123,7 @@ const PART_HEADERS = {
   'x-content-type-options': 'nosniff',
 } as const
 
-/** Headers of the page. They separate its window from any window that opens it, and from any window that it opens. */
+/** Headers of the page. They isolate the page's window from every window that opens it or that it opens. */
 const HEADERS = {
   ...PART_HEADERS,
   'cross-origin-opener-policy': 'same-origin',

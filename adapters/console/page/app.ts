@@ -106,7 +106,7 @@ function Place({ route }: { route: PageRoute }) {
   const [top = 'content', second] = route.path
   useEffect(() => {
     document.title = `${TITLES[top] ?? 'Not found'} – Holdfast`
-    // The previous view has gone, and its focused element with it.
+    // The focused element disappeared together with the previous view, so the focus moves to the main content.
     document.getElementById('main')?.focus({ preventScroll: true })
     scrollTo(0, 0)
   }, [top, top === 'pin' && second])

@@ -14,7 +14,7 @@ export interface PageSession {
   clusters: readonly Cluster[]
   /** Queue of uploads, which continue when the user changes the view. */
   uploads: UploadQueue
-  /** How the user signed in. A key has only its own scopes, and cannot change what needs a password. */
+  /** How the user signed in. A key has only its own scopes, and cannot do anything that requires the password. */
   kind: 'password' | 'key'
   /** Reloads `user` after a change of usage or profile. */
   refresh: () => void

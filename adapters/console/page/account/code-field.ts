@@ -10,7 +10,7 @@ export function CodeField({ value, onInput }: { value: string; onInput: (value: 
     input=${{ required: true, autocomplete: 'one-time-code', spellcheck: false }} />`
 }
 
-/** Returns the typed code as the client expects it. Returns undefined if the input is empty. */
+/** Returns the typed code without surrounding spaces. Returns undefined if the input is empty. */
 export function typedCode(typed: string): string | undefined {
   return typed.trim() || undefined
 }

@@ -27,7 +27,7 @@ export interface QueuedUpload {
 
 export type Send = (source: Source, options: TargetOptions & SendOptions) => Promise<Upload>
 
-/** Maximum number of concurrent uploads. With several, a small file does not wait for a large one. */
+/** Maximum number of concurrent uploads. Because several run at once, a small file does not wait for a large one. */
 const AT_ONCE = 3
 /** Time in ms between measurements of the speed. */
 const SPEED_MS = 1_000
