@@ -6,7 +6,7 @@ export class Activity {
   readonly #stop = new AbortController()
 
   /**
-   * Runs `work`. Its signal aborts with the caller's signal, or when the engine stops.
+   * Runs `work` with a signal that aborts when the caller's signal aborts or the engine stops.
    *
    * @throws HoldfastError `UNAVAILABLE` if the engine is already stopping
    */

@@ -53,7 +53,7 @@ export class MemoryBudget {
     return { ...this.#share, holder }
   }
 
-  /** Returns the part of a thread that has ended to the other threads. */
+  /** Releases the part of a thread that has ended, so that the other threads can use it. */
   forget(holder: number): void {
     Atomics.sub(this.#counters, 0, 1)
     Atomics.store(this.#counters, 1 + holder, 0)

@@ -1,5 +1,5 @@
 interface Share<T> {
-  /** Cost so far. It is raised to that of the owner served last, so that an idle owner does not earn credit. */
+  /** Cost so far. After idle time, it starts at the cost of the owner served last, so idle time earns no credit. */
   used: number
   /** Waiting items in the order in which they arrived. */
   readonly items: Set<T>

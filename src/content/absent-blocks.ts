@@ -7,7 +7,7 @@ import type { BlockSource } from './block-source.ts'
  * cannot read them until the cluster is back.
  */
 export class AbsentBlocks implements BlockSource {
-  /** @throws HoldfastError `UNAVAILABLE` */
+  /** @throws HoldfastError `UNAVAILABLE` in every case */
   async read(cid: CID): Promise<Uint8Array> {
     throw new HoldfastError('UNAVAILABLE', `block ${cid} is in a cluster that is absent`)
   }

@@ -3,7 +3,6 @@ import { HoldfastError } from '../domain/errors.ts'
 import { matches } from '../ipld/block-hash.ts'
 import { HASH } from '../ipld/cid.ts'
 
-/** A source of blocks. */
 export interface BlockSource {
   /**
    * Returns bytes that hash to the CID. A source that reads from a network has a deadline of its own, besides the

@@ -93,8 +93,7 @@ export class BlockStore extends StoredBlocks {
       added ||= claim.added
       if (claim.outcome === 'healed') this.#options.onHealed(cid)
       if (claim.outcome === 'deleting') {
-        // If an earlier deletion failed, nothing retries it now. This put needs it finished, so it deletes the block
-        // itself.
+        // If an earlier deletion of the block has failed, delete the block again before storing it.
         const failed = await (this.#deleting.get(key) ?? this.delete([{ id: claim.blockId, multihash }]))
         const ours = failed.find(({ id }) => id === claim.blockId)
         if (ours !== undefined) throw ours.error

@@ -36,8 +36,8 @@ export class Leases implements LeaseHolder {
   }
 
   /**
-   * Returns shared memory for the leases of another thread. The caller calls `end` after the thread has ended, which
-   * releases all of the thread's leases.
+   * Returns shared memory for the leases of another thread. After the thread has ended, the caller must call `end` to
+   * release all of its leases.
    */
   share(): { memory: SharedArrayBuffer; end: () => void } {
     const memory = new SharedArrayBuffer(PLACES * BigInt64Array.BYTES_PER_ELEMENT)

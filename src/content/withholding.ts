@@ -33,8 +33,8 @@ const AT_ONCE = 50
 
 /**
  * Applies the denylist to the ledger, and walks the affected roots to find the blocks that are still reachable. Until
- * the walk of a root has ended, the root gives access to no block below it. Such a block is refused, unless another
- * root gives access to it.
+ * the walk of a root has ended, the root gives access to no block below it. The node then refuses these blocks, unless
+ * another root gives access to them.
  */
 export class Withholding {
   readonly #parts: WithholdingParts

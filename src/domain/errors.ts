@@ -55,7 +55,7 @@ export type ErrorCode =
   | 'STORAGE_FULL'
   | 'INTERNAL_ERROR'
 
-/** Options of an error. */
+/** Options for the constructor of {@link HoldfastError}. */
 export interface HoldfastErrorOptions {
   /** The underlying error, for logs. Clients never see it. */
   cause?: unknown

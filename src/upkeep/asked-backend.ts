@@ -43,7 +43,6 @@ export class AskedBackend {
     }
   }
 
-  /** Marks the backend as unreachable. */
   giveUp(reason: string): void {
     if (this.#isAway) return
     this.#isAway = true

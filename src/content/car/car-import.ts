@@ -12,14 +12,14 @@ import { type CarBlock, readCarInto } from './car-reader.ts'
 
 /** Maximum total size in bytes of the blocks that are being hashed or wait to be written. */
 const WINDOW_BYTES = 8 * 1024 ** 2
-/** Size in bytes that each block counts against that limit, in addition to its own bytes. */
+/** Size in bytes that each block counts against {@link WINDOW_BYTES}, in addition to its own bytes. */
 const BLOCK_WEIGHT = 64 * 1024
 
 export interface StageCarOptions {
   signal?: AbortSignal | undefined
-  /** Called with the length of each piece before the piece is processed. Throws to reject the piece. */
+  /** Called with the length of each piece before the piece is processed. The callback can throw to reject the piece. */
   onBytes: (length: number) => void
-  /** Called with the roots before any block is processed. Throws to reject the roots. */
+  /** Called with the roots before any block is processed. The callback can throw to reject the roots. */
   onRoots: (roots: readonly CID[]) => void
 }
 

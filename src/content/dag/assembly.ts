@@ -25,7 +25,7 @@ export interface AssemblyParts {
   into: StagedDag
   /** Returns a holder of the block, or null if no holder has it. */
   holderOf: (cid: CID) => BlockHolder | null
-  /** Called once for each missing block. Throws to end the assembly. */
+  /** Called once for each missing block. The callback can throw to end the assembly. */
   onMissing: (cid: CID) => void
   /** Maximum number of distinct blocks, including missing ones. */
   maxBlocks: number

@@ -9,7 +9,6 @@ import { hasLinks } from './links.ts'
 import { chargeOf, type StagedDag } from './staged-dag.ts'
 import { type Visit, walkDag } from './walk.ts'
 
-/** Limits of a fetch. */
 export interface FetchBounds {
   maxBlocks: number
   maxDepth: number
@@ -63,7 +62,7 @@ function kept(block: Uint8Array): Uint8Array {
  *
  * @param parts.sizeOf returns the size in bytes of a block on the external cluster that stores the DAG. If given,
  * blocks without links are recorded but not fetched
- * @param onProgress called after each distinct block; throws to end the fetch
+ * @param onProgress called after each distinct block; it can throw to end the fetch
  * @throws HoldfastError `CID_NOT_FOUND`, `INVALID_CID`; `VALIDATION` if the DAG exceeds a limit; the reason of `signal`
  */
 export async function fetchDag(

@@ -1,10 +1,12 @@
 import { nextTurn, turnSpent } from '../../concurrency/turns.ts'
 import { HoldfastError } from '../../domain/errors.ts'
 
-/** Maximum number of blocks that a walk reads ahead of a fast reader. For a slow reader it reads ahead none or one. */
+/**
+ * Maximum number of blocks that a walk reads ahead for a fast reader. For a slow reader, it reads ahead one block or
+ * none.
+ */
 const MOST_AHEAD = 4
 
-/** Result of a visit. */
 export interface Step<T> {
   output?: readonly Uint8Array[] | AsyncIterable<Uint8Array>
   /** Items to visit directly after the current item. Each is created on request. */

@@ -10,7 +10,7 @@ import { memoryOf } from '../block-threads.ts'
 
 /** Maximum total size in bytes of the blocks of one staged DAG that wait to be written. */
 const WINDOW_BYTES = 8 * 1024 ** 2
-/** Size in bytes that a waiting block counts in addition to its own bytes. It limits tiny blocks to 512. */
+/** Size in bytes that each block counts against {@link WINDOW_BYTES}, in addition to its own bytes. */
 const BLOCK_WEIGHT = 16 * 1024
 /** Number of file rows that are written together. */
 const FILE_BATCH = 200

@@ -64,7 +64,7 @@ function nodeOf(cid: CID, bytes: Uint8Array): Node {
     if (node.kind === 'directory') return { kind: 'directory', size: 0, prefix: 0, links: node.links }
     if (node.kind === 'shard') return { kind: 'directory', size: 0, prefix: prefixLength(node), links: node.links }
   } catch {
-    // An unreadable block is not part of a file.
+    // A block that cannot be decoded is not part of a file.
   }
   return { kind: 'other', size: bytes.length, prefix: 0, links: null }
 }

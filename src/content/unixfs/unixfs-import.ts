@@ -24,7 +24,7 @@ export interface ImportFileOptions {
   /** Name of the content in error messages. Default: `content`. */
   name?: string | undefined
   signal?: AbortSignal | undefined
-  /** Called with the length of each piece before the piece is processed. Throws to reject the piece. */
+  /** Called with the length of each piece before the piece is processed. The callback can throw to reject the piece. */
   onBytes?: ((length: number) => void) | undefined
 }
 
