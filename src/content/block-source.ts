@@ -3,6 +3,7 @@ import { HoldfastError } from '../domain/errors.ts'
 import { matches } from '../ipld/block-hash.ts'
 import { HASH } from '../ipld/cid.ts'
 
+/** Source from which blocks are read by their CID. */
 export interface BlockSource {
   /**
    * Returns bytes that hash to the CID. A source that reads from a network has a deadline of its own, besides the
