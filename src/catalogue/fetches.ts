@@ -92,7 +92,7 @@ export interface Fetches {
   complete(fetchId: number, dag: WholeDag): Promise<void>
   /**
    * Sets some of the waiting records to `pinned`, or to `failed` if the account has too little storage left. Removes
-   * the fetch together with the last waiting record.
+   * the fetch when no waiting record is left.
    *
    * @param limits the plan limits by account id. Records of accounts that are not in the map keep waiting.
    */

@@ -29,7 +29,7 @@ export interface LoginChallenge {
   expiresAt: number
 }
 
-/** The logins that wait for their second factor. Each is stored under the hash of a token that the client sends again. */
+/** The logins that wait for a second factor. Each is stored under the hash of a token that the client sends again. */
 export interface ChallengeStore {
   /** Stores a login. @param now milliseconds since the epoch. The store may remove logins that have expired by then. */
   insert(hash: Uint8Array, challenge: LoginChallenge, now: number): Promise<void>

@@ -28,7 +28,7 @@ export const FIND_BLOCK = `SELECT ${COLUMNS} FROM blocks b WHERE b.multihash = ?
  */
 const WAYS = [0, 404, 410, 451]
 
-/** Reads and writes the tables `blocks`, `small_blocks`, `root_blocks` and `garbage`. Each method runs one or two statements. */
+/** Reads and writes the tables of blocks and of the roots that need them. Each method runs one or two statements. */
 export class BlockTable implements Blocks {
   readonly #find: Statement<[Uint8Array, number], BlockRow>
   readonly #get: Statement<[number], BlockRow>

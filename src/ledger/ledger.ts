@@ -24,8 +24,8 @@ const RELEASE_BATCH = 100
 const DELETE_BATCH = 128
 
 /**
- * The roots and blocks of the node. The database is authoritative: a block is garbage if and only if no root needs it,
- * and each file has a row before it is written. All writes are asynchronous and share commits.
+ * The roots and blocks of the node. The database is authoritative: a block is garbage if and only if no root needs it.
+ * Each file has a row in the database before the file is written. All writes are asynchronous and share commits.
  */
 export class Ledger {
   /** Writes that change single blocks. */

@@ -152,8 +152,8 @@ export class Database {
   }
 
   /**
-   * Rewrites the database without its free pages, so that {@link giveBack} works from now on. Slow: needs disk space for
-   * a copy, and no other connection. Returns the size in bytes before and after.
+   * Rewrites the database without its free pages, so that {@link giveBack} works from now on. This is slow. It needs
+   * disk space for a copy, and no other connection may be open. Returns the size in bytes before and after.
    */
   compact(): { before: number; after: number } {
     this.#checkOpen()
@@ -228,8 +228,8 @@ export class Database {
 }
 
 /**
- * Puts a plus before each parameter, which has no other effect. Without the plus, SQLite may plan by the bound value. It
- * then prepares the statement again at each binding, which takes longer than most statements run.
+ * Puts a plus before each parameter, which has no other effect. Without the plus, SQLite may plan by the bound value.
+ * It then prepares the statement again at each binding, which takes longer than most statements run.
  */
 function preparedOnce(sql: string): string {
   return sql.replaceAll('?', '+?')
