@@ -42,7 +42,7 @@ export function setClusters(db: Database, backendId: number, clusterIds: string)
   db.prepare<[string, number]>('UPDATE backends SET cluster_ids = ? WHERE id = ?').run(clusterIds, backendId)
 }
 
-/** Returns whether the ledger contains a block of the directory, in any state. */
+/** Returns whether the ledger contains any block of the directory. The state of the block does not matter. */
 export function hasBlocks(db: Database, backendId: number): boolean {
   return db.prepare<[number]>('SELECT 1 FROM blocks WHERE backend_id = ? LIMIT 1').get(backendId) !== undefined
 }

@@ -88,7 +88,7 @@ export class CatalogueHolds {
     })
   }
 
-  /** Drops those of the given complete roots that have no hold. */
+  /** Drops each of the given complete roots that has no hold. */
   drop(rootIds: readonly number[]): Promise<void> {
     return this.#write(() => {
       for (const id of rootIds) if (!this.#holds.isHeld(id)) this.#roots.drop(id)

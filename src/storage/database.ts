@@ -262,7 +262,7 @@ function checkSchema(sqlite: SqliteDatabase.Database, file: string): number {
   )
 }
 
-/** @throws HoldfastError `DATA_DIR_IN_USE` if the schema is older: only the owner of the directory may migrate it */
+/** Refuses an older schema, which only the owner may migrate. @throws HoldfastError `DATA_DIR_IN_USE` */
 function refuseOlder(sqlite: SqliteDatabase.Database, file: string): void {
   const version = checkSchema(sqlite, file)
   if (version === 0 || version === migrations.length) return

@@ -7,10 +7,7 @@ import { columns, sql } from './statement.ts'
 const factor = columns<SecondFactorRow>({ secret: 'bytes', enabledAt: 'integer', lastStep: 'integer' })
 
 const GET = sql`SELECT ${factor} FROM second_factors WHERE account_id = :accountId`
-/**
- * Stores a sealed secret. Only SQLite has a column for it, because only SQLite still contains unsealed secrets of early
- * versions.
- */
+/** Stores a sealed secret. Only SQLite has the column `sealed`, because only SQLite may still have unsealed secrets. */
 const PUT = sql`
   INSERT INTO second_factors (account_id, secret, last_step${either(', sealed', '')})
   VALUES (:accountId, :secret, -1${either(', 1', '')})

@@ -21,7 +21,7 @@ type KindOf<T> = [T] extends [boolean]
         ? 'bytes'
         : 'json'
 
-/** The kind of each field. A field whose column is not its name in snake case also has an SQL expression. */
+/** The kind of each field. A field also has an SQL expression if its column is not the field name in snake case. */
 type Kinds<Row> = {
   readonly [Field in keyof Row]: KindOf<Row[Field]> | readonly [kind: KindOf<Row[Field]>, expression: Fragment | string]
 }
