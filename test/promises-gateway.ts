@@ -487,14 +487,14 @@ export const gatewayPromises: readonly KeptPromise[] = [
     file: 'src/gateway/policy/takedowns.ts',
     find: ' || renewed > this.#entries.size',
     replace: ' || renewed >= 0',
-    test: { file: takedownFile, name: 'an added takedown is appended to the file' },
+    test: { file: takedownFile, name: 'an added takedown is appended, and threads' },
   },
   {
     promise: 'a thread applies the lines that are added to the takedowns',
     file: 'src/gateway/policy/shared-takedowns.ts',
     find: '    known.denylist.append(bytes.toString())\n',
     replace: '',
-    test: { file: takedownFile, name: 'an added takedown is appended to the file' },
+    test: { file: takedownFile, name: 'an added takedown is appended, and threads' },
   },
   {
     promise: 'a thread reads replaced takedowns from the start',
@@ -522,7 +522,7 @@ export const gatewayPromises: readonly KeptPromise[] = [
     file: 'src/gateway/policy/takedown-lines.ts',
     find: 'isTorn: isHalf || ',
     replace: 'isTorn: ',
-    test: { file: takedownFile, name: 'a start completes a takedown of a path' },
+    test: { file: takedownFile, name: 'a start completes a takedown whose second' },
   },
   {
     promise: 'a refused takedown leaves nothing in the file',

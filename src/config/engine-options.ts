@@ -44,7 +44,7 @@ export interface GatewayConfig {
    * contention, client addresses share them fairly. Default: `1024`.
    */
   maxConcurrentRequests?: number
-  /** Longest duration of a gateway response. Default: `3600`. */
+  /** Maximum duration of a gateway response. Default: `3600`. */
   maxDurationSeconds?: number
   /** How long to search the network for a block, in the mode `open`. Default: `10`. */
   retrievalTimeoutSeconds?: number
@@ -124,11 +124,11 @@ export interface EngineConfig {
     waitSeconds?: number
     /** An attempt without a new block for this long ends, and is retried later. Default: `30`. */
     stallSeconds?: number
-    /** Longest duration of one attempt. Default: `21600`. */
+    /** Maximum duration of one attempt. Default: `21600`. */
     attemptSeconds?: number
-    /** Most distinct blocks of one DAG, whether fetched or uploaded as a CAR. Default: `10000000`. */
+    /** Maximum number of distinct blocks of one DAG, whether fetched or uploaded as a CAR. Default: `10000000`. */
     maxBlocks?: number
-    /** Most levels of one DAG, whether fetched or uploaded as a CAR. Default: `1024`. */
+    /** Maximum number of levels of one DAG, whether fetched or uploaded as a CAR. Default: `1024`. */
     maxDepth?: number
   }
   /** Sign-up by the users themselves. */

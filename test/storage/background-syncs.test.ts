@@ -31,7 +31,7 @@ afterEach(async () => {
   await rm(dir, { recursive: true, force: true })
 })
 
-test('a copy of a database is synced off the main thread, also while it is written', async () => {
+test('a copy of a database is synced off the main thread', async () => {
   const copy = join(dir, 'copy.db')
   const formats: Array<number | undefined> = []
   const sync = handles.sync

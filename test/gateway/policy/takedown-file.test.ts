@@ -41,7 +41,7 @@ const statuses = ({ denylist }: Pick<Takedowns, 'denylist'>) =>
   [BAD, WORSE, WORST].map(cid => [denylist.statusOf(cid), denylist.statusOf(cid, ['a', 'b'])])
 const inode = async () => (await stat(path)).ino
 
-test('an added takedown is appended to the file, and threads read only its lines', async () => {
+test('an added takedown is appended, and threads read only its lines', async () => {
   const takedowns = open()
   await add(takedowns, BAD)
   const thread = new SharedTakedowns(path, takedowns.published)
@@ -89,7 +89,7 @@ test('a start removes the torn end of the file', async () => {
   expect([BAD, WORSE, WORST].map(cid => open().denylist.statusOf(cid))).toEqual([410, null, 410])
 })
 
-test('a start completes a takedown of a path whose second rule is missing', async () => {
+test('a start completes a takedown whose second rule is missing', async () => {
   await add(open(), BAD, 'a')
   const whole = await readFile(path, 'utf8')
   await writeFile(path, whole.slice(0, whole.lastIndexOf('/ipfs/')))
