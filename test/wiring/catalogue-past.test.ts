@@ -72,7 +72,7 @@ describe('a PostgreSQL catalogue that was replaced', needsPostgres, () => {
         for (let i = 0; i < 5; i++) await upload(node, `new ${i}`)
         expect((await node.engine.stats()).roots.complete.count).toBe(11)
         expect((await node.engine.reconcile({ dryRun: true })).found['hold-unwanted']).toBe(5)
-        await asksOnce(node, /set back/)
+        await asksOnce(node, /restored to an earlier point/)
         expect((await node.engine.stats()).roots.complete.count).toBe(6)
         expect((await node.engine.pins.list({ account: node.account })).total).toBe(6)
       },
