@@ -17,11 +17,13 @@ export interface FetchOptions {
    * Path at which the engine is mounted, such as `/pinning`. Omit this option if the host program strips the prefix.
    */
   prefix?: string
-  /** The console from `createConsole` of `holdfast/console`. If it is given, the handler serves `<prefix>/console/`. */
+  /**
+   * The console from `createConsole` of `holdfast/console`. With this option, the handler serves `<prefix>/console/`.
+   */
   console?: ApiHandler
   /**
    * Returns the IP address of the client, which a `Request` does not contain. Without this function, all clients share
-   * the limits per address, such as failed logins and places in a busy gateway.
+   * the limits per address, such as the limit of failed logins and the limit of concurrent gateway requests.
    */
   remoteAddress?: (request: Request) => string | undefined
 }
@@ -92,7 +94,7 @@ function toResponse({ status, headers, body }: ApiResponse): Response {
   return new Response(body instanceof Uint8Array ? Buffer.from(body) : streamOf(body), init)
 }
 
-/** Returns a stream that reads a chunk only when the consumer asks for it. */
+/** Returns a stream that reads a chunk only when the consumer asks for a chunk. */
 function streamOf(body: BodyStream): ReadableStream<Uint8Array> {
   const chunks = body[Symbol.asyncIterator]()
   return new ReadableStream<Uint8Array>(

@@ -18,8 +18,8 @@ export function refuse(outgoing: ServerResponse, refusal: Refusal): void {
 }
 
 /**
- * Returns the text of a refusal to write directly to a socket. If Node could not parse a request, there is no
- * `ServerResponse`, so the refusal must be written to the socket.
+ * Formats a refusal as text that can be written directly to a socket. A request that Node could not parse has no
+ * `ServerResponse`, so its refusal must be written to the socket.
  */
 export function refusalText(refusal: Refusal, ...lines: string[]): string {
   const { headers, body } = written(refusal)

@@ -5,8 +5,8 @@ import { Lingering } from './lingering.ts'
 
 /**
  * The connections of a server, whose number is limited. At the limit, a new connection replaces the oldest idle
- * connection of the address with the most connections. If that address has no idle connection, or file descriptors are
- * short, the new connection is surplus. The server refuses the request of a surplus connection and closes the
+ * connection of the address with the most connections. If that address has no idle connection, or few file descriptors
+ * are left, the new connection is surplus. The server refuses the request of a surplus connection and closes the
  * connection. The number of surplus connections is limited, and so is the number of closing connections whose clients
  * are still sending.
  */
@@ -81,7 +81,7 @@ export class Connections {
 
   /**
    * Makes a connection surplus, so that its request is refused when the request arrives. If there are too many surplus
-   * connections, closes the oldest.
+   * connections, closes the oldest surplus connection.
    */
   #refuse(socket: Socket): void {
     this.#leave(socket)
@@ -94,7 +94,7 @@ export class Connections {
     if (this.#surplus.size > this.#mostSurplus) this.#turnAway(oldest ?? socket)
   }
 
-  /** Closes a connection. Sends a refusal before, unless the connection has already had a response. */
+  /** Closes a connection. If the connection has not had a response, sends a refusal first. */
   #turnAway(socket: Duplex): void {
     this.#leave(socket)
     if (this.#answers.has(socket)) socket.destroy()

@@ -2,8 +2,8 @@ import type { Server } from 'node:http'
 import { Server as SocketServer } from 'node:net'
 
 /**
- * Duration in ms of a round of the event loop that counts as short. During a short round, probably no connection has
- * been added to the queue.
+ * Maximum duration in ms of a short round of the event loop. During a short round, probably no connection has been
+ * added to the queue.
  */
 const SHORT_MS = 0.2
 /** Maximum number of rounds without a new connection before the queue counts as empty, even if no round was short. */

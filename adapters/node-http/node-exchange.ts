@@ -13,8 +13,8 @@ import { sendResponse } from './response.ts'
 const NAMES_WORK = Number.parseInt(process.versions.node, 10) >= 24
 
 /**
- * A function that handles a request and sends the response. `invite` sends `100 Continue`, and is undefined if the
- * client does not wait for it.
+ * A function that handles a request and sends the response. `invite` sends `100 Continue`. If the client does not wait
+ * for `100 Continue`, `invite` is undefined.
  */
 export type Exchange = (incoming: IncomingMessage, outgoing: ServerResponse, invite?: () => void) => void
 
@@ -53,8 +53,8 @@ export function exchangeBy(serve: Serve): Exchange {
 }
 
 /**
- * Wraps `invite`, so that `100 Continue` is sent only once. `isSent` returns whether `100 Continue` was sent. It is
- * also true if the client does not wait for it.
+ * Wraps `invite`, so that `100 Continue` is sent only once. `isSent` returns true if `100 Continue` was sent, or if the
+ * client does not wait for `100 Continue`.
  */
 export function invitationBy(invite: (() => void) | undefined): { send: () => void; isSent: () => boolean } {
   let isSent = invite === undefined
@@ -68,8 +68,8 @@ export function invitationBy(invite: (() => void) | undefined): { send: () => vo
 }
 
 /**
- * Sends a refusal if a request has no Host header or several (RFC 9112). Returns whether the request was refused. An
- * HTTP/1.0 request may omit the header.
+ * Sends a refusal if a request has no Host header or more than one Host header (RFC 9112). An HTTP/1.0 request may omit
+ * the header. Returns whether the request was refused.
  */
 export function refusesHost({ httpVersion, rawHeaders }: IncomingMessage, outgoing: ServerResponse): boolean {
   let hosts = 0

@@ -20,9 +20,11 @@ export interface HandlerOptions extends MetricsReaders {
    * Path at which the engine is mounted, such as `/pinning`. Omit this option if the host program strips the prefix.
    */
   prefix?: string
-  /** The metrics object that the engine uses. If it is given, the handler serves `<prefix>/metrics`. */
+  /** The metrics object that the engine uses. With this option, the handler serves `<prefix>/metrics`. */
   metrics?: PrometheusMetrics
-  /** The console from `createConsole` of `holdfast/console`. If it is given, the handler serves `<prefix>/console/`. */
+  /**
+   * The console from `createConsole` of `holdfast/console`. With this option, the handler serves `<prefix>/console/`.
+   */
   console?: ApiHandler
 }
 
@@ -47,8 +49,8 @@ export function createHandler(engine: ServedEngine, options: HandlerOptions = {}
 }
 
 /**
- * Creates the same handler as {@link createHandler}, for servers that do not send `100 Continue` themselves. The
- * exchange calls `invite` to send it when the body is needed.
+ * Creates the same handler as {@link createHandler}, for servers that do not send `100 Continue` themselves. When the
+ * body is needed, the exchange calls `invite` to send `100 Continue`.
  */
 export function createExchange(engine: ServedEngine, options: HandlerOptions): Exchange {
   const prefix = mountOf(options)

@@ -58,7 +58,7 @@ const CLAIM_MS = 1_000
 /** Time in ms for which a thread must have been listening to be restarted without a pause. */
 const LIVED_MS = 60_000
 const LONGEST_PAUSE_MS = 60_000
-/** Additional time in ms, after the deadline of a stop, after which a thread is terminated. */
+/** Time in ms after the deadline of a stop. A thread that is still running at the end of this time is terminated. */
 const GRACE_MS = 2_000
 const silent = (): void => undefined
 const silence: Logger = { debug: silent, info: silent, warn: silent, error: silent }
@@ -115,7 +115,7 @@ class ReaderPool implements Readers {
     const wanted = threads ?? Math.min(availableParallelism(), MOST_THREADS, affordable)
     this.#heapBytes = memoryBytes / HEAP_SHARE
     this.#count = this.#sharesPort ? wanted : Math.min(wanted, 1)
-    // Half of the connections is reserved for the server of the API.
+    // Half of the connections are reserved for the API server.
     this.#maxConnections = connectionsOfEach(2 * Math.max(this.#count, 1))
     this.#metrics = metrics
     this.#logger = logger ?? silence

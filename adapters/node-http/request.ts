@@ -6,7 +6,7 @@ import { arrivedBodyOf, type BodyPace, bodyOf } from './incoming-body.ts'
  * Converts a request of Node to an `ApiRequest`.
  *
  * @param path path below the mount prefix
- * @param invite called before the first read of the body, to send `100 Continue` to a client that waits for it
+ * @param invite called before the first read of the body, to send `100 Continue` if the client waits for `100 Continue`
  */
 export function toApiRequest(
   incoming: IncomingMessage,
@@ -37,8 +37,8 @@ export function toApiRequest(
 }
 
 /**
- * Splits the request target into path and query, which stay percent-encoded. The target may be an absolute URL, as some
- * proxies send it.
+ * Splits the request target into path and query, which stay percent-encoded. The target may be an absolute URL, because
+ * some proxies send absolute URLs.
  */
 export function splitTarget(incoming: IncomingMessage): [path: string, query: string] {
   const target = (incoming.url ?? '/').replace(/^https?:\/\/[^/?]*/i, '')

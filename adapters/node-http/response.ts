@@ -19,7 +19,7 @@ const CLIENT_GONE = 499
  * the rest of the body and closes the connection. Closing the connection earlier could reset it before the client has
  * read the response.
  *
- * @param invited returns false if the client waits for `100 Continue`, so that it sends no body
+ * @param invited returns false if the client is still waiting for `100 Continue` and has not sent a body
  * @param sent called with the number of bytes of each chunk of the response body
  */
 export async function sendResponse(

@@ -13,7 +13,8 @@ const HEAP = { maxOldGenerationSizeMb: 256, maxYoungGenerationSizeMb: 12 }
  */
 const HANG_MS = 5_000
 /**
- * The corresponding time in ms during the start of a thread, which takes longer because the thread loads all modules.
+ * Time in ms after which a thread is replaced if its event loop is blocked during the start. The limit is higher,
+ * because a starting thread loads all modules.
  */
 const START_MS = 60_000
 

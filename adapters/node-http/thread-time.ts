@@ -1,9 +1,12 @@
 import { readFileSync, readlinkSync } from 'node:fs'
 
-/** Unit of the processor times in `/proc` in ms, which is the same on every Linux system. */
+/**
+ * Duration in ms of one tick, the unit of processor times in `/proc`. The duration is the same on every Linux system.
+ */
 const TICK_MS = 10
 /**
- * Indexes of the fields that follow the thread's name in `stat`. They are the state, the user time and the system time.
+ * Indexes of the fields that follow the thread's name in `stat`. The fields are the state, the user time and the system
+ * time.
  */
 const STATE = 0
 const USER = 11
@@ -28,8 +31,8 @@ export function statOf(thread: number): string {
 }
 
 /**
- * Measures how long a thread could have run. While the thread waits for a processor, only its used processor time
- * counts. Without `/proc`, all elapsed time counts.
+ * Measures how long a thread could have run. If the thread is running or waiting for a processor, only its used
+ * processor time counts. If the thread is sleeping or the system has no `/proc`, all elapsed time counts.
  */
 export class ThreadTime {
   readonly #read: () => string

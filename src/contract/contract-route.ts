@@ -37,7 +37,7 @@ export interface RouteDocumentation {
   /** Heading of the section that documents the route. */
   readonly tag: string
   readonly summary: string
-  /** True if the route is a second path of another route. Short tables omit such routes. */
+  /** True if the route offers the operation of another route at a second path. Short tables omit such routes. */
   readonly isAlias?: true
   readonly details?: string
   /** Descriptions of the path parameters. The keys are the names of the parameters. */
@@ -88,7 +88,7 @@ type Reply<A extends Answers> = {
 type Context<Reach extends Access, Schema extends TSchema> = (Reach extends 'public'
   ? RequestContext
   : AuthenticatedContext) & {
-  /** Returns the validated JSON body. Throws `VALIDATION` if a field is invalid, with its name in the message. */
+  /** Returns the validated JSON body. Throws `VALIDATION` if a field is invalid. The message names the field. */
   body(): Promise<Static<Schema>>
 }
 
@@ -124,7 +124,7 @@ export function json<Schema extends TSchema>(schema: Schema): Body<Schema> {
   return { type: 'application/json', schema, required: true }
 }
 
-/** Declares a JSON body that is documented as optional. Otherwise the same as {@link json}. */
+/** Declares a JSON body like {@link json}, but the documentation describes the body as optional. */
 export function optionalJson<Schema extends TSchema>(schema: Schema): Body<Schema> {
   return { ...json(schema), required: false }
 }
@@ -142,8 +142,8 @@ export function route<Reach extends Access, Schema extends TSchema, const A exte
     handler: (context, services) => {
       const answer = (): Promise<ApiResponse> => answerTo(context, services)
       if (rest.isRemembered !== true) return answer()
-      // A cached route requires authentication, so the pipeline has set the principal, which the type of `context`
-      // lacks.
+      // Every route with cached responses requires authentication. The pipeline has therefore set the principal,
+      // although the type of `context` does not contain the principal.
       const { principal, request } = context as AuthenticatedContext
       return services.rememberedAnswers.answer(`${rest.path} ${principal.account.id} ${request.query}`, answer)
     },

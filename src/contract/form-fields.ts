@@ -37,7 +37,7 @@ export class FormFields {
     this.#set(part.name, await readPartText(part, MAX_FIELD_BYTES))
   }
 
-  /** Stores a text field of a form that is already in memory. Throws the errors of {@link take}. */
+  /** Reads a text field of a form that is already in memory. Throws the errors of {@link take}. */
   takeWhole(part: WholePart): void {
     this.#check(part)
     this.#set(part.name, partText(part, MAX_FIELD_BYTES))

@@ -87,7 +87,7 @@ const payments = route({
 })
 
 /**
- * Routes that hosted pinning services have and this node does not support. Reads return empty data, and changes are
+ * Routes for features of hosted pinning services that Holdfast does not have. Reads return empty data, and changes are
  * refused.
  */
 export const absentRoutes: readonly ContractRoute[] = [

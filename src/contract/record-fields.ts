@@ -10,7 +10,7 @@ export const shownName = Type.String({ description: 'the custom, original or own
 
 export const meta = Type.Record(text, text, { description: "the client's metadata" })
 
-/** Response fields for a record. All of them are part of the API contract. */
+/** Response fields for a record. All these fields are part of the API contract. */
 export const uploadFields = {
   cid,
   clusterId,

@@ -64,8 +64,8 @@ export class RememberedAnswers {
     const { body } = response
     if (typeof body !== 'string' || body.length > LONGEST_ANSWER) return
     const until = (await this.#parts.records.nextExpiry()) ?? Number.POSITIVE_INFINITY
-    // The response is stored with the version from before `find`. After a write during `find`, that version is outdated
-    // and the response is not used.
+    // The response is stored with the catalogue version from before `find`. If the catalogue has been written to during
+    // `find`, this version is outdated and the cached response is never used.
     if (until > since) this.#answers.set(question, { response: { ...response, body }, version, since, until })
   }
 }

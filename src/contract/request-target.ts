@@ -19,7 +19,7 @@ export class RequestTarget {
   }
 
   /**
-   * Returns the name of the cluster, or undefined if the request names none.
+   * Returns the name of the cluster, or undefined if the request names no cluster.
    *
    * @param body name of the cluster in the body, if any
    */

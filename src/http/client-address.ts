@@ -2,7 +2,7 @@ import { isIP } from 'node:net'
 
 /**
  * Returns the address of the client behind `trustedProxies` proxies. Each proxy appends the address of its own client
- * to `X-Forwarded-For`. Entries further left may be forged.
+ * to `X-Forwarded-For`. Entries that the trusted proxies have not appended may be forged.
  *
  * @param remoteAddress IP address at the other end of the socket
  * @param forwardedFor the `X-Forwarded-For` header; repeated headers are joined with commas

@@ -15,7 +15,7 @@ export interface ErrorRow {
   readonly isInternal?: true
 }
 
-/** The table of error codes. `docs/reference/errors.md` is generated from it. */
+/** The table of error codes. `docs/reference/errors.md` is generated from this table. */
 export const ERROR_TABLE: Readonly<Record<ErrorCode, ErrorRow>> = {
   INVALID_API_KEY: {
     status: 401,

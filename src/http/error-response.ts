@@ -41,8 +41,8 @@ const TROUBLES: Readonly<Record<DiskTrouble, [ErrorCode, string]>> = {
  */
 export function publicError(error: unknown): HoldfastError {
   const trouble = diskTrouble(error)
-  // A known error takes precedence over a failed disk as its cause, because the known error is more precise. A full
-  // disk or a shortage of descriptors always takes precedence.
+  // If a failed disk is the cause of a known error, the known error is returned, because its code is more precise. A
+  // full disk or a shortage of descriptors takes precedence over every other error.
   const isPublic = isHoldfastError(error) && ERROR_TABLE[error.code].isInternal !== true
   if (trouble !== null && !(trouble === 'failed' && isHoldfastError(error))) {
     return new HoldfastError(...TROUBLES[trouble], { cause: error })

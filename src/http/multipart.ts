@@ -31,7 +31,7 @@ const NOTHING = Buffer.alloc(0)
  * Reads a `multipart/form-data` body and yields its parts in order. The body is read only on demand, so the memory use
  * is constant. If the consumer stops early, the body is closed.
  *
- * A malformed part causes an error. If it were skipped, a file could be lost although the upload succeeds.
+ * A malformed part causes an error. If malformed parts were skipped, a file could be lost although the upload succeeds.
  *
  * @throws HoldfastError `UNSUPPORTED_MEDIA_TYPE` if the body is not a form; `VALIDATION` if the form is malformed,
  * truncated or exceeds a limit; also the errors of reading the body
@@ -135,8 +135,8 @@ async function* pieces(advance: () => Promise<Uint8Array | undefined>): AsyncGen
 }
 
 /**
- * A step of the form parser: `more` bytes are needed, the headers of a part, a chunk of its content, or `ended` after
- * the content.
+ * A step of the form parser: the headers of a part, or a chunk of the part's content. The step `more` means that more
+ * bytes are needed. The step `ended` means that the content of the part has ended.
  */
 type FormStep = 'more' | PartHeaders | Buffer | 'ended'
 
@@ -251,8 +251,8 @@ class ByteCutter {
   }
 
   /**
-   * Copies the available bytes, because the source is about to reuse their memory. The number of bytes is smaller than
-   * the length of the delimiter.
+   * Copies the available bytes, because the source is about to reuse their memory. The copy is small, because at most a
+   * part of a delimiter is left.
    */
   keep(): void {
     this.#bytes = Buffer.from(this.#bytes)

@@ -3,8 +3,9 @@ import type { FormBody } from '../domain/form-body.ts'
 import type { ApiRequest, ApiResponse } from './api-messages.ts'
 
 /**
- * The credential that a route requires. `public` requires none, `authenticated` any valid credential, `session` a
- * session, and `owner` a credential of the node's owner. A scope requires a credential with that scope.
+ * The credential that a route requires. With `public`, no credential is required. `authenticated` accepts every valid
+ * credential, `session` only sessions, and `owner` only credentials of the node's owner. A scope accepts only
+ * credentials with that scope.
  */
 export type Access = 'public' | 'authenticated' | 'session' | 'owner' | Scope
 
@@ -52,7 +53,7 @@ interface Row {
   readonly path: string
   /** True if upload tokens with the required scope may call the route. Default: false. */
   readonly takesUploadTokens?: boolean
-  /** Which node must handle the request. Undefined if any node may handle it. */
+  /** Which node must handle the request. Undefined if any node may handle the request. */
   readonly goesTo?: GoesTo | undefined
 }
 

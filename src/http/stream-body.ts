@@ -64,8 +64,8 @@ export class StreamBody implements AsyncIterableIterator<Uint8Array>, BodyStream
   }
 
   /**
-   * Calls `listener` with the number of bytes sent when the body ends. If the body has ended already, calls it
-   * immediately.
+   * Calls `listener` with the number of bytes sent when the body ends. If the body has already ended, calls the
+   * listener immediately.
    */
   onEnd(listener: (bytes: number) => void): void {
     if (this.#ended) listener(this.#bytes)

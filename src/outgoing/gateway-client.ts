@@ -141,7 +141,7 @@ async function readBlock(response: Dispatcher.ResponseData, cid: CID): Promise<B
   return { kind: 'failed', reason: 'sent the bytes of another block', final: true }
 }
 
-/** Returns the size that the response states, or a size of -1 if the response does not state it. */
+/** Returns the size that the response states, or a size of -1 if the response states no size. */
 function readSize(response: Dispatcher.ResponseData): SizeAnswer {
   if (response.statusCode !== 200) return refused(response)
   discard(response)

@@ -15,8 +15,8 @@ export function namesPrivateHost(url: URL): boolean {
 }
 
 /**
- * Resolves a host name and throws if one of its addresses is private. The lookup is part of the connect, so the name
- * cannot resolve to another address after the check.
+ * Resolves a host name and throws if one of its addresses is private. The connection uses the checked addresses, so the
+ * name cannot resolve to another address after the check.
  */
 export const lookupPublic = publicLookup(systemLookup as LookupFunction)
 

@@ -7,7 +7,7 @@ import { CODE_ERRORS, code, codeOf } from './second-factor-code.ts'
 
 /**
  * Creates a secret for the second factor. The secret is not in force until `enable` receives a code that is derived
- * from it.
+ * from the secret.
  */
 const setup = route({
   method: 'POST',

@@ -73,7 +73,7 @@ export const sessionRoutes: readonly ContractRoute[] = [list, endOthers, end]
 /**
  * Builds the response body for a page of sessions.
  *
- * @param current id of the credential that sent the request, which marks the current session; null for none
+ * @param current id of the session to mark as current; null to mark none
  */
 export function presentSessions({ rows, next }: Page<Session>, current: string | null): Shown<typeof SessionPage> {
   const sessions = rows.map(({ id, createdAt, expiresAt }) => {

@@ -53,8 +53,8 @@ export interface DescribedApi {
   readonly title: string
   readonly description: string
   /**
-   * Base URL of the API. It is relative to the URL of the document, because the engine may be mounted below a path
-   * prefix.
+   * Base URL of the API. The base URL is relative to the URL of the document, because the engine may be mounted below a
+   * path prefix.
    */
   readonly server: string
   /** Schema of the body of every response with status 400 or higher. */
@@ -196,7 +196,10 @@ function errorsOf(route: ContractRoute, { errorWith }: DescribedApi): OpenApiOpe
   )
 }
 
-/** Returns all error codes of a route: its own codes, and those that follow from its access, parameters and bodies. */
+/**
+ * Returns all error codes of a route: the codes that the route declares, and the codes that follow from its access,
+ * parameters and bodies.
+ */
 function errorCodesOf({ access, path, bodies, errors = [] }: ContractRoute): ReadonlySet<ErrorCode> {
   const codes = new Set<ErrorCode>([...errorsOfAccess(access), ...errors])
   if (path.includes(':') || path.includes('*') || bodies.length > 0) codes.add('VALIDATION')

@@ -4,7 +4,7 @@ import { PAGE_STYLE } from './page-style.ts'
 import { fieldsOf, type JsonSchema, type ListedField, typeText } from './schema-text.ts'
 import { SNIPPETS, type Snippet } from './snippets.ts'
 
-/** The component schemas of the document. The keys are their names. */
+/** The component schemas of the document. The keys are the names of the schemas. */
 type Schemas = Readonly<Record<string, JsonSchema>>
 
 /**

@@ -4,7 +4,10 @@ export interface Snippet {
   readonly text: string
 }
 
-/** The example programs. Each reads the URL of the API from `HOLDFAST_API` and an API key from `HOLDFAST_API_KEY`. */
+/**
+ * The example programs. Each program reads the URL of the API from `HOLDFAST_API` and an API key from
+ * `HOLDFAST_API_KEY`.
+ */
 export const SNIPPETS: readonly Snippet[] = [
   {
     language: 'curl',

@@ -61,7 +61,7 @@ const upload = route({
           ...upload,
           ...targetOf(target, parts.fields),
           name: present(file.filename),
-          // Reads the text fields after the file, which may override those before the file.
+          // Reads the text fields after the file. They override fields of the same name before the file.
           late: async () => {
             await parts.rest()
             return targetOf(target, parts.fields)

@@ -15,9 +15,9 @@ interface ReadForm {
 }
 
 /**
- * Returns a function that forwards an upload to the node with its cluster, or undefined on a single node. The function
- * sends a new form: the text fields, then the staged content. The cluster is sent in a header, because the other node
- * must select a staging disk before it reads the form.
+ * Returns a function that forwards an upload to the node of the upload's cluster. Returns undefined on a single node.
+ * The function sends a new form: the text fields, then the staged content. The cluster is sent in a header, because the
+ * other node must select a staging disk before it reads the form.
  *
  * @param files converts the staged content to form parts
  */
@@ -28,7 +28,7 @@ export function handingOver<Piece>(
 ): HandOver<Piece, ApiResponse> | undefined {
   if (handOver === undefined) return undefined
   return ({ node, content, signal }) => {
-    // The client has sent the whole upload, so the upload must not occupy a slot while it waits for the other node.
+    // The client has sent the whole upload, so the slot is freed before this node waits for the other node.
     slot.leave()
     const parts = async function* (): AsyncGenerator<NewPart, void, undefined> {
       for (const [name, text] of fields.entries()) if (name !== 'cl') yield { name, text }

@@ -21,8 +21,8 @@ export function formOverhead(files: number | null): number {
 
 /**
  * Checks the `Content-Length` of a form before the body is read, and throws if the length exceeds the limit plus the
- * overhead. A smaller excess is detected during the upload. Returns the length in bytes, or undefined if the request
- * has no `Content-Length`.
+ * overhead. An excess smaller than the overhead is detected while the body is read. Returns the length in bytes, or
+ * undefined if the request has no `Content-Length`.
  */
 export function checkAnnounced(
   request: ApiRequest,

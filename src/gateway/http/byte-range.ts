@@ -5,9 +5,9 @@ const MOST_RANGES = 32
 
 /**
  * Parses a `Range` header for `size` bytes. Returns the satisfiable ranges in the requested order, clipped at the end
- * of the content. Returns an empty array if no range is satisfiable. Returns null if the header must be ignored,
- * because it is malformed or has another unit. Headers with too many ranges, or with more bytes in total than the
- * content, are ignored too.
+ * of the content. Returns an empty array if no range is satisfiable. Returns null if the header is malformed, has
+ * another unit or has too many ranges. Also returns null if the ranges together are longer than the content. The caller
+ * must then ignore the header.
  */
 export function parseRanges(header: string | undefined, size: number): ByteRange[] | null {
   if (header === undefined) return null

@@ -21,8 +21,8 @@ export function dispositionHeader(
 }
 
 /**
- * Formats the header as in RFC 6266. The header contains an ASCII file name for old clients, and also the full name if
- * that differs.
+ * Formats the header as in RFC 6266. The header contains an ASCII file name for old clients. If the full name differs
+ * from the ASCII name, the header contains the full name too.
  */
 function disposition(kind: 'attachment' | 'inline', name: string): string {
   if (name === '') return kind

@@ -30,7 +30,8 @@ const NAMES = new Set<string>(Object.keys(MEDIA_TYPE))
 
 /**
  * Returns the format that `?format=` names, or else the preferred known format in `Accept`. Unknown types in `Accept`,
- * such as images, are ignored. Returns null for the default representation, which includes a request for HTML.
+ * such as images, are ignored. Returns null if the request names no known format or prefers HTML. The response then has
+ * the default representation.
  *
  * @throws HoldfastError `VALIDATION` for an unknown `?format=`; `NOT_ACCEPTABLE` if no requested CAR variant is
  * supported

@@ -10,7 +10,7 @@ export interface Holding {
   logger: Logger
   /** Time in ms after which a body that has not ended is aborted. */
   maxDurationMs: number
-  /** The concurrency slot of the response. While other requests wait for a slot, a slow client loses its slot. */
+  /** The concurrency slot of the response. A slow response loses its slot if other requests are waiting for a slot. */
   slot: Pick<Slot, 'watch' | 'progress'>
   /** Releases the resources of the response. Called once, when the response ends. */
   release: () => void

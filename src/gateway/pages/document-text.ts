@@ -4,7 +4,7 @@ import type { WalkBudget } from '../../content/dag/ordered-walk.ts'
 
 /** Maximum number of characters of a document on a page. */
 const LONGEST_TEXT = 256 * 1024
-/** Maximum number of indentation levels. Deeper levels have the same indentation. */
+/** Maximum number of indentation levels. Deeper levels are not indented further. */
 const DEEPEST_INDENT = 32
 
 /**
@@ -99,7 +99,7 @@ function linkText(link: LinkToken): string {
 /**
  * Formats a value.
  *
- * @param most maximum number of characters or bytes of the value to format, because the rest is cut off
+ * @param most maximum number of characters or bytes of the value to format; the rest of the value is left out
  */
 function textOf(value: DocumentValue, most: number): string {
   if (typeof value === 'string') return JSON.stringify(value.slice(0, most))

@@ -40,7 +40,8 @@ export function htmlPage(title: string, body: string): string {
 }
 
 /**
- * Headers of a generated page. They block scripts and external resources, even if an unescaped name contains markup.
+ * Headers of a generated page. The headers block scripts and external resources, even if an unescaped name contains
+ * markup.
  */
 export const PAGE_HEADERS = {
   'content-type': 'text/html; charset=utf-8',

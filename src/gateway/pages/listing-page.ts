@@ -3,8 +3,8 @@ import type { Listing, ListingEntry } from '../source/directory-listing.ts'
 import { escapeHtml, hrefOf, htmlPage } from './html.ts'
 
 /**
- * Returns the HTML page for a directory listing. All links in the directory are relative, because the gateway may be
- * mounted below a path prefix.
+ * Returns the HTML page for a directory listing. All links on the page are relative, because the gateway may be mounted
+ * below a path prefix.
  */
 export function listingPage(path: ContentPath, listing: Listing, after: string | null): string {
   const { names, root } = path

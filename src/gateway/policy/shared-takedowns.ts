@@ -15,8 +15,8 @@ interface Known {
 }
 
 /**
- * The takedowns, for a thread other than the one with {@link Takedowns}. Reads new lines of the file when the published
- * value changes.
+ * The takedowns in a thread that does not have the {@link Takedowns} object itself. When the published value changes,
+ * this class reads the new lines of the file.
  */
 export class SharedTakedowns implements TakenDown {
   readonly #path: string
@@ -53,7 +53,7 @@ export class SharedTakedowns implements TakenDown {
   }
 
   /**
-   * Adds the new lines of the file to the known list. Returns null if the file has been replaced, so the caller must
+   * Adds the new lines of the file to the known list. Returns null if the file has been replaced. The caller must then
    * read the whole file.
    */
   #readEnd(file: number, published: bigint): Known | null {

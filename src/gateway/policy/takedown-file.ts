@@ -35,7 +35,8 @@ export class TakedownFile {
   }
 
   /**
-   * Appends lines and syncs them to disk. If this throws and {@link canAppend} is still true, the file is unchanged.
+   * Appends lines and syncs them to disk. If this method throws and {@link canAppend} is still true, the file is
+   * unchanged.
    */
   async append(lines: string): Promise<void> {
     const file = await this.#files.append(this.#path)

@@ -30,14 +30,14 @@ export interface TakedownMeans {
   fileSystem: FileSystem
   clock: Clock
   logger: Logger
-  /** Updates the roots in the ledger that a takedown affects. */
+  /** Updates the ledger for the roots that a takedown affects. */
   withholding: Pick<Withholding, 'begin' | 'change' | 'settled'>
   /** The takedowns of all nodes of a fleet. The local file is a copy. Null for a single node. */
   shared?: TakedownRows | null
 }
 
 const LONGEST_REASON = 1000
-/** Maximum time in ms that a change waits for walks of affected roots. The gateway refuses a root during its walk. */
+/** Maximum time in ms that a change waits for the DAG walks of affected roots. The gateway refuses unwalked roots. */
 const WAIT_MS = 2_000
 
 /**
@@ -150,7 +150,7 @@ export class Takedowns {
     const { shared } = this.#means
     if (!shared) return Promise.resolve()
     this.#next ??= this.#change(async () => {
-      // A caller after this point may need a newer state than this read returns, so that caller queues another run.
+      // This run may miss later changes of the shared takedowns, so a caller after this point queues another run.
       this.#next = null
       let all = await shared.all()
       const known = new Set(all.map(keyOf))
@@ -165,7 +165,7 @@ export class Takedowns {
     return this.#next
   }
 
-  /** Makes the shared takedowns the takedowns of this node, in the order of the shared list. */
+  /** Replaces the takedowns of this node with the shared takedowns, in the order of the shared list. */
   async #become(all: readonly KnownTakedown[]): Promise<void> {
     const entries = new Map<string, Takedown>()
     const changed: Takedown[] = []
@@ -185,7 +185,7 @@ export class Takedowns {
     await this.follow().catch(() => undefined)
   }
 
-  /** Changes the takedowns of this node. In a fleet an error becomes `OUTCOME_UNKNOWN`: other nodes have the change. */
+  /** Changes this node's takedowns. Errors in a fleet become `OUTCOME_UNKNOWN`, because other nodes have the change. */
   async #changeLocally(change: () => Promise<void>): Promise<void> {
     try {
       await this.#change(change)
@@ -240,7 +240,7 @@ export class Takedowns {
     })
   }
 
-  /** Appends lines to the file. If the write fails after a part of the lines, the file is rewritten without them. */
+  /** Appends lines to the file. If only a part of the lines is written, rewrites the file without that part. */
   async #append(lines: string): Promise<void> {
     try {
       await this.#file.append(lines)
@@ -262,7 +262,7 @@ export class Takedowns {
       // The file already contains the change, so the change will apply after a restart.
       throw outcomeUnknown(cause)
     } finally {
-      // An open response rechecks the rules when the revision changes. It must then find the new state of the ledger.
+      // When the revision changes, open responses recheck the rules, and must find the new state of the ledger.
       remember()
       this.#file.publish()
     }

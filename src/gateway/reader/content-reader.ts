@@ -205,7 +205,7 @@ async function sizeOf(blocks: RequestBlocks, node: UnixfsNode, block: Uint8Array
 /**
  * Validates a range.
  *
- * @throws HoldfastError `VALIDATION` if `start` or `end` is not a number of bytes, or `end` comes before `start`
+ * @throws HoldfastError `VALIDATION` if `start` or `end` is not a number of bytes, or `end` is less than `start`
  */
 function checkedRange({ start = 0, end = Number.MAX_SAFE_INTEGER }: ContentRange = {}): ByteRange {
   for (const [field, value] of Object.entries({ start, end })) {

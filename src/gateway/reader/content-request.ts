@@ -53,7 +53,7 @@ export interface ContentStat {
   type: 'file' | 'directory' | 'symlink' | 'other'
   /**
    * Size in bytes: of a file's content, of a symbolic link's target, or of a block that is not UnixFS. For a directory,
-   * this is the sum of the DAG sizes that its links declare.
+   * the size is the sum of the DAG sizes in the links of the directory.
    */
   size: number
 }

@@ -5,20 +5,22 @@ import { StreamBody } from '../../http/stream-body.ts'
 import type { ContentStream } from './content-request.ts'
 
 /**
- * Time in ms after which a stream that nobody reads is closed. Garbage collection cannot delete the blocks of an open
- * stream.
+ * Time in ms after which a stream that nobody reads is closed. Until then, garbage collection cannot delete the blocks
+ * of the stream.
  */
 const IDLE_MS = 10 * 60_000
 
-/** The source of a stream. The function `release` frees its resources and may be called more than once. */
+/**
+ * The source of a stream. The function `release` frees the resources of the source and may be called more than once.
+ */
 export interface StreamSource {
   bytes: AsyncIterable<Uint8Array>
   release: () => void
 }
 
 /**
- * The open streams of callers in this process. Abandoned streams are closed after a timeout, and all streams when the
- * node stops.
+ * The open streams of callers in this process. Abandoned streams are closed after a timeout. All streams are closed
+ * when the node stops.
  */
 export class OpenStreams {
   readonly #activity: Activity
@@ -30,7 +32,7 @@ export class OpenStreams {
   }
 
   /**
-   * Runs work without a stream. A stop of the node waits for the work.
+   * Runs work, and lets a stopping node wait until the work has ended.
    *
    * @throws HoldfastError `ABORTED` if the signal aborts the work; `UNAVAILABLE` if the node is stopping
    */

@@ -18,7 +18,7 @@ export interface CarRequest {
   scope: DagScope
   /** For a file with scope `entity`: the byte range whose blocks the CAR contains. Null for the whole file. */
   range: ByteRange | null
-  /** True to send a block again each time the DAG links to it. False to send each block once. */
+  /** True to send a block again each time the DAG links to the block. False to send each block once. */
   duplicates: boolean
 }
 
@@ -26,7 +26,8 @@ export interface CarRequest {
 interface Item {
   cid: CID
   /**
-   * True if {@link follow} yields all blocks that this CAR may need below this block, not only those of a byte range.
+   * True if {@link follow} yields all blocks that any part of the CAR needs below this block. False if {@link follow}
+   * yields only the blocks of a byte range.
    */
   whole: boolean
   follow: (block: Uint8Array) => Iterable<Item>
@@ -110,6 +111,6 @@ function* shardItems(shard: ShardNode): Generator<Item, void, undefined> {
 function frameOf(cid: CID, block: Uint8Array): Uint8Array[] {
   const head = carBlockHead(cid, block.length)
   if (block.length <= SMALL_BLOCK_BYTES) return [Buffer.concat([head, block])]
-  // Only raw blocks are given away. A block with links must stay in memory while the walk follows the links.
+  // Only the memory of a raw block may be freed after sending. The walk still reads the links of other blocks.
   return [head, cid.code === CODEC.raw ? giveAway(block) : block]
 }

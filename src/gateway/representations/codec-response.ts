@@ -18,8 +18,8 @@ type OpaqueNode = Extract<UnixfsNode, { kind: 'opaque' }>
 type CodecFormat = Extract<Format, 'dag-json' | 'dag-cbor' | 'json' | 'cbor'>
 
 /**
- * Version of the page's design, part of its ETag. Increment the version after a change, so that browsers reload the
- * page.
+ * Version of the page's design. The ETag of the page contains the version. Increment the version after a change of the
+ * design, so that browsers reload the page.
  */
 const PAGE_VERSION = 2
 

@@ -23,8 +23,7 @@ export function isActive(type: string): boolean {
 const ACTIVE = new Set(['text/html', 'text/xml', 'application/xml', 'text/xsl'])
 
 /**
- * Detects the media type of content from its first bytes. SVG is detected. All other markup, such as HTML, is plain
- * text.
+ * Detects the media type of content from its first bytes. Markup other than SVG, such as HTML, counts as plain text.
  *
  * @param start the first {@link SNIFFED_BYTES} bytes, or the whole content if it is shorter
  */

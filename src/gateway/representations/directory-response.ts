@@ -9,8 +9,8 @@ import { headerName, listingHeaders } from './content-headers.ts'
 import type { Lookup } from './lookup.ts'
 
 /**
- * Version of the listing's design, part of its ETag. Increment the version after a change, so that browsers reload the
- * page.
+ * Version of the listing's design. The ETag of the page contains the version. Increment the version after a change of
+ * the design, so that browsers reload the page.
  */
 const LISTING_VERSION = 1
 

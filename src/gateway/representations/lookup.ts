@@ -9,7 +9,7 @@ export interface Lookup extends Resolved {
   path: ContentPath
   query: URLSearchParams
   blocks: RequestBlocks
-  /** True if the origin in the browser serves nothing but the gateway, or nothing but this content. */
+  /** True if the URL's origin serves only the gateway or only this content. */
   hasOwnOrigin: boolean
   /** Time of the request in ms since the epoch. */
   now: number

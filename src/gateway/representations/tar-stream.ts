@@ -30,7 +30,7 @@ const LONGEST_PATH = 64 * 1024
 const MOST_RELATIVE = 100
 
 /**
- * Streams a file or directory, with everything below, as a TAR archive whose top entry is `name`. Symbolic links are
+ * Streams a file, or a directory with all its content, as a TAR archive whose top entry is `name`. Symbolic links are
  * stored as links. The stream fails at an entry that cannot be unpacked safely.
  */
 export async function* streamTar(
@@ -62,7 +62,10 @@ export async function* streamTar(
   }
   yield tarEnd()
 
-  /** Writes one entry. If the entry is a directory, adds it to `open`, so that its entries follow. */
+  /**
+   * Writes one entry. If the entry is a directory, adds the directory to `open`. The content of the directory is
+   * written next.
+   */
   async function* entry({ node, block }: Loaded, path: string): AsyncGenerator<Uint8Array, void, undefined> {
     if (path.length > LONGEST_PATH) throw malformedDagPb(node.cid, `its path has more than ${LONGEST_PATH} characters`)
     switch (node.kind) {
@@ -89,8 +92,8 @@ function linksOf(blocks: BlockReader, node: Directory): OpenDirectory['links'] {
 }
 
 /**
- * Returns the directory of an entry: the innermost open directory, or a parent for each leading `../` in the name.
- * Throws for any other name with a slash, because the entry could be unpacked outside the archive's directory.
+ * Returns the directory of an entry: the innermost open directory, or one level higher for each leading `../` in the
+ * name. Throws for any other name with a slash, because the entry could be unpacked outside the archive's directory.
  */
 function placeOf(
   open: readonly OpenDirectory[],
@@ -108,8 +111,8 @@ function placeOf(
 }
 
 /**
- * Checks that an entry with a leading `../` is a file, and that no entry has the same name. Otherwise a link could
- * redirect later entries out of the archive's directory.
+ * Checks that an entry whose name starts with `../` is a file, and that `directory` has no entry with the same name.
+ * Otherwise a symbolic link could redirect later entries to a place outside the archive's directory.
  */
 async function checkRelative(blocks: BlockReader, directory: Directory, node: UnixfsNode, name: string): Promise<void> {
   if (node.kind !== 'file' || (await findEntry(blocks, directory, name)) !== null) {

@@ -31,7 +31,7 @@ export function siteRoute(
   return { path }
 }
 
-/** Returns a redirect to the content's own host name. The URL has the client's scheme if that is known. */
+/** Returns a redirect to the content's own host name. The URL has the client's scheme if the scheme is known. */
 function isolate(request: ApiRequest, { cid }: ContentPath, base: string): ApiResponse {
   const slash = request.path.indexOf('/', '/ipfs/'.length)
   const rest = slash === -1 ? '/' : request.path.slice(slash)

@@ -52,7 +52,7 @@ function redirectTo(lookup: Lookup, { to, status }: Redirect): ApiResponse {
   return { status, headers: { ...headers, location: to + query }, body: null }
 }
 
-/** Returns the request without range and cache conditions, because these refer to the missing page. */
+/** Returns the request without range and cache conditions, because both refer to the missing page. */
 function whole(request: ApiRequest): ApiRequest {
   const ignored = new Set(['range', 'if-range', 'if-none-match'])
   return {

@@ -18,7 +18,7 @@ export interface ListingEntry {
 
 export interface Listing {
   entries: ListingEntry[]
-  /** Name of the last entry, with which the client requests the next page. Null on the last page. */
+  /** Name of the last entry on this page. The client sends the name to request the next page. Null on the last page. */
   next: string | null
 }
 
@@ -30,8 +30,8 @@ const PAGE_NAMES = 1024 ** 2
 /** Maximum number of links in shards to visit for a page. A normal page needs far fewer. */
 const PAGE_SHARD_LINKS = 100_000
 /**
- * Maximum number of bytes of blocks to read in order to determine the types of a page's entries. After that, entries
- * have the type `other`.
+ * Maximum number of bytes of blocks to read in order to determine the types of a page's entries. Beyond this limit, the
+ * remaining entries have the type `other`.
  */
 const PAGE_BLOCK_BYTES = 128 * 1024 ** 2
 

@@ -32,8 +32,8 @@ export interface HeldContent {
 /** A source of content. */
 export interface ContentOrigin {
   /**
-   * True if this origin holds the content of records. After a refusal by an earlier origin, only origins with this flag
-   * are asked.
+   * True if this origin serves the content of records. If an earlier origin refuses the content, only origins with this
+   * flag are asked.
    */
   readonly isForRecords: boolean
   /**
@@ -242,7 +242,7 @@ export class RequestBlocks implements BlockReader {
     await this.#openAgain()
   }
 
-  /** Reopens the root if its known content has expired. Throws if no other record pins the root. */
+  /** Reopens the root if its open content has expired. Throws if no origin has the root any longer. */
   async #renew(): Promise<void> {
     if (this.#released) throw gone(this.root)
     const { liveUntil } = this.#held

@@ -34,8 +34,8 @@ const MOST_LINKS = 16
 const LONGEST_TARGET = 4096
 
 /**
- * Resolves a path below the root of `blocks`. Follows symbolic links within the root. If the last name is a symbolic
- * link, it is followed only if `followLast` is true.
+ * Resolves a path below the root of `blocks`. Follows symbolic links within the root. A symbolic link at the end of the
+ * path is followed only if `followLast` is true.
  *
  * @param root text of the requested root, for error messages
  * @throws HoldfastError `NOT_FOUND` if a name is missing, or a link leaves the root or loops

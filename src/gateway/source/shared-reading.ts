@@ -4,15 +4,15 @@ import type { SlotTable } from '../../concurrency/slot-rows.ts'
 import type { CompleteConfig } from '../../config/config.ts'
 
 /**
- * Data with which another thread can read content by the gateway's rules. It can be posted to the thread, which then
- * shares the buffers in it.
+ * Data with which another thread can read content by the gateway's rules. The data can be posted to that thread. Both
+ * threads then share the buffers in the data.
  */
 export interface ReadingData {
   /** Path of the database file. */
   readonly database: string
   /**
-   * True if the database lists the content that is being fetched. False if that list is in a remote catalogue, which
-   * threads do not read.
+   * True if the database lists the content that is being fetched. False if a remote catalogue lists that content,
+   * because the other threads do not read remote catalogues.
    */
   readonly hasFetches: boolean
   /** The storage backends. The data directory is null for a remote backend. */
