@@ -135,7 +135,7 @@ export interface ClusterRegistry {
   backendOf(cluster?: string): Promise<ClusterBackend>
 }
 
-/** Content that the operator has taken down. The gateway and peers do not get it. */
+/** Content that the operator has taken down. The gateway and the peer exchange do not serve this content. */
 export interface TakedownList {
   /** Returns a page of the takedowns, oldest first. */
   page(request: PageRequest): Promise<Page<Takedown>>
@@ -155,9 +155,9 @@ export interface TakedownList {
 }
 
 /**
- * The running Helia node, for use with other Helia packages. It can read pinned content but cannot delete it. Blocks
- * added through Helia belong to the host program and are not pinned. The object is from `@helia/libp2p` and can be cast
- * to `HeliaWithLibp2p`.
+ * The running Helia node, for use with other Helia packages. The Helia node can read but not delete pinned content.
+ * Blocks added through Helia belong to the host program and are not pinned. The object is from `@helia/libp2p` and can
+ * be cast to `HeliaWithLibp2p`.
  */
 export interface HeliaNode {
   /** Pinned blocks, and blocks that the host program has added. */
@@ -182,7 +182,7 @@ export interface Border {
 
 /** Options of an engine. */
 export interface EngineOptions extends EngineConfig {
-  /** Directory for all data of the engine. It is created if it is missing. Only one engine at a time may own it. */
+  /** Directory for all data of the engine, created if missing. Only one engine at a time may own the directory. */
   dataDir: string
   /** Logger. The default discards all messages. */
   logger?: Logger
@@ -197,8 +197,8 @@ export interface EngineOptions extends EngineConfig {
   /** Catalogue adapter for a configuration with `database`: `postgres` from `holdfast/postgres`. Default: none. */
   catalogue?: CatalogueAdapter
   /**
-   * Backends by cluster id, which replace storage on this node. Content stays on this node with the status `pinning`
-   * until the backend has it. The caller closes the backends after the engine has stopped.
+   * Backends by cluster id, which replace storage on this node. A record stays `pinning`, and its content stays on this
+   * node, until the backend has the content. The caller closes the backends after the engine has stopped.
    */
   backends?: Readonly<Record<string, ClusterBackend>>
   /** Replaces `node:fs` for block files. Databases always use `node:fs`. */
@@ -232,7 +232,7 @@ export interface Engine extends Border, AsyncDisposable {
   /** API keys of all accounts. */
   readonly keys: Keys
   readonly events: Events
-  /** Content that the gateway and peers do not get, because the operator has taken it down. */
+  /** Content that the operator has taken down. The gateway and the peer exchange do not serve this content. */
   readonly takedowns: TakedownList
   /** Absolute path of the data directory. */
   readonly dataDir: string
@@ -271,16 +271,16 @@ export interface Engine extends Border, AsyncDisposable {
    * verifies it.
    *
    * @throws HoldfastError `CONFLICT` while another process uses the directory, or for a backup of another node;
-   * `CONFLICT` without `force` for a backup with more than twice as many roots; `VALIDATION` for a directory inside the
-   * data directory or with other files; `BACKUP_UNUSABLE` for an unreadable manifest
+   * `CONFLICT` without `force` if the backup has more than twice as many roots as this node; `VALIDATION` for a
+   * directory inside the data directory or with other files; `BACKUP_UNUSABLE` for an unreadable manifest
    */
   backup(directory: string, options?: BackupOptions): Promise<BackupOutcome>
   /**
    * Compares records, holds, roots, blocks and files, and repairs inconsistencies. Other calls continue. Pins with lost
    * content become `pinning` until the content is fetched again.
    *
-   * @throws HoldfastError `CONFLICT` while another reconciliation runs; `CONFLICT` without `force` if it would release
-   * more than 1 % of all holds or roots
+   * @throws HoldfastError `CONFLICT` while another reconciliation runs; `CONFLICT` without `force` if the repair would
+   * release more than 1 % of all holds or roots
    */
   reconcile(options?: ReconcileOptions): Promise<Reconciled>
   /** Returns the size and health of the engine. The call is cheap enough to repeat every few seconds. */

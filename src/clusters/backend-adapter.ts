@@ -8,8 +8,8 @@ import type { ClusterBackend } from './cluster-backend.ts'
 export type Environment = Readonly<Record<string, string | undefined>>
 
 /**
- * A kind of external system that keeps clusters. Pass it to an engine, for example as `adapters: [kubo]`. The adapter's
- * modules are imported only when `open` is called.
+ * A kind of external system that keeps clusters. Pass the adapter to an engine, for example as `adapters: [kubo]`. The
+ * adapter's modules are imported only when `open` is called.
  */
 export interface BackendAdapter<Definition extends BackendDefinition = BackendDefinition>
   extends BackendKind<Definition> {

@@ -21,8 +21,8 @@ export interface PinJob {
   /** Providers to ask first, as multiaddrs or gateway URLs. */
   origins: readonly string[]
   /**
-   * True if the backend reports the DAG as pinned but lacks blocks. It must then accept all blocks again. Default
-   * false.
+   * True if the backend reports the DAG as pinned but lacks blocks. The backend must then accept all blocks again.
+   * Default false.
    */
   isRepair?: boolean | undefined
   signal?: AbortSignal | undefined
@@ -67,8 +67,8 @@ export type MayUnpin = () => Promise<boolean>
  */
 export interface ClusterBackend {
   /**
-   * Pins a DAG under a hold. Resolves when all blocks are stored durably. The caller does not check this, so a backend
-   * for an external system must check it.
+   * Pins a DAG under a hold. Resolves when all blocks are stored durably. A backend for an external system must check
+   * this itself, because the caller does not.
    *
    * @throws the reason if the DAG is not pinned. In this case the backend stores nothing.
    */
@@ -76,7 +76,7 @@ export interface ClusterBackend {
   /**
    * Releases a hold. The DAG is deleted some time after its last hold is released. The backend calls `mayUnpin`
    * immediately before each unpin request, and sends nothing if `mayUnpin` returns false. The signal aborts after 30
-   * seconds. After that the backend must not send a request.
+   * seconds. After the abort, the backend must not send a request.
    */
   unpin(hold: string, root: DagIdentity, signal?: AbortSignal, mayUnpin?: MayUnpin): Promise<void>
   /** Returns the status of a DAG, considering all of its holds. @throws if the backend does not answer */

@@ -23,9 +23,9 @@ export interface Cluster {
   id: string
   /** Display name of the cluster. */
   label: string
-  /** Region to display. The engine does not use it. */
+  /** Region to display. The engine does not interpret the region. */
   region: string
-  /** Country code to display, such as `DE`. The engine does not use it. */
+  /** Country code to display, such as `DE`. The engine does not interpret the country code. */
   country: string | null
   /** Gateways in the order in which clients should try them. */
   gateways: Gateway[]

@@ -6,7 +6,7 @@ import { orAborted } from '../domain/sources.ts'
 import { cidOf, type DagIdentity, dagKey } from '../ipld/cid.ts'
 import type { BackendPeer, BackendStatus, ClusterBackend } from './cluster-backend.ts'
 
-/** Health of an external system at its last check, and the number of pins and unpins that wait for it. */
+/** Health of an external system at its last check, and the number of pins and unpins that wait for the system. */
 export interface ClusterHealth {
   /** Ids of the clusters on the system. */
   clusters: readonly string[]
@@ -124,7 +124,7 @@ export class ClusterWatch {
     }
   }
 
-  /** Runs a request with a time limit. The limit also applies if the backend ignores its signal. */
+  /** Runs a request with a time limit. The limit also applies if the backend ignores the signal. */
   async #within<T>(ms: number, ask: (signal: AbortSignal) => Promise<T>): Promise<T> {
     const { signal } = this.#ending
     signal.throwIfAborted()

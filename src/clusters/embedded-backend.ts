@@ -91,7 +91,10 @@ export class EmbeddedBackend implements StagingBackend, Staging {
     return { state: this.#roots.find(this.id, root) === undefined ? 'unpinned' : 'pinned', allocations: [] }
   }
 
-  /** Returns a visitor that claims blocks that this backend already stores. It reads only the blocks with links. */
+  /**
+   * Returns a visitor that claims blocks that this backend already stores. The visitor reads only the blocks with
+   * links.
+   */
   #adopt(staged: StagedDag): (cid: CID) => Promise<Uint8Array | null> {
     return async cid => {
       await staged.adopt(cid)

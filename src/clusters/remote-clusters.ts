@@ -11,14 +11,15 @@ export interface RemoteCluster extends Omit<OpenedPlace, 'close'> {
   /** Maximum size in bytes of the cache for the system's content on this node's disk. */
   cacheBytes: number
   /**
-   * Time in ms for which this node at least keeps its copy after the system has the content. The node keeps the copy
+   * Minimum time in ms for which this node keeps its copy after the system has the content. The node keeps the copy
    * longer if no check has confirmed the content.
    */
   graceMs: number
 }
 
 /**
- * Clusters on external systems, by cluster id. Clusters on the same system share one object. The caller must close it.
+ * Clusters on external systems, by cluster id. Clusters on the same system share one object. The caller must call
+ * `close`.
  */
 export interface RemoteClusters {
   clusters: ReadonlyMap<string, RemoteCluster>

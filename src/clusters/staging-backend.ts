@@ -36,7 +36,10 @@ export interface LedgerBackend extends ClusterBackend {
   readonly id: number
 }
 
-/** Backend whose blocks are in the engine's own ledger. Uploads can be staged on it before their cluster is known. */
+/**
+ * Backend whose blocks are in the engine's own ledger. Uploads can be staged on this backend before their cluster is
+ * known.
+ */
 export interface StagingBackend extends LedgerBackend {
   readonly staging: Staging
   readonly reader: BlockSource

@@ -5,8 +5,8 @@ export interface FetchSession {
   /**
    * Fetches a block. The call does not return while a provider may still answer.
    *
-   * @throws HoldfastError `CID_NOT_FOUND` if each provider lacks the block or was dropped; the signal's reason if it
-   * aborts
+   * @throws HoldfastError `CID_NOT_FOUND` if each provider lacks the block or was dropped; the signal's reason if the
+   * signal aborts
    */
   get(cid: CID, options: { signal: AbortSignal }): Promise<Uint8Array>
   /**

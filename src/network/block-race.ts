@@ -14,7 +14,7 @@ const STAGGER_MS = 250
  * supplied a block of this DAG.
  */
 const PATIENCE_MS = 1_000
-/** Multiple of the silent provider's average latency to wait, if this is longer than {@link PATIENCE_MS}. */
+/** Multiple of the silent provider's average latency to wait, if this time is longer than {@link PATIENCE_MS}. */
 const PATIENCE_FACTOR = 4
 /** Maximum number of requests for one block to one provider. */
 const MOST_TRIES = 3
@@ -24,7 +24,7 @@ export interface RaceParts {
   /** Returns the current providers of the session. */
   states: () => ProviderState[]
   /**
-   * Starts the search for more providers, unless it has already run. Returns whether the search may still find
+   * Starts the search for more providers, unless the search has already run. Returns whether the search may still find
    * providers.
    */
   discover: () => boolean

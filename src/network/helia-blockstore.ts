@@ -7,8 +7,8 @@ import type { ServedBlocks } from './served-blocks.ts'
 type Bytes = Uint8Array | Iterable<Uint8Array> | AsyncIterable<Uint8Array>
 
 /**
- * Block store that Helia uses. It reads the blocks of live records and the blocks of the host program. It writes and
- * deletes only blocks of the host program. Helia therefore cannot damage a record.
+ * Block store that Helia uses. Helia can read the blocks of live records and of the host program, but can write and
+ * delete only blocks of the host program. Helia therefore cannot damage a record.
  */
 export class HeliaBlockstore implements Blockstore {
   readonly #host: HostBlockStore

@@ -8,7 +8,7 @@ import type { HostBlocks } from './host-blocks.ts'
 const PREFIX = '/holdfast/own-blocks'
 
 /**
- * Blocks that the host program stores through Helia. The engine keeps them in its datastore until the host program
+ * Blocks that the host program stores through Helia. These blocks stay in the engine's datastore until the host program
  * deletes them. No record refers to these blocks.
  */
 export class HostBlockStore implements HostBlocks {

@@ -14,7 +14,8 @@ interface Kept {
 }
 
 /**
- * Keeps the configured peers connected. It dials them at the start, and redials a lost peer with exponential backoff.
+ * Keeps the configured peers connected. All these peers are dialled at the start, and a lost peer is redialled with
+ * exponential backoff.
  */
 export class KeptPeers {
   readonly #libp2p: Libp2p

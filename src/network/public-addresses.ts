@@ -25,8 +25,8 @@ const MOST_ADDRESSES = 16
 const MOST_STEPS = 3
 
 /**
- * Returns whether an address leads into a private network or to this host. It checks private and reserved IP addresses,
- * the names of this host, and unix sockets. It does not look up names.
+ * Returns whether an address leads into a private network or to this host. Recognizes private and reserved IP
+ * addresses, the names of this host, and unix sockets. Does not look up names.
  */
 export function leadsInside(address: Multiaddr): boolean {
   const [first] = address.getComponents()

@@ -33,7 +33,7 @@ const MOST_ORIGINS = 20
 const MOST_FOUND = 20
 const DISCOVERY_MS = 30_000
 
-/** Opens sessions with the providers that the node knows. When the node stops, it closes all sessions. */
+/** Opens sessions with the providers that the node knows. The factory closes all sessions when the node stops. */
 export class SessionFactory implements BlockFetcher {
   readonly #parts: SessionFactoryParts
   readonly #gate = new FairGate(BLOCKS_AT_ONCE)
@@ -160,8 +160,8 @@ export class SessionFactory implements BlockFetcher {
   }
 
   /**
-   * Returns the provider for a peer whose addresses come from a third party. It dials only public addresses, unless the
-   * configuration allows private addresses.
+   * Returns the provider for a peer whose addresses come from a third party. The provider dials only public addresses,
+   * unless the configuration allows private addresses.
    */
   #stranger(peer: PeerAddress, tier: number): BlockProvider {
     return this.#peer({ ...peer, publicOnly: !this.#parts.settings.allowPrivateOrigins }, tier)

@@ -41,7 +41,7 @@ export class StartingPoints {
     this.#parts = parts
   }
 
-  /** True if the node is part of the public network, has dialled it, and has no peers. */
+  /** True if the node is part of the public network, has tried to connect, and has no peers. */
   get isAlone(): boolean {
     return this.#isAlone && this.#parts.libp2p.getPeers().length === 0
   }

@@ -36,7 +36,7 @@ const DUE_BATCH = 256
 const MOST_NEW = 10_000
 /** Time in ms between two searches for due roots. */
 const LOOK_EVERY_MS = 10 * 60_000
-/** Time in ms after which a search resumes that {@link MOST_FAILURES} failures have stopped. */
+/** Time in ms for which a search pauses after {@link MOST_FAILURES} consecutive failures. */
 const AFTER_FAILURES_MS = 60_000
 /** Number of consecutive failures after which a search stops. */
 const MOST_FAILURES = 16
@@ -44,8 +44,9 @@ const MOST_FAILURES = 16
 type Waiting = Pick<DueRoot, 'id' | 'cid'>
 
 /**
- * Publishes a provider record for every pinned root. It announces a root when the root is pinned and before its
- * provider record expires. After the peer id or the network of the node has changed, it announces all roots again.
+ * Publishes a provider record for every pinned root. The announcer announces a root when the root is pinned, and again
+ * before the provider record expires. After the peer id or the network of the node has changed, all roots are announced
+ * again.
  */
 export class Announcer {
   readonly #announcing: Announcing
@@ -101,7 +102,7 @@ export class Announcer {
     this.#cancelTimer()
   }
 
-  /** Queues the root of a record for its announcement. Call this when the record becomes `pinned`. */
+  /** Queues the root of a record to be announced. Call this when the record becomes `pinned`. */
   pinned(record: PinRecord): void {
     const cid = parseCid(record.cid)
     const root = this.#roots.findAnywhere(identityOf(cid))

@@ -62,8 +62,8 @@ export class PinCommit {
   /**
    * Pins all contents, or none of them if one fails. Throws the errors that {@link commit} throws.
    *
-   * @param partial incomplete contents to record in the same transaction. On failure the caller abandons their staged
-   * DAGs.
+   * @param partial incomplete contents to record in the same transaction. On failure the caller abandons the staged
+   * DAGs of these contents.
    * @param token id of an upload token. The whole call counts as one use of the token.
    */
   async commitAll(

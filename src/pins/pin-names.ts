@@ -3,7 +3,7 @@ import { storedMeta } from './pin-meta.ts'
 import type { PinNames } from './pin-types.ts'
 
 const LONGEST_NAME = 255
-// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it looks for
+// biome-ignore lint/suspicious/noControlCharactersInRegex: the pattern must match control characters
 const CONTROL = /[\u0000-\u001f\u007f-\u009f]/g
 
 export interface StoredNames {

@@ -53,7 +53,8 @@ export class PinService {
   /**
    * Stores and pins a file.
    *
-   * @param handOver sends the upload to the node that keeps its cluster. Without `handOver` such an upload is refused.
+   * @param handOver sends an upload for a cluster of another node to that node. Without `handOver` such an upload is
+   * refused.
    */
   upload<T extends object = never>(
     content: types.ByteSource,
@@ -165,8 +166,8 @@ export class PinService {
   }
 
   /**
-   * Runs a call that may create a record. A stopping engine waits for the call. If the new record expires, the call
-   * wakes the sweeper.
+   * Runs a call that may create a record. A stopping engine waits for the call. If the new record has an expiry, the
+   * call wakes the sweeper.
    */
   async #making<R extends Requesting & { signal?: AbortSignal | undefined }, T extends object>(
     request: R,

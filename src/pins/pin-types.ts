@@ -28,7 +28,7 @@ export interface PinRecord {
   meta: Readonly<Record<string, string>>
   /** Size of the file in bytes, or total size of all files in the directory. */
   size: number
-  /** Total size of all distinct blocks in bytes. Quotas count at least 512 bytes for each block. */
+  /** Total size of all distinct blocks in bytes. For quotas, each block counts as at least 512 bytes. */
   dagSize: number
   /** Instant from which the record no longer exists. Null if the record never expires. */
   expiresAt: number | null
@@ -79,7 +79,10 @@ export interface UploadOptions extends PinTarget, PinNames {
    * These values override the options of the same name.
    */
   late?: (() => Promise<PinTarget & PinNames>) | undefined
-  /** Expected size of the content in bytes. If it exceeds the limit, the upload is refused before it is read. */
+  /**
+   * Expected size of the content in bytes. If the size exceeds the limit, the upload is refused before the content is
+   * read.
+   */
   expectedBytes?: number | undefined
   /** Aborts the upload with `ABORTED`. Nothing is stored. */
   signal?: AbortSignal | undefined
@@ -109,7 +112,7 @@ export interface PinOutcome {
   created: boolean
 }
 
-/** Maximum number of files that one answer lists. */
+/** Maximum number of files that one response lists. */
 export const LISTED_FILES = 1_000
 
 /** Record of a directory, and its first files. */
@@ -275,7 +278,7 @@ export interface ListPage {
 export interface Usage {
   /** Number of live records. */
   pins: number
-  /** Total size in bytes of all distinct DAGs. Each block counts at least 512 bytes. */
+  /** Total size in bytes of all distinct DAGs. Each block counts as at least 512 bytes. */
   storedBytes: number
 }
 

@@ -27,8 +27,8 @@ interface Parts {
 }
 
 /**
- * Pins content by CID. If this node or another node of the fleet has the content, it is pinned at once. Other content
- * is fetched from the network.
+ * Pins content by CID. If this node or another node of the fleet has the content, the content is pinned immediately.
+ * Other content is fetched from the network.
  */
 export class Pinner {
   readonly #parts: Parts
@@ -55,7 +55,7 @@ export class Pinner {
     try {
       return await this.#pinHeld(pin, holder)
     } catch (error) {
-      // An identity CID contains its own block, but this node may lack the blocks that it links to.
+      // An identity CID contains its own block, but this node may lack the blocks to which that block links.
       const isIncomplete = cid.multihash.code === HASH.identity && isHoldfastError(error, 'CID_NOT_FOUND')
       if (isIncomplete) return this.#parts.network.pin(pin)
       throw error
@@ -82,7 +82,7 @@ export class Pinner {
 
   /**
    * Returns a reader of a backend that stores the whole DAG of a CID, or null. If a block belongs to a complete root,
-   * its backend stores all blocks below it.
+   * the backend of the root also stores all blocks below that block.
    */
   #findHolder(cid: CID): BlockSource | null {
     if (cid.multihash.code === HASH.identity) return this.#parts.clusters.defaultBackend.reader

@@ -49,8 +49,8 @@ export class Modules {
   }
 
   /**
-   * Stops the started modules in reverse order, including a module whose start failed. If some fail to stop, it still
-   * stops the others and then throws the first error.
+   * Stops the started modules in reverse order, including a module whose start failed. If some modules fail to stop,
+   * the other modules are still stopped, and then the first error is thrown.
    */
   async stop(): Promise<void> {
     const failures: unknown[] = []

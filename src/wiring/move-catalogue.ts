@@ -43,8 +43,8 @@ export interface MovedCatalogue {
 
 /**
  * Moves the catalogue of a data directory into PostgreSQL: accounts, keys, records and jobs. A single commit switches
- * the directory to PostgreSQL. If a move is interrupted, run it again. Before that commit a repeated move starts over,
- * and after it a repeated move only finishes the work.
+ * the directory to PostgreSQL. If a move is interrupted, run it again. After an interruption before the commit, the
+ * repeated move starts over. After a later interruption, the repeated move only finishes the work.
  *
  * @throws HoldfastError `CONFLICT` if the database is not empty, or if the directory changed during the move;
  * `CONFIG_INVALID` if another database has the catalogue of the directory, or if `catalogue` is missing;

@@ -69,7 +69,7 @@ export function shownAccounts({
   }
 }
 
-/** Returns a sealing that reads `data.key` only when it is used. Most commands work without the key. */
+/** Returns a sealing that reads `data.key` only when the sealing is used. Most commands work without the key. */
 export function keyOnDemand(db: Database, dataDir: string): Sealing {
   const open = (): Sealing => openDataKey(db, resolve(dataDir))
   return {

@@ -99,8 +99,8 @@ export function makePins(setup: Setup, below: Below) {
       accountRemoval.wake()
       runPlacements(changes, placements)
       if (announcer !== null) await announceChanges(changes, announcer)
-      // If another node removes a record, this node emits no event for the record. Withdraw its provider record
-      // separately.
+      // If another node removes a record, this node emits no event for the record. Withdraw the provider record of the
+      // content separately.
       if (announcer !== null) storage.work?.gone(dag => announcer.gone(cidOf(dag)))
       if (node !== null) await scheduler.start(node)
     },

@@ -18,7 +18,10 @@ import { catalogueNode } from './open-shared-catalogue.ts'
 export interface LostSecrets {
   /** Reason why the key cannot be used. */
   problem: string
-  /** Emails of the accounts with a second factor. After the replacement they sign in with only their password. */
+  /**
+   * Emails of the accounts with a second factor. After the replacement, these accounts sign in with only their
+   * password.
+   */
   secondFactors: string[]
   /** URLs of the webhooks. The replacement removes these webhooks. */
   webhooks: string[]
@@ -87,7 +90,7 @@ export async function replaceDataKey(
 /** Access to the secrets of a catalogue that are encrypted with the key. */
 interface SealingCatalogue {
   sealed(): Promise<Pick<LostSecrets, 'secondFactors' | 'webhooks'>>
-  /** Deletes the secrets. Does nothing for SQLite, because the replacement of the key already deletes its secrets. */
+  /** Deletes the secrets. Does nothing for SQLite, because replacing the key also deletes the secrets in SQLite. */
   forget(): Promise<void>
   close(): Promise<void>
 }

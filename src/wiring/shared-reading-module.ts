@@ -28,8 +28,8 @@ interface Below {
 }
 
 /**
- * Creates the module that lets other threads read the content of this engine. It also answers the calls of these
- * threads.
+ * Creates the module that lets other threads read the content of this engine. The module also answers the calls of
+ * these threads.
  */
 export function makeSharedReading(setup: Setup, below: Below) {
   const shares = new Set<() => void>()

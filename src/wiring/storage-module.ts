@@ -23,7 +23,7 @@ import { WriteQueue } from '../storage/write-queue.ts'
 import type { Setup } from './setup.ts'
 import type { Stores } from './stores.ts'
 
-/** Maximum number of free database pages that one transaction returns to the file system. */
+/** Maximum number of free database pages that one transaction gives back to the file system. */
 const PAGES_AT_ONCE = 64
 
 export type StorageModule = ReturnType<typeof makeStorage>
@@ -73,7 +73,7 @@ export function makeStorage(setup: Setup, stores: Stores) {
     storageProblem: () => storageProblem(stores),
     /** Returns whether a write to the disk has failed. After such a failure, the engine writes nothing more. */
     isBroken: (): boolean => writes.isBroken,
-    /** Returns some free pages of the database to the file system. Returns the number of free pages left. */
+    /** Gives some free pages of the database back to the file system. Returns the number of free pages left. */
     giveBackPages: () => writes.run(() => database.giveBack(PAGES_AT_ONCE), { durable: false }),
     start: async (): Promise<void> => {
       await catalogue.records.finishRemovals()

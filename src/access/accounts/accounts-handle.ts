@@ -48,7 +48,7 @@ export interface SecondFactors {
 export interface AccountsOptions {
   /** Data directory of an engine. The engine may be running. The directory is created if it is missing. */
   dataDir: string
-  /** Configuration of the engine. It defines the plans. */
+  /** Configuration of the engine. The configuration defines the plans. */
   config?: EngineConfig
   /** Kinds of backends that the configured clusters use. Default: none. */
   adapters?: readonly BackendKind[]

@@ -6,7 +6,7 @@ import { HoldfastError } from '../../domain/errors.ts'
 export interface PasswordHasher {
   /** Returns the hash to store. The hash includes its parameters. */
   hash(password: string): Promise<string>
-  /** Returns whether a password matches a stored hash. If the hash is null, takes the same time and returns false. */
+  /** Returns whether a password matches a stored hash. If the hash is null, returns false after the same time. */
   verify(password: string, stored: string | null): Promise<boolean>
   /** Returns whether a stored hash has the parameters that new hashes get. */
   isCurrent(stored: string): boolean

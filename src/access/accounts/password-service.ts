@@ -17,7 +17,9 @@ export interface PasswordServiceOptions {
   clock: Clock
 }
 
-/** Limit of wrong passwords for each account. It stops the holder of a stolen session from guessing the password. */
+/**
+ * Limit of wrong passwords for each account. The limit stops the holder of a stolen session from guessing the password.
+ */
 const WRONG_PASSWORDS: RateLimit = { requests: 10, windowSeconds: 15 * 60 }
 
 /** Checks and changes the passwords of signed-in accounts. */

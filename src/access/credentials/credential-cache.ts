@@ -9,12 +9,12 @@ export interface KnownCredential extends VerifiedCredential {
 }
 
 const MAX_CREDENTIALS = 10_000
-/** Time in ms after which a change by another process takes effect at the latest. */
+/** Maximum time in ms until a change by another process takes effect. */
 const CHECK_MS = 1_000
 
 /**
  * Cache of valid credentials. Every change of an account, key or session clears the cache. After a change by this
- * process, the caller clears it immediately with `clear`. A change by another process clears it within a second.
+ * process, the caller must call `clear`. A change by another process clears the cache within a second.
  */
 export class CredentialCache {
   readonly #known = new LRUCache<string, KnownCredential>({ max: MAX_CREDENTIALS })

@@ -12,7 +12,7 @@ export interface VerifiedCredential {
   credential: Credential
   /** Addresses that may use the credential. Null if every address may use it. */
   allowedFrom: AddressList | null
-  /** Stores the time of use. Call this after the request has passed all checks. */
+  /** Records the time of the last use. Call this after the request has passed all checks. */
   used(now: number): void
 }
 
@@ -22,7 +22,7 @@ export interface CredentialVerifier {
   verify(secret: string): Promise<VerifiedCredential | null>
 }
 
-/** Minimum time in ms between two writes of a key's last use. Users need it only to find unused keys. */
+/** Minimum time in ms between two writes of a key's last use. Users need this time only to find unused keys. */
 const LAST_USED_MS = 60_000
 
 /** Returns whether a credential has not expired. */

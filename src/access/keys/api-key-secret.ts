@@ -8,7 +8,7 @@ export const systemRandom: RandomBytes = size => randomBytes(size)
 export interface ApiKeySecret {
   /** Id of the key. */
   id: string
-  /** Secret that clients send. It is shown once and never stored. */
+  /** Secret that clients send. The secret is shown once and never stored. */
   secret: string
   /** Start of the secret. Lists of keys show it. */
   prefix: string

@@ -54,7 +54,10 @@ export const MAX_ALLOWLIST = 100
 const MAX_WORDS = 32
 const MAX_USES = 10_000
 const TOKEN_SECONDS = 3_600
-/** Maximum lifetime of an upload token in seconds: seven days. It is short because strangers hold upload tokens. */
+/**
+ * Maximum lifetime of an upload token in seconds: seven days. The lifetime is short because strangers hold upload
+ * tokens.
+ */
 const MAX_TOKEN_SECONDS = 604_800
 const UPLOAD_SCOPES: readonly Scope[] = ['files:write']
 const DAY_MS = 24 * 60 * 60 * 1_000

@@ -61,7 +61,7 @@ export class KeyService implements Keys {
     const wish = parseKeyInput(input, this.#clock.now())
     this.#scopes.check(principal, ...wish.scopes)
     const confined = await this.#confine(wish, principal)
-    // Check the name before the code, because the check uses up the code. The insert checks the name again.
+    // Check the name first, because a check of the code uses up the code. The insert checks the name again.
     await this.#checkFree(account.id, wish.name)
     await this.#secondFactor.check(account.id, code)
     return this.#insert(account, confined, credential.kind === 'key' ? credential.id : null)

@@ -4,7 +4,7 @@ import type { Clock } from '../../domain/clock.ts'
 import type { RateLimit } from '../../domain/plan.ts'
 import { decideInWindow, type KeptWindow } from '../../domain/rate-limiter.ts'
 
-/** Maximum number of rate-limit windows in memory. Above it, the least recently used window is evicted. */
+/** Maximum number of rate-limit windows in memory. Above this number, the least recently used window is evicted. */
 const MAX_WINDOWS = 50_000
 
 /** Counts the attempts on a single node. The counts are only in memory, so a restart resets them. */

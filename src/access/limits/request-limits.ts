@@ -19,7 +19,7 @@ export interface RateStatus {
 export interface RequestLimitsOptions {
   clock: Clock
   /**
-   * Limit for requests of one address to this node that are malformed or lack a valid credential. Default: 300 a
+   * Limit on this node for requests from one address that are malformed or lack a valid credential. Default: 300 a
    * minute.
    */
   failures?: RateLimit
@@ -28,11 +28,12 @@ export interface RequestLimitsOptions {
 }
 
 /**
- * Default limit, which allows for many clients behind one proxy. It need not stop guessing, because a key has 256 bits.
+ * Default limit, which allows for many clients behind one proxy. The limit need not prevent guessing, because a key has
+ * 256 bits.
  */
 const DEFAULT_FAILURES: RateLimit = { requests: 300, windowSeconds: 60 }
 
-/** Maximum number of rate-limit windows in memory. Above it, the least recently used window is evicted. */
+/** Maximum number of rate-limit windows in memory. Above this number, the least recently used window is evicted. */
 const MAX_WINDOWS = 50_000
 
 type Decision = Pick<RateDecision, 'allowed' | 'remaining' | 'resetAt' | 'retryAfter'>

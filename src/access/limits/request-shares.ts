@@ -4,8 +4,8 @@ import type { Clock } from '../../domain/clock.ts'
 import type { RateLimit } from '../../domain/plan.ts'
 
 /**
- * Maximum number of shares in memory. Above it, the least recently used share is evicted, and its unused requests are
- * lost until the window ends.
+ * Maximum number of shares in memory. Above this number, the least recently used share is evicted, and its unused
+ * requests are lost until the window ends.
  */
 const MAX_SHARES = 50_000
 
@@ -44,7 +44,10 @@ export class RequestShares {
     this.#clock = clock
   }
 
-  /** Counts one request in every bucket. If any bucket is empty, counts it in none. Returns the resulting shares. */
+  /**
+   * Counts one request in every bucket. If any bucket is empty, no bucket counts the request. Returns the resulting
+   * shares.
+   */
   async take(buckets: readonly Bucket[]): Promise<Array<{ share: Share; allowed: boolean }>> {
     for (;;) {
       const short = buckets.filter(bucket => this.#needsMore(bucket))
@@ -91,8 +94,8 @@ export class RequestShares {
   }
 
   async #grant(buckets: readonly Bucket[]): Promise<void> {
-    // The database's clock determines when the window ends. Its remaining time is added to the time before the query,
-    // so that the local window never ends late.
+    // The database's clock determines when the window ends. The remaining time of the window is added to the time
+    // before the query, so that the local window never ends late.
     const askedAt = this.#clock.now()
     const shares = await this.#windows.grant(buckets)
     for (const [i, { key, limit }] of buckets.entries()) {

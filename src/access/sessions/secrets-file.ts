@@ -17,7 +17,7 @@ const schema = Type.Object({
 })
 
 /**
- * The file `secrets` in a data directory. It is created with the first signing key. Deleting the file ends all
+ * The file `secrets` in a data directory. The file is created with the first signing key. Deleting the file ends all
  * sessions.
  */
 export class SecretsFile implements SigningKeyStore {

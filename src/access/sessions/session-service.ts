@@ -17,8 +17,8 @@ export interface SessionServiceOptions {
 }
 
 /**
- * Begins and ends sessions. A login begins a session. A logout or a new password ends it, and it expires after 24
- * hours.
+ * Begins and ends sessions. A login begins a session. The session ends at a logout, at a change of the password, or
+ * after 24 hours.
  */
 export class SessionService {
   readonly #store: SessionStore

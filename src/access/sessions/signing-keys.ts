@@ -87,7 +87,7 @@ export class SigningKeys {
     }
   }
 
-  /** Waits for a read of the store that begins after this call. Calls during a read wait for the next read together. */
+  /** Waits for a read of the store that begins after this call. All calls during a running read share the next read. */
   #load(): Promise<void> {
     if (this.#loading === null) {
       this.#loading = this.#read().finally(() => {

@@ -26,9 +26,9 @@ export interface LoginServiceOptions {
   clock: Clock
 }
 
-/** Limit of failed logins from one address. It is high enough for an office whose users share an address. */
+/** Limit of failed logins from one address. The limit is high enough for an office whose users share an address. */
 const ADDRESS_FAILURES: RateLimit = { requests: 30, windowSeconds: 15 * 60 }
-/** Limit of failed logins to one account, from all addresses together. */
+/** Limit of failed logins to one account, across all addresses. */
 const ACCOUNT_FAILURES: RateLimit = { requests: 10, windowSeconds: 15 * 60 }
 
 /**
@@ -109,7 +109,7 @@ export class LoginService {
 }
 
 /**
- * Returns the key under which failed logins to an email are counted. It is a hash, because an email may be of any
+ * Returns the key under which failed logins to an email are counted. The key is a hash, because an email may be of any
  * length.
  */
 function bucketOf(email: string): string {

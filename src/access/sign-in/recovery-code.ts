@@ -3,20 +3,20 @@ import { hashSecret, type RandomBytes } from '../keys/api-key-secret.ts'
 
 const CODES = 10
 /**
- * Number of random bytes in a code. 80 bits are sixteen base32 characters. They cannot be guessed, even with a fast
- * hash.
+ * Number of random bytes in a code. 80 bits make sixteen base32 characters. Such a code cannot be guessed, even if its
+ * hash is fast to compute.
  */
 const BYTES = 10
 
 /**
- * Returns ten recovery codes of the form `xxxx-xxxx-xxxx-xxxx`, for a user without the authenticator. Each code works
- * once.
+ * Returns ten recovery codes of the form `xxxx-xxxx-xxxx-xxxx`, for a user who has lost the authenticator. Each code
+ * works once.
  */
 export function generateRecoveryCodes(random: RandomBytes): string[] {
   return Array.from({ length: CODES }, () => base32.baseEncode(random(BYTES)).replace(/.{4}(?=.)/g, '$&-'))
 }
 
-/** Returns the hash of a recovery code, which is stored. Dashes, spaces and case in the code are ignored. */
+/** Returns the hash to store instead of a recovery code. Dashes, spaces and case in the code are ignored. */
 export function hashRecoveryCode(code: string): Uint8Array {
   return hashSecret(code.replace(/[\s-]/g, '').toLowerCase())
 }

@@ -28,7 +28,7 @@ export interface SecondFactorOptions {
   random?: RandomBytes
 }
 
-/** Limit of wrong codes for each account. It is low because a code has only six digits. */
+/** Limit of wrong codes for each account. The limit is low because a code has only six digits. */
 const WRONG_CODES: RateLimit = { requests: 5, windowSeconds: 15 * 60 }
 /** Size of a secret in bytes. RFC 4226 recommends 160 bits. */
 const SECRET_BYTES = 20

@@ -22,7 +22,7 @@ const LONGEST_MESSAGE = 4 * 1024 * 1024 + 64 * 1024
 const STREAMS_PER_PEER = 64
 /** Maximum number of bytes that one peer's incomplete messages may use in memory, on all its streams. */
 const MOST_FRAME_BYTES = 64 * 1024 * 1024
-/** Maximum number of outgoing messages with blocks in memory, for all peers together. */
+/** Maximum number of outgoing messages with blocks in memory, across all peers. */
 const MESSAGES_AT_ONCE = 16
 
 interface Peer {
@@ -160,8 +160,8 @@ export class BlockExchange {
       onFailure: fail,
     }
     new InboundStream(stream, frames, { owner: peer.id.toString(), gate: this.#decoding, room: peer.room, handling })
-    // Answers use a stream that this node opens. Close this stream as soon as the peer has closed its end. The peer may
-    // have closed it already.
+    // This node sends its answers on a stream of its own. Close the peer's stream as soon as the peer has closed its
+    // end, which may have happened already.
     const end = (): void => {
       stream.close().catch(() => undefined)
     }

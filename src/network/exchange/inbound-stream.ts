@@ -4,7 +4,10 @@ import { nextTurn, turnSpent } from '../../concurrency/turns.ts'
 import { freePlaintext } from '../wire/plaintexts.ts'
 import type { FrameReader } from './frame-reader.ts'
 
-/** Maximum number of unread bytes on all streams of one peer. A peer that only answers requests stays far below it. */
+/**
+ * Maximum number of unread bytes on all streams of one peer. A peer that only answers requests stays far below this
+ * limit.
+ */
 export const MOST_WAITING_BYTES = 64 * 1024 * 1024
 
 export interface FrameHandling {

@@ -24,8 +24,8 @@ const READ_AHEAD = 4
 const LONGEST_BLOCK = 4 * 1024 * 1024 - 1024
 
 /**
- * Answers the wants of one peer in order. It prepares the next message while it sends a message. For a block that must
- * not be served, it answers in the same way as for a missing block.
+ * Answers the wants of one peer in order. While one message is sent, the next message is prepared. A block that must
+ * not be served gets the same answer as a missing block.
  */
 export class PeerServing {
   readonly #peer: string
@@ -40,7 +40,7 @@ export class PeerServing {
   #closed = false
 
   /**
-   * @param options.gate limits the number of outgoing messages in memory, for all peers together
+   * @param options.gate limits the number of outgoing messages in memory, across all peers
    * @param options.wants counts the wants of all peers
    */
   constructor(options: {

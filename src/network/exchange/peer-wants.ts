@@ -209,8 +209,8 @@ export class PeerWants {
   }
 
   /**
-   * Sends all wants that exist when a message is sent. Wants added meanwhile share the next message, because a message
-   * costs far more than a want.
+   * Sends all unsent wants and due cancels. Wants added while a message is sent share the next message, because a
+   * message costs far more than a want.
    */
   async #flush(): Promise<void> {
     try {

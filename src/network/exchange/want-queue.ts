@@ -8,11 +8,11 @@ export interface Wanted {
 
 /** Maximum number of queued wants of one peer. Further wants are ignored. */
 export const MOST_WANTS = 4_096
-/** Number of queued wants of all peers together above which each peer may queue only {@link SHARE} wants. */
+/** Number of queued wants across all peers above which each peer may queue only {@link SHARE} wants. */
 const MOST_WANTS_OF_ALL = 65_536
 const SHARE = 128
 
-/** Counts the queued wants of all peers together. */
+/** Counts the queued wants across all peers. */
 export interface WantCount {
   count: number
 }

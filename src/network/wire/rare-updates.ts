@@ -2,7 +2,9 @@ import type { MessageStream, StreamMuxerFactory } from '@libp2p/interface'
 import { type YamuxMuxerInit, yamux } from '@libp2p/yamux'
 import { sentThrough } from './sent-through.ts'
 
-/** Number of held bytes of a stream after which the updates are sent: half of the initial window. */
+/**
+ * Number of bytes in a stream's delayed window updates after which the updates are sent: half of the initial window.
+ */
 const MOST_HELD_BYTES = 128 * 1024
 const MOST_HELD_UPDATES = 64
 

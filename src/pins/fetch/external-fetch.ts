@@ -41,7 +41,7 @@ export async function fetchExternally(
 ): Promise<ExternalFetch> {
   const by = { accountId: job.accountId, now: clock.now() }
   const placement = await placements.entrust(job.backendId, job, by)
-  // An earlier unpin request may still take effect. If it took effect after the new pin, it would remove the content.
+  // An earlier unpin request may still take effect. After a new pin, such a request would remove the content.
   const lateMs = placement.unpinUntil - clock.now()
   if (lateMs > 0) await pause(clock, lateMs, signal)
   await backend.pin({

@@ -34,7 +34,10 @@ export interface AttemptParts {
   shared: SharedBlocks
   bounds: FetchBounds
   times: FetchTimes
-  /** Returns the bytes that an account's other fetches have stored but not yet pinned. The quota counts these bytes. */
+  /**
+   * Returns the number of bytes that an account's other fetches have stored but not yet pinned. The quota counts these
+   * bytes.
+   */
   heldByOthers: (accountId: string, fetchId: number) => Promise<number>
   onChanges: (changes: StatusChange[]) => void
   fetchingBackends: FetchingBackends

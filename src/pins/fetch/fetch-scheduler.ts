@@ -167,7 +167,7 @@ export class FetchScheduler {
     const reason = reasonOf(failure.error)
     const retryAt = isFinal(failure.error, begun.attempts) ? null : failure.retryAt
     this.#logger.warn({ cid: attempt.root.toString(), reason: reason.text, retryAt }, 'a fetch failed')
-    // An attempt may fail before it has counted the blocks stored so far. Then keep the totals of the previous attempt.
+    // If an attempt fails before it has counted the stored blocks, keep the totals of the previous attempt.
     const { blocks, bytes, charge } = attempt.totals.blocks < begun.blocks ? begun : attempt.totals
     if (retryAt === null) {
       await fetchingBackends.placements.withdraw(begun.backendId, begun)

@@ -11,7 +11,7 @@ import type { PinProgress } from '../fetch/pin-progress.ts'
 import { type DagFile, type DirectoryOutcome, LISTED_FILES } from '../pin-types.ts'
 import { presentRecord } from '../present-record.ts'
 
-/** Maximum number of records that one answer lists. */
+/** Maximum number of records that one call returns. */
 const LISTED_RECORDS = 1_000
 
 /**

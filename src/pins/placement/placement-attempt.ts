@@ -12,7 +12,8 @@ import type { Attempt } from '../../jobs/job-runner.ts'
 import { checkWhole, type FetchingBackend, MissTracker } from './fetching-backend.ts'
 
 /**
- * Name of the hold on external backends. All records share one hold, because this node counts which records need a DAG.
+ * Name of the hold on external backends. All records that need a DAG share one hold, because this node itself tracks
+ * these records.
  */
 export const HOLD = 'cluster'
 /** Time in ms after which an unpin request is aborted. */
@@ -77,7 +78,7 @@ export class PlacementAttempt implements Attempt<PlacementRow> {
 
   async #pin(row: PlacementRow, backend: ClusterBackend, ended: AbortSignal): Promise<void> {
     const { placements, clock, sourceOf, fetchingBackends, onChanges } = this.#parts
-    // An earlier unpin request may still take effect. If it took effect after the new pin, it would remove the content.
+    // An earlier unpin request may still take effect. After a new pin, such a request would remove the content.
     if (row.unpinUntil > clock.now()) return placements.retry(row, { at: row.unpinUntil, reason: row.lastError })
     const source = new MissTracker(sourceOf(row.backendId))
     const fetching = fetchingBackends.get(row.backendId)
@@ -115,7 +116,7 @@ export class PlacementAttempt implements Attempt<PlacementRow> {
     await this.#keep(fetching.backend, { ...job, signal }, verify)
   }
 
-  /** Pins the DAG on the backend and verifies it. Fails after {@link STALL_MS} without progress. */
+  /** Pins the DAG on the backend, then calls `verify`. Fails after {@link STALL_MS} without progress. */
   async #keep(backend: ClusterBackend, job: PinJob, verify?: Verify): Promise<void> {
     const late = (): HoldfastError => new HoldfastError('ABORTED', 'no progress for 2 minutes')
     const deadline = new Deadline({ clock: this.#parts.clock, ms: STALL_MS, late, signal: job.signal })
@@ -131,8 +132,8 @@ export class PlacementAttempt implements Attempt<PlacementRow> {
   }
 
   /**
-   * Unpins the DAG on the backend. Before the request is sent, it rereads the row and stores how long the request may
-   * take effect.
+   * Unpins the DAG on the backend. Before the request is sent, the row is read again, and the time until which the
+   * request may take effect is stored.
    */
   async #unpin(row: PlacementRow, backend: ClusterBackend, signal: AbortSignal): Promise<void> {
     const { placements, clock } = this.#parts

@@ -78,7 +78,7 @@ export class AccountRemoval {
 
   /**
    * Removes an account and its remaining data. Returns false if the account cannot be removed yet, for example because
-   * the sweeper has not yet removed its expired records.
+   * the sweeper has not yet removed the account's expired records.
    */
   async #remove(id: string): Promise<boolean> {
     const { accounts, logger } = this.#parts

@@ -147,7 +147,9 @@ export class CarImporter {
     }
   }
 
-  /** Returns a function that finds a block. It looks in the CAR first, then in the content of live records. */
+  /**
+   * Returns a function that finds a block. The function looks in the CAR first, then in the content of live records.
+   */
   #holders(scratch: StagedDag): (cid: CID) => BlockHolder | null {
     const { held, clusters, clock } = this.#parts
     const { backendId } = scratch.store

@@ -68,7 +68,8 @@ export class UploadBudget {
    * @throws HoldfastError `FILE_TOO_LARGE`
    */
   expect(bytes: number | undefined): void {
-    // The form of a directory grows with the number of files, so its length does not show the size of the content.
+    // The form of a directory grows with the number of files, so the length of the form does not show the size of the
+    // content.
     if (bytes === undefined || this.#isDirectory) return
     const content = bytes - FORM_OVERHEAD_BYTES
     this.#checkSize(content, content)

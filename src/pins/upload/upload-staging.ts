@@ -24,7 +24,7 @@ export interface StagedUpload {
   requester: Requester
   /**
    * Releases the quota reservation and the reserved use of the upload token. Call this right before the commit, which
-   * checks both itself. Otherwise the upload counts twice until the commit has synced to disk.
+   * itself checks the quota and the token. Otherwise the upload counts twice until the commit has synced to disk.
    */
   giveBack(): void
 }

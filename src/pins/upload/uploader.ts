@@ -146,7 +146,7 @@ export class Uploader {
   }
 }
 
-/** A directory that an upload builds, and the list of its files for the answer. */
+/** A directory that an upload builds, and the list of its files for the result. */
 class DirectoryListing {
   readonly builder: DirectoryBuilder
   readonly files: DagFile[] = []
