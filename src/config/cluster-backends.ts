@@ -63,8 +63,8 @@ function checkBackend(
  */
 function missingKind(type: string, kinds: readonly BackendKind[]): string {
   const passed = kinds.length === 0 ? 'has no adapter' : `must be one of ${kinds.map(kind => kind.type).join(', ')}`
-  if (!/^[a-z-]{1,32}$/.test(type)) return passed
-  const name = type.replace(/-+(.)/g, (_, letter: string) => letter.toUpperCase())
+  if (type.length > 32 || !type.split('-').every(word => /^[a-z]+$/.test(word))) return passed
+  const name = type.replace(/-(.)/g, (_, letter: string) => letter.toUpperCase())
   return `${passed}; to use ${type}, import { ${name} } from 'holdfast/${type}' and pass it in adapters`
 }
 

@@ -14,7 +14,6 @@ import {
   LIVE_RECORD,
   listed,
   REPEATED_RECORD,
-  record,
   SET_FETCH,
   SET_STATUS,
   SET_WAITING,
@@ -24,7 +23,6 @@ import { AccountRecount } from './account-recount.ts'
 import { CLOCK_JITTER_MS } from './list-order.ts'
 import { SqliteStatements } from './sqlite-driver.ts'
 
-export const RECORD_COLUMNS = selectList(record).sqlite
 export const LISTED_COLUMNS = selectList(listed).sqlite
 export const IS_LIVE = LIVE_RECORD.replace(':now', '?')
 
