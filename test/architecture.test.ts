@@ -104,7 +104,6 @@ const SHARED_NAMES: Readonly<Record<string, string>> = {
   PinService: 'the public interface, and the class behind it',
   RenameRequest: 'public in holdfast and, without an engine’s checks, in holdfast/catalogue',
   holdfast: 'the adapter of holdfast/fastify, and that of holdfast/holdfast',
-  RECORD_COLUMNS: 'the two drivers of the catalogue',
   migrations: 'the two drivers of the catalogue',
   placementsSeenSchema: 'the two drivers of the catalogue',
   webhooksSchema: 'the two drivers of the catalogue',
