@@ -37,25 +37,25 @@ export function connect(settings: ApiSettings, options: Pick<ClientOptions, 'fet
   return new HoldfastClient({ ...settings, headers: { 'user-agent': 'holdfast' }, note, ...options })
 }
 
-/** Returns a field of an answer as text. Returns an empty text if the field is missing, null or an object. */
+/** Returns a field of a response as text. Returns an empty text if the field is missing, null or an object. */
 export function textOf(answer: object, name: string): string {
   const value: unknown = (answer as JsonObject)[name]
   return value === null || value === undefined || typeof value === 'object' ? '' : String(value)
 }
 
-/** Returns a field of an answer as a number. Returns null if the field is not a number. */
+/** Returns a field of a response as a number. Returns null if the field is not a number. */
 export function numberOf(answer: object, name: string): number | null {
   const value: unknown = (answer as JsonObject)[name]
   return typeof value === 'number' ? value : null
 }
 
-/** Returns a field of an answer as a list of objects. Returns an empty list if the field is not a list. */
+/** Returns a field of a response as a list of objects. Returns an empty list if the field is not a list. */
 export function listOf(answer: object, name: string): JsonObject[] {
   const value: unknown = (answer as JsonObject)[name]
   return Array.isArray(value) ? value.filter(item => typeof item === 'object' && item !== null) : []
 }
 
-/** Returns a field of an answer as an object. Returns an empty object if the field is not an object. */
+/** Returns a field of a response as an object. Returns an empty object if the field is not an object. */
 export function objectIn(answer: object, name: string): JsonObject {
   const value: unknown = (answer as JsonObject)[name]
   return typeof value === 'object' && value !== null ? (value as JsonObject) : {}

@@ -15,7 +15,7 @@ export interface Grammar<Name extends string, List extends string, Switch extend
   lists?: readonly List[]
   /** Flags of the form `--name`, without a value. */
   switches?: readonly Switch[]
-  /** Arguments without a flag, and how many are allowed. Default: none. */
+  /** Arguments without a flag: what they are, and how many are allowed. Default: none. */
   words?: { what: string; min: number; max: number }
 }
 

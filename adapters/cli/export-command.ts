@@ -54,7 +54,7 @@ function recordOf(row: ListedUpload): ExportedRecord {
 /**
  * Yields the export piece by piece. The blocks of a DAG follow the first record with its CID.
  *
- * @param removed receives the CIDs of records that were removed during the export, which omits these records
+ * @param removed receives the CIDs of the records that were removed during the export. The export omits these records.
  */
 async function* exported(
   client: HoldfastClient,

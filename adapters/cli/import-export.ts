@@ -60,7 +60,7 @@ export interface RestoredRecord {
 }
 
 /**
- * Restores the records of an export one by one. Continues with the next record if the server refuses one.
+ * Restores the records of an export one by one. If the server refuses a record, continues with the next record.
  *
  * @param cluster cluster for all records; by default, each record returns to its own cluster
  */
@@ -103,7 +103,10 @@ export async function* restoreExport(
   }
 }
 
-/** Returns a CAR with the blocks of one record. The CAR has no blocks if an earlier record contained them. */
+/**
+ * Returns a CAR with the blocks of one record, from the given byte range of the export. If the range is null, the CAR
+ * has no blocks.
+ */
 function sectionSource(
   { file }: LocalFile,
   { cid }: ExportedRecord,

@@ -18,8 +18,8 @@ export interface BackupTarget {
 }
 
 /**
- * Administration of a node, in this process or through a running server. Answers have the same fields as those of
- * `/admin/v1`.
+ * Administration of a node, in this process or through a running server. The results have the same fields as the
+ * responses of `/admin/v1`.
  */
 export interface OwnerNode {
   stats(): Promise<JsonObject>

@@ -2,8 +2,8 @@ import type { Logger } from 'pino'
 import type { LogLines } from './log-lines.ts'
 
 /**
- * Logs the warnings of the process, and logs an uncaught failure before the process exits with code 1. Node would print
- * both as plain text. At exit, writes the waiting `lines`.
+ * Logs the warnings of the process, and logs an uncaught failure before the process exits with code 1. Without this
+ * function, Node would print both as plain text. At exit, writes the waiting `lines`.
  *
  * @returns a function that stops logging warnings and failures
  */

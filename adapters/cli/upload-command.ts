@@ -14,7 +14,7 @@ const FLAGS = ['name', 'cluster', 'timelock'] as const
 /** Maximum number of skipped files to list. */
 const MOST_NAMES = 10
 
-/** Runs `upload`. Every path becomes a separate upload. If an upload fails, the others continue. */
+/** Runs `upload`. Every path becomes a separate upload. If an upload fails, the other uploads continue. */
 export function upload(args: readonly string[], env: Environment): Promise<boolean> {
   const words = { what: 'a file or directory', min: 1, max: Number.POSITIVE_INFINITY }
   const grammar = { values: FLAGS, lists: ['meta'], words } as const

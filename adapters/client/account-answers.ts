@@ -82,7 +82,7 @@ export interface UploadGrant {
 
 /** A newly created key. */
 export interface NewKey {
-  /** The key's secret. No other answer contains the secret. */
+  /** The key's secret. No other response contains the secret. */
   token: string
   name: string
   label: string | null
@@ -135,7 +135,7 @@ export interface Webhook {
 
 /** A newly created webhook. */
 export interface NewWebhook extends Webhook {
-  /** Secret that signs the deliveries. No other answer contains the secret. */
+  /** Secret that signs the deliveries. No other response contains the secret. */
   secret: string
 }
 

@@ -91,7 +91,7 @@ export class Keys {
   }
 
   /**
-   * Creates a key. Only this answer contains the key's secret.
+   * Creates a key. Only this response contains the key's secret.
    *
    * @throws HoldfastError `missing_scope` if the caller lacks a scope, `CONFLICT` if another key has the name
    */
@@ -100,7 +100,7 @@ export class Keys {
   }
 
   /**
-   * Creates an upload token. Only this answer contains the token's secret.
+   * Creates an upload token. Only this response contains the token's secret.
    *
    * @throws HoldfastError `missing_scope` if the caller lacks `files:write`
    */

@@ -1,7 +1,7 @@
 /**
  * Status of a pin. `pinned` means that the server has stored every block durably.
  *
- * All times in answers are in ISO 8601, in UTC and with milliseconds.
+ * All times in responses are in ISO 8601, in UTC and with milliseconds.
  */
 export type PinState = 'queued' | 'pinning' | 'pinned' | 'failed'
 

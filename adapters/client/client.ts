@@ -33,7 +33,7 @@ const BASE_PATH = '/api/v3'
  * Client of the HTTP API, for Node and browsers.
  *
  * Every error is a HoldfastError. If the server refuses a request, the error has the server's `code` and message. Its
- * details contain the HTTP `status`. The code `UNAVAILABLE` means that the server did not answer, or that its answer
+ * details contain the HTTP `status`. The code `UNAVAILABLE` means that the server did not answer, or that its response
  * broke off.
  */
 export class HoldfastClient {
@@ -83,7 +83,7 @@ export class HoldfastClient {
   }
 
   /**
-   * Sends any other request to a path below the base, and returns the JSON answer.
+   * Sends any other request to a path below the base, and returns the JSON response.
    *
    * @throws HoldfastError with the server's code if the status is not 2xx; `UNAVAILABLE` if the server does not answer
    */
@@ -92,7 +92,7 @@ export class HoldfastClient {
   }
 
   /**
-   * Sends a request whose answer has one JSON object per line. Yields each object when it arrives.
+   * Sends a request whose response has one JSON object per line. Yields each object when it arrives.
    *
    * @throws HoldfastError with the same codes as {@link request}
    */

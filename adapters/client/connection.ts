@@ -17,7 +17,7 @@ export interface RequestOptions {
   body?: RequestBody | undefined
   /**
    * Milliseconds without progress after which the request fails; 0 for no limit. Default: five minutes. Node's own
-   * `fetch` always fails after five minutes without an answer.
+   * `fetch` always fails after five minutes without a response.
    */
   idleMs?: number
   /** Aborts the request, which then fails with `ABORTED`. */
@@ -42,7 +42,10 @@ const LONGEST_WAIT_S = 120
 const LARGEST_ANSWER = 64 * 1024 * 1024
 /** Pauses in ms before each retry of a GET request. */
 export const RETRY_MS = [250, 1_000]
-/** HTTP statuses sent by a proxy, or by a server that is still starting. The client retries these requests. */
+/**
+ * HTTP statuses sent by a proxy, or by a server that is still starting. The client retries a GET request after such a
+ * status.
+ */
 const PASSING = new Set([502, 503, 504])
 
 /**
@@ -59,7 +62,7 @@ export class Connection {
   }
 
   /**
-   * Sends a request to a path below the base, and returns the JSON answer.
+   * Sends a request to a path below the base, and returns the JSON response.
    *
    * @throws HoldfastError with the server's code if the status is not 2xx; `UNAVAILABLE` if the server does not answer
    */
@@ -74,7 +77,7 @@ export class Connection {
     return (answer.response.status === 204 ? {} : parseObject(text)) as Value
   }
 
-  /** Sends a request whose answer has one JSON object per line. Yields each object when it arrives. */
+  /** Sends a request whose response has one JSON object per line. Yields each object when it arrives. */
   async *lines(method: string, path: string, options: RequestOptions = {}): AsyncGenerator<JsonObject, void> {
     const answer = await this.#api(method, path, options)
     const decoder = new TextDecoder()

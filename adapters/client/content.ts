@@ -32,8 +32,8 @@ export class Content {
   /**
    * Opens a file by CID and path: `CID`, `CID/path`, `/ipfs/CID/path` or `ipfs://CID/path`.
    *
-   * If the connection breaks, reading resumes at the next byte. It fails after repeated attempts that bring no further
-   * bytes.
+   * If the connection breaks, reading resumes at the next byte. Reading fails after repeated attempts that bring no
+   * further bytes.
    *
    * @throws HoldfastError `VALIDATION` for a directory; the server's code if the server refuses; `UNAVAILABLE` if the
    * server does not answer

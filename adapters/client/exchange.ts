@@ -26,8 +26,8 @@ export interface Answer {
 }
 
 /**
- * Sends a request with a streamed body, and resolves with the answer. If the answer arrives before the body is sent,
- * the rest of the body may stay unsent.
+ * Sends a request with a streamed body, and resolves with the response. If the response arrives before the whole body
+ * is sent, the rest of the body may stay unsent.
  *
  * @throws HoldfastError `UNAVAILABLE` if the server cannot be reached or the connection breaks, `ABORTED` if `signal`
  * aborts; the body's own error if the body fails

@@ -87,7 +87,7 @@ export class Owner {
   }
 
   /**
-   * Creates an account. `token` is an API key with every scope. No other answer contains the key.
+   * Creates an account. `token` is an API key with every scope. No other response contains the key.
    *
    * @throws HoldfastError `CONFLICT` if another account has the email, `VALIDATION`
    */

@@ -69,7 +69,7 @@ export class Pins {
   }
 
   /**
-   * Pins content from the network, or content that the server already has. The answer contains the status of the pin.
+   * Pins content from the network, or content that the server already has. The response contains the status of the pin.
    *
    * @throws HoldfastError with the server's code, most often `CID_NOT_FOUND`
    */
@@ -150,7 +150,7 @@ export class Pins {
     }
   }
 
-  /** Yields the rows of all pages, as {@link pages} does, one by one. */
+  /** Yields the rows of all pages one by one, in the order of {@link pages}. */
   async *all(options: ListOptions = {}): AsyncGenerator<ListedUpload, void> {
     for await (const rows of this.pages(options)) yield* rows
   }

@@ -1,16 +1,16 @@
 import { type ErrorCode, HoldfastError } from '../../src/domain/errors.ts'
 
-/** JSON body of an answer. The client does not check its fields. */
+/** JSON body of a response. The client does not check its fields. */
 export type JsonObject = Readonly<Record<string, unknown>>
 
-/** Builds the error for an answer that broke off. */
+/** Builds the error for a response that broke off. */
 export function brokenOff(cause: unknown): HoldfastError {
   return new HoldfastError('UNAVAILABLE', `the answer broke off${cause === undefined ? '' : `: ${wordsOf(cause)}`}`, {
     cause,
   })
 }
 
-/** Builds the error for a request that got no answer. */
+/** Builds the error for a request that got no response. */
 export function unreachable({ origin, pathname }: URL, cause: unknown): HoldfastError {
   const message =
     codeOf(cause) === 'ECONNREFUSED'
@@ -20,8 +20,8 @@ export function unreachable({ origin, pathname }: URL, cause: unknown): Holdfast
 }
 
 /**
- * Builds the error for a request that the server refused. It has the server's message and code. Its details contain the
- * HTTP status and all other fields of the body.
+ * Builds the error for a request that the server refused. The error has the server's message and code. Its details
+ * contain the HTTP status and all other fields of the body.
  */
 export function refusalOf({ status, headers, type }: Response, text: string): HoldfastError {
   // A redirect. Browsers hide its status and target, and only report the type `opaqueredirect`.

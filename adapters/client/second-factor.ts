@@ -23,8 +23,8 @@ export class SecondFactor {
   }
 
   /**
-   * Turns the second factor on, and returns the recovery codes. Each recovery code works once. No other answer contains
-   * the codes.
+   * Turns the second factor on, and returns the recovery codes. Each recovery code works once. No other response
+   * contains the codes.
    *
    * @throws HoldfastError `2fa_invalid` for a wrong code, `CONFLICT` if the second factor is on or was not set up
    */

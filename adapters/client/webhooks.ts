@@ -12,7 +12,7 @@ export class Webhooks {
   }
 
   /**
-   * Creates a webhook. Only this answer contains the secret that signs the deliveries.
+   * Creates a webhook. Only this response contains the secret that signs the deliveries.
    *
    * @throws HoldfastError `VALIDATION` for a URL that is not allowed, `QUOTA_EXCEEDED`, `missing_scope` without
    * `files:read` and `files:write`

@@ -17,7 +17,7 @@ export type ConsoleEngine = Pick<Engine, 'trustedProxies'>
 export interface ConsoleOptions {
   /**
    * Path before `/console/` in the browser's address, such as `/pinning`. Set this path even if the host program strips
-   * it.
+   * the path from requests.
    */
   prefix?: string
   /**
@@ -74,8 +74,8 @@ export function consoleOf(
 }
 
 /**
- * Builds the content security policy. It lists full URLs instead of `'self'`, because users' uploads are served from
- * the same origin.
+ * Builds the content security policy. The policy lists full URLs instead of `'self'`, because users' uploads are served
+ * from the same origin.
  */
 function policyOf(request: ApiRequest, prefix: string): string {
   const mount = prefix.endsWith('/') ? prefix.slice(0, -1) : prefix
@@ -123,7 +123,7 @@ const PART_HEADERS = {
   'x-content-type-options': 'nosniff',
 } as const
 
-/** Headers of the page. They isolate the page's window from every window that opens it or that it opens. */
+/** Headers of the page. These headers isolate the page's window from every window that opens it or that it opens. */
 const HEADERS = {
   ...PART_HEADERS,
   'cross-origin-opener-policy': 'same-origin',

@@ -93,7 +93,7 @@ function servedPath(file: string, here: string): string {
   throw new Error(`${file} has no build for browsers`)
 }
 
-/** Returns the relative URL of one served path as seen from another. */
+/** Returns the URL of the path `to`, relative to the path `from`. Both are paths of served files. */
 function relativeUrl(from: string, to: string): string {
   return `${'../'.repeat(from.split('/').length - 1) || './'}${to}`
 }

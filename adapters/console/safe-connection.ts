@@ -24,8 +24,8 @@ export function unsafeConnection(request: ApiRequest, trustedProxies: number): s
 }
 
 /**
- * Returns the host name in a Host header. Returns null if the header is invalid, because copying it into response
- * headers would be unsafe.
+ * Returns the host name in a Host header. Returns null if the header is invalid. Copying an invalid header into
+ * response headers would be unsafe.
  */
 function hostOf(header: string | undefined): string | null {
   if (header === undefined || !/^[a-z0-9.\-_[\]:]+$/i.test(header) || !URL.canParse(`http://${header}`)) return null

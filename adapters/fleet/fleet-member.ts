@@ -47,8 +47,8 @@ async function placesOf({ places, nodes, self, clock }: FleetParts, cid: CID) {
     const other = known.find(({ number }) => number === place.node)
     return other === undefined || other.id === self ? [] : [{ ...other, ...place }]
   })
-  // Include unreachable nodes: a read from such a node fails with `UNAVAILABLE`. The content exists, so `NOT_FOUND`
-  // would be wrong.
+  // Include unreachable nodes. A read from such a node fails with `UNAVAILABLE`. `NOT_FOUND` would be wrong, because
+  // the content exists.
   return [...others.filter(({ isThere }) => isThere), ...others.filter(({ isThere }) => !isThere)]
 }
 

@@ -136,8 +136,8 @@ function problemOf({ self, run, now }: Receiver, nonces: UsedNonces, statement: 
 }
 
 /**
- * Returns the request with the details of its client. If the proof covers the body, this function compares the body
- * first, and returns a refusal if it differs.
+ * Returns the request with the details of its client. If the proof covers the body, this function first compares the
+ * body with the proof, and returns a refusal if the two differ.
  */
 async function withBody(request: ApiRequest, statement: Statement): Promise<ApiRequest | ApiResponse> {
   if (statement.body === null) return asForwarded(request, statement, { body: request.body })
@@ -206,8 +206,8 @@ function coverableBody(body: ApiResponse['body']): Uint8Array | null {
 }
 
 /**
- * Returns the purpose of an answer's proof. It contains the sealed request, which is unique, so the proof is valid for
- * no other answer.
+ * Returns the purpose of an answer's proof. The purpose contains the sealed request, which is unique. The proof is
+ * therefore valid for no other answer.
  */
 function answerPurpose(sealed: string): string {
   return `answer ${sealed}`

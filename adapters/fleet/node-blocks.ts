@@ -15,8 +15,9 @@ export const OPENED = 'opened'
 /**
  * Returns a handler that serves this node's blocks to other nodes.
  *
- * Without a query, it serves any block: the requesting node knows a live root that needs the block, and verifies the
- * block. With the query {@link OPENED}, it serves the block only if a live root of this node contains the block.
+ * Without a query, the handler serves any block: the requesting node knows a live root that needs the block, and
+ * verifies the block. With the query {@link OPENED}, the handler serves the block only if a live root of this node
+ * contains the block.
  */
 export function nodeBlocks(
   clusters: Pick<ClusterRegistry, 'backends' | 'readerOf' | 'absent'>,

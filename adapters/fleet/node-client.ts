@@ -23,7 +23,7 @@ export interface NodeAnswer {
 /** Sends requests to the other nodes of a fleet. The caller closes the client. */
 export interface NodeClient {
   /**
-   * Sends a request. It streams the bodies of the request and the answer, and does not follow redirects.
+   * Sends a request, and streams the bodies of the request and the answer. Does not follow redirects.
    *
    * @throws HoldfastError `UNAVAILABLE` if the request was not sent; `OUTCOME_UNKNOWN` if the answer was lost; the
    * signal's reason if the signal aborts
@@ -34,8 +34,8 @@ export interface NodeClient {
 
 const CONNECTIONS = 256
 /**
- * Timeout in ms for the headers of an answer, and between two chunks of its body. It exceeds the longest search for a
- * pin.
+ * Timeout in ms for the headers of an answer, and between two chunks of its body. The timeout exceeds the longest
+ * search for a pin's content.
  */
 const ANSWER_TIMEOUT_MS = 600_000
 /** Headers that concern only one connection. They are not forwarded. */

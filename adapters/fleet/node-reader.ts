@@ -16,7 +16,8 @@ const LONGEST_BLOCK = 4 * 1024 * 1024
 /**
  * Returns a source that reads and verifies blocks of another node.
  *
- * @param opened a block that a visitor requested by its own CID. The node serves it only if a live root contains it.
+ * @param opened a block that a visitor requested by its own CID. The node serves this block only if a live root
+ * contains the block.
  */
 export function nodeReader(sender: NodeSender, node: string, clock: Clock, opened?: CID): BlockSource {
   const late = () => new HoldfastError('UNAVAILABLE', `the node ${node} does not answer`)

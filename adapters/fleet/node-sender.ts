@@ -42,7 +42,7 @@ export interface FleetRequest extends Omit<NodeRequest, 'url'> {
 
 /** Value in seconds of the header Retry-After, for a request to a node that is down. */
 const RETRY_SECONDS = 5
-/** Interval in ms at which this node checks whether another node is up, while it awaits an answer from that node. */
+/** Interval in ms of the checks whether another node is up, while this node awaits an answer from the other node. */
 const CHECK_MS = 5_000
 const NONCE_BYTES = 12
 /** Maximum length of a host name. A longer `Host` header is left out of the proof, which would become too long. */

@@ -21,7 +21,7 @@ export interface NodeContent {
  */
 export type FindNodeContent = (cid: CID) => Promise<NodeContent | null>
 
-/** Maximum number of concurrent block reads from other nodes, for all answers together. */
+/** Maximum number of concurrent block reads from other nodes, across all responses. */
 const READS_AT_ONCE = 64
 
 /** Serves content that other nodes of the fleet have. */

@@ -18,8 +18,8 @@ export interface OtherNodesParts {
   /**
    * Slots for uploads that this node has received and hands over to another node.
    *
-   * They are separate from `slots`. A forwarded request may wait for a node that must hand the request over. With
-   * shared slots, two nodes could block each other.
+   * These slots are separate from `slots`, because a forwarded request may wait until the receiving node hands over the
+   * upload. With shared slots, two nodes could block each other.
    */
   handOvers: Pick<Slots, 'enter'>
 }

@@ -11,8 +11,8 @@ const PEEKED_BYTES = 64 * 1024
 /**
  * Returns the cluster that a request names, and the request with its whole body.
  *
- * It reads a JSON body completely, but only the beginning of a form. A field after a large file is found later, while
- * this node receives the file.
+ * Reads a JSON body completely, but only the beginning of a form. A cluster field after a large file is found later,
+ * while this node receives the file.
  */
 export async function requestedCluster(
   context: AuthenticatedContext,

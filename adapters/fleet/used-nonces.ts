@@ -4,9 +4,9 @@ const MOST = 100_000
 /**
  * Accepts each nonce of a proof once.
  *
- * It groups the nonces by second. When memory is full, it forgets all nonces of the oldest second, and refuses every
- * proof from that second or earlier. Proofs then expire sooner, but none is accepted twice, even if the clock is set
- * back.
+ * Nonces are grouped by second. When memory is full, all nonces of the oldest second are forgotten, and every proof
+ * from that second or earlier is refused. Proofs then expire sooner, but no proof is accepted twice, even if the clock
+ * is set back.
  */
 export class UsedNonces {
   readonly #goodForMs: number

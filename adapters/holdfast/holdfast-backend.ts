@@ -21,8 +21,8 @@ const PAGE = 100
 /** Maximum number of pages that are read from the list of one DAG's records. */
 const MOST_PAGES = 10
 /**
- * The name, after the mark, of a record whose hold was removed. The record remains because another record needs the
- * content.
+ * The name, after the mark, of a record whose hold was removed. Such a record remains while another record of the same
+ * content is needed, because the other node could only remove both.
  */
 const RELEASED = 'released'
 

@@ -54,10 +54,10 @@ export function noClusterAnswer(cause?: unknown): HoldfastError {
   return new HoldfastError('UNAVAILABLE', 'the IPFS Cluster sent an invalid answer', { cause })
 }
 
-/** Matches the error for a CID that is not pinned. It distinguishes this status 404 from a 404 of another server. */
+/** Matches the error for a CID that is not pinned. Another server may also send the status 404, but not this text. */
 const NOT_PINNED = /\bnot part of the pinset\b/
 
-/** Converts an error answer to an error. Its code is `NOT_FOUND` if the CID is not pinned, else `UNAVAILABLE`. */
+/** Converts an error response to a HoldfastError: `NOT_FOUND` if the CID is not pinned, else `UNAVAILABLE`. */
 export function clusterRefusal({ status, text }: { status: number; text: string }): HoldfastError {
   const error = jsonAs(errorSchema, text)
   const detail = error === null ? '' : `: ${shortened(error.message)}`

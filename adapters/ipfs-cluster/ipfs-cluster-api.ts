@@ -112,7 +112,7 @@ export class IpfsClusterApi {
     }
   }
 
-  /** Asks the peers whose pin has failed to retry. */
+  /** Makes the peers with a failed pin retry. */
   async recover(cid: string, signal: AbortSignal): Promise<void> {
     await this.#ask('POST', `/pins/${cid}/recover`, signal)
   }
@@ -205,8 +205,8 @@ function isDone({ status }: Pick<HttpAnswer, 'status'>): boolean {
 }
 
 /**
- * Throws the error in the trailers, if they have one. The server reports errors in a trailer when they occur after the
- * first line.
+ * Throws the error that the trailers contain, if any. The server reports an error in a trailer if the error occurs
+ * after the first line.
  */
 function checkTrailers(trailers: HttpAnswer['trailers']): void {
   const error = trailers?.['x-stream-error'] ?? ''

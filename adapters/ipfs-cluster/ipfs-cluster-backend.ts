@@ -24,7 +24,10 @@ import { PeerStates } from './peer-states.ts'
 import { NotSendable, SendableBlocks } from './sendable-blocks.ts'
 import { SmallSends } from './small-sends.ts'
 
-/** Pauses in ms between status checks while peers work. The pause doubles from the first value to the second. */
+/**
+ * Pauses in ms between status checks while peers work. The first is the first pause. Each further pause is twice as
+ * long, up to the second.
+ */
 const FIRST_PAUSE_MS = 100
 const LONGEST_PAUSE_MS = 1_000
 /** Time in ms without a change after which an attempt ends. A later attempt continues the work. */
@@ -88,7 +91,8 @@ export class IpfsClusterBackend implements ClusterBackend {
   constructor(options: IpfsClusterBackendOptions) {
     const { reader } = options
     this.reader = reader
-    // Without a gateway, this node cannot read the content from the cluster, so all blocks must stay on this node.
+    // Without a gateway, leave `sizeOf` undefined: this node cannot read the content from the cluster, so all blocks
+    // must stay on this node.
     if (reader !== null) this.sizeOf = (cid, signal) => reader.sizeOf(cid, { signal })
     this.#options = options
     this.#statuses = new Batch({ maxItems: STATUS_BATCH, ask: cids => this.#statusesOf(cids) })
@@ -250,8 +254,8 @@ export class IpfsClusterBackend implements ClusterBackend {
   }
 
   async #snapshot(cid: CID, signal: AbortSignal): Promise<Snapshot> {
-    // One peer sends both answers. It knows a new pin before other peers report their states, so the states may be
-    // older than the pin.
+    // One peer sends both answers. That peer knows a new pin before other peers report their states, so the states may
+    // be older than the pin.
     const [pin, peers] = await Promise.all([this.#pinOf(cid, signal), this.#peersOf(cid, signal)])
     return { pin, peers }
   }

@@ -5,7 +5,10 @@ import { isHoldfastError } from '../../src/domain/errors.ts'
 import { CODEC, cidOf, type DagIdentity, HASH, parseCid } from '../../src/ipld/cid.ts'
 import type { ClusterPin, PinOptions, Replication } from './ipfs-cluster-api.ts'
 
-/** Keys of a pin's metadata. They contain the node's mark, the root, and, with a prefix, the id of each hold. */
+/**
+ * Keys of a pin's metadata. The first has the node's mark as its value, the second has the root. The third is a prefix:
+ * each hold has a key with this prefix and the id of the hold.
+ */
 const MARK = 'holdfast'
 const ROOT = 'root'
 const HOLD = 'hold '
@@ -13,8 +16,8 @@ const HOLD = 'hold '
 /**
  * A small block that links to a root and contains the node's mark.
  *
- * An IPFS Cluster has one pin per CID, and a new pin of the CID replaces the old one. A pin of the root itself could
- * therefore replace another user's pin, and its removal could remove that pin. No other user pins the mark block.
+ * An IPFS Cluster has one pin per CID, and a new pin of the CID replaces the old one. If this node pinned the root
+ * itself, it could replace or remove another user's pin. No other user pins the mark block.
  */
 export interface MarkBlock {
   cid: CID

@@ -88,7 +88,7 @@ export class PeerStates {
     return isUnderWay ? 'pinning' : 'queued'
   }
 
-  /** Describes the number of copies, and the states of the peers that have none, for error messages. */
+  /** Describes the number of copies, and the states of the peers without a copy, for error messages. */
   describe(needed: number): string {
     const wanted = needed < 0 ? this.#peers.length : needed
     const others = this.allocations.filter(({ state }) => state !== 'pinned')

@@ -6,9 +6,9 @@ const NONE: Store = {}
 const DEEPEST = 8
 
 /**
- * Returns a description of the pinned data that Kubo may lose in a power cut, or null if it loses none.
+ * Returns a description of the pinned data that Kubo may lose in a power cut, or null if Kubo loses no data.
  *
- * When Kubo stores a pin, it does not sync the pin's blocks. It syncs only the datastore that contains the pins.
+ * When Kubo stores a pin, it does not sync the pin's blocks. Kubo syncs only the datastore that contains the pins.
  *
  * @param spec the value of `Datastore.Spec` in Kubo's configuration
  */

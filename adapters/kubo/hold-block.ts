@@ -15,8 +15,8 @@ const NO_CID = '-'
 /**
  * A small block that links to a root and contains the id of a hold.
  *
- * Kubo has one pin per CID. A pin of the root itself could replace another user's pin and its name, and its removal
- * would remove that pin. No other user pins the hold block.
+ * Kubo has one pin per CID. If this node pinned the root itself, it could rename or remove another user's pin. No other
+ * user pins the hold block.
  */
 export interface HoldBlock {
   cid: CID

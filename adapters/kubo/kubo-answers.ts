@@ -17,8 +17,8 @@ export const kuboPinSchema = Type.Object({
 })
 
 /**
- * A line of the answer to `dag/import`. Each root has one line, with its error if it failed. The last line has the
- * totals.
+ * A line of the answer to `dag/import`. There is one line for each root, with an error if the import of the root
+ * failed. The last line has the totals.
  */
 export const importSchema = Type.Object({
   Root: Type.Optional(Type.Object({ PinErrorMsg: Type.Optional(Type.String()) })),

@@ -24,7 +24,7 @@ import type { KuboPin, KuboRpc } from './kubo-rpc.ts'
 const STALL_MS = 120_000
 /** Time in ms for which a check of Kubo's configuration stays valid. */
 const CONFIG_MS = 600_000
-/** Maximum number of recent holds that a status query tries first. A node usually has only one hold. */
+/** Maximum number of recent hold ids that a status query tries first. Most nodes use only one hold id. */
 const MOST_HOLDS = 4
 const PAGE = 100
 /** Maximum number of small DAGs in one upload, and of pins in one status query. */
@@ -36,7 +36,7 @@ export interface KuboBackendOptions {
   mark: string
   reader: BlockSource | null
   clock: Clock
-  /** True to accept a Kubo that does not sync its writes. It may lose pins in a power cut. */
+  /** True to accept a Kubo that does not sync its writes. Such a Kubo may lose pins in a power cut. */
   acceptUnsynced: boolean
 }
 

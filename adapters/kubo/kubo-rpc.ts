@@ -77,8 +77,8 @@ export class KuboRpc {
   }
 
   /**
-   * Returns the name of the recursive pin of a CID. It is empty if the pin has no name, and null if the CID has no
-   * recursive pin.
+   * Returns the name of the recursive pin of a CID. The name is empty if the pin has no name, and null if the CID has
+   * no recursive pin.
    */
   async pinName(cid: CID, signal: AbortSignal): Promise<string | null> {
     const query = { arg: `${cid}`, type: 'recursive', names: 'true' }
@@ -223,7 +223,7 @@ export class KuboRpc {
     return within({ clock: this.#options.clock, ms: ASK_MS, late: timeoutError, signal }, ask)
   }
 
-  /** Yields the lines of an answer. After the last line, it throws if a trailer reports an error. */
+  /** Yields the lines of an answer. Throws after the last line if a trailer reports an error. */
   async *#lines(
     command: string,
     query: Query,

@@ -21,7 +21,7 @@ export interface Prepared {
   hold: PlacedHold | { id: string; rootId: null } | null
 }
 
-/** Changes records and holds in one transaction, which first locks the rows of the accounts. */
+/** Changes records and holds in one transaction, which first locks the rows of the affected accounts. */
 export class ContentChange {
   readonly #sql: Sql
   readonly #database: Postgres
@@ -162,14 +162,14 @@ export class ContentChange {
   }
 
   /**
-   * Returns the status of a record whose content this node holds. It is `pinning` while an external backend does not
-   * have the content yet, else `pinned`.
+   * Returns the status of a record whose content this node holds. The status is `pinning` while an external backend
+   * does not have the content yet, else `pinned`.
    */
   async #statusIn(backendId: number, record: NewRecord, now: number): Promise<'pinned' | 'pinning'> {
     if (!this.#external.has(backendId)) return 'pinned'
     const isPlaced = await runRule(wantPlacement(this.#holds.backend(backendId), record, now), this.#sql)
-    // Set or clear the ledger's mark while the placement row is locked. The ledger may have an outdated mark from an
-    // earlier placement.
+    // Set or clear the ledger's mark of a finished placement while the placement row is locked. The ledger may have an
+    // outdated mark from an earlier placement.
     await this.#ledger.setPlaced(backendId, record, isPlaced ? now : null)
     return isPlaced ? 'pinned' : 'pinning'
   }

@@ -18,8 +18,8 @@ export const NODES_CHANNEL = 'holdfast_nodes'
 const TAKEDOWNS_CHANNEL = 'holdfast_takedowns'
 
 /**
- * Listens with `LISTEN` for changes by other nodes. While the connection is down, it reports changed credentials every
- * second.
+ * Listens with `LISTEN` for changes by other nodes. While the connection is down, reports every second that credentials
+ * may have changed.
  */
 export class CredentialChanges implements CatalogueChanges {
   readonly #database: Postgres
@@ -41,7 +41,7 @@ export class CredentialChanges implements CatalogueChanges {
 
   /**
    * @param past compares the database with its known state after each new connection
-   * @param claim takes the lock of this node again after each new connection
+   * @param claim acquires the lock of this node again after each new connection
    */
   constructor(
     database: Postgres,
@@ -65,13 +65,13 @@ export class CredentialChanges implements CatalogueChanges {
 
   /**
    * Sets the listener for new work from other nodes. Its argument is the name of the node that has work, or null if a
-   * notice may be lost.
+   * notice may have been lost.
    */
   notices(listener: (node: string | null) => void): void {
     this.#onNotice = listener
   }
 
-  /** Sets the listener for changed takedowns. It is also called when a notice may be lost. */
+  /** Sets the listener for changed takedowns. It is also called when a notice may have been lost. */
   takedowns(listener: () => void): void {
     this.#onTakedowns = listener
   }

@@ -18,8 +18,8 @@ interface HeldRoot {
 }
 
 /**
- * Locks the rows of the accounts. Returns a {@link ContentChange} for the transaction, and the operations on records
- * that wait for a fetch.
+ * Locks the rows of the given accounts. Returns a {@link ContentChange} for the transaction, and the operations on
+ * records that wait for a fetch.
  */
 export async function waitingRecords(
   sql: Sql,

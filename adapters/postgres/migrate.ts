@@ -17,10 +17,10 @@ export interface Migration {
 
 /**
  * Migrates the schema to the version of this node. Returns the version of the schema, which is higher if a newer node
- * has migrated it. Nodes that start at the same time migrate one after the other.
+ * has migrated the schema. Nodes that start at the same time migrate one after the other.
  *
- * @param mayMigrate false for commands. Only a starting node may migrate, because nodes of an older version may be
- * running.
+ * @param mayMigrate false for commands. Only a starting node may migrate, because a migration may break nodes of an
+ * older version that are still running.
  * @throws HoldfastError `DATA_DIR_NEWER` if this node cannot work with the version of the schema. If `mayMigrate` is
  * false: `CONFLICT` if the schema is older than this node, `CONFIG_INVALID` if the database has no schema
  */

@@ -134,7 +134,10 @@ async function compare(sql: Sql, source: CatalogueToMove): Promise<Record<MovedT
   return Object.fromEntries(counted) as Record<MovedTable, number>
 }
 
-/** Deletes roots without holds in the catalogue. Only the host program holds them, so they belong to no record. */
+/**
+ * Deletes the roots that have no row in `holds`. Only holds of the host program protect such roots, and the catalogue
+ * does not store those holds.
+ */
 async function dropUnheld(sql: Sql): Promise<void> {
   await sql.run('DELETE FROM roots WHERE NOT EXISTS (SELECT 1 FROM holds WHERE holds.root_id = roots.id)')
   await sql.run('DELETE FROM root_files f WHERE NOT EXISTS (SELECT 1 FROM roots WHERE roots.id = f.root_id)')

@@ -105,7 +105,7 @@ function listText(items: readonly string[]): string {
   return `{${items.map(item => `"${item.replace(/["\\]/g, character => `\\${character}`)}"`).join(',')}}`
 }
 
-/** @param row a record. Its `list` is the `seq` of its account. */
+/** @param row a record, whose `list` is the `seq` of the record's account */
 function derivedOfRecord(row: MovedRow): MovedRow {
   const { id = null, root_id, list } = row
   const text = (column: string): string | null => (row[column] ?? null) as string | null

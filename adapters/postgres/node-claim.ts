@@ -32,7 +32,7 @@ export class NodeClaim {
   }
 
   /**
-   * Takes the lock on a connection that the caller keeps open.
+   * Acquires the lock over a connection that the caller keeps open.
    *
    * @throws HoldfastError `DATA_DIR_IN_USE` if another process has the lock
    */
@@ -49,14 +49,14 @@ export class NodeClaim {
     this.#isTaken = true
   }
 
-  /** Notes that the connection that had the lock is closed. */
+  /** Records that the connection with the lock is closed. */
   lost(): void {
     this.#isTaken = false
   }
 
   /**
-   * Tries to take the lock on a new connection, if it was lost. The attempt fails while the server still counts the old
-   * connection as open.
+   * If the lock was lost, tries to acquire the lock over a new connection. The attempt fails while the server still
+   * counts the old connection as open.
    */
   async takeAgain(connection: PoolClient): Promise<void> {
     if (this.#isTaken) return

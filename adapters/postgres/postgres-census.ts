@@ -5,8 +5,8 @@ import type { Postgres } from './postgres.ts'
 const LEDGER = new Set(['roots', 'blocks', 'garbage'])
 
 /**
- * Reports the number of rows of each kind without reading whole tables. It sums the counters of the accounts, and
- * counts only the records that are not pinned.
+ * Reports the number of rows of each kind without reading whole tables. Sums the counters of the accounts, and counts
+ * only the records that are not pinned.
  */
 export class PostgresCensus implements Census {
   readonly #database: Postgres

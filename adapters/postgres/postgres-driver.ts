@@ -43,8 +43,8 @@ export class PostgresDriver implements CatalogueDriver {
 }
 
 /**
- * Runs a rule. If `sql` belongs to a transaction, all statements of the rule run in that transaction, else each runs by
- * itself.
+ * Runs a rule. If `sql` belongs to a transaction, all statements of the rule run in that transaction. Otherwise each
+ * statement runs by itself.
  */
 export async function runRule<T>(rule: Rule<T>, sql: Sql): Promise<T> {
   let next = rule.next()

@@ -55,7 +55,7 @@ export function postgresFetches(of: ContentParts): Fetches {
         return put
       })
       // A null root means that no record waits any more and that the hold is void. The ledger has placed the hold again
-      // above, so release it.
+      // above, so release the hold in the ledger.
       if (root === null) await ledger.release([holdId])
       if (root === null || ledgerRootId === undefined) return
       if (dag.fileCount > 0 && !root.listed) await holds.list(root.id, ledgerRootId)

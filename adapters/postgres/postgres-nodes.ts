@@ -28,8 +28,8 @@ export class Nodes implements FleetNodes {
   }
 
   /**
-   * Sends a heartbeat now and then at a fixed interval. Calls `onBeat` after each attempt, even if the heartbeat
-   * failed.
+   * Sends a first heartbeat at once, and further heartbeats at a fixed interval. Calls `onBeat` after each attempt,
+   * even if the heartbeat failed.
    */
   async start(onBeat: () => void = () => undefined): Promise<void> {
     const beat = async (): Promise<void> => {

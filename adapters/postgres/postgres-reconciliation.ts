@@ -24,7 +24,9 @@ const STEP = 50
  */
 const OWN_HOLD = /^(hold \d+|fetch \d+|[0-9a-z]{9}[\w-]{12})$/
 
-/** A record of this node that is to be repaired, with the backend that has its content or must fetch it. */
+/**
+ * A record of this node that needs repair, with the backend that has the record's content or must fetch the content.
+ */
 type Mended = Pick<WrongRecord, 'record' | 'backendId'> & { now: number }
 
 /**
@@ -52,7 +54,8 @@ export class PostgresReconciliation implements ReconciliationParts {
   }
 
   /**
-   * Counts all records of the account in one transaction. Until it ends, other changes of the account's records wait.
+   * Counts all records of the account in one transaction. Until the transaction ends, other changes of the account's
+   * records wait.
    */
   recount({ accountId, mend }: { accountId: string; limit: number; mend: boolean }) {
     return this.#parts.database.transaction(async sql => {
@@ -111,8 +114,8 @@ export class PostgresReconciliation implements ReconciliationParts {
   async release(ids: readonly string[], isLast: boolean): Promise<void> {
     const { holds } = this.#parts
     if (ids.length > 0) await this.#void(ids)
-    // `ids` contains only holds that the ledger has placed. If a crash prevented that, the holds expire, so make
-    // expired holds void, too.
+    // `ids` contains only holds that the ledger has placed. A crash may have left holds that the ledger never placed.
+    // Such holds expire, so make expired holds void, too.
     if (isLast) await holds.voidExpired()
     if (isLast || ids.length > 0) await holds.releaseVoid()
   }

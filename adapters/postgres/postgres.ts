@@ -9,7 +9,10 @@ const MOST_CONNECTIONS = 16
 /** Timeouts in ms. The first is for a connection from the pool, the second is for the answer to a statement. */
 const CONNECT_MS = 15_000
 const ANSWER_MS = 30_000
-/** Time in ms without a statement after which the database ends a transaction. It frees the locks of a stalled node. */
+/**
+ * Time in ms without a statement after which the database ends a transaction. This timeout frees the locks of a stalled
+ * node.
+ */
 const SILENT_MS = 5_000
 /** OID of the type BIGINT. Its values are parsed as numbers: times, sizes and counters fit into a number exactly. */
 const INT8 = 20
@@ -68,7 +71,7 @@ export class Postgres {
       keepAlive: true,
       statement_timeout: answerMs,
       idle_in_transaction_session_timeout: silentMs,
-      // Longer than the server's timeout, so that the server cancels the statement and reports it.
+      // Longer than the server's timeout, so that the server cancels the statement first and reports the timeout.
       query_timeout: answerMs + CONNECT_MS,
       types: {
         getTypeParser: ((oid: number, format?: 'text' | 'binary') =>

@@ -34,8 +34,8 @@ export class RecordCommits {
   }
 
   /**
-   * Places the holds for a commit. A record that exists already needs no hold. If that record is removed before the
-   * commit, the retry places a hold for it.
+   * Places the holds for a commit. An existing record needs no hold. If the existing record is removed before the
+   * commit, the retry places a hold.
    */
   async #prepare(intents: readonly CommitIntent[], isRetry: boolean): Promise<Prepared[]> {
     const { holds } = this.#parts
@@ -96,8 +96,8 @@ export class RecordCommits {
   }
 
   /**
-   * Finds out whether a commit happened although its answer was lost. If one of its holds is used, the commit happened.
-   * Otherwise this method makes the holds void, so that a late commit fails.
+   * Finds out whether a commit whose answer was lost has happened. If one of the holds is used, the commit has
+   * happened. Otherwise this method makes the holds void, so that a late commit fails.
    */
   async #hasCommitted(prepared: readonly Prepared[], unknown: HoldfastError): Promise<boolean> {
     const ids = prepared.flatMap(({ hold }) => hold?.id ?? [])

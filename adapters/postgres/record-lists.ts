@@ -218,8 +218,8 @@ function placeBefore({ hasExpiration }: RecordFilter, most: string): string {
  * Translates a search into SQL. The word index narrows the rows. Further conditions check what the words cannot
  * express.
  *
- * @param isCommon true if the words match many records. PostgreSQL then ignores the word index. It reads the list in
- * its order up to the limit, instead of sorting all matches.
+ * @param isCommon true if the words match many records. PostgreSQL then ignores the word index and reads the list in
+ * order up to the limit, instead of sorting all matches.
  */
 function questionOf(list: number, filter: Searching, isCommon = false): Conditions {
   const conditions = conditionsOf(filter)

@@ -39,7 +39,7 @@ type Identity = Pick<
 >
 
 /**
- * Inserts a record with the columns that are computed from it.
+ * Inserts a record with the columns that are computed from the record.
  *
  * @param list the `seq` of the record's account
  */

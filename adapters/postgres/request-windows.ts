@@ -13,8 +13,8 @@ const SWEPT = 4
  */
 const HAS_ENDED = '(w.ends_at <= now() OR w.ends_at > clock_timestamp() + (excluded.ends_at - now()))'
 /**
- * SQL expression for the number of parts into which the remaining requests are divided. It is two parts per node, and
- * at least four, so that every node gets a share.
+ * SQL expression for the number of parts into which the remaining requests are divided. There are two parts per node,
+ * and at least four parts, so that every node gets a share.
  */
 const PARTS = 'GREATEST(4, 2 * (SELECT COUNT(*) FROM nodes))'
 /** Returns the SQL expression for the number of requests in a grant. It is at least one while requests are left. */

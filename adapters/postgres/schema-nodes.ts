@@ -28,7 +28,7 @@ export const leavingSchema = `
   ALTER TABLE nodes ADD COLUMN leaving BOOLEAN NOT NULL DEFAULT FALSE;
 `
 
-/** The column with the run of a node. Other nodes name the run in the proofs of their requests. */
+/** The column with the id of a node's current run. Requests to the node contain this id in their proofs. */
 export const runsSchema = `
   -- random for each start; null if the node's version writes none
   ALTER TABLE nodes ADD COLUMN run TEXT COLLATE "C";

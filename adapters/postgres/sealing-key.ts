@@ -1,9 +1,9 @@
 import type { Postgres } from './postgres.ts'
 
 /**
- * Checks that all nodes seal secrets in this database with the same key. The first node decides which key that is.
+ * Checks that all nodes seal secrets in this database with the same key. The first node chooses the key.
  *
- * @param open opens this node's key and returns its name. Its argument is the name of the expected key. For the first
+ * @param open opens this node's key and returns its name. The argument is the name of the expected key. For the first
  * node the argument is null, and `open` may create a key.
  * @throws HoldfastError the error that `open` throws; `open` must refuse a key other than the expected one
  */

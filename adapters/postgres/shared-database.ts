@@ -24,7 +24,8 @@ import type { Sql } from './sql.ts'
  *
  * @throws HoldfastError `CONFIG_INVALID` if `pg` is missing, the server is not PostgreSQL 15 or newer, or the catalogue
  * belongs to another data directory; `DATA_DIR_IN_USE` if another process runs with this data directory or a copy of
- * it; `UNAVAILABLE` if the database cannot be reached; `DATA_DIR_NEWER` if a newer version of Holdfast wrote it
+ * it; `UNAVAILABLE` if the database cannot be reached; `DATA_DIR_NEWER` if a newer version of Holdfast wrote the
+ * catalogue
  */
 export async function openShared(options: SharedOptions, name: NodeName): Promise<SharedCatalogue> {
   const database = await openMigrated(options)
@@ -80,8 +81,8 @@ function storesIn(database: Postgres, node: SharedCatalogue['node']): Stores {
  *
  * @param mayMigrate false to throw an error instead of migrating
  * @throws HoldfastError `CONFIG_INVALID` if `pg` is missing, or the server is not PostgreSQL 15 or newer; `UNAVAILABLE`
- * if the database cannot be reached; `DATA_DIR_NEWER` if a newer version of Holdfast wrote it; `CONFLICT` or
- * `CONFIG_INVALID` if it needs a migration and `mayMigrate` is false
+ * if the database cannot be reached; `DATA_DIR_NEWER` if a newer version of Holdfast wrote the database; `CONFLICT` or
+ * `CONFIG_INVALID` if the database needs a migration and `mayMigrate` is false
  */
 export async function openMigrated(options: PostgresOptions, mayMigrate = true): Promise<Postgres> {
   const database = await Postgres.open(options)

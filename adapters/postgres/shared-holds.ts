@@ -33,8 +33,8 @@ const STEP = 200
 /** Time after which an uncommitted hold expires, by the database's clock. A later commit is refused. */
 export const PLACING = `INTERVAL '10 minutes'`
 /**
- * SQL condition: true for a hold that waits for its commit. Unlike `state = 'placing'`, it cannot use the partial
- * index, which the planner might scan instead of looking up ids.
+ * SQL condition: true for a hold that waits for its commit. The condition is not `state = 'placing'`, because the
+ * planner might then scan the partial index on that state instead of looking up ids.
  */
 export const IS_PLACING = "state NOT IN ('used', 'void')"
 
@@ -140,8 +140,8 @@ export class SharedHolds {
   }
 
   /**
-   * Makes holds void, and drops roots that have no holds left. Call it in the transaction that ends the need for the
-   * holds. Notifies the other nodes that have these holds.
+   * Makes holds void, and drops roots that have no holds left. Call this method in the transaction that ends the need
+   * for the holds. Notifies the other nodes that have these holds.
    */
   async void(sql: Sql, ids: readonly string[]): Promise<void> {
     if (ids.length === 0) return
@@ -155,7 +155,10 @@ export class SharedHolds {
     await dropUnheld(sql, [...new Set(voided.flatMap(({ rootId }) => rootId ?? []))])
   }
 
-  /** Discards the holds that no commit used. If that fails, {@link releaseVoid} or a reconciliation releases them. */
+  /**
+   * Discards the holds that no commit used. After a failure, {@link releaseVoid} or a reconciliation releases the
+   * holds.
+   */
   async discard(ids: readonly string[]): Promise<void> {
     if (ids.length === 0) return
     try {
@@ -169,7 +172,7 @@ export class SharedHolds {
       })
       await this.releaseVoid()
     } catch {
-      // The holds stay until the database answers again.
+      // Leave the holds in place until the database answers again.
     }
   }
 
@@ -212,7 +215,7 @@ export class SharedHolds {
       count += ids.length
       if (ids.length < STEP) break
     }
-    // Run this even if no hold was void. A crash may have left files of removed roots.
+    // Delete files even if no hold was void. A crash may have left files of removed roots.
     await deleteFiles(this.#database)
     return count
   }

@@ -19,10 +19,7 @@ export class PostgresPlaces implements SharedPlaces {
     this.#database = database
   }
 
-  /**
-   * Returns the places whose records are live, for a root or for a file in a directory. Returns up to {@link MOST}
-   * places.
-   */
+  /** Finds a root, or a file in a directory. Returns up to {@link MOST} places whose records are live. */
   async find(multihash: Uint8Array, now: number): Promise<SharedPlace[]> {
     const { reading } = this.#database
     const asRoot = `SELECT ${PLACE}, ${IS_ROOT} FROM roots, ${LIFE} WHERE multihash = $1 AND ${IS_LIVE} LIMIT ${MOST}`

@@ -7,7 +7,9 @@ export type SqlParam =
   | Uint8Array
   | ReadonlyArray<string | number | null | Uint8Array>
 
-/** Runs SQL statements. They all belong to one transaction, or each runs by itself on any free connection. */
+/**
+ * Runs SQL statements. Either all statements belong to one transaction, or each runs by itself on any free connection.
+ */
 export interface Sql {
   all<Row>(text: string, params?: readonly SqlParam[]): Promise<Row[]>
   first<Row>(text: string, params?: readonly SqlParam[]): Promise<Row | undefined>

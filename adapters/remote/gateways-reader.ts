@@ -21,9 +21,7 @@ interface Gateway {
 type Answer<T> = { kind: 'found'; value: T } | { kind: 'missing' } | { kind: 'failed'; reason: string }
 type Ask<T> = (base: URL, signal: AbortSignal) => Promise<Answer<T>>
 
-/**
- * Reads blocks from the trustless gateways of a cluster. It tries one gateway after another and verifies every block.
- */
+/** Reads blocks from the trustless gateways of a cluster. Tries one gateway after another and verifies every block. */
 export class GatewaysReader implements SizedSource {
   readonly #gateways: Gateway[]
   readonly #client: Pick<GatewayClient, 'get' | 'size'>

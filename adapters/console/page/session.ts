@@ -4,7 +4,7 @@ import { type Cluster, HoldfastClient, type User } from '../../client/index.ts'
 import type { UploadQueue } from './content/upload-queue.ts'
 
 /**
- * The session of the signed-in user. Only `client` holds the credential: it is not in any storage, cookie or URL. The
+ * The session of the signed-in user. Only `client` has the credential, which is not in any storage, cookie or URL. The
  * user therefore signs in again after a reload.
  */
 export interface PageSession {

@@ -16,7 +16,7 @@ type Way = SignedIn['kind']
 const OTHER: Readonly<Record<Way, Way>> = { password: 'key', key: 'password' }
 
 export interface SignInProps {
-  /** Reason why the last session ended. Null if there was none. */
+  /** Reason why the last session ended. Null if there is no such reason. */
   reason: string | null
   onSignedIn: (signedIn: SignedIn) => void
 }

@@ -4,7 +4,7 @@ import type { Source } from './upload-queue.ts'
 /** Files and folders that the user dropped or chose. */
 export interface Dropped {
   sources: Source[]
-  /** Names of folders without files. They cannot be uploaded. */
+  /** Names of folders without files. Such folders cannot be uploaded. */
   empty: string[]
 }
 

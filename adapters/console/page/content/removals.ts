@@ -14,7 +14,7 @@ export interface ShownRemoval {
 interface Pending {
   removal: ShownRemoval
   timer: ReturnType<typeof setTimeout>
-  /** Sends the deletion without waiting longer. */
+  /** Sends the deletion at once. */
   act: () => Promise<void>
 }
 

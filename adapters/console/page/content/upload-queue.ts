@@ -17,7 +17,10 @@ export interface QueuedUpload {
   readonly source: Source
   readonly target: TargetOptions
   readonly state: UploadState
-  /** Number of bytes sent. It includes the multipart form around the files, so it may exceed the size. */
+  /**
+   * Number of bytes sent. The number includes the multipart form around the files, so it may exceed the size of the
+   * files.
+   */
   readonly sent: number
   /** Recent speed in bytes per second. Null before the first measurement. */
   readonly speed: number | null
@@ -34,7 +37,7 @@ const SPEED_MS = 1_000
 /** Weight of a new measurement in the smoothed speed, from 0 to 1. */
 const NEWEST = 0.4
 
-/** Queue of uploads. They start in the order in which they were added. */
+/** Queue of uploads. The uploads start in the order in which they were added. */
 export class UploadQueue {
   #uploads: readonly QueuedUpload[] = []
   #lastId = 0

@@ -9,7 +9,7 @@ export interface PlotSeries {
 
 export interface PlotProps {
   title: string
-  /** Summary of the plot in words. Screen readers read it out. */
+  /** Summary of the plot in words, for screen readers. */
   summary: string
   samples: readonly HistorySample[]
   stepMs: number

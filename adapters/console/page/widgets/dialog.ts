@@ -7,7 +7,7 @@ export interface DialogProps extends WithChildren {
   onClose: () => void
 }
 
-/** Modal dialog. The focus returns to its previous element when the dialog closes. */
+/** Modal dialog. When the dialog closes, the focus returns to the element that had the focus before. */
 export function Dialog({ title, onClose, children }: DialogProps) {
   const dialog = useRef<HTMLDialogElement>(null)
   const id = useId()

@@ -4,7 +4,7 @@ import { SessionContext } from '../session.ts'
 import { wordsFor } from '../words.ts'
 
 export interface LoadState<Value> {
-  /** Last loaded value. It stays during a reload. */
+  /** Last loaded value. The value stays during a reload. */
   value: Value | undefined
   error: string | null
   isLoading: boolean
@@ -55,7 +55,7 @@ export function useLoad<Value>(
 export interface Action {
   isBusy: boolean
   error: string | null
-  /** Runs an action unless another is running. Resolves to true if the action succeeded. */
+  /** Runs an action unless another action is running. Resolves to true if the action succeeded. */
   run: (act: () => Promise<unknown>) => Promise<boolean>
   /** Clears the error message. */
   clear: () => void
