@@ -32,7 +32,7 @@ export class Deadline {
     return this.#late.signal.aborted
   }
 
-  /** Restarts the time. The owner calls it whenever the work has made progress. */
+  /** Restarts the time. The owner calls this method whenever the work has made progress. */
   moved(): void {
     this.#cancel()
     const { clock, ms, late } = this.#options

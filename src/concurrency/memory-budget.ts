@@ -79,7 +79,7 @@ export class MemoryBudget {
   }
 
   /**
-   * Takes memory. Waits until enough is free. The caller must return it with {@link give}.
+   * Takes memory. Waits until enough is free. The caller must give the memory back with {@link give}.
    *
    * @throws HoldfastError `UNAVAILABLE` with `retryAfter` if not enough became free in time; the reason of the signal
    */

@@ -15,7 +15,7 @@ export interface Slot {
   resume(): void
   /** Watches a body like {@link watch}. The client's time runs only while a chunk of the body is being requested. */
   watching(body: AsyncIterable<Uint8Array>, end: (reason: HoldfastError) => void): AsyncIterable<Uint8Array>
-  /** Returns the slot. A second call has no effect. */
+  /** Gives the slot back. A second call has no effect. */
   leave(): void
 }
 

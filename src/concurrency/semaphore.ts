@@ -17,8 +17,8 @@ export class Semaphore {
   }
 
   /**
-   * Takes `amount`. Returns a promise to await, or null if it was free. The caller returns `amount` with {@link
-   * release}.
+   * Takes `amount` of the capacity. Returns null if `amount` was free, or else a promise to await. The caller gives
+   * `amount` back with {@link release}.
    */
   acquire(amount: number): Promise<void> | null {
     if (this.#waiting.length === 0 && this.#fits(amount)) {

@@ -36,8 +36,8 @@ export class ShareQueue<T> {
   }
 
   /**
-   * Takes the next item, or returns null if the queue is empty. The caller then passes the item's cost to {@link
-   * charge}.
+   * Removes and returns the next item, or returns null if the queue is empty. The caller then passes the item's cost to
+   * {@link charge}.
    */
   take(): { owner: string; item: T } | null {
     let least: { owner: string; share: Share<T>; item: T } | null = null

@@ -49,7 +49,10 @@ export class SlotMemory {
     return owner
   }
 
-  /** Changes rows while no other thread can change them. Then notifies the threads that the change affects. */
+  /**
+   * Runs `work`, which changes rows, while no other thread can change them. Then notifies the threads that the change
+   * affects.
+   */
   locked<T>(work: () => T): T {
     this.#rows.lock()
     try {
@@ -95,7 +98,7 @@ export class SlotMemory {
     this.#rows.setSlowAt(row, instant)
   }
 
-  /** Returns a slot. Does nothing if the slot has already been reused. */
+  /** Gives a slot back. Does nothing if the slot has already been reused. */
   leave(row: number, generation: number, now: number): void {
     if (this.generation(row) !== generation) return
     this.#free(row)

@@ -60,7 +60,7 @@ export class Slots {
     this.#memory = new SlotMemory(this.#table, row => this.#running.get(row)?.slot.slowAt)
   }
 
-  /** Returns the access for another thread. Its number stays reserved until {@link forget}. */
+  /** Returns the access for another thread. The number of the thread stays reserved until {@link forget}. */
   tableFor(holder: number): SlotTable {
     this.#isShared = true
     for (const [row, { slot }] of this.#running) this.#memory.setSlowAt(row, slot.slowAt)
@@ -73,7 +73,7 @@ export class Slots {
   }
 
   /**
-   * Takes a slot. Waits until one is free. The caller returns the slot.
+   * Takes a slot. Waits until one is free. The caller gives the slot back with {@link Slot.leave}.
    *
    * @throws HoldfastError `UNAVAILABLE` with `retryAfter` if the queue is full or no slot became free in time; the
    * reason of the signal

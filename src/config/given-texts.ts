@@ -11,8 +11,8 @@ const AsyncGeneratorFunction = Object.getPrototypeOf(async function* () {}).cons
 
 /**
  * Wraps a service so that each method first checks the texts in its arguments, as HTTP requests do. If a text is
- * invalid, the method rejects with `VALIDATION`. A method that returns an async generator throws it. A method with an
- * array argument must check the array's elements itself.
+ * invalid, the method rejects with `VALIDATION`. A method that returns an async generator throws the error instead. A
+ * method with an array argument must check the array's elements itself.
  */
 export function checkingTexts<T extends object>(service: T): T {
   return new Proxy(service, {

@@ -45,7 +45,7 @@ export class BlockAudit {
 
   /**
    * Marks blocks as lost. A block that was repaired in the meantime stays durable. If a file has extra bytes after a
-   * whole block, cuts the file to the block, which stays durable.
+   * whole block, removes the extra bytes, and the block stays durable.
    */
   async lose(blocks: readonly StoredBlock[]): Promise<void> {
     await this.#ledger.claims.lose(blocks.map(({ id }) => id))
@@ -56,7 +56,7 @@ export class BlockAudit {
 
   /**
    * Moves the remains of a damaged block to quarantine, unless the quarantine is full. If the block turns out to be
-   * undamaged, leaves it where it is.
+   * undamaged, leaves the block in place.
    */
   async quarantine({ id, backendId, inline, size, multihash }: StoredBlock): Promise<void> {
     const isSound = async (bytes: Uint8Array): Promise<boolean> =>

@@ -95,13 +95,13 @@ export class BlockFiles {
     return this.stored(multihash, size)
   }
 
-  /** Ensures that a block is on this disk, before a root that needs the block becomes complete. */
+  /** If this is a cache, fetches a missing block. Called before a root that needs the block becomes complete. */
   async bring(_multihash: Uint8Array, _size: number): Promise<void> {}
 
   /** Evicts cached files to stay within the limit of the cache. Does nothing if this is not a cache. */
   async trim(): Promise<void> {}
 
-  /** Prevents the eviction of files until the caller calls the returned function. */
+  /** Prevents the eviction of files until the caller calls the returned function. Does nothing if this is no cache. */
   async keepAll(): Promise<() => void> {
     return () => undefined
   }
@@ -177,7 +177,7 @@ export class BlockFiles {
     try {
       await threads.write(temp, path, bytes)
     } catch (error) {
-      // The worker thread cannot create a missing directory or move an obstacle away, so the main thread does.
+      // The worker thread cannot create a missing directory or move an obstacle away, so the main thread does both.
       if (!isInTheWay(error) && fileErrorCode(error) !== 'ENOENT') throw error
       await this.#moveInto(temp, path)
     }
@@ -222,7 +222,7 @@ interface Renamed {
 
 /** Number of waiting blocks that triggers a flush. */
 const GROUP = 256
-/** Maximum number of concurrent directory syncs. It lets the file system merge syncs, and leaves threads for writes. */
+/** Maximum number of concurrent directory syncs. The limit leaves threads for writes. */
 const SYNCS_AT_ONCE = 4
 
 /**
@@ -250,7 +250,7 @@ export class Durability {
 
   /** Makes all registered blocks durable. Never throws, because the promises of {@link add} report the errors. */
   async flush(): Promise<void> {
-    // A running flush does not include blocks added after it started, so wait for its end and start another.
+    // A running flush does not include blocks added after its start, so wait until it ends and start another flush.
     while (this.#flushing !== null) await this.#flushing
     if (this.#waiting.length === 0) return
     this.#flushing = this.#flushGroup(this.#waiting.splice(0)).finally(() => {

@@ -23,8 +23,8 @@ export class BlockMemory {
   }
 
   /**
-   * Returns the filled bytes. Copies large bytes to a chunk of the pool, unless they are already in one. This may wait
-   * until a chunk is free. The result is valid until {@link release}.
+   * Returns the filled bytes. Copies a large block to a chunk of the pool, unless the block is already in a chunk. The
+   * copy may wait until a chunk is free. The result is valid until {@link release}.
    */
   async settle(filled: Uint8Array): Promise<Uint8Array> {
     if (!isPooled(filled.length) || filled.buffer instanceof SharedArrayBuffer) return filled

@@ -32,7 +32,7 @@ export class CheckedSource implements BlockSource {
     this.#source = source
   }
 
-  /** @throws HoldfastError `BLOCK_DAMAGED` if the bytes have another hash; any error of the wrapped source */
+  /** @throws HoldfastError `BLOCK_DAMAGED` if the bytes do not hash to the CID; any error of the wrapped source */
   async read(cid: CID, options?: { signal?: AbortSignal | undefined }): Promise<Uint8Array> {
     if (cid.multihash.code === HASH.identity) return cid.multihash.digest
     const bytes = await this.#source.read(cid, options)

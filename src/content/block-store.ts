@@ -77,7 +77,8 @@ export class BlockStore extends StoredBlocks {
 
   /**
    * Stores a block for a root. Resolves when the caller may reuse `bytes`. The caller then calls {@link flush} and
-   * waits for `durable`. If the store already has the block, compares the stored bytes and repairs any damage.
+   * waits for `durable`. If the store already has the block, compares the stored bytes with `bytes` and repairs any
+   * damage.
    *
    * @throws HoldfastError `STORAGE_FULL` if the disk has no space for the block
    */
@@ -124,7 +125,8 @@ export class BlockStore extends StoredBlocks {
   }
 
   /**
-   * Returns whether the record's commit can store the block. This is the case if the database stores the block's bytes.
+   * Returns whether the record's commit can store the block. The commit can store only blocks whose bytes go into the
+   * database.
    */
   async goesWithCommit(multihash: Uint8Array, size: number): Promise<boolean> {
     if (size > this.#options.smallBlockBytes) return false
@@ -208,7 +210,7 @@ export class BlockStore extends StoredBlocks {
    * a block waits until the block is deleted.
    */
   async claimStrays(directory: string): Promise<StoredBlock[]> {
-    // If another directory has replaced ours, its files are not ours to delete.
+    // If another directory has replaced ours, the files of the other directory are not ours to delete.
     if ((await this.#options.files.watch.look()) !== null) return []
     const strays = await this.straysIn(directory)
     return strays.length === 0 ? [] : this.#ledger.claims.claimStrays(this.backendId, strays)
@@ -224,7 +226,7 @@ export class BlockStore extends StoredBlocks {
     return strays
   }
 
-  /** Removes each file separately. If a file cannot be removed, only its own row stays. */
+  /** Removes each file separately. If a file cannot be removed, only the row of that file stays. */
   async #deleteFiles(blocks: readonly DoomedBlock[]): Promise<FailedDeletion[]> {
     const { files, writes } = this.#options
     const removed = new Map<number, string>()

@@ -64,8 +64,8 @@ export class ChunkPool {
 
   /**
    * Returns a free chunk, or null if half of the chunks are in use. The other half is reserved for {@link move}, so
-   * that slow sources cannot occupy all chunks. After null, the caller fills its own memory and then calls {@link
-   * move}.
+   * that slow sources cannot occupy all chunks. If the result is null, the caller fills its own memory and then calls
+   * {@link move}.
    *
    * @param length length of the view in bytes, up to {@link CHUNK_BYTES}
    */
@@ -86,7 +86,7 @@ export class ChunkPool {
     return chunk
   }
 
-  /** Returns a chunk to the pool. The caller must not read or write the chunk afterwards. */
+  /** Gives a chunk back to the pool. The caller must not read or write the chunk afterwards. */
   release(chunk: Uint8Array): void {
     const { buffer } = chunk
     if (this.#out.get(buffer) !== chunk || !(buffer instanceof SharedArrayBuffer)) return
@@ -100,7 +100,7 @@ export class ChunkPool {
     const free = this.#free.pop()
     if (free !== undefined) return free
     this.#made++
-    // A growable buffer starts at a memory page, even at its maximum size. Disks can write whole pages without a copy.
+    // A growable buffer starts at a memory page, so disks can write its pages without a copy. This one never grows.
     return new SharedArrayBuffer(CHUNK_BYTES, { maxByteLength: CHUNK_BYTES })
   }
 
@@ -203,7 +203,7 @@ export class BlockThreads {
     const thread = this.#idlest()
     const id = ++this.#lastId
     return new Promise((resolve, reject) => {
-      // A thread keeps the process alive only while it has tasks, as pending file operations do.
+      // A thread with tasks keeps the process alive, as pending file operations do. An idle thread does not.
       if (thread.pending.size === 0) thread.worker.ref()
       thread.pending.set(id, { resolve, reject })
       thread.worker.postMessage({ ...task, id })
@@ -220,7 +220,7 @@ export class BlockThreads {
   }
 
   #start(): Thread {
-    // Some flags of the process are invalid for a thread, for example those of `node --eval`.
+    // Pass no flags of the process, because some are invalid for a thread, for example those of `node --eval`.
     const worker = new Worker(ENTRY, { name: 'holdfast-blocks', resourceLimits: SMALL_HEAP, execArgv: [] })
     const thread: Thread = { worker, pending: new Map() }
     this.#threads.push(thread)

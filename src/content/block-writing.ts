@@ -11,9 +11,9 @@ const PAGE_BYTES = 4_096
 const NOT_DIRECTLY: ReadonlySet<string> = new Set(['EINVAL', 'EOPNOTSUPP', 'ENOTSUP'])
 
 /**
- * Writes a block to `temp`, syncs the file, and then renames it. A file under its final name is therefore complete.
- * Whole pages bypass the page cache if the file system allows it. The bypass avoids a copy, which would take most of
- * the time.
+ * Writes a block to `temp`, syncs the file, and then renames the file to `path`. A file under its final name is
+ * therefore complete. Whole pages bypass the page cache if the file system allows it. The bypass avoids a copy, which
+ * would take most of the time.
  */
 export function writeBlock(files: BlockingFiles, temp: string, path: string, bytes: Uint8Array): void {
   const isDirect = DIRECT !== null && bytes.length % PAGE_BYTES === 0 && writesDirectly(files, temp, bytes, DIRECT)

@@ -12,7 +12,7 @@ export interface ExternalBlocks {
   mayEvict(multihash: Uint8Array): boolean
   /** Returns the size of a block in bytes, or 0 if the size is unknown. */
   sizeOf(multihash: Uint8Array): number
-  /** Maximum total size of the cached files in bytes. Files that may not be evicted can exceed it. */
+  /** Maximum total size of the cached files in bytes. Files that may not be evicted can exceed this maximum. */
   cacheBytes: number
 }
 
@@ -70,7 +70,10 @@ export class CachedBlockFiles extends BlockFiles {
     return super.storedSize(multihash)
   }
 
-  /** If the file is missing but the backend has the block, returns the size of the backend's block. */
+  /**
+   * Returns the size of the file. If the file is missing, returns the size of the backend's block, or null if the
+   * backend does not have the block.
+   */
   override async size(multihash: Uint8Array): Promise<number | null> {
     const here = await this.storedSize(multihash)
     if (here !== null || !this.#external.mayEvict(multihash)) return here
@@ -85,7 +88,10 @@ export class CachedBlockFiles extends BlockFiles {
     return stored
   }
 
-  /** Fetches a missing block to the disk. A root that the backend does not have yet needs the block. */
+  /**
+   * Fetches a block to the disk if its file is missing. A root that is not on the backend yet needs the block on the
+   * disk.
+   */
   override async bring(multihash: Uint8Array, size: number): Promise<void> {
     if ((await this.stored(multihash, size)) !== null) return
     const bytes = await this.#fetch(multihash)
@@ -131,7 +137,7 @@ export class CachedBlockFiles extends BlockFiles {
       if (isEnough || looked++ >= looks) return
       const multihash = Buffer.from(key, 'latin1')
       const isGone = await this.#evict(multihash)
-      // Cannot be evicted: move it to the end of the queue.
+      // The file cannot be evicted now, so move its entry to the end of the queue.
       if (!isGone && this.#cached.delete(key)) this.#cached.set(key, size)
       if (turnSpent()) await nextTurn()
     }

@@ -24,10 +24,12 @@ export interface CollectorParts {
   leases: Leases
   clock: Clock
   logger: Logger
-  /** Default time in ms that garbage stays before it is deleted. */
+  /** Default time in ms for which garbage stays before it is deleted. */
   graceMs: number
   intervalMs: number
-  /** Returns some free pages of the database to the file system. Resolves with the number of free pages that remain. */
+  /**
+   * Gives some free pages of the database back to the file system. Resolves with the number of free pages that remain.
+   */
   giveBackPages: () => Promise<number>
   /** Called at the end of every collection. */
   onCollected?: (freed: Collected) => void
@@ -52,7 +54,7 @@ export class Collector {
     this.#strays = new StrayFiles(parts.stores)
   }
 
-  /** Finishes the deletions that an earlier process left, then collects at intervals. */
+  /** Finishes the deletions that an earlier process left unfinished, then collects at intervals. */
   async start(): Promise<void> {
     await this.#deleteFiles(await this.#parts.ledger.recover()).catch((error: unknown) =>
       this.#parts.logger.error({ err: error }, 'cannot finish interrupted deletions; the next collection repeats them'),
@@ -68,7 +70,9 @@ export class Collector {
     await this.#running?.catch(() => undefined)
   }
 
-  /** Pauses all deletions until the caller calls the returned function. The caller must call it exactly once. */
+  /**
+   * Pauses all deletions until the caller calls the returned function. The caller must call that function exactly once.
+   */
   async hold(): Promise<() => void> {
     if (this.#holds++ === 0) this.#released = Promise.withResolvers()
     await this.#running?.catch(() => undefined)
@@ -124,7 +128,7 @@ export class Collector {
     return collected
   }
 
-  /** Returns free pages to the file system until their number no longer falls. */
+  /** Gives free pages of the database back to the file system until the number of free pages no longer falls. */
   async #giveBackPages(): Promise<void> {
     for (let left = Number.POSITIVE_INFINITY, more = true; more && !this.#ends; ) {
       const now = await this.#parts.giveBackPages()
@@ -144,7 +148,8 @@ export class Collector {
   }
 
   /**
-   * Deletes the files of blocks. Returns the blocks whose files could not be removed. The next collection retries them.
+   * Deletes the files of blocks. Returns the blocks whose files could not be removed. The next collection retries these
+   * deletions.
    */
   async #deleteFiles(blocks: readonly StoredBlock[]): Promise<StoredBlock[]> {
     const byBackend = [...Map.groupBy(blocks, block => block.backendId)]

@@ -24,7 +24,10 @@ export interface DiskReserveOptions {
   reserveBytes?: number | undefined
   /** Checks that the directory of blocks is usable. */
   watch: Pick<StoreWatch, 'look' | 'problem'>
-  /** True to create a ballast file. It is deleted if the disk is so full that not even a deletion can commit. */
+  /**
+   * True to create a ballast file. The node deletes the file if the disk is so full that not even a deletion can
+   * commit.
+   */
   hasBallast: boolean
 }
 
@@ -32,14 +35,14 @@ export interface DiskReserveOptions {
 export interface DiskState {
   freeBytes: number
   reserveBytes: number
-  /** True if the node would reject a whole chunk of new content. */
+  /** True if the node would reject new content of the size of a chunk. */
   isFull: boolean
 }
 
 /**
  * Reserves disk space for deletions. Rejects new content if less than the reserve would stay free. If other programs
- * fill the disk, the node deletes the ballast file so that a deletion can commit. Once there is enough space, it writes
- * the ballast file again.
+ * fill the disk, the node deletes the ballast file so that a deletion can commit. Once there is enough space, the node
+ * writes the ballast file again.
  */
 export class DiskReserve {
   readonly #options: DiskReserveOptions
@@ -129,7 +132,7 @@ export class DiskReserve {
     return state
   }
 
-  /** Reads the free space. If the ballast file is missing and there is enough space, writes it. */
+  /** Reads the free space. If the ballast file is missing and there is enough space, writes the ballast file. */
   async maintain(): Promise<void> {
     await this.#options.watch.look()
     const { freeBytes, reserveBytes } = await this.look()

@@ -19,9 +19,9 @@ const BATCH = 256
 const SAMPLE = 16
 
 /**
- * Rejects a data directory that lacks the blocks of the ledger, for example because its disk is not mounted. Rejects it
- * if `blocks/` is empty, or if it has none of sixteen sampled blocks. Call it before anything creates a file in the
- * directory.
+ * Rejects a data directory that lacks the blocks of the ledger, for example because its disk is not mounted. Such a
+ * directory has an empty `blocks/`, or none of sixteen sampled blocks. The caller must not have created any file in the
+ * directory yet.
  *
  * @throws HoldfastError `DATA_DIR_UNUSABLE`
  */

@@ -14,7 +14,7 @@ export interface LeaseHolder {
   hold(rootId: number): () => void
 }
 
-/** Maximum number of leases per thread. An answer needs one, rarely a few. */
+/** Maximum number of leases per thread. A response needs one lease, and rarely a few. */
 const PLACES = 8_192
 
 /** Leases on the roots that are being read. A lease exists only in memory, and ends with the response that needs it. */

@@ -49,7 +49,7 @@ export class LiveContent {
     this.#clock = clock
   }
 
-  /** Returns whether the CID belongs to a live root and can be read. Takes no lease. */
+  /** Returns whether the CID belongs to a live root and can be read. Does not lease the content. */
   has(cid: CID): boolean {
     if (isInline(cid)) return true
     const located = this.#locate(cid)
@@ -57,10 +57,10 @@ export class LiveContent {
   }
 
   /**
-   * Leases content. Returns null if no complete and live record needs it. The caller releases the lease.
+   * Leases content. Returns null if no complete and live record needs the content. The caller releases the lease.
    *
    * @throws HoldfastError `GONE` or `LEGAL_REASONS` if every path to the content is taken down; `UNAVAILABLE` if a walk
-   * has not found out yet
+   * has not checked the paths yet
    */
   lease(cid: CID): LeasedContent | null {
     if (isInline(cid)) {

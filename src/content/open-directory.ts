@@ -52,7 +52,7 @@ export class OpenDirectory {
     }
   }
 
-  /** Yields the names of the entries in no order. */
+  /** Yields the names of the entries in no particular order. */
   async *names(): AsyncGenerator<string> {
     const entries = await opendir(this.#base, { bufferSize: 256 })
     await this.#check()
@@ -101,7 +101,10 @@ export class OpenDirectory {
     await this.#handle?.close()
   }
 
-  /** Computed for each use, because the number of a closed handle may be reused for another file. */
+  /**
+   * Path through which the entries are reached. Computed for each use, because the number of a closed handle may be
+   * reused for another file.
+   */
   get #base(): string {
     return this.#handle === null ? this.#path : join(OPEN_FILES, String(this.#handle.fd))
   }

@@ -13,7 +13,7 @@ export function pooledHash(threads: BlockThreads): typeof digestOf {
     if (code !== HASH.sha2_256) return digestOf(code, bytes)
     const moved = await memory.settle(bytes)
     try {
-      // If the thread ends, the block may still be correct, so compute the hash without the thread.
+      // If the thread fails, compute the hash without it, because this failure says nothing about the block.
       return await (isShared(moved) ? threads.hash(moved).catch(() => digestOf(code, bytes)) : digestOf(code, bytes))
     } finally {
       memory.release(moved)

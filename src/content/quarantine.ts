@@ -20,7 +20,8 @@ export class Quarantine {
   }
 
   /**
-   * Moves a block's file to quarantine. If the quarantine is full, leaves the file where a repair will overwrite it.
+   * Moves a block's file to quarantine. If the quarantine is full, leaves the file in place, where a repair will
+   * overwrite the file.
    *
    * @param size size of the block in bytes
    * @param isSound returns true if the bytes have been repaired in the meantime; the file is then moved back
@@ -38,7 +39,7 @@ export class Quarantine {
     await this.#files.syncDirectory(dirname(path))
   }
 
-  /** Writes damaged bytes that have no file to quarantine, unless the quarantine is full. */
+  /** Writes the bytes of a damaged block that has no file to quarantine, unless the quarantine is full. */
   async takeBytes(bytes: Uint8Array): Promise<void> {
     if (await this.#isFull()) return
     const file = await this.#files.create(join(this.#dir, randomUUID()))

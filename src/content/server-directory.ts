@@ -75,8 +75,8 @@ interface Level {
  * even between the import root and the directory. The caller must read a file's content before it requests the next
  * entry.
  *
- * An entry is invalid if it is not a file, directory or link, or is nested more than 256 directories deep. It is also
- * invalid if its name is not UTF-8, or if it changes during the read.
+ * An entry is invalid if it is not a file, directory or link, or is nested more than 256 directories deep. An entry is
+ * also invalid if its name is not UTF-8, or if the entry changes during the read.
  *
  * @param byHandle see {@link OpenDirectory.open}
  * @throws HoldfastError `INVALID_PATH` with the path of the first invalid entry

@@ -2,17 +2,17 @@ import { join } from 'node:path'
 import { diskTrouble } from '../domain/disk-trouble.ts'
 import { type FileSystem, fileErrorCode } from '../domain/file-system.ts'
 
-/** Problem text. If inode or device have changed, the node rejects the directory until it restarts. */
+/** Problem text. If the inode or the device has changed, the node rejects the directory until the node restarts. */
 const REPLACED = 'has been replaced; restart the node if it is the right one'
 
-/** Name of the file that a check writes. After a crash one may remain, which the next check replaces. */
+/** Name of the file that a check writes. After a crash the file may remain, and the next check replaces it. */
 export const PROBE = '.probe'
 
 /** Checks that the directory of a backend's blocks is still the one that was opened, and that it accepts new files. */
 export class StoreWatch {
   /**
-   * Problem that the last check found, as a predicate without paths. Null if there was no problem. It is a field and
-   * not a method, because it is read for each chunk.
+   * Problem that the last check found, as a predicate such as `is gone`. Null if there was no problem. A field and not
+   * a method, because each chunk reads the problem.
    */
   problem: string | null = null
   readonly #files: FileSystem
@@ -28,7 +28,9 @@ export class StoreWatch {
     this.#temp = join(dataDir, 'tmp')
   }
 
-  /** Stores the identity of the directory. The caller must have opened the directory. */
+  /**
+   * Records the identity of the directory, with which later checks compare. The caller must have opened the directory.
+   */
   async begin(): Promise<void> {
     this.#place = (await this.#files.place?.(this.#blocks)) ?? null
   }
@@ -45,7 +47,8 @@ export class StoreWatch {
     try {
       this.problem = await this.#find()
     } catch (error) {
-      // The disk reserve reports a full disk. A shortage of file handles says nothing about the directory.
+      // Ignore a full disk, because the disk reserve reports it. A shortage of file handles does not change the
+      // problem.
       const trouble = diskTrouble(error)
       const code = fileErrorCode(error) ?? 'unknown error'
       if (trouble === 'full') this.problem = null

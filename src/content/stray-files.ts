@@ -17,8 +17,8 @@ export class StrayFiles {
   }
 
   /**
-   * Searches the next directories. Returns the blocks of the stray files. Each now has a row in the state `deleting`,
-   * and the caller removes the files.
+   * Searches the next directories. Returns the blocks of the stray files. Each block now has a row in the state
+   * `deleting`, and the caller removes the files.
    */
   async next(): Promise<StoredBlock[]> {
     if (this.#left.length === 0) this.#left = await this.#all()

@@ -38,7 +38,7 @@ const AT_ONCE = 50
  */
 export class Withholding {
   readonly #parts: WithholdingParts
-  /** A change and a step of a walk never run concurrently, because the step would not see the change. */
+  /** Prevents a change and a step of a walk from running concurrently, because the step would not see the change. */
   readonly #turn = new Semaphore(1)
   readonly #stop = new AbortController()
   #cancelTimer: () => void = () => undefined
@@ -70,8 +70,8 @@ export class Withholding {
   }
 
   /**
-   * Applies the difference between two denylists. After it has resolved, no root gives access to a block that is taken
-   * down.
+   * Applies the difference between two denylists. Once the promise resolves, no root gives access to a block that is
+   * taken down.
    */
   async change(before: WithheldBlocks, after: WithheldBlocks): Promise<void> {
     await this.#apply(differences(before, after))
@@ -103,7 +103,7 @@ export class Withholding {
     await this.#walking
   }
 
-  /** Runs the walks that are due. */
+  /** Starts the walks that are due. */
   wake(): void {
     this.#isWanted = true
     if (this.#walking !== null || this.#stop.signal.aborted) return

@@ -48,12 +48,12 @@ const HANDOVER_MS = 5_000
 const RETRY_MS = 100
 
 /**
- * Takes ownership of a data directory. While LevelDB has `datastore/` open, it holds an operating-system lock on it.
- * The kernel releases the lock when the process ends. The caller closes the directory.
+ * Takes ownership of a data directory. While LevelDB has `datastore/` open, an operating-system lock protects the
+ * directory. The kernel releases the lock when the process ends. The caller closes the directory.
  *
  * @param options.isRestoring true if the caller is the unfinished restore itself
  * @throws HoldfastError `DATA_DIR_IN_USE` if another engine still owns the directory after 5 s; `DATA_DIR_UNUSABLE` if
- * it cannot be created or written, or has an unfinished restore
+ * the directory cannot be created or written, or has an unfinished restore
  */
 export async function ownDataDirectory(
   dataDir: string,
@@ -79,8 +79,8 @@ export async function ownDataDirectory(
       await new Promise(resolve => setTimeout(resolve, RETRY_MS))
       continue
     }
-    // Add the directory before the first await. Within this process, LevelDB's lock detects a second engine only if it
-    // uses the same path.
+    // Add the directory before the first await. Within this process, LevelDB's lock detects a second engine only if
+    // both engines use the same path.
     owned.add(place)
     try {
       const datastore = await store.open()
@@ -107,7 +107,7 @@ export async function ownDataDirectory(
   }
 }
 
-/** Returns the error for an unusable data directory. It contains the message of the deepest cause. */
+/** Returns the error for an unusable data directory. The error contains the message of the deepest cause. */
 export function directoryUnusable(dataDir: string, cause: unknown): HoldfastError {
   const deepest = cause instanceof Error && cause.cause instanceof Error ? cause.cause : cause
   const reason = deepest instanceof Error ? deepest.message : String(deepest)

@@ -19,8 +19,8 @@ const NO_FILE = /(No such file or directory|Is a directory|Not a directory|\(cre
 
 /**
  * Opens the LevelDB datastore of a data directory, even if a power cut has damaged it. First, LevelDB repairs its list
- * of files. If the datastore is still unreadable, it moves to quarantine, and an empty datastore replaces it. The node
- * then gets a new identity in the network. It can find all other content of the datastore again.
+ * of files. If the datastore is still unreadable, the node moves it to quarantine and creates an empty datastore. The
+ * node then gets a new identity in the network, and can find all other content of the datastore again.
  */
 export class LevelFiles {
   readonly #path: string
@@ -41,7 +41,8 @@ export class LevelFiles {
   async open(): Promise<LevelDatastore> {
     const datastore = new LevelDatastore(this.#path)
     try {
-      // If only the list of files is missing, LevelDB would start an empty database and delete the data files.
+      // Fail if only the list of files is missing. LevelDB would otherwise start an empty database and delete the data
+      // files.
       await datastore.db.open({ createIfMissing: !this.#lacksList() })
       return datastore
     } catch (error) {

@@ -108,7 +108,10 @@ export function openNoFollow(path: string): Promise<FileHandle> {
   return open(path, constants.O_RDONLY | (WINDOWS ? 0 : constants.O_NOFOLLOW | constants.O_NONBLOCK))
 }
 
-/** Opens a directory to reach its entries. Fails if it is a symbolic link. The caller closes it. Not for Windows. */
+/**
+ * Opens a directory to reach its entries. Fails if the path is a symbolic link. The caller closes the directory. Not
+ * for Windows.
+ */
 export function openDirectoryNoFollow(path: string): Promise<FileHandle> {
   return open(path, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW)
 }

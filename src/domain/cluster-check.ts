@@ -1,5 +1,6 @@
 /**
- * The first is the minimum interval in seconds between two checks. The second is the number of checks in a local grace.
+ * The first is the minimum interval in seconds between two checks. The second is the number of checks that fit into a
+ * local grace.
  */
 const SHORTEST_SECONDS = 60
 const CHECKS_IN_GRACE = 2

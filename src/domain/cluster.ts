@@ -42,9 +42,11 @@ export interface ClusterDefinition {
    * it.
    */
   absent?: boolean
-  /** `node.id` of the node that stores the cluster's content. Default: the only node. */
+  /** `node.id` of the node that stores the cluster's content. Default: this node, if it works alone. */
   node?: string
-  /** Remote system that stores the cluster's content. This node stores content until it has sent it to that system. */
+  /**
+   * Remote system that stores the cluster's content. This node stores new content until that system has received it.
+   */
   backend?: BackendDefinition
 }
 

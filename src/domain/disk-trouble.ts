@@ -41,8 +41,8 @@ const LEVEL_WORDS: ReadonlyArray<readonly [RegExp, DiskTrouble]> = [
 ]
 
 /**
- * Returns the kind of disk failure that an error or one of its causes reports. It means that nothing was written.
- * Returns null if the error is not a disk failure, or if the outcome is unknown.
+ * Returns the kind of disk failure that an error or one of its causes reports. Such a failure means that nothing was
+ * written. Returns null if the error is not a disk failure, or if the outcome is unknown.
  */
 export function diskTrouble(error: unknown): DiskTrouble | null {
   return troublesOf(error).find(trouble => trouble !== null) ?? null

@@ -4,7 +4,7 @@ import type { Logger } from './logger.ts'
 
 /** Options for adding a listener. */
 export interface ListenOptions {
-  /** Removes the listener when it aborts. */
+  /** Removes the listener when the signal aborts. */
   signal?: AbortSignal | undefined
 }
 

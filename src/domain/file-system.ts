@@ -4,7 +4,7 @@ export interface NewFile {
   write(bytes: Uint8Array): Promise<void>
   /** Makes the bytes survive a power cut, but not the name of the file. */
   datasync(): Promise<void>
-  /** Closes the file. The caller must call it, or the file stays open. */
+  /** Closes the file. Without this call, the file stays open. */
   close(): Promise<void>
 }
 
@@ -16,11 +16,11 @@ export interface DiskSpace {
 }
 
 /**
- * Port for files. A file name survives a power cut only after a sync of its directory. If an operation fails, it throws
- * the error of `node:fs`, and `code` is the reason.
+ * Port for files. A file name survives a power cut only after a sync of its directory. A failed operation throws the
+ * error of `node:fs`, whose `code` is the reason.
  */
 export interface FileSystem {
-  /** Creates a file that must not exist yet. Only the node's user can read the file. The caller closes it. */
+  /** Creates a file that must not exist yet. Only the node's user can read the file. The caller closes the file. */
   create(path: string): Promise<NewFile>
   /** Opens an existing file to append to it. The caller closes the file. */
   append(path: string): Promise<NewFile>
@@ -33,7 +33,7 @@ export interface FileSystem {
   unlink(path: string): Promise<void>
   /** Creates one directory, which only the node's user can access. */
   makeDirectory(path: string): Promise<void>
-  /** Returns the names of the entries of a directory, in no order. */
+  /** Returns the names of the entries of a directory, in no particular order. */
   list(path: string): Promise<string[]>
   /** Makes created, renamed and deleted entries of a directory survive a power cut. */
   syncDirectory(path: string): Promise<void>

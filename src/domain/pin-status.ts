@@ -7,7 +7,7 @@ export type PinStatus = 'queued' | 'pinning' | 'pinned' | 'failed'
 export interface StatusReason {
   /** Code for programs, or null if programs need no distinction. */
   code: StatusCode | null
-  /** Text for people. It includes the code. */
+  /** Text for people, which includes the code. */
   text: string
 }
 

@@ -20,7 +20,8 @@ export interface Plan {
   /** Maximum number of files of one directory upload. */
   maxDirectoryFiles: number | null
   /**
-   * Maximum total size of the blocks of an account. A block counts as at least 512 bytes, and a root counts only once.
+   * Maximum total size of the blocks of an account. Each block counts as at least 512 bytes, and each root counts only
+   * once.
    */
   maxStorageBytes: number | null
   /** Maximum number of live records of an account. */

@@ -12,12 +12,12 @@ export interface Searched {
 
 /** Number of characters of an indexed part of a name. */
 const GRAM = 3
-/** Maximum number of name parts in one query. The query then compares the names of the rows that it finds. */
+/** Maximum number of name parts in one query. For a longer text, the names of the found rows are compared as well. */
 const MOST_GRAMS = 24
 /** Number of bytes of a hash that an index word contains. */
 const HASH_BYTES = 12
 
-/** Converts a text to lower case and Unicode form NFC, so that equal names compare equal. */
+/** Converts a text to lower case and Unicode form NFC, so that names with the same letters compare equal. */
 export function folded(text: string): string {
   return text.normalize('NFC').toLowerCase()
 }

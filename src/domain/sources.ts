@@ -26,7 +26,7 @@ export type ByteSource =
 export interface ReadOptions {
   /** Name of the source in error messages. */
   name: string
-  /** Ends the reading immediately when it aborts. The reader then throws the reason of the signal. */
+  /** When this signal aborts, the reading ends immediately. The reader then throws the reason of the signal. */
   signal?: AbortSignal | undefined
 }
 
@@ -169,7 +169,7 @@ export async function* interruptible<T>(
     signal?.removeEventListener('abort', abort)
     if (state !== 'ended') {
       const closed = Promise.resolve(pieces.return?.()).catch(() => undefined)
-      // A stalled source closes only when its next piece arrives, so do not wait for that.
+      // A stalled source closes only when its next piece arrives, so do not wait for that close.
       if (state === 'between') await closed
     }
   }
@@ -191,7 +191,7 @@ export async function orAborted<T>(promise: Promise<T>, signal: AbortSignal | un
 
 /**
  * Reads up to `ahead` items in advance while the consumer works. If the source fails, yields the items before the error
- * first. If the consumer stops early, it does not wait for a stalled source, which is closed at its next item.
+ * first. If the consumer stops early, it does not wait for a stalled source. Such a source is closed at its next item.
  */
 export async function* readAhead<T>(source: AsyncIterable<T>, ahead: number): AsyncGenerator<T> {
   const items: T[] = []

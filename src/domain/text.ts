@@ -1,4 +1,4 @@
-/** Replaces a character that cannot be stored. */
+/** Character that replaces a character that cannot be stored. */
 const REPLACEMENT = '\ufffd'
 
 /** Error message for a text that {@link isText} rejects. The name of the field precedes it. */

@@ -145,7 +145,7 @@ export function checkNew(cid: CID, field?: string): void {
   throw new HoldfastError('INVALID_CID', `${field ?? shown(cid)} has ${cid.multihash.size} bytes in itself, ${limit}`)
 }
 
-/** Returns whether an identity CID is longer than new content may have. */
+/** Returns whether an identity CID is longer than new content allows. */
 export function isLongIdentity({ multihash }: CID): boolean {
   return multihash.code === HASH.identity && multihash.size > LONGEST_DIGEST
 }
@@ -177,7 +177,7 @@ export function multihashOfBase58(text: string): Digest.Digest<number, number> {
   return Digest.decode(base58btc.decode(base58btc.prefix + text))
 }
 
-/** Formats a CID in version 1 as a DNS label, in case-insensitive letters. Returns null if the CID is too long. */
+/** Formats a CID in version 1 as a DNS label, in a case-insensitive base. Returns null if the CID is too long. */
 export function labelOfCid({ code, multihash }: CID): string | null {
   if (multihash.size > LONGEST_LABEL) return null
   const v1 = CID.createV1(code, multihash)
@@ -193,7 +193,7 @@ export function identityOf(cid: CID): DagIdentity {
   return { codec: cid.code, multihash: cid.multihash.bytes }
 }
 
-/** Returns a key for maps that identifies a DAG. It is several times faster to compute than the text of a CID. */
+/** Returns a key for maps that identifies a DAG. The key is several times faster to compute than the text of a CID. */
 export function dagKey({ code, multihash: { bytes } }: CID): string {
   return `${code} ${Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('latin1')}`
 }

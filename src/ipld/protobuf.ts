@@ -9,8 +9,8 @@ export interface FieldBudget {
 }
 
 /**
- * Reads the fields of one protobuf message in order. Creates no object for each field, because a message from a peer
- * can have hundreds of thousands.
+ * Reads the fields of one protobuf message in order. Creates no objects for the fields, because a message from a peer
+ * can have hundreds of thousands of fields.
  */
 export class ProtobufReader {
   readonly #bytes: Uint8Array

@@ -14,7 +14,7 @@ const MOST_NAMED = 20
 export interface CheckedBackend {
   /** Id of the backend in the ledger. */
   id: number
-  /** Key of the remote system that stores the clusters' content. If it changes, a check is due immediately. */
+  /** Key of the remote system that stores the clusters' content. If the key changes, a check is due immediately. */
   place: string
   /** Id of one of the backend's clusters, for logs. */
   cluster: string
@@ -33,8 +33,8 @@ export interface ClusterCheckParts {
 }
 
 /**
- * Checks on a schedule that external backends have their content, and repairs differences. If a repair would release
- * too many pins, only logs them. The time of the last check survives a restart.
+ * Checks on a schedule that external backends have their content, and repairs differences. Only logs the unwanted pins
+ * if a repair would release too many of them. The time of the last check survives a restart.
  */
 export class ClusterChecks {
   readonly #checks: RepeatedCheck[]
@@ -115,7 +115,7 @@ class RepeatedCheck {
     }
   }
 
-  /** Runs or continues a check. Returns the time at which it began, or null if the backend became unreachable. */
+  /** Runs or continues a check. Returns the time at which the check began, or null if the backend is unreachable. */
   async #look(): Promise<number | null> {
     const { progress, clock, logger } = this.#parts
     const { id, place, cluster } = this.#backend

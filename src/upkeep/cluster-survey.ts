@@ -56,11 +56,14 @@ export interface ClusterSurveyParts {
 
 export interface SurveyOptions {
   signal: AbortSignal
-  /** True to repair differences: missing DAGs become due immediately, and the others are confirmed. */
+  /**
+   * True to repair differences: missing DAGs are due to be sent again immediately, and the others are recorded as
+   * confirmed.
+   */
   mend: boolean
   /**
-   * Start of the check in ms since the epoch. Default: now. If the check continues an earlier one, `after` is the last
-   * placement that the earlier one checked.
+   * Start of the check in ms since the epoch. Default: now. If the check continues an earlier check, `after` is the
+   * last placement that the earlier check covered.
    */
   began?: number
   after?: number
@@ -80,8 +83,8 @@ const MOST_RELEASED = 0.01
 
 /**
  * Compares the placements on external backends with the pins that the backends report, in both directions. Also reads
- * some DAGs back. Missing DAGs are due immediately, because sending a DAG twice does no harm. Only {@link release}
- * releases unwanted pins.
+ * some DAGs back. Missing DAGs are due to be sent immediately, because sending a DAG twice does no harm. Only {@link
+ * release} releases unwanted pins.
  */
 export class ClusterSurvey {
   readonly #parts: ClusterSurveyParts
@@ -234,7 +237,7 @@ export class ClusterSurvey {
       }
     } finally {
       ended.abort()
-      // If the request was aborted within a page, the iterator may never answer.
+      // If the request was aborted within a page, the iterator may never answer, so do not wait for it.
       iterator.return?.()?.catch(() => undefined)
     }
   }

@@ -18,7 +18,7 @@ export type FindingKind =
   | 'file-unknown'
   | ClusterProblem
 
-/** An inconsistency. */
+/** An inconsistency that a reconciliation has found. */
 export interface Finding {
   kind: FindingKind
   /** Id of a record, hold, account or cluster, or the CID of a root or block. */

@@ -10,7 +10,7 @@ export interface HistorySample {
   requests: number
   /** Number of requests rejected with a 4xx status. */
   refused: number
-  /** Number of requests failed with a 5xx status. */
+  /** Number of requests that failed with a 5xx status. */
   failed: number
   /** The first is the number of bytes received in request bodies. The second is the number sent in response bodies. */
   receivedBytes: number
@@ -32,8 +32,8 @@ export const HISTORY_STEPS = [60, 900] as const
 export type HistoryStep = (typeof HISTORY_STEPS)[number]
 
 /**
- * Maximum number of samples by the length of their span: three hours by the minute, three days by the quarter of an
- * hour.
+ * Maximum number of samples by the length of their span: three hours of one-minute spans, and three days of
+ * quarter-hour spans.
  */
 const MOST_SAMPLES: Readonly<Record<HistoryStep, number>> = { 60: 180, 900: 288 }
 const READ_MS = 60_000

@@ -28,7 +28,7 @@ export interface LostBlocksParts {
 const BATCH = 64
 
 export interface SeeOptions {
-  /** True to fetch the content of the pins that need the block again. */
+  /** True to fetch again the content of the pins that need the block. */
   requeue: boolean
   signal?: AbortSignal | undefined
 }
@@ -42,7 +42,7 @@ export class LostBlocks {
   }
 
   /**
-   * Moves the remains of a block to quarantine and marks the block as lost, unless it has been repaired in the
+   * Moves the remains of a block to quarantine and marks the block as lost, unless the block has been repaired in the
    * meantime. Repairs the block if another backend has it. Otherwise, if `requeue` is true, the content of the pins
    * that need the block is fetched again.
    */

@@ -23,7 +23,7 @@ interface SampleParts {
   maxBlocks?: number
 }
 
-/** Reads a DAG back, up to the limits. Returns the error that prevents reading it, or null if there was no error. */
+/** Reads a DAG back, up to the limits. Returns the error that prevented the read, or null if there was no error. */
 export async function problemOfSample(
   dag: DagIdentity,
   { reader, clock, signal, maxBlocks = SAMPLE_BLOCKS }: SampleParts,

@@ -74,8 +74,8 @@ export class Reconciler {
           return pass.outcome
         }
         if (asks) await this.#checkLost({ ...options, signal })
-        // Records come first, because their repair adds missing holds. Otherwise the next steps would find their roots
-        // unwanted.
+        // Records come first, because their repair adds missing holds. Otherwise the next steps would find the roots of
+        // these records unwanted.
         await pass.records()
         if (asks) {
           const looked = new Pass(this.#parts, { ...options, dryRun: true, signal })
@@ -96,8 +96,8 @@ export class Reconciler {
   }
 
   /**
-   * Throws if many records would be reported as lost, because each loses its hold. A cluster may have the wrong
-   * directory.
+   * Throws if many records would be reported as lost, because a cluster may have the wrong directory. Each lost record
+   * would lose its hold.
    */
   async #checkLost(options: ReconcileOptions): Promise<void> {
     const looked = new Pass(this.#parts, { ...options, dryRun: true })

@@ -12,7 +12,7 @@ import { type CarBlock, readCarInto } from './car-reader.ts'
 
 /** Maximum total size in bytes of the blocks that are being hashed or wait to be written. */
 const WINDOW_BYTES = 8 * 1024 ** 2
-/** Size in bytes that each block counts against {@link WINDOW_BYTES}, in addition to its own bytes. */
+/** Number of bytes that count against {@link WINDOW_BYTES} for each block, in addition to the block's own bytes. */
 const BLOCK_WEIGHT = 64 * 1024
 
 export interface StageCarOptions {

@@ -11,10 +11,13 @@ const WALK_AT_ONCE = 16
 /** Error codes of a block that is no longer available. */
 const GONE = new Set<string>(['CID_NOT_FOUND', 'NOT_FOUND', 'BLOCK_DAMAGED'])
 
-/** A place that has a block and does not delete it before the assembly has claimed it. */
+/** A place that stores a block at least until the assembly has claimed the block. */
 export interface BlockHolder {
   backendId: number
-  /** True if a block store of this node has the block. If false, the same holder also provides the blocks below it. */
+  /**
+   * True if a block store of this node has the block. If false, the same holder also provides the blocks below this
+   * block.
+   */
   isLocal: boolean
   /** Source of the block, which checks the hash. */
   source: BlockSource
@@ -23,7 +26,7 @@ export interface BlockHolder {
 export interface AssemblyParts {
   /** Staged DAG that receives the blocks of the assembled DAG, and no others. */
   into: StagedDag
-  /** Returns a holder of the block, or null if no holder has it. */
+  /** Returns a holder of the block, or null if there is none. */
   holderOf: (cid: CID) => BlockHolder | null
   /** Called once for each missing block. The callback can throw to end the assembly. */
   onMissing: (cid: CID) => void
@@ -43,8 +46,8 @@ export interface AssemblyParts {
  */
 export async function assembleDag(root: CID, { into, holderOf, onMissing, ...bounds }: AssemblyParts): Promise<void> {
   /**
-   * Holders on other backends, by the key of a block that each provided. The ledger knows only the root, so a block's
-   * links are read from the same holder.
+   * The holder on another backend that provided a block, by the key of the block. The ledger knows only the root on
+   * that backend. The children of a block are therefore read from the block's holder.
    */
   const remoteHolders = new Map<string, BlockHolder>()
   const visit = async (cid: CID, parent: CID | null): Promise<Uint8Array | null> => {
@@ -60,7 +63,10 @@ export async function assembleDag(root: CID, { into, holderOf, onMissing, ...bou
   await into.settle()
 }
 
-/** Claims or copies a block. Returns its bytes if it has links. Returns null if the block is missing or damaged. */
+/**
+ * Claims or copies a block. Returns the block's bytes if the block has links. Returns null if the block is missing or
+ * damaged.
+ */
 async function take(
   { backendId, isLocal, source }: BlockHolder,
   into: StagedDag,

@@ -7,8 +7,8 @@ const CODECS_WITH_LINKS = [CODEC.dagPb, CODEC.dagCbor, CODEC.dagJson]
 
 /**
  * Returns the multihashes of the blocks that an identity multihash links to, directly or through other identity CIDs.
- * Returns none for other multihashes. A multihash does not say its codec, so the bytes are read with every codec that
- * has links.
+ * Returns none for other multihashes. Reads the bytes with every codec that has links, because a multihash does not
+ * contain a codec.
  */
 export function carriedLinks(multihash: Uint8Array): Uint8Array[] {
   if (multihash[0] !== HASH.identity) return []

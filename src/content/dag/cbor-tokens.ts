@@ -8,11 +8,12 @@ const PLAIN = new Set([Type.uint, Type.negint, Type.bytes, Type.float, Type.true
 /**
  * Yields the tokens of a DAG-CBOR document of any size and depth. Does not build the document in memory.
  *
- * @throws Error at the first byte that is not DAG-CBOR, after it has yielded all tokens before that byte
+ * @throws Error at the first byte that is not DAG-CBOR, after all tokens before that byte
  */
 export function* cborTokens(bytes: Uint8Array): Generator<DocumentToken, void, undefined> {
   const source = new Tokenizer(bytes, OPTIONS)
-  // The first has the number of remaining items of each open container, keys included. The second has its type.
+  // One entry for each open container. `left` is the number of remaining items, keys included. `maps` is true for a
+  // map.
   const left: number[] = []
   const maps: boolean[] = []
   do {
@@ -55,7 +56,10 @@ function linkToken(tag: unknown, { type, value }: Token): DocumentToken {
   return { kind: 'link', link: value.subarray(1) }
 }
 
-/** Returns a text if it is valid UTF-8, and throws otherwise. The tokenizer replaces invalid bytes by U+FFFD. */
+/**
+ * Returns a text if its bytes are valid UTF-8, and throws otherwise. The tokenizer replaces invalid bytes by U+FFFD, so
+ * only a text with U+FFFD can be invalid.
+ */
 function checkedText({ value, encodedLength = 0 }: Token, end: number, bytes: Uint8Array): string {
   if (!value.includes('\ufffd')) return value
   const start = end - encodedLength

@@ -12,8 +12,8 @@ export interface PbNode {
 }
 
 /**
- * Reads a DAG-PB block in one pass. Creates no object for each link, because a block of 4 MiB can have hundreds of
- * thousands. The links refer to the memory of the block.
+ * Reads a DAG-PB block in one pass. Creates no objects for the links, because a block of 4 MiB can have hundreds of
+ * thousands of links. The links refer to the memory of the block.
  *
  * @throws Error if the bytes are not DAG-PB. An invalid CID in a link throws only when the link is read.
  */

@@ -30,7 +30,8 @@ export function isDocument({ cid }: { cid: CID }): boolean {
 }
 
 /**
- * Yields the tokens of a document, or none for another codec. Yields to the event loop between tokens if necessary.
+ * Yields the tokens of a document, or none if the block has another codec. Yields to the event loop between tokens if
+ * necessary.
  *
  * @throws HoldfastError `INVALID_CID` if the block does not match its codec
  */
@@ -46,7 +47,8 @@ export async function* tokensOf(
 }
 
 /**
- * Follows a path of names through a document. Returns the first link on the path, or null if the path leads to no link.
+ * Follows a path of names through a document. Returns the first link on the path. Returns null if the document does not
+ * have the path, or if the path ends at a plain value.
  *
  * @throws HoldfastError `NOT_IMPLEMENTED` if the path ends inside the document, because a part of a block has no CID
  */

@@ -8,7 +8,7 @@ const WORD_END = new Set([...SPACE, ',', ']', '}'])
 /**
  * Yields the tokens of a DAG-JSON document of any size and depth. Does not build the document in memory.
  *
- * @throws Error at the first byte that is not DAG-JSON, after it has yielded all tokens before that byte
+ * @throws Error at the first byte that is not DAG-JSON, after all tokens before that byte
  */
 export function* jsonTokens(bytes: Uint8Array): Generator<DocumentToken, void, undefined> {
   const reader = new JsonReader(new TextDecoder('utf-8', { fatal: true }).decode(bytes))
@@ -45,7 +45,7 @@ class JsonReader {
     this.#text = text
   }
 
-  /** Skips the next character if it equals `char`. Returns whether it did. */
+  /** Skips the next character if it equals `char`. Returns whether the character was skipped. */
   skip(char: string): boolean {
     const isNext = this.#peek() === char
     if (isNext) this.#at++

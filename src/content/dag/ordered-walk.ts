@@ -2,8 +2,8 @@ import { nextTurn, turnSpent } from '../../concurrency/turns.ts'
 import { HoldfastError } from '../../domain/errors.ts'
 
 /**
- * Maximum number of blocks that a walk reads ahead for a fast reader. For a slow reader, it reads ahead one block or
- * none.
+ * Maximum number of blocks that a walk reads ahead for a fast reader. For a slow reader, the walk reads ahead one block
+ * or none.
  */
 const MOST_AHEAD = 4
 
@@ -63,7 +63,8 @@ export async function* walkInOrder<T, B>(
   walk: Walk<T, B>,
 ): AsyncGenerator<Uint8Array, void, undefined> {
   const levels: Level<T, B>[] = [{ items: first[Symbol.iterator](), waiting: [], bytes: 0 }]
-  // Every reader must wait for the first block, so the wait for that block does not increase the read-ahead.
+  // The first block raises this number to 0. Every reader must wait for that block, so the wait does not show a fast
+  // reader.
   let ahead = -1
   try {
     for (let level = levels.at(-1); level !== undefined; level = levels.at(-1)) {
@@ -78,6 +79,7 @@ export async function* walkInOrder<T, B>(
       const load = start(walk, entry)
       if (load !== null) {
         // If the next block has already arrived, the reader is slower than the disk, so read fewer blocks ahead.
+        // Otherwise, read more blocks ahead.
         ahead = load.arrived ? Math.max(0, ahead - 1) : Math.min(MOST_AHEAD, ahead + 1)
         giveBack(spareReads, load)
         startAhead(spareReads, walk, levels, ahead)
@@ -145,7 +147,7 @@ function start<T, B>(walk: Walk<T, B>, entry: Entry<T, B>): Load<B> | null {
   return load
 }
 
-/** Maximum number of blocks and entries that one answer visits, including repeated visits. */
+/** Maximum number of blocks and entries that one response visits, including repeated visits. */
 const MOST_STEPS = 10_000_000
 /** Maximum total size in bytes of the blocks whose items the walk has not finished. */
 const MOST_OPEN_BYTES = 64 * 1024 ** 2
@@ -155,7 +157,7 @@ export interface WalkLimits {
   openBytes?: number
 }
 
-/** Limits the cost of one answer. A few small blocks can describe more entries or bytes than a node can ever send. */
+/** Limits the cost of one response. A few small blocks can describe more entries or bytes than a node can ever send. */
 export class WalkBudget {
   readonly #signal: AbortSignal
   #steps: number
@@ -167,7 +169,9 @@ export class WalkBudget {
     this.#openBytes = openBytes
   }
 
-  /** Returns a budget for a part of the work, with a maximum of `steps` and no more than the steps left. */
+  /**
+   * Returns a budget for a part of the work. The part may take up to `steps` steps, but no more than the steps left.
+   */
   within(steps: number): WalkBudget {
     return new WalkBudget(this.#signal, { steps: Math.min(steps, this.#steps), openBytes: this.#openBytes })
   }
@@ -183,14 +187,14 @@ export class WalkBudget {
   }
 
   /**
-   * Yields to the event loop like {@link step}, but counts no step. Use it for work that the size of the input limits.
+   * Yields to the event loop like {@link step}, but counts no step. Only for work that the size of the input limits.
    */
   turn(): Promise<void> | null {
     return turnSpent() ? nextTurn(this.#signal) : null
   }
 
   /**
-   * Counts the bytes of a block that the walk enters. The block stays in memory until {@link leave}.
+   * Counts a block that the walk enters against the limit of open bytes. The block stays in memory until {@link leave}.
    *
    * @throws HoldfastError `DIRECTORY_TOO_LARGE` if the open blocks exceed the limit
    */
@@ -199,7 +203,7 @@ export class WalkBudget {
     if (this.#openBytes < 0) throw tooLarge('it nests too many large blocks')
   }
 
-  /** Subtracts the bytes of a block that the walk has left. */
+  /** Gives back the bytes of a block that the walk has left, so that they no longer count against the limit. */
   leave(bytes: number): void {
     this.#openBytes += bytes
   }
@@ -209,7 +213,7 @@ function tooLarge(reason: string): HoldfastError {
   return new HoldfastError('DIRECTORY_TOO_LARGE', `content is too large for one answer: ${reason}`)
 }
 
-/** Limits the blocks that all readers together read ahead. */
+/** Limits the number of blocks that all readers together read ahead. */
 export class SpareReads {
   readonly #hasRoom: () => boolean
   #left: number
@@ -241,9 +245,9 @@ const WORTH_BYTES = 64 * 1024
 const owned = new WeakSet<ArrayBufferLike>()
 
 /**
- * Marks the memory of a block as owned by the consumer of the answer. Nothing else may refer to this memory, so {@link
- * freeMemory} can free it. Explicit freeing saves runs of the garbage collector, which take half of the CPU time of a
- * stream of large blocks.
+ * Marks the memory of a block as owned by the consumer of the response, so that {@link freeMemory} can free it. Nothing
+ * else may refer to this memory. Without explicit freeing, the garbage collector takes half of the CPU time of a stream
+ * of large blocks.
  */
 export function giveAway(block: Uint8Array): Uint8Array {
   if (block.length >= WORTH_BYTES && block.length === block.buffer.byteLength) owned.add(block.buffer)

@@ -2,9 +2,11 @@ import { randomInt } from 'node:crypto'
 import type { CID } from 'multiformats/cid'
 import { HoldfastError } from '../../domain/errors.ts'
 
-/** Size in bytes of the memory that all answers of a thread share. It holds about two million blocks. */
+/**
+ * Size in bytes of the memory that all responses of a thread share. The memory has room for about two million blocks.
+ */
 const THREAD_BYTES = 64 * 1024 ** 2
-/** Maximum share of the thread's memory that one answer may use. */
+/** Maximum share of the thread's memory that one response may use. */
 const MOST_OF_IT = 0.5
 const WORDS = 4
 const SLOT_BYTES = WORDS * Uint32Array.BYTES_PER_ELEMENT
@@ -30,7 +32,7 @@ export class ByteBudget {
     return this.#left
   }
 
-  /** Takes bytes. Returns false if too few are left. */
+  /** Takes bytes out of the budget. Returns false if too few are left. */
   take(bytes: number): boolean {
     if (bytes > this.#left) return false
     this.#left -= bytes
@@ -45,9 +47,9 @@ export class ByteBudget {
 const ofThread = new ByteBudget(THREAD_BYTES)
 
 /**
- * Set of the blocks that an answer has sent, identified by 126 bits of their hash. Each takes 16 bytes, which count
- * against the budget of the thread. To grow, the set adds a table without rehashing, so no call is slow. The creator
- * must call {@link release}.
+ * Set of the blocks that a response has sent, identified by 126 bits of their hash. Each block takes 16 bytes, which
+ * count against the budget of the thread. To grow, the set adds a table without rehashing, so no call is slow. The
+ * creator must call {@link release}.
  */
 export class SentBlocks {
   readonly #budget: ByteBudget
@@ -61,7 +63,7 @@ export class SentBlocks {
   /** Number of slots of the newest table that may still be filled. */
   #room = 0
 
-  /** @throws HoldfastError `UNAVAILABLE` if other answers have used up the budget */
+  /** @throws HoldfastError `UNAVAILABLE` if other responses have used up the budget */
   constructor(budget: ByteBudget = ofThread) {
     this.#budget = budget
     this.#grow()
@@ -94,7 +96,7 @@ export class SentBlocks {
     if (isWhole) found.table[last] = (found.table[last] ?? 0) | WHOLE
   }
 
-  /** Returns the memory to the budget. The caller may call it more than once. */
+  /** Gives the memory back to the budget. A second call has no effect. */
   release(): void {
     this.#budget.give(this.#bytes)
     this.#bytes = 0

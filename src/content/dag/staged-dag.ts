@@ -10,7 +10,7 @@ import { memoryOf } from '../block-threads.ts'
 
 /** Maximum total size in bytes of the blocks of one staged DAG that wait to be written. */
 const WINDOW_BYTES = 8 * 1024 ** 2
-/** Size in bytes that each block counts against {@link WINDOW_BYTES}, in addition to its own bytes. */
+/** Bytes that count against {@link WINDOW_BYTES} for each block, in addition to the block's own bytes. */
 const BLOCK_WEIGHT = 16 * 1024
 /** Number of file rows that are written together. */
 const FILE_BATCH = 200
@@ -26,8 +26,9 @@ export function chargeOf(size: number): number {
 }
 
 /**
- * A DAG that is being stored, invisible to readers. {@link put} returns early. {@link settle} waits until all blocks
- * are durable. The creator then completes the root, or calls {@link abandon}, which makes the blocks garbage.
+ * A DAG that is being stored, invisible to readers. {@link put} resolves before the block is durable. {@link settle}
+ * waits until all blocks are durable. The creator then completes the root, or calls {@link abandon}, which makes the
+ * blocks garbage.
  */
 export class StagedDag {
   readonly store: BlockStore
@@ -58,7 +59,7 @@ export class StagedDag {
     throw new HoldfastError('INTERNAL_ERROR', 'the staged DAG has not been begun')
   }
 
-  /** The only block so far, which is not stored yet. The commit or the next {@link put} stores it. */
+  /** The only block so far, if it is held back for the commit. The commit or the next {@link put} stores the block. */
   get onlyBlock(): NewBlock | null {
     return this.#onlyBlock
   }
@@ -85,7 +86,7 @@ export class StagedDag {
     return this.#charge
   }
 
-  /** Bytes that count against a quota, of the blocks that the store did not have before. */
+  /** Bytes that count against a quota for the blocks that the store did not have before. */
   get newCharge(): number {
     return this.#newCharge
   }
@@ -155,7 +156,7 @@ export class StagedDag {
     return noted?.size ?? null
   }
 
-  /** Records whether the external backend has the whole DAG. If it does, this node needs no copy of its own. */
+  /** Records whether the external backend has the whole DAG. If so, this node needs no copy of its own. */
   setPlaced(isPlaced: boolean): Promise<void> {
     return this.#ledger.setPlaced(this.rootId, isPlaced ? 0 : null)
   }
@@ -181,7 +182,7 @@ export class StagedDag {
     }
   }
 
-  /** Yields the multihashes of the blocks in no order. Requires {@link begin} and {@link settle} first. */
+  /** Yields the multihashes of the blocks in any order. Requires {@link begin} and {@link settle} first. */
   *multihashes(): Generator<Uint8Array, void, undefined> {
     for (let last = 0; ; ) {
       const blocks = this.#ledger.neededAfter(this.rootId, last, BLOCK_BATCH)
@@ -193,7 +194,7 @@ export class StagedDag {
     }
   }
 
-  /** Moves the file rows of another staged DAG to this one. The other DAG must be settled and have the same content. */
+  /** Moves the file rows of another staged DAG to this DAG. The other DAG must be settled and have the same content. */
   async takeFilesOf(other: StagedDag): Promise<void> {
     await this.begin()
     await this.#ledger.moveFiles(other.rootId, this.rootId)
@@ -209,8 +210,8 @@ export class StagedDag {
   }
 
   /**
-   * Drops the staged root, unless it is complete. May be called at any time, and more than once. Never throws, so that
-   * it does not hide the caller's error. If it fails, the next start of the node drops the root.
+   * Drops the staged root, unless it is complete. May be called at any time, and more than once. Never throws, because
+   * an error would hide the caller's error. A root that could not be dropped is dropped at the next start of the node.
    */
   async abandon(): Promise<void> {
     // Reject chunks that are still being hashed, because nothing would release the claims of a deleted root.
@@ -227,18 +228,18 @@ export class StagedDag {
     if (block === null) return
     this.#onlyBlock = null
     this.#blockCount = this.#dagSize = this.#charge = 0
-    // The first block skipped the window when it was held back.
+    // A block that was held back has not acquired its room in the window yet.
     const weight = memoryOf(block.bytes) + BLOCK_WEIGHT
     await this.#window.acquire(weight)
     this.#track(this.#store(block.cid, block.bytes, weight))
   }
 
-  /** Holds the first block back, if the record's commit can store it. Returns whether the block was held back. */
+  /** Holds the first block back if the record's commit can store the block. Returns whether the block was held back. */
   async #keepBack(cid: CID, bytes: Uint8Array): Promise<boolean> {
     const { bytes: multihash } = cid.multihash
     const isFirst = (): boolean => this.#onlyBlock === null && this.#beginning === null
     const mayWait = isFirst() && (await this.store.goesWithCommit(multihash, bytes.length))
-    // The DAG was abandoned in the meantime, and nothing would drop a root that is created now.
+    // If the DAG was abandoned in the meantime, throw, because nothing would drop a root that is created now.
     if (this.#failure !== null) throw this.#failure.error
     if (!mayWait || !isFirst()) return false
     this.#onlyBlock = { cid, multihash, bytes: Uint8Array.from(bytes) }

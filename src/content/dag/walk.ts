@@ -10,15 +10,16 @@ export interface WalkOptions {
   maxDepth?: number | undefined
   /**
    * Maximum number of distinct blocks found, including blocks not visited yet. The walk remembers every block it has
-   * found, and a block of 2 MiB can link to 50,000. Use {@link ADMITTED} for a DAG that this node has already admitted.
+   * found, and a block of 2 MiB can link to 50,000 others. Use {@link ADMITTED} for a DAG that this node has already
+   * admitted.
    */
   maxBlocks: number
   signal?: AbortSignal | undefined
 }
 
 /**
- * Value of `maxBlocks` for a DAG that this node has admitted. `pin.maxBlocks` already limited fetches and CARs. A form
- * or folder links only to its own blocks, which quotas limit.
+ * Value of `maxBlocks` for a DAG that this node has admitted. The number of its blocks was already limited: for a fetch
+ * or a CAR by `pin.maxBlocks`, for a form or folder by quotas.
  */
 export const ADMITTED = Number.POSITIVE_INFINITY
 

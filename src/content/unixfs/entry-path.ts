@@ -14,7 +14,7 @@ const DRIVE = /^[A-Za-z]:$/
  * Leaves all other bytes unchanged. A path must be relative and not empty, with up to 256 names of up to 255 bytes. It
  * must not contain `..` segments, NUL, CR or LF.
  *
- * @throws HoldfastError `INVALID_PATH` with the path, if it breaks one of these rules
+ * @throws HoldfastError `INVALID_PATH` with the path, if the path breaks one of these rules
  */
 export function splitEntryPath(path: string): string[] {
   const slashed = path.replaceAll('\\', '/')

@@ -32,8 +32,8 @@ export class NodeCache {
   }
 
   /**
-   * Returns a block and its node. Takes them from the cache, or calls `read`. The caller must have checked that the
-   * block may be served.
+   * Returns a block and its node, from the cache or from a call of `read`. The caller must have checked that the block
+   * may be served.
    *
    * @throws the errors of `read`; HoldfastError `INVALID_CID` if the block does not match its codec
    */

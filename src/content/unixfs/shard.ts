@@ -112,7 +112,9 @@ async function subshard(blocks: BlockReader, cid: CID): Promise<ShardNode> {
   return node
 }
 
-/** Returns the number of hexadecimal digits that precede a name in a shard. They are the index of the bucket. */
+/**
+ * Returns the number of hexadecimal digits that precede a name in a shard. These digits are the index of the bucket.
+ */
 export function prefixLength({ fanout }: ShardNode): number {
   return (fanout - 1).toString(16).length
 }

@@ -3,7 +3,7 @@ import type { MemoryBudget } from '../../concurrency/memory-budget.ts'
 import type { Clock } from '../../domain/clock.ts'
 import { freeMemory, giveAway } from '../dag/ordered-walk.ts'
 
-/** Memory budget, clock and abort signal of an answer. */
+/** Memory budget, clock and abort signal of a response. */
 export interface AnswerMeans {
   memory: MemoryBudget
   clock: Clock
@@ -18,7 +18,7 @@ interface Source {
 const SLICE_BYTES = 128 * 1024
 /** Time in ms after which a client that reads nothing counts as stalled. */
 const STALL_MS = 2_000
-/** Time in ms after which a client counts as stalled if other answers wait for memory. */
+/** Time in ms after which a client counts as stalled if other responses wait for memory. */
 const CROWDED_STALL_MS = 100
 
 /**
@@ -54,8 +54,8 @@ export class StreamedBlock {
   }
 
   /**
-   * Yields the bytes from `start` to `end`. If memory is plentiful, yields them as one piece. The reader frees the
-   * piece, and a stalled client occupies all of its memory.
+   * Yields the bytes from `start` to `end`. If memory is plentiful, yields the bytes as one piece, which the reader
+   * frees. A stalled client then occupies the memory of the whole piece.
    */
   async *pieces(start: number, end: number): AsyncGenerator<Uint8Array, void, undefined> {
     const bytes = this.#bytes

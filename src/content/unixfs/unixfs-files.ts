@@ -46,7 +46,9 @@ export interface ListedBlocks {
 interface Node {
   kind: UnixfsKind
   size: number
-  /** For a sharded directory, the number of characters before each name. They are the index of the bucket. */
+  /**
+   * For a sharded directory, the number of characters before each name. These characters are the index of the bucket.
+   */
   prefix: number
   links: NodeLinks | null
 }
@@ -74,7 +76,7 @@ interface Open {
   cid: CID
   /** Path that ends with a slash, or is empty for the root. Null if the path is too long. */
   path: string | null
-  /** Null if the node was dropped from memory while the listing is many levels below. */
+  /** Null if the listing is so many levels below that the node was dropped from memory. */
   node: Node | null
   next: number
   /** Totals so far. Null if the directory was listed before, so that only its paths are reported again. */

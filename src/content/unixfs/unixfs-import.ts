@@ -130,8 +130,8 @@ async function* counted(
 
 /**
  * Splits one file into chunks of {@link CHUNK_BYTES} and a shorter last chunk. The source may reuse its buffer when the
- * next piece is requested. Whole chunks come from the pool, and the consumer returns each with {@link release}. While
- * the pool is empty, the file waits.
+ * next piece is requested. Whole chunks come from the pool, and the consumer gives each back with {@link release}.
+ * While the pool is empty, the file waits.
  */
 export class Chunker {
   readonly #pool: ChunkPool
@@ -186,7 +186,7 @@ export class Chunker {
     }
   }
 
-  /** Returns a chunk to the pool. The caller must not read the chunk afterwards. */
+  /** Gives a chunk back to the pool. The caller must not read the chunk afterwards. */
   release(chunk: Uint8Array): void {
     this.#pool.release(chunk)
   }
