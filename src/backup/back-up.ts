@@ -36,8 +36,8 @@ export interface BackupOptions {
   /** Absolute path of the directory for the key files. Default: `keys` in the backup. */
   keys?: string | undefined
   /**
-   * If true, replaces the existing backup even if it is of another node or has more than twice as many roots. Default
-   * false.
+   * If true, replaces the existing backup even if the backup is of another node or has more than twice as many roots as
+   * this node. Default false.
    */
   force?: boolean | undefined
   /** Maximum read rate in bytes per second. Default: the engine's option `backupBytesPerSecond`. */
@@ -66,12 +66,13 @@ export interface BackupOutcome {
   blocks: number
   newBlocks: number
   mendedBlocks: number
-  /** Sum of the sizes of these block files, in bytes. */
+  /** Sum of the sizes of the block files in the backup, in bytes. */
   bytes: number
   /** The first thousand CIDs of blocks that are lost or damaged in the data directory itself. */
   missing: string[]
   /**
-   * When the whole backup was last read (RFC 3339, UTC), and how many damaged blocks this found; null if it never was.
+   * When the whole backup was last read (RFC 3339, UTC), and how many damaged blocks were found; null if the whole
+   * backup was never read.
    */
   lastFullRead: { at: string; damaged: number } | null
 }
@@ -86,8 +87,8 @@ const OURS = /^(stores|keys|database-[0-9a-z]+\.db(-journal)?)$/
  * previous backup stays usable until the new backup is complete.
  *
  * @throws HoldfastError `VALIDATION` if the directory overlaps the data directory or contains other files; `CONFLICT`
- *   if another process uses the directory, or if it contains a backup of another node or of more than twice as many
- *   roots; `BACKUP_UNUSABLE` if the manifest cannot be read
+ *   if another process uses the directory, or its backup is of another node or has more than twice as many roots as this
+ *   node; `BACKUP_UNUSABLE` if the manifest cannot be read
  */
 export async function backUp(source: BackupSource, to: string, options: BackupOptions = {}): Promise<BackupOutcome> {
   const directory = resolve(to)
@@ -229,8 +230,8 @@ class Run {
   }
 
   /**
-   * Writes the manifest. First checks that no other run has replaced it, which is possible on a file system without
-   * locks.
+   * Writes the manifest. First checks that no other run has replaced the manifest. On a file system without locks, two
+   * runs can use the directory.
    */
   async #complete(previous: AnyManifest | null, manifest: Manifest): Promise<void> {
     const { directory } = this.#to
@@ -247,7 +248,8 @@ class Run {
 }
 
 /**
- * Returns the manifest of the last backup; null if there is none. With `force`, also returns null if it is unreadable.
+ * Returns the manifest of the last backup; null if there is none. With `force`, also returns null if the manifest is
+ * unreadable.
  */
 function lastManifest(directory: string, force: boolean): Promise<AnyManifest | null> {
   return readManifest(directory).catch((error: unknown) => {

@@ -120,7 +120,7 @@ export class BlockCopies {
     const hasEntered = from !== null && (await this.#enter(block, from, target))
     if (hasEntered && there === null) this.#copied.newBlocks++
     else if (hasEntered) this.#copied.mendedBlocks++
-    // The next run would mistake the damaged file for an unchanged block, so it is deleted.
+    // The damaged file is deleted, because the next run would mistake it for an unchanged block.
     else if (there !== null) await rm(to, { force: true })
     return hasEntered
   }

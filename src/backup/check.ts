@@ -22,7 +22,8 @@ export interface CheckBackupOptions {
   /** Path of the directory with the backup's keys. Default: the directory that the backup used. */
   keys?: string | undefined
   /**
-   * Path of a data directory. Damaged and missing files of the backup are replaced from it. The check only reads it.
+   * Path of a data directory, from which damaged and missing files of the backup are replaced. The check only reads the
+   * data directory.
    */
   repairFrom?: string | undefined
   /** Maximum read rate in bytes per second. Default: no limit. */

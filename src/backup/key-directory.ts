@@ -40,8 +40,8 @@ export async function keysOf(dataDir: string, datastore: Datastore): Promise<Key
 }
 
 /**
- * Checks that a key directory belongs to a node, and marks a free directory as belonging to it. A directory written by
- * version 0.2.0 does not name its node. In this case the key files in it must be the keys of the node.
+ * Checks that a key directory belongs to a node. Marks a free directory as belonging to the node. A directory written
+ * by version 0.2.0 does not name its node. In this case the key files in the directory must be the keys of the node.
  *
  * @param isReplaced true to accept a directory of another node, and to mark it as belonging to this node
  * @throws HoldfastError `CONFLICT` if the directory contains the keys of another node

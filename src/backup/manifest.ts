@@ -32,7 +32,7 @@ const common = {
   missing: Type.Array(Type.String()),
 }
 
-/** Schema of the manifest of version 0.2.0. It checked only the size of a block when it added the block. */
+/** Schema of the manifest of version 0.2.0. This version checked only the size of a block when it added the block. */
 const first = Type.Object({ ...common, format: Type.Literal('holdfast-backup-1') })
 
 const second = Type.Object({
@@ -49,7 +49,10 @@ const second = Type.Object({
    * each file.
    */
   keys: Type.Object({ directory: Type.Union([Type.String(), Type.Null()]), files: Type.Record(Type.String(), sha256) }),
-  /** When the whole backup was last read, and how many damaged or missing blocks this found; null if it never was. */
+  /**
+   * When the whole backup was last read, and how many damaged or missing blocks were found; null if the whole backup
+   * was never read.
+   */
   lastFullRead: Type.Union([Type.Object({ at: Type.String(), damaged: count }), Type.Null()]),
 })
 

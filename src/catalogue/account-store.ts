@@ -51,8 +51,8 @@ export interface AccountStore {
   replacePassword(id: string, former: string, hash: string): Promise<boolean>
 
   /**
-   * Marks an account as deleted: hides it permanently and frees its email. Returns `last_owner` if it is the only
-   * enabled owner.
+   * Marks an account as deleted: hides the account permanently and frees its email. Returns `last_owner` if the account
+   * is the only enabled owner.
    */
   markDeleted(id: string, now: number): Promise<'marked' | 'no_account' | 'last_owner'>
   /** Returns the ids of up to `limit` accounts that are marked as deleted and not yet removed. */

@@ -11,12 +11,12 @@ import type { SharedSignIn } from './sign-in.ts'
  */
 export interface CatalogueSystem {
   /**
-   * Opens the catalogue of an engine, migrates its schema, and registers the engine as a node. The engine is the only
-   * node, or one of several nodes with addresses. The caller closes the catalogue.
+   * Opens the catalogue of an engine, migrates its schema, and registers the engine as a node. The engine works alone
+   * or as one of several nodes with addresses. The caller closes the catalogue.
    *
    * @throws HoldfastError `CONFIG_INVALID` if the database is unsuitable or belongs to another data directory;
    *   `DATA_DIR_IN_USE` if a copy of the data directory is in use; `UNAVAILABLE` if the database is unreachable;
-   *   `DATA_DIR_NEWER` if a newer version wrote it
+   *   `DATA_DIR_NEWER` if a newer version wrote the database
    */
   open(options: SharedOptions, name: NodeName): Promise<SharedCatalogue>
   /**
@@ -31,7 +31,7 @@ export interface CatalogueSystem {
 
 /** A connection to a catalogue. It does not register a node. */
 interface CatalogueConnection {
-  /** Returns whether the catalogue belongs to this data directory, or is a copy made for it. */
+  /** Returns whether the catalogue belongs to this data directory, or is a copy made for this data directory. */
   isKnownTo(node: string): Promise<boolean>
   /**
    * Returns the sign-in of the catalogue.
@@ -77,7 +77,7 @@ export interface MoveTarget extends CatalogueConnection {
   moveIn(source: CatalogueToMove, into: MoveInto): Promise<CopiedCatalogue>
   /**
    * Checks that this data directory uses the sealing key of the database. If the database names no key yet, stores the
-   * name of this key.
+   * name of the data directory's key in the database.
    *
    * @param open see {@link SharedOptions.openKey}
    */

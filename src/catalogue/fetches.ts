@@ -11,7 +11,7 @@ export interface FetchRow extends Brought {
   backendId: number
   codec: number
   multihash: Uint8Array
-  /** Id of the staging root, which holds the blocks fetched so far. */
+  /** Id of the staged root to which the blocks fetched so far belong. */
   rootId: number
   /** Sources to ask first: multiaddrs, and URLs of gateways. */
   origins: string[]
@@ -72,18 +72,18 @@ export interface Fetches {
    * Inserts a waiting record. Also inserts a fetch if the DAG has none. If an identical record exists and has failed,
    * the call retries that record instead.
    *
-   * @returns the record as inserted, with the status `queued`. If its fetch is already running, also the change to
-   *   `pinning`.
+   * @returns the record as inserted, with the status `queued`. If the record's fetch is already running, also the
+   *   change of the status to `pinning`.
    * @throws HoldfastError `QUOTA_EXCEEDED` if the account has too many pins, or too many waiting pins
    */
   request(request: FetchRequest): Promise<RequestedPin>
   /**
-   * Counts an attempt at a fetch and sets its records to `pinning`. If no record waits for the fetch any more, removes
-   * the fetch and returns undefined.
+   * Counts an attempt at a fetch and sets the records that wait for the fetch to `pinning`. If no record waits for the
+   * fetch any more, removes the fetch and returns undefined.
    */
   start(fetchId: number, now: number): Promise<{ fetch: FetchRow; changes: StatusChange[] } | undefined>
   fail(fetchId: number, failure: FetchFailure, now: number): Promise<StatusChange[]>
-  /** Sets records to `failed` if their accounts may not have the content. The fetch stays for the other records. */
+  /** Sets records whose accounts may not have the content to `failed`. The fetch stays for the other records. */
   refuse(recordIds: readonly string[], reason: StatusReason, now: number): Promise<StatusChange[]>
   /**
    * Marks the staged root as complete once all blocks are on this node. {@link deliver} then updates the waiting
@@ -132,6 +132,6 @@ export interface Fetches {
     jobs: FetchRow[]
     last: string | null
   }>
-  /** Returns when the next attempt of any fetch is due; null if no fetch is due. */
+  /** Returns when the next attempt of any fetch is due; null if no attempt is scheduled. */
   nextDue(): Promise<number | null>
 }

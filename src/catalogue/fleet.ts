@@ -23,7 +23,7 @@ export interface KnownNode extends NodeAddress {
   isThere: boolean
   /** True while the node is shutting down: it completes its work and accepts no new work. */
   isLeaving: boolean
-  /** Random value, new at each start of the node; null if the node runs a version that does not report it. */
+  /** Random value, new at each start of the node; null if the node runs a version that does not report the value. */
   run: string | null
 }
 

@@ -52,8 +52,8 @@ export const EXPIRED_KEYS_KEPT = 100
 /** The store of API keys. Each method except {@link noteUse} is one transaction, durable when its promise resolves. */
 export interface KeyStore {
   /**
-   * Inserts a key. Replaces an expired key of the same name, and removes the oldest expired keys beyond {@link
-   * EXPIRED_KEYS_KEPT}. Both limits count upload tokens separately from other keys.
+   * Inserts a key. Replaces an expired key of the same name, and removes the oldest expired keys beyond
+   * {@link EXPIRED_KEYS_KEPT}. This maximum and `maxKeys` each apply separately to upload tokens and to other keys.
    *
    * @param limits.maxKeys maximum number of live keys of the account; null for no limit
    * @returns `no_parent` if the key that creates the new key does not exist or has expired; `name_taken` if a live key
@@ -61,8 +61,8 @@ export interface KeyStore {
    */
   insert(key: NewKeyRow, limits: { now: number; maxKeys: number | null }): Promise<'inserted' | KeyRefusal>
   /**
-   * Inserts a key. If the account has a key with this name, replaces the hash, expiry and rights of that key. Its id
-   * and the keys created with it stay.
+   * Inserts a key. If the account has a key with this name, replaces the hash, expiry and rights of the existing key.
+   * The id of the existing key and the keys created with it stay.
    * If any key already has the hash, changes nothing and returns that key.
    */
   adopt(key: NewKeyRow): Promise<KeyRow>

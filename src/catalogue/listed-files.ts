@@ -17,7 +17,7 @@ export interface ListedContent {
   announcedAt: number | null
 }
 
-/** The files below directories. The ledger root of a record identifies its directory. */
+/** The files below directories. Each directory is identified by the id of its root in the ledger. */
 export interface Files {
   content(rootId: number): Promise<ListedContent | undefined>
   /** Returns a page of the files, in insertion order. The cost does not depend on `offset`. */

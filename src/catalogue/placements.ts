@@ -15,8 +15,8 @@ export interface PlacementRow extends DagIdentity {
   /** Incremented each time `isWanted` changes. */
   generation: number
   /**
-   * True if the backend has confirmed the DAG since the DAG became wanted. Until it does, this node keeps all blocks,
-   * unless the backend fetches the blocks itself.
+   * True if the backend has confirmed the DAG since the DAG became wanted. Until this confirmation, this node keeps all
+   * blocks, unless the backend fetches the blocks itself.
    */
   isPlaced: boolean
   attempts: number
@@ -61,24 +61,24 @@ export interface Placements {
   /**
    * Marks a DAG as wanted on a backend that fetches it from the network itself. No job becomes due, because the caller
    * sends the pin request.
-   * The mark ends with {@link withdraw}, or when the fetch that waits for the DAG is removed. It stays if this node has
-   * the whole DAG by then.
+   * The mark ends with {@link withdraw}, or when the fetch that waits for the DAG is removed. The mark stays if this
+   * node has the whole DAG by then.
    */
   entrust(backendId: number, dag: DagIdentity, by: { accountId: string; now: number }): Promise<PlacementRow>
   /** Ends the mark that {@link entrust} set: the DAG becomes unwanted, unless this node has the whole DAG by now. */
   withdraw(backendId: number, dag: DagIdentity): Promise<void>
-  /** Returns when the next attempt on a backend is due; null if no attempt is due. */
+  /** Returns when the next attempt on a backend is due; null if no attempt is scheduled. */
   nextDue(backendId: number): Promise<number | null>
   /** Counts an attempt and returns the placement. Returns undefined if the generation has changed. */
   begin(key: PlacementKey): Promise<PlacementRow | undefined>
   /**
-   * Checks immediately before an unpin request whether the DAG is still unwanted. If it is, stores the time until which
-   * the request may arrive and returns true. If the DAG is wanted again, returns false.
+   * Checks immediately before an unpin request whether the DAG is still unwanted. If the DAG is unwanted, stores the
+   * time until which the request may arrive and returns true. If the DAG is wanted again, returns false.
    */
   beginUnpin(key: PlacementKey, until: number): Promise<boolean>
   /**
-   * Stores that the backend has the DAG, and sets some of the waiting records to `pinned`. `isDone` is true if no
-   * waiting record is left.
+   * Marks a DAG as confirmed by the backend, and sets some of the waiting records to `pinned`. Sets `isDone` to true if
+   * no waiting record is left.
    */
   placed(key: PlacementKey, now: number): Promise<{ changes: StatusChange[]; isDone: boolean }>
   /**
@@ -99,7 +99,7 @@ export interface Placements {
    */
   lost(key: PlacementKey, lost: { now: number; reason: string }): Promise<StatusChange[]>
   /**
-   * Schedules the unpin of a DAG that the backend has pinned, but the catalogue does not know. Returns false if the
+   * Schedules the unpin of a DAG that is pinned on the backend but unknown to the catalogue. Returns false if the
    * catalogue knows the DAG.
    */
   disown(backendId: number, dag: DagIdentity, now: number): Promise<boolean>

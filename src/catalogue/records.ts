@@ -91,8 +91,8 @@ export interface Committed {
   /** False if an identical live record already existed. In this case `record` is the existing record. */
   created: boolean
   /**
-   * The record before the commit if it was waiting for this content; otherwise null. The caller ends the record's
-   * fetch.
+   * The state of the record before the commit, if the record was waiting for this content; otherwise null. The caller
+   * ends the record's fetch.
    */
   waited: RecordRow | null
   /** True if the block in the request replaced a damaged block on this node. */
@@ -169,8 +169,8 @@ export interface Records {
    */
   commit(intents: readonly CommitIntent[], token?: string): Promise<Committed[]>
   /**
-   * Removes an account's live records of a DAG, in several transactions. `clusterId` restricts this to one cluster.
-   * Returns the removed records, newest first.
+   * Removes an account's live records of a DAG, in several transactions. If `clusterId` is set, removes only records of
+   * this cluster. Returns the removed records, newest first.
    */
   remove(request: { accountId: string; dag: DagIdentity; clusterId: string | null; now: number }): Promise<RecordRow[]>
   /** Removes a record. Returns whether the record existed. */

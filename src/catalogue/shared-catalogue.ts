@@ -70,7 +70,7 @@ export interface NodeName {
   /** The name; null if the directory has no name yet. */
   known: string | null
   /**
-   * Gives the directory a permanent name and returns it. Called when the node is allowed to join the catalogue. A
+   * Gives the directory a permanent name and returns the name. Called when the node is allowed to join the catalogue. A
    * second call returns the same name.
    */
   make(): string
@@ -82,7 +82,7 @@ export interface CatalogueChanges {
   /** Returns a number that changes whenever credentials may have changed. */
   version(): number
   /**
-   * Calls `listener` with the name of a node for which another node has left new work. Calls it with null if a
+   * Calls `listener` with the name of a node for which another node has left new work. Calls `listener` with null if a
    * notification may have been lost.
    */
   notices(listener: (node: string | null) => void): void
@@ -131,18 +131,18 @@ export interface KeptPast {
 
 /** Work that other nodes leave to this node, even while this node is stopped. Each piece of work is done once. */
 export interface NodeWork {
-  /** Calls `listener` with each DAG that this node no longer holds. Any node may have removed the records. */
+  /** Calls `listener` with each DAG that has lost its last hold on this node. Any node may have removed the records. */
   gone(listener: (dag: DagIdentity) => void): void
   /** Releases the holds of removed records. Any node may have removed the records. */
   dropReleased(): Promise<void>
   /**
-   * Returns some of the fetches for which records on other nodes have stopped waiting. Leaves out fetches that this
-   * node has checked since then.
+   * Returns some of the fetches for which records on other nodes have stopped waiting. Leaves out a fetch if this node
+   * has checked it after the last record stopped waiting.
    */
   leftFetches(): Promise<LeftFetch[]>
   /**
-   * Stores that this node has checked whether any record still waits for a fetch. Records that stop waiting later are
-   * counted from zero.
+   * Marks a fetch as checked. Subtracts `leavings` from the stored number, so that only records that stop waiting later
+   * are counted.
    */
   markChecked(fetch: LeftFetch): Promise<void>
 }

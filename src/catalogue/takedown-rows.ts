@@ -1,8 +1,10 @@
-/** Content that an owner has taken down. It applies to all nodes of the catalogue. */
+/** Content that an owner has taken down. The takedown applies to all nodes of the catalogue. */
 export interface TakedownRow {
   /** The CID in normalised form, which is the same on all nodes. */
   cid: string
-  /** Path below the CID. If it is empty, the takedown covers the block of the CID and everything below it. */
+  /**
+   * Path below the CID. If the path is empty, the takedown covers the block of the CID and everything below the block.
+   */
   path: string
   status: 410 | 451
   reason: string

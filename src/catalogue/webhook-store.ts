@@ -27,7 +27,7 @@ export interface DeliveryRow {
   record: string
   /** The previous status; null for events other than `pin:status`. */
   from: string | null
-  /** When the event happened. Null if this is unknown and no attempt has been made. */
+  /** When the event happened. If this is unknown, the time of the first attempt; null before the first attempt. */
   createdAt: number | null
   attempts: number
   /** When the next attempt is due; null once the delivery has ended. */
@@ -82,7 +82,7 @@ export interface WebhookStore {
     jobs: DeliveryRow[]
     last: string | null
   }>
-  /** Returns when the next attempt is due, in milliseconds since the epoch; null if no attempt is due. */
+  /** Returns when the next attempt is due, in milliseconds since the epoch; null if no attempt is scheduled. */
   nextDue(): Promise<number | null>
   /** Counts an attempt. Returns undefined if the delivery has ended or its webhook no longer exists. */
   begin(id: number, now: number): Promise<{ delivery: DeliveryRow; webhook: WebhookRow } | undefined>

@@ -16,7 +16,7 @@ export interface Job {
 export interface Attempt<Row extends Job> {
   readonly job: Row
   /**
-   * Runs the attempt. If it throws an error, the runner retries the job later.
+   * Runs the attempt. If the attempt throws an error, the runner retries the job later.
    *
    * @param begun the row of the job after the attempt was counted
    */
@@ -60,26 +60,24 @@ export interface JobKind<Row extends Job, Made extends Attempt<Row>> {
     accounts: number
     each: number
   }): Promise<{ jobs: Row[]; last: string | null }>
-  /** Returns when the next job is due; null if no job is due. */
+  /** Returns when the next job is due; null if no job is scheduled. */
   nextDue(): Promise<number | null>
   /** Returns whether the running attempts leave no room for another attempt. */
   isFull(running: Iterable<Made>): boolean
   attempt(job: Row): Made
   /** Counts an attempt and returns the row of the job. Returns undefined if the job needs no more work. */
   begin(attempt: Made): Promise<Row | undefined>
-  /** Stores that an attempt has failed, and when to retry the job. */
+  /** Records a failed attempt, and when to retry the job. */
   failed(attempt: Made, begun: Row, failure: { error: unknown; retryAt: number }): Promise<void>
   /**
-   * Makes a job due again. The runner calls it after it failed to store that an attempt began or ended. In this case
+   * Makes a job due again. Called after the runner failed to store the beginning or the end of an attempt. In this case
    * the row may still say that an attempt is running.
    * Undefined for a kind whose jobs stay due until their end is stored.
    */
   makeDue?(id: number): Promise<void>
 }
 
-/**
- * Time in milliseconds before the next query. It applies after a failed query, and while a due job is already running.
- */
+/** Time in milliseconds before the next query. Applies after a failed query, and while a due job is already running. */
 const RECHECK_MS = 1_000
 
 /**
@@ -176,8 +174,8 @@ export class JobRunner<Row extends Job, Made extends Attempt<Row>> {
     await this.#repeatUnrecorded()
     const next = await kind.nextDue()
     if (next === null || next > this.#clock.now()) return next
-    // A pass may begin in the middle of the accounts, so it takes two passes to reach every account. A job added in the
-    // meantime schedules another query.
+    // A pass may begin in the middle of the accounts, so only two passes are sure to reach every account. A job added
+    // in the meantime schedules another query.
     for (let rounds = 0; rounds < 2 && !this.#stopped; ) {
       if (this.#isFull()) return this.#clock.now() + kind.fullMs
       // Running jobs can also be due. So the query reads as many additional jobs per account as there are running jobs.

@@ -50,7 +50,7 @@ export class Announcements {
    */
   async since({ peer, network }: AnnouncedAs, now: number): Promise<number> {
     const known = this.#as.get()
-    // A stored time in the future comes from a wrong clock. It would make all roots due for ever.
+    // A stored time in the future comes from a wrong clock. Such a time would make all roots due for ever.
     if (known?.peer === peer && known.network === network && known.since <= now) return known.since
     await this.#queue.run(() => this.#setAs.run(peer, network, now), { durable: true })
     return now

@@ -37,7 +37,10 @@ export function updateBackend(db: Database, { id, dataDir, identity }: Omit<Back
   )
 }
 
-/** Stores which clusters use a directory. If no cluster uses it later, the error message names these clusters. */
+/**
+ * Stores which clusters use a directory. If no cluster uses the directory later, the error message names these
+ * clusters.
+ */
 export function setClusters(db: Database, backendId: number, clusterIds: string): void {
   db.prepare<[string, number]>('UPDATE backends SET cluster_ids = ? WHERE id = ?').run(clusterIds, backendId)
 }
@@ -48,8 +51,8 @@ export function hasBlocks(db: Database, backendId: number): boolean {
 }
 
 /**
- * Returns whether the directory has a complete root. If it has none, the query scans the index of all roots. So call it
- * only when the node starts.
+ * Returns whether the directory has a complete root. If there is none, the query scans the index of all roots. Because
+ * of this cost, the function is called only when the node starts.
  */
 export function hasRoots(db: Database, backendId: number): boolean {
   const sql = `SELECT 1 FROM roots INDEXED BY roots_by_dag WHERE state = 'complete' AND backend_id = ? LIMIT 1`

@@ -9,7 +9,7 @@ const STORED_COLUMNS = `${COLUMNS}, b.backend_id AS backendId, b.multihash`
 export const BYTES_OF = 'SELECT bytes FROM small_blocks WHERE block_id = ?'
 
 /**
- * Query for the next blocks by id that are durable, or that are lost and needed by a complete root. It uses only
+ * Query for the next blocks by id that are durable, or that are lost and needed by a complete root. The query uses only
  * columns that every version of the schema has.
  */
 export const DURABLE_AFTER = `
@@ -122,8 +122,8 @@ export class BlockTable implements Blocks {
   }
 
   /**
-   * Returns why no live root makes a block public, taken from one live root that needs the block; undefined if no live
-   * root needs it.
+   * Returns the reason why a block is not public; undefined if no live root needs the block. If several live roots need
+   * the block, returns the reason of one of them.
    */
   findRefusal(multihash: Uint8Array, now: number): { way: number; barred: number } | undefined {
     return this.#onBackends(multihash, new Set(), backendId => this.#findRefusal.get(multihash, backendId, now))
@@ -192,8 +192,8 @@ export class BlockTable implements Blocks {
   }
 
   /**
-   * Returns the garbage freed at or before `freedBy`, oldest first. Blocks with a time after `now` follow, because a
-   * wrong clock stored that time.
+   * Returns the garbage freed at or before `freedBy`, oldest first. Blocks with a time after `now` follow, because only
+   * a wrong clock can have stored such a time.
    */
   garbage(freedBy: number, now: number, limit: number): StoredBlock[] {
     const due = this.#garbage.all(freedBy, limit)

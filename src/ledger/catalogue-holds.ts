@@ -21,7 +21,7 @@ export interface WantedHold {
 /**
  * The ledger as an external catalogue uses it. Holds are placed before the catalogue commits, and released after it
  * commits. So after a crash the ledger may have unneeded holds, but no hold is missing.
- * Each method that writes is one transaction, durable when its promise resolves. It may be repeated.
+ * Each method that writes is one transaction, durable when its promise resolves. A call may be repeated.
  */
 export class CatalogueHolds {
   readonly #roots: RootTable
@@ -145,7 +145,7 @@ export class CatalogueHolds {
 
   #hold({ id, backendId, stagedRootId, dag, ends, isPlaced }: WantedHold): number {
     const rootId = this.#holds.complete(backendId, stagedRootId, dag) ?? this.#roots.find(backendId, dag)?.id ?? 0
-    // The cluster has unpinned the DAG but the local hold remains, so its blocks must stay on disk.
+    // The cluster has unpinned the DAG but the local hold remains, so the blocks of the DAG must stay on disk.
     if (isPlaced === false && this.#roots.isPlaced(rootId)) this.#roots.setPlaced(rootId, null)
     this.#holds.hold(id, rootId, ends)
     return rootId

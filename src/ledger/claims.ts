@@ -47,8 +47,8 @@ export class Claims {
   }
 
   /**
-   * Claims a block for a root before the bytes are written. Only a claim can tell the caller not to write the bytes.
-   * One transaction both stores that the root needs the block, and checks that the block is durable.
+   * Claims a block for a root before the bytes are written. The caller may omit the write only if the claim says so.
+   * One transaction both adds the block to the root, and checks whether the block is durable.
    *
    * @param inline the bytes, if they are small enough for the database; null if the bytes belong in a file
    */
@@ -130,8 +130,8 @@ export class Claims {
   }
 
   /**
-   * Claims a block for a root without its bytes, which stay on the external backend. Returns null if this node is
-   * writing or deleting the block. The caller must then fetch the block.
+   * Claims a block for a root without the bytes of the block, which stay on the external backend. Returns null if this
+   * node is writing or deleting the block. The caller must then fetch the block.
    *
    * @param size size in bytes; ignored if the block is already known
    */
@@ -181,7 +181,7 @@ export class Claims {
     this.#setState.run(state, blockId)
   }
 
-  /** Stores that a root needs a block. Returns false if this was already stored. */
+  /** Adds a block to the blocks that a root needs. Returns false if the root already needed the block. */
   #noteNeed(rootId: number, blockId: number): boolean {
     return this.#need.run(rootId, blockId).changes === 1
   }

@@ -17,7 +17,7 @@ const IDENTITY = 'identity'
 const TEXT = /^[0-9a-f-]{36}\n?$/
 const REMEDY = 'Name the right directory, or set absent: true on the cluster to start without it'
 
-/** A data directory that one or more clusters use. They may name it by different paths. */
+/** A data directory that one or more clusters use. The clusters may name the directory by different paths. */
 export interface ClusterDirectory {
   path: string
   backendId: number
@@ -44,7 +44,8 @@ interface Found extends Omit<ClusterDirectory, 'backendId'> {
 
 /**
  * Recognises the data directories of clusters by device and inode, and creates new directories. Each directory contains
- * an identity file. With it, the node distinguishes an empty directory from an unmounted, moved or foreign directory.
+ * an identity file. With this file, the node distinguishes an empty directory from an unmounted, moved or foreign
+ * directory.
  * Before anything is created, the node checks that clusters use all directories with content.
  *
  * @param clusters the clusters of this node

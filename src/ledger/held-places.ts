@@ -75,7 +75,10 @@ function placeOf({ backendId, rootId, liveUntil }: LiveRoot, isLocal: boolean): 
   return { backendId, rootId, liveUntil, isLocal }
 }
 
-/** Returns the HTTP status of a refusal: 503 until the walk of the root has ended; null if no takedown applies. */
+/**
+ * Returns the HTTP status of a refusal: 503 until the walk of the root has ended, then the status of the takedown.
+ * Returns null if no takedown applies.
+ */
 function refusalOf(found: { way: number; barred: number } | undefined): RefusalStatus | null {
   if (found === undefined) return null
   if (found.barred === 1) return 503

@@ -50,7 +50,7 @@ export class HeldRoots extends HeldPlaces {
     }
   }
 
-  /** Stores that a check, which began at `began`, found the given DAGs on their external backends. */
+  /** Marks DAGs as confirmed: a check that began at `began` found these DAGs on their external backends. */
   async confirm(dags: ReadonlyArray<DagIdentity & { backendId: number }>, began: number): Promise<void> {
     const ids = dags.flatMap(dag => this.#roots.unconfirmed(dag.backendId, dag) ?? [])
     if (ids.length === 0) return

@@ -73,7 +73,7 @@ export class Ledger {
 
   /**
    * Stores the time since which the external backend has had all blocks of a staged root, so that no local copy is
-   * needed. Null means that the backend does not have them.
+   * needed. Null means that the backend does not have the blocks.
    */
   setPlaced(rootId: number, at: number | null): Promise<void> {
     return this.#parts.queue.run(() => this.#parts.roots.setPlaced(rootId, at), { durable: true })
@@ -163,8 +163,8 @@ export class Ledger {
   }
 
   /**
-   * Releases up to `most` rows of a root. Returns the number of released rows. If it is less than `most`, the root is
-   * deleted too.
+   * Releases up to `most` rows of a root. Returns the number of released rows. If this number is less than `most`, the
+   * root is deleted too.
    */
   #releaseRoot(rootId: number, most: number, now: number): number {
     const { blocks, roots } = this.#parts

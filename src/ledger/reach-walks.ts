@@ -138,7 +138,7 @@ export class ReachWalks {
     }
   }
 
-  /** Stores that the walk has followed the links of a block. */
+  /** Marks the links of a block as followed by the walk. */
   followed({ rootId }: ReachWalk, { blockId, codec }: ReachedBlock): Promise<void> {
     return this.#write(() => void this.#done.run(rootId, blockId, codec))
   }

@@ -236,7 +236,8 @@ export class RootTable {
   }
 
   /**
-   * Stores that a check found the root on its backend. Has no effect unless the root was placed before the check began.
+   * Marks a root as confirmed by a check of its backend. Has no effect unless the root was placed before the check
+   * began.
    */
   confirm(rootId: number, began: number): void {
     this.#confirm.run(rootId, began)

@@ -80,7 +80,7 @@ export class WithheldLedger {
 
   /**
    * Stores takedowns and bars each root that needs one of the blocks, in transactions of a few milliseconds. After a
-   * crash, the caller calls it again for rows whose `applied` is 0.
+   * crash, the caller repeats the call for rows whose `applied` is 0.
    * The writes are not synced, because the denylist file survives a power cut. Each start compares the rows with the
    * denylist.
    */
@@ -108,8 +108,8 @@ export class WithheldLedger {
   }
 
   /**
-   * Ensures that a root gets a walk if it later needs a block to which a taken down identity CID links. Lifting a
-   * takedown ends this.
+   * Ensures that a root gets a walk if it later needs a block to which a taken down identity CID links. The watch ends
+   * when the takedown is lifted.
    */
   #watchLinks({ multihash, status, carried }: WithheldChange): void {
     const carrier = createHash('sha256').update(multihash).digest()

@@ -13,7 +13,7 @@ const SMALL_HEAP = { maxOldGenerationSizeMb: 16, maxYoungGenerationSizeMb: 1 }
 /**
  * Runs the checkpoints of one database in a thread with its own connection. A checkpoint writes and syncs thousands of
  * pages, which would block the event loop.
- * The first checkpoint starts the thread. The creator calls {@link stop} before it closes the database.
+ * The first checkpoint starts the thread. The creator calls {@link stop} before closing the database.
  */
 export class Checkpoints {
   readonly #file: string

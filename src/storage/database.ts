@@ -15,7 +15,7 @@ export interface Statement<Params extends SqlValue[], Row> {
   all(...params: Params): Row[]
 }
 
-/** Time in ms for which a statement waits while another process writes, such as an account command. */
+/** Time in ms for which a statement waits while another process, such as an account command, writes. */
 const BUSY_TIMEOUT_MS = 5_000
 /**
  * Numbers of log pages at which a commit runs a checkpoint. The first applies if commits run the checkpoints. The
@@ -37,9 +37,9 @@ interface DatabaseOptions {
 const MOST_CACHE_BYTES = 64 * 1024 ** 2
 
 /**
- * The SQLite database of a data directory, with the newest schema. The caller closes it. The owner of the directory
- * migrates an older schema, and keeps a copy of the old database beside it. Several processes may open the database.
- * For example, the account and key commands may run beside a server.
+ * The SQLite database of a data directory, with the newest schema. The caller closes the database. The owner of the
+ * directory migrates an older schema, and leaves a copy of the old database in the directory. Several processes may
+ * open the database. For example, the account and key commands may run beside a server.
  */
 export class Database {
   readonly #sqlite: SqliteDatabase.Database
@@ -141,8 +141,8 @@ export class Database {
   }
 
   /**
-   * Returns up to `pages` free pages to the file system, within a transaction. Returns the number of free pages left; 0
-   * for a database of an early version, which can only reuse its free pages.
+   * Gives up to `pages` free pages back to the file system, within a transaction. Returns the number of free pages
+   * left; 0 for a database of an early version, which can only reuse its free pages.
    */
   giveBack(pages: number): number {
     this.#checkOpen()
@@ -152,8 +152,8 @@ export class Database {
   }
 
   /**
-   * Rewrites the database without its free pages, so that {@link giveBack} works from now on. This is slow. It needs
-   * disk space for a copy, and no other connection may be open. Returns the size in bytes before and after.
+   * Rewrites the database without its free pages, so that {@link giveBack} works from now on. This is slow and needs
+   * disk space for a copy. No other connection may be open. Returns the size in bytes before and after.
    */
   compact(): { before: number; after: number } {
     this.#checkOpen()
@@ -180,7 +180,7 @@ export class Database {
    * Copies the database to the new file `file`, and syncs the file. The database may be in use. The copy contains all
    * commits that were made before the copying finished.
    *
-   * @throws the reason of `signal` if it is aborted
+   * @throws the reason of `signal` if `signal` is aborted
    */
   async copyTo(file: string, signal?: AbortSignal): Promise<void> {
     this.#checkOpen()
@@ -189,7 +189,7 @@ export class Database {
     try {
       const progress = (): number => {
         signal?.throwIfAborted()
-        // The last step syncs on this thread, so most pages must be synced before it.
+        // The last step syncs on this thread, so most pages must be synced earlier.
         syncs.start()
         return COPIED_AT_ONCE
       }
@@ -228,8 +228,8 @@ export class Database {
 }
 
 /**
- * Puts a plus before each parameter, which has no other effect. Without the plus, SQLite may plan by the bound value.
- * It then prepares the statement again at each binding, which takes longer than most statements run.
+ * Puts a plus before each parameter. The plus does not change the value. Without the plus, SQLite may plan by the bound
+ * value, and then prepares the statement again at each binding. This takes longer than most statements run.
  */
 function preparedOnce(sql: string): string {
   return sql.replaceAll('?', '+?')
@@ -247,12 +247,12 @@ function prepareForWriting(sqlite: SqliteDatabase.Database, file: string, isOwne
   sqlite.pragma(`wal_autocheckpoint = ${CHECKPOINT_PAGES}`)
   sqlite.function('search_words', { deterministic: true, varargs: true }, searchWords)
   migrate(sqlite, file, isOwned)
-  // A savepoint saves only a few pages, but from 64 KiB on SQLite writes them to a file. This pragma comes after the
-  // migrations, which may need more space than the memory has.
+  // Without this pragma, SQLite would write the pages saved for a savepoint to a file when they exceed 64 KiB. The
+  // migrations come first, because they may need more space than the memory has.
   sqlite.pragma('temp_store = MEMORY')
 }
 
-/** Returns the version of the schema. @throws HoldfastError `DATA_DIR_NEWER` if this program does not know it */
+/** Returns the version of the schema. @throws HoldfastError `DATA_DIR_NEWER` if the version is unknown */
 function checkSchema(sqlite: SqliteDatabase.Database, file: string): number {
   const version = sqlite.pragma('user_version', { simple: true }) as number
   if (version <= migrations.length) return version
@@ -282,8 +282,8 @@ function migrate(sqlite: SqliteDatabase.Database, file: string, isOwned: boolean
     if (version() > 0) keepCopy(sqlite, file, version())
     sqlite
       .transaction(() => {
-        // Another process has written since the copy was made. It may have migrated the database, or the copy lacks its
-        // writes.
+        // Another process has written since the copy was made. Either that process has migrated the database, or the
+        // copy is out of date.
         if (commits() !== seen) return
         for (const sql of migrations.slice(version())) sqlite.exec(sql)
         sqlite.pragma(`user_version = ${migrations.length}`)

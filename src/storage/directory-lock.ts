@@ -6,13 +6,13 @@ import { HoldfastError } from '../domain/errors.ts'
 
 /** Name of the lock file in a directory. The file stays empty. */
 export const LOCK = 'lock'
-/** Matches the error codes of SQLite on a read-only file system. A directory on it needs no lock. */
+/** Matches the error codes of SQLite on a read-only file system. A directory on such a file system needs no lock. */
 const READ_ONLY = /^SQLITE_(READONLY|CANTOPEN)/
 
 /**
  * Locks a directory until the caller calls the returned function or the process ends.
- * SQLite locks the file with `fcntl`. The lock works between processes, and between callers in one process. It works on
- * NFS if the client forwards locks to the server.
+ * SQLite locks the file with `fcntl`. The lock works between processes, and between callers in one process. On NFS, the
+ * lock works if the client forwards locks to the server.
  *
  * @param use `alone` for an exclusive lock; `together` for a lock that several readers share
  * @returns the function that releases the lock; null on a read-only file system

@@ -5,7 +5,7 @@ const fdatasyncOf = promisify(fdatasync)
 
 /**
  * Syncs the log of a database in libuv's thread pool, so that the event loop does not wait for the disk. The creator
- * closes it before it closes the database.
+ * closes this object before the database.
  */
 export class LogSync {
   readonly #file: string

@@ -1,7 +1,7 @@
 /**
  * Schema of holds, of indexes for each query about records, and of counters for totals. The migration counts the
  * existing rows once.
- * A block counts at least 512 bytes against the quota.
+ * Each block counts as at least 512 bytes against the quota.
  */
 export const holdsSchema = `
   -- A hold keeps a root. The id is opaque. ends: its expiry; the largest safe integer for no end.

@@ -35,9 +35,9 @@ export interface WriteQueueOptions {
    * returns true, it has freed space, and the queue runs the whole batch again.
    */
   makeRoom?: ReadonlyArray<() => Promise<boolean> | boolean>
-  /** Runs checkpoints in another thread. Without it, commits run the checkpoints. */
+  /** Runs checkpoints in another thread. Without this option, commits run the checkpoints. */
   checkpoints?: { run(): Promise<void> }
-  /** Syncs the log in another thread. Without it, durable commits sync the log and block the event loop. */
+  /** Syncs the log in another thread. Without this option, durable commits sync the log and block the event loop. */
   logSync?: { run(): Promise<void> }
   /** Returns the time in milliseconds that limits the batches. Default: the monotonic clock of the process. */
   now?: () => number
@@ -59,7 +59,7 @@ export class WriteQueue {
   readonly #db: Database
   #waiting: QueuedWrite[] = []
   readonly #options: WriteQueueOptions
-  /** Pending while the log is being synced, space is being freed, or a checkpoint moves a log that is too long. */
+  /** Pending while the log is being synced, space is being freed, or writes wait because the log is too long. */
   #paused: Promise<void> | null = null
   #checkpoint: Promise<void> | null = null
   #scheduled = false
@@ -129,7 +129,7 @@ export class WriteQueue {
     return urgent.length > 0
   }
 
-  /** Commits the next writes in one transaction. Returns its failure, after which all the writes are still queued. */
+  /** Commits the next writes in one transaction. If this fails, returns the failure and leaves the writes queued. */
   #commitBatch(): FailedBatch | null {
     const { logSync, now = () => performance.now() } = this.#options
     const overtakes = this.#mayOvertake
@@ -185,7 +185,7 @@ export class WriteQueue {
     }
   }
 
-  /** Syncs a committed batch. Commits only urgent writes meanwhile, as others must wait for the next sync anyway. */
+  /** Syncs a committed batch. Commits only urgent writes meanwhile: others must wait for the next sync anyway. */
   async #sync(logSync: { run(): Promise<void> }, attempted: readonly Attempted[]): Promise<void> {
     let failure: unknown
     try {
@@ -209,7 +209,7 @@ export class WriteQueue {
     this.#checkpoint ??= checkpoints
       .run()
       .catch((error: unknown) => {
-        // Any other error leaves the log unchanged, so the queue can ignore it.
+        // Any other error leaves the log unchanged, so the queue can ignore the error.
         if (isDiskFailure(error)) this.#break(error)
       })
       .finally(() => {
@@ -264,7 +264,7 @@ export class WriteQueue {
    * successful. So no later commit can be trusted. After a restart, the database contains what the disk has stored.
    */
   #break(cause: unknown): void {
-    // The error omits the cause, because free space alone does not repair the node after a failed sync.
+    // The error omits the cause. A cause such as a full disk would suggest that free space alone repairs the node.
     this.#broken = new HoldfastError('UNAVAILABLE', 'the disk has failed a write; restart the node')
     for (const write of this.#waiting.splice(0)) write.reject(this.#broken)
     this.#options.onBroken?.(cause)

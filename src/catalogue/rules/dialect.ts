@@ -35,8 +35,8 @@ export function isUnset(column: string): Fragment {
 }
 
 /**
- * Returns SQL that forces SQLite to use an index. Without it, SQLite may choose an index for `ORDER BY` over a more
- * selective index.
+ * Returns SQL that forces SQLite to use an index. Without this SQL, SQLite may choose an index for `ORDER BY` over a
+ * more selective index.
  */
 export function indexed(name: string): Fragment {
   return either(`INDEXED BY ${name}`, '')
@@ -44,7 +44,7 @@ export function indexed(name: string): Fragment {
 
 /**
  * Returns the condition that an id is in the result of a query with a `LIMIT`. PostgreSQL compares with an array,
- * because it would plan `IN` as a join.
+ * because PostgreSQL would plan `IN` as a join.
  */
 export function among(found: Fragment): Fragment {
   return either(`IN (${found.sqlite})`, `= ANY(ARRAY(${found.postgres}))`)
@@ -52,7 +52,7 @@ export function among(found: Fragment): Fragment {
 
 /**
  * Returns a statement that deletes the rows selected by `which`. The fragment must have a `LIMIT`. PostgreSQL uses an
- * array, because it would plan `IN (SELECT … LIMIT)` as a join over the whole table.
+ * array, because PostgreSQL would plan `IN (SELECT … LIMIT)` as a join over the whole table.
  */
 export function deleteSome(table: string, which: Fragment): RuleStatement {
   const sqlite = fragment`rowid IN (SELECT rowid FROM ${table} ${which})`

@@ -15,7 +15,7 @@ export interface RuleStep {
 /**
  * A step that runs code of one database instead of a statement, in the same transaction.
  *
- * @param connection the PostgreSQL connection of the transaction, which awaits the step; null on SQLite
+ * @param connection the connection of the PostgreSQL transaction; null on SQLite. Only PostgreSQL awaits the result.
  */
 export type OwnStep = (connection: unknown) => unknown
 
@@ -33,7 +33,7 @@ export interface WriteOptions<T> {
   /** If true, other writes in the database's queue run before this write. Default false. */
   patient?: boolean
   /**
-   * Called with the result before any reader can see the write. Only SQLite calls it, because one process owns the
+   * Called with the result before any reader can see the write. Called only on SQLite, where one process owns the
    * database.
    */
   committed?: (result: T) => void

@@ -4,7 +4,7 @@ import { type Rule, run } from './driver.ts'
 import { type FetchParts, fetchFor } from './fetch-rows.ts'
 import { SET_FETCH } from './record-statements.ts'
 
-/** The steps on the records of an account that pin requests and deliveries of content need. */
+/** The steps on an account's records that are needed to request pins and to deliver content. */
 export interface WaitingRecords<Content> {
   /** Returns the live record with the same account, cluster, DAG, expiry, names and meta; null if none exists. */
   identical(request: FetchRequest): Rule<RecordRow | null>

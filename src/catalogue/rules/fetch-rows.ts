@@ -61,7 +61,7 @@ export interface StagedRoot {
   holdId: string | null
 }
 
-/** The fetch that a record needs. It is found or inserted. */
+/** The fetch that a record needs: an existing fetch of the DAG, or a fetch to insert. */
 export interface WantedFetch {
   backendId: number
   record: DagIdentity & { accountId: string }
@@ -81,7 +81,7 @@ export interface FetchParts {
   /** Places a hold on the staged root of a new fetch. */
   hold(fetchId: number, rootId: number): Rule<void>
   release(holdId: string): Rule<void>
-  /** Removes the released holds from the ledger. The caller calls it after the transaction. */
+  /** Removes the released holds from the ledger. Called after the transaction. */
   dropReleased(): Promise<void>
   /** Notifies another node that one of its fetches may be unneeded. */
   notify(node: string): Rule<void>

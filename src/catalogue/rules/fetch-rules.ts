@@ -18,7 +18,7 @@ import { SET_FETCH } from './record-statements.ts'
 import { fragment, sql } from './statement.ts'
 import { lockRecordRows, SOME_WAITING_AS, STEP, type StatusStep } from './status-rules.ts'
 
-/** Condition: the fetch belongs to this node. It is empty on SQLite, which has only one node. */
+/** Condition: the fetch belongs to this node. The condition is empty on SQLite, which has only one node. */
 const OWN = either('', 'node = :node AND')
 
 const SET_RUNNING = sql`UPDATE fetches SET running = :isRunning WHERE id = :fetchId`

@@ -12,7 +12,7 @@ export interface NewJob {
   kind: JobName
   key: number
   /**
-   * Name of the queue: the name of a node for fetches, the number of a backend for placements. It is empty for
+   * Name of the queue: the name of a node for fetches, the number of a backend for placements. The name is empty for
    * deliveries, which any node may run.
    */
   queue: string
@@ -25,7 +25,7 @@ export interface NewJob {
 
 type JobKey = Pick<NewJob, 'kind' | 'key'>
 
-/** The lease of a job. It is longer than any attempt. When it ends, another node may run the job. */
+/** The lease of a job, which is longer than any attempt. When the lease ends, another node may run the job. */
 export interface Lease {
   node: string
   leaseMs: number

@@ -30,8 +30,8 @@ const key = columns<KeyRow>({
 })
 
 /**
- * Condition: the key is an upload token if the parameter `isToken` is true, or another key if it is false. Each
- * database has an index on exactly this expression.
+ * Condition: the key is an upload token if the parameter `isToken` is true, or not an upload token if `isToken` is
+ * false. Each database has an index on exactly this expression.
  */
 const OF_KIND = either('(max_uses IS NULL) = NOT :isToken', 'is_token = :isToken')
 
@@ -46,8 +46,8 @@ const LIVE_PARENT = sql`
 const ofKind = (expiry: string) =>
   fragment`(SELECT 1 FROM api_keys WHERE account_id = :accountId AND ${OF_KIND} AND ${expiry} LIMIT :maxKeys) AS live`
 /**
- * Counts live keys up to the limit. The first part counts keys that never expire, the second counts keys that expire
- * later. Each part reads one range of the index.
+ * Counts live keys up to the limit. The first part counts keys that never expire, and the second part counts live keys
+ * with an expiry. Each part reads one range of the index.
  */
 const COUNT_LIVE = sql<{ count: number }>`
   SELECT (SELECT COUNT(*) FROM ${ofKind('expires_at IS NULL')})

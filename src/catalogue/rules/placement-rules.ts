@@ -100,7 +100,7 @@ export interface PlacementPorts {
   /** The largest number that a backend can have on its node. */
   lastBackend: number
   status: StatusRules
-  /** Stores in the ledger when a backend received a DAG; null if the backend does not have the DAG. */
+  /** Stores in the ledger when a backend received a DAG. `at` is null if the backend does not have the DAG. */
   setPlaced(backendId: number, dag: DagIdentity, at: number | null): void | Promise<void>
   /**
    * Locks and returns a page of the records that hold a root. `from` is the cursor of the page; null for the first
@@ -160,7 +160,7 @@ export function placementRules(parts: PlacementPorts): Placements {
   }
   const waitAgain = (row: PlacementRow, rootId: number, from: unknown, step: { now: number; reason: string }) =>
     driver.transaction(function* () {
-      // If the backend has received the DAG again since then, the records already have the right status.
+      // If the backend has received the DAG again in the meantime, the records already have the right status.
       const isLost = (yield* current(row))?.isPlaced === false
       if (!isLost) return { changes: [], next: null }
       const { ids, next } = yield* recordsOf(rootId, from)
@@ -198,7 +198,8 @@ export function placementRules(parts: PlacementPorts): Placements {
         const root = row?.isWanted === true ? yield* first(COMPLETE_ROOT, keyOf(row.backendId, row)) : null
         if (row === null || root === null) return { changes: [], isDone: true }
         if (!row.isPlaced) {
-          // The row is locked. So the ledger never stores a DAG as placed after the DAG has become unwanted.
+          // The row stays locked during this step. Otherwise the ledger could store a DAG as placed after it has become
+          // unwanted.
           yield* own(() => setPlaced(row.backendId, row, now))
           yield* run(PLACED, row)
           yield* endJob(jobOf(row.id))

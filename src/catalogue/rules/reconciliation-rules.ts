@@ -109,7 +109,8 @@ export function* problemOf(
     if (root === undefined) return 'record-lost'
     return isHeld ? null : 'record-unheld'
   }
-  // The record waits for an external backend. Until the backend has the content, this node must hold it.
+  // The record has content and waits for an external backend. Until the backend has the content, the content needs a
+  // hold.
   if (rootId !== null) return isHeld ? null : 'record-lost'
   if (isHeld && !ledger.isLostFrom(root.id)) return 'record-whole'
   if (status === 'failed') return null

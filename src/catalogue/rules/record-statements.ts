@@ -38,7 +38,10 @@ const OF_DAG_WHERE = 'account_id = :accountId AND multihash = :multihash AND cod
 const NEWEST_FIRST = 'ORDER BY created_at DESC, id DESC'
 const BY_CONTENT = fragment`records ${indexed('records_by_content')}`
 const HAS_CONTENT = either('(root_id IS NULL) = 0', 'root_id IS NOT NULL')
-/** Condition: a record is identical to the new record. PostgreSQL compares one hash of all these columns. */
+/**
+ * Condition: a record is identical to the new record. SQLite compares several columns. PostgreSQL compares one hash of
+ * these columns.
+ */
 const REPEATS = either(
   `multihash = :multihash AND codec = :codec AND (root_id IS NULL) IN (0, 1) AND cluster_id = :clusterId
     AND expires_at IS :expiresAt AND name IS :name AND original_name IS :originalName AND custom_name IS :customName

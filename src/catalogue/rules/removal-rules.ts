@@ -54,7 +54,7 @@ const removal = columns<Removal & { id: number }>({
 })
 
 /**
- * Stores a removal that needs several transactions. The first of these transactions stores it. After a crash, another
+ * Stores a removal that needs several transactions. Runs in the first of these transactions. After a crash, another
  * process completes the removal.
  */
 const NOTE = sql<{ id: number }>`
@@ -176,8 +176,8 @@ function sum(some: AccountUsage | undefined, more: AccountUsage): AccountUsage {
 }
 
 /**
- * Waits for the rest of a removal. Converts `UNAVAILABLE`, which would mean that nothing has changed, to
- * `OUTCOME_UNKNOWN`, because a stored removal is completed later. Rethrows other errors unchanged.
+ * Waits for the rest of a removal. Converts `UNAVAILABLE` to `OUTCOME_UNKNOWN`, because a stored removal is completed
+ * later. `UNAVAILABLE` would mean that nothing has changed. Rethrows other errors unchanged.
  */
 async function rest(finished: Promise<RecordRow[]>): Promise<RecordRow[]> {
   try {

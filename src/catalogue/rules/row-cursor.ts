@@ -23,7 +23,8 @@ export function withPlace<Row extends { createdAt: number }>({ kinds }: Columns<
 }
 
 /**
- * Returns a page of the given rows. The caller reads `limit + 1` rows, so that the page knows whether more rows follow.
+ * Returns a page of the given rows. The caller reads up to `limit + 1` rows. An additional row shows that another page
+ * follows.
  */
 export function pageOf<Row extends { createdAt: number }>(
   raw: ReadonlyArray<Row & RowPlace>,

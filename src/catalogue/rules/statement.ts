@@ -21,7 +21,9 @@ type KindOf<T> = [T] extends [boolean]
         ? 'bytes'
         : 'json'
 
-/** The kind of each field. A field also has an SQL expression if its column is not the field name in snake case. */
+/**
+ * The kind of each field. A field also has an SQL expression if its column is not named like the field in snake case.
+ */
 type Kinds<Row> = {
   readonly [Field in keyof Row]: KindOf<Row[Field]> | readonly [kind: KindOf<Row[Field]>, expression: Fragment | string]
 }
@@ -31,7 +33,7 @@ export interface Columns<Row> {
   readonly kinds: Kinds<Row>
 }
 
-/** One statement of a rule, rendered for both databases. Statements are constants of the modules. */
+/** One statement of a rule, rendered for both databases. Each statement is a constant of its module. */
 export interface RuleStatement<Row = unknown> {
   readonly sqlite: RenderedSql
   readonly postgres: RenderedSql

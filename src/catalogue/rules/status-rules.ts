@@ -20,7 +20,7 @@ const PLACING = fragment`
 const LOCKED = fragment`${WAITING} ${either('', 'ORDER BY id')} LIMIT :step ${either('', 'FOR UPDATE')}`
 /**
  * Selects records to change, and skips locked rows. A transaction that removes a record locks the record first and then
- * waits for its placement. A rule that waited for such a record would deadlock.
+ * waits for its placement. If a rule that has locked the placement waited for the record, both would deadlock.
  */
 const FREE = fragment`${PLACING} LIMIT :step ${IF_UNLOCKED}`
 

@@ -11,14 +11,13 @@ interface Place extends AccountUsage {
   codec: number
 }
 
-/** Marks a position after the oldest record. It means that all records are counted. */
+/** The position after the oldest record, at which all records are counted. */
 const THROUGH = -1
 
 /**
- * Recounts the usage of one account in steps. First it counts the records, newest first, and then the bytes of each
- * distinct DAG.
- * Records may change between two steps. The count adds a change immediately if it concerns the part that is already
- * counted.
+ * Recounts the usage of one account in steps. The steps first count the records, newest first, and then the bytes of
+ * each distinct DAG.
+ * Records may change between two steps. If a change concerns the part that is already counted, it is added immediately.
  * The position of the count is a row of a temporary table, so a rollback of the transaction also resets the position.
  * The caller runs each method in a transaction.
  */
@@ -36,8 +35,8 @@ export class AccountRecount {
   /** The account of the current or most recent count. */
   #accountId: string | null = null
   /**
-   * Number of the current count. It identifies the row of the current count, because a rollback can restore the row of
-   * an earlier count.
+   * Number of the current count. It distinguishes the row of the current count from the row of an earlier count, which
+   * a rollback can restore.
    */
   #count = 0
 

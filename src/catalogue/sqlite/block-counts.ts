@@ -2,8 +2,8 @@
 const QUESTIONS = 256
 
 /**
- * Caches how many records of a block match a question, until a record of the block changes. So the total among a
- * million records is the sum of about thirty cached numbers.
+ * Caches how many records of a block match a question, until a record of the block changes. A million records are in
+ * about thirty blocks, so their total is the sum of about thirty cached numbers.
  * Equal questions have the same text as their key.
  */
 export class BlockCounts {

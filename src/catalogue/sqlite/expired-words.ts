@@ -12,8 +12,8 @@ interface Place {
 
 /**
  * Marks expired records as changed, so that their words leave the search index before the sweeper removes the records.
- * The row of the account's list stores the position reached so far. If the clock is set back, the position moves back
- * too, because the records after it are live again.
+ * The row of the account's list stores the position reached so far. If the clock is set back, some expired records are
+ * live again, so the position moves back too.
  */
 export class ExpiredWords {
   readonly #place: Statement<[string], Place>

@@ -8,7 +8,7 @@ export function secondFactorsIn(db: Database): string[] {
   return rows.all().map(({ email }) => email)
 }
 
-/** Removes the second factors and recovery codes of all accounts. The caller runs it in a transaction. */
+/** Removes the second factors and recovery codes of all accounts. Runs within the caller's transaction. */
 export function forgetSecondFactors(db: Database): void {
   db.prepare('DELETE FROM recovery_codes').run()
   db.prepare('DELETE FROM second_factors').run()

@@ -8,7 +8,9 @@ export function webhooksIn(db: Database): string[] {
     .map(({ url }) => url)
 }
 
-/** Removes all webhooks, because their signing secrets can no longer be opened. The caller runs it in a transaction. */
+/**
+ * Removes all webhooks, because their signing secrets can no longer be opened. Runs within the caller's transaction.
+ */
 export function forgetWebhooks(db: Database): void {
   db.prepare('DELETE FROM webhooks').run()
 }

@@ -110,8 +110,8 @@ export class SqliteMovedCatalogue implements CatalogueToMove {
   }
 
   /**
-   * Removes some of the moved rows. Returns the number of removed rows; 0 when all are removed. The caller runs it in a
-   * transaction.
+   * Removes some of the moved rows. Returns the number of removed rows; 0 when all are removed. Runs within the
+   * caller's transaction.
    */
   removeSome(): number {
     for (const table of REMOVED) {

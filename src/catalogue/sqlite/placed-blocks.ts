@@ -15,9 +15,8 @@ export class PlacedBlocks {
   }
 
   /**
-   * Returns whether a block must stay on this node. The decision depends on the roots that contain the block.
-   * The block must stay if the backend does not have one of them, received it later than `after`, or has not confirmed
-   * it.
+   * Returns whether a block must stay on this node. The block need not stay if the backend has confirmed all roots that
+   * contain the block, and received them no later than `after`.
    */
   isNeededHere(backendId: number, multihash: Uint8Array, after: number): boolean {
     return this.#neededHere.get(multihash, backendId, after) !== undefined

@@ -10,9 +10,9 @@ import type { SearchIndex } from './search-index.ts'
 
 type Searching = RecordFilter & { search: RecordSearch }
 
-/** Maximum number of records with a rare word. Such records are read in one statement. */
+/** Maximum number of records that contain a rare word. One statement reads all these records. */
 const FEW = 64
-/** Maximum number of words of a question that are tested in each block for being rare. */
+/** Maximum number of words of a question whose rarity is tested in each block. */
 const MOST_PROBED = 8
 /** Maximum number of records that one statement reads. */
 const READ_AT_ONCE = 500

@@ -11,8 +11,7 @@ const STEP = 50
  * Updates the full-text index that searches read.
  * A change of a record only stores the record's number in `search_pending`, by a trigger. The words of many records are
  * indexed together: when enough records are pending, or before a search.
- * The reason is cost: a commit that writes the index costs more than the rest of an upload. It costs about the same for
- * one record as for a hundred.
+ * A write to the index costs more than the rest of an upload, and about the same for one record as for a hundred.
  */
 export class SearchIndex {
   /** Cached counts of matches. Each count is correct for the current contents of the index. */

@@ -96,7 +96,7 @@ export class SqliteDriver implements CatalogueDriver {
 
 function prepare(db: Database, rule: RuleStatement): Prepared {
   const { text, names } = rule.sqlite
-  // The statement is a lock for PostgreSQL. SQLite does not need it.
+  // The text is empty if the statement only locks rows in PostgreSQL. SQLite does not need such a lock.
   if (text === '') return { first: () => null, all: () => [], run: () => 0 }
   const statement = db.prepare<SqlValue[], Row>(text)
   const bound = (params: object): SqlValue[] => {
