@@ -96,7 +96,6 @@ export function endSessions(args: readonly string[], env: Environment): Promise<
   })
 }
 
-/** Runs work on the account that the flags name, and prints the result. Returns false if `--help` was given. */
 async function withAccount(
   args: readonly string[],
   env: Environment,

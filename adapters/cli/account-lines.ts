@@ -4,12 +4,10 @@ import { numberOf, objectIn, textOf } from './api-command.ts'
 import { isoTime } from './output.ts'
 import { formatBytes, formatTable } from './printed-text.ts'
 
-/** Returns the fields of an account that a list prints. */
 export function accountRow({ id, email, name, role, plan, disabled, createdAt }: Account): JsonObject {
   return { id, email, name, role, plan, disabled, createdAt: isoTime(createdAt) }
 }
 
-/** Formats accounts as rows of a table. The table has columns for usage if the rows contain `usage`. */
 export function accountTable(rows: readonly JsonObject[], { withHeader }: { withHeader: boolean }): string {
   const withUsage = rows.some(row => 'usage' in row)
   const usageHeader = withUsage ? ['PINS', 'STORED'] : []

@@ -4,15 +4,13 @@ import { type Arguments, type Grammar, readArguments } from './arguments.ts'
 import { endWithReader } from './output.ts'
 import type { Environment } from './settings.ts'
 
-/** Arguments and client of a command that uses a server. */
 export interface ApiWork<Name extends string, List extends string, Switch extends string>
   extends Arguments<Name | ApiFlag, List, Switch | 'json'> {
   client: HoldfastClient
-  /** True if the command prints JSON. */
   json: boolean
 }
 
-/** Reads the arguments of a command that uses the API, and runs the command. Returns false if `--help` was given. */
+/** Runs a command that uses the API. Returns false if `--help` was given. */
 export async function withApi<Name extends string, List extends string = never, Switch extends string = never>(
   args: readonly string[],
   env: Environment,
@@ -31,31 +29,29 @@ export async function withApi<Name extends string, List extends string = never, 
   return true
 }
 
-/** Creates a client for the server in the settings. */
 export function connect(settings: ApiSettings, options: Pick<ClientOptions, 'fetch'> = {}): HoldfastClient {
   const note = (text: string): void => console.error(`holdfast: ${text}`)
   return new HoldfastClient({ ...settings, headers: { 'user-agent': 'holdfast' }, note, ...options })
 }
 
-/** Returns a field of a response as text. Returns an empty text if the field is missing, null or an object. */
+/** Returns a field of a response as text; an empty text if the field is missing, null or an object. */
 export function textOf(answer: object, name: string): string {
   const value: unknown = (answer as JsonObject)[name]
   return value === null || value === undefined || typeof value === 'object' ? '' : String(value)
 }
 
-/** Returns a field of a response as a number. Returns null if the field is not a number. */
 export function numberOf(answer: object, name: string): number | null {
   const value: unknown = (answer as JsonObject)[name]
   return typeof value === 'number' ? value : null
 }
 
-/** Returns a field of a response as a list of objects. Returns an empty list if the field is not a list. */
+/** Returns a field of a response; an empty list if the field is not a list. */
 export function listOf(answer: object, name: string): JsonObject[] {
   const value: unknown = (answer as JsonObject)[name]
   return Array.isArray(value) ? value.filter(item => typeof item === 'object' && item !== null) : []
 }
 
-/** Returns a field of a response as an object. Returns an empty object if the field is not an object. */
+/** Returns a field of a response; an empty object if the field is not an object. */
 export function objectIn(answer: object, name: string): JsonObject {
   const value: unknown = (answer as JsonObject)[name]
   return typeof value === 'object' && value !== null ? (value as JsonObject) : {}

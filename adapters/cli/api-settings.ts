@@ -1,7 +1,6 @@
 import { type Flags, usageError } from './arguments.ts'
 import type { Environment } from './settings.ts'
 
-/** Flags that select the server and the credential. */
 export const API_FLAGS = ['api', 'key'] as const
 export type ApiFlag = (typeof API_FLAGS)[number]
 
@@ -16,8 +15,7 @@ const DEFAULT_API = 'http://127.0.0.1:4100/api/v3'
 const BASE_PATH = '/api/v3'
 
 /**
- * Reads the URL of the API and the credential. Flags override environment variables.
- *
+ * Reads the settings. Flags override environment variables.
  * @throws HoldfastError `VALIDATION` if the base is not a URL, or if there is no key
  */
 export function readApiSettings(flags: Flags<ApiFlag>, env: Environment): ApiSettings {
@@ -30,8 +28,7 @@ export function readApiSettings(flags: Flags<ApiFlag>, env: Environment): ApiSet
 }
 
 /**
- * Returns the settings for the owner's API, which is beside the normal API.
- *
+ * Returns the settings for the owner's API at `/admin/v1`.
  * @throws HoldfastError `VALIDATION` if the base does not end in `/api/v3`
  */
 export function ownerBase({ base, key }: ApiSettings): ApiSettings {
@@ -39,7 +36,7 @@ export function ownerBase({ base, key }: ApiSettings): ApiSettings {
   return { base: `${base.slice(0, -BASE_PATH.length)}/admin/v1`, key }
 }
 
-/** Validates the URL of the API. If the URL has no path, adds `/api/v3`. */
+/** Validates the URL. If the URL has no path, adds `/api/v3`. */
 function parseBase(text: string, source: string): string {
   const url = URL.canParse(text) ? new URL(text) : null
   const isBase = url !== null && /^https?:$/.test(url.protocol) && url.search === '' && url.hash === ''

@@ -4,18 +4,16 @@ import { HoldfastError } from '../../src/domain/errors.ts'
 /** Values of a command's flags by name. Every flag except `help` takes a value. */
 export type Flags<Name extends string> = { [name in Name]?: string }
 
-/** Flags of every command that uses a data directory. */
 export type CommonFlag = 'data-dir' | 'config'
 
-/** Arguments that a command accepts besides `--help`. */
 export interface Grammar<Name extends string, List extends string, Switch extends string> {
-  /** Flags of the form `--name value`, which may occur once. */
+  /** Flags `--name value` that may occur once. */
   values: readonly Name[]
-  /** Flags of the form `--name value`, which may be repeated. */
+  /** Flags `--name value` that may be repeated. */
   lists?: readonly List[]
-  /** Flags of the form `--name`, without a value. */
+  /** Flags `--name` without a value. */
   switches?: readonly Switch[]
-  /** Arguments without a flag: what they are, and how many are allowed. Default: none. */
+  /** Arguments without a flag. Default: none. */
   words?: { what: string; min: number; max: number }
 }
 
@@ -26,15 +24,14 @@ export interface Arguments<Name extends string, List extends string, Switch exte
   words: readonly string[]
 }
 
-/** Creates the error for wrong usage. The program prints the message and exits with code 2. */
+/** Creates the error for wrong usage, after which the program exits with code 2. */
 export function usageError(message: string): HoldfastError {
   return new HoldfastError('VALIDATION', message)
 }
 
 /**
- * Parses the arguments of a command. `--` ends the flags. Returns null if `--help` was given.
- *
- * @throws HoldfastError `VALIDATION` for arguments that the grammar does not allow, and for too few or too many words.
+ * Parses arguments. `--` ends the flags. Returns null if `--help` was given.
+ * @throws HoldfastError `VALIDATION` for arguments that the grammar does not allow
  */
 export function readArguments<Name extends string, List extends string = never, Switch extends string = never>(
   args: readonly string[],
@@ -65,22 +62,21 @@ export function readArguments<Name extends string, List extends string = never, 
 }
 
 /**
- * Parses `--name value` and `--name=value`. Returns null if `--help` was given.
- *
- * @throws HoldfastError `VALIDATION` for a flag that is not in `names`.
+ * Parses flags that all have a value. Returns null if `--help` was given.
+ * @throws HoldfastError `VALIDATION` for a flag that is not in `names`
  */
 export function readFlags<Name extends string>(args: readonly string[], names: readonly Name[]): Flags<Name> | null {
   return readArguments(args, { values: names })?.flags ?? null
 }
 
-/** Returns the value of a required flag. @throws HoldfastError `VALIDATION` if the flag is missing or empty. */
+/** Throws a HoldfastError `VALIDATION` if the flag is missing or empty. */
 export function requireFlag<Name extends string>(flags: Flags<Name>, name: Name): string {
   const value = flags[name]
   if (value === undefined || value.trim() === '') throw usageError(`--${name} is needed`)
   return value
 }
 
-/** Splits the value of a flag at its commas. Returns undefined if the flag is missing. */
+/** Splits the value of a flag at its commas. */
 export function listFlag<Name extends string>(flags: Flags<Name>, name: Name): string[] | undefined {
   return flags[name]
     ?.split(',')
@@ -92,7 +88,7 @@ function parse(args: readonly string[], options: Record<string, ParseArgsOptionD
   try {
     return parseArgs({ args: [...args], options, strict: true, allowPositionals: true })
   } catch (error) {
-    // Keeps only the first sentence. Node appends advice, sometimes on further lines.
+    // Shows only the first sentence of Node's message. Node appends advice, sometimes on further lines.
     const message = error instanceof Error ? error.message : String(error)
     throw usageError(message.split(/\.\s|\n/, 1)[0] ?? message)
   }

@@ -9,7 +9,6 @@ import { countOf, formatBytes, printable } from './printed-text.ts'
 import { ProgressBar } from './progress-bar.ts'
 import { type Environment, readDirectorySettings } from './settings.ts'
 
-/** Runs `backup` through the running server, or on a data directory that no server uses. */
 export function runBackup(args: readonly string[], env: Environment): Promise<boolean> {
   const grammar = {
     values: ['keys', 'rate'],
@@ -46,9 +45,7 @@ function backupLines(outcome: JsonObject): string[] {
   ]
 }
 
-/**
- * Parses `--rate`, in bytes per second. Returns undefined if the flag is missing. @throws HoldfastError `VALIDATION`
- */
+/** Parses `--rate`, in bytes per second. @throws HoldfastError `VALIDATION` */
 function rateOf({ rate }: { rate?: string }): number | undefined {
   if (rate === undefined) return undefined
   const bytes = Number(rate)
@@ -56,7 +53,7 @@ function rateOf({ rate }: { rate?: string }): number | undefined {
   throw usageError('--rate must be a number of bytes a second, at least 1024')
 }
 
-/** Runs `backup check` on a directory of this machine. Fails if the backup is incomplete. */
+/** Runs `backup check`. Fails if the backup is incomplete. */
 export async function checkBackupCommand(args: readonly string[], env: Environment): Promise<boolean> {
   const given = readArguments(args, {
     values: ['keys', 'rate', 'data-dir', 'config'],

@@ -14,7 +14,6 @@ data directory:
   --data-dir DIR   directory of all stores
   --config FILE    configuration, JSON (HOLDFAST_CONFIG)`
 
-/** Help texts of the commands that use a server. */
 export const CLIENT_HELP = {
   upload: `Usage: holdfast upload PATH... [flags]
 

@@ -8,13 +8,10 @@ import { nearestName } from './near-names.ts'
 import { print } from './output.ts'
 import type { Environment } from './settings.ts'
 
-/** Commands by alias. */
 const ALIASES: Readonly<Record<string, string>> = { list: 'ls' }
 
 /**
- * Runs the command in the arguments to completion. Prints results to standard output, and an error as one line to
- * standard error.
- *
+ * Runs a command. Prints its error, if any, as one line to standard error.
  * @returns the exit code: 0 for success, 1 for failure, 2 for wrong usage
  */
 export async function runCommandLine(args: readonly string[], env: Environment): Promise<number> {
@@ -34,7 +31,7 @@ export async function runCommandLine(args: readonly string[], env: Environment):
   }
 }
 
-/** Finds the command or topic that the arguments name. Treats `help COMMAND` like `COMMAND --help`. */
+/** Finds the topic of the arguments. Treats `help COMMAND` like `COMMAND --help`. */
 function findTopic([first = '', ...others]: readonly string[]): { topic: HelpTopic; rest: readonly string[] } {
   if (first === 'help') {
     const { topic, rest } = findTopic(others)
@@ -48,7 +45,6 @@ function findTopic([first = '', ...others]: readonly string[]): { topic: HelpTop
   return { topic: '', rest: args }
 }
 
-/** Returns whether `--help` or `-h` occurs before `--`. */
 function wantsHelp(args: readonly string[]): boolean {
   const end = args.indexOf('--')
   return (end === -1 ? args : args.slice(0, end)).some(arg => arg === '--help' || arg === '-h')

@@ -4,7 +4,7 @@ import type { Environment } from './settings.ts'
 /** Runs a command. Resolves to false if `--help` was given; the caller then prints the help. */
 export type Command = (args: readonly string[], env: Environment) => Promise<boolean>
 
-/** Commands by name. Their modules load on demand, so that help and client commands start without the engine. */
+/** Modules load on demand, so that help and client commands start without the engine. */
 export const COMMANDS: ReadonlyMap<HelpTopic, () => Promise<Command>> = new Map<HelpTopic, () => Promise<Command>>([
   ['upload', async () => (await import('./upload-command.ts')).upload],
   ['import', async () => (await import('./import-command.ts')).importCar],

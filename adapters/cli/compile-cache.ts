@@ -2,16 +2,14 @@ import { existsSync, lstatSync, mkdirSync } from 'node:fs'
 import module from 'node:module'
 import { join } from 'node:path'
 
-/** Default data directory. */
 export const DEFAULT_DATA_DIR = './data'
 
 const OTHERS = 0o077
 
 /**
- * Makes Node cache compiled code in the data directory of `serve`, which makes starts faster.
- *
- * Anyone who can write to the cache can change the code that runs. The cache is therefore never in a shared temporary
- * directory or in another user's directory. Other commands do not use the cache.
+ * Makes Node cache the compiled code of `serve` in its data directory, for faster starts.
+ * Anyone who can write to the cache can change the code that runs. Therefore the cache is never in a shared temporary
+ * directory or in another user's directory.
  */
 export function keepCompiled(args: readonly string[], env: Readonly<Record<string, string | undefined>>): void {
   const directory = directoryOf(args, env)
@@ -21,12 +19,11 @@ export function keepCompiled(args: readonly string[], env: Readonly<Record<strin
     if (!existsSync(cache)) mkdirSync(cache, { mode: 0o700 })
     if (isOurs(cache)) module.enableCompileCache(cache)
   } catch {
-    // The server also starts without a cache. If the directory is unusable, the engine reports the problem when it
-    // opens the directory.
+    // The cache is optional. The engine reports an unusable directory when it opens the directory.
   }
 }
 
-/** Writes the compiled code to disk now, because a server may be killed before it exits. */
+/** Writes the compiled code to disk at once, because a killed server writes nothing at exit. */
 export function writeCompiled(): void {
   module.flushCompileCache()
 }

@@ -10,7 +10,7 @@ import { countOf, formatBytes } from './printed-text.ts'
 import type { Environment } from './settings.ts'
 import { writeWhole } from './whole-file.ts'
 
-/** Runs `export`: writes pins to a CAR that `import` can read. The CAR has content, names, metadata and timelocks. */
+/** Runs `export`: writes content, names, metadata and timelocks of pins to a CAR that `import` can read. */
 export function exportPins(args: readonly string[], env: Environment): Promise<boolean> {
   const grammar = {
     values: ['out'],
@@ -38,11 +38,11 @@ export function exportPins(args: readonly string[], env: Environment): Promise<b
 async function recordsOf(client: HoldfastClient, cid: string | undefined): Promise<ExportedRecord[]> {
   const records: ExportedRecord[] = []
   for await (const row of client.pins.all({ cid })) records.push(recordOf(row))
-  // Lists begin with the newest record. The import must create the newest record last.
+  // Lists begin with the newest record, but the import must create the newest record last.
   return records.reverse()
 }
 
-/** Converts a row of a list. A row shows the CID as the name of a record without a name. */
+/** Converts a row of a list. The API shows the CID as the name of a record without a name. */
 function recordOf(row: ListedUpload): ExportedRecord {
   const { cid, type, status, clusterId, name, originalName = null, customName = null, expiresAt, createdAt } = row
   // Other servers that implement this API may have no metadata.
@@ -52,9 +52,8 @@ function recordOf(row: ListedUpload): ExportedRecord {
 }
 
 /**
- * Yields the export piece by piece. The blocks of a DAG follow the first record with its CID.
- *
- * @param removed receives the CIDs of the records that were removed during the export. The export omits these records.
+ * Yields the export. The blocks of a DAG follow the first record with its CID.
+ * @param removed receives the CIDs of records that were removed during the export, which the export omits
  */
 async function* exported(
   client: HoldfastClient,
@@ -80,7 +79,7 @@ async function* exported(
   yield await exportEntry(id, { end: true, records: records.length - removed.length })
 }
 
-/** Opens the content of a CID as a CAR. Returns null if the account no longer pins the CID. */
+/** Opens a DAG as a CAR. Returns null if the account no longer pins the CID. */
 async function archiveOf(client: HoldfastClient, cid: string): Promise<AsyncIterable<Uint8Array> | null> {
   try {
     return await client.content.archive(cid, 'car')
@@ -96,7 +95,6 @@ async function isPinned(client: HoldfastClient, cid: string): Promise<boolean> {
   return false
 }
 
-/** Yields the blocks of a CAR, without the CAR's header. */
 async function* blocksOf(car: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void> {
   let head: Buffer | null = Buffer.alloc(0)
   for await (const piece of car) {
@@ -114,7 +112,7 @@ async function* blocksOf(car: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Ar
 }
 
 /**
- * Returns the offset of the first block in a CAR. Returns null if more bytes are needed. The header begins with its own
+ * Returns the offset of the first block in a CAR, or null if more bytes are needed. The header begins with its own
  * length.
  */
 function headerEnd(head: Uint8Array): number | null {

@@ -16,14 +16,13 @@ export interface ExportedRecord {
   customName: string | null
   expiresAt: string | null
   createdAt: string
-  /** Metadata of the record. Missing if the server does not support metadata. */
+  /** Missing if the server does not support metadata. */
   meta?: Readonly<Record<string, string>> | undefined
 }
 
 /**
- * An entry of an export, stored as a dag-cbor block in the CAR. One entry precedes the blocks of each record. A last
- * entry proves that the export is complete. Each entry contains the id of the export, so that content cannot imitate an
- * entry.
+ * An entry of an export, stored as a dag-cbor block in the CAR before the blocks of its record. The last entry proves
+ * that the export is complete. Each entry contains the id of the export, so that content cannot imitate an entry.
  */
 export type ExportEntry = { record: ExportedRecord } | { end: true; records: number }
 
@@ -36,17 +35,16 @@ interface Stored {
 
 /** Maximum size in bytes of a block that can be an entry. */
 const LARGEST_ENTRY = 16 * 1024
-/** Maximum number of roots in the header of an export. `import` reads the entries and needs no roots. */
+/** Maximum number of roots in the header. `import` reads the entries and needs no roots. */
 const MOST_ROOTS = 10_000
 
-/** Builds the header of an export. Its roots are the CIDs of the records, so that other programs can read the CAR. */
+/** Builds the header of an export. Other programs need its roots to read the CAR. */
 export function exportHeader(cids: readonly string[]): Uint8Array {
   const roots = [...new Set(cids)].slice(0, MOST_ROOTS).map(cid => parseCid(cid))
   const header = dagCbor.encode({ version: 1, roots })
   return Buffer.concat([varintOf(header.length), header])
 }
 
-/** Encodes an entry as one section of a CAR. */
 export async function exportEntry(id: string, entry: ExportEntry): Promise<Uint8Array> {
   const stored: Stored = { holdfast: 'export', version: 1, id, entry }
   const bytes = dagCbor.encode(stored)
@@ -55,8 +53,7 @@ export async function exportEntry(id: string, entry: ExportEntry): Promise<Uint8
 }
 
 /**
- * Decodes the entry in a block. Returns null if the block is not an entry of this export.
- *
+ * Decodes an entry. Returns null if the block is not an entry of this export.
  * @param id id of the export; null for the first block of the file, which defines the id
  */
 export function readEntry({ cid, bytes }: CarBlock, id: string | null): { id: string; entry: ExportEntry } | null {

@@ -28,7 +28,6 @@ export function get(args: readonly string[], env: Environment): Promise<boolean>
   })
 }
 
-/** Runs `cat`: prints a file to standard output. */
 export function cat(args: readonly string[], env: Environment): Promise<boolean> {
   return withApi(args, env, { values: [], words: PLACE }, async ({ client, words: [place = ''] }) => {
     await pipeline(Readable.from(await fileAt(client, place)), process.stdout, { end: false })
@@ -39,9 +38,7 @@ async function fileAt(client: HoldfastClient, place: string): Promise<AsyncItera
   return (await client.content.file(place)).stream
 }
 
-/**
- * Splits a place into the CID and the names below the CID. Accepts `CID/path`, `/ipfs/CID/path` and `ipfs://CID/path`.
- */
+/** Splits `CID/path`, `/ipfs/CID/path` or `ipfs://CID/path` into the CID and the names. */
 function namesOf(place: string): string[] {
   const names = place.replace(/^(ipfs:\/\/|\/ipfs\/)/, '').split('/')
   return names.filter(name => name !== '')

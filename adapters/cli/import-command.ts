@@ -11,9 +11,7 @@ import { countOf, printable } from './printed-text.ts'
 import { ProgressBar } from './progress-bar.ts'
 import type { Environment } from './settings.ts'
 
-/**
- * Runs `import`: sends a CAR to the server. Prints the result of each root, or of each record if the CAR is an export.
- */
+/** Runs `import`. Prints the result of each root, or of each record if the CAR is an export. */
 export function importCar(args: readonly string[], env: Environment): Promise<boolean> {
   const grammar = {
     values: ['name', 'cluster', 'timelock'],
@@ -63,7 +61,6 @@ async function restore(
   if (refused > 0) throw new HoldfastError('UNAVAILABLE', `${countOf(refused, 'record')} could not be restored`)
 }
 
-/** Finds the file to import. @throws HoldfastError `INVALID_PATH` if the path is not a file or cannot be read. */
 async function findFile(path: string): Promise<LocalFile> {
   const file = resolve(path)
   const entry = await stat(file).catch(cause => {

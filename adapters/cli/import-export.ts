@@ -6,18 +6,14 @@ import { describeError } from './failure.ts'
 import type { LocalFile } from './local-files.ts'
 import { printable } from './printed-text.ts'
 
-/**
- * A record of an export, and the byte range of its blocks in the file. The range is null if no blocks follow the
- * record.
- */
+/** A record of an export, and the byte range of its blocks in the file. The range is null if no blocks follow. */
 export interface ExportSection {
   record: ExportedRecord
   content: { start: number; end: number } | null
 }
 
 /**
- * Reads the records of an export, one block at a time. Returns null if the CAR is not an export.
- *
+ * Reads the records of an export. Returns null if the CAR is not an export.
  * @throws HoldfastError `VALIDATION` if the export is incomplete, or if the file is not a CAR
  */
 export async function readExport({ file }: LocalFile): Promise<ExportSection[] | null> {
@@ -48,11 +44,10 @@ export async function readExport({ file }: LocalFile): Promise<ExportSection[] |
   throw new HoldfastError('VALIDATION', `${printable(file)} is an incomplete export`)
 }
 
-/** Outcome of restoring one record. */
 export interface RestoredRecord {
   cid: string
   /**
-   * Status from the server, or `expired` if the record expired after the export, or `refused` if the server refused the
+   * Status from the server. `expired` if the record expired after the export, `refused` if the server refused the
    * record.
    */
   status: PinState | 'expired' | 'refused'
@@ -60,8 +55,7 @@ export interface RestoredRecord {
 }
 
 /**
- * Restores the records of an export one by one. If the server refuses a record, continues with the next record.
- *
+ * Restores records one by one. If the server refuses a record, continues with the next record.
  * @param cluster cluster for all records; by default, each record returns to its own cluster
  */
 export async function* restoreExport(
@@ -93,7 +87,7 @@ export async function* restoreExport(
               originalName,
               customName,
             })
-          : // It was incomplete when it was exported.
+          : // The export lacks the content of records that were not pinned.
             await client.pins.add(cid, { ...target, originalName, name: customName, background: true })
       yield { cid, status: answer.status, reason: null }
     } catch (error) {
@@ -103,10 +97,7 @@ export async function* restoreExport(
   }
 }
 
-/**
- * Returns a CAR with the blocks of one record, from the given byte range of the export. If the range is null, the CAR
- * has no blocks.
- */
+/** Returns a CAR with the blocks in the given byte range of the export. */
 function sectionSource(
   { file }: LocalFile,
   { cid }: ExportedRecord,

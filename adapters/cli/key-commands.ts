@@ -74,7 +74,6 @@ export async function revokeKey(args: readonly string[], env: Environment): Prom
   })
 }
 
-/** Returns the printed limits of an upload token. Returns an empty object for any other key. */
 function grantOf({ upload }: Pick<ApiKey, 'upload'>): { upload?: object } {
   return upload === null ? {} : { upload: { ...upload, timelock: isoTime(upload.timelock) } }
 }

@@ -4,7 +4,7 @@ import { print, printJson, terminalColumns } from './output.ts'
 import type { Environment } from './settings.ts'
 import { uploadLines } from './upload-rows.ts'
 
-/** Runs `ls`: lists the pins of the account. With a CID, lists the files of that directory. */
+/** Runs `ls`. With a CID, lists the files of that directory. */
 export function list(args: readonly string[], env: Environment): Promise<boolean> {
   const grammar = {
     values: ['cid', 'name'],

@@ -2,8 +2,7 @@ import type { AddressInfo, Server } from 'node:net'
 import { HoldfastError } from '../../src/domain/errors.ts'
 
 /**
- * Makes a server listen. Returns its port.
- *
+ * Makes a server listen. Returns the port.
  * @param port port to listen on; 0 for any free port
  * @throws HoldfastError `UNAVAILABLE` if the server cannot listen at this address
  */
@@ -22,15 +21,12 @@ export function localUrl(host: string, port: number): string {
   return `http://${urlHost(reachable(host))}:${port}`
 }
 
-/** Formats a host for a URL: an IPv6 address gets brackets. */
+/** Puts an IPv6 address in brackets. */
 export function urlHost(host: string): string {
   return host.includes(':') ? `[${host}]` : host
 }
 
-/**
- * Replaces `0.0.0.0` and `::` by the loopback address. These two addresses mean all interfaces, and clients cannot
- * connect to them.
- */
+/** Replaces the addresses that mean all interfaces, because clients cannot connect to them. */
 function reachable(host: string): string {
   if (host === '0.0.0.0') return '127.0.0.1'
   return host === '::' ? '::1' : host

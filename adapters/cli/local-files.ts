@@ -8,23 +8,20 @@ import { printable } from './printed-text.ts'
 const READ_BYTES = 256 * 1024
 
 export interface LocalFile {
-  /** Path of the file on this machine. */
+  /** Path on this machine. */
   file: string
-  /** Path of the file in the upload, with `/` between names. */
+  /** Path in the upload, with `/` between names. */
   path: string
-  /** Size in bytes. */
   size: number
 }
 
-/** An entry of a directory that the upload skips, because a multipart form cannot carry it. */
+/** A path that the upload skips, because a multipart form cannot carry a link or an empty directory. */
 export interface LeftOut {
   path: string
   what: 'a symbolic link' | 'an empty directory' | 'a device, pipe or socket'
 }
 
-/** The files to upload from one path. */
 export interface LocalContent {
-  /** Last name of the path. */
   name: string
   isDirectory: boolean
   files: LocalFile[]
@@ -32,11 +29,10 @@ export interface LocalContent {
 }
 
 /**
- * Finds a file, or all files below a directory in the order of their names, hidden files included. If `path` itself is
- * a symbolic link, follows the link. Skips symbolic links below a directory.
- *
+ * Finds a file, or all files below a directory in the order of their names, including hidden files. Follows a symbolic
+ * link only if `path` itself is the link.
  * @throws HoldfastError `INVALID_PATH` if the path is neither a file nor a directory, cannot be read, or contains no
- * files.
+ * files
  */
 export async function readLocalContent(path: string): Promise<LocalContent> {
   const file = resolve(path)
@@ -74,7 +70,7 @@ async function readBelow(directory: string, prefix: string, content: LocalConten
   }
 }
 
-/** Returns a source that reads a file from the offset `start`. Reading fails if the file's size has changed. */
+/** Reads a file from the offset `start`. Reading fails if the file's size has changed. */
 export function fileSource({ file, size }: LocalFile, start = 0): SizedSource {
   async function* stream(): AsyncGenerator<Uint8Array, void> {
     let read = 0
@@ -93,7 +89,6 @@ export function fileSource({ file, size }: LocalFile, start = 0): SizedSource {
   return { size, stream }
 }
 
-/** Creates the error for a file that cannot be read. */
 export function unreadable(path: string, cause: unknown): HoldfastError {
   const { code, message = String(cause) } = cause as Partial<NodeJS.ErrnoException>
   const reason = code === 'ENOENT' ? 'no such file or directory' : code === 'EACCES' ? 'permission denied' : message

@@ -1,22 +1,18 @@
 import { write, writeSync } from 'node:fs'
 import { pino } from 'pino'
 
-/** The functions of `node:fs` that write the log. A test can replace them. */
 export interface LogFiles {
   write: typeof write
   writeSync: (fd: number, bytes: Uint8Array) => number
 }
 
-/** Time in ms after which waiting lines are written. */
+/** Maximum time in ms that lines wait for a joint write. */
 const GATHER_MS = 20
-/** Number of waiting characters from which a write starts at once. */
+/** Number of waiting characters that starts a write at once. */
 const BATCH = 64 * 1024
 /** Maximum number of characters that wait for a slow reader of the log. Further lines are dropped. */
 const MOST_WAITING = 16 * 1024 ** 2
-/**
- * The first is the pause in ms before another attempt to write to a full pipe. The second is the maximum number of such
- * attempts when the process exits.
- */
+/** Pause in ms between attempts to write to a full pipe, and maximum number of attempts at exit. */
 const FULL_PIPE_MS = 10
 const LAST_TRIES = 100
 const NOTHING = Buffer.alloc(0)
@@ -25,11 +21,9 @@ const URGENT = 40
 
 /**
  * Destination of pino's lines.
- *
- * Lines below `warn` are joined and written off the event loop. A busy server then makes one write for many lines. A
- * warning or error is written without delay, after the earlier lines. When the process exits, the remaining lines are
- * written synchronously. If the process is killed, the lines below `warn` of the last {@link GATHER_MS} milliseconds
- * are lost.
+ * Lines below `warn` are joined and written off the event loop. A warning or error is written at once, after the
+ * earlier lines. At exit, the remaining lines are written synchronously. A killed process loses at most its last {@link
+ * GATHER_MS} ms of lines below `warn`.
  */
 export class LogLines {
   /** Makes pino set `lastLevel` before it writes each line. */
@@ -44,7 +38,6 @@ export class LogLines {
   #length = 0
   #timer: NodeJS.Timeout | null = null
   #writing = false
-  /** True once the reader has closed the pipe. */
   #broken = false
 
   /** @param fd file descriptor to write to, which the caller closes */
@@ -61,10 +54,7 @@ export class LogLines {
     else this.#flushIn(GATHER_MS)
   }
 
-  /**
-   * Writes the waiting lines synchronously, before the process exits. An asynchronous write that is already running may
-   * finish later.
-   */
+  /** Writes the waiting lines synchronously. An asynchronous write that is already running may finish later. */
   flushSync(): void {
     let bytes = this.#take()
     for (let tries = 0; bytes.length > 0 && tries < LAST_TRIES; ) {
@@ -107,8 +97,7 @@ export class LogLines {
         this.#rest = bytes
         this.#flushIn(FULL_PIPE_MS)
       } else {
-        // A broken pipe drops all waiting lines. After any other error, such as a full disk, only the current batch is
-        // lost and writing continues.
+        // A broken pipe drops all waiting lines. Another error, such as a full disk, drops only the current batch.
         this.#broken = error?.code === 'EPIPE'
         if (this.#broken) this.#take()
         else this.#flush()

@@ -1,16 +1,13 @@
 #!/usr/bin/env -S node --max-semi-space-size=4
-// Entry point of the command line.
+// An old Node must be refused before the other modules load, because native modules crash it. The size of the thread
+// pool must be set before Node first uses the pool.
 //
-// Two things happen before the other modules load. An older Node must be refused, because native modules crash it. The
-// size of the thread pool must be set, because Node reads the size at the pool's first use.
-//
-// The option in the first line keeps the young generation of the heap small. The buffers of request bodies are then
-// collected often and cheaply. Without the option, these buffers cause collections of the whole heap, which took half
-// of the processor time of a large upload.
+// `--max-semi-space-size` keeps the young generation of the heap small, so that buffers of request bodies are collected
+// often and cheaply. Without it, whole-heap collections took half of the processor time of a large upload.
 import { keepCompiled } from './compile-cache.ts'
 
 const OLDEST_NODE = [22, 19] as const
-/** Number of threads for hashing, syncs and reads. With libuv's default of 4, a slow disk blocks all other work. */
+/** Threads for hashing, syncs and reads. With libuv's default of 4, a slow disk blocks all other work. */
 const THREAD_POOL_SIZE = 8
 
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)

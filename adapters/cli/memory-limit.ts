@@ -6,21 +6,20 @@ const CGROUPS = '/proc/self/cgroup'
 const MOUNT = '/sys/fs/cgroup'
 
 /**
- * Returns the memory in bytes that this process may use. It is the lowest limit of the process's control groups, or the
- * memory of the machine if that is lower.
+ * Returns the memory in bytes that this process may use: the lowest limit of its control groups, or the machine's
+ * memory if that is lower.
  */
 export function memoryLimit(read: (path: string) => string = path => readFileSync(path, 'utf8')): number {
   let lowest = totalmem()
   for (const path of limitFiles(read)) {
     const limit = Number(textOf(read, path))
-    // Without a limit, version 2 of control groups reports "max", which is not a number. Version 1 reports a number
-    // larger than any memory.
+    // Without a limit, version 2 of control groups reports "max". Version 1 reports a number larger than any memory.
     if (limit > 0) lowest = Math.min(lowest, limit)
   }
   return lowest
 }
 
-/** Lists the files that contain the memory limits of the process's control groups and of their parents. */
+/** Lists the memory limit files of the process's control groups and of their parents. */
 function limitFiles(read: (path: string) => string): string[] {
   return textOf(read, CGROUPS)
     .split('\n')
@@ -33,7 +32,7 @@ function limitFiles(read: (path: string) => string): string[] {
     })
 }
 
-/** Returns the path of a control group and the paths of its parents. In a container, some parents may have no files. */
+/** Returns the paths of a control group and its parents. In a container, some parents may have no files. */
 function lineage(group: string): string[] {
   return group === '/' ? [group] : [group, ...lineage(dirname(group))]
 }

@@ -1,7 +1,6 @@
 import { HoldfastError } from '../../src/domain/errors.ts'
 import { createMetricsServer, type MeasuredEngine, type PrometheusMetrics } from '../node-http/index.ts'
 
-/** Address of a listener that serves only metrics. */
 export interface MetricsAddress {
   host: string
   port: number

@@ -1,7 +1,4 @@
-/**
- * Returns the name that the user probably meant. It differs from the typed name by at most two letters, and by fewer
- * than half of the letters. Returns undefined if no name is that close.
- */
+/** Returns the name that the user probably meant: at most two edits away, and fewer than half of the letters. */
 export function nearestName(typed: string, names: readonly string[]): string | undefined {
   const most = Math.min(2, Math.floor((typed.length - 1) / 2))
   const ranked = names
@@ -11,10 +8,7 @@ export function nearestName(typed: string, names: readonly string[]): string | u
   return ranked[0]?.name
 }
 
-/**
- * Counts the edits that turn one text into the other. An edit inserts, deletes or replaces a letter, or swaps two
- * neighbours.
- */
+/** Counts edits. An edit inserts, deletes or replaces a letter, or swaps two neighbours. */
 function distance(from: string, to: string): number {
   let before: number[] = []
   let above = Array.from({ length: to.length + 1 }, (_, column) => column)

@@ -1,11 +1,10 @@
 const USUAL_COLUMNS = 80
 
-/** Prints one or more lines to standard output. */
 export function print(text: string): void {
   process.stdout.write(`${text}\n`)
 }
 
-/** Returns the width of the terminal in columns. Returns null if standard output is not a terminal. */
+/** Returns null if standard output is not a terminal. */
 export function terminalColumns(): number | null {
   return process.stdout.isTTY === true ? (process.stdout.columns ?? USUAL_COLUMNS) : null
 }
@@ -22,7 +21,6 @@ export function endWithReader(): void {
   })
 }
 
-/** Formats an instant in ISO 8601, as the API does. */
 export function isoTime(instant: number | null): string | null {
   return instant === null ? null : new Date(instant).toISOString()
 }

@@ -9,7 +9,6 @@ import { patientFetch } from './patient-fetch.ts'
 import { serverAdapters } from './server-adapters.ts'
 import { type Environment, readDirectorySettings } from './settings.ts'
 
-/** Destination and options of a backup. */
 export interface BackupTarget {
   directory: string
   keys: string | undefined
@@ -18,15 +17,15 @@ export interface BackupTarget {
 }
 
 /**
- * Administration of a node, in this process or through a running server. The results have the same fields as the
- * responses of `/admin/v1`.
+ * Administration of a node, in this process or through a server. Results have the same fields as responses of
+ * `/admin/v1`.
  */
 export interface OwnerNode {
   stats(): Promise<JsonObject>
   collect(graceSeconds: number | undefined): Promise<JsonObject>
   /** Checks every block. `onProgress` receives the number of bytes read so far. */
   verify(onProgress: (bytes: number) => void): Promise<JsonObject>
-  /** Backs up the node. `onProgress` receives the number of bytes read so far. Only a local node accepts `keys`. */
+  /** Backs up the node. Only a local node accepts `keys`. */
   backup(target: BackupTarget, onProgress: (bytes: number) => void): Promise<JsonObject>
   reconcile(options: { dryRun: boolean; force: boolean }): Promise<JsonObject>
   accounts(): AsyncIterable<readonly JsonObject[]>
@@ -41,10 +40,7 @@ export interface OwnerWork<Name extends string, Switch extends string>
   json: boolean
 }
 
-/**
- * Reads the arguments of an owner's command, and runs the command on the node that the arguments name. Returns false if
- * `--help` was given.
- */
+/** Runs an owner's command on the node that the arguments name. Returns false if `--help` was given. */
 export async function withOwnerNode<Name extends string = never, Switch extends string = never>(
   args: readonly string[],
   env: Environment,
@@ -77,7 +73,6 @@ export async function withOwnerNode<Name extends string = never, Switch extends 
   }
 }
 
-/** Administers a running server over HTTP. */
 function remoteNode(client: HoldfastClient): OwnerNode {
   return {
     stats: () => client.request('GET', '/stats'),
@@ -131,7 +126,6 @@ async function followed(
   throw new HoldfastError('UNAVAILABLE', 'the answer broke off before its end')
 }
 
-/** Administers a data directory through an engine in this process. */
 function localNode(engine: Engine): OwnerNode {
   return {
     stats: async () => ({ ...(await engine.stats()) }),
@@ -166,8 +160,7 @@ function localNode(engine: Engine): OwnerNode {
 }
 
 /**
- * Starts an engine on the data directory, with networking off.
- *
+ * Starts an engine without networking.
  * @throws HoldfastError `NOT_FOUND` if there is no data directory; `DATA_DIR_IN_USE` if a server uses the directory
  */
 async function openDirectory(flags: Arguments<CommonFlag, never, never>['flags'], env: Environment): Promise<Engine> {

@@ -1,9 +1,7 @@
 import { createInterface } from 'node:readline/promises'
 import { Writable } from 'node:stream'
 
-/**
- * Reads a password from the first line of standard input. On a terminal, prompts for the password and hides the input.
- */
+/** Reads a line of standard input. On a terminal, prompts for the password and hides the input. */
 export async function readPassword(): Promise<string> {
   const terminal = process.stdin.isTTY === true
   if (terminal) process.stderr.write('New password: ')

@@ -1,4 +1,4 @@
-/** Returns a `fetch` that waits for an answer without a time limit. Node's own `fetch` gives up after five minutes. */
+/** Returns a `fetch` without a time limit. Node's own `fetch` gives up after five minutes. */
 export async function patientFetch(): Promise<typeof fetch> {
   const undici = await import('undici')
   const dispatcher = new undici.Agent({ headersTimeout: 0, bodyTimeout: 0 })

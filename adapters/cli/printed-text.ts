@@ -1,6 +1,6 @@
 const UNITS = ['kB', 'MB', 'GB', 'TB', 'PB']
 
-/** Formats a number of bytes, such as `12 B` or `3.4 MB`. The units are decimal: 1 kB is 1,000 bytes. */
+/** Formats bytes as `12 B` or `3.4 MB`. 1 kB is 1,000 bytes. */
 export function formatBytes(bytes: number): string {
   if (bytes < 1_000) return `${bytes} B`
   let value = bytes
@@ -14,7 +14,6 @@ export function formatBytes(bytes: number): string {
   return `${value.toFixed(1)} ${unit}`
 }
 
-/** Formats a number and a noun, such as `1 block` or `2 blocks`. */
 export function countOf(count: number, thing: string): string {
   return `${count} ${thing}${count === 1 ? '' : 's'}`
 }
@@ -24,7 +23,6 @@ export function printable(text: string): string {
   return text.replace(/[\p{Cc}\p{Bidi_Control}\p{Zl}\p{Zp}]/gu, '\uFFFD')
 }
 
-/** Formats rows as columns that are two spaces apart. Cells in `alignRight` columns are aligned to the right. */
 export function formatTable(rows: readonly (readonly string[])[], alignRight: ReadonlySet<number> = new Set()): string {
   const shown = rows.map(row => row.map(printable))
   const widths: number[] = []

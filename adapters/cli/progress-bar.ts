@@ -1,6 +1,5 @@
 import { formatBytes } from './printed-text.ts'
 
-/** The part of a terminal that a progress bar uses. A test can replace the terminal. */
 export interface ProgressTarget {
   isTTY?: boolean
   columns?: number
@@ -8,11 +7,10 @@ export interface ProgressTarget {
 }
 
 export interface ProgressBarOptions {
-  /** Terminal to draw on. Default: standard error. */
+  /** Default: standard error. */
   target?: ProgressTarget
-  /** Returns the current time in milliseconds. */
   now?: () => number
-  /** Formats an amount. Default: as a number of bytes. */
+  /** Default: as a number of bytes. */
   format?: (amount: number) => string
 }
 
@@ -20,7 +18,7 @@ const REDRAW_MS = 100
 const CELLS = 24
 const CLEAR_LINE = '\r\x1b[K'
 
-/** Progress bar of a long operation: one line that is redrawn. Nothing is drawn if the target is not a terminal. */
+/** One line that is redrawn. Draws nothing if the target is not a terminal. */
 export class ProgressBar {
   readonly #label: string
   readonly #total: number | null
@@ -30,7 +28,7 @@ export class ProgressBar {
   readonly #format: (amount: number) => string
   #drawnAt = Number.NEGATIVE_INFINITY
 
-  /** @param total number of bytes of the whole operation; null if unknown */
+  /** @param total bytes of the whole operation; null if unknown */
   constructor(label: string, total: number | null, options: ProgressBarOptions = {}) {
     this.#label = label
     this.#total = total
@@ -40,7 +38,7 @@ export class ProgressBar {
     this.#format = options.format ?? formatBytes
   }
 
-  /** Redraws the line, at most ten times a second. @param bytes number of bytes done so far */
+  /** Redraws the line, at most ten times a second. @param bytes bytes done so far */
   update(bytes: number): void {
     const now = this.#now()
     if (this.#target.isTTY !== true || now - this.#drawnAt < REDRAW_MS) return
@@ -49,7 +47,6 @@ export class ProgressBar {
     this.#target.write(`${CLEAR_LINE}${line.slice(0, (this.#target.columns ?? 80) - 1)}`)
   }
 
-  /** Clears the line, so that other output can follow. */
   end(): void {
     if (this.#drawnAt > Number.NEGATIVE_INFINITY) this.#target.write(CLEAR_LINE)
   }

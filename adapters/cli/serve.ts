@@ -41,10 +41,9 @@ const GATEWAY_WITHOUT_PORT = 'the gateway has no port of its own: content is ser
 /** Minimum number of file descriptors. An idle server with four gateway threads has up to 80 descriptors open. */
 const FEWEST_DESCRIPTORS = 96
 
-/** File mode mask. Files that the server creates are accessible only to the server's user. */
+/** Only the server's user can access the files that the server creates. */
 const UMASK = 0o077
 
-/** Runs `serve` until a stop signal arrives, then stops the server and closes everything. */
 export async function serve(args: readonly string[], env: Environment): Promise<boolean> {
   const given = readArguments(args, {
     values: ['host', 'port', 'gateway-port', 'data-dir', 'config'],
@@ -78,20 +77,19 @@ export async function serve(args: readonly string[], env: Environment): Promise<
     environment: env,
     ...serverAdapters,
   })
-  // Half of the process's descriptors are reserved for everything else. The API and the gateway share the other half.
+  // Half of the descriptors are reserved for everything else. The API and the gateway share the other half.
   const maxConnections = connectionsOfEach(2)
   const pages = config.console === true ? { console: createConsole(engine, { ...publicUrlOf(config), logger }) } : {}
   const server = createServer(engine, { metrics, maxConnections, ...settings.metricsReaders, ...pages })
   let readers: Readers | null = null
   try {
-    // Adopts the key before the server listens. If the key is invalid, no server may appear healthy.
+    // Adopts the key before the server listens, so that a server with an invalid key never appears healthy.
     const bootstrapped = await bootstrap(engine, settings.bootstrapKey)
     // Opens the gateway before the API, because the start must fail if a required gateway port is taken.
     const gateway = await openGateway(engine, settings, metrics, logger)
     readers = gateway.readers
     const addresses = await listenAt(server, engine, settings, readers)
-    // Logs the missing gateway port only after the API listens. If the API's port is taken too, the start fails with
-    // that error alone.
+    // Logs the missing gateway port after the API listens. If the API's port is taken too, the start reports only that.
     if (gateway.lacking !== null) logger.warn(gateway.lacking, GATEWAY_WITHOUT_PORT)
     const endWatch = watchLoop(logger, metrics)
     const endMetrics = await listenForMetrics(engine, metrics, settings.metricsAddress)
@@ -100,13 +98,12 @@ export async function serve(args: readonly string[], env: Environment): Promise<
     writeCompiled()
     logger.info({ signal: await stopped }, 'stopping')
     await engine.announceStop()
-    // Keeps serving for a while, so that load balancers notice the stop. Another signal ends the process at once.
+    // Serves a while longer, so that load balancers notice the stop. Another signal ends the process at once.
     await sleep(settings.drainSeconds * 1_000)
     await Promise.all([drain(server, DRAIN_MS), readers?.stop(DRAIN_MS)])
     endMetrics()
     await endWatch()
   } finally {
-    // After a failed start, no requests are in progress, so connections close at once.
     server.close().closeAllConnections()
     await readers?.stop(0)
     await engine.stop()
@@ -126,12 +123,11 @@ function checkDescriptors(): void {
   )
 }
 
-/** Enables the network unless the configuration disables it. In an embedded engine, the network is off by default. */
+/** Enables the network by default. In an embedded engine, the network is off by default. */
 function networkOf({ network }: EngineConfig): NonNullable<EngineConfig['network']> {
   return { enabled: true, ...network }
 }
 
-/** Enables the console unless the flags or the configuration disable it. */
 function withConsole(settings: ServerSettings, isUnwanted: boolean): ServerSettings {
   const { config } = settings
   return { ...settings, config: { ...config, console: !isUnwanted && config.console !== false } }
@@ -141,15 +137,11 @@ function publicUrlOf({ publicUrl }: EngineConfig): { publicUrl?: string } {
   return publicUrl === undefined ? {} : { publicUrl }
 }
 
-/**
- * Returns the URL at which a browser can open the console. Without HTTPS, the console works only on the server's own
- * machine.
- */
+/** Returns the URL of the console. Without HTTPS, the console works only on the server's own machine. */
 function browsable(publicUrl: string | undefined, local: string): string {
   return publicUrl?.startsWith('https:') ? publicUrl.replace(/\/$/, '') : local
 }
 
-/** Returns the settings that a start would use, without secrets. */
 async function usedSettings({ config, bootstrapKey, metricsReaders, ...settings }: ServerSettings): Promise<object> {
   const { isGatewayPortGiven: _, ...shown } = settings
   const { metricsToken, metricsFor } = metricsReaders
@@ -162,10 +154,7 @@ async function usedSettings({ config, bootstrapKey, metricsReaders, ...settings 
   }
 }
 
-/**
- * Makes the secret from the environment an API key of the owner. Returns the name of the variable at the very first
- * start, and null at later starts.
- */
+/** Makes the secret from the environment an API key of the owner. Returns null except at the very first start. */
 async function bootstrap(engine: Engine, secret: string | undefined): Promise<OwnerKey | null> {
   if (secret === undefined) return null
   const { account, created } = await engine.accounts.ensureOwner()
@@ -179,8 +168,8 @@ async function bootstrap(engine: Engine, secret: string | undefined): Promise<Ow
 }
 
 /**
- * Creates the owner and an API key at the very first start. Runs after the server listens, so that a failed start
- * cannot lose the key, which is shown only once.
+ * Creates the owner and an API key at the very first start. Runs after the server listens, because a failed start would
+ * lose the key, which is shown only once.
  */
 async function firstKey(engine: Engine, { bootstrapKey }: ServerSettings): Promise<OwnerKey | null> {
   if (bootstrapKey !== undefined) return null
@@ -212,10 +201,7 @@ async function listenAt(
   }
 }
 
-/**
- * Opens the listeners of the gateway. If the default gateway port is taken, returns `readers` as null, and the reason
- * as `lacking`.
- */
+/** If the default gateway port is taken, returns `readers` as null, and the reason as `lacking`. */
 async function openGateway(
   engine: Engine,
   { host, gatewayPort, isGatewayPortGiven, gatewayThreads, memoryBytes }: ServerSettings,

@@ -10,32 +10,29 @@ import { serverAdapters } from './server-adapters.ts'
 
 export type { Environment } from '../../src/index.ts'
 
-/** Settings of every command that uses a data directory. */
 export interface Settings {
-  /** Absolute path of the data directory. */
+  /** Absolute path. */
   dataDir: string
   config: EngineConfig
 }
 
 export interface ServerSettings extends Settings {
   host: string
-  /** Port of the API; 0 for any free port. */
+  /** 0 for any free port. */
   port: number
-  /** Port of the gateway; 0 for any free port. Null if the API has the last port, so that there is no next port. */
+  /** 0 for any free port. Null if the API has the last port, so that there is no next port. */
   gatewayPort: number | null
   /** True if the user set the gateway's port. The start then fails if the port is taken. */
   isGatewayPortGiven: boolean
-  /**
-   * Number of gateway threads; 0 for none. Undefined for one thread per core, up to four, if there is enough memory.
-   */
+  /** 0 for none. Undefined for one thread per core, up to four, if there is enough memory. */
   gatewayThreads: number | undefined
-  /** Seconds for which the server keeps serving after a stop signal, while `/ready` reports that it stops. */
+  /** Time that the server keeps serving after a stop signal, while `/ready` reports that it stops. */
   drainSeconds: number
   logLevel: string
   bootstrapKey: string | undefined
   /** Readers that may get `/metrics`. */
   metricsReaders: MetricsReaders
-  /** Address of a separate listener for metrics. Undefined if there is none. */
+  /** Undefined if metrics have no separate listener. */
   metricsAddress: MetricsAddress | undefined
   /** Memory in bytes that the process may use. */
   memoryBytes: number
@@ -48,7 +45,7 @@ const DEFAULT_PORT = 4100
 const LAST_PORT = 65_535
 const MOST_GATEWAY_THREADS = 32
 const MOST_DRAIN_SECONDS = 300
-/** Minimum memory in bytes that a server is tested with. */
+/** Least memory in bytes that a server is tested with. */
 export const LEAST_MEMORY_BYTES = 256 * 1024 ** 2
 const DEFAULT_LOG_LEVEL = 'info'
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']
@@ -63,9 +60,7 @@ function readSettings(flags: Flags<CommonFlag>, env: Environment): Settings {
 }
 
 /**
- * Reads the settings for an existing data directory. A directory that does not exist is an error, so that a typo does
- * not create one.
- *
+ * Reads the settings for an existing data directory, so that a typo does not create one.
  * @throws HoldfastError `CONFIG_INVALID`; `NOT_FOUND` if the data directory does not exist.
  */
 export function readDirectorySettings(flags: Flags<CommonFlag>, env: Environment): Settings {
@@ -79,7 +74,7 @@ export function readDirectorySettings(flags: Flags<CommonFlag>, env: Environment
   return settings
 }
 
-/** Reads the settings of `serve`. @throws HoldfastError `CONFIG_INVALID` or `VALIDATION`. */
+/** Throws a HoldfastError `CONFIG_INVALID` or `VALIDATION`. */
 export function readServerSettings(
   flags: Flags<CommonFlag | 'host' | 'port' | 'gateway-port'>,
   env: Environment,
@@ -133,7 +128,7 @@ function readDrainSeconds(text: string | undefined): number {
   throw usageError(`HOLDFAST_DRAIN_SECONDS must be a number from 0 to ${MOST_DRAIN_SECONDS}`)
 }
 
-/** Returns the default port of the gateway: the port after the API's. Returns null if there is no such port. */
+/** Returns the port after the API's, or null if there is no such port. */
 function gatewayPortFor(port: number): number | null {
   if (port === 0) return 0
   return port === LAST_PORT ? null : port + 1
@@ -185,7 +180,7 @@ function readConfigFile(file: string): EngineConfig {
   return besideFile(parseConfig(value, `config file ${file}`, serverAdapters.adapters), dirname(file))
 }
 
-/** Resolves the relative paths in a configuration file against the directory of that file. */
+/** Resolves relative paths against the directory of the configuration file. */
 function besideFile(config: EngineConfig, directory: string): EngineConfig {
   const { importRoots, backupRoots, clusters, gateway } = config
   return {
@@ -203,7 +198,7 @@ function besideFile(config: EngineConfig, directory: string): EngineConfig {
   }
 }
 
-/** Returns the value of a variable. Treats an empty variable as unset. */
+/** Treats an empty variable as unset. */
 function given(value: string | undefined): string | undefined {
   return value === '' ? undefined : value
 }

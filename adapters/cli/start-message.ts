@@ -1,12 +1,11 @@
-/** Text of the example upload, and the CID that the text has. */
+/** Text of the example upload, and its CID. */
 const HELLO = {
   text: 'Hello from Holdfast!',
   cid: 'bafkreifljrjcnysaahmfdv755prppgtnjbtfor7oukwigl6c3y4q4vmvcm',
 } as const
 
-/** URLs of a started server. */
 export interface Addresses {
-  /** URL of the configured address that the server listens on. */
+  /** URL of the address that the server listens on. */
   listening: string
   /** URL of the API for programs on this machine. */
   local: string
@@ -16,14 +15,14 @@ export interface Addresses {
   localGateway: string
   /** URL of the gateway for readers. */
   gateway: string
-  /** URL of the console. Null if the console is off. */
+  /** Null if the console is off. */
   console: string | null
   importRoots: readonly string[]
-  /** Multiaddrs of the node. Empty while networking is off. */
+  /** Empty while networking is off. */
   peerAddresses: readonly string[]
 }
 
-/** The owner's API key. If the key came from an environment variable, only the name of the variable is shown. */
+/** If the key came from an environment variable, only the name of the variable is shown. */
 export type OwnerKey = { secret: string } | { variable: string }
 
 /** Returns the lines that every start prints. */
@@ -39,10 +38,7 @@ export function startLines(addresses: Addresses): string[] {
   ]
 }
 
-/**
- * Returns the lines that only the very first start prints: the owner's key, and commands to upload, list and open
- * content.
- */
+/** Returns the lines that only the very first start prints. */
 export function firstStartLines({ local, localGateway }: Addresses, key: OwnerKey): string[] {
   const header = 'secret' in key ? `'X-API-Key: ${key.secret}'` : `"X-API-Key: $${key.variable}"`
   const api = `${local}/api/v3`

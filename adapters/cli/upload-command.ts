@@ -14,7 +14,7 @@ const FLAGS = ['name', 'cluster', 'timelock'] as const
 /** Maximum number of skipped files to list. */
 const MOST_NAMES = 10
 
-/** Runs `upload`. Every path becomes a separate upload. If an upload fails, the other uploads continue. */
+/** Uploads every path separately. If an upload fails, the others continue. */
 export function upload(args: readonly string[], env: Environment): Promise<boolean> {
   const words = { what: 'a file or directory', min: 1, max: Number.POSITIVE_INFINITY }
   const grammar = { values: FLAGS, lists: ['meta'], words } as const
@@ -62,8 +62,8 @@ async function uploadContent(
 }
 
 /**
- * Returns a function that builds the link to an upload, at the gateway of its cluster. The function returns null if the
- * key may not list clusters.
+ * Returns a function that builds the link to an upload at its cluster's gateway, or null if the key may not list
+ * clusters.
  */
 function contentUrls(client: HoldfastClient): (upload: Upload) => Promise<string | null> {
   let clusters: Promise<Cluster[]> | undefined
@@ -74,7 +74,6 @@ function contentUrls(client: HoldfastClient): (upload: Upload) => Promise<string
   }
 }
 
-/** Tells the user which links and empty directories the upload skips. A multipart form cannot carry them. */
 function reportSkipped(path: string, leftOut: readonly LeftOut[]): void {
   if (leftOut.length === 0) return
   console.error(`holdfast: skipped in ${printable(path)} (cannot be uploaded):`)

@@ -1,14 +1,13 @@
 import type { ListedUpload } from '../client/index.ts'
 import { formatBytes, formatTable, printable } from './printed-text.ts'
 
-/** Minimum number of characters that a name keeps when it is truncated. */
+/** Minimum length of a truncated name. */
 const SHORTEST_NAME = 20
 const SIZE_CELLS = 8
 
 /**
- * Formats uploads, or the files of a directory, as a table. If the terminal is too narrow, each row has two lines. The
- * CID is never truncated, because users copy it into other commands.
- *
+ * Formats uploads, or the files of a directory. If the terminal is too narrow, each row has two lines. The CID is never
+ * truncated, because users copy it into other commands.
  * @param columns width of the terminal; null if there is no terminal
  */
 export function uploadLines(
@@ -38,7 +37,7 @@ function twoLines(row: ListedUpload, areFiles: boolean, columns: number): string
   const first = `${cid}  ${sizeOf(size).padStart(SIZE_CELLS)}`
   if (areFiles) return [first, `  ${cut(path ?? '', columns - 2)}`]
   const until = expiresAt === null || expiresAt === undefined ? [] : [`until ${shortTime(expiresAt)}`]
-  // Omits the status of most records, `pinned`.
+  // Omits the usual status.
   const state = status === 'pinned' ? [] : [status]
   const details = [...state, ...until, shortTime(createdAt), clusterId].join(', ')
   const called = cut(name ?? '', Math.max(columns - 2 - 2 - details.length, SHORTEST_NAME))

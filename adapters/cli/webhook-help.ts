@@ -1,4 +1,3 @@
-/** Help texts of the webhook commands. */
 export const webhookHelp = (server: string) => ({
   'webhook add': `Usage: holdfast webhook add URL [flags]
 

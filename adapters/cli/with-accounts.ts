@@ -5,7 +5,6 @@ import { type Environment, readDirectorySettings } from './settings.ts'
 
 export type OpenedAccounts = ConnectedAccounts
 
-/** Opens the accounts of the data directory that the flags name, and runs work on them. */
 export async function withAccounts(
   flags: Flags<CommonFlag>,
   env: Environment,
@@ -20,14 +19,12 @@ export async function withAccounts(
   }
 }
 
-/** Finds an account by id or email. @throws HoldfastError `NOT_FOUND`. */
 export async function findAccount({ accounts }: OpenedAccounts, idOrEmail: string): Promise<Account> {
   const account = await accounts.find(idOrEmail)
   if (account === undefined) throw new HoldfastError('NOT_FOUND', `there is no account ${idOrEmail}`)
   return account
 }
 
-/** Returns the fields of an account that commands print. */
 export function presentAccount({ id, email, plan }: Account): Pick<Account, 'id' | 'email' | 'plan'> {
   return { id, email, plan }
 }
