@@ -29,7 +29,6 @@ const schema = Type.Object(
   },
 )
 
-/** The schema and the checks of the configuration of a cluster on another Holdfast. */
 export const holdfastKind: BackendKind<HoldfastBackendDefinition> = {
   type: 'holdfast',
   schema,

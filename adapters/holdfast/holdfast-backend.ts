@@ -18,11 +18,11 @@ import { answerAs, jsonAs, shortened } from '../remote/json-answers.ts'
 
 const CAR_TYPE = 'application/vnd.ipld.car'
 const PAGE = 100
-/** Maximum number of pages that are read from the list of one DAG's records. */
+/** Maximum number of pages to read from the list of one DAG's records. */
 const MOST_PAGES = 10
 /**
- * The name, after the mark, of a record whose hold was removed. Such a record remains while another record of the same
- * content is needed, because the other node could only remove both.
+ * Name, after the mark, of a record whose hold was removed. The record remains while another record of the same content
+ * is needed, because the other node could only remove both.
  */
 const RELEASED = 'released'
 
@@ -52,13 +52,13 @@ const accountSchema = Type.Object({
 const errorSchema = Type.Object({ message: Type.String() })
 
 export interface HoldfastBackendOptions {
-  /** The URL of the other node's API, for example `https://pins.example.org/api/v3`, without a trailing slash. */
+  /** URL of the other node's API without a trailing slash, for example `https://pins.example.org/api/v3`. */
   url: string
-  /** A key of an account on the other node, with the scopes `files:read`, `files:write` and `files:delete`. */
+  /** Key of an account on the other node, with the scopes `files:read`, `files:write` and `files:delete`. */
   key: string
-  /** The name of the cluster on the other node. */
+  /** Name of the cluster on the other node. */
   cluster: string
-  /** The text that marks this node's records on the other node. It must be unique and printable. */
+  /** Text that marks this node's records on the other node: unique and printable. */
   mark: string
   send: SendHttp
   reader: BlockSource
@@ -67,13 +67,13 @@ export interface HoldfastBackendOptions {
 interface RemoteRecord {
   uploadId: string
   status: 'queued' | 'pinning' | 'pinned' | 'failed'
-  /** The id of the hold. Null if the record does not have this node's mark. */
+  /** Null if the record does not have this node's mark. */
   hold: string | null
 }
 
 /**
- * A cluster on another Holdfast, over its HTTP API. Each hold is a record with this node's mark. Records without the
- * mark are neither counted nor removed.
+ * A cluster on another Holdfast. Each hold is a record with this node's mark. Other records are neither counted nor
+ * removed.
  */
 export class HoldfastBackend implements ClusterBackend {
   readonly reader: BlockSource
@@ -104,8 +104,8 @@ export class HoldfastBackend implements ClusterBackend {
     const { uploads, isWhole } = await this.#recordsOf(root, own)
     const ours = uploads.find(record => record.hold === hold)
     if (ours === undefined) return
-    // A removal on the other node removes all records that the account has of this content. If another record is
-    // needed, only rename this one.
+    // The other node removes all records that the account has of this content. If another record is needed, only rename
+    // this one.
     const isShared = !isWhole || uploads.some(record => ![hold, RELEASED].includes(record.hold ?? ''))
     if (mayUnpin !== undefined && !(await mayUnpin())) return
     own.throwIfAborted()
@@ -183,10 +183,7 @@ export class HoldfastBackend implements ClusterBackend {
     }
   }
 
-  /**
-   * Returns the account's records of a DAG in the cluster. `isWhole` is false if the DAG has more records than {@link
-   * MOST_PAGES} pages.
-   */
+  /** `isWhole` is false if the DAG has more records than {@link MOST_PAGES} pages. */
   async #recordsOf(root: DagIdentity, signal: AbortSignal): Promise<{ uploads: RemoteRecord[]; isWhole: boolean }> {
     const cid = cidOf(root)
     const uploads: RemoteRecord[] = []
@@ -229,7 +226,7 @@ function holdIn(mark: string, name: string | null): string | null {
   return name?.startsWith(`${mark} `) === true ? name.slice(mark.length + 1) : null
 }
 
-/** Returns whether two CIDs have the same codec and multihash. Their versions and text encodings may differ. */
+/** Compares codec and multihash. The versions and text encodings of equal CIDs may differ. */
 function isSame(text: string, cid: CID): boolean {
   try {
     const other = parseCid(text)

@@ -6,8 +6,7 @@ import { HoldfastBackend } from './holdfast-backend.ts'
 import type { HoldfastBackendDefinition } from './options.ts'
 
 /**
- * Opens the connection to another Holdfast. The caller closes the connection.
- *
+ * Opens the connection, which the caller closes.
  * @throws HoldfastError `CONFIG_INVALID` if the key cannot be read
  */
 export async function openHoldfast(

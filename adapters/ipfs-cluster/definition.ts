@@ -5,7 +5,7 @@ import { withoutTrailingSlashes } from '../../src/domain/trailing-slashes.ts'
 import { authFields, checkApi, gatewaysField } from '../remote/definition-fields.ts'
 import type { IpfsClusterBackendDefinition } from './options.ts'
 
-/** Returns the schema of a field with a number of peers. The value -1 means all peers. */
+/** -1 means all peers. */
 const peers = (description: string, defaultText: string) =>
   Type.Optional(
     Type.Union([Type.Literal(-1), Type.Integer({ minimum: 1, maximum: 1_000 })], { description, defaultText }),
@@ -34,7 +34,6 @@ const schema = Type.Object(
   },
 )
 
-/** The schema and the checks of the configuration of a cluster on an IPFS Cluster. */
 export const ipfsClusterKind: BackendKind<IpfsClusterBackendDefinition> = {
   type: 'ipfs-cluster',
   schema,

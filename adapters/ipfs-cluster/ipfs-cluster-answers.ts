@@ -5,11 +5,11 @@ import { answerAs, jsonAs, shortened } from '../remote/json-answers.ts'
 /** A pin in an answer of the REST API. Each schema in this file contains only the fields that Holdfast uses. */
 export const clusterPinSchema = Type.Object({
   cid: Type.String(),
-  /** The type of the pin. It is `pin`, unless the pin is one shard of a DAG. */
+  /** `pin`, unless the pin is one shard of a DAG. */
   type: Type.String(),
   name: Type.String(),
   metadata: Type.Union([Type.Record(Type.String(), Type.String()), Type.Null()]),
-  /** The replication of the pin. If both fields are -1, all peers must have the content. */
+  /** If both factors are -1, all peers must have the content. */
   replication_factor_min: Type.Integer(),
   replication_factor_max: Type.Integer(),
   origins: Type.Union([Type.Array(Type.String()), Type.Null()]),
@@ -41,11 +41,7 @@ export const metricsSchema = Type.Array(
 
 const errorSchema = Type.Object({ message: Type.String() })
 
-/**
- * Parses an answer of the REST API.
- *
- * @throws HoldfastError `UNAVAILABLE` if the text does not match the schema
- */
+/** Throws a HoldfastError `UNAVAILABLE` if the text does not match the schema. */
 export function parseClusterAnswer<Schema extends TSchema>(schema: Schema, text: string): Static<Schema> {
   return answerAs(schema, text, noClusterAnswer)
 }
@@ -54,10 +50,10 @@ export function noClusterAnswer(cause?: unknown): HoldfastError {
   return new HoldfastError('UNAVAILABLE', 'the IPFS Cluster sent an invalid answer', { cause })
 }
 
-/** Matches the error for a CID that is not pinned. Another server may also send the status 404, but not this text. */
+/** Error for a CID that is not pinned. The status 404 proves nothing, because another server may send it. */
 const NOT_PINNED = /\bnot part of the pinset\b/
 
-/** Converts an error response to a HoldfastError: `NOT_FOUND` if the CID is not pinned, else `UNAVAILABLE`. */
+/** Returns `NOT_FOUND` if the CID is not pinned, else `UNAVAILABLE`. */
 export function clusterRefusal({ status, text }: { status: number; text: string }): HoldfastError {
   const error = jsonAs(errorSchema, text)
   const detail = error === null ? '' : `: ${shortened(error.message)}`

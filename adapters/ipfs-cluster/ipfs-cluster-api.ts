@@ -18,29 +18,25 @@ import {
 
 /** Timeout in ms for every request except uploads and lists. */
 const ASK_MS = 60_000
-/** Maximum length in bytes of a line in a list. A line contains one pin or one peer. */
+/** Bytes. A line contains one pin or one peer. */
 const LONGEST_LINE = 1024 * 1024
-/** Time in ms without a new line after which the read of a list fails. */
+/** Ms without a new line after which the read of a list fails. */
 const LIST_STALL_MS = 120_000
 
 export type ClusterPin = Static<typeof clusterPinSchema>
 export type PinPeers = Static<typeof statusSchema>['peer_map']
 
-/** The options of a pin. */
 export interface PinOptions {
   name: string
   metadata: Readonly<Record<string, string>>
-  /**
-   * The number of copies. If both fields are -1, all peers must have the content. Null uses the setting of the cluster.
-   */
+  /** If both factors are -1, all peers must have the content. Null uses the setting of the cluster. */
   replication: Replication | null
-  /** Multiaddrs of peers that have the content. Each contains a peer id. */
+  /** Multiaddrs, with peer id, of peers that have the content. */
   origins?: readonly string[]
   /** Ids of peers that the cluster should prefer. */
   peers?: readonly string[]
 }
 
-/** Blocks to upload. */
 export interface ClusterImport {
   root: string
   form: { type: string; body: AsyncIterable<Uint8Array> }
@@ -56,15 +52,15 @@ export interface Replication {
 }
 
 export interface IpfsClusterApiOptions {
-  /** The URL of the REST API of one peer, without a trailing slash. */
+  /** URL of the REST API of one peer, without a trailing slash. */
   url: string
-  /** The value of the `Authorization` header. Null if the API needs none. */
+  /** Null if the API needs no `Authorization` header. */
   authorization: string | null
   http: Pick<HttpClient, 'send' | 'stream'>
   clock: Clock
 }
 
-/** A client of the REST API of an IPFS Cluster. If an answer is invalid, every method rejects with `UNAVAILABLE`. */
+/** If an answer is invalid, every method rejects with `UNAVAILABLE`. */
 export class IpfsClusterApi {
   readonly #options: IpfsClusterApiOptions
 
@@ -72,7 +68,7 @@ export class IpfsClusterApi {
     this.#options = options
   }
 
-  /** Returns the pin of a CID, or null if the CID is not pinned. */
+  /** Returns null if the CID is not pinned. */
   async pinOf(cid: string, signal: AbortSignal): Promise<ClusterPin | null> {
     try {
       return parseClusterAnswer(clusterPinSchema, await this.#ask('GET', `/allocations/${cid}`, signal))
@@ -82,16 +78,12 @@ export class IpfsClusterApi {
     }
   }
 
-  /**
-   * Yields all pins.
-   *
-   * @throws HoldfastError `UNAVAILABLE` if the list breaks off before its end
-   */
+  /** Throws a HoldfastError `UNAVAILABLE` if the list breaks off before its end. */
   pins(signal: AbortSignal): AsyncGenerator<ClusterPin, void, undefined> {
     return this.#list('/allocations', clusterPinSchema, signal)
   }
 
-  /** Returns the status of each peer, by CID. The result lacks the CIDs that the cluster does not report. */
+  /** Returns the status of each peer by CID, without the CIDs that the cluster does not report. */
   async statuses(cids: readonly string[], signal: AbortSignal): Promise<ReadonlyMap<string, PinPeers>> {
     const text = await this.#ask('GET', `/pins?${new URLSearchParams({ cids: cids.join(',') })}`, signal)
     const lines = text.split('\n').filter(line => line.trim() !== '')
@@ -119,7 +111,6 @@ export class IpfsClusterApi {
 
   /**
    * Uploads blocks without pinning them.
-   *
    * @param upload.form a form whose only file is a CAR with one root
    * @returns the peers to which the cluster assigned the blocks
    */
@@ -151,7 +142,7 @@ export class IpfsClusterApi {
     return peers
   }
 
-  /** Returns the free space in bytes by peer id, for the peers that report it. */
+  /** Returns bytes by peer id, for the peers that report free space. */
   async freeSpace(signal: AbortSignal): Promise<ReadonlyMap<string, number>> {
     const metrics = parseClusterAnswer(metricsSchema, await this.#ask('GET', '/monitor/metrics/freespace', signal))
     const numbers = metrics.flatMap(({ peer, value, valid }) => (valid ? [[peer, Number(value)] as const] : []))
@@ -204,10 +195,7 @@ function isDone({ status }: Pick<HttpAnswer, 'status'>): boolean {
   return status >= 200 && status < 300
 }
 
-/**
- * Throws the error that the trailers contain, if any. The server reports an error in a trailer if the error occurs
- * after the first line.
- */
+/** Throws the error in the trailers, where the server reports errors that occur after the first line. */
 function checkTrailers(trailers: HttpAnswer['trailers']): void {
   const error = trailers?.['x-stream-error'] ?? ''
   if (error !== '') throw new HoldfastError('UNAVAILABLE', `the IPFS Cluster broke off: ${shortened(error)}`)

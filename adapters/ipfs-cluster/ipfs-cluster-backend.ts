@@ -24,38 +24,28 @@ import { PeerStates } from './peer-states.ts'
 import { NotSendable, SendableBlocks } from './sendable-blocks.ts'
 import { SmallSends } from './small-sends.ts'
 
-/**
- * Pauses in ms between status checks while peers work. The first is the first pause. Each further pause is twice as
- * long, up to the second.
- */
+/** Pauses in ms between status checks. Each pause is twice as long as the one before, up to the maximum. */
 const FIRST_PAUSE_MS = 100
 const LONGEST_PAUSE_MS = 1_000
-/** Time in ms without a change after which an attempt ends. A later attempt continues the work. */
+/** Ms without a change after which an attempt ends. A later attempt continues the work. */
 const QUIET_MS = 20_000
 /** Maximum number of times that one attempt asks failed peers to retry. */
 const MOST_RECOVERIES = 3
-/** Maximum number of CIDs in one status query. */
 const STATUS_BATCH = 50
 const PAGE = 50
 
 export interface IpfsClusterBackendOptions {
   api: IpfsClusterApi
-  /** The text that marks the pins of this node. It must be unique among the users of the cluster. */
+  /** Text that marks the pins of this node: unique among the users of the cluster. */
   mark: string
-  /** The number of copies. Null uses the setting of the cluster. */
+  /** Null uses the setting of the cluster. */
   replication: Replication | null
-  /**
-   * Returns the multiaddrs at which peers reach this node, with its peer id. Returns an empty list if peers cannot
-   * reach this node.
-   */
+  /** Returns the multiaddrs of this node, with its peer id. Empty if peers cannot reach this node. */
   addresses: () => readonly string[]
   reader: SizedSource | null
   clock: Clock
 }
 
-/**
- * The peers that the pin request names: those that received an upload, and those from which the blocks can be fetched.
- */
 interface Recipients {
   /** Ids of peers in the cluster that received the upload. */
   peers?: readonly string[]
@@ -65,16 +55,14 @@ interface Recipients {
 
 const NO_PEERS = new PeerStates({})
 
-/** A pin with the states of its peers, read at about the same time. */
+/** A pin and the states of its peers, read at about the same time. */
 interface Snapshot {
-  /** The pin. Null if the CID is not pinned. */
+  /** Null if the CID is not pinned. */
   pin: ClusterPin | null
   peers: PeerStates
 }
 
 /**
- * A cluster on an IPFS Cluster, over its REST API.
- *
  * An accepted pin request does not prove that any peer has the content. A DAG counts as pinned only when enough peers
  * report `pinned`.
  */
@@ -82,17 +70,16 @@ export class IpfsClusterBackend implements ClusterBackend {
   readonly reader: BlockSource | null
   readonly sizeOf?: (cid: CID, signal?: AbortSignal) => Promise<number>
   readonly #options: IpfsClusterBackendOptions
-  /** Sends status queries in batches. */
   readonly #statuses: Batch<string, PinPeers | null>
   readonly #sends: SmallSends
-  /** Runs the changes of each pin one at a time. A change reads all holds of the pin and writes them back. */
+  /** Changes of one pin run one at a time: each reads all holds of the pin and writes them back. */
   readonly #changes = new OneByOne()
 
   constructor(options: IpfsClusterBackendOptions) {
     const { reader } = options
     this.reader = reader
-    // Without a gateway, leave `sizeOf` undefined: this node cannot read the content from the cluster, so all blocks
-    // must stay on this node.
+    // Without a gateway, leave `sizeOf` undefined: all blocks must stay on this node, which cannot read them from the
+    // cluster.
     if (reader !== null) this.sizeOf = (cid, signal) => reader.sizeOf(cid, { signal })
     this.#options = options
     this.#statuses = new Batch({ maxItems: STATUS_BATCH, ask: cids => this.#statusesOf(cids) })
@@ -124,7 +111,7 @@ export class IpfsClusterBackend implements ClusterBackend {
           signal,
         )
       })
-      // Wait before the first check, because no peer has the content immediately.
+      // No peer has the content immediately.
       await pause(this.#options.clock, FIRST_PAUSE_MS, signal)
     }
     await this.#untilKept(block.cid, job, signal)
@@ -178,10 +165,7 @@ export class IpfsClusterBackend implements ClusterBackend {
     return [...peers].map(([peer, error]) => ({ peer, freeBytes: space.get(peer) ?? null, error }))
   }
 
-  /**
-   * Uploads the DAG with its mark block. If the cluster cannot import the DAG, uploads only the mark block, and the
-   * peers fetch the DAG.
-   */
+  /** Uploads the DAG with its mark block. If the cluster cannot import the DAG, uploads only the mark block. */
   async #upload(block: MarkBlock, job: PinJob, first: readonly string[], signal: AbortSignal): Promise<Recipients> {
     const { source, origins } = job
     if (source === null) return this.#fetched(block, origins, first, signal)
@@ -202,7 +186,7 @@ export class IpfsClusterBackend implements ClusterBackend {
     }
   }
 
-  /** Uploads only the mark block. The peers fetch the DAG below the mark block from the origins. */
+  /** Uploads only the mark block. The peers fetch the DAG from the origins. */
   async #fetched(
     block: MarkBlock,
     origins: readonly string[],
@@ -254,8 +238,8 @@ export class IpfsClusterBackend implements ClusterBackend {
   }
 
   async #snapshot(cid: CID, signal: AbortSignal): Promise<Snapshot> {
-    // One peer sends both answers. That peer knows a new pin before other peers report their states, so the states may
-    // be older than the pin.
+    // One peer sends both answers. It knows a new pin before the other peers report, so the states may be older than
+    // the pin.
     const [pin, peers] = await Promise.all([this.#pinOf(cid, signal), this.#peersOf(cid, signal)])
     return { pin, peers }
   }
@@ -264,9 +248,7 @@ export class IpfsClusterBackend implements ClusterBackend {
     return new PeerStates((await this.#statuses.of(cid.toString(), signal)) ?? {})
   }
 
-  /**
-   * Returns the status of the peers for each CID. The request has its own timeout, because several callers share it.
-   */
+  /** Queries without the callers' signals, because several callers share the request. */
   async #statusesOf(cids: readonly string[]): Promise<Array<PinPeers | null>> {
     const found = await this.#options.api.statuses([...new Set(cids)], new AbortController().signal)
     return cids.map(cid => found.get(cid) ?? null)
@@ -284,7 +266,7 @@ export class IpfsClusterBackend implements ClusterBackend {
     })
   }
 
-  /** Returns the number of copies that a pin needs, or -1 if all assigned peers must have the content. */
+  /** Returns -1 if all assigned peers must have the content. */
   #neededOf(pin: ClusterPin): number {
     return this.#options.replication?.min ?? replicationOf(pin).min
   }

@@ -5,19 +5,15 @@ import { isHoldfastError } from '../../src/domain/errors.ts'
 import { CODEC, cidOf, type DagIdentity, HASH, parseCid } from '../../src/ipld/cid.ts'
 import type { ClusterPin, PinOptions, Replication } from './ipfs-cluster-api.ts'
 
-/**
- * Keys of a pin's metadata. The first has the node's mark as its value, the second has the root. The third is a prefix:
- * each hold has a key with this prefix and the id of the hold.
- */
+/** Keys of a pin's metadata: the node's mark, the root, and one key per hold, with this prefix and the hold's id. */
 const MARK = 'holdfast'
 const ROOT = 'root'
 const HOLD = 'hold '
 
 /**
  * A small block that links to a root and contains the node's mark.
- *
- * An IPFS Cluster has one pin per CID, and a new pin of the CID replaces the old one. If this node pinned the root
- * itself, it could replace or remove another user's pin. No other user pins the mark block.
+ * An IPFS Cluster has one pin per CID, and a new pin replaces the old one. If this node pinned the root itself, it
+ * could replace or remove another user's pin. No other user pins the mark block.
  */
 export interface MarkBlock {
   cid: CID
@@ -35,17 +31,14 @@ export async function markBlock(mark: string, identity: DagIdentity): Promise<Ma
   return { cid: CID.createV1(CODEC.dagCbor, await hasher.digest(bytes)), bytes, root, mark }
 }
 
-/** Returns the ids of the holds in a pin's metadata, or null if the pin does not have this node's mark. */
+/** Returns null if the pin does not have this node's mark. */
 export function holdsOf(pin: ClusterPin, mark: string): string[] | null {
   const metadata = pin.metadata ?? {}
   if (metadata[MARK] !== mark) return null
   return Object.keys(metadata).flatMap(key => (key.startsWith(HOLD) ? [key.slice(HOLD.length)] : []))
 }
 
-/**
- * Returns the root of one of this node's pins. Returns null if the pin belongs to another user, or if its metadata does
- * not match its CID.
- */
+/** Returns null if the pin belongs to another user, or if its metadata does not match its CID. */
 export async function rootOf(pin: ClusterPin, mark: string): Promise<CID | null> {
   if (holdsOf(pin, mark) === null) return null
   try {
@@ -58,7 +51,6 @@ export async function rootOf(pin: ClusterPin, mark: string): Promise<CID | null>
   }
 }
 
-/** Returns the options for the pin of a mark block, with the ids of all its holds. */
 export function pinOptions(
   { mark, root }: MarkBlock,
   holds: Iterable<string>,

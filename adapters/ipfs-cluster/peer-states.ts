@@ -4,7 +4,6 @@ import type { PinPeers } from './ipfs-cluster-api.ts'
 
 type State = BackendStatus['state']
 
-/** The state for each status that a peer can report. */
 const STATES = new Map<string, State>([
   ['pinned', 'pinned'],
   ['pinning', 'pinning'],
@@ -24,10 +23,8 @@ const UNHEARD = 'cluster_error'
 /** Status of a peer to which the pin is not assigned. */
 const REMOTE = 'remote'
 
-/** The states of the peers for one pin. */
 export class PeerStates {
   readonly #peers: ReadonlyArray<{ peer: string; store: string; status: string; error: string }>
-  /** The state of each peer to which the pin is assigned. */
   readonly allocations: BackendStatus['allocations']
   /** Number of complete copies. Peers that share an IPFS node count as one copy. */
   readonly pinned: number
@@ -41,21 +38,16 @@ export class PeerStates {
       const details = error === '' ? status : `${status}: ${error}`
       return { peer, state, error: state === 'failed' ? shortened(details) : null }
     })
-    // Count IPFS nodes, because peers that share an IPFS node share one copy.
     this.pinned = new Set(this.#peers.filter(({ status }) => status === 'pinned').map(({ store }) => store)).size
   }
 
-  /**
-   * Returns whether enough peers have pinned the content.
-   *
-   * @param needed the number of copies, or -1 for all assigned peers
-   */
+  /** @param needed the number of copies, or -1 for all assigned peers */
   isKept(needed: number): boolean {
     if (needed < 0) return this.pinned > 0 && this.#peers.every(({ status }) => status === 'pinned')
     return this.pinned >= Math.max(needed, 1)
   }
 
-  /** Returns whether enough copies may exist. It assumes that the peers that did not answer have the content. */
+  /** Returns whether the peers have enough copies, if those that did not answer have the content. */
   mayBeKept(needed: number): boolean {
     const unheard = this.#peers.filter(({ status }) => status === UNHEARD).length
     const has = this.#peers.filter(({ status }) => status === 'pinned' || status === UNHEARD).length
@@ -66,7 +58,6 @@ export class PeerStates {
     return this.allocations.some(({ state }) => state === 'failed')
   }
 
-  /** True if a retry may repair the failure of a peer. */
   get isRecoverable(): boolean {
     return this.#peers.some(({ status }) => RECOVERABLE.has(status))
   }
@@ -76,11 +67,7 @@ export class PeerStates {
     return this.hasFailed && !this.allocations.some(({ state }) => state === 'pinning' || state === 'queued')
   }
 
-  /**
-   * Returns the state of the pin as a whole.
-   *
-   * @param needed the number of copies, or -1 for all assigned peers
-   */
+  /** @param needed the number of copies, or -1 for all assigned peers */
   state(needed: number): State {
     if (this.isKept(needed)) return 'pinned'
     if (this.isStuck) return 'failed'

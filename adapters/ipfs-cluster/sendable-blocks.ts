@@ -5,7 +5,6 @@ import { CODEC } from '../../src/ipld/cid.ts'
 /** Codecs whose blocks an IPFS Cluster can import. */
 const CODECS = new Set<number>([CODEC.dagPb, CODEC.raw, CODEC.dagCbor])
 
-/** Returns whether an IPFS Cluster can import blocks with this CID's codec. */
 export function isSendable({ code }: CID): boolean {
   return CODECS.has(code)
 }
@@ -13,7 +12,7 @@ export function isSendable({ code }: CID): boolean {
 /** Thrown for a DAG that cannot be uploaded as a CAR. The peers must fetch the DAG instead. */
 export class NotSendable extends Error {}
 
-/** Reads blocks for an upload. Checks that all blocks use the same hash function, as the cluster requires. */
+/** Checks that all blocks of an upload use the same hash function, as the cluster requires. */
 export class SendableBlocks implements BlockSource {
   readonly #source: BlockSource
   #hash: string | null = null
@@ -24,7 +23,6 @@ export class SendableBlocks implements BlockSource {
 
   /**
    * Reads a block from the source.
-   *
    * @throws NotSendable if the cluster does not accept the codec or the hash function; errors of the source
    */
   async read(cid: CID, options?: { signal?: AbortSignal | undefined }): Promise<Uint8Array> {

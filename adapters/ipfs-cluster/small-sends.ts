@@ -10,10 +10,10 @@ import { isSendable } from './sendable-blocks.ts'
 
 /** Maximum number of DAGs in one request. */
 const TOGETHER = 32
-/** Timeout of a request, in ms. */
+/** Ms. */
 const SEND_MS = 120_000
 
-/** Uploads small DAGs in batches. For a small DAG, a request of its own costs more than the transfer of its bytes. */
+/** For a small DAG, a request of its own costs more than the transfer of its bytes. */
 export class SmallSends {
   readonly #batch: Batch<readonly DagBlock[], readonly string[]>
 
@@ -33,16 +33,12 @@ export class SmallSends {
     this.#batch = new Batch({ maxItems: TOGETHER, ask: send, retryAlone: true })
   }
 
-  /**
-   * Returns whether a DAG can share a request with other DAGs. All blocks of a request must use the same hash function.
-   */
+  /** Returns whether the DAG can share a request. All blocks of a request must use the same hash function. */
   takes(dag: readonly DagBlock[]): boolean {
     return dag.every(({ cid }) => isSendable(cid) && cid.multihash.code === HASH.sha2_256)
   }
 
   /**
-   * Uploads a DAG in a batch with other DAGs.
-   *
    * @param dag the blocks of the DAG, with the root first
    * @returns the ids of the peers to which the cluster assigned the blocks
    */

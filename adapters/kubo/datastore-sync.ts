@@ -1,15 +1,12 @@
-/** The configuration of one of Kubo's datastores. */
 type Store = Readonly<Record<string, unknown>>
 
 const NONE: Store = {}
-/** Maximum depth to which nested datastores are searched. */
+/** Maximum nesting of datastores. */
 const DEEPEST = 8
 
 /**
- * Returns a description of the pinned data that Kubo may lose in a power cut, or null if Kubo loses no data.
- *
- * When Kubo stores a pin, it does not sync the pin's blocks. Kubo syncs only the datastore that contains the pins.
- *
+ * Describes the pinned data that Kubo may lose in a power cut. Returns null if Kubo loses no data.
+ * When Kubo stores a pin, it syncs only the datastore of the pins, not that of the blocks.
  * @param spec the value of `Datastore.Spec` in Kubo's configuration
  */
 export function powerCutRisk(spec: unknown): string | null {
@@ -21,7 +18,7 @@ export function powerCutRisk(spec: unknown): string | null {
   return syncsItself(pins) || syncsWhenAsked(pins) ? null : `it keeps pins in ${nameOf(pins)}, which are not synced`
 }
 
-/** Returns the datastore that stores a key. It is the mount with the longest matching path. */
+/** Returns the mount with the longest path that matches the key. */
 function storeOf(spec: unknown, key: string): Store {
   let store = storeIn(spec)
   for (let depth = 0; depth < DEEPEST; depth++) {
@@ -44,7 +41,6 @@ function storeIn(value: unknown): Store {
   return typeof value === 'object' && value !== null ? (value as Store) : NONE
 }
 
-/** Returns whether the datastore syncs each write to disk. */
 function syncsItself({ type, sync, syncWrites }: Store): boolean {
   return type === 'levelds' || (type === 'flatfs' && sync === true) || (type === 'badgerds' && syncWrites === true)
 }

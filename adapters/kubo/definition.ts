@@ -31,7 +31,6 @@ const schema = Type.Object(
   },
 )
 
-/** The schema and the checks of the configuration of a cluster on a Kubo node. */
 export const kuboKind: BackendKind<KuboBackendDefinition> = {
   type: 'kubo',
   schema,
@@ -39,7 +38,7 @@ export const kuboKind: BackendKind<KuboBackendDefinition> = {
   placeOf: ({ api }) => `kubo ${kuboBase(api)}`,
 }
 
-/** Returns the base URL of an RPC API, without the path `/api/v0` that all its commands share. */
+/** Returns the base URL of an RPC API, without `/api/v0`. */
 export function kuboBase(api: string): string {
   return withoutTrailingSlashes(withoutTrailingSlashes(api).replace(/\/api\/v0$/, ''))
 }

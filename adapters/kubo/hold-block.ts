@@ -5,23 +5,19 @@ import { cborTokens } from '../../src/content/dag/cbor-tokens.ts'
 import { cidOfLink } from '../../src/content/dag/document-token.ts'
 import { CODEC, cidOf, type DagIdentity, parseCid } from '../../src/ipld/cid.ts'
 
-/**
- * Maximum length of a CID in the name of a pin, because a name has at most 255 bytes. Only an inline CID, which
- * contains its data, is longer.
- */
+/** Maximum length of a CID in the name of a pin, which has at most 255 bytes. Only inline CIDs can be longer. */
 const LONGEST_CID = 128
 const NO_CID = '-'
 
 /**
  * A small block that links to a root and contains the id of a hold.
- *
  * Kubo has one pin per CID. If this node pinned the root itself, it could rename or remove another user's pin. No other
  * user pins the hold block.
  */
 export interface HoldBlock {
   cid: CID
   bytes: Uint8Array
-  /** The name of the block's pin. If the block's pin has another name, another user has created that pin. */
+  /** The name of the block's pin. A pin of the block with another name belongs to another user. */
   name: string
 }
 
@@ -32,7 +28,7 @@ export async function holdBlock(mark: string, hold: string, root: DagIdentity): 
   return { cid, bytes, name: `${nameStart(mark, root)}${hold}` }
 }
 
-/** Returns the prefix of the names of this node's pins. With `root`, the prefix is that of the pins for this root. */
+/** Returns the prefix of the names of this node's pins, or of its pins for `root`. */
 export function nameStart(mark: string, root?: DagIdentity): string {
   if (root === undefined) return `${mark} `
   const text = cidOf(root).toString()
@@ -40,8 +36,8 @@ export function nameStart(mark: string, root?: DagIdentity): string {
 }
 
 /**
- * Reads the hold and the root from the name of a pin. The root is null if its CID was too long for the name. Returns
- * null if the pin does not have this node's mark.
+ * Parses the name of a pin. The root is null if its CID was too long for the name. Returns null if the pin does not
+ * have this node's mark.
  */
 export function readName(mark: string, name: string): { hold: string; root: CID | null } | null {
   if (!name.startsWith(nameStart(mark))) return null
@@ -60,7 +56,6 @@ export function readName(mark: string, name: string): { hold: string; root: CID 
 
 /**
  * Returns the root to which a hold block links.
- *
  * @throws Error if the bytes contain no link
  */
 export function rootIn(bytes: Uint8Array): CID {

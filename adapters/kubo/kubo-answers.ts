@@ -17,15 +17,15 @@ export const kuboPinSchema = Type.Object({
 })
 
 /**
- * A line of the answer to `dag/import`. There is one line for each root, with an error if the import of the root
- * failed. The last line has the totals.
+ * A line of the answer to `dag/import`: one line per root, with an error if its import failed. The last line has the
+ * totals.
  */
 export const importSchema = Type.Object({
   Root: Type.Optional(Type.Object({ PinErrorMsg: Type.Optional(Type.String()) })),
   Stats: Type.Optional(Type.Object({ BlockCount: Type.Integer() })),
 })
 
-/** A line of the answer to `pin/add`. Each line reports the progress, and the last line has the pinned CIDs. */
+/** A line of the answer to `pin/add`. Only the last line has the pinned CIDs. */
 export const pinAddSchema = Type.Object({
   Progress: Type.Optional(Type.Integer()),
   Pins: Type.Optional(Type.Array(Type.String())),
@@ -40,11 +40,7 @@ export const blockStatSchema = Type.Object({ Size: Type.Integer({ minimum: 0, ma
 const errorSchema = Type.Object({ Message: Type.String() })
 const STREAM_ERROR = 'x-stream-error'
 
-/**
- * Parses an answer of the RPC API.
- *
- * @throws HoldfastError `UNAVAILABLE` if the text does not match the schema
- */
+/** Throws a HoldfastError `UNAVAILABLE` if the text does not match the schema. */
 export function parseKuboAnswer<Schema extends TSchema>(schema: Schema, text: string): Static<Schema> {
   return answerAs(schema, text, noKuboAnswer)
 }
@@ -53,10 +49,9 @@ export function noKuboAnswer(cause?: unknown): HoldfastError {
   return new HoldfastError('UNAVAILABLE', 'the Kubo of the cluster sent an invalid answer', { cause })
 }
 
-/** Returns the error message in an answer, or null if the request succeeded. */
 export function errorIn({ status, text, trailers }: HttpAnswer): string | null {
   if (status === 200) {
-    // Kubo reports an error in a trailer if the error occurs after the start of the answer.
+    // Kubo reports a late error in a trailer.
     const late = trailers?.[STREAM_ERROR]
     return late === undefined || late === '' ? null : shortened(late)
   }
@@ -64,7 +59,6 @@ export function errorIn({ status, text, trailers }: HttpAnswer): string | null {
   return error === null ? `it answered ${status}` : shortened(error.Message)
 }
 
-/** Returns the error for a request that timed out. */
 export function timeoutError(): HoldfastError {
   return new HoldfastError('UNAVAILABLE', 'the Kubo of the cluster did not answer in time')
 }

@@ -20,11 +20,11 @@ import { type HoldBlock, holdBlock, nameStart, readName, rootIn } from './hold-b
 import { failure, timeoutError } from './kubo-answers.ts'
 import type { KuboPin, KuboRpc } from './kubo-rpc.ts'
 
-/** Time in ms without progress after which an upload or a pin fails. */
+/** Ms without progress after which an upload or a pin fails. */
 const STALL_MS = 120_000
-/** Time in ms for which a check of Kubo's configuration stays valid. */
+/** Ms for which a check of Kubo's configuration stays valid. */
 const CONFIG_MS = 600_000
-/** Maximum number of recent hold ids that a status query tries first. Most nodes use only one hold id. */
+/** Number of recent hold ids that a status query tries first. Most nodes use only one. */
 const MOST_HOLDS = 4
 const PAGE = 100
 /** Maximum number of small DAGs in one upload, and of pins in one status query. */
@@ -32,17 +32,16 @@ const TOGETHER = 32
 
 export interface KuboBackendOptions {
   rpc: KuboRpc
-  /** The text that marks this node's pins. It must be unique and printable. */
+  /** Text that marks this node's pins: unique and printable. */
   mark: string
   reader: BlockSource | null
   clock: Clock
-  /** True to accept a Kubo that does not sync its writes. Such a Kubo may lose pins in a power cut. */
+  /** Accepts a Kubo that does not sync its writes and may therefore lose pins in a power cut. */
   acceptUnsynced: boolean
 }
 
 /**
- * A cluster on a Kubo node, over its RPC API. Each hold is a pin with this node's mark. Pins without the mark are never
- * changed.
+ * A cluster on a Kubo node, over its RPC API. Each hold is a pin with this node's mark. Other pins are never changed.
  */
 export class KuboBackend implements ClusterBackend {
   readonly reader: BlockSource | null
@@ -51,7 +50,6 @@ export class KuboBackend implements ClusterBackend {
   readonly #clock: Clock
   readonly #acceptUnsynced: boolean
   readonly #holds = new Set<string>()
-  /** Batches of requests. The first uploads small DAGs, the second queries the names of pins. */
   readonly #sends: Batch<readonly DagBlock[], undefined>
   readonly #looks: Batch<CID, string | null>
   #syncedUntil = Number.NEGATIVE_INFINITY
@@ -109,7 +107,6 @@ export class KuboBackend implements ClusterBackend {
   async unpin(hold: string, root: DagIdentity, signal?: AbortSignal, mayUnpin?: MayUnpin): Promise<void> {
     const own = signal ?? new AbortController().signal
     const block = await this.#blockOf(hold, root)
-    // A pin with another name belongs to another user, so do not remove that pin.
     if ((await this.#rpc.pinName(block.cid, own)) !== block.name) return
     if (mayUnpin !== undefined && !(await mayUnpin())) return
     own.throwIfAborted()
@@ -141,11 +138,7 @@ export class KuboBackend implements ClusterBackend {
     return [{ peer: await this.#peerId(own), freeBytes, error: null }]
   }
 
-  /**
-   * Checks that Kubo syncs pinned content to disk.
-   *
-   * @throws HoldfastError `UNAVAILABLE` if a power cut could lose pinned content
-   */
+  /** Throws a HoldfastError `UNAVAILABLE` if a power cut could lose pinned content. */
   async #checkDurable(signal: AbortSignal): Promise<void> {
     if (this.#acceptUnsynced || this.#clock.now() < this.#syncedUntil) return
     const risk = powerCutRisk(await this.#rpc.config('Datastore.Spec', signal))
@@ -164,7 +157,6 @@ export class KuboBackend implements ClusterBackend {
     signal.throwIfAborted()
   }
 
-  /** Uploads the DAG together with its hold block. */
   async #send(
     block: HoldBlock,
     source: BlockSource,
@@ -183,11 +175,7 @@ export class KuboBackend implements ClusterBackend {
     if (taken !== blocks) throw failure(`it took ${taken} of ${blocks} blocks`)
   }
 
-  /**
-   * Uploads several small DAGs in one request.
-   *
-   * @param dags the blocks of each DAG, with its hold block first
-   */
+  /** @param dags the blocks of each DAG, with its hold block first */
   async #sendSmall(dags: ReadonlyArray<readonly DagBlock[]>): Promise<undefined[]> {
     const blocks = dags.flat()
     const [first] = blocks
@@ -200,7 +188,6 @@ export class KuboBackend implements ClusterBackend {
 
   /**
    * Returns whether Kubo has the pin of a hold block.
-   *
    * @throws HoldfastError `UNAVAILABLE` if another user has pinned the hold block
    */
   async #isPinned(block: HoldBlock, signal: AbortSignal): Promise<boolean> {
@@ -224,7 +211,7 @@ export class KuboBackend implements ClusterBackend {
     return false
   }
 
-  /** Returns the root and the hold of a pin, or null if the pin does not belong to this node. */
+  /** Returns null if the pin does not belong to this node. */
   async #marked({ cid, name }: KuboPin, signal: AbortSignal): Promise<MarkedPin | null> {
     const read = readName(this.#mark, name)
     if (read === null) return null

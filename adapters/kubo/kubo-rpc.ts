@@ -24,21 +24,21 @@ import {
   timeoutError,
 } from './kubo-answers.ts'
 
-/** Timeouts in ms. The first is for a whole short answer. The second is for each pause within a long answer. */
+/** Timeouts in ms: for a whole short answer, and for each pause within a long answer. */
 const ASK_MS = 60_000
 const STALL_MS = 120_000
-/** Maximum length of a line in an answer, in bytes. */
+/** Bytes. */
 const LONGEST_LINE = 65_536
 const LONGEST_BLOCK = 4 * 1024 * 1024
-/** Query parameter that stops Kubo from announcing these blocks to the network, where no peer looks for them. */
+/** Stops Kubo from announcing these blocks to the network, where no peer looks for them. */
 const UNANNOUNCED = { 'fast-provide-root': 'false' }
 const NOT_PINNED = /\b(?:is not pinned|not pinned or pinned indirectly)/
 const NO_BLOCK = /\bcould not find\b/
 
 export interface KuboRpcOptions {
-  /** The URL of the RPC API, without `/api/v0` and without a trailing slash. */
+  /** URL without `/api/v0` and without a trailing slash. */
   url: string
-  /** The value of the `Authorization` header. Null if the API needs none. */
+  /** Null if the API needs no `Authorization` header. */
   authorization: string | null
   http: Pick<HttpClient, 'send' | 'stream'>
   clock: Clock
@@ -60,7 +60,6 @@ export class KuboRpc {
     this.#options = options
   }
 
-  /** Returns the value at a path of Kubo's configuration. */
   async config(path: string, signal: AbortSignal): Promise<unknown> {
     return parseKuboAnswer(kuboConfigSchema, await this.#ask('config', { arg: path }, signal)).Value
   }
@@ -76,10 +75,7 @@ export class KuboRpc {
     return Math.max(0, StorageMax - RepoSize)
   }
 
-  /**
-   * Returns the name of the recursive pin of a CID. The name is empty if the pin has no name, and null if the CID has
-   * no recursive pin.
-   */
+  /** Returns an empty name for a pin without a name, and null for a CID without a recursive pin. */
   async pinName(cid: CID, signal: AbortSignal): Promise<string | null> {
     const query = { arg: `${cid}`, type: 'recursive', names: 'true' }
     const text = await this.#ask('pin/ls', query, signal, NOT_PINNED)
@@ -89,7 +85,6 @@ export class KuboRpc {
     return found[1].Name ?? ''
   }
 
-  /** Returns the result of {@link pinName} for each CID, in the order of `cids`. */
   async pinNames(cids: readonly CID[], signal: AbortSignal): Promise<Array<string | null>> {
     const [only] = cids
     if (only !== undefined && cids.length === 1) return [await this.pinName(only, signal)]
@@ -107,7 +102,6 @@ export class KuboRpc {
 
   /**
    * Yields the recursive pins whose name contains a text.
-   *
    * @throws HoldfastError `UNAVAILABLE` if the list breaks off before its end
    */
   async *pins(named: string, signal: AbortSignal): AsyncGenerator<KuboPin, void, undefined> {
@@ -129,7 +123,6 @@ export class KuboRpc {
 
   /**
    * Uploads blocks without pinning them. The method has no timeout.
-   *
    * @param signal the caller must abort this signal if the upload makes no progress
    * @returns the number of blocks that Kubo has imported
    */
@@ -148,7 +141,6 @@ export class KuboRpc {
 
   /**
    * Pins a DAG recursively. Kubo first removes an existing pin of the CID. The method has no timeout.
-   *
    * @param signal the caller must abort this signal if `onProgress` is not called for too long
    */
   async pinAdd(cid: CID, name: string, signal: AbortSignal, onProgress: () => void): Promise<void> {
@@ -158,8 +150,7 @@ export class KuboRpc {
     for await (const line of this.#lines('pin/add', query, { signal })) {
       const { Progress, Pins } = parseKuboAnswer(pinAddSchema, line)
       isDone ||= Pins?.some(pinned => isSame(pinned, cid)) === true
-      // Kubo reports twice a second even without progress, for example while it searches for a block. Ignore such a
-      // report.
+      // Ignore reports without progress. Kubo sends them while it searches for a block.
       if (Progress === undefined || Progress <= most) continue
       most = Progress
       onProgress()
@@ -167,14 +158,12 @@ export class KuboRpc {
     if (!isDone) throw noKuboAnswer()
   }
 
-  /** Connects Kubo to a peer, so that Kubo can fetch blocks from the peer. */
   async connect(address: string, signal: AbortSignal): Promise<void> {
     await this.#ask('swarm/connect', { arg: address }, signal)
   }
 
   /**
-   * Returns the size of a stored block in bytes, as Kubo reports it.
-   *
+   * Returns the size of a block in bytes, as Kubo reports it.
    * @throws HoldfastError `NOT_FOUND` if Kubo does not have the block
    */
   async blockSize(cid: CID, signal: AbortSignal): Promise<number> {
@@ -183,14 +172,13 @@ export class KuboRpc {
     return parseKuboAnswer(blockStatSchema, text).Size
   }
 
-  /** Removes the recursive pin of a CID. Does nothing if the CID is not pinned. */
+  /** Removes a recursive pin. Does nothing if the CID is not pinned. */
   async pinRm(cid: CID, signal: AbortSignal): Promise<void> {
     await this.#ask('pin/rm', { arg: `${cid}` }, signal, NOT_PINNED)
   }
 
   /**
-   * Returns a stored block without verifying it.
-   *
+   * Returns a block without verifying it.
    * @throws HoldfastError `NOT_FOUND` if Kubo does not have the block
    */
   async block(cid: CID, signal: AbortSignal): Promise<Uint8Array> {
@@ -218,7 +206,6 @@ export class KuboRpc {
     throw failure(problem)
   }
 
-  /** Runs a request with the timeout for short answers. */
   #inTime<T>(signal: AbortSignal, ask: (ended: AbortSignal) => Promise<T>): Promise<T> {
     return within({ clock: this.#options.clock, ms: ASK_MS, late: timeoutError, signal }, ask)
   }
@@ -264,7 +251,6 @@ function isSame(text: string, cid: CID): boolean {
   return cidIn(text)?.equals(cid) === true
 }
 
-/** Returns the CID in a text, or null if the text is not a supported CID. */
 function cidIn(text: string): CID | null {
   try {
     return parseCid(text)

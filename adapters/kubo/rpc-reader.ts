@@ -2,7 +2,7 @@ import type { CID } from 'multiformats/cid'
 import type { BlockSource } from '../../src/content/block-source.ts'
 import type { KuboRpc } from './kubo-rpc.ts'
 
-/** Reads the blocks that Kubo has stored, over its RPC API. Does not verify the blocks. */
+/** Does not verify the blocks. */
 export class RpcReader implements BlockSource {
   readonly #rpc: Pick<KuboRpc, 'block'>
 

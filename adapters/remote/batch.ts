@@ -1,13 +1,12 @@
 import { orAborted } from '../../src/domain/sources.ts'
 
 export interface BatchOptions<Item, Answer> {
-  /** Maximum number of items in one request. */
   maxItems: number
-  /** Sends one request. Returns the answers in the order of the items. */
+  /** Returns the answers in the order of the items. */
   ask: (items: readonly Item[]) => Promise<readonly Answer[]>
   /**
-   * True to send each item of a failed request again by itself, because a single invalid item may fail the whole
-   * request. Default false.
+   * Sends each item of a failed request again by itself, because one invalid item may fail the whole request. Default
+   * false.
    */
   retryAlone?: boolean
 }
@@ -19,10 +18,7 @@ interface Waiting<Item, Answer> {
   reject: (error: unknown) => void
 }
 
-/**
- * Collects items while a request runs, and sends the collected items in the next request. Only one request runs at a
- * time.
- */
+/** Collects items while a request runs, for the next request. Only one request runs at a time. */
 export class Batch<Item, Answer> {
   readonly #options: BatchOptions<Item, Answer>
   readonly #waiting: Array<Waiting<Item, Answer>> = []
@@ -32,12 +28,7 @@ export class Batch<Item, Answer> {
     this.#options = options
   }
 
-  /**
-   * Adds an item and returns its answer.
-   *
-   * `ask` needs its own timeout, because several callers share a request: an abort of `signal` rejects this promise and
-   * does not end the request.
-   */
+  /** `ask` needs its own timeout: an abort of `signal` rejects this promise, but does not end the shared request. */
   of(item: Item, signal: AbortSignal): Promise<Answer> {
     const { promise, resolve, reject } = Promise.withResolvers<Answer>()
     this.#waiting.push({ item, signal, resolve, reject })

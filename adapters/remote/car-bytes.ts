@@ -15,8 +15,7 @@ export interface CarOptions {
 }
 
 /**
- * Yields a CAR version 1 with all blocks of a DAG. Each block occurs once.
- *
+ * Yields a CAR version 1 with each block of a DAG once.
  * @throws HoldfastError `CID_NOT_FOUND` if the source lacks a block; other errors of the source
  */
 export async function* carBytes(
@@ -53,7 +52,6 @@ export async function* carBytes(
   }
 }
 
-/** Returns a source that has one more block than the source `below`. */
 export function sourceWith({ cid, bytes }: { cid: CID; bytes: Uint8Array }, below: BlockSource): BlockSource {
   return { read: async (wanted, options) => (wanted.equals(cid) ? bytes : below.read(wanted, options)) }
 }

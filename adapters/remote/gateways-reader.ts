@@ -4,15 +4,12 @@ import type { Clock } from '../../src/domain/clock.ts'
 import { HoldfastError } from '../../src/domain/errors.ts'
 import type { GatewayClient } from '../../src/outgoing/gateway-client.ts'
 
-/**
- * Timeouts in ms. The first is for a whole read. The second is for one gateway while other gateways are left to try.
- */
+/** Timeouts in ms: for a whole read, and for one gateway while other gateways are left to try. */
 const READ_MS = 20_000
 const EACH_MS = 6_000
-/** Time in ms for which a gateway is tried last after a failure. */
+/** Ms for which a gateway is tried last after a failure. */
 const DEMOTED_MS = 30_000
 
-/** A gateway, and the time of its last failure. */
 interface Gateway {
   base: URL
   failedAt: number
@@ -21,7 +18,7 @@ interface Gateway {
 type Answer<T> = { kind: 'found'; value: T } | { kind: 'missing' } | { kind: 'failed'; reason: string }
 type Ask<T> = (base: URL, signal: AbortSignal) => Promise<Answer<T>>
 
-/** Reads blocks from the trustless gateways of a cluster. Tries one gateway after another and verifies every block. */
+/** Tries one trustless gateway after another and verifies every block. */
 export class GatewaysReader implements SizedSource {
   readonly #gateways: Gateway[]
   readonly #client: Pick<GatewayClient, 'get' | 'size'>
@@ -35,8 +32,6 @@ export class GatewaysReader implements SizedSource {
   }
 
   /**
-   * Returns a block from the first gateway that has the block.
-   *
    * @throws HoldfastError `NOT_FOUND` if no gateway has the block; `UNAVAILABLE` if no gateway returned the block and
    * one of them failed
    */
@@ -50,8 +45,7 @@ export class GatewaysReader implements SizedSource {
 
   /**
    * Returns the size of a block in bytes.
-   *
-   * @throws HoldfastError `NOT_FOUND` or `UNAVAILABLE`, under the same conditions as {@link read}
+   * @throws HoldfastError like {@link read}
    */
   async sizeOf(cid: CID, { signal }: { signal?: AbortSignal | undefined } = {}): Promise<number> {
     return this.#first(cid, signal, async (base, own) => {
@@ -60,7 +54,6 @@ export class GatewaysReader implements SizedSource {
     })
   }
 
-  /** Asks one gateway after another. Returns the answer of the first gateway that has the block. */
   async #first<T>(cid: CID, signal: AbortSignal | undefined, ask: Ask<T>): Promise<T> {
     const late = new AbortController()
     const cancel = this.#clock.after(READ_MS, () => late.abort(unavailable('did not answer in time')))
@@ -98,7 +91,7 @@ export class GatewaysReader implements SizedSource {
     }
   }
 
-  /** Returns the gateways in the configured order, except that gateways with a recent failure come last. */
+  /** Orders the gateways as configured, but those with a recent failure last. */
   #order(): Gateway[] {
     const since = this.#clock.now() - DEMOTED_MS
     return this.#gateways.toSorted((a, b) => Number(a.failedAt > since) - Number(b.failedAt > since))

@@ -14,34 +14,32 @@ export interface HttpRequest {
 export interface HttpAnswer {
   status: number
   text: string
-  /** The trailers of the answer, by lower-case name. */
+  /** Trailers of the answer, by lower-case name. */
   trailers?: Readonly<Record<string, string>>
 }
 
-/** An answer with a streamed body. If the caller stops reading early, the connection closes. */
+/** If the caller stops reading early, the connection closes. */
 export interface HttpStream {
   status: number
   body: AsyncIterable<Uint8Array>
-  /** Returns the trailers of the answer, by lower-case name. Returns an empty object before the end of the body. */
+  /** Returns an empty object before the end of the body. */
   trailers(): Readonly<Record<string, string>>
 }
 
 /**
- * Sends a request and reads the whole answer. Does not follow redirects, because the request contains credentials.
- *
+ * Sends a request and reads the whole answer. Follows no redirects, because the request contains credentials.
  * @throws HoldfastError `UNAVAILABLE` if no answer arrives or the answer is too large; the reason of an abort; errors
  * of the request's body
  */
 export type SendHttp = (request: HttpRequest) => Promise<HttpAnswer>
 
 /**
- * Sends a request whose answer is streamed. Reading the body of the answer throws the same errors.
- *
+ * Sends a request whose answer is streamed. Reading the answer's body throws the same errors.
  * @throws HoldfastError `UNAVAILABLE` if no answer arrives; the reason of an abort; errors of the request's body
  */
 export type StreamHttp = (request: HttpRequest) => Promise<HttpStream>
 
-/** An HTTP client for requests to the backends of clusters. The caller closes the client. */
+/** The caller closes the client. */
 export interface HttpClient {
   send: SendHttp
   stream: StreamHttp
@@ -49,7 +47,7 @@ export interface HttpClient {
 }
 
 const CONNECTIONS = 16
-/** Timeout in ms for the start of an answer, and between two parts of the answer. */
+/** Ms for the start of an answer, and between two parts of the answer. */
 const ANSWER_TIMEOUT_MS = 120_000
 const LONGEST_ANSWER = 4 * 1024 * 1024
 

@@ -2,10 +2,10 @@ import type { Static, TSchema } from 'typebox'
 import { Value } from 'typebox/value'
 import type { HoldfastError } from '../../src/domain/errors.ts'
 
-/** Maximum length of a message from another server, in characters. */
+/** Characters. */
 const MAX_MESSAGE = 200
 
-/** Parses JSON. Returns null if the text does not match the schema, which allows unknown fields. */
+/** Returns null if the text does not match the schema, which allows unknown fields. */
 export function jsonAs<Schema extends TSchema>(schema: Schema, text: string): Static<Schema> | null {
   try {
     return checked(schema, text)
@@ -14,11 +14,7 @@ export function jsonAs<Schema extends TSchema>(schema: Schema, text: string): St
   }
 }
 
-/**
- * Parses an answer in JSON.
- *
- * @throws the error that `invalid` returns, if the answer does not match the schema
- */
+/** Throws the error that `invalid` returns, if the answer does not match the schema. */
 export function answerAs<Schema extends TSchema>(
   schema: Schema,
   text: string,
@@ -31,7 +27,7 @@ export function answerAs<Schema extends TSchema>(
   }
 }
 
-/** Shortens a message from another server to 200 characters, and replaces its control characters with spaces. */
+/** Shortens a message from another server, and replaces its control characters with spaces. */
 export function shortened(message: string): string {
   return message.slice(0, MAX_MESSAGE).replace(/\p{Cc}+/gu, ' ')
 }

@@ -1,4 +1,4 @@
-/** Maximum number of origins to which an IPFS Cluster or a Kubo connects for one pin. */
+/** Maximum number of origins that a backend connects to for one pin. */
 export const MOST_ORIGINS = 10
 
 /** Returns whether an origin is a multiaddr with a peer id, so that another node can connect to it. */

@@ -4,17 +4,16 @@ import { GatewayClient } from '../../src/outgoing/gateway-client.ts'
 import { GatewaysReader } from './gateways-reader.ts'
 import { type HttpClient, openHttpClient } from './http-client.ts'
 
-/** The HTTP connections to the backend of a cluster. */
 export interface PlaceMeans {
   http: HttpClient
-  /** Returns a reader that tries gateways in the given order and verifies every block. */
+  /** Returns a reader that tries the gateways in this order and verifies every block. */
   readerOf(gateways: readonly string[]): GatewaysReader
   close(): Promise<void>
 }
 
 /**
- * Opens the HTTP connections to the backend of a cluster. They may use private addresses, because the operator
- * configures the addresses. The caller closes the connections.
+ * Opens the HTTP connections, which the caller closes. Private addresses are allowed, because the operator configures
+ * them.
  */
 export function openPlaceMeans(clock: Clock): PlaceMeans {
   const http = openHttpClient()

@@ -2,17 +2,15 @@ import { readFile } from 'node:fs/promises'
 import type { Environment } from '../../src/clusters/backend-adapter.ts'
 import { HoldfastError } from '../../src/domain/errors.ts'
 
-/** The file or environment variable that contains a secret of a backend. */
 export interface SecretSource {
-  /** The prefix of the names of the configuration fields, for example of `keyFile` and `authEnv`. */
+  /** Prefix of the names of the configuration fields, for example of `keyFile` and `authEnv`. */
   name: 'key' | 'auth'
   file: string | undefined
   env: string | undefined
 }
 
 /**
- * Reads a secret of a cluster's backend. Error messages name the file or variable, and never contain the secret.
- *
+ * Reads a secret. Error messages never contain the secret.
  * @throws HoldfastError `CONFIG_INVALID` if the secret is missing, unreadable, empty or malformed
  */
 export async function secretOf(
@@ -36,8 +34,7 @@ export async function secretOf(
 }
 
 /**
- * Returns the value of the `Authorization` header for a backend's API, or null if no credentials are configured.
- *
+ * Returns the value of the `Authorization` header, or null if no credentials are configured.
  * @throws HoldfastError `CONFIG_INVALID` if the secret is neither `bearer:<token>` nor `basic:<user>:<password>`
  */
 export async function authorizationOf(

@@ -5,7 +5,7 @@ import { hasLinks, newLinks } from '../../src/content/dag/links.ts'
 import { ADMITTED } from '../../src/content/dag/walk.ts'
 import { dagKey, HASH } from '../../src/ipld/cid.ts'
 
-/** Maximum size in bytes of a small DAG. Several small DAGs are sent in one request. */
+/** Maximum size of a small DAG. One request carries several small DAGs. */
 export const SMALL_DAG_BYTES = 64 * 1024
 
 export interface DagBlock {
@@ -14,9 +14,7 @@ export interface DagBlock {
 }
 
 /**
- * Returns the blocks of a small DAG, with the root first. Each block occurs once. Returns null if the DAG is large or a
- * block is missing.
- *
+ * Returns each block of a small DAG once, with the root first. Returns null if the DAG is large or a block is missing.
  * @throws the reason of an aborted signal
  */
 export async function smallDag(root: CID, source: BlockSource, signal: AbortSignal): Promise<DagBlock[] | null> {
@@ -37,7 +35,7 @@ export async function smallDag(root: CID, source: BlockSource, signal: AbortSign
   return blocks
 }
 
-/** Yields a CAR version 1 with a few blocks, as a single chunk. */
+/** Yields a CAR version 1 as a single chunk. */
 export async function* carOf(root: CID, blocks: Iterable<DagBlock>): AsyncGenerator<Uint8Array, void, undefined> {
   const parts = [carHeader([root])]
   for (const { cid, bytes } of blocks) parts.push(carBlockHead(cid, bytes.length), bytes)
