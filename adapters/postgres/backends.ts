@@ -1,19 +1,15 @@
 import { BACKENDS_OF_NODE as BACKENDS, LEDGER_BACKEND } from '../../src/catalogue/rules/dialect.ts'
 
-/** The highest number that a backend can have in the ledger of its node. */
 export const LAST_BACKEND = BACKENDS - 1
-/** SQL expression that converts a backend's number in the catalogue to its number in the ledger of its node. */
+/** SQL expression for a backend's number in its node's ledger, from `backend_id` in the catalogue. */
 export const BACKEND_ID = LEDGER_BACKEND.postgres
-/** SQL expression that converts a backend's number in the catalogue to the number of its node. */
+/** SQL expression for the number of a backend's node. */
 export const NODE_NUMBER = `backend_id / ${BACKENDS}`
 
-/**
- * Converts a backend's number in the ledger of its node to its number in the catalogue. The latter is unique among all
- * nodes.
- */
+/** Converts a backend's number in its node's ledger to its number in the catalogue, which is unique among all nodes. */
 export type SharedBackend = (backendId: number) => number
 
-/** Returns the conversion for one node. On the first node, whose number is 0, both numbers are equal. */
+/** Returns the conversion for one node. The first node has the number 0. */
 export function backendsOf(node: number): SharedBackend {
   return backendId => node * BACKENDS + backendId
 }

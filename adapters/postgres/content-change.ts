@@ -15,13 +15,12 @@ import { getRecord, hasDag, identicalRecord, insertRecord, setStatus } from './r
 import { NeedsHold, type PlacedHold, type SharedHolds } from './shared-holds.ts'
 import type { Sql } from './sql.ts'
 
-/** The hold that was placed for a commit before its transaction began. */
 export interface Prepared {
-  /** Null if no hold was placed. `rootId` is null for a hold on a staged root, which has only part of the DAG. */
+  /** Null if no hold was placed. `rootId` is null for a staged root, which has only part of the DAG. */
   hold: PlacedHold | { id: string; rootId: null } | null
 }
 
-/** Changes records and holds in one transaction, which first locks the rows of the affected accounts. */
+/** Changes records and holds in one transaction, which locks the rows of the affected accounts first. */
 export class ContentChange {
   readonly #sql: Sql
   readonly #database: Postgres
@@ -52,22 +51,14 @@ export class ContentChange {
     return intent.kind === 'whole' ? this.#commitWhole(intent, hold) : this.#commitPart(intent, hold)
   }
 
-  /**
-   * Checks that the account may have one more record.
-   *
-   * @throws HoldfastError `QUOTA_EXCEEDED` if one more record would exceed the plan's number of pins
-   */
+  /** @throws HoldfastError `QUOTA_EXCEEDED` */
   async checkPinCount(accountId: string, { maxPins }: PinLimits, now: number): Promise<void> {
     if (maxPins !== null && (await this.accounts.usage(accountId, now)).pins + 1 > maxPins) {
       throw new HoldfastError('QUOTA_EXCEEDED', `the plan allows ${maxPins} pins`)
     }
   }
 
-  /**
-   * Checks that the account may have one more record that waits for content.
-   *
-   * @throws HoldfastError `QUOTA_EXCEEDED` if the account already has the plan's number of such records
-   */
+  /** @throws HoldfastError `QUOTA_EXCEEDED` if too many records of the account wait for content */
   async checkQueued(accountId: string, { maxQueuedPins }: PinLimits): Promise<void> {
     if (maxQueuedPins === null) return
     const counted = await runRule(first(COUNT_UNFINISHED, { accountId, limit: maxQueuedPins }), this.#sql)
@@ -90,8 +81,8 @@ export class ContentChange {
   }
 
   /**
-   * Gives a waiting record the hold on its content. The record becomes `pinned`, or `pinning` if an external backend
-   * does not have the content yet.
+   * Gives a waiting record the hold on its content. The record stays `pinning` while an external backend lacks the
+   * content.
    */
   async fulfil(record: RecordRow, hold: PlacedHold, backendId: number, now: number): Promise<RecordRow> {
     const status = await this.#statusIn(backendId, record, now)
@@ -111,9 +102,7 @@ export class ContentChange {
     return setStatus(this.#sql, record.id, { status, at: now, reason: null })
   }
 
-  /**
-   * Makes a record `pinning` until a fetch has completed its content. Subtracts the content from the account's usage.
-   */
+  /** Makes a record wait for a fetch. Subtracts the record's content from the account's usage. */
   async wait(record: RecordRow, fetchId: number, now: number, reason: string): Promise<RecordRow> {
     await runRule(run(SET_WAITING, { id: record.id, fetchId }), this.#sql)
     if (record.rootId !== null) await this.#free(record)
@@ -161,15 +150,10 @@ export class ContentChange {
     return { record: await this.#reread(record), created: true, waited: null }
   }
 
-  /**
-   * Returns the status of a record whose content this node holds. The status is `pinning` while an external backend
-   * does not have the content yet, else `pinned`.
-   */
   async #statusIn(backendId: number, record: NewRecord, now: number): Promise<'pinned' | 'pinning'> {
     if (!this.#external.has(backendId)) return 'pinned'
     const isPlaced = await runRule(wantPlacement(this.#holds.backend(backendId), record, now), this.#sql)
-    // Set or clear the ledger's mark of a finished placement while the placement row is locked. The ledger may have an
-    // outdated mark from an earlier placement.
+    // The ledger may have an outdated mark from an earlier placement.
     await this.#ledger.setPlaced(backendId, record, isPlaced ? now : null)
     return isPlaced ? 'pinned' : 'pinning'
   }
@@ -181,12 +165,11 @@ export class ContentChange {
   }
 }
 
-/** The database, the ledger and the settings that all changes of content use. */
 export interface ContentParts {
   database: Postgres
   ledger: CatalogueHolds
   holds: SharedHolds
-  /** The numbers of the external backends. Each of them needs a placement for each DAG that it must store. */
+  /** The numbers of the external backends, each of which needs a placement for each of its DAGs. */
   external: ReadonlySet<number>
 }
 

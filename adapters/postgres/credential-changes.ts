@@ -6,25 +6,19 @@ import type { DatabasePast } from './database-past.ts'
 import type { NodeClaim } from './node-claim.ts'
 import type { Postgres } from './postgres.ts'
 
-/**
- * Times in ms. The first is the interval of the connection checks. The second is how long a successful check counts.
- */
 const CHECK_MS = 400
 const TRUSTED_MS = 1_000
 
-/** NOTIFY channel that wakes the node named in the payload. */
 export const NODES_CHANNEL = 'holdfast_nodes'
-/** NOTIFY channel for takedowns that were added, changed or lifted. */
 const TAKEDOWNS_CHANNEL = 'holdfast_takedowns'
 
 /**
- * Listens with `LISTEN` for changes by other nodes. While the connection is down, reports every second that credentials
- * may have changed.
+ * Listens for changes by other nodes. While the connection is down, reports every second that credentials may have
+ * changed.
  */
 export class CredentialChanges implements CatalogueChanges {
   readonly #database: Postgres
   readonly #clock: Clock
-  /** The health of the database. Each connection check updates it. */
   readonly health: DatabaseHealth
   readonly #past: Pick<DatabasePast, 'check'> | null
   readonly #claim: Pick<NodeClaim, 'lost' | 'takeAgain'> | null
@@ -39,10 +33,6 @@ export class CredentialChanges implements CatalogueChanges {
   /** Start of the last successful check, in ms since the epoch. Null while the connection is down. */
   #seenAt: number | null = null
 
-  /**
-   * @param past compares the database with its known state after each new connection
-   * @param claim acquires the lock of this node again after each new connection
-   */
   constructor(
     database: Postgres,
     clock: Clock,
@@ -56,7 +46,6 @@ export class CredentialChanges implements CatalogueChanges {
     this.#claim = claim
   }
 
-  /** Returns a number that changes whenever credentials may have changed. */
   version(): number {
     const now = this.#clock.now()
     const isTrusted = this.#seenAt !== null && now - this.#seenAt < TRUSTED_MS
@@ -64,22 +53,21 @@ export class CredentialChanges implements CatalogueChanges {
   }
 
   /**
-   * Sets the listener for new work from other nodes. Its argument is the name of the node that has work, or null if a
-   * notice may have been lost.
+   * Sets the listener for new work. It gets the name of the node with new work, or null if a notice may have been lost.
    */
   notices(listener: (node: string | null) => void): void {
     this.#onNotice = listener
   }
 
-  /** Sets the listener for changed takedowns. It is also called when a notice may have been lost. */
+  /** Sets the listener for changed takedowns, which is also called when a notice may have been lost. */
   takedowns(listener: () => void): void {
     this.#onTakedowns = listener
   }
 
   /**
-   * Resolves after the first attempt to listen. If that attempt failed, further attempts follow in the background.
+   * Resolves after the first attempt to listen. Further attempts follow in the background.
    *
-   * @param connection used for the first attempt. This object owns the connection from then on.
+   * @param connection used for the first attempt, and owned by this object from then on
    */
   async start(connection: PoolClient | null = null): Promise<void> {
     this.#given = connection
@@ -92,7 +80,6 @@ export class CredentialChanges implements CatalogueChanges {
     this.#lost()
   }
 
-  /** Checks the listening connection, replaces a lost one, and schedules the next check. */
   async #check(): Promise<void> {
     const begun = this.#clock.now()
     try {
@@ -107,10 +94,7 @@ export class CredentialChanges implements CatalogueChanges {
     else this.#cancel = this.#clock.after(CHECK_MS, () => void this.#check())
   }
 
-  /**
-   * Checks the health of the database. If the pool could not connect, this method tries to get a new connection
-   * instead: the listening connection may work while new connections fail.
-   */
+  /** If the pool could not connect, tries a new connection: the listening one may work while new ones fail. */
   async #checkHealth(client: PoolClient): Promise<void> {
     if (!this.#database.isRefused) return this.health.check(client)
     if (this.#isProbing) return
@@ -136,7 +120,7 @@ export class CredentialChanges implements CatalogueChanges {
     this.#client = client
     await client.query(`LISTEN holdfast_credentials; LISTEN ${NODES_CHANNEL}; LISTEN ${TAKEDOWNS_CHANNEL}`)
     await this.#past?.check(client)
-    // Notices sent before this connection listened are lost. Report that everything may have changed.
+    // Notices sent before this connection listened are lost.
     this.#changes++
     this.#onNotice(null)
     this.#onTakedowns()

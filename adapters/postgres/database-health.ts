@@ -1,14 +1,11 @@
 import type { CatalogueHealth } from '../../src/catalogue/shared-catalogue.ts'
 import { type Clock, systemClock } from '../../src/domain/clock.ts'
 
-/** Maximum accepted difference between the clocks of a node and the database, in ms. */
 const MOST_SKEW_MS = 2_000
-/** Time in ms without a successful check after which the database counts as unreachable. */
 const SILENT_MS = 5_000
 
-/** The answer of the database to a check. */
 interface Answer {
-  /** The time of the database's clock, in ms since the epoch. */
+  /** In ms since the epoch, by the database's clock. */
   now: number
   isReadOnly: boolean
 }
@@ -20,19 +17,12 @@ interface Connection {
 const CHECK = `SELECT EXTRACT(EPOCH FROM clock_timestamp())::float8 * 1000 AS now,
   current_setting('transaction_read_only') = 'on' AS "isReadOnly"`
 
-/**
- * The health of the database at the last check: whether it accepts writes, and the difference between its clock and
- * this node's clock.
- */
 export class DatabaseHealth implements CatalogueHealth {
   readonly #clock: Clock
   readonly #isCompared: boolean
   #seenAt: number | null = null
   #isReadOnly = false
-  /**
-   * The difference of the clocks, in ms: this node's time minus the database's time. The round trip adds an error of up
-   * to `within`.
-   */
+  /** This node's time minus the database's time, in ms. The round trip adds an error of up to `within`. */
   #skew: { ms: number; within: number } | null = null
 
   constructor(clock: Clock, isCompared = clock === systemClock) {
@@ -40,7 +30,7 @@ export class DatabaseHealth implements CatalogueHealth {
     this.#isCompared = isCompared
   }
 
-  /** Runs one check and stores its result. Rejects if the connection is lost. */
+  /** Rejects if the connection is lost. */
   async check(connection: Connection): Promise<void> {
     const begun = this.#clock.now()
     const { rows } = await connection.query<Answer>(CHECK)
@@ -50,23 +40,15 @@ export class DatabaseHealth implements CatalogueHealth {
     this.#seenAt = ended
     this.#isReadOnly = answer.isReadOnly
     if (!this.#isCompared) return
-    // The database read its clock between `begun` and `ended`, so half the round trip is the maximum error. The alarm
-    // subtracts this error, so a slow answer causes no alarm.
+    // Half the round trip is the maximum error: the database read its clock between `begun` and `ended`.
     this.#skew = { ms: (begun + ended) / 2 - answer.now, within: Math.abs(ended - begun) / 2 }
   }
 
-  /**
-   * Time in ms by which this node's clock is ahead of the database's clock. Null before the first check, and if the
-   * host program supplies the clock.
-   */
+  /** Time in ms by which this node's clock is ahead of the database's. Null before the first check. */
   get skewMs(): number | null {
     return this.#skew === null ? null : Math.round(this.#skew.ms)
   }
 
-  /**
-   * `no-catalogue` if the database is unreachable or read-only. `clock-skew` if the clocks differ by more than two
-   * seconds.
-   */
   get problem(): 'no-catalogue' | 'clock-skew' | null {
     const isSilent = this.#seenAt === null || Math.abs(this.#clock.now() - this.#seenAt) > SILENT_MS
     if (isSilent || this.#isReadOnly) return 'no-catalogue'

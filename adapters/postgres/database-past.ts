@@ -10,16 +10,16 @@ const PAST = `SELECT (SELECT system_identifier::text FROM pg_control_system()) A
 const UNKNOWN = `SELECT number::float8 AS number FROM unnest($1::bigint[]) AS number
   WHERE NOT EXISTS (SELECT 1 FROM holds WHERE id = 'hold ' || number)`
 /**
- * Count of hold numbers that are skipped after the database was restored to an earlier point. The lost commits may have
- * used numbers that this node does not know.
+ * Count of hold numbers skipped after the database was restored to an earlier point. The lost commits may have used
+ * them.
  */
 const GAP = 1_000
 
 /**
- * Checks at each connection that the database is the one to which this node has committed.
+ * Checks at each connection that the database still has what this node has committed.
  *
- * A database restored to an earlier point lacks acknowledged commits. So does a standby that was promoted while it
- * lagged behind. The ledger keeps the holds of those commits until the operator has accepted the problem.
+ * A database restored to an earlier point lacks acknowledged commits. So does a standby promoted while it lagged
+ * behind. The ledger keeps the holds of those commits until the operator accepts the problem.
  */
 export class DatabasePast implements CataloguePast {
   readonly #kept: KeptPast
@@ -32,12 +32,10 @@ export class DatabasePast implements CataloguePast {
     this.#onProblem = onProblem
   }
 
-  /** A description of how the database differs from the one that this node knew. Null if it does not differ. */
   get problem(): string | null {
     return this.#problem
   }
 
-  /** Compares the database with the one that this node knew. Rejects if the database does not answer. */
   async check(connection: Connection): Promise<void> {
     const {
       rows: [past],
@@ -52,10 +50,7 @@ export class DatabasePast implements CataloguePast {
     if (kept === null || kept.problem !== problem) this.#kept.put(kept?.past ?? past, problem)
   }
 
-  /**
-   * Accepts the database in its present state. Does nothing if `problem` is no longer the current problem, because the
-   * operator has not seen the current one.
-   */
+  /** Accepts the database in its present state. Does nothing if the operator has not seen the current problem. */
   accept(problem: string): void {
     if (problem !== this.#problem) return
     if (this.#current !== null) this.#kept.put(this.#current, null)
@@ -67,11 +62,10 @@ export class DatabasePast implements CataloguePast {
     if (past.database !== known.database) return 'the database was dropped and created again'
     const holds = this.#kept.newestHolds()
     const { rows } = await connection.query<{ number: number }>(UNKNOWN, [holds])
-    // Check the ledger again. A hold that was released since the first read is missing from the database, but was not
-    // lost.
+    // A hold released since the first read is missing from the database, but was not lost. Check the ledger again.
     const isBehind = rows.some(({ number }) => this.#kept.isHeld(number))
     if (isBehind) {
-      // Never reuse a hold number. Otherwise a new hold could be mistaken for a hold that the database has lost.
+      // If a new hold reused a number, it could be mistaken for a hold that the database has lost.
       const next = Math.max(...holds) + GAP
       await connection.query(
         "SELECT setval('hold_numbers', $1::bigint) FROM hold_numbers WHERE last_value < $1::bigint",

@@ -11,15 +11,14 @@ import { getRecord, identicalRecord } from './record-rows.ts'
 import type { PlacedHold } from './shared-holds.ts'
 import type { Sql } from './sql.ts'
 
-/** A complete root, with the hold that one record gets on the root. */
 interface HeldRoot {
   root: WholeDag & { id: number; backendId: number }
   hold: PlacedHold
 }
 
 /**
- * Locks the rows of the given accounts. Returns a {@link ContentChange} for the transaction, and the operations on
- * records that wait for a fetch.
+ * Locks the rows of the accounts. Returns their {@link ContentChange}, and the operations on records that wait for a
+ * fetch.
  */
 export async function waitingRecords(
   sql: Sql,
@@ -42,7 +41,7 @@ export async function waitingRecords(
   return { change, records }
 }
 
-/** Delivers a fetched DAG to some of the records that wait for it. Each of those records gets its own hold. */
+/** Delivers a fetched DAG to some of its waiting records, each with its own hold. */
 export async function deliverSome(
   fetches: FetchParts,
   parts: ContentParts,
@@ -78,7 +77,7 @@ export async function deliverSome(
       return delivered
     })
   } finally {
-    // Discard the holds of records that no longer wait or that exceed their quota. Used holds are not affected.
+    // Some records no longer wait or exceed their quota. Their holds are unused.
     await parts.holds.discard(placedMore.map(({ id }) => id))
   }
 }

@@ -4,10 +4,9 @@ import type { Postgres } from './postgres.ts'
 import { ownStep, PostgresDriver } from './postgres-driver.ts'
 import { NeedsHold, notifyNode, type SharedHolds, type StagedHold } from './shared-holds.ts'
 
-/** The rules for status changes of records. They update no index, because PostgreSQL maintains its indexes itself. */
+/** The rules for status changes of records. PostgreSQL maintains its indexes itself. */
 export const STATUS = statusRules(() => undefined)
 
-/** Returns the ports through which the fetch rules use PostgreSQL and this node's ledger. */
 export function fetchParts(database: Postgres, holds: SharedHolds): FetchParts {
   return {
     driver: new PostgresDriver(database),
@@ -23,7 +22,7 @@ export function fetchParts(database: Postgres, holds: SharedHolds): FetchParts {
 }
 
 /**
- * Inserts a fetch, whose blocks go into the staged root.
+ * Inserts a fetch whose blocks go into the staged root.
  *
  * @throws NeedsHold if `staged` is null, or another fetch of the DAG exists
  */
@@ -31,7 +30,7 @@ export function* beginFetch(parts: FetchParts, holds: SharedHolds, wanted: Wante
   if (staged === null) throw new NeedsHold('the fetch has no staged root')
   yield* ownStep(sql => holds.use(sql, staged.id))
   const made = yield* insertFetch(parts, wanted, { rootId: staged.ledgerRootId, holdId: staged.id })
-  // Another transaction has committed a fetch of the same DAG. Only a new transaction can see that fetch.
+  // Only a new transaction can see the other fetch of this DAG.
   if (made === null) throw new NeedsHold('another fetch has begun')
   return made
 }

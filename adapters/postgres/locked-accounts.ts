@@ -9,16 +9,11 @@ import type { Sql } from './sql.ts'
 
 interface Counted extends AccountUsage {
   id: string
-  /** The `seq` of the account. The search words of the account's records begin with this number. */
+  /** The `seq` of the account. The search words of its records begin with this number. */
   list: number
 }
 
-/**
- * Accounts whose rows stay locked until the transaction ends.
- *
- * Every node locks the account's row before it adds or removes records of the account. The counters are therefore
- * exact.
- */
+/** Accounts whose rows stay locked until the transaction ends. The lock keeps the counters exact. */
 export class LockedAccounts {
   readonly #sql: Sql
   readonly #accounts: Map<string, Counted>
@@ -38,11 +33,7 @@ export class LockedAccounts {
     return new LockedAccounts(sql, accounts)
   }
 
-  /**
-   * Returns the `seq` of the account.
-   *
-   * @throws HoldfastError `NOT_FOUND` if the account was deleted before its content arrived
-   */
+  /** @throws HoldfastError `NOT_FOUND` if the account was deleted before its content arrived */
   listOf(id: string): number {
     const account = this.#accounts.get(id)
     if (account === undefined) throw new HoldfastError('NOT_FOUND', `there is no account ${id}`)
@@ -62,7 +53,7 @@ export class LockedAccounts {
     this.#changes.set(id, changed)
   }
 
-  /** Writes the changed counters. Call this method last in the transaction. */
+  /** Call this method last in the transaction. */
   async write(): Promise<void> {
     for (const [id, { pins, expiringPins, storedBytes }] of this.#changes) {
       if (pins === 0 && expiringPins === 0 && storedBytes === 0) continue

@@ -15,10 +15,7 @@ export async function sealedIn({ reading }: Postgres): Promise<SealedSecrets> {
   }
 }
 
-/**
- * Deletes every sealed secret, signing keys included. Also deletes the name of the sealing key: the next node that
- * starts stores the name of its own key.
- */
+/** Deletes every sealed secret, signing keys included. The next node that starts chooses the sealing key. */
 export async function forgetSealed(database: Postgres): Promise<void> {
   await database.transaction(async sql => {
     for (const table of ['recovery_codes', 'second_factors', 'webhooks', 'signing_keys', 'sealing_key']) {

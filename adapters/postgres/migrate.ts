@@ -2,25 +2,19 @@ import { HoldfastError } from '../../src/domain/errors.ts'
 import type { Postgres } from './postgres.ts'
 import type { Sql } from './sql.ts'
 
-/** Number of the advisory lock that a migration takes. No other code uses this number. */
 const LOCK = 0x484f4c44
 
-/** One version of the schema. */
 export interface Migration {
   sql: string
-  /**
-   * True if nodes of the previous version may keep running after this migration, because they do not need its
-   * additions.
-   */
+  /** True if nodes of the previous version may keep running after this migration. */
   isTolerated: boolean
 }
 
 /**
- * Migrates the schema to the version of this node. Returns the version of the schema, which is higher if a newer node
- * has migrated the schema. Nodes that start at the same time migrate one after the other.
+ * Migrates the schema. Returns its version, which is higher if a newer node has migrated it. Nodes that start together
+ * migrate one after the other.
  *
- * @param mayMigrate false for commands. Only a starting node may migrate, because a migration may break nodes of an
- * older version that are still running.
+ * @param mayMigrate false for commands: a migration may break running nodes of an older version
  * @throws HoldfastError `DATA_DIR_NEWER` if this node cannot work with the version of the schema. If `mayMigrate` is
  * false: `CONFLICT` if the schema is older than this node, `CONFIG_INVALID` if the database has no schema
  */
@@ -57,7 +51,7 @@ async function apply(sql: Sql, version: number, { sql: text, isTolerated }: Migr
   await sql.run('INSERT INTO schema_versions (version, tolerated) VALUES ($1, $2)', [version, isTolerated])
 }
 
-/** Splits SQL into statements. A statement ends with a semicolon at the end of a line outside `$$` quotes. */
+/** A statement ends with a semicolon at the end of a line outside `$$` quotes. */
 function statementsOf(text: string): string[] {
   const statements: string[] = []
   let open = ''

@@ -12,10 +12,8 @@ import type { Postgres } from './postgres.ts'
 import type { Sql } from './sql.ts'
 
 /**
- * Copies a catalogue into an empty database in one transaction.
- *
- * The copy becomes the node's catalogue when {@link takeUp} runs. Until then, another copy for the same node replaces
- * it.
+ * Copies a catalogue into an empty database in one transaction. Until {@link takeUp} runs, another copy for the same
+ * node replaces this copy.
  *
  * @throws HoldfastError `CONFLICT` if the database is not empty; `OUTCOME_UNKNOWN` if the connection was lost during
  * the commit
@@ -58,7 +56,6 @@ export function moveIn(
   })
 }
 
-/** Makes the copied catalogue the node's own. Does nothing if no copy was made for the node. */
 export async function takeUp(database: Postgres, node: string): Promise<void> {
   await database.transaction(async sql => {
     const taken = await sql.run('DELETE FROM moves WHERE node = $1', [node])
@@ -66,13 +63,12 @@ export async function takeUp(database: Postgres, node: string): Promise<void> {
   })
 }
 
-/** Returns whether the catalogue belongs to the node, or was copied for the node. */
 export async function isKnownTo(database: Postgres, node: string): Promise<boolean> {
   const text = 'SELECT 1 FROM nodes WHERE name = $1 UNION ALL SELECT 1 FROM moves WHERE node = $1'
   return (await database.reading.first(text, [node])) !== undefined
 }
 
-/** Checks that the database is empty. First deletes an earlier copy that was made for this node and never taken up. */
+/** Checks that the database is empty. First deletes an earlier copy for this node that was never taken up. */
 async function checkEmpty(sql: Sql, node: string): Promise<void> {
   const tables = await sql.all<{ name: string }>(
     `SELECT tablename AS name FROM pg_tables WHERE schemaname = current_schema() AND tablename <> 'schema_versions'`,
@@ -88,11 +84,7 @@ async function checkEmpty(sql: Sql, node: string): Promise<void> {
   }
 }
 
-/**
- * Drops the indexes that enforce no uniqueness, and returns their definitions.
- *
- * Rebuilding an index after the copy takes a fraction of the time that updates of the index for each row would take.
- */
+/** Drops the indexes that enforce no uniqueness. Rebuilding them after the copy is much faster. */
 async function dropIndexes(sql: Sql): Promise<string[]> {
   await sql.run("SET LOCAL maintenance_work_mem = '256MB'")
   const indexes = await sql.all<{ name: string; definition: string }>(
@@ -105,7 +97,7 @@ async function dropIndexes(sql: Sql): Promise<string[]> {
   return indexes.map(({ definition }) => definition)
 }
 
-/** Inserts the holds of the copied rows, with the ids that the holds have in the ledger. */
+/** The holds keep their ids from the ledger. */
 async function insertHolds(sql: Sql, table: MovedTable, batch: readonly MovedRow[], node: string): Promise<void> {
   const held = table === 'records' ? batch.filter(row => row.root_id !== null) : table === 'fetches' ? batch : []
   if (held.length === 0) return
@@ -135,15 +127,15 @@ async function compare(sql: Sql, source: CatalogueToMove): Promise<Record<MovedT
 }
 
 /**
- * Deletes the roots that have no row in `holds`. Only holds of the host program protect such roots, and the catalogue
- * does not store those holds.
+ * Deletes the roots that have no row in `holds`. Only the host program holds such roots, and the catalogue does not
+ * store its holds.
  */
 async function dropUnheld(sql: Sql): Promise<void> {
   await sql.run('DELETE FROM roots WHERE NOT EXISTS (SELECT 1 FROM holds WHERE holds.root_id = roots.id)')
   await sql.run('DELETE FROM root_files f WHERE NOT EXISTS (SELECT 1 FROM roots WHERE roots.id = f.root_id)')
 }
 
-/** Corrects the counters of all accounts. Returns the accounts whose counters were wrong. */
+/** Returns the ids of the accounts whose counters were wrong. */
 async function recount(sql: Sql): Promise<string[]> {
   const wrong = await sql.all<{ id: string }>(
     `WITH counted AS (

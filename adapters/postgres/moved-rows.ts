@@ -6,7 +6,7 @@ import type { Sql, SqlParam } from './sql.ts'
 
 type Value = MovedRow[string]
 
-/** The columns of each table, with their types. The source passes the values of array columns as JSON. */
+/** The columns of each table. The source passes array columns as JSON. */
 const COLUMNS: Readonly<Record<MovedTable, string>> = {
   accounts: `
     id text, seq bigint, email text, email_key text, name text, plan text, role text, default_cluster text,
@@ -47,16 +47,14 @@ const COLUMNS: Readonly<Record<MovedTable, string>> = {
     kind text, key bigint, queue text, account_id text, due_at bigint, attempts bigint, last_error text`,
 }
 
-/** Functions that compute the values of columns which the source does not have. */
 const DERIVED: Partial<Record<MovedTable, (row: MovedRow) => MovedRow>> = {
   // The email of a deleted account is a placeholder, which no other account can have.
   accounts: ({ email = null, deleted_at }) => ({ email_key: deleted_at === null ? emailKey(String(email)) : email }),
   records: derivedOfRecord,
-  // The job of a fetch goes to the node that began the fetch.
   jobs: ({ kind = null, queue = null, node = null }) => ({ queue: kind === 'fetch' ? node : queue }),
 }
 
-/** The columns with a sequence. New numbers must be larger than the moved numbers. */
+/** The columns with a sequence. New numbers must be larger than the moved ones. */
 const NUMBERED = [
   ['accounts', 'seq'] as const,
   ['api_keys', 'seq'] as const,
@@ -69,7 +67,6 @@ const NUMBERED = [
   ['deliveries', 'id'] as const,
 ]
 
-/** Inserts rows with their numbers from the source, and adds the computed columns. */
 export async function insertMoved(sql: Sql, table: MovedTable, rows: readonly MovedRow[]): Promise<void> {
   const columns = COLUMNS[table].split(',').map(column => column.trim().split(/\s+/) as [name: string, type: string])
   const whole: MovedRow[] = rows.map(row => ({ ...row, ...DERIVED[table]?.(row) }))
@@ -87,7 +84,6 @@ export async function insertMoved(sql: Sql, table: MovedTable, rows: readonly Mo
   )
 }
 
-/** Advances each sequence to the largest number of its column. */
 export async function advanceSequences(sql: Sql): Promise<void> {
   for (const [table, column] of NUMBERED) {
     await sql.run(
@@ -100,12 +96,11 @@ function paramOf(value: Value, type: string): Value {
   return type === 'text[]' ? listText(JSON.parse(String(value)) as string[]) : value
 }
 
-/** Formats a PostgreSQL array literal. */
 function listText(items: readonly string[]): string {
   return `{${items.map(item => `"${item.replace(/["\\]/g, character => `\\${character}`)}"`).join(',')}}`
 }
 
-/** @param row a record, whose `list` is the `seq` of the record's account */
+/** @param row a record, whose `list` is the `seq` of its account */
 function derivedOfRecord(row: MovedRow): MovedRow {
   const { id = null, root_id, list } = row
   const text = (column: string): string | null => (row[column] ?? null) as string | null

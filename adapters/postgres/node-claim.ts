@@ -1,32 +1,23 @@
 import type { PoolClient } from 'pg'
 import { HoldfastError } from '../../src/domain/errors.ts'
 
-/** Timeout for the lock. The server may notice only after a while that the previous process has ended. */
+/** Timeout for the lock. The server may notice late that the previous process has ended. */
 const WAIT = '2s'
-/** SQLSTATE `lock_not_available`: another process has the lock. */
 const IS_TAKEN = '55P03'
-/**
- * TCP keepalive settings with which the server detects a vanished client within 25 seconds. They have no effect on a
- * Unix socket.
- */
+/** With these settings the server detects a vanished client within 25 seconds, but not on a Unix socket. */
 const NOTICE_SOON = `SET tcp_keepalives_idle = 10; SET tcp_keepalives_interval = 5; SET tcp_keepalives_count = 3`
-/**
- * SQL expression for the number of the advisory lock. All advisory locks of a database share one number space, so the
- * number is the hash of a prefixed name.
- */
+/** All advisory locks of a database share one number space, so the name in the hash has a prefix. */
 const LOCK = `hashtextextended('holdfast node ' || $1, 0)`
 
 /**
- * A lock that allows only one process to run as a node.
+ * A lock that allows only one process to run as a node. The server frees the lock when the connection ends.
  *
- * Two processes on copies of the same data directory would release each other's holds. The server frees the lock when
- * the connection ends, even after a crash.
+ * Two processes on copies of one data directory would release each other's holds.
  */
 export class NodeClaim {
   readonly #name: string
   #isTaken = false
 
-  /** @param name the name of the data directory */
   constructor(name: string) {
     this.#name = name
   }
@@ -49,15 +40,11 @@ export class NodeClaim {
     this.#isTaken = true
   }
 
-  /** Records that the connection with the lock is closed. */
   lost(): void {
     this.#isTaken = false
   }
 
-  /**
-   * If the lock was lost, tries to acquire the lock over a new connection. The attempt fails while the server still
-   * counts the old connection as open.
-   */
+  /** Acquires a lost lock again. Fails while the server still counts the old connection as open. */
   async takeAgain(connection: PoolClient): Promise<void> {
     if (this.#isTaken) return
     const { rows } = await connection.query<{ taken: boolean }>(`SELECT pg_try_advisory_lock(${LOCK}) AS taken`, [

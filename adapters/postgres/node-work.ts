@@ -3,7 +3,6 @@ import type { DagIdentity } from '../../src/ipld/cid.ts'
 import type { Postgres } from './postgres.ts'
 import type { SharedHolds } from './shared-holds.ts'
 
-/** Maximum number of fetches that one call returns. */
 const STEP = 50
 
 /** Work that other nodes leave for this node, even while this node is down. Each piece of work is done once. */

@@ -4,10 +4,7 @@ import { HoldfastError } from '../../src/domain/errors.ts'
 import type { Postgres } from './postgres.ts'
 import { PostgresDriver } from './postgres-driver.ts'
 
-/**
- * The store of unsealed secrets, which is always empty. No version of Holdfast has stored an unsealed secret in
- * PostgreSQL.
- */
+/** Always empty: no version of Holdfast has stored an unsealed secret in PostgreSQL. */
 const NO_CLEAR_SECRETS: ClearSecrets = {
   inClear: async () => [],
   seal: async secrets => {
@@ -15,11 +12,7 @@ const NO_CLEAR_SECRETS: ClearSecrets = {
   },
 }
 
-/**
- * Returns the stores of accounts and credentials. The caller migrates the database's schema, and closes the database.
- *
- * @param node the name of this node
- */
+/** The caller migrates the schema and closes the database. */
 export function postgresAccess(database: Postgres, node: string): AccessStores {
   return accessStores(new PostgresDriver(database), NO_CLEAR_SECRETS, node)
 }

@@ -1,18 +1,14 @@
 import type { Census, StateCount } from '../../src/catalogue/census.ts'
 import type { Postgres } from './postgres.ts'
 
-/** Kinds of rows that are counted in the ledger of this node. All other kinds are counted in PostgreSQL. */
+/** Kinds of rows counted in this node's ledger. */
 const LEDGER = new Set(['roots', 'blocks', 'garbage'])
 
-/**
- * Reports the number of rows of each kind without reading whole tables. Sums the counters of the accounts, and counts
- * only the records that are not pinned.
- */
+/** Counts rows without reading whole tables: sums account counters, and counts only the records that are not pinned. */
 export class PostgresCensus implements Census {
   readonly #database: Postgres
   readonly #ledger: Census
 
-  /** @param ledger counts the rows of this node's ledger */
   constructor(database: Postgres, ledger: Census) {
     this.#database = database
     this.#ledger = ledger

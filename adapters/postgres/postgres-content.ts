@@ -13,9 +13,9 @@ import { postgresRecords } from './postgres-records.ts'
 import { SharedHolds } from './shared-holds.ts'
 
 /**
- * Returns the stores of records and their content. The caller owns the ledger and the migrated database.
+ * The caller owns the ledger and the migrated database.
  *
- * @param node this node; its holds contain its name, and the numbers of its backends contain its number
+ * @param node this node; holds are stored with its name, and its number is part of its backends' numbers
  * @param external the numbers of the external backends, each of which needs placements
  */
 export function postgresContent(

@@ -13,7 +13,7 @@ import type { Sql, SqlParam } from './sql.ts'
 
 const NOTHING = { first: null, all: [], run: 0 }
 
-/** Runs catalogue rules on PostgreSQL. A transaction that collides with another transaction starts again. */
+/** Runs catalogue rules. A transaction that collides with another one starts again. */
 export class PostgresDriver implements CatalogueDriver {
   readonly #database: Postgres
 
@@ -42,10 +42,7 @@ export class PostgresDriver implements CatalogueDriver {
   }
 }
 
-/**
- * Runs a rule. If `sql` belongs to a transaction, all statements of the rule run in that transaction. Otherwise each
- * statement runs by itself.
- */
+/** Runs a rule, within the transaction of `sql` if it has one. Otherwise each statement runs by itself. */
 export async function runRule<T>(rule: Rule<T>, sql: Sql): Promise<T> {
   let next = rule.next()
   while (next.done !== true) {
@@ -56,7 +53,6 @@ export async function runRule<T>(rule: Rule<T>, sql: Sql): Promise<T> {
   return next.value
 }
 
-/** Returns a rule step that runs its own SQL in the transaction. */
 export function ownStep<T>(work: (sql: Sql) => Promise<T>): Rule<T> {
   return own(connection => work(connection as Sql))
 }

@@ -8,10 +8,7 @@ import { beginFetch, fetchParts } from './fetch-parts.ts'
 import { runRule } from './postgres-driver.ts'
 import { NeedsHold, putRoot } from './shared-holds.ts'
 
-/**
- * Returns the store of fetches in PostgreSQL. The node that received the first request fetches the content into its own
- * ledger.
- */
+/** The node that received the first request fetches the content into its own ledger. */
 export function postgresFetches(of: ContentParts): Fetches {
   const { database, ledger, holds } = of
   const parts = fetchParts(database, holds)
@@ -44,7 +41,6 @@ export function postgresFetches(of: ContentParts): Fetches {
       const fetch = await runRule(lockFetch(fetchId), database.reading)
       if (fetch === null || fetch.isWhole) return
       const { backendId, rootId, holdId } = fetch
-      // Move the hold from the staged root to the complete one.
       const wanted = { id: holdId, backendId, stagedRootId: rootId, dag, ends: null }
       const [ledgerRootId] = (await ledger.place([wanted])) ?? []
       const root = await database.transaction(async sql => {
@@ -54,8 +50,7 @@ export function postgresFetches(of: ContentParts): Fetches {
         await sql.run('UPDATE holds SET root_id = $2 WHERE id = $1', [holdId, put.id])
         return put
       })
-      // A null root means that no record waits any more and that the hold is void. The ledger has placed the hold again
-      // above, so release the hold in the ledger.
+      // A null root means that no record waits any more and the hold is void, but the ledger has placed it above.
       if (root === null) await ledger.release([holdId])
       if (root === null || ledgerRootId === undefined) return
       if (dag.fileCount > 0 && !root.listed) await holds.list(root.id, ledgerRootId)

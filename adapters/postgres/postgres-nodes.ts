@@ -2,15 +2,11 @@ import type { FleetNodes, KnownNode } from '../../src/catalogue/fleet.ts'
 import type { Clock } from '../../src/domain/clock.ts'
 import type { Postgres } from './postgres.ts'
 
-/**
- * Times in ms. The first is the interval of this node's heartbeat. The second is how long the list of nodes is cached.
- */
 const HEARTBEAT_MS = 5_000
 const CACHE_MS = 2_000
 /** Time without a heartbeat after which a node counts as down, by the database's clock. */
 const TIMEOUT = `INTERVAL '30 seconds'`
 
-/** Registry of the nodes that share the catalogue. Each node writes its own heartbeat. */
 export class Nodes implements FleetNodes {
   readonly #database: Postgres
   readonly #clock: Clock
@@ -20,17 +16,13 @@ export class Nodes implements FleetNodes {
   #ended = false
   #isLeaving = false
 
-  /** @param name the name of this node's data directory */
   constructor(database: Postgres, clock: Clock, name: string) {
     this.#database = database
     this.#clock = clock
     this.#name = name
   }
 
-  /**
-   * Sends a first heartbeat at once, and further heartbeats at a fixed interval. Calls `onBeat` after each attempt,
-   * even if the heartbeat failed.
-   */
+  /** Sends a heartbeat at once, then at a fixed interval. Calls `onBeat` after each attempt, even a failed one. */
   async start(onBeat: () => void = () => undefined): Promise<void> {
     const beat = async (): Promise<void> => {
       await this.#heartbeat('clock_timestamp()', this.#isLeaving).catch(() => undefined)
@@ -47,7 +39,6 @@ export class Nodes implements FleetNodes {
     await this.#heartbeat('clock_timestamp()', true).catch(() => undefined)
   }
 
-  /** Marks this node as down. */
   async stop(): Promise<void> {
     this.#ended = true
     this.#cancel()
@@ -55,7 +46,7 @@ export class Nodes implements FleetNodes {
   }
 
   /**
-   * Returns the nodes that have an address. The list is cached for two seconds.
+   * Returns the nodes that have an address.
    *
    * @throws HoldfastError `UNAVAILABLE` if the database cannot be reached
    */

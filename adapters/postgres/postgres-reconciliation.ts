@@ -16,23 +16,17 @@ import { getRecord, lockRecords, RECORD_COLUMNS } from './record-rows.ts'
 import { IS_PLACING, PLACING } from './shared-holds.ts'
 import type { Sql } from './sql.ts'
 
-/** Maximum number of records in one step. */
 const STEP = 50
 /**
- * Matches the ids that a catalogue gives to its holds, before or after a move to PostgreSQL. A hold with any other id
- * belongs to the host program.
+ * Matches ids of the catalogue's own holds, from before or after a move to PostgreSQL. Other holds belong to the host
+ * program.
  */
 const OWN_HOLD = /^(hold \d+|fetch \d+|[0-9a-z]{9}[\w-]{12})$/
 
-/**
- * A record of this node that needs repair, with the backend that has the record's content or must fetch the content.
- */
+/** A record to repair, with the backend that has its content or must fetch it. */
 type Mended = Pick<WrongRecord, 'record' | 'backendId'> & { now: number }
 
-/**
- * Finds and repairs differences between this node's ledger and the catalogue. It changes nothing about the content of
- * other nodes.
- */
+/** Repairs differences between this node's ledger and the catalogue. The content of other nodes is not changed. */
 export class PostgresReconciliation implements ReconciliationParts {
   readonly #parts: ContentParts
   readonly #sql: Sql
@@ -53,10 +47,7 @@ export class PostgresReconciliation implements ReconciliationParts {
     return changes
   }
 
-  /**
-   * Counts all records of the account in one transaction. Until the transaction ends, other changes of the account's
-   * records wait.
-   */
+  /** Until this transaction ends, other changes of the account's records wait. */
   recount({ accountId, mend }: { accountId: string; limit: number; mend: boolean }) {
     return this.#parts.database.transaction(async sql => {
       const accounts = await LockedAccounts.lock(sql, [accountId])
@@ -114,8 +105,7 @@ export class PostgresReconciliation implements ReconciliationParts {
   async release(ids: readonly string[], isLast: boolean): Promise<void> {
     const { holds } = this.#parts
     if (ids.length > 0) await this.#void(ids)
-    // `ids` contains only holds that the ledger has placed. A crash may have left holds that the ledger never placed.
-    // Such holds expire, so make expired holds void, too.
+    // `ids` has only holds that the ledger has placed. A crash may leave a hold unplaced, and that hold expires.
     if (isLast) await holds.voidExpired()
     if (isLast || ids.length > 0) await holds.releaseVoid()
   }
@@ -123,8 +113,7 @@ export class PostgresReconciliation implements ReconciliationParts {
   async #void(ids: readonly string[]): Promise<void> {
     const { database, holds } = this.#parts
     await database.transaction(async sql => {
-      // Insert the ids that the catalogue does not have. The inserted holds become void below, so no late commit can
-      // use them.
+      // Insert the ids that the catalogue lacks. They become void below, so no late commit can use them.
       await sql.run(
         `INSERT INTO holds (id, node, state) SELECT id, $2, 'placing' FROM unnest($1::text[]) AS id
          ON CONFLICT (id) DO NOTHING`,
@@ -176,7 +165,6 @@ export class PostgresReconciliation implements ReconciliationParts {
     }
   }
 
-  /** Starts a new fetch of a record's content, and makes the record wait for the fetch. */
   async #wait(
     { record, backendId, now }: Mended,
     reason: string,

@@ -8,12 +8,11 @@ import { RecordCommits } from './record-commits.ts'
 import { RecordLists } from './record-lists.ts'
 import { foundBy } from './record-rows.ts'
 
-/** Deletes records. Locks them in the order of their ids first, to avoid deadlocks. */
+/** Locks the records in the order of their ids, to avoid deadlocks. */
 const REMOVE = `
   DELETE FROM records WHERE id = ANY(ARRAY(SELECT id FROM records WHERE id = ANY($1) ORDER BY id FOR UPDATE))
   RETURNING ${selectList(heldRecord).postgres}`
 
-/** Returns the store of records in PostgreSQL. The ledgers of the nodes hold the content of the records. */
 export function postgresRecords(parts: ContentParts): Records {
   const { database, holds } = parts
   const commits = new RecordCommits(parts)

@@ -12,11 +12,7 @@ import type { Postgres } from './postgres.ts'
 import { PostgresSigningKeys } from './postgres-signing-keys.ts'
 import { PostgresRequestWindows } from './request-windows.ts'
 
-/**
- * Returns the stores of the sign-in state that all nodes share.
- *
- * @param sealing seals the signing keys; all nodes must use the same sealing key
- */
+/** @param sealing seals the signing keys; all nodes must use the same sealing key */
 export function postgresSignIn(database: Postgres, sealing: Sealing): SharedSignIn {
   return {
     attempts: kind => new PostgresAttempts(database, kind),
@@ -26,7 +22,7 @@ export function postgresSignIn(database: Postgres, sealing: Sealing): SharedSign
   }
 }
 
-/** Maximum number of expired rows that each insertion deletes. It exceeds one, so that the table shrinks. */
+/** Expired rows that each insertion deletes: more than one, so that the table shrinks. */
 const SWEPT = 4
 const inMs = (time: string): string => `EXTRACT(EPOCH FROM ${time})::float8 * 1000`
 
@@ -52,8 +48,7 @@ class PostgresAttempts implements AttemptStore {
          RETURNING used, ${inMs('ends_at')} AS "endsAt", ${inMs('clock_timestamp()')} AS now`,
         [this.#kind, key],
       )
-      // Read the clock after the row is locked. Do not use now(): it is the start of this transaction. Another
-      // transaction may have begun the window after that time.
+      // Read the clock after the row is locked: another transaction may have begun the window after this one's now().
       const now = locked?.now ?? 0
       const { allowed, state, resetAt } = decideInWindow(locked ?? null, limit, now)
       const taken =

@@ -3,7 +3,7 @@ import type { Sealing } from '../../src/domain/sealing.ts'
 import type { Postgres } from './postgres.ts'
 import type { Sql } from './sql.ts'
 
-/** Stores the keys that sign session tokens. The keys are sealed, and all nodes share them. */
+/** Stores the sealed keys that sign session tokens on all nodes. */
 export class PostgresSigningKeys implements SigningKeyStore {
   readonly #database: Postgres
   readonly #sealing: Sealing

@@ -7,10 +7,9 @@ import { postgresSignIn } from './postgres-sign-in.ts'
 import { agreeOnKey } from './sealing-key.ts'
 import { openMigrated, openShared } from './shared-database.ts'
 
-/** Timeout in ms for the answer to a statement during a move. Counting the rows of large tables takes minutes. */
+/** Timeout for a statement during a move. Counting the rows of large tables takes minutes. */
 const MOVE_ANSWER_MS = 3_600_000
 
-/** The PostgreSQL catalogue, which the entry point `holdfast/postgres` loads. */
 export const postgresSystem: CatalogueSystem = {
   open: openShared,
   connect: async url => connected(await openMigrated({ url }, false)),

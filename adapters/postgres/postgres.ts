@@ -3,44 +3,34 @@ import { HoldfastError } from '../../src/domain/errors.ts'
 import type { Sql, SqlParam } from './sql.ts'
 import { isConnectionLost, isRetryable, outcomeUnknown, StatementFailure, safeError } from './statement-failure.ts'
 
-/** Maximum number of attempts at a transaction that collides with other transactions. */
 const MOST_ATTEMPTS = 8
 const MOST_CONNECTIONS = 16
-/** Timeouts in ms. The first is for a connection from the pool, the second is for the answer to a statement. */
+/** The first is for a connection from the pool, the second for the answer to a statement. */
 const CONNECT_MS = 15_000
 const ANSWER_MS = 30_000
-/**
- * Time in ms without a statement after which the database ends a transaction. This timeout frees the locks of a stalled
- * node.
- */
+/** Time without a statement after which the database ends a transaction, to free the locks of a stalled node. */
 const SILENT_MS = 5_000
-/** OID of the type BIGINT. Its values are parsed as numbers: times, sizes and counters fit into a number exactly. */
+/** OID of BIGINT. Its values are parsed as numbers: times, sizes and counters fit exactly. */
 const INT8 = 20
 
 export interface PostgresOptions {
   /** `postgres://user:password@host:port/database`, with the parameters of libpq. */
   url: string
-  /** Maximum number of connections. Default 16. */
   connections?: number
-  /** Timeout for the answer to a statement, in ms. Default 30,000. */
+  /** Timeout for the answer to a statement. */
   answerMs?: number
-  /** Time in ms without a statement after which the database ends a transaction. Default 5,000. */
+  /** Time without a statement after which the database ends a transaction. */
   silentMs?: number
-  /** Called with the error when a connection of the pool fails. */
   onError?: (error: Error) => void
 }
 
-/**
- * A connection pool for a PostgreSQL database. It runs statements, and retries transactions that collide.
- *
- * The package `pg` is loaded when the first database is opened.
- */
+/** A connection pool that retries transactions which collide. */
 export class Postgres {
   readonly #pool: Pool
-  /** The name of each prepared statement by its SQL text. Each connection prepares a statement once. */
+  /** The name of each prepared statement by its SQL text. */
   readonly #names = new Map<string, string>()
   #isRefused = false
-  /** The promise of the newest transaction of each lane. The next transaction of the lane waits for that promise. */
+  /** The newest transaction of each lane, for which the next one waits. */
   readonly #lanes = new Map<string, Promise<unknown>>()
 
   private constructor(pool: Pool) {
@@ -80,16 +70,14 @@ export class Postgres {
     }
     const pool = new pg.Pool(config)
     pool.on('error', onError)
-    // A connection also emits its errors as events while it is in use. Without a listener, such an event ends the
-    // process.
+    // Without a listener, an error of a connection in use ends the process.
     pool.on('connect', client => client.on('error', onError))
     return new Postgres(pool)
   }
 
-  /** Runs single statements that only read. Each statement uses any free connection. */
+  /** Runs single statements that only read, each on any free connection. */
   readonly reading: Sql = this.#sql(<Row>(text: string, params: readonly SqlParam[]) => this.#single<Row>(text, params))
 
-  /** The SQL texts of all statements sent so far, each once. */
   get statements(): string[] {
     return [...this.#names.keys()]
   }
@@ -105,13 +93,10 @@ export class Postgres {
   }
 
   /**
-   * Runs `work` in one transaction, which is durable when the promise resolves.
+   * Runs `work` in one transaction, which is durable when the promise resolves. After a collision `work` runs again, so
+   * it must only send statements.
    *
-   * A transaction that collides with another one starts again. `work` may therefore run several times, and must do
-   * nothing but send statements.
-   *
-   * @param lane transactions of the same lane run one at a time. Use a lane for transactions that take the same lock,
-   * for example those of one account. Together they occupy only one connection.
+   * @param lane transactions of one lane run one at a time, over one connection: for those that take the same lock
    * @throws HoldfastError the error that `work` throws; `UNAVAILABLE` if the database cannot be reached: nothing was
    * written; `OUTCOME_UNKNOWN` if the connection was lost during the commit: the changes may have been written
    */
@@ -141,7 +126,7 @@ export class Postgres {
   }
 
   /**
-   * Takes a connection out of the pool. The caller returns the connection with `release(isBroken)`.
+   * Takes a connection out of the pool. The caller returns it with `release(isBroken)`.
    *
    * @throws HoldfastError `UNAVAILABLE` if the database cannot be reached
    */
@@ -240,7 +225,7 @@ async function ask(client: PoolClient, query: string | QueryConfig): Promise<Que
   }
 }
 
-/** Converts bytes to a `Buffer`, which `pg` requires. Converts the items of arrays, too. */
+/** Converts bytes to a `Buffer`, which `pg` requires. */
 function toValue(param: SqlParam): unknown {
   if (param instanceof Uint8Array) return Buffer.from(param.buffer, param.byteOffset, param.byteLength)
   return Array.isArray(param) ? param.map(toValue) : param

@@ -6,7 +6,6 @@ import { runRule } from './postgres-driver.ts'
 import { identicalRecord } from './record-rows.ts'
 import { NeedsHold } from './shared-holds.ts'
 
-/** Writes records together with the holds on their content. */
 export class RecordCommits {
   readonly #parts: ContentParts
 
@@ -14,7 +13,6 @@ export class RecordCommits {
     this.#parts = parts
   }
 
-  /** Places the holds, then writes the records in one transaction. Implements `Records.commit`. */
   async commit(intents: readonly CommitIntent[], token?: string): Promise<Committed[]> {
     for (let isRetry = false; ; isRetry = true) {
       const prepared = await this.#prepare(intents, isRetry)
@@ -33,10 +31,7 @@ export class RecordCommits {
     }
   }
 
-  /**
-   * Places the holds for a commit. An existing record needs no hold. If the existing record is removed before the
-   * commit, the retry places a hold.
-   */
+  /** An existing record needs no hold, unless it is removed before the commit: then the retry places a hold. */
   async #prepare(intents: readonly CommitIntent[], isRetry: boolean): Promise<Prepared[]> {
     const { holds } = this.#parts
     const wanted: Array<{ intent: CommitIntent & { kind: 'whole' }; index: number }> = []
@@ -62,7 +57,7 @@ export class RecordCommits {
       return prepared
     } catch (error) {
       await holds.discard(prepared.flatMap(({ hold }) => hold?.id ?? []))
-      // Only the placement of a hold has an unknown outcome. No record was written, so report a plain failure.
+      // No record was written: the unknown outcome is only that of a hold's placement.
       throw isHoldfastError(error, 'OUTCOME_UNKNOWN') ? notRecorded(error) : error
     }
   }
@@ -96,8 +91,8 @@ export class RecordCommits {
   }
 
   /**
-   * Finds out whether a commit whose answer was lost has happened. If one of the holds is used, the commit has
-   * happened. Otherwise this method makes the holds void, so that a late commit fails.
+   * Returns whether a commit has happened: then it used one of the holds. Otherwise makes the holds void, so that a
+   * late commit fails.
    */
   async #hasCommitted(prepared: readonly Prepared[], unknown: HoldfastError): Promise<boolean> {
     const ids = prepared.flatMap(({ hold }) => hold?.id ?? [])

@@ -8,14 +8,12 @@ import { live, RECORD_COLUMNS } from './record-rows.ts'
 import type { Sql, SqlParam } from './sql.ts'
 
 const NEWEST_FIRST = 'created_at DESC, id DESC'
-/** Offset from which a query skips records by the counts in `record_places`, instead of reading each record. */
+/** Offset from which a query uses the counts in `record_places` instead of reading each skipped record. */
 const FAR = 1_000
-/** SQL condition for the records that are not pinned, which are few. A partial index contains exactly these records. */
+/** SQL condition of a partial index. Few records are not pinned. */
 const NOT_PINNED = "status <> 'pinned'"
-/** A time later than the creation of every record. */
 const NEVER = Number.MAX_SAFE_INTEGER
 
-/** The conditions of a query, with their parameters. */
 class Conditions {
   readonly params: SqlParam[] = []
   readonly #conditions: string[] = []
@@ -38,7 +36,6 @@ class Conditions {
   }
 }
 
-/** Lists the records of an account: by page number, by cursor, or by search. */
 export class RecordLists {
   readonly #sql: Sql
 
@@ -67,10 +64,7 @@ export class RecordLists {
     return { rows: rows.slice(0, limit), next: last === undefined ? null : `${last.createdAt} ${last.id}` }
   }
 
-  /**
-   * Reads the ids of a page from an index alone, then only the records of that page. For a large offset, the counts in
-   * `record_places` show where to start.
-   */
+  /** Reads the ids of a page from an index alone, then only its records. */
   #slice(filter: RecordFilter, offset: number, limit: number): Promise<RecordRow[]> {
     const conditions = conditionsOf(filter)
     const [most, skipped] = [conditions.param(limit), conditions.param(offset)]
@@ -98,10 +92,7 @@ export class RecordLists {
     return { rows: await this.#rows(questionOf(list, filter), orderOf(filter), limit, offset), total }
   }
 
-  /**
-   * Returns a page of a search by text. Counts the matches only up to {@link EXACT_MATCHES}, or to the end of the page
-   * if that is later.
-   */
+  /** Counts the matches up to {@link EXACT_MATCHES}, or to the end of a later page. */
   async #foundByText(list: number, filter: Searching, offset: number, limit: number): Promise<NumberedPage<RecordRow>> {
     const enough = Math.max(EXACT_MATCHES, offset + limit)
     const total = await this.#countUpTo(questionOf(list, filter), enough + 1)
@@ -153,8 +144,7 @@ export class RecordLists {
   }
 
   /**
-   * Counts the records with the given statuses, as the account's counter minus the expired records and the records with
-   * other statuses. Few records are subtracted, because most records are pinned.
+   * The account's counter minus the records that are expired or have another status: the query reads no pinned records.
    */
   async #countStates({ accountId, hasExpiration, now, search: { statuses } }: Searching): Promise<number> {
     const text = `SELECT ${hasExpiration ? 'expiring_pins' : 'pins'}
@@ -173,14 +163,12 @@ export class RecordLists {
 
 type Searching = RecordFilter & { search: RecordSearch }
 
-/** Returns whether the search is by status alone and its statuses include `pinned`. */
 function isOfStates({ multihash, search }: Searching): boolean {
   const { names, meta, types, statuses, multihashes, before, after } = search
   const hasMore = [names, Object.keys(meta), types, multihashes].some(({ length }) => length > 0)
   return multihash === null && !hasMore && before === null && after === null && statuses.includes('pinned')
 }
 
-/** Returns whether the search is by name or metadata. */
 function isOfText({ search: { names, meta } }: Searching): boolean {
   return names.length > 0 || Object.keys(meta).length > 0
 }
@@ -201,8 +189,8 @@ function conditionsOf({ accountId, multihash, hasExpiration, now }: RecordFilter
 /**
  * Returns SQL that finds the last row of `record_places` with at most `most` live records before it.
  *
- * A row counts an expired record until the record is removed, so the query subtracts the expired records. Parameter 1
- * is the account, parameter 2 the current time.
+ * A row counts expired records until they are removed, so the query subtracts them. Parameter 1 is the account,
+ * parameter 2 the current time.
  */
 function placeBefore({ hasExpiration }: RecordFilter, most: string): string {
   return `SELECT created_at, id, passed FROM (
@@ -215,11 +203,10 @@ function placeBefore({ hasExpiration }: RecordFilter, most: string): string {
 }
 
 /**
- * Translates a search into SQL. The word index narrows the rows. Further conditions check what the words cannot
- * express.
+ * The word index narrows the rows, and further conditions check the rest.
  *
- * @param isCommon true if the words match many records. PostgreSQL then ignores the word index and reads the list in
- * order up to the limit, instead of sorting all matches.
+ * @param isCommon true if the words match many records. PostgreSQL then reads the list in order up to the limit,
+ * instead of sorting all matches.
  */
 function questionOf(list: number, filter: Searching, isCommon = false): Conditions {
   const conditions = conditionsOf(filter)

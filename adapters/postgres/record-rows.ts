@@ -21,16 +21,11 @@ import type { Sql } from './sql.ts'
 
 export const RECORD_COLUMNS = selectList(record).postgres
 
-/**
- * Returns an SQL condition that is true for a live record.
- *
- * @param now the SQL parameter with the current time, for example `$2`
- */
+/** @param now the SQL parameter with the current time, for example `$2` */
 export function live(now: string): string {
   return LIVE_RECORD.replace(':now', now)
 }
 
-/** Size in bytes of the hash that identifies duplicates among the records of one account. */
 const IDENTITY_BYTES = 16
 
 type Identity = Pick<
@@ -38,16 +33,11 @@ type Identity = Pick<
   'clusterId' | 'codec' | 'multihash' | 'expiresAt' | 'name' | 'originalName' | 'customName' | 'meta'
 >
 
-/**
- * Inserts a record with the columns that are computed from the record.
- *
- * @param list the `seq` of the record's account
- */
+/** @param list the `seq` of the record's account */
 export async function insertRecord(sql: Sql, row: RecordRow, holdId: string | null, list: number): Promise<void> {
   await runRule(run(INSERT_RECORD, { ...row, holdId, ...foundBy({ ...row, list }) }), sql)
 }
 
-/** Returns the computed columns that searches and the check for duplicates use. */
 export function foundBy(row: Identity & { list: number }): object {
   const { name, list } = row
   return {
@@ -61,7 +51,7 @@ export async function getRecord(sql: Sql, id: string): Promise<RecordRow | undef
   return (await runRule(first(GET_RECORD, { id }), sql)) ?? undefined
 }
 
-/** Locks records until the transaction ends. Returns the records with the ids of their holds. */
+/** Locks records until the transaction ends. */
 export async function lockRecords(sql: Sql, ids: readonly string[]): Promise<HeldRecord[]> {
   return sql.all<HeldRecord>(
     `SELECT ${RECORD_COLUMNS}, hold_id AS "holdId" FROM records WHERE id = ANY($1) ORDER BY id FOR UPDATE`,
@@ -81,7 +71,6 @@ export async function hasDag(sql: Sql, accountId: string, { codec, multihash }: 
   return (await runRule(first(HAS_DAG, { accountId, multihash, codec }), sql)) !== null
 }
 
-/** Sets the status of a record, and returns the updated record. */
 export async function setStatus(
   sql: Sql,
   id: string,
@@ -101,11 +90,7 @@ export function rowIdentity(record: Identity): Uint8Array {
   return createHash('sha256').update(JSON.stringify(all)).digest().subarray(0, IDENTITY_BYTES)
 }
 
-/**
- * Returns the search words of a record.
- *
- * @param list the `seq` of the record's account
- */
+/** @param list the `seq` of the record's account */
 export function wordsOfRecord(list: number, { name, meta }: Pick<RecordRow, 'name' | 'meta'>): string[] {
   const words = name === null ? new Set<string>() : wordsOfName(list, name)
   const entries = meta === null ? {} : (JSON.parse(meta) as Record<string, string>)

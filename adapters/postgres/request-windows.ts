@@ -2,32 +2,24 @@ import type { RequestShare, RequestWindows } from '../../src/catalogue/sign-in.t
 import type { RateLimit } from '../../src/domain/plan.ts'
 import type { Postgres } from './postgres.ts'
 
-/**
- * Maximum number of expired windows that each call deletes. It exceeds the number of windows that a call creates, so
- * that the table shrinks.
- */
+/** Expired windows that each call deletes: more than a call creates, so that the table shrinks. */
 const SWEPT = 4
 /**
- * SQL condition: true if the window has ended, or ends later than a window that would begin now. `RateLimiter` uses the
- * same rule. The condition reads the clock again, because `now()` is old if the statement waited for the row's lock.
+ * Also true if the window ends later than one that would begin now. Reads the clock again: `now()` is old if the
+ * statement waited for the row's lock.
  */
 const HAS_ENDED = '(w.ends_at <= now() OR w.ends_at > clock_timestamp() + (excluded.ends_at - now()))'
-/**
- * SQL expression for the number of parts into which the remaining requests are divided. There are two parts per node,
- * and at least four parts, so that every node gets a share.
- */
+/** Number of parts into which the remaining requests are divided, so that every node gets a share. */
 const PARTS = 'GREATEST(4, 2 * (SELECT COUNT(*) FROM nodes))'
-/** Returns the SQL expression for the number of requests in a grant. It is at least one while requests are left. */
+/** SQL for the number of requests in a grant: at least one while requests are left. */
 const grantOf = (left: string): string => `LEAST(GREATEST(0, ${left}), GREATEST(1, (${left}) / ${PARTS}))`
 const OF_NEW = grantOf('b.most')
 const OF_LEFT = grantOf('excluded.most - w.used')
 const NOTHING: RequestShare = { granted: 0, left: 0, msLeft: 0 }
 
 /**
- * Stores the windows of rate limits, which all nodes share.
- *
- * Each node is granted part of the remaining requests in advance, and the granted requests count as used. A limit
- * therefore costs only a few queries in each window, however many requests arrive.
+ * Each node is granted part of a window's remaining requests in advance, and they count as used. A window therefore
+ * costs only a few queries.
  */
 export class PostgresRequestWindows implements RequestWindows {
   readonly #database: Postgres

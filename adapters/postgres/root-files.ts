@@ -1,10 +1,9 @@
 import type { RootFile } from '../../src/ledger/whole-dag.ts'
 import type { Postgres } from './postgres.ts'
 
-/** Maximum number of files that one transaction stores or deletes. */
 const STEP = 1_000
 
-/** Stores the files of a root in steps, then marks the root as listed. A repeated step changes nothing. */
+/** A repeated step changes nothing. */
 export async function storeFiles(
   database: Postgres,
   rootId: number,
@@ -32,7 +31,6 @@ export async function storeFiles(
   await database.command('UPDATE roots SET listed = TRUE WHERE id = $1', [rootId])
 }
 
-/** Deletes the files of removed roots in steps. */
 export async function deleteFiles(database: Postgres): Promise<void> {
   for (;;) {
     const next = await database.reading.first<{ rootId: number }>(

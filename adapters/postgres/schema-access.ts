@@ -1,7 +1,4 @@
-/**
- * The tables of accounts and credentials. `seq` orders rows that were created in the same millisecond. Text is compared
- * by bytes, not by locale.
- */
+/** `seq` orders rows created in the same millisecond. Text is compared by bytes, not by locale. */
 export const accessSchema = `
   CREATE TABLE accounts (
     id TEXT COLLATE "C" PRIMARY KEY,

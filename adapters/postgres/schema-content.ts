@@ -1,8 +1,4 @@
-/**
- * The tables of records, fetches, placements and holds.
- *
- * Times are in ms since the epoch, by the nodes' clocks. Leases use the database's clock, which all nodes share.
- */
+/** Times are in ms since the epoch, by the nodes' clocks. Leases use the database's clock, which all nodes share. */
 export const contentSchema = `
   -- A complete DAG on a backend.
   CREATE TABLE roots (
@@ -170,7 +166,6 @@ export const contentSchema = `
   CREATE TABLE nodes (name TEXT COLLATE "C" PRIMARY KEY);
 `
 
-/** The columns of placements that the checks of external backends need. */
 export const placementsSeenSchema = `
   -- true if all blocks must be sent, even if the backend reports that it has them
   ALTER TABLE placements ADD COLUMN anew BOOLEAN NOT NULL DEFAULT FALSE;

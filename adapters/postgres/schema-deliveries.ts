@@ -1,16 +1,11 @@
-/** Maximum number of queued deliveries of one webhook. Further transitions are dropped and only counted. */
+/** Further transitions are dropped and only counted. */
 const MOST_WAITING = 1_000
 
-/** SQL that queues a job for each delivery. Any node may run the job. */
 const queued = `
     RETURNING id, account_id)
     INSERT INTO jobs (kind, key, queue, account_id, due_at) SELECT 'delivery', id, '', told.account_id, 0 FROM told`
 
-/**
- * Returns the SQL of the function that stores a delivery for each webhook of the account.
- *
- * @param hasDue true if `deliveries` has the column `due_at`. Later versions of the schema have jobs instead.
- */
+/** @param hasDue true if `deliveries` has the column `due_at`. Later versions of the schema have jobs instead. */
 export function noteTransition({ hasDue }: { hasDue: boolean }): string {
   return `CREATE ${hasDue ? '' : 'OR REPLACE '}FUNCTION note_transition(event TEXT, r records, former TEXT, at BIGINT) RETURNS void LANGUAGE plpgsql AS $$
   BEGIN
@@ -32,9 +27,7 @@ export function noteTransition({ hasDue }: { hasDue: boolean }): string {
   END $$;`
 }
 
-/**
- * The tables of webhooks and their deliveries. Triggers queue the deliveries in the transaction that changes a record.
- */
+/** Triggers queue the deliveries in the transaction that changes a record. */
 export const webhooksSchema = `
   CREATE TABLE webhooks (
     id TEXT COLLATE "C" PRIMARY KEY,

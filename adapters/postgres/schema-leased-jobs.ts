@@ -1,8 +1,8 @@
 import { noteTransition } from './schema-deliveries.ts'
 
 /**
- * The table of jobs for fetches, placements and deliveries. The tables of fetches, placements and deliveries store the
- * rest of their state. A finished or abandoned job has no row.
+ * Jobs for fetches, placements and deliveries, whose own tables store the rest of their state. A finished or abandoned
+ * job has no row.
  */
 export const leasedJobsSchema = `
   CREATE TABLE jobs (

@@ -1,4 +1,3 @@
-/** The tables and columns that several nodes on one catalogue need. */
 export const nodesSchema = `
   -- numbers the backends of the node, see backends.ts
   ALTER TABLE nodes ADD COLUMN number INTEGER NOT NULL DEFAULT 0;
@@ -22,13 +21,12 @@ export const nodesSchema = `
   CREATE INDEX root_files_by_cid ON root_files (multihash);
 `
 
-/** The column that marks nodes which are shutting down. */
 export const leavingSchema = `
   -- true while the node shuts down: it finishes its work and takes no more
   ALTER TABLE nodes ADD COLUMN leaving BOOLEAN NOT NULL DEFAULT FALSE;
 `
 
-/** The column with the id of a node's current run. Requests to the node contain this id in their proofs. */
+/** The id of a node's current run. Requests to the node contain this id in their proofs. */
 export const runsSchema = `
   -- random for each start; null if the node's version writes none
   ALTER TABLE nodes ADD COLUMN run TEXT COLLATE "C";

@@ -1,12 +1,11 @@
-/** Number of records at which a place, a row of `record_places`, is split in two. */
+/** Number of records at which a row of `record_places` is split in two. */
 export const MOST_COUNTED = 2_000
 
 /**
- * The table of places. A place counts consecutive records of an account's list, so that a query finds a numbered page
- * without reading all newer records.
+ * A place counts consecutive records of an account's list, so that a query finds a numbered page without reading all
+ * newer records.
  *
- * Triggers update the places in the transaction that changes the records. That transaction has already locked the
- * account's row.
+ * Triggers update the places in the transaction that changes the records, which has already locked the account's row.
  */
 export const pagesSchema = `
   CREATE TABLE record_places (
@@ -87,10 +86,7 @@ export const pagesSchema = `
     WHERE expires_at IS NOT NULL;
 `
 
-/**
- * The index of the records that are not pinned, which are few. The number of pinned records is the account's counter
- * minus the number of records in this index.
- */
+/** The number of pinned records is the account's counter minus the records in this index. */
 export const statesSchema = `
   CREATE INDEX records_not_pinned ON records (account_id, seq) WHERE status <> 'pinned';
 `

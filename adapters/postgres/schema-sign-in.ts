@@ -1,4 +1,4 @@
-/** The tables of the sign-in state that all nodes share. The end times of windows use the database's clock. */
+/** Sign-in state that all nodes share. The end times of windows use the database's clock. */
 export const signInSchema = `
   -- The name of the key that seals secrets in this database. A node with another key cannot start.
   CREATE TABLE sealing_key (id TEXT COLLATE "C" PRIMARY KEY);

@@ -1,4 +1,3 @@
-/** The table of the owner's takedowns, which apply to all nodes. */
 export const takedownsSchema = `
   CREATE TABLE takedowns (
     cid TEXT COLLATE "C" NOT NULL,

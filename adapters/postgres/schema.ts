@@ -9,10 +9,7 @@ import { pagesSchema, statesSchema } from './schema-pages.ts'
 import { signInSchema } from './schema-sign-in.ts'
 import { takedownsSchema } from './schema-takedowns.ts'
 
-/**
- * The migrations of the schema, one for each version, in their order. Never edit the SQL of a released migration: add
- * another migration.
- */
+/** One for each version, in order. Never edit the SQL of a released migration: add another one. */
 export const migrations: readonly Migration[] = [
   { sql: accessSchema, isTolerated: false },
   { sql: contentSchema, isTolerated: false },

@@ -3,9 +3,8 @@ import type { Postgres } from './postgres.ts'
 /**
  * Checks that all nodes seal secrets in this database with the same key. The first node chooses the key.
  *
- * @param open opens this node's key and returns its name. The argument is the name of the expected key. For the first
- * node the argument is null, and `open` may create a key.
- * @throws HoldfastError the error that `open` throws; `open` must refuse a key other than the expected one
+ * @param open opens this node's key and returns its name. It may create a key if `expected` is null, and must throw for
+ * a key other than the expected one.
  */
 export async function agreeOnKey(database: Postgres, open: (expected: string | null) => string): Promise<void> {
   await database.transaction(async sql => {

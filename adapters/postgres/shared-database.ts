@@ -20,12 +20,9 @@ import { PostgresPlaces } from './shared-places.ts'
 import type { Sql } from './sql.ts'
 
 /**
- * Opens the shared catalogue for one node. Implements `CatalogueSystem.open`.
- *
  * @throws HoldfastError `CONFIG_INVALID` if `pg` is missing, the server is not PostgreSQL 15 or newer, or the catalogue
- * belongs to another data directory; `DATA_DIR_IN_USE` if another process runs with this data directory or a copy of
- * it; `UNAVAILABLE` if the database cannot be reached; `DATA_DIR_NEWER` if a newer version of Holdfast wrote the
- * catalogue
+ * belongs to another data directory; `DATA_DIR_IN_USE` if another process runs with this data directory or a copy;
+ * `UNAVAILABLE` if the database cannot be reached; `DATA_DIR_NEWER` if a newer version of Holdfast wrote the catalogue
  */
 export async function openShared(options: SharedOptions, name: NodeName): Promise<SharedCatalogue> {
   const database = await openMigrated(options)
@@ -77,9 +74,8 @@ function storesIn(database: Postgres, node: SharedCatalogue['node']): Stores {
 }
 
 /**
- * Opens a database and migrates its schema. The caller closes the database.
+ * The caller closes the database.
  *
- * @param mayMigrate false to throw an error instead of migrating
  * @throws HoldfastError `CONFIG_INVALID` if `pg` is missing, or the server is not PostgreSQL 15 or newer; `UNAVAILABLE`
  * if the database cannot be reached; `DATA_DIR_NEWER` if a newer version of Holdfast wrote the database; `CONFLICT` or
  * `CONFIG_INVALID` if the database needs a migration and `mayMigrate` is false

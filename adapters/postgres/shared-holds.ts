@@ -11,9 +11,9 @@ import type { Sql } from './sql.ts'
 /** A hold that the ledger has placed and that a commit can use. */
 export interface PlacedHold {
   id: string
-  /** The id of the root in the catalogue. */
+  /** The id in the catalogue. */
   rootId: number
-  /** The size of the DAG's distinct blocks in bytes, as recorded in the catalogue. */
+  /** The size of the DAG's distinct blocks in bytes. */
   dagSize: number
   charge: number
   contentSize: number
@@ -22,20 +22,15 @@ export interface PlacedHold {
 /** Thrown when a commit needs a hold that was not placed. The caller places the hold and commits again. */
 export class NeedsHold extends Error {}
 
-/** A staged root, with the id of its hold. */
 export interface StagedHold {
   id: string
   ledgerRootId: number
 }
 
-/** Maximum number of holds that one transaction releases or makes void. */
 const STEP = 200
 /** Time after which an uncommitted hold expires, by the database's clock. A later commit is refused. */
 export const PLACING = `INTERVAL '10 minutes'`
-/**
- * SQL condition: true for a hold that waits for its commit. The condition is not `state = 'placing'`, because the
- * planner might then scan the partial index on that state instead of looking up ids.
- */
+/** Not `state = 'placing'`: the planner might then scan the partial index on that state instead of looking up ids. */
 export const IS_PLACING = "state NOT IN ('used', 'void')"
 
 const NEW_HOLD = `INSERT INTO holds (id, node, root_id, state) SELECT 'hold ' || nextval('hold_numbers'), $1`
@@ -56,16 +51,14 @@ interface RootFound {
 /**
  * Places and releases this node's holds for the catalogue.
  *
- * The catalogue inserts a hold as `placing`, the ledger places it durably, and the commit makes it `used`. When nothing
- * needs the hold, the catalogue makes it `void` before the ledger releases it. After a crash the ledger may hold
- * unneeded content, but it never lacks needed content.
+ * The catalogue inserts a hold as `placing`, the ledger places it durably, and the commit makes it `used`. A hold
+ * becomes `void` before the ledger releases it. After a crash the ledger may hold unneeded content, but never lacks
+ * needed content.
  */
 export class SharedHolds {
   readonly #database: Postgres
   readonly #ledger: CatalogueHolds
-  /** The name of this node. Each hold in the catalogue names its node. */
   readonly node: string
-  /** Converts the number of a backend in this node's ledger to its number in the catalogue. */
   readonly backend: SharedBackend
   #onGone: (dag: DagIdentity) => void = () => undefined
 
@@ -97,7 +90,7 @@ export class SharedHolds {
     }
   }
 
-  /** Places more holds on a root of the catalogue, one hold for each item of `ends`. */
+  /** Places one more hold for each expiry time in `ends`. */
   async placeMore(hold: PlacedHold & Omit<WantedHold, 'ends' | 'stagedRootId'>, ends: ReadonlyArray<number | null>) {
     const made = await this.#database.transaction(sql =>
       sql.all<{ id: string }>(`${NEW_HOLD}, $2, 'placing' FROM generate_series(1, $3) RETURNING id`, [
@@ -116,13 +109,11 @@ export class SharedHolds {
     return made.map(({ id }): PlacedHold => ({ ...known, id }))
   }
 
-  /** Creates a staged root with a hold on it. */
   async stage(backendId: number, now: number): Promise<StagedHold> {
     const id = await this.#beginPart()
     return { id, ledgerRootId: await this.#ledger.stage(id, backendId, now) }
   }
 
-  /** Places a hold on a staged root. */
   async keep(stagedRootId: number): Promise<string> {
     const id = await this.#beginPart()
     await this.#ledger.keep(id, stagedRootId)
@@ -140,8 +131,8 @@ export class SharedHolds {
   }
 
   /**
-   * Makes holds void, and drops roots that have no holds left. Call this method in the transaction that ends the need
-   * for the holds. Notifies the other nodes that have these holds.
+   * Makes holds void, drops roots without holds, and notifies the nodes of the holds. Call this method in the
+   * transaction that ends the need for the holds.
    */
   async void(sql: Sql, ids: readonly string[]): Promise<void> {
     if (ids.length === 0) return
@@ -155,10 +146,7 @@ export class SharedHolds {
     await dropUnheld(sql, [...new Set(voided.flatMap(({ rootId }) => rootId ?? []))])
   }
 
-  /**
-   * Discards the holds that no commit used. After a failure, {@link releaseVoid} or a reconciliation releases the
-   * holds.
-   */
+  /** Discards the unused holds. After a failure, {@link releaseVoid} or a reconciliation releases them. */
   async discard(ids: readonly string[]): Promise<void> {
     if (ids.length === 0) return
     try {
@@ -197,7 +185,7 @@ export class SharedHolds {
     this.#onGone = listener
   }
 
-  /** Releases all void holds of this node in steps. Returns the number of released holds. */
+  /** Releases all void holds of this node. Returns their number. */
   async releaseVoid(): Promise<number> {
     let count = 0
     for (;;) {
@@ -244,16 +232,12 @@ export class SharedHolds {
   }
 }
 
-/** Notifies a node that it has work. The notice is sent when the transaction commits. */
+/** The notice is sent when the transaction commits. */
 export async function notifyNode(sql: Sql, node: string): Promise<void> {
   await sql.run('SELECT pg_notify($1, $2)', [NODES_CHANNEL, node])
 }
 
-/**
- * Inserts or finds a root, and locks it until the transaction ends. Nobody can drop the root before it has a hold.
- *
- * @param backend the number of the backend in the catalogue
- */
+/** Inserts or finds a root, and locks it until the transaction ends. Nobody can drop the root before it has a hold. */
 export async function putRoot(sql: Sql, backend: number, dag: WholeDag): Promise<RootFound> {
   const { codec, multihash, contentSize, dagSize, blocks, charge, fileCount } = dag
   const root = await sql.first<RootFound>(
@@ -266,11 +250,10 @@ export async function putRoot(sql: Sql, backend: number, dag: WholeDag): Promise
   return root
 }
 
-/** Drops those roots that have no holds. Marks their placements as unwanted, and their files for deletion. */
+/** Drops the roots without holds. Marks their placements as unwanted, and their files for deletion. */
 async function dropUnheld(sql: Sql, ids: readonly number[]): Promise<void> {
   if (ids.length === 0) return
-  // A transaction that places a hold locks the root's row. Lock the rows first, so that the query below sees every
-  // hold.
+  // A transaction that places a hold locks the root's row. After this lock, the query below sees every hold.
   await sql.run('SELECT 1 FROM roots WHERE id = ANY($1) ORDER BY id FOR UPDATE', [ids])
   const gone = await sql.all<{ id: number }>(
     `WITH gone AS (

@@ -2,7 +2,6 @@ import type { SharedPlace, SharedPlaces } from '../../src/catalogue/fleet.ts'
 import { NODE_NUMBER } from './backends.ts'
 import type { Postgres } from './postgres.ts'
 
-/** Maximum number of roots or listed files that one query reads. */
 const MOST = 16
 const LIFE = `LATERAL (
   SELECT expires_at FROM records WHERE root_id = roots.id ORDER BY expires_at DESC LIMIT 1) AS life`
@@ -19,7 +18,7 @@ export class PostgresPlaces implements SharedPlaces {
     this.#database = database
   }
 
-  /** Finds a root, or a file in a directory. Returns up to {@link MOST} places whose records are live. */
+  /** Finds a root, or a file in a directory, whose record is live. */
   async find(multihash: Uint8Array, now: number): Promise<SharedPlace[]> {
     const { reading } = this.#database
     const asRoot = `SELECT ${PLACE}, ${IS_ROOT} FROM roots, ${LIFE} WHERE multihash = $1 AND ${IS_LIVE} LIMIT ${MOST}`

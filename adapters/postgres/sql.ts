@@ -1,4 +1,4 @@
-/** A parameter of a statement. Times and sizes are numbers, stored in columns of the type BIGINT. */
+/** A parameter of a statement. Numbers, such as times and sizes, are stored as BIGINT. */
 export type SqlParam =
   | string
   | number
@@ -7,9 +7,7 @@ export type SqlParam =
   | Uint8Array
   | ReadonlyArray<string | number | null | Uint8Array>
 
-/**
- * Runs SQL statements. Either all statements belong to one transaction, or each runs by itself on any free connection.
- */
+/** Runs SQL statements, either all in one transaction or each by itself on any free connection. */
 export interface Sql {
   all<Row>(text: string, params?: readonly SqlParam[]): Promise<Row[]>
   first<Row>(text: string, params?: readonly SqlParam[]): Promise<Row | undefined>

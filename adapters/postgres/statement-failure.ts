@@ -2,18 +2,16 @@ import { HoldfastError } from '../../src/domain/errors.ts'
 
 /** The SQLSTATEs serialization_failure and deadlock_detected. The server has rolled back the transaction. */
 const RETRYABLE = new Set(['40001', '40P01'])
-/**
- * SQLSTATE unique_violation. When the transaction is retried, it sees the row that another transaction has committed.
- */
+/** SQLSTATE unique_violation. A retry sees the row that another transaction has committed. */
 const UNIQUE_VIOLATION = '23505'
-/** Matches SQLSTATEs of temporary failures, which the statement did not cause. */
+/** SQLSTATEs of temporary failures, which the statement did not cause. */
 const TEMPORARY = /^(08|53|57|58)|^(25006|25P03|55P03)$/
-/** Matches SQLSTATEs that end the connection. A running commit may have succeeded or failed. */
+/** SQLSTATEs that end the connection. A running commit may have succeeded or failed. */
 const ENDS_CONNECTION = /^(08|57P|25P03)/
 
 /**
- * An error of `pg`, from the server or from a broken connection. All other errors in a transaction come from its
- * caller, who gets them unchanged.
+ * An error of `pg`, from the server or from a broken connection. Other errors in a transaction reach the caller
+ * unchanged.
  */
 export class StatementFailure extends Error {
   readonly #sqlState: string | null
@@ -24,7 +22,7 @@ export class StatementFailure extends Error {
     this.#sqlState = isFromServer && typeof cause.code === 'string' ? cause.code : null
   }
 
-  /** The SQLSTATE of the error. Null if the error does not come from the server. */
+  /** Null if the error does not come from the server. */
   get sqlState(): string | null {
     return this.#sqlState
   }
@@ -36,7 +34,6 @@ export function isRetryable(error: unknown): boolean {
   return error.sqlState === UNIQUE_VIOLATION || RETRYABLE.has(error.sqlState ?? '')
 }
 
-/** Returns whether the connection is closed, so that no answer can arrive. */
 export function isConnectionLost(error: unknown): boolean {
   return error instanceof StatementFailure && (error.sqlState === null || ENDS_CONNECTION.test(error.sqlState))
 }
@@ -49,9 +46,7 @@ export function outcomeUnknown(cause: unknown): HoldfastError {
   return new HoldfastError('OUTCOME_UNKNOWN', 'the connection to the catalogue was lost before it answered', { cause })
 }
 
-/**
- * Converts a failed statement to a HoldfastError that is safe to show to clients. Returns any other error unchanged.
- */
+/** Converts a failed statement to a HoldfastError that is safe to show to clients. */
 export function safeError(error: unknown): unknown {
   if (!(error instanceof StatementFailure)) return error
   const { sqlState, cause } = error
