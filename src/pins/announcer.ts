@@ -10,43 +10,35 @@ import type { HeldRoots } from '../ledger/held-roots.ts'
 import type { ServedBlocks } from '../network/served-blocks.ts'
 import type { PinRecord } from './pin-types.ts'
 
-/** Publishes and withdraws provider records at routers. */
 export interface Announcing {
-  /** Peer id of this node. The node cannot renew provider records that it published under another id. */
+  /** Peer id of this node. The node cannot renew provider records that another peer id published. */
   readonly peerId: string
-  /** Name of the network that the routers serve. */
   readonly network: string
   /**
-   * Publishes the provider record of a CID. Returns false if no router is configured.
-   *
+   * Returns false if no router is configured.
    * @throws if every router refuses the record
    */
   announce(cid: CID, signal: AbortSignal): Promise<boolean>
-  /** Asks the routers to delete the provider record of a CID. */
   withdraw(cid: CID, signal: AbortSignal): Promise<void>
 }
 
 const AT_ONCE = 8
 const LONGEST_MS = 60_000
-/** Time in ms after which a provider record is renewed. Records live for 48 hours in the public DHT. */
+/** Provider records live for 48 hours in the public DHT. */
 const RENEW_AFTER_MS = 22 * 3_600_000
 const LIFETIME_MS = 48 * 3_600_000
 const DUE_BATCH = 256
-/** Maximum number of new roots in memory. The periodic search finds the roots that exceed this limit. */
+/** The periodic search finds the roots above this limit. */
 const MOST_NEW = 10_000
-/** Time in ms between two searches for due roots. */
 const LOOK_EVERY_MS = 10 * 60_000
-/** Time in ms for which a search pauses after {@link MOST_FAILURES} consecutive failures. */
 const AFTER_FAILURES_MS = 60_000
-/** Number of consecutive failures after which a search stops. */
 const MOST_FAILURES = 16
 
 type Waiting = Pick<DueRoot, 'id' | 'cid'>
 
 /**
- * Publishes a provider record for every pinned root. The announcer announces a root when the root is pinned, and again
- * before the provider record expires. After the peer id or the network of the node has changed, all roots are announced
- * again.
+ * Publishes and renews a provider record for every pinned root. If the peer id or the network changes, the announcer
+ * announces all roots again.
  */
 export class Announcer {
   readonly #announcing: Announcing
@@ -55,17 +47,13 @@ export class Announcer {
   readonly #served: Pick<ServedBlocks, 'has'>
   readonly #clock: Clock
   readonly #logger: Logger
-  /** Roots that were pinned and are not yet announced, by root id. */
   readonly #new = new Map<number, Waiting>()
-  /** Due roots that the current search has read and not yet announced. */
   #due: DueRoot[] = []
-  /** Position of the search: the due root that was read last. Null at the start of a search. */
+  /** Due root that the search read last. Null at the start of a search. */
   #place: AnnouncedPlace = null
   #isSearching = false
-  /** Instant in ms since the epoch. Every root last announced before this instant is due. */
   #since = 0
   #isNewNext = true
-  /** True once this search has found a root whose provider record has expired. */
   #isLate = false
   #wasLate = false
   #failures = 0
@@ -77,7 +65,7 @@ export class Announcer {
     announcing: Announcing
     roots: Pick<HeldRoots, 'findAnywhere'>
     announcements: Announcements
-    /** Blocks that peers may fetch from this node. A root outside this set is not announced. */
+    /** Peers can fetch only these blocks. The announcer skips every other root. */
     served: Pick<ServedBlocks, 'has'>
     clock: Clock
     logger: Logger
@@ -102,7 +90,6 @@ export class Announcer {
     this.#cancelTimer()
   }
 
-  /** Queues the root of a record to be announced. Call this when the record becomes `pinned`. */
   pinned(record: PinRecord): void {
     const cid = parseCid(record.cid)
     const root = this.#roots.findAnywhere(identityOf(cid))
@@ -111,12 +98,12 @@ export class Announcer {
     this.#next()
   }
 
-  /** Withdraws the provider record of a removed record's root, unless another record holds the root. */
+  /** Withdraws the provider record of the root, unless another record holds the root. */
   removed(record: PinRecord): void {
     this.gone(parseCid(record.cid))
   }
 
-  /** Withdraws the provider record of a CID, unless the CID is the root of a complete DAG on this node. */
+  /** Withdraws the provider record of a CID, unless this node has a complete DAG with this root. */
   gone(cid: CID): void {
     if (this.#roots.findAnywhere(identityOf(cid)) !== undefined) return
     this.#announcing.withdraw(cid, this.#stop.signal).catch((error: unknown) => {
@@ -125,7 +112,6 @@ export class Announcer {
     })
   }
 
-  /** Starts a search for due roots, or resumes a search that failures have stopped. */
   #search(): void {
     this.#isSearching = true
     this.#failures = 0
@@ -149,7 +135,6 @@ export class Announcer {
     }
   }
 
-  /** Returns the next root to announce. New roots and due roots alternate while both exist. */
   #take(): Waiting | undefined {
     const [first] = this.#new.values()
     const due = first !== undefined && this.#isNewNext ? undefined : this.#nextDue()
@@ -177,7 +162,7 @@ export class Announcer {
     return root
   }
 
-  /** Warns once when renewals fall behind, and again only after a search without an expired record. */
+  /** Warns once when renewals fall behind. Warns again only after a search without an expired record. */
   #noteAge({ announcedAt, cid }: DueRoot): void {
     if (this.#isLate || announcedAt === null || this.#clock.now() - announcedAt < LIFETIME_MS) return
     this.#isLate = true

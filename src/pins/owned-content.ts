@@ -5,10 +5,9 @@ import type { Clock } from '../domain/clock.ts'
 import { type DagIdentity, identityOf } from '../ipld/cid.ts'
 import type { HeldRoots } from '../ledger/held-roots.ts'
 
-/** Maximum number of records checked for one CID. An account rarely has more records of the same CID. */
+/** An account rarely has more records of the same CID. */
 const MOST_RECORDS = 100
 
-/** Checks whether an account has pinned a CID, directly or as part of a larger DAG. */
 export class OwnedContent {
   readonly #records: Records
   readonly #held: HeldRoots
@@ -20,9 +19,7 @@ export class OwnedContent {
     this.#clock = clock
   }
 
-  /**
-   * Returns true if a live record of the account holds a complete DAG that contains this CID. The CID may be its root.
-   */
+  /** Returns true if a live record of the account holds a complete DAG that contains this CID. */
   async has(accountId: string, cid: CID, signal?: AbortSignal): Promise<boolean> {
     if (await this.#hasRecord(accountId, identityOf(cid))) return true
     for (const root of this.#held.rootsWith(cid.multihash.bytes)) {

@@ -7,19 +7,14 @@ import { presentRecord } from './present-record.ts'
 /** Part of the engine that reacts to changes of records. Its methods run after the change is committed. */
 export interface PinObserver {
   created?(record: PinRecord): void
-  /**
-   * Called when the status of a record has changed.
-   *
-   * @param record the record with its new status
-   * @param from the previous status
-   */
+  /** @param from the previous status */
   changed?(record: PinRecord, from: PinStatus): void
   removed?(record: PinRecord): void
 }
 
 /**
- * Publishes committed changes of records. Observers inside the engine run first, then the engine emits a public event.
- * Put required work into an observer, because an event may have no listener.
+ * Publishes committed changes to observers, then as public events. Put required work into an observer, because an event
+ * may have no listener.
  */
 export class PinChanges {
   readonly #events: Emitter<EngineEvents>
@@ -34,7 +29,6 @@ export class PinChanges {
     this.#observers.push(observer)
   }
 
-  /** Registers a job runner that every change wakes. */
   wakes(runner: { wake(): void }): void {
     this.#runners.push(runner)
   }

@@ -14,7 +14,6 @@ import { type StoredNames, storedNames } from './pin-names.ts'
 import type { DecidedTarget, PinNames, PinOutcome, PinType, Requester } from './pin-types.ts'
 import { newUploadId, presentRecord } from './present-record.ts'
 
-/** A complete DAG, and the values of the record to write for the DAG. */
 export interface CommitInput {
   requester: Requester
   target: DecidedTarget
@@ -23,7 +22,7 @@ export interface CommitInput {
   /** CID as the client spelled it. The record stores this spelling. */
   cidText: string
   cid: CID
-  /** The DAG staged on `backend`, or null. If null, `backend` already stores the DAG as part of a complete root. */
+  /** If null, `backend` already stores the DAG as part of a complete root. */
   staged: StagedDag | null
   backend: StagingBackend
   sizes: DagSizes
@@ -35,11 +34,10 @@ export interface PinCommitParts {
   records: Records
   clock: Clock
   changes: PinChanges
-  /** Called when a record no longer waits for a fetch. */
   leaveFetch: (fetchId: number) => Promise<void>
 }
 
-/** Last step of every upload and pin. It marks the root as complete and writes the record in one short transaction. */
+/** Last step of every upload and pin. Marks the root as complete and writes the record in one short transaction. */
 export class PinCommit {
   readonly #parts: PinCommitParts
 
@@ -49,7 +47,6 @@ export class PinCommit {
 
   /**
    * Pins one content. If the commit fails, the staged DAG is abandoned.
-   *
    * @throws HoldfastError `QUOTA_EXCEEDED`; `VALIDATION` for a name; any error of copying the DAG to the cluster's
    * backend
    */
@@ -60,11 +57,11 @@ export class PinCommit {
   }
 
   /**
-   * Pins all contents, or none of them if one fails. Throws the errors that {@link commit} throws.
-   *
+   * Pins all contents, or none of them if one fails.
    * @param partial incomplete contents to record in the same transaction. On failure the caller abandons the staged
    * DAGs of these contents.
    * @param token id of an upload token. The whole call counts as one use of the token.
+   * @throws the errors of {@link commit}
    */
   async commitAll(
     inputs: readonly CommitInput[],

@@ -5,10 +5,8 @@ const LONGEST_KEY = 255
 const MOST_BYTES = 4_096
 
 /**
- * Returns metadata in its stored form: a JSON object of strings with sorted keys. Returns null if the metadata is
- * empty.
- *
- * @throws HoldfastError `VALIDATION`, with a message that describes the problem
+ * Returns metadata as a JSON object of strings with sorted keys, or null if empty.
+ * @throws HoldfastError `VALIDATION`
  */
 export function storedMeta(given: unknown): string | null {
   const entries = Object.entries(checkedMeta(given))
@@ -17,7 +15,8 @@ export function storedMeta(given: unknown): string | null {
 }
 
 /**
- * Checks metadata and returns it with its keys in the given order. Throws the errors that {@link storedMeta} throws.
+ * Returns valid metadata with its keys in the given order.
+ * @throws HoldfastError `VALIDATION`
  */
 export function checkedMeta(given: unknown): Record<string, string> {
   if (given === undefined || given === null) return {}

@@ -10,14 +10,12 @@ export interface StoredNames {
   name: string | null
   originalName: string | null
   customName: string | null
-  /** Metadata as a JSON object with sorted keys. Null if there is no metadata. */
+  /** JSON object with sorted keys. Null if there is no metadata. */
   meta: string | null
 }
 
 /**
- * Returns the names of a record in their stored form. An invalid name chosen by the client is refused. An invalid file
- * or directory name of the upload is cleaned and shortened instead.
- *
+ * Refuses an invalid custom name, but cleans and shortens a file or directory name.
  * @throws HoldfastError `VALIDATION`, which names the field, for over 255 characters or for control characters
  */
 export function storedNames(names: PinNames): StoredNames {
@@ -28,8 +26,7 @@ export function storedNames(names: PinNames): StoredNames {
 }
 
 /**
- * Returns a name chosen by the client, without surrounding spaces. Returns null if the name is empty.
- *
+ * Trims a name. Returns null if the name is empty.
  * @throws HoldfastError `VALIDATION`, which names the field
  */
 export function checkedName(field: string, value: string | undefined): string | null {

@@ -36,13 +36,11 @@ export interface PinServiceParts {
   activity: Activity
   clock: Clock
   changes: PinChanges
-  /**
-   * Returns the id of the account for calls that name no account. Returns undefined if every call must name an account.
-   */
+  /** Returns undefined if every call must name an account. */
   ownAccount: () => Promise<string | undefined>
 }
 
-/** Pins of accounts. The interface `PinService` in `api.ts` documents each method. */
+/** Implements the interface `PinService` of `api.ts`, which documents each method. */
 export class PinService {
   readonly #parts: PinServiceParts
 
@@ -51,9 +49,7 @@ export class PinService {
   }
 
   /**
-   * Stores and pins a file.
-   *
-   * @param handOver sends an upload for a cluster of another node to that node. Without `handOver` such an upload is
+   * @param handOver sends an upload for a cluster of another node to that node. Without `handOver`, such an upload is
    * refused.
    */
   upload<T extends object = never>(
@@ -64,7 +60,6 @@ export class PinService {
     return this.#making(options, own => this.#parts.uploader.upload(content, own, handOver))
   }
 
-  /** Stores and pins a directory. See {@link upload} for `handOver`. */
   uploadDirectory<T extends object = never>(
     entries: types.DirectoryEntries,
     options: types.UploadOptions = {},
@@ -77,7 +72,6 @@ export class PinService {
     return this.#making(options, own => this.#parts.uploader.importDirectory(dirPath, own))
   }
 
-  /** Imports a CAR and pins its roots. See {@link upload} for `handOver`. */
   importCar<T extends object = never>(
     source: types.ByteSource,
     options: types.CarImportOptions = {},
@@ -116,7 +110,7 @@ export class PinService {
     return presentRecord(row)
   }
 
-  /** Removes one record. @throws HoldfastError `NOT_FOUND` if the account has no such record */
+  /** @throws HoldfastError `NOT_FOUND` if the account has no such record */
   async discard(request: types.RecordRequest): Promise<types.PinRecord> {
     const { uploadId } = await this.get(request)
     const row = await this.#parts.records.get(uploadId)
@@ -165,10 +159,7 @@ export class PinService {
     this.#parts.targets.decide(await this.#parts.targets.requester(account), target)
   }
 
-  /**
-   * Runs a call that may create a record. A stopping engine waits for the call. If the new record has an expiry, the
-   * call wakes the sweeper.
-   */
+  /** A stopping engine waits for the call. If the new record has an expiry, the call wakes the sweeper. */
   async #making<R extends Requesting & { signal?: AbortSignal | undefined }, T extends object>(
     request: R,
     make: (request: R) => Promise<T>,
@@ -187,7 +178,7 @@ export class PinService {
     return request.account === undefined ? { ...request, account: await this.#parts.ownAccount() } : request
   }
 
-  /** Returns the account of a request. @throws HoldfastError `VALIDATION` if the request must name an account */
+  /** @throws HoldfastError `VALIDATION` if the request must name an account */
   async #accountOf(request: Requesting): Promise<string> {
     const { account } = await this.#owned(request)
     if (typeof account === 'string') return account

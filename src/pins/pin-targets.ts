@@ -14,7 +14,6 @@ interface Parts {
   clock: Clock
 }
 
-/** Resolves the account of a request, and decides the cluster and the expiry of the new pin. */
 export class PinTargets {
   readonly #parts: Parts
 
@@ -22,20 +21,14 @@ export class PinTargets {
     this.#parts = parts
   }
 
-  /**
-   * Returns the account and its plan. @throws HoldfastError `VALIDATION` without an id, `NOT_FOUND` for an unknown id
-   */
+  /** @throws HoldfastError `VALIDATION` without an id, `NOT_FOUND` for an unknown id */
   async requester(accountId: string | undefined): Promise<Requester> {
     if (typeof accountId !== 'string') throw new HoldfastError('VALIDATION', 'account must be the id of an account')
     const account = await this.#parts.accounts.get(accountId)
     return { account, plan: this.#parts.plans.get(account.plan) }
   }
 
-  /**
-   * Decides the cluster and the expiry of a pin.
-   *
-   * @throws HoldfastError `CLUSTER_NOT_ALLOWED`, `INVALID_TIMELOCK`, `TIMELOCK_NOT_ALLOWED`, `UNAVAILABLE`
-   */
+  /** @throws HoldfastError `CLUSTER_NOT_ALLOWED`, `INVALID_TIMELOCK`, `TIMELOCK_NOT_ALLOWED`, `UNAVAILABLE` */
   decide({ account, plan }: Requester, target: PinTarget): DecidedTarget {
     const { clusters, timelock, clock } = this.#parts
     const clusterId = clusters.choose(plan, target.cluster?.trim(), account.defaultCluster)
@@ -43,8 +36,7 @@ export class PinTargets {
       const reason = 'a node does not forward content that it keeps for another node'
       throw new HoldfastError('CLUSTER_NOT_ALLOWED', `cl names a cluster on another system: ${reason}`)
     }
-    // If the request does not name a cluster, do not check the default yet. A later form field may name another
-    // cluster.
+    // Do not check the default cluster yet. A later form field may name another cluster.
     if (target.cluster !== undefined && clusters.nodeOf(clusterId) === null) clusters.checkPresent(clusterId)
     return { clusterId, expiresAt: timelock.decide(target.timelock, plan, clock.now()) }
   }

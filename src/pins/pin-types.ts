@@ -24,11 +24,10 @@ export interface PinRecord {
   name: string | null
   originalName: string | null
   customName: string | null
-  /** Metadata that the client set. Empty object if there is none. */
   meta: Readonly<Record<string, string>>
-  /** Size of the file in bytes, or total size of all files in the directory. */
+  /** Size of the file, or total size of all files in the directory. */
   size: number
-  /** Total size of all distinct blocks in bytes. For quotas, each block counts as at least 512 bytes. */
+  /** Total size of all distinct blocks. For quotas, each block counts as at least 512 bytes. */
   dagSize: number
   /** Instant from which the record no longer exists. Null if the record never expires. */
   expiresAt: number | null
@@ -40,13 +39,11 @@ export interface DagFile {
   /** Path of the file below the root, with `/` between names. */
   path: string
   cid: string
-  /** Size of the file in bytes. */
   size: number
 }
 
 /** Cluster and expiry that a request asks for. Undefined and empty values mean the default. */
 export interface PinTarget {
-  /** Id of the cluster. */
   cluster?: string | undefined
   /** Instant at which the record expires: an RFC 3339 date-time or a `Date`. */
   timelock?: string | Date | undefined
@@ -60,7 +57,7 @@ export interface PinNames {
   name?: string | undefined
   originalName?: string | undefined
   customName?: string | undefined
-  /** Metadata to store and to search by. At most 64 keys, and at most 4,096 bytes as JSON. */
+  /** At most 64 keys, and at most 4,096 bytes as JSON. */
   meta?: Readonly<Record<string, string>> | undefined
 }
 
@@ -72,11 +69,11 @@ export interface UploadToken extends UploadGrant {
 
 /** Account, target and names of an upload. */
 export interface UploadOptions extends PinTarget, PinNames {
-  /** Account id. Default: the owner, if `singleUser` is set. */
+  /** Default: the owner, if `singleUser` is set. */
   account?: string | undefined
   /**
-   * Called once, after the content has been read. Returns the target and names from form fields that follow the file.
-   * These values override the options of the same name.
+   * Called once, after the content has been read, for form fields that follow the file. Returned values override the
+   * options of the same name.
    */
   late?: (() => Promise<PinTarget & PinNames>) | undefined
   /**
@@ -86,15 +83,15 @@ export interface UploadOptions extends PinTarget, PinNames {
   expectedBytes?: number | undefined
   /** Aborts the upload with `ABORTED`. Nothing is stored. */
   signal?: AbortSignal | undefined
-  /** Upload token that authorizes the upload. The upload counts as one use, and the limits of the token apply. */
+  /** The upload counts as one use of the token, and the limits of the token apply. */
   token?: UploadToken | undefined
   /** Called with the number of content bytes read so far. */
   onProgress?: ((bytes: number) => void) | undefined
 }
 
 /**
- * Entry of a directory to upload. Paths are relative, with `/` between names. The engine reads the content of an entry
- * to its end before it requests the next entry.
+ * Entry of a directory to upload. Paths are relative, with `/` between names. The engine reads each content to its end
+ * before it requests the next entry.
  */
 export type DirectoryEntry =
   /** A form may send the path after the content. Then `path` is a function, called after the content is read. */
@@ -112,14 +109,11 @@ export interface PinOutcome {
   created: boolean
 }
 
-/** Maximum number of files that one response lists. */
 export const LISTED_FILES = 1_000
 
-/** Record of a directory, and its first files. */
+/** Record of a directory, and its first 1,000 files. */
 export interface DirectoryOutcome extends PinOutcome {
-  /** The first 1,000 files of the directory. */
   files: DagFile[]
-  /** Number of all files in the directory. */
   totalFiles: number
 }
 
@@ -127,14 +121,14 @@ export interface DirectoryOutcome extends PinOutcome {
 export interface CarImportOptions extends UploadOptions {
   /**
    * Accepts roots with missing blocks as `failed` records, which a later fetch may complete. Only for plans without a
-   * storage limit, because missing blocks cannot be counted. Default false: refuses the CAR.
+   * storage limit, because missing blocks cannot be counted.
    */
   allowPartial?: boolean | undefined
 }
 
 /** Root of a CAR, and its record. */
 export interface CarRoot extends PinOutcome {
-  /** Number of missing blocks, and the CID of the first. Null if no block is missing. */
+  /** Number of missing blocks, and the CID of the first missing block. */
   missing: { blocks: number; first: string } | null
 }
 
@@ -145,9 +139,8 @@ export interface CarOutcome extends PinOutcome {
 
 /** Complete upload to a cluster that another node keeps. */
 export interface ForwardedUpload<Piece> {
-  /** Id of the other node. */
   node: string
-  /** Content of the upload. Reading the content to its end releases the quota reservation. */
+  /** Reading the content to its end releases the quota reservation. */
   content: AsyncIterable<Piece>
   signal: AbortSignal
 }
@@ -157,21 +150,20 @@ export type HandOver<Piece, T> = (staged: ForwardedUpload<Piece>) => Promise<T>
 
 /** Request to pin content by its CID. */
 export interface PinRequest extends PinTarget, PinNames {
-  /** Account id. Default: the owner, if `singleUser` is set. */
+  /** Default: the owner, if `singleUser` is set. */
   account?: string | undefined
   cid: string
-  /** Providers to ask first. Each is a multiaddr that ends in `/p2p/<id>`, or the URL of a trustless gateway. */
+  /** Providers to ask first: multiaddrs that end in `/p2p/<id>`, or URLs of trustless gateways. */
   origins?: readonly string[] | undefined
   /** True to answer immediately with a `queued` record and to fetch the content in the background. */
   respondAsync?: boolean | undefined
   /** True to create a new `queued` record even if this node has the content, as the Pinning Service API requires. */
   isAnew?: boolean | undefined
-  /** Called during the request with the number of distinct blocks fetched so far and their size in bytes. */
+  /** Called with the number and size in bytes of the distinct blocks fetched so far. */
   onProgress?: ((progress: { blocks: number; bytes: number }) => void) | undefined
   signal?: AbortSignal | undefined
 }
 
-/** Account that makes a request, and the plan of the account. */
 export interface Requester {
   account: Account
   plan: Plan
@@ -183,7 +175,6 @@ export interface DecidedTarget {
   expiresAt: number | null
 }
 
-/** Pin request with its parsed CID, its target, and the backend of the target cluster. */
 export interface DecidedPin {
   request: PinRequest
   requester: Requester
@@ -194,15 +185,14 @@ export interface DecidedPin {
 
 /** Filters of a list. A record must match all given filters. */
 export interface ListQuery {
-  /** Account id. Default: the owner, if `singleUser` is set. */
+  /** Default: the owner, if `singleUser` is set. */
   account?: string | undefined
   /** Page number, starting at 1. */
   page?: number | undefined
   /** Maximum number of items per page. The plan may lower this number. */
   limit?: number | undefined
-  /** Lists only records of this CID. */
   cid?: string | undefined
-  /** Lists only records of these CIDs. At most 10 CIDs are allowed. */
+  /** At most 10 CIDs. */
   cids?: readonly string[] | undefined
   /** Lists the files below this root instead of records. */
   parentCid?: string | undefined
@@ -210,17 +200,16 @@ export interface ListQuery {
   hasExpiration?: boolean | undefined
   /** Text that the stored name must contain. Case is ignored. */
   q?: string | undefined
-  /** Name to compare with the stored name, in the way that `match` sets. The default of `match` is `exact`. */
+  /** Name to compare with the stored name, as `match` says. The default of `match` is `exact`. */
   name?: string | undefined
   match?: NameMatch | undefined
   /** Lists only records that have all of these keys with these values. */
   meta?: Readonly<Record<string, string>> | undefined
-  /** Lists only records of these types. `status` filters in the same way. */
   type?: PinType | readonly PinType[] | undefined
   status?: PinStatus | readonly PinStatus[] | undefined
   /**
-   * Lists only records created strictly before or strictly after this instant. The instant is a `Date`, an RFC 3339
-   * date-time, or milliseconds since the epoch.
+   * Lists only records created strictly before or strictly after this instant: a `Date`, an RFC 3339 date-time, or
+   * milliseconds since the epoch.
    */
   before?: Date | string | number | undefined
   after?: Date | string | number | undefined
@@ -233,16 +222,16 @@ export type WholeListQuery = Omit<ListQuery, 'page' | 'limit'>
 
 /** Selects the records of one account with this CID. */
 export interface CidRequest {
-  /** Account id. Default: the owner, if `singleUser` is set. */
+  /** Default: the owner, if `singleUser` is set. */
   account?: string | undefined
   cid: string
-  /** Cluster id. Selects only records in this cluster. */
+  /** Selects only records in this cluster. */
   cluster?: string | undefined
 }
 
 /** Selects one record of an account. */
 export interface RecordRequest {
-  /** Account id. Default: the owner, if `singleUser` is set. */
+  /** Default: the owner, if `singleUser` is set. */
   account?: string | undefined
   uploadId: string
 }
@@ -250,7 +239,7 @@ export interface RecordRequest {
 /** New name or metadata of a record. An undefined value leaves the stored value unchanged. */
 export interface RenameRequest extends RecordRequest {
   name?: string | undefined
-  /** New metadata, which replaces all stored metadata. */
+  /** Replaces all stored metadata. */
   meta?: Readonly<Record<string, string>> | undefined
 }
 
@@ -262,14 +251,13 @@ export interface ListItem extends PinRecord {
 
 /** Page of a list. */
 export interface ListPage {
-  /** Items in the order that the request asks for. */
   items: ListItem[]
   /** Number of items on all pages. */
   total: number
   /** True if `total` is only a lower bound, because a search by name or metadata has over 10,000 matches. */
   totalIsLowerBound?: true
   page: number
-  /** Effective maximum number of items per page: the requested number, limited by the plan. */
+  /** Requested number of items per page, lowered to the limit of the plan. */
   limit: number
   totalPages: number
 }
@@ -288,7 +276,6 @@ export interface EngineEvents {
   'pin:created': { record: PinRecord }
   /** The status of an existing record changed. `from` is the previous status. */
   'pin:status': { record: PinRecord; from: PinStatus; reason: string | null }
-  /** A record was deleted or has expired. */
   'pin:removed': { record: PinRecord; reason: 'deleted' | 'expired' }
   /** A read or a verification found a damaged block. */
   'block:damaged': { cid: CID; reason: string }

@@ -20,16 +20,13 @@ interface Parts {
   held: HeldRoots
   network: NetworkPinner
   clock: Clock
-  /** Maximum number of distinct blocks below an identity CID. No earlier upload or fetch has checked their number. */
+  /** Limits the distinct blocks below an identity CID. No earlier upload or fetch has checked their number. */
   maxBlocks: number
-  /** Returns a reader of another node in the fleet that has the content. Returns null if no node has the content. */
+  /** Returns a reader of another node in the fleet that has the content. */
   others: (cid: CID) => Promise<{ source: BlockSource } | null>
 }
 
-/**
- * Pins content by CID. If this node or another node of the fleet has the content, the content is pinned immediately.
- * Other content is fetched from the network.
- */
+/** Fetches content from the network only if no node of the fleet has the content. */
 export class Pinner {
   readonly #parts: Parts
 
@@ -37,11 +34,7 @@ export class Pinner {
     this.#parts = parts
   }
 
-  /**
-   * Pins the content of a CID.
-   *
-   * @throws HoldfastError `INVALID_CID`; `CID_NOT_FOUND` if no provider has the content; errors of quotas and names
-   */
+  /** @throws HoldfastError `INVALID_CID`; `CID_NOT_FOUND` if no provider has the content; errors of quotas and names */
   async pin(request: PinRequest): Promise<PinOutcome> {
     const requester = await this.#parts.targets.requester(request.account)
     const cid = parseCid(request.cid)
@@ -81,8 +74,8 @@ export class Pinner {
   }
 
   /**
-   * Returns a reader of a backend that stores the whole DAG of a CID, or null. If a block belongs to a complete root,
-   * the backend of the root also stores all blocks below that block.
+   * Returns a reader of a backend that stores the whole DAG of a CID, or null. A backend with a complete root has all
+   * blocks below each block of the root.
    */
   #findHolder(cid: CID): BlockSource | null {
     if (cid.multihash.code === HASH.identity) return this.#parts.clusters.defaultBackend.reader

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import type { ListedRecord } from '../catalogue/records.ts'
 import type { PinRecord } from './pin-types.ts'
 
-/** Returns a new upload id. The id is unguessable and URL-safe. Ids sort by creation time. */
+/** Returns an unguessable, URL-safe id. Ids sort by creation time. */
 export function newUploadId(now: number): string {
   return `${now.toString(36).padStart(9, '0')}${randomBytes(9).toString('base64url')}`
 }

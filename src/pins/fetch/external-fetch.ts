@@ -7,31 +7,23 @@ import type { FetchSession } from '../../network/block-fetcher.ts'
 import type { FetchingBackend } from '../placement/fetching-backend.ts'
 import { HOLD } from '../placement/placement-attempt.ts'
 
-/** Access to the external backends for the fetches of this node. */
 export interface FetchingBackends {
-  /** Returns the backend if it is external and can fetch content by itself. Otherwise returns null. */
+  /** Returns null unless the backend is external and can fetch content by itself. */
   of(backendId: number): FetchingBackend | null
   placements: Placements
-  /** Wakes the runner that pins and unpins content on external backends. */
   wake(): void
 }
 
-/**
- * DAG that an external backend has fetched by itself. This node has not yet counted the blocks and bytes of the DAG.
- */
+/** DAG that an external backend has fetched. This node has not yet counted the blocks of the DAG. */
 export interface ExternalFetch {
-  /** Placement row for which the backend has pinned the DAG. */
   placement: PlacementRow
-  /** Reads the blocks of the DAG from the backend. */
   session: FetchSession
   sizeOf: (cid: CID, signal: AbortSignal) => Promise<number>
 }
 
 /**
- * Asks an external backend to fetch and pin a DAG. The placement row is written first. After a crash the row shows that
- * the backend may have a pin to remove.
- *
- * @param onMoved called whenever the backend reports progress
+ * Asks an external backend to fetch and pin a DAG. After a crash, the placement row shows that the backend may have the
+ * pin.
  * @throws HoldfastError `UNAVAILABLE`; the abort reason of the signal
  */
 export async function fetchExternally(
@@ -41,7 +33,7 @@ export async function fetchExternally(
 ): Promise<ExternalFetch> {
   const by = { accountId: job.accountId, now: clock.now() }
   const placement = await placements.entrust(job.backendId, job, by)
-  // An earlier unpin request may still take effect. After a new pin, such a request would remove the content.
+  // A late unpin request would remove the content after a new pin.
   const lateMs = placement.unpinUntil - clock.now()
   if (lateMs > 0) await pause(clock, lateMs, signal)
   await backend.pin({
@@ -60,7 +52,7 @@ export async function fetchExternally(
   return { placement, session, sizeOf: (cid, own) => backend.sizeOf(cid, own) }
 }
 
-/** Returns only the origins with an IP address. An external system may resolve a host name differently. */
+/** Drops host names, because an external system may resolve a host name differently. */
 function ipOrigins(origins: readonly string[]): string[] {
   return origins.filter(origin => origin.startsWith('/ip4/') || origin.startsWith('/ip6/'))
 }

@@ -15,18 +15,16 @@ import type { FetchSession } from '../../network/block-fetcher.ts'
 import { type ExternalFetch, type FetchingBackends, fetchExternally } from './external-fetch.ts'
 
 export interface FetchTimes {
-  /** Time in ms without a new block after which an attempt is aborted. */
   stallMs: number
-  /** Time in ms after which an attempt is aborted, even if it makes progress. */
+  /** Applies even if the attempt makes progress. */
   attemptMs: number
 }
 
 export interface AttemptParts {
-  /** Returns the limits that the plan of an account sets. */
   limitsOf: (accountId: string) => Promise<PinLimits>
   /** Returns true if another root on this node already has the complete DAG of this fetch. */
   isHere: (fetch: FetchRow) => boolean
-  /** Returns the backend with this id in the ledger. Returns undefined if the backend is no longer configured. */
+  /** Returns undefined if the backend is no longer configured. */
   backendOf: (backendId: number) => ClusterBackend | undefined
   records: Records
   fetches: Fetches
@@ -34,35 +32,28 @@ export interface AttemptParts {
   shared: SharedBlocks
   bounds: FetchBounds
   times: FetchTimes
-  /**
-   * Returns the number of bytes that an account's other fetches have stored but not yet pinned. The quota counts these
-   * bytes.
-   */
+  /** Returns the bytes that an account's other fetches have stored but not yet pinned. The quota counts these bytes. */
   heldByOthers: (accountId: string, fetchId: number) => Promise<number>
   onChanges: (changes: StatusChange[]) => void
   fetchingBackends: FetchingBackends
 }
 
-/** Opens a session with the providers of a root. */
 export type OpenSession = (signal: AbortSignal, root: CID) => Promise<FetchSession>
 
 const UNNEEDED = new HoldfastError('ABORTED', 'no record waits for the content')
-/** Time in ms between two syncs to disk. A crash loses only the blocks written since the last sync. */
+/** A crash loses only the blocks written since the last sync to disk. */
 const FLUSH_MS = 2_000
-/** Number of new bytes after which the quotas of all waiting accounts are checked again. */
 const ROOM_CHECK_BYTES = 16 * 1024 ** 2
-/** Maximum number of failed providers that an error message names. */
 const NAMED_PROVIDERS = 3
 
 /**
- * One attempt to fetch a DAG for the records that wait for it. The attempt ends with the complete DAG, an error or an
- * abort. If the DAG exceeds the quota of one account, only that account's records fail.
+ * One attempt to fetch a DAG for all waiting records. If the DAG exceeds the quota of one account, only that account's
+ * records fail.
  */
 export class FetchAttempt implements Attempt<FetchRow> {
   readonly job: FetchRow
   readonly root: CID
   totals: FetchTotals = { blocks: 0, bytes: 0, charge: 0 }
-  /** Time of the last new block, or the start of the attempt, in ms since the epoch. */
   movedAt: number
   readonly #parts: AttemptParts
   readonly #open: OpenSession
@@ -92,25 +83,23 @@ export class FetchAttempt implements Attempt<FetchRow> {
     this.#abort.abort(reason)
   }
 
-  /** Returns whether the attempt was aborted because no record waits for the DAG. */
   get isUnneeded(): boolean {
     return this.#abort.signal.reason === UNNEEDED
   }
 
-  /** Updates the attempt after records have joined or left the fetch. If no record is left, the attempt aborts. */
+  /** Call this after records have joined or left the fetch. If no record is left, the attempt aborts. */
   async subscribersChanged(): Promise<void> {
     if (!(await this.#parts.fetches.isWanted(this.job.id))) return this.abort(UNNEEDED)
     if (!(await this.#isUnlimited())) this.#limited.abort()
     await this.#checkRoom()
   }
 
-  /** Calls the listener after each block. Returns a function that removes the listener. */
+  /** Returns a function that removes the listener. */
   onProgress(listener: (totals: FetchTotals) => void): () => void {
     this.#listeners.add(listener)
     return () => this.#listeners.delete(listener)
   }
 
-  /** Fetches the DAG and completes the waiting records. @throws the error that made the attempt fail */
   async run(): Promise<void> {
     const { clock, times, shared, bounds, backendOf } = this.#parts
     const backend = backendOf(this.job.backendId)
@@ -147,11 +136,7 @@ export class FetchAttempt implements Attempt<FetchRow> {
     }
   }
 
-  /**
-   * Asks the external backend of the cluster to fetch the DAG, if the backend can do so. Returns null if this node must
-   * fetch the DAG. A fetch for an account with a storage limit must run on this node, which counts the bytes before
-   * they arrive.
-   */
+  /** Returns null if this node must fetch the DAG, for example to check a storage limit before the bytes arrive. */
   async #fetchExternally(staged: StagedDag, found: FetchSession): Promise<ExternalFetch | null> {
     const { fetchingBackends, clock, isHere } = this.#parts
     const fetching = fetchingBackends.of(this.job.backendId)
@@ -184,7 +169,6 @@ export class FetchAttempt implements Attempt<FetchRow> {
     }
   }
 
-  /** Marks the DAG as local. This node then fetches the blocks that an earlier attempt left to the external backend. */
   async #fetchLocally(staged: StagedDag): Promise<null> {
     await staged.setPlaced(false)
     return null
@@ -214,7 +198,6 @@ export class FetchAttempt implements Attempt<FetchRow> {
     await this.#deliver()
   }
 
-  /** Completes all records that wait for the fetch, in batches. */
   async #deliver(): Promise<void> {
     const { fetches, limitsOf, clock, onChanges } = this.#parts
     for (let isDone = false; !isDone; ) {
@@ -239,7 +222,7 @@ export class FetchAttempt implements Attempt<FetchRow> {
     if (isDue || totals.charge > this.#room) void this.#checkRoom()
   }
 
-  /** Checks the quotas of the waiting accounts. A call during a running check returns the promise of that check. */
+  /** A call during a running check returns the promise of that check. */
   #checkRoom(): Promise<void> {
     this.#checking ??= this.#refuseOverQuota()
       .catch((error: unknown) => this.#abort.abort(error))
@@ -288,7 +271,6 @@ export class FetchAttempt implements Attempt<FetchRow> {
   }
 }
 
-/** Returns an error whose message also names the providers that failed, with their errors. */
 function withProviders(error: unknown, session: FetchSession | null): unknown {
   if (!isHoldfastError(error) || !['CID_NOT_FOUND', 'ABORTED'].includes(error.code) || error === UNNEEDED) return error
   const failed = (session?.providers() ?? []).filter(provider => provider.error !== null)

@@ -7,32 +7,20 @@ import { type JobKind, JobRunner } from '../../jobs/job-runner.ts'
 import type { BlockFetcher, FetchSession } from '../../network/block-fetcher.ts'
 import { type AttemptParts, FetchAttempt } from './fetch-attempt.ts'
 
-/** Maximum number of attempts that receive blocks at the same time. */
 const ATTEMPTS_AT_ONCE = 64
-/**
- * Time in ms without a new block after which an attempt counts as slow. A slow attempt continues, but no longer counts
- * toward {@link ATTEMPTS_AT_ONCE}.
- */
+/** Slow attempts do not count toward {@link ATTEMPTS_AT_ONCE}. */
 const SLOW_MS = 5_000
-/** Maximum number of attempts at the same time, including slow attempts. */
+/** Includes slow attempts. */
 const MOST_ATTEMPTS = 1_024
-/** Maximum number of accounts in one query for due fetches. */
 const ACCOUNTS_AT_ONCE = 64
-/** Maximum number of due fetches of each account in one query. */
 const FETCHES_EACH = 16
-/**
- * Time in ms by which a first attempt prolongs its search for providers. A provider may still be connecting to this
- * node.
- */
+/** Prolongs the first search for providers. A provider may still be connecting to this node. */
 const LINGER_MS = 5_000
 const FIRST_RETRY_MS = 60_000
 const LONGEST_RETRY_MS = 3_600_000
 const MAX_ATTEMPTS = 10
 
-/**
- * Runs the queued fetches, with one attempt at a time for each fetch. Records may join or leave a running attempt.
- * After a restart, unfinished fetches resume.
- */
+/** Runs the queued fetches, with one attempt at a time for each fetch. Records may join or leave a running attempt. */
 export class FetchScheduler {
   readonly #parts: AttemptParts
   readonly #logger: Logger
@@ -45,7 +33,6 @@ export class FetchScheduler {
     this.#runner = new JobRunner(this.#kind(), { clock: parts.clock, logger })
   }
 
-  /** Starts running fetches, including the fetches that earlier processes left. Before this call, no fetch runs. */
   async start(fetcher: BlockFetcher): Promise<void> {
     const { fetches, clock, onChanges } = this.#parts
     this.#fetcher = fetcher
@@ -53,34 +40,28 @@ export class FetchScheduler {
     this.wake()
   }
 
-  /** Aborts all attempts. Their records keep their status, and the next start resumes the fetches. */
+  /** Aborts all attempts. The records keep their status, and the next start resumes the fetches. */
   stop(): Promise<void> {
     return this.#runner.stop()
   }
 
-  /** Schedules a query for due fetches. Calls made before the query runs share the same query. */
   wake(): void {
     if (this.#fetcher !== null) this.#runner.wake()
   }
 
-  /** Returns the running attempt of a fetch. Returns undefined if none is running. */
   attempt(fetchId: number): FetchAttempt | undefined {
     return this.#runner.attempt(fetchId)
   }
 
-  /** Waits until the running attempt of a fetch has ended. Returns immediately if none is running. */
   ended(fetchId: number): Promise<void> {
     return this.#runner.ended(fetchId)
   }
 
-  /**
-   * Starts a fetch immediately, with a session that has already found the root. If no slot is free, the fetch is
-   * queued.
-   */
+  /** Starts a fetch with a session that has already found the root. If no slot is free, the fetch is queued. */
   async begin(fetchId: number, session: FetchSession): Promise<void> {
     const fetch = await this.#parts.fetches.get(fetchId)
     if (fetch !== undefined && this.#runner.start(new FetchAttempt(fetch, this.#parts, async () => session))) {
-      // An attempt that ends early may never use the session. Close the session in every case.
+      // An attempt that ends early may never use the session.
       void this.ended(fetchId).finally(() => session.close())
       return
     }
@@ -89,8 +70,8 @@ export class FetchScheduler {
   }
 
   /**
-   * Calls {@link subscribersChanged} after records have left a fetch, but only logs errors. The records are already
-   * removed. A later attempt or a reconciliation removes a fetch without records.
+   * Calls {@link subscribersChanged}, but only logs errors. A later attempt or a reconciliation removes a fetch without
+   * records.
    */
   async left(fetchId: number): Promise<void> {
     try {
@@ -149,7 +130,6 @@ export class FetchScheduler {
     return running.filter(({ movedAt }) => movedAt > since).length >= ATTEMPTS_AT_ONCE
   }
 
-  /** Returns the number of bytes that the account's other fetches have stored so far. */
   async #heldByOthers(accountId: string, fetchId: number): Promise<number> {
     let sum = 0
     for (const { id, charge } of await this.#parts.fetches.heldFor(accountId)) {
@@ -167,7 +147,7 @@ export class FetchScheduler {
     const reason = reasonOf(failure.error)
     const retryAt = isFinal(failure.error, begun.attempts) ? null : failure.retryAt
     this.#logger.warn({ cid: attempt.root.toString(), reason: reason.text, retryAt }, 'a fetch failed')
-    // If an attempt fails before it has counted the stored blocks, keep the totals of the previous attempt.
+    // If an attempt fails before it has counted the stored blocks, keep the earlier totals.
     const { blocks, bytes, charge } = attempt.totals.blocks < begun.blocks ? begun : attempt.totals
     if (retryAt === null) {
       await fetchingBackends.placements.withdraw(begun.backendId, begun)
@@ -182,9 +162,6 @@ function reasonOf(error: unknown): StatusReason {
   return { code, text: `${code}: ${isHoldfastError(error) ? error.message : 'the fetch failed'}` }
 }
 
-/**
- * Returns true if the fetch must not be retried: the error is permanent, or the maximum number of attempts is reached.
- */
 function isFinal(error: unknown, attempts: number): boolean {
   const isLasting = isHoldfastError(error) && ['QUOTA_EXCEEDED', 'VALIDATION', 'INVALID_CID'].includes(error.code)
   return isLasting || attempts >= MAX_ATTEMPTS

@@ -13,9 +13,9 @@ import { newUploadId, presentRecord } from '../present-record.ts'
 import type { FetchScheduler } from './fetch-scheduler.ts'
 
 export interface NetworkPinTimes {
-  /** Time in ms after which the search for the root on the network fails. */
+  /** Limits the search for the root on the network. */
   findMs: number
-  /** Maximum time in ms that a request waits for the rest of the DAG. */
+  /** Limits the time that a request waits for the rest of the DAG. */
   waitMs: number
 }
 
@@ -26,16 +26,13 @@ export interface NetworkPinnerParts {
   clock: Clock
   changes: PinChanges
   times: NetworkPinTimes
-  /** Fetcher of blocks from the network. Null if networking is off. */
+  /** Null if networking is off. */
   fetcher: BlockFetcher | null
 }
 
-/**
- * Pins content that other hosts have. It finds the root and writes the record. The scheduler fetches the other blocks.
- */
+/** Pins content from the network: finds the root and writes the record. The scheduler fetches the other blocks. */
 export class NetworkPinner {
   readonly #parts: NetworkPinnerParts
-  /** Callbacks of the requests that wait for a record, by record id. */
   readonly #waiting = new Map<string, Set<() => void>>()
 
   constructor(parts: NetworkPinnerParts) {
@@ -48,7 +45,6 @@ export class NetworkPinner {
 
   /**
    * Pins content from the network.
-   *
    * @throws HoldfastError `CID_NOT_FOUND` if no provider has the root, in which case no record is written;
    * `QUOTA_EXCEEDED`; `VALIDATION` for origins and names
    */
@@ -85,7 +81,6 @@ export class NetworkPinner {
     return outcome
   }
 
-  /** Searches the network for the root. Returns a session that has found the root. */
   async #find(fetcher: BlockFetcher, { request, requester, cid }: DecidedPin): Promise<FetchSession> {
     const { clock, times } = this.#parts
     const deadline = new Deadline({ clock, ms: times.findMs, late: () => notFound(cid), signal: request.signal })
@@ -139,7 +134,6 @@ export class NetworkPinner {
     return { outcome, fetchId: made.fetchId }
   }
 
-  /** Waits until the record is pinned, has failed or is removed, or until the time limit. Returns the record. */
   async #outcome({ request }: DecidedPin, outcome: PinOutcome, fetchId: number | null): Promise<PinOutcome> {
     if (fetchId !== null) {
       const { signal, onProgress = () => undefined } = request
@@ -149,7 +143,7 @@ export class NetworkPinner {
       await this.#wait(outcome.record.uploadId, signal)
       unlisten?.()
     }
-    // If the catalogue cannot be read now, return the outcome from before the wait. The record exists in any case.
+    // The record exists, even if the catalogue cannot be read now.
     const row = await this.#parts.records.get(outcome.record.uploadId).catch(unlessUnavailable)
     if (row === undefined) return outcome
     if (outcome.created && row.status === 'failed' && row.statusCode === 'QUOTA_EXCEEDED') {
@@ -160,7 +154,6 @@ export class NetworkPinner {
     return { record: presentRecord(row), created: outcome.created }
   }
 
-  /** Waits until the record is `pinned`, `failed` or removed, but no longer than `waitMs`. */
   #wait(uploadId: string, signal: AbortSignal | undefined): Promise<void> {
     return new Promise(resolve => {
       const done = (): void => {
@@ -197,9 +190,7 @@ function notFound(cid: CID): HoldfastError {
   return new HoldfastError('CID_NOT_FOUND', `no provider has ${cid}`)
 }
 
-/**
- * Returns a session that already has the root block. The first `get` of the root returns this block without a request.
- */
+/** Returns a session whose first `get` of the root returns these bytes without a request. */
 function primed(session: FetchSession, root: CID, bytes: Uint8Array): FetchSession {
   let first: Uint8Array | null = bytes
   return {

@@ -14,8 +14,7 @@ const LONGEST_NAME = 255
 const MOST_CIDS = 10
 
 /**
- * Returns the search that a list query asks for. Returns undefined if the query has no search filters.
- *
+ * Returns undefined if the query has no search filters.
  * @throws HoldfastError `VALIDATION`, which names the field
  */
 export function searchOf(query: ListQuery): RecordSearch | undefined {

@@ -9,7 +9,6 @@ import type { ListItem, ListPage, ListQuery } from '../pin-types.ts'
 import { presentRecord } from '../present-record.ts'
 import { searchOf } from './list-search.ts'
 
-/** Number of records that one query reads while it lists all records. */
 const AT_ONCE = 500
 
 type Slice = Pick<ListPage, 'items' | 'total' | 'totalIsLowerBound'>
@@ -28,7 +27,7 @@ export class PinList {
     this.#parts = parts
   }
 
-  /** Returns one page. @throws HoldfastError `VALIDATION` for an invalid filter, `INVALID_CID` for an invalid CID */
+  /** @throws HoldfastError `VALIDATION` for an invalid filter, `INVALID_CID` for an invalid CID */
   async list(query: ListQuery): Promise<ListPage> {
     const { account, plan } = await this.#parts.targets.requester(query.account)
     const page = positive('page', query.page ?? 1)
@@ -42,7 +41,7 @@ export class PinList {
     return { items, page, limit, ...totals }
   }
 
-  /** Yields all items of the list. Throws the errors that {@link PinList.list} throws. */
+  /** Throws the errors that {@link PinList.list} throws. */
   async *all(query: ListQuery): AsyncGenerator<ListItem, void, undefined> {
     if (query.parentCid !== undefined) {
       for (let page = 1, last = 1; page <= last; page++) {
@@ -113,9 +112,7 @@ function itemOf(row: ListedRecord): ListItem {
   return { ...presentRecord(row), parentCid: null, path: null }
 }
 
-/**
- * Returns a list item for a file in a directory. A file has no record, so its status and expiry are the directory's.
- */
+/** A file has no record. Its status and expiry are those of the directory. */
 function fileItem(
   parent: RecordRow,
   parentCid: string,

@@ -11,13 +11,9 @@ import type { PinProgress } from '../fetch/pin-progress.ts'
 import { type DagFile, type DirectoryOutcome, LISTED_FILES } from '../pin-types.ts'
 import { presentRecord } from '../present-record.ts'
 
-/** Maximum number of records that one call returns. */
 const LISTED_RECORDS = 1_000
 
-/**
- * Returns the peers that keep a DAG, as an external backend reports them. Returns null if the backend is not external,
- * or if it does not answer.
- */
+/** Returns null if the backend is not external or does not answer. */
 type PeersOf = (backendId: number, dag: DagIdentity) => Promise<PinProgress['peers']>
 
 /** Reads the progress of single records and the files below them. */
@@ -35,7 +31,7 @@ export class PinStatusView {
     catalogue: { records: Records; files: Files; fetches: Fetches; placements: Placements },
     scheduler: FetchScheduler,
     clock: Clock,
-    /** Returns the backend id of a cluster. Returns null if another node keeps the cluster. */
+    /** Returns null if another node keeps the cluster. */
     backendOf: (clusterId: string) => number | null,
     peersOf: PeersOf,
   ) {
@@ -50,9 +46,7 @@ export class PinStatusView {
   }
 
   /**
-   * Returns the progress of an account's records of a CID, newest first. Returns at most {@link LISTED_RECORDS}
-   * records.
-   *
+   * Returns the progress of an account's records of a CID, newest first.
    * @throws HoldfastError `PIN_NOT_FOUND` if there is no record; `INVALID_CID` if this node does not accept such CIDs
    */
   async status(
@@ -64,7 +58,10 @@ export class PinStatusView {
     return Promise.all(records.map(record => this.#progress(record, peers)))
   }
 
-  /** Returns the newest record of a CID and its first files. @throws HoldfastError `PIN_NOT_FOUND`, `INVALID_CID` */
+  /**
+   * Returns the newest record of a CID and its first files.
+   * @throws HoldfastError `PIN_NOT_FOUND`, `INVALID_CID`
+   */
   async dag(accountId: string, cid: string): Promise<DirectoryOutcome> {
     const [record] = await this.#find(accountId, cid, null, 1)
     if (record === undefined) throw noPin()
@@ -95,7 +92,6 @@ export class PinStatusView {
     }
   }
 
-  /** Returns the job that copies the content to its external backend. Returns undefined if there is none. */
   async #placementOf(record: RecordRow) {
     if (record.rootId === null || record.status !== 'pinning') return undefined
     const backendId = this.#backendOf(record.clusterId)
@@ -124,7 +120,6 @@ function presentFile(file: { path: string; codec: number; multihash: Uint8Array;
   return { path: file.path, cid: cidOf(file).toString(), size: file.size }
 }
 
-/** Parses a CID. Returns null if the text is not a CID. */
 function readCid(text: string): CID | null {
   try {
     return parseCid(text)

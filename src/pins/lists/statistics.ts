@@ -2,7 +2,7 @@ import type { Census } from '../../catalogue/census.ts'
 import type { ClusterHealth } from '../../clusters/cluster-watch.ts'
 import type { Activity } from '../../concurrency/activity.ts'
 
-/** Number of stored objects, such as blocks, and their total size in bytes. */
+/** Number and total size in bytes of stored objects, such as blocks. */
 export interface StoredAmount {
   count: number
   bytes: number
@@ -11,35 +11,31 @@ export interface StoredAmount {
 /** Counts, sizes and health of an engine. */
 export interface EngineStats {
   accounts: number
-  /** Number of records by status. */
   pins: Readonly<Record<'queued' | 'pinning' | 'pinned' | 'failed', number>>
-  /** Total number of bytes that count against the quotas of all accounts. */
+  /** Bytes that count against the quotas, across all accounts. */
   accountedBytes: number
-  /** Number and size of the DAGs, by state. Garbage collection deletes the `dropped` DAGs. */
+  /** Garbage collection deletes the `dropped` DAGs. */
   roots: Readonly<Record<'staging' | 'complete' | 'dropped', StoredAmount>>
-  /** Number and size of the distinct blocks, by state. */
+  /** Distinct blocks, by state. */
   blocks: Readonly<Record<'writing' | 'durable' | 'deleting', StoredAmount>>
-  /** Number of blocks that no root needs. Garbage collection deletes them. */
+  /** Blocks that no root needs. Garbage collection deletes them. */
   garbageBlocks: number
-  /** Time at which the oldest unfinished fetch was requested, in ms since the epoch. Null if no fetch is unfinished. */
+  /** In ms since the epoch. */
   oldestFetchAt: number | null
-  /** Size of the database in bytes, including the small blocks stored in it. */
+  /** Includes the small blocks stored in the database. */
   databaseBytes: number
-  /** Disk space of each backend in bytes. The data directory comes first, then the clusters. */
+  /** Disk space in bytes. The data directory comes first, then the clusters. */
   disks: ReadonlyArray<{ backend: number; freeBytes: number; reserveBytes: number; isFull: boolean }>
-  /** Verification of stored blocks: the running round, or else the last round. `endedAt` is in ms since the epoch. */
+  /** The running verification round, or else the last round. `endedAt` is in ms since the epoch. */
   verification: { blocks: number; damaged: number; isRunning: boolean; endedAt: number | null }
-  /** Number of connected peers. */
   peers: number
-  /** Connection to the public network. Null if the node is not part of the public network. */
+  /** Null if the node is not part of the public network. */
   publicNetwork: 'connected' | 'no-peers' | null
-  /** Health of the external systems that keep clusters. */
   clusters: readonly ClusterHealth[]
   /** Milliseconds by which this node's clock is ahead of the PostgreSQL server's clock. Null with SQLite. */
   clockSkewMs: number | null
 }
 
-/** Functions of other modules that return the current values. */
 export interface StatisticsSources {
   peerCount: () => number
   publicNetwork: () => EngineStats['publicNetwork']
@@ -49,9 +45,7 @@ export interface StatisticsSources {
   clockSkewMs: () => number | null
 }
 
-/**
- * Reads the statistics of an engine. The catalogue updates counters with each change, so a read has a constant cost.
- */
+/** The catalogue updates counters with each change, which gives each read a constant cost. */
 export class Statistics {
   readonly #census: Census
   readonly #activity: Activity
@@ -63,7 +57,7 @@ export class Statistics {
     this.#sources = sources
   }
 
-  /** Returns the current statistics. @throws HoldfastError `UNAVAILABLE` or `ABORTED` while the engine stops */
+  /** @throws HoldfastError `UNAVAILABLE` or `ABORTED` while the engine stops */
   read(): Promise<EngineStats> {
     return this.#activity.run(undefined, () => this.#read())
   }

@@ -6,10 +6,8 @@ import { ADMITTED, walkDag } from '../../content/dag/walk.ts'
 import { HoldfastError, isHoldfastError } from '../../domain/errors.ts'
 import { HASH } from '../../ipld/cid.ts'
 
-/** Maximum number of blocks checked at the same time. */
 const CHECKED_AT_ONCE = 16
 
-/** External backend that can fetch missing content by itself. */
 export interface FetchingBackend {
   backend: ClusterBackend & Required<Pick<ClusterBackend, 'sizeOf'>>
   /** Reads blocks from the backend and checks their hashes. */
@@ -17,9 +15,8 @@ export interface FetchingBackend {
 }
 
 /**
- * Checks that a backend has all blocks of a DAG. The status `pinned` does not prove this, because the backend may have
- * lost blocks after the pin. The check reads blocks with links. For other blocks it only requests the size.
- *
+ * Checks that a backend has all blocks of a DAG. The backend may have lost blocks after it reported `pinned`. Reads the
+ * blocks with links. For other blocks, requests only the size.
  * @throws HoldfastError `UNAVAILABLE` if a block is missing; the abort reason of the signal
  */
 export async function checkWhole(
@@ -44,7 +41,6 @@ export async function checkWhole(
   }
 }
 
-/** Block source that records whether a read has failed because the block was missing. */
 export class MissTracker implements BlockSource {
   readonly #source: BlockSource
   hasMissed = false
@@ -57,7 +53,7 @@ export class MissTracker implements BlockSource {
     try {
       return await this.#source.read(cid, options)
     } catch (error) {
-      // A source on another system may be unreachable. In this case its blocks count as missing.
+      // If the source is unreachable, its blocks count as missing.
       this.hasMissed ||= isHoldfastError(error, 'NOT_FOUND') || isHoldfastError(error, 'UNAVAILABLE')
       throw error
     }

@@ -16,32 +16,27 @@ import { checkWhole, type FetchingBackend, MissTracker } from './fetching-backen
  * these records.
  */
 export const HOLD = 'cluster'
-/** Time in ms after which an unpin request is aborted. */
 const UNPIN_MS = 30_000
-/** Time in ms after the start of an unpin request during which the request may still take effect. */
+/** Time after the start of an unpin request during which the request may still take effect. */
 const LEASE_MS = 60_000
-/** Time in ms without progress after which an attempt fails. */
 const STALL_MS = 120_000
-/** Time in ms after which an attempt to pin is aborted, even if it makes progress. */
+/** Applies even if the attempt makes progress. */
 const LONGEST_MS = 21_600_000
-/** Size in bytes above which a DAG counts as large. Only a few large DAGs are sent at the same time. */
+/** Only a few DAGs above this size are sent at the same time. */
 const LARGE_BYTES = 64 * 1024
 
 export interface PlacementParts {
-  /** External backends, by backend id in the ledger. */
   backends: ReadonlyMap<number, ClusterBackend>
   /** Returns a source from which a backend can get blocks that it lacks. */
   sourceOf: (backendId: number) => BlockSource
-  /** External backends that fetch missing content by themselves and whose blocks this node can read, by backend id. */
+  /** External backends that fetch missing content by themselves and whose blocks this node can read. */
   fetchingBackends: ReadonlyMap<number, FetchingBackend>
   placements: Placements
-  /** Returns the size in bytes of a DAG that is complete on this node. */
   sizeOf: (row: PlacementRow) => number | undefined
   clock: Clock
   onChanges: (changes: readonly StatusChange[]) => void
 }
 
-/** Checks that a backend has all blocks of the content that it reports as pinned. */
 type Verify = (signal: AbortSignal, onMoved: () => void) => Promise<void>
 
 /**
@@ -54,7 +49,6 @@ export class PlacementAttempt implements Attempt<PlacementRow> {
   readonly #large: FairGate
   readonly #abort = new AbortController()
 
-  /** @param large limits the number of attempts that send large DAGs at the same time */
   constructor(job: PlacementRow, parts: PlacementParts, large: FairGate) {
     this.job = job
     this.#parts = parts
@@ -78,7 +72,7 @@ export class PlacementAttempt implements Attempt<PlacementRow> {
 
   async #pin(row: PlacementRow, backend: ClusterBackend, ended: AbortSignal): Promise<void> {
     const { placements, clock, sourceOf, fetchingBackends, onChanges } = this.#parts
-    // An earlier unpin request may still take effect. After a new pin, such a request would remove the content.
+    // A late unpin request would remove the content after a new pin.
     if (row.unpinUntil > clock.now()) return placements.retry(row, { at: row.unpinUntil, reason: row.lastError })
     const source = new MissTracker(sourceOf(row.backendId))
     const fetching = fetchingBackends.get(row.backendId)
@@ -95,7 +89,6 @@ export class PlacementAttempt implements Attempt<PlacementRow> {
     }
   }
 
-  /** Pins the DAG on the backend and sends the backend the blocks of this node. */
   async #send(row: PlacementRow, backend: ClusterBackend, source: BlockSource, signal: AbortSignal): Promise<void> {
     const isSmall = (this.#parts.sizeOf(row) ?? Number.POSITIVE_INFINITY) <= LARGE_BYTES
     const pass = isSmall ? null : this.#large.enter(row.accountId)
@@ -108,7 +101,6 @@ export class PlacementAttempt implements Attempt<PlacementRow> {
     }
   }
 
-  /** Asks the backend to fetch the blocks that this node lacks. Then checks that the backend has the whole DAG. */
   async #refetch(row: PlacementRow, fetching: FetchingBackend, signal: AbortSignal): Promise<void> {
     const root = cidOf(row)
     const job = { hold: HOLD, root, source: null, origins: [], isRepair: true }
@@ -116,7 +108,7 @@ export class PlacementAttempt implements Attempt<PlacementRow> {
     await this.#keep(fetching.backend, { ...job, signal }, verify)
   }
 
-  /** Pins the DAG on the backend, then calls `verify`. Fails after {@link STALL_MS} without progress. */
+  /** Fails after {@link STALL_MS} without progress. */
   async #keep(backend: ClusterBackend, job: PinJob, verify?: Verify): Promise<void> {
     const late = (): HoldfastError => new HoldfastError('ABORTED', 'no progress for 2 minutes')
     const deadline = new Deadline({ clock: this.#parts.clock, ms: STALL_MS, late, signal: job.signal })
@@ -131,15 +123,12 @@ export class PlacementAttempt implements Attempt<PlacementRow> {
     }
   }
 
-  /**
-   * Unpins the DAG on the backend. Before the request is sent, the row is read again, and the time until which the
-   * request may take effect is stored.
-   */
+  /** Reads the row again, stores the time until which the request may take effect, then sends the unpin request. */
   async #unpin(row: PlacementRow, backend: ClusterBackend, signal: AbortSignal): Promise<void> {
     const { placements, clock } = this.#parts
     const mayUnpin = (): Promise<boolean> => placements.beginUnpin(row, clock.now() + LEASE_MS)
     await backend.unpin(HOLD, row, signal, mayUnpin)
-    // Keep the value of `unpinUntil`. An earlier unpin request, whose outcome is unknown, may still take effect.
+    // Do not change `unpinUntil`. An earlier unpin request, whose outcome is unknown, may still take effect.
     await placements.released(row, { now: clock.now(), until: row.unpinUntil })
   }
 }

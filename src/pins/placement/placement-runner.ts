@@ -6,24 +6,20 @@ import { cidOf } from '../../ipld/cid.ts'
 import { type JobKind, JobRunner } from '../../jobs/job-runner.ts'
 import { PlacementAttempt, type PlacementParts } from './placement-attempt.ts'
 
-/** Maximum number of concurrent jobs of one backend. */
+/** Limits of concurrent jobs apply to one backend. */
 const JOBS_AT_ONCE = 32
-/** Maximum number of concurrent jobs of one account on one backend. */
 const JOBS_OF_ACCOUNT = 24
-/** Maximum number of concurrent jobs of one backend that send a large DAG. */
 const LARGE_AT_ONCE = 4
-/** Maximum number of accounts in one query for due jobs. */
 const ACCOUNTS_AT_ONCE = 16
-/** Maximum number of due jobs of each account in one query. */
 const JOBS_EACH = 1
 const FIRST_RETRY_MS = 1_000
 const LONGEST_RETRY_MS = 300_000
-/** Time in ms after which a full runner checks for a free slot. A slot normally becomes free when an attempt ends. */
+/** Time after which a full runner checks for a free slot, in case no attempt has ended. */
 const FULL_MS = 60_000
 
 /**
- * Pins and unpins DAGs on external backends, as the rows of the table `placements` demand. Each backend has its own
- * queue. A failed job is retried until it succeeds.
+ * Pins and unpins DAGs on external backends, as the rows of the table `placements` demand. Retries a failed job until
+ * it succeeds.
  */
 export class PlacementRunner {
   readonly #runners: Array<JobRunner<PlacementRow, PlacementAttempt>>
@@ -33,12 +29,10 @@ export class PlacementRunner {
     this.#runners = [...backends.keys()].map(id => new JobRunner(jobsOf(id, parts, logger), { clock, logger }))
   }
 
-  /** Schedules a query for due jobs. Calls made before the query runs share the same query. */
   wake(): void {
     for (const runner of this.#runners) runner.wake()
   }
 
-  /** Aborts all running jobs. After the next start they run again. */
   async stop(): Promise<void> {
     await Promise.all(this.#runners.map(runner => runner.stop()))
   }

@@ -8,23 +8,21 @@ import type { PinService } from '../pin-service.ts'
 export interface AccountRemovalParts {
   accounts: Pick<AccountStore, 'deleted' | 'purge' | 'forget'>
   pins: Pick<PinService, 'remove'>
-  /** Returns the CIDs of an account's live records. Returns at most `limit` CIDs. */
   pinned: (accountId: string, limit: number) => Promise<string[]>
   clock: Clock
   logger: Logger
 }
 
-/** Maximum number of accounts, CIDs or keys in one batch. */
 const BATCH = 50
 /**
- * Time in ms between two searches for accounts to remove. A search finds accounts that another process has marked, and
- * accounts that an earlier search could not remove.
+ * Time between two searches. A search finds accounts that another process has marked, or that an earlier search could
+ * not remove.
  */
 const LOOK_AGAIN_MS = 60_000
 
 /**
- * Removes accounts that are marked as deleted. Keys and sessions go first, then pins, then the account. Each step is
- * idempotent, so a removal continues after a crash.
+ * Removes accounts that are marked as deleted: keys and sessions first, then pins, then the account. Each step is
+ * idempotent, which lets a removal continue after a crash.
  */
 export class AccountRemoval {
   readonly #parts: AccountRemovalParts
@@ -49,7 +47,6 @@ export class AccountRemoval {
     })
   }
 
-  /** Waits until the running removal has ended. */
   async settled(): Promise<void> {
     await this.#running
   }
@@ -76,10 +73,7 @@ export class AccountRemoval {
     if (gone > 0 && ids.length === BATCH) this.#isWanted = true
   }
 
-  /**
-   * Removes an account and its remaining data. Returns false if the account cannot be removed yet, for example because
-   * the sweeper has not yet removed the account's expired records.
-   */
+  /** Returns false if data remains, for example expired records that the sweeper has not yet removed. */
   async #remove(id: string): Promise<boolean> {
     const { accounts, logger } = this.#parts
     while (!this.#isStopped && (await accounts.purge(id, BATCH)));
@@ -89,7 +83,7 @@ export class AccountRemoval {
     return true
   }
 
-  /** Removes one batch of pins. Returns false if the account has no more pins. */
+  /** Returns false if the account has no more pins. */
   async #removePins(account: string): Promise<boolean> {
     const cids = new Set(await this.#parts.pinned(account, BATCH))
     const removals = [...cids].map(async cid => {

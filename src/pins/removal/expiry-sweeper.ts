@@ -5,24 +5,18 @@ import { type Clock, waitFor } from '../../domain/clock.ts'
 import type { Logger } from '../../domain/logger.ts'
 import type { PinChanges } from '../pin-changes.ts'
 
-/** Maximum number of records removed in one transaction. */
 const BATCH = 100
-/** Time in ms after which a failed query is repeated. */
 const RETRY_MS = 10_000
 
 export interface ExpirySweeperParts {
   records: Records
   clock: Clock
   changes: PinChanges
-  /** Called when a record no longer waits for a fetch. */
   leaveFetch: (fetchId: number) => void
   logger: Logger
 }
 
-/**
- * Removes records after they expire. A delay is harmless, because queries skip expired records. The removal frees quota
- * and blocks, and emits events.
- */
+/** Removes records after they expire. A delay is harmless, because queries skip expired records. */
 export class ExpirySweeper {
   readonly #parts: ExpirySweeperParts
   #cancelTimer: (() => void) | null = null
@@ -59,7 +53,7 @@ export class ExpirySweeper {
     )
   }
 
-  /** Removes all expired records. Returns the number of removed records. */
+  /** Returns the number of removed records. */
   sweep(): Promise<number> {
     this.#running ??= this.#sweep().finally(() => {
       this.#running = null

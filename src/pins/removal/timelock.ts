@@ -4,11 +4,10 @@ import type { Plan } from '../../domain/plan.ts'
 
 const LONGEST_YEARS = 100
 
-/** Decides when records expire. The caller passes the current time. */
+/** Decides when records expire. */
 export class Timelock {
   /**
    * Returns the expiry that a request sets, in ms since the epoch. Returns null if the request sets no expiry.
-   *
    * @throws HoldfastError `INVALID_TIMELOCK` unless the expiry is a date-time within the next 100 years;
    * `TIMELOCK_NOT_ALLOWED` if the plan does not allow timelocks
    */
@@ -25,7 +24,6 @@ export class Timelock {
     return instant
   }
 
-  /** Returns whether `expiresAt` has passed. Returns false if `expiresAt` is null. */
   hasPassed(expiresAt: number | null, now: number): boolean {
     return expiresAt !== null && expiresAt <= now
   }

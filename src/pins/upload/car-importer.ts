@@ -30,7 +30,7 @@ import type {
 import { newUploadId } from '../present-record.ts'
 import type { UploadStaging } from './upload-staging.ts'
 
-/** Maximum number of roots in a CAR. Each root becomes a record. */
+/** Each root becomes a record. */
 const MOST_ROOTS = 100
 
 interface Parts {
@@ -40,21 +40,18 @@ interface Parts {
   held: HeldRoots
   scheduler: FetchScheduler
   clock: Clock
-  /** Maximum number of distinct blocks and maximum depth of a DAG. */
   bounds: { maxBlocks: number; maxDepth: number }
 }
 
-/** A root of the CAR, and the blocks staged for the root. */
 interface Assembled {
   root: CID
-  /** Staged DAG on the backend of the target cluster. It has the blocks that the root needs. */
+  /** Blocks that the root needs, on the backend of the target cluster. */
   staged: StagedDag
   missing: CarRoot['missing']
   kind: UnixfsKind
   contentSize: number
 }
 
-/** Settings of one CAR import. */
 interface Job {
   requester: Requester
   target: DecidedTarget
@@ -62,13 +59,12 @@ interface Job {
   home: StagingBackend
   allowPartial: boolean
   signal: AbortSignal | undefined
-  /** Id of the upload token. Undefined if the upload uses no token. */
   token: string | undefined
 }
 
 /**
- * Imports CARs. First it stages all blocks of the CAR, in any order. Then each root claims the blocks that the root
- * needs. Unclaimed blocks are deleted.
+ * Imports CARs. Stages all blocks of the CAR, in any order. Then each root claims the blocks that it needs, and
+ * unclaimed blocks are deleted.
  */
 export class CarImporter {
   readonly #parts: Parts
@@ -117,11 +113,7 @@ export class CarImporter {
     })
   }
 
-  /**
-   * Stages the blocks that a root needs.
-   *
-   * @throws HoldfastError `VALIDATION` if a block is missing and `allowPartial` is false
-   */
+  /** @throws HoldfastError `VALIDATION` if a block is missing and `allowPartial` is false */
   async #assemble(root: CID, scratch: StagedDag, job: Job): Promise<Assembled> {
     const { home, requester, allowPartial, signal } = job
     const { bounds } = this.#parts
@@ -147,9 +139,7 @@ export class CarImporter {
     }
   }
 
-  /**
-   * Returns a function that finds a block. The function looks in the CAR first, then in the content of live records.
-   */
+  /** The returned function looks in the CAR first, then in the content of live records. */
   #holders(scratch: StagedDag): (cid: CID) => BlockHolder | null {
     const { held, clusters, clock } = this.#parts
     const { backendId } = scratch.store
@@ -161,7 +151,6 @@ export class CarImporter {
     }
   }
 
-  /** Writes the records of all roots in one transaction. */
   async #commit(assembled: readonly Assembled[], job: Job): Promise<CarOutcome> {
     const { commit, scheduler } = this.#parts
     const whole = assembled.filter(({ missing }) => missing === null)
@@ -224,7 +213,7 @@ export class CarImporter {
   }
 }
 
-/** Checks the files in a CAR against the limits of a plan. The limits are the same as for an upload of the files. */
+/** Applies the limits that apply to an upload of the files in the CAR. */
 class SizeLimits {
   readonly #plan: Plan
   #files = 0
@@ -233,7 +222,7 @@ class SizeLimits {
     this.#plan = plan
   }
 
-  /** Counts a file and checks its size. @throws HoldfastError `FILE_TOO_LARGE`, `DIRECTORY_TOO_LARGE` */
+  /** @throws HoldfastError `FILE_TOO_LARGE`, `DIRECTORY_TOO_LARGE` */
   file(size: number): void {
     const { maxFileBytes, maxDirectoryFiles } = this.#plan
     if (maxFileBytes !== null && size > maxFileBytes) {
@@ -243,7 +232,7 @@ class SizeLimits {
     if (maxDirectoryFiles !== null && this.#files > maxDirectoryFiles) throw tooManyFiles(maxDirectoryFiles)
   }
 
-  /** Checks the totals of a directory. @throws HoldfastError `DIRECTORY_TOO_LARGE` */
+  /** @throws HoldfastError `DIRECTORY_TOO_LARGE` */
   directory({ bytes, files }: FileTotals): void {
     const { maxDirectoryBytes, maxDirectoryFiles } = this.#plan
     if (maxDirectoryFiles !== null && files > maxDirectoryFiles) throw tooManyFiles(maxDirectoryFiles)

@@ -1,18 +1,15 @@
 import { HoldfastError } from '../../domain/errors.ts'
 import type { Plan } from '../../domain/plan.ts'
 
-/** Minimum number of bytes by which a reservation grows, unless the free quota is smaller. */
+/** A reservation grows by at least this size, unless the free quota is smaller. */
 const STEP_BYTES = 1024 ** 2
 /**
- * Number of bytes by which a multipart form may exceed its file. `Content-Length` includes the
- * form. Without this allowance, a file of exactly the maximum size would be refused.
+ * `Content-Length` includes the multipart form. Without this allowance, a file of exactly the maximum size would be
+ * refused.
  */
 const FORM_OVERHEAD_BYTES = 64 * 1024
 
-/**
- * Number of bytes that running uploads have reserved, by account. Without reservations, parallel uploads could together
- * exceed the quota.
- */
+/** Bytes that running uploads have reserved. Without reservations, parallel uploads could together exceed the quota. */
 export class StorageReservations {
   readonly #reserved = new Map<string, number>()
 
@@ -28,8 +25,8 @@ export class StorageReservations {
 }
 
 /**
- * Limits of one upload. Each piece is checked first against the size limits (413), then against the quota (403). Call
- * {@link release} after every upload.
+ * Limits of one upload. Checks each piece against the size limits (413), then against the quota (403). Call {@link
+ * release} after every upload.
  */
 export class UploadBudget {
   readonly #plan: Plan
@@ -45,7 +42,6 @@ export class UploadBudget {
   constructor(options: {
     plan: Plan
     accountId: string
-    /** Number of bytes that the account stores before the upload. */
     storedBytes: number
     reservations: StorageReservations
     isDirectory: boolean
@@ -57,25 +53,19 @@ export class UploadBudget {
     this.#isDirectory = options.isDirectory
   }
 
-  /** Number of content bytes counted so far. */
   get total(): number {
     return this.#total
   }
 
-  /**
-   * Refuses an upload whose announced length exceeds the limit.
-   *
-   * @throws HoldfastError `FILE_TOO_LARGE`
-   */
+  /** @throws HoldfastError `FILE_TOO_LARGE` if the announced length exceeds the limit */
   expect(bytes: number | undefined): void {
-    // The form of a directory grows with the number of files, so the length of the form does not show the size of the
-    // content.
+    // The form of a directory grows with the number of files. Its length does not show the size of the content.
     if (bytes === undefined || this.#isDirectory) return
     const content = bytes - FORM_OVERHEAD_BYTES
     this.#checkSize(content, content)
   }
 
-  /** Counts the start of a file. @throws HoldfastError `DIRECTORY_TOO_LARGE` */
+  /** @throws HoldfastError `DIRECTORY_TOO_LARGE` */
   startFile(): void {
     this.#file = 0
     this.#files++
@@ -85,7 +75,7 @@ export class UploadBudget {
     }
   }
 
-  /** Counts content bytes and checks the size limits. @throws HoldfastError `FILE_TOO_LARGE`, `DIRECTORY_TOO_LARGE` */
+  /** @throws HoldfastError `FILE_TOO_LARGE`, `DIRECTORY_TOO_LARGE` */
   take(bytes: number): void {
     this.#file += bytes
     this.#total += bytes
@@ -93,27 +83,19 @@ export class UploadBudget {
   }
 
   /**
-   * Reserves quota for the new blocks of an upload. Blocks that this node already has are not counted, so a repeated
-   * upload succeeds near the quota. The commit checks the exact size.
-   *
+   * Reserves quota for new blocks. Blocks already on this node cost nothing, which lets a repeated upload succeed near
+   * the quota. The commit checks the exact size.
    * @throws HoldfastError `QUOTA_EXCEEDED`
    */
   reserve(newBytes: number): void {
     const missing = newBytes - this.#reserved
     if (missing <= 0) return
-    // Near the quota, reserve only the missing bytes.
     const step = this.#room() >= STEP_BYTES ? Math.max(STEP_BYTES, missing) : missing
     this.#checkQuota(step)
     this.#reserved += step
     this.#reservations.add(this.#accountId, step)
   }
 
-  /**
-   * Returns a callback that counts each piece of content.
-   *
-   * @param staged the DAG to which the upload adds the pieces
-   * @param onProgress called with the number of content bytes so far
-   */
   counting(staged: { readonly newCharge: number }, onProgress?: (bytes: number) => void): (length: number) => void {
     return length => {
       this.take(length)

@@ -10,21 +10,19 @@ import type { DecidedTarget, HandOver, Requester, UploadOptions } from '../pin-t
 import { StorageReservations, UploadBudget } from './upload-budget.ts'
 import { fixed, narrowed, UploadTokenUses } from './upload-token.ts'
 
-/** Kind of an upload. While a CAR is read, no file size limit applies, because its files are known only at the end. */
+/** While a CAR is read, no file size limit applies, because its files are known only at the end. */
 export type UploadKind = 'file' | 'directory' | 'car'
 
-/** A running upload. */
 export interface StagedUpload {
   /**
-   * Staged DAG on the default backend. The target cluster may still be unknown, because a form may name it after the
-   * file.
+   * Staged on the default backend. The target cluster may still be unknown, because a form may name it after the file.
    */
   staged: StagedDag
   budget: UploadBudget
   requester: Requester
   /**
    * Releases the quota reservation and the reserved use of the upload token. Call this right before the commit, which
-   * itself checks the quota and the token. Otherwise the upload counts twice until the commit has synced to disk.
+   * checks quota and token itself. Otherwise the upload counts twice until the commit has synced to disk.
    */
   giveBack(): void
 }
@@ -62,7 +60,7 @@ export class UploadStaging {
     this.#clock = clock
   }
 
-  /** Runs an upload with a new staged DAG. If the upload fails, nothing is stored. */
+  /** If the upload fails, nothing is stored. */
   async run<T>(options: UploadOptions, kind: UploadKind, upload: (upload: StagedUpload) => Promise<T>): Promise<T> {
     const { token } = options
     const requester = narrowed(await this.#targets.requester(options.account), token)
@@ -111,8 +109,7 @@ export class UploadStaging {
   }
 
   /**
-   * Decides the target of an upload. Call this after the content has been read.
-   *
+   * Call this after the content has been read.
    * @throws HoldfastError `CLUSTER_NOT_ALLOWED`, `INVALID_TIMELOCK`, `TIMELOCK_NOT_ALLOWED`; the error of `late`
    */
   async decide(requester: Requester, options: UploadOptions): Promise<Decided> {
@@ -124,9 +121,6 @@ export class UploadStaging {
   }
 
   /**
-   * Forwards an upload to the node that keeps the target cluster.
-   *
-   * @param read returns the content, read from the staged DAG
    * @throws HoldfastError `VALIDATION` without `handOver`; `OUTCOME_UNKNOWN` if aborted after all content was sent; the
    * error of `handOver`
    */
@@ -159,15 +153,15 @@ export class UploadStaging {
 }
 
 /**
- * Yields the items of a source and calls `end` after the last item. The other node cannot commit before it receives the
- * last item. Releasing the quota in `end` therefore never counts the bytes twice.
+ * Calls `end` after the last item, before the source ends. The other node cannot commit yet, and quota released in
+ * `end` never counts the bytes twice.
  */
 async function* followedBy<T>(source: AsyncIterable<T>, end: () => void): AsyncGenerator<T, void, undefined> {
   yield* source
   end()
 }
 
-/** Returns the values that are not undefined. A field that the form lacks must not override an option. */
+/** Drops undefined values. A field that the form lacks must not override an option. */
 function definedOnly<T extends object>(values: T | undefined): Partial<T> {
   return Object.fromEntries(Object.entries(values ?? {}).filter(([, value]) => value !== undefined)) as Partial<T>
 }

@@ -6,7 +6,6 @@ import type { PinTarget, Requester, UploadToken } from '../pin-types.ts'
 /** Counts the uses of upload tokens that running uploads have reserved. */
 export class UploadTokenUses {
   readonly #keys: Pick<KeyStore, 'uses'>
-  /** Number of reserved uses, by token id. */
   readonly #underWay = new Map<string, number>()
 
   constructor(keys: Pick<KeyStore, 'uses'>) {
@@ -14,9 +13,8 @@ export class UploadTokenUses {
   }
 
   /**
-   * Reserves a use of a token. Returns a function that releases the use. A second release has no effect. The
-   * reservation only refuses uploads early. The commit counts the use and makes the final decision.
-   *
+   * Reserves a use of a token. Returns a function that releases the use, once. The reservation only refuses uploads
+   * early. The commit counts the use.
    * @throws HoldfastError `QUOTA_EXCEEDED` if no use is left; `INVALID_API_KEY` if the token no longer exists
    */
   async reserve({ id, maxUses }: UploadToken): Promise<() => void> {
@@ -46,7 +44,7 @@ export class UploadTokenUses {
   }
 }
 
-/** Returns the requester with a plan that also includes the size limit of the upload token. */
+/** Adds the size limit of the upload token to the requester's plan. */
 export function narrowed(requester: Requester, token: UploadToken | undefined): Requester {
   if (token === undefined || token.maxBytes === null) return requester
   const { maxBytes } = token
@@ -57,10 +55,8 @@ export function narrowed(requester: Requester, token: UploadToken | undefined): 
 }
 
 /**
- * Returns the target with the cluster and the expiry that the upload token sets.
- *
  * @throws HoldfastError `CLUSTER_NOT_ALLOWED` or `TIMELOCK_NOT_ALLOWED` if the request asks for another cluster or
- * expiry
+ * expiry than the token
  */
 export function fixed<Target extends PinTarget>(target: Target, token: UploadToken | undefined): Target {
   if (token === undefined) return target

@@ -24,7 +24,7 @@ import {
 import type { UploadBudget } from './upload-budget.ts'
 import type { Decided, StagedUpload, UploadStaging } from './upload-staging.ts'
 
-/** Directory entry with a checked path. `names` is a function if the path is known only after the content. */
+/** `names` is a function if the path is known only after the content. */
 type StoredEntry =
   | { kind: 'file'; names: string[] | (() => string[]); content: ByteSource }
   | { kind: 'directory'; names: string[] }
@@ -38,7 +38,6 @@ export interface UploaderParts {
   importRoots: readonly string[]
 }
 
-/** Stages content while it arrives, and commits the content when it is complete. */
 export class Uploader {
   readonly #parts: UploaderParts
 
@@ -146,7 +145,6 @@ export class Uploader {
   }
 }
 
-/** A directory that an upload builds, and the list of its files for the result. */
 class DirectoryListing {
   readonly builder: DirectoryBuilder
   readonly files: DagFile[] = []
