@@ -4,53 +4,38 @@ import { type Clock, waitFor } from '../domain/clock.ts'
 import { HoldfastError } from '../domain/errors.ts'
 import type { Logger } from '../domain/logger.ts'
 
-/** A unit of work that is stored in the database. */
 export interface Job {
   id: number
-  /** The account on whose behalf the job runs. Accounts take turns. */
   accountId: string
   attempts: number
 }
 
-/** One attempt at a job, in this process. */
 export interface Attempt<Row extends Job> {
   readonly job: Row
   /**
-   * Runs the attempt. If the attempt throws an error, the runner retries the job later.
+   * Runs the attempt. If this rejects, the runner retries the job later.
    *
-   * @param begun the row of the job after the attempt was counted
+   * @param begun the row of the job, which already counts this attempt
    */
   run(begun: Row): Promise<void>
   abort(reason: HoldfastError): void
 }
 
-/**
- * One kind of job. It defines how rows are read and updated, and how attempts run. Times are milliseconds since the
- * epoch.
- */
+/** How to read, update and run one kind of job. Times are milliseconds since the epoch. */
 export interface JobKind<Row extends Job, Made extends Attempt<Row>> {
-  /** Name of the kind in the log and in the warnings of the event-loop watch. */
+  /** Name in the log and in the warnings of the event-loop watch. */
   name: string
-  /**
-   * Pauses before retries, in milliseconds. The pause after the first failure is `firstMs`. It doubles after each
-   * further failure, up to `longestMs`.
-   */
+  /** Pauses before retries: `firstMs`, doubled after each further failure, up to `longestMs`. */
   pauses: { firstMs: number; longestMs: number }
-  /**
-   * Number of accounts that one query covers. `each` is the number of jobs per account to read in addition to the
-   * running jobs.
-   */
+  /** Maximum number of accounts per query, and of jobs per account in addition to the running jobs. */
   batch: { accounts: number; each: number }
-  /** Maximum number of attempts that run concurrently for one account. */
+  /** Maximum number of concurrent attempts for one account. */
   perAccount: number
-  /**
-   * Time in milliseconds after which a full runner checks again whether it has room. If an attempt ends earlier, the
-   * runner checks immediately.
-   */
+  /** Time until a full runner queries again. The end of an attempt triggers a query earlier. */
   fullMs: number
   /**
-   * Returns due jobs of the next accounts after the account id `after`, in the order of the account ids. Reads
-   * `accounts` accounts, and at most `each` jobs of an account.
+   * Returns due jobs of up to `accounts` accounts whose ids follow `after`, at most `each` jobs per account, in the
+   * order of the account ids.
    *
    * @returns the jobs, and in `last` the last account read; null if no account follows
    */
@@ -60,40 +45,34 @@ export interface JobKind<Row extends Job, Made extends Attempt<Row>> {
     accounts: number
     each: number
   }): Promise<{ jobs: Row[]; last: string | null }>
-  /** Returns when the next job is due; null if no job is scheduled. */
   nextDue(): Promise<number | null>
-  /** Returns whether the running attempts leave no room for another attempt. */
   isFull(running: Iterable<Made>): boolean
   attempt(job: Row): Made
-  /** Counts an attempt and returns the row of the job. Returns undefined if the job needs no more work. */
+  /** Counts an attempt and returns the row of the job; undefined if the job needs no more work. */
   begin(attempt: Made): Promise<Row | undefined>
-  /** Records a failed attempt, and when to retry the job. */
   failed(attempt: Made, begun: Row, failure: { error: unknown; retryAt: number }): Promise<void>
   /**
-   * Makes a job due again. Called after the runner failed to store the beginning or the end of an attempt. In this case
-   * the row may still say that an attempt is running.
+   * Makes a job due after the start or the end of its attempt could not be stored.
    * Undefined for a kind whose jobs stay due until their end is stored.
    */
   makeDue?(id: number): Promise<void>
 }
 
-/** Time in milliseconds before the next query. Applies after a failed query, and while a due job is already running. */
+/** Time until the next query after a failure, or while a due job is already running. */
 const RECHECK_MS = 1_000
 
 /**
- * Runs jobs when they are due, and retries failed attempts with exponential backoff. The account with the fewest
- * running attempts goes first.
- * The duration of a query does not depend on the number of due jobs. Repeated calls of {@link wake} cost almost
- * nothing.
+ * Runs due jobs, with exponential backoff after failures. The account with the fewest running attempts goes first.
+ * The cost of a query does not depend on the number of due jobs.
  */
 export class JobRunner<Row extends Job, Made extends Attempt<Row>> {
   readonly #kind: JobKind<Row, Made>
   readonly #clock: Clock
   readonly #logger: Logger
   readonly #running = new Map<number, { attempt: Made; ended: Promise<void> }>()
-  /** Ids of jobs whose outcome could not be stored. Their rows are out of date. */
+  /** Ids of jobs whose outcome could not be stored. */
   readonly #unrecorded = new Set<number>()
-  /** Id of the last account read. The next query continues after this account, so that accounts take turns. */
+  /** The next query continues after this account. */
   #lastAccount = ''
   #cancelTimer: () => void = () => undefined
   #querying = false
@@ -110,7 +89,6 @@ export class JobRunner<Row extends Job, Made extends Attempt<Row>> {
     return [...this.#running.values()].map(({ attempt }) => attempt)
   }
 
-  /** Returns the running attempt at a job; undefined if no attempt is running. */
   attempt(id: number): Made | undefined {
     return this.#running.get(id)?.attempt
   }
@@ -138,7 +116,7 @@ export class JobRunner<Row extends Job, Made extends Attempt<Row>> {
       })
   }
 
-  /** Starts an attempt immediately. Returns false if the runner is full or stopped, or the job is already running. */
+  /** Returns false if the runner is full or stopped, or the job is already running. */
   start(attempt: Made): boolean {
     const { id } = attempt.job
     if (this.#stopped || this.#running.has(id) || this.#isFull()) return false
@@ -156,7 +134,7 @@ export class JobRunner<Row extends Job, Made extends Attempt<Row>> {
     return true
   }
 
-  /** Aborts all attempts. The rows of their jobs stay unchanged, so the next start of the node resumes the jobs. */
+  /** Aborts all attempts without changing their rows, so the next start of the node resumes the jobs. */
   async stop(): Promise<void> {
     this.#stopped = true
     this.#cancelTimer()
@@ -166,7 +144,7 @@ export class JobRunner<Row extends Job, Made extends Attempt<Row>> {
     await Promise.allSettled([...this.#running.values()].map(({ ended }) => ended))
   }
 
-  /** Starts due jobs. Returns when to query again; null if no job is waiting. */
+  /** Starts due jobs and returns when to query again. */
   async #startDue(): Promise<number | null> {
     const kind = this.#kind
     await nextTurn()
@@ -174,11 +152,10 @@ export class JobRunner<Row extends Job, Made extends Attempt<Row>> {
     await this.#repeatUnrecorded()
     const next = await kind.nextDue()
     if (next === null || next > this.#clock.now()) return next
-    // A pass may begin in the middle of the accounts, so only two passes are sure to reach every account. A job added
-    // in the meantime schedules another query.
+    // A pass may begin in the middle of the accounts, so only two passes are sure to reach every account.
     for (let rounds = 0; rounds < 2 && !this.#stopped; ) {
       if (this.#isFull()) return this.#clock.now() + kind.fullMs
-      // Running jobs can also be due. So the query reads as many additional jobs per account as there are running jobs.
+      // Running jobs can also be due, so the query reads as many more jobs per account.
       const { accounts, each } = kind.batch
       const query = { now: this.#clock.now(), after: this.#lastAccount, accounts, each: each + this.#running.size }
       const due = await kind.due(query)
@@ -214,10 +191,7 @@ export class JobRunner<Row extends Job, Made extends Attempt<Row>> {
     this.#cancelTimer = this.#clock.after(soon, () => this.wake())
   }
 
-  /**
-   * Returns the due jobs that are not running. They are sorted so that an account with many jobs does not delay other
-   * accounts.
-   */
+  /** Returns the due jobs that are not running, sorted so that accounts take turns. */
   #byTurn(due: readonly Row[]): Row[] {
     const counts = new Map<string, number>()
     const count = (accountId: string): number => {

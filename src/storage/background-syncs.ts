@@ -14,7 +14,6 @@ export class BackgroundSyncs {
     return new BackgroundSyncs(await open(path, 'r'))
   }
 
-  /** Starts a sync of the file, unless a sync is already running. */
   start(): void {
     this.#running ??= this.#file
       .sync()
@@ -27,7 +26,7 @@ export class BackgroundSyncs {
   }
 
   /**
-   * Syncs everything that has been written, and closes the file.
+   * Syncs all writes and closes the file.
    *
    * @throws the first error of any sync since {@link open}
    */

@@ -1,10 +1,9 @@
-// Worker thread that runs the checkpoints of a database: it copies the write-ahead log into the database file.
+// Worker thread that copies the write-ahead log of a database into the database file.
 // Each message runs one checkpoint. The message null ends the thread.
 import { parentPort, workerData } from 'node:worker_threads'
 import SqliteDatabase from 'better-sqlite3'
 
 export interface CheckpointAnswer {
-  /** The message and code of SQLite's error; undefined on success. */
   error?: { message: string; code: string }
 }
 
@@ -20,10 +19,7 @@ parentPort?.on('message', (message: 'checkpoint' | null) => {
   parentPort?.postMessage(checkpoint())
 })
 
-/**
- * Runs a checkpoint without waiting for readers. If a reader needs a page, the page stays in the log until the next
- * checkpoint.
- */
+/** Runs a checkpoint. A page that a reader still needs stays in the log until the next checkpoint. */
 function checkpoint(): CheckpointAnswer {
   try {
     sqlite.pragma('wal_checkpoint(PASSIVE)')

@@ -2,18 +2,16 @@ import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
 import type { CheckpointAnswer } from './checkpoint-thread.ts'
 
-/** Module of the thread: TypeScript in the repository, JavaScript in the package. */
 const ENTRY = new URL(
   import.meta.url.endsWith('.ts') ? './checkpoint-thread.ts' : './checkpoint-thread.js',
   import.meta.url,
 )
-/** Heap limits of the thread in MB. They are small because SQLite stores its pages outside the heap. */
+/** In MB. SQLite stores its pages outside the heap. */
 const SMALL_HEAP = { maxOldGenerationSizeMb: 16, maxYoungGenerationSizeMb: 1 }
 
 /**
- * Runs the checkpoints of one database in a thread with its own connection. A checkpoint writes and syncs thousands of
- * pages, which would block the event loop.
- * The first checkpoint starts the thread. The creator calls {@link stop} before closing the database.
+ * Runs the checkpoints of one database in a thread, because writing and syncing thousands of pages blocks.
+ * The creator calls {@link stop} before closing the database.
  */
 export class Checkpoints {
   readonly #file: string
@@ -26,8 +24,7 @@ export class Checkpoints {
   }
 
   /**
-   * Copies the current log into the database, up to the first page that a reader still needs. Must not be called while
-   * a checkpoint is running.
+   * Copies the log into the database, up to the first page that a reader still needs. Must not run concurrently.
    *
    * @throws the error of SQLite with its `code`; an error without `code` if the thread has ended
    */
@@ -42,7 +39,6 @@ export class Checkpoints {
     await this.#waiting.promise.finally(() => worker.unref())
   }
 
-  /** Waits until the running checkpoint ends, and then ends the thread. */
   async stop(): Promise<void> {
     this.#stopped = true
     const worker = this.#worker

@@ -5,8 +5,7 @@ import { silentLogger } from '../domain/logger.ts'
 import { Database } from './database.ts'
 
 /**
- * Rewrites the database of a data directory without its free pages. Returns its size in bytes before and after. No
- * engine may have the directory open.
+ * Rewrites the database of a data directory without its free pages. Returns its size in bytes before and after.
  * A database created by version 0.1.0 never shrinks before its first compaction.
  *
  * @throws HoldfastError `DATA_DIR_IN_USE`, `DATA_DIR_UNUSABLE` or `DATA_DIR_NEWER`; the error of SQLite if the disk is

@@ -23,23 +23,21 @@ const TEXT = /^[A-Za-z0-9_-]{43}\n?$/
 const MISSING = 'is missing'
 
 /**
- * Opens `data.key`, the sealing key of a data directory, and returns the sealing. The first call creates the key and
- * stores its id in the database. Later calls accept only the key with this id.
- * A missing key is not replaced, because a new key could not open the secrets sealed with the old key. Several
- * processes may open the key at the same time.
+ * Opens the sealing key `data.key`. The first call creates the key. Later calls accept only this key, whose id is in
+ * the database.
+ * A missing key is not replaced, because a new key could not open the existing secrets.
  *
- * @throws HoldfastError `DATA_DIR_UNUSABLE` if the key is missing, damaged, unreadable or belongs to another directory
+ * @throws HoldfastError `DATA_DIR_UNUSABLE` if the key is missing, damaged, unreadable or of another directory
  */
 export function openDataKey(database: Database, dataDir: string): Sealing {
   return sealingWith(openKey(database, dataDir, null))
 }
 
 /**
- * Returns the id of the sealing key of a data directory whose catalogue is shared. All nodes of the catalogue must have
- * the same key, so that they can open each other's secrets.
+ * Returns the id of the sealing key of a data directory whose catalogue is shared. All nodes have the same key.
  *
  * @param expected id of the key of the other nodes; null to accept any key and to create a missing key
- * @throws HoldfastError `CONFIG_INVALID` if the key is missing or is a different key; the errors of {@link openDataKey}
+ * @throws HoldfastError `CONFIG_INVALID` if the key is missing or is a different key
  */
 export function openFleetKey(database: Database, dataDir: string, expected: string | null): string {
   return sealingKeyId(openKey(database, dataDir, expected))
@@ -64,23 +62,17 @@ function openKey(database: Database, dataDir: string, expected: string | null): 
   })
 }
 
-/**
- * Returns the problem of the key; null if the key has no problem. The text, such as "is missing", continues a sentence
- * that begins with the name of the key.
- *
- * @throws HoldfastError `DATA_DIR_UNUSABLE` if the key cannot be read
- */
+/** Returns the problem of the key, such as "is missing"; null if the key has no problem. */
 export function dataKeyProblem(database: Database, dataDir: string): string | null {
   const known = knownKey(database)
   return known === null ? null : readKey(join(dataDir, DATA_KEY), known).problem
 }
 
 /**
- * Creates a new key after the old key was lost. Moves a file at the path of the key to quarantine. If a call was
- * interrupted, the next call completes it.
+ * Creates a new key after the old key was lost. Moves a damaged key file to quarantine. The next call completes an
+ * interrupted call.
  *
- * @param forget deletes the secrets that were sealed with the old key. It runs in the transaction that stores the id of
- *   the new key.
+ * @param forget deletes the secrets sealed with the old key, in the transaction that stores the id of the new key
  */
 export function replaceKeyFile(database: Database, dataDir: string, forget: () => void): void {
   const path = join(dataDir, DATA_KEY)
@@ -102,11 +94,7 @@ function knownKey(database: Database): string | null {
 
 type FoundKey = { key: Uint8Array; problem: null } | { key: null; problem: string }
 
-/**
- * Reads the key file.
- *
- * @param known id of the expected key; null to accept any key
- */
+/** @param known id of the expected key; null to accept any key */
 function readKey(path: string, known: string | null): FoundKey {
   let text: string
   try {

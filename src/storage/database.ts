@@ -5,25 +5,21 @@ import { keepCopy, makeOwnersFile } from './kept-copy.ts'
 import { migrations } from './migrations.ts'
 import { searchWords } from './search-function.ts'
 
-/** Value of a column. Booleans are stored as 0 or 1. */
+/** Booleans are stored as 0 or 1. */
 export type SqlValue = string | number | null | Uint8Array
 
-/** A prepared statement, with the types of its parameters and rows. */
 export interface Statement<Params extends SqlValue[], Row> {
   run(...params: Params): { changes: number; lastInsertRowid: number | bigint }
   get(...params: Params): Row | undefined
   all(...params: Params): Row[]
 }
 
-/** Time in ms for which a statement waits while another process, such as an account command, writes. */
+/** Time for which a statement waits while another process, such as an account command, writes. */
 const BUSY_TIMEOUT_MS = 5_000
-/**
- * Numbers of log pages at which a commit runs a checkpoint. The first applies if commits run the checkpoints. The
- * second applies if a thread runs them.
- */
+/** Number of log pages at which a commit runs a checkpoint: without and with a checkpoint thread. */
 const CHECKPOINT_PAGES = 1_000
 const LATE_CHECKPOINT_PAGES = 32_000
-/** Value of `auto_vacuum` for the mode `INCREMENTAL` of SQLite. */
+/** SQLite's number for `auto_vacuum = INCREMENTAL`. */
 const INCREMENTAL = 2
 /** Number of pages that a copy writes between two turns of the event loop. */
 const COPIED_AT_ONCE = 200
@@ -37,13 +33,13 @@ interface DatabaseOptions {
 const MOST_CACHE_BYTES = 64 * 1024 ** 2
 
 /**
- * The SQLite database of a data directory, with the newest schema. The caller closes the database. The owner of the
- * directory migrates an older schema, and leaves a copy of the old database in the directory. Several processes may
- * open the database. For example, the account and key commands may run beside a server.
+ * The SQLite database of a data directory, with the newest schema. The caller closes the database.
+ * The owner of the directory migrates an older schema and leaves a copy of the old database in the directory. Other
+ * processes may have the database open too.
  */
 export class Database {
   readonly #sqlite: SqliteDatabase.Database
-  /** Created only once, because each creation allocates closures and statements. */
+  /** Created once, because each creation allocates closures and statements. */
   readonly #transaction: SqliteDatabase.Transaction<(work: () => unknown) => unknown>
   readonly #log: SqliteDatabase.Statement<[], { log: number; checkpointed: number }>
   readonly #commits: SqliteDatabase.Statement<[], { data_version: number }>
@@ -52,13 +48,13 @@ export class Database {
   #closed = false
 
   /**
-   * Opens the database, creates it, or migrates it.
+   * Opens, creates or migrates the database.
    *
    * @param options.readonly true to open a copy that no process writes to, without migrating it
-   * @param options.isOwned true if the caller owns the data directory; only a migration requires this
-   * @param options.cacheBytes size of the page cache in bytes, with a maximum of 64 MiB
+   * @param options.isOwned true if the caller owns the data directory, which a migration requires
+   * @param options.cacheBytes size of the page cache in bytes, at most 64 MiB
    * @throws HoldfastError `DATA_DIR_NEWER` if a newer Holdfast wrote the file; `DATA_DIR_IN_USE` if an older Holdfast
-   * wrote it and the caller does not own the directory; `DATA_DIR_UNUSABLE` if the file is unusable
+   *   wrote it and the caller does not own the directory; `DATA_DIR_UNUSABLE` if the file is unusable
    */
   constructor(file: string, { readonly = false, isOwned = true, cacheBytes = MOST_CACHE_BYTES }: DatabaseOptions = {}) {
     let sqlite: SqliteDatabase.Database | undefined
@@ -94,15 +90,15 @@ export class Database {
     }
   }
 
-  /** Runs `work` in a write transaction. Within another transaction, `work` runs in a savepoint. */
+  /** Runs `work` in a write transaction, or in a savepoint within another transaction. */
   transaction<T>(work: () => T): T {
     this.#checkOpen()
     return this.#transaction.immediate(work) as T
   }
 
   /**
-   * Sets whether later commits wait for the disk. A commit that does not wait survives the end of the process, but not
-   * a power cut. The log is sequential, so the next durable commit makes all earlier commits durable too.
+   * Sets whether later commits wait for the disk. A power cut can undo commits that do not wait, until the next durable
+   * commit.
    */
   setDurable(durable: boolean): void {
     this.#checkOpen()
@@ -111,16 +107,13 @@ export class Database {
     this.#durable = durable
   }
 
-  /**
-   * Makes the caller responsible for checkpoints. A commit runs a checkpoint only if the log grows far beyond the usual
-   * limit.
-   */
+  /** Leaves checkpoints to the caller, unless the log grows far beyond the usual limit. */
   leaveCheckpoints(): void {
     this.#checkOpen()
     this.#sqlite.pragma(`wal_autocheckpoint = ${LATE_CHECKPOINT_PAGES}`)
   }
 
-  /** Returns the number of pages in the log. `moved` is the number of log pages that are already in the database. */
+  /** Returns the number of pages in the log, and how many of these are already in the database. */
   logPages(): { pages: number; moved: number } {
     this.#checkOpen()
     const state = this.#log.get()
@@ -128,8 +121,7 @@ export class Database {
   }
 
   /**
-   * Copies the log into the database, so that SQLite overwrites the log from its start and the log stops growing.
-   * Returns whether this succeeded.
+   * Copies the log into the database, so that SQLite overwrites the log from its start. Returns whether this succeeded.
    */
   restartLog(): boolean {
     try {
@@ -152,8 +144,9 @@ export class Database {
   }
 
   /**
-   * Rewrites the database without its free pages, so that {@link giveBack} works from now on. This is slow and needs
-   * disk space for a copy. No other connection may be open. Returns the size in bytes before and after.
+   * Rewrites the database without its free pages, so that {@link giveBack} works from now on. Needs disk space for a
+   * copy. No other connection may be open.
+   * Returns the size in bytes before and after.
    */
   compact(): { before: number; after: number } {
     this.#checkOpen()
@@ -171,16 +164,14 @@ export class Database {
     return { before, after: bytes() }
   }
 
-  /** False if SQLite has rolled back the current transaction by itself, for example because the disk is full. */
+  /** False if SQLite has rolled back the transaction by itself, for example because the disk is full. */
   get inTransaction(): boolean {
     return this.#sqlite.inTransaction
   }
 
   /**
-   * Copies the database to the new file `file`, and syncs the file. The database may be in use. The copy contains all
-   * commits that were made before the copying finished.
-   *
-   * @throws the reason of `signal` if `signal` is aborted
+   * Copies the database, which may be in use, to a new file, and syncs the file. The copy contains all commits made
+   * before the copying finished.
    */
   async copyTo(file: string, signal?: AbortSignal): Promise<void> {
     this.#checkOpen()
@@ -204,19 +195,19 @@ export class Database {
     }
   }
 
-  /** Returns a number that changes when another connection commits. It does not change when this connection commits. */
+  /** Returns a number that changes when another connection commits, but not when this connection commits. */
   dataVersion(): number {
     this.#checkOpen()
     return this.#commits.get()?.data_version ?? 0
   }
 
-  /** Returns a text that changes with every change by this connection and every commit by another connection. */
+  /** Returns a text that changes with each change by this connection and each commit by another connection. */
   version(): string {
     this.#checkOpen()
     return `${this.#changes.get()?.count} ${this.dataVersion()}`
   }
 
-  /** Closes the database. All later calls throw `UNAVAILABLE`. */
+  /** Closes the database. Later calls throw `UNAVAILABLE`. */
   close(): void {
     this.#closed = true
     this.#sqlite.close()
@@ -228,8 +219,8 @@ export class Database {
 }
 
 /**
- * Puts a plus before each parameter. The plus does not change the value. Without the plus, SQLite may plan by the bound
- * value, and then prepares the statement again at each binding. This takes longer than most statements run.
+ * Puts a plus before each parameter, which does not change the value. Without the plus, SQLite may plan by the bound
+ * value and prepare the statement again at each binding.
  */
 function preparedOnce(sql: string): string {
   return sql.replaceAll('?', '+?')
@@ -238,8 +229,7 @@ function preparedOnce(sql: string): string {
 function prepareForWriting(sqlite: SqliteDatabase.Database, file: string, isOwned: boolean): void {
   // This check comes before any pragma, because an older server may have the file open.
   if (!isOwned) refuseOlder(sqlite, file)
-  // This pragma has an effect only in a database without pages. With it, SQLite can return free pages to the file
-  // system a few at a time.
+  // Has an effect only in a database without pages. SQLite can then return free pages in small steps.
   sqlite.pragma('auto_vacuum = INCREMENTAL')
   sqlite.pragma('journal_mode = WAL')
   sqlite.pragma('synchronous = FULL')
@@ -247,12 +237,12 @@ function prepareForWriting(sqlite: SqliteDatabase.Database, file: string, isOwne
   sqlite.pragma(`wal_autocheckpoint = ${CHECKPOINT_PAGES}`)
   sqlite.function('search_words', { deterministic: true, varargs: true }, searchWords)
   migrate(sqlite, file, isOwned)
-  // Without this pragma, SQLite would write the pages saved for a savepoint to a file when they exceed 64 KiB. The
-  // migrations come first, because they may need more space than the memory has.
+  // Without this pragma, SQLite writes savepoint pages beyond 64 KiB to a file.
+  // The migrations come first, because they may need more space than the memory has.
   sqlite.pragma('temp_store = MEMORY')
 }
 
-/** Returns the version of the schema. @throws HoldfastError `DATA_DIR_NEWER` if the version is unknown */
+/** @throws HoldfastError `DATA_DIR_NEWER` if the version is unknown */
 function checkSchema(sqlite: SqliteDatabase.Database, file: string): number {
   const version = sqlite.pragma('user_version', { simple: true }) as number
   if (version <= migrations.length) return version
@@ -262,7 +252,7 @@ function checkSchema(sqlite: SqliteDatabase.Database, file: string): number {
   )
 }
 
-/** Refuses an older schema, which only the owner may migrate. @throws HoldfastError `DATA_DIR_IN_USE` */
+/** Throws `DATA_DIR_IN_USE` if the schema is older, because only the owner may migrate it. */
 function refuseOlder(sqlite: SqliteDatabase.Database, file: string): void {
   const version = checkSchema(sqlite, file)
   if (version === 0 || version === migrations.length) return
@@ -282,8 +272,7 @@ function migrate(sqlite: SqliteDatabase.Database, file: string, isOwned: boolean
     if (version() > 0) keepCopy(sqlite, file, version())
     sqlite
       .transaction(() => {
-        // Another process has written since the copy was made. Either that process has migrated the database, or the
-        // copy is out of date.
+        // Another process has migrated the database, or has written to it after the copy was made.
         if (commits() !== seen) return
         for (const sql of migrations.slice(version())) sqlite.exec(sql)
         sqlite.pragma(`user_version = ${migrations.length}`)

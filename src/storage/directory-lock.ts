@@ -4,17 +4,17 @@ import SqliteDatabase from 'better-sqlite3'
 import { OWNERS_FILE } from '../disk/node-file-system.ts'
 import { HoldfastError } from '../domain/errors.ts'
 
-/** Name of the lock file in a directory. The file stays empty. */
+/** Name of the lock file, which stays empty. */
 export const LOCK = 'lock'
-/** Matches the error codes of SQLite on a read-only file system. A directory on such a file system needs no lock. */
+/** Matches the error codes of SQLite on a read-only file system, which needs no lock. */
 const READ_ONLY = /^SQLITE_(READONLY|CANTOPEN)/
 
 /**
  * Locks a directory until the caller calls the returned function or the process ends.
- * SQLite locks the file with `fcntl`. The lock works between processes, and between callers in one process. On NFS, the
- * lock works if the client forwards locks to the server.
+ * The lock works between processes, and between callers in one process. On NFS, the client must forward locks to the
+ * server.
  *
- * @param use `alone` for an exclusive lock; `together` for a lock that several readers share
+ * @param use `alone` for an exclusive lock; `together` for a shared lock
  * @returns the function that releases the lock; null on a read-only file system
  * @throws HoldfastError `CONFLICT` while another caller holds the lock; the error of SQLite on a file system without
  *   locks
@@ -25,7 +25,7 @@ export function lockDirectory(directory: string, use: 'alone' | 'together'): (()
     const path = join(directory, LOCK)
     if (!existsSync(path)) closeSync(openSync(path, 'a', OWNERS_FILE))
     file = new SqliteDatabase(path, { timeout: 0 })
-    // Nothing is written to the file. With a journal in memory, a killed process leaves no journal file.
+    // With a journal in memory, a killed process leaves no journal file.
     file.pragma('journal_mode = MEMORY')
     file.exec(use === 'alone' ? 'BEGIN EXCLUSIVE' : 'BEGIN; SELECT * FROM sqlite_schema')
     const locked = file

@@ -3,16 +3,13 @@ import { dirname } from 'node:path'
 import type SqliteDatabase from 'better-sqlite3'
 import { OWNERS_FILE, syncDirectoryNow } from '../disk/node-file-system.ts'
 
-/** Returns the path of the copy that a migration makes of the database before it changes the schema. */
 export function keptCopyOf(file: string, version: number): string {
   return `${file}.schema-${version}`
 }
 
 /**
- * Copies a database to a file beside it, and syncs the copy. Replaces an earlier copy of the same schema with one
- * rename.
- * Such an earlier copy comes from a migration that was killed. The older version may have written to the database since
- * then.
+ * Copies a database to a file beside it, and syncs the copy. One rename replaces an earlier copy of the same schema,
+ * which a killed migration has left.
  *
  * @throws the error of SQLite or of the file system, for example if the disk is full. The earlier copy then stays.
  */
@@ -32,12 +29,11 @@ export function keepCopy(sqlite: SqliteDatabase.Database, file: string, version:
   syncDirectoryNow(dirname(copy))
 }
 
-/** Creates an empty file with mode 0600 for a copy. SQLite would create a file that all users can read. */
+/** Creates an empty file with mode 0600, because SQLite would create a file that all users can read. */
 export function makeOwnersFile(path: string): void {
   closeSync(openSync(path, 'wx', OWNERS_FILE))
 }
 
-/** Syncs a file. Blocks until the sync is complete. */
 function syncNow(path: string): void {
   const opened = openSync(path, 'r')
   try {

@@ -3,16 +3,13 @@ import { promisify } from 'node:util'
 
 const fdatasyncOf = promisify(fdatasync)
 
-/**
- * Syncs the log of a database in libuv's thread pool, so that the event loop does not wait for the disk. The creator
- * closes this object before the database.
- */
+/** Syncs the log of a database in libuv's thread pool. The creator closes this object before the database. */
 export class LogSync {
   readonly #file: string
   readonly #opened: number[] = []
   /**
-   * Descriptors that no sync is using. Each concurrent sync needs its own, because the kernel reports a failed write
-   * once per descriptor.
+   * Unused descriptors. Each concurrent sync needs its own, because the kernel reports a failed write once per
+   * descriptor.
    */
   readonly #idle: number[] = []
 
@@ -20,14 +17,9 @@ export class LogSync {
     this.#file = `${databaseFile}-wal`
   }
 
-  /**
-   * Syncs all commits that were made before the call.
-   *
-   * @throws the error of `node:fs`. In this case, any commit since the last successful sync may be lost.
-   */
+  /** @throws the error of `node:fs`, after which any commit since the last successful sync may be lost */
   async run(): Promise<void> {
-    // The descriptors stay valid, because SQLite uses the same log file while the database is open, and overwrites it
-    // from the start.
+    // The descriptors stay valid, because SQLite reuses the same log file while the database is open.
     const fd = this.#idle.pop() ?? (await this.#open())
     await fdatasyncOf(fd)
     this.#idle.push(fd)

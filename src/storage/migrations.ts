@@ -8,8 +8,7 @@ import { webhooksSchema } from './schema-webhooks.ts'
 import { withheldSchema } from './schema-withheld.ts'
 
 /**
- * The schema. Each entry is one version, and one transaction applies the missing entries in order. Append new entries,
- * and never edit the statements of a released entry.
+ * Versions of the schema. One transaction applies the missing entries in order. Never edit a released entry.
  * Times are milliseconds since the epoch, and sizes are in bytes. Multihashes are complete: code, length and digest.
  */
 export const migrations: readonly string[] = [

@@ -1,6 +1,5 @@
 /**
- * Schema of holds, of indexes for each query about records, and of counters for totals. The migration counts the
- * existing rows once.
+ * Schema of holds, of indexes for queries about records, and of counters.
  * Each block counts as at least 512 bytes against the quota.
  */
 export const holdsSchema = `
@@ -112,11 +111,9 @@ interface Counted {
   /** Returns SQL for the state under which a row is counted. `row` is OLD or NEW. */
   state: (row: string) => string
   bytes: (row: string) => string
-  /** Columns on which the state and the bytes of a row depend. */
   columns: readonly string[]
 }
 
-/** Returns SQL for the triggers that update the counters of a table. */
 function counted(table: string, { state, bytes, columns }: Counted): string {
   const change = (row: string, sign: string): string => `
     UPDATE counters SET count = count ${sign} 1, bytes = bytes ${sign} ${bytes(row)}
@@ -131,7 +128,6 @@ function counted(table: string, { state, bytes, columns }: Counted): string {
   ${columns.length === 0 ? '' : changed}`
 }
 
-/** Schema for the list of clusters that use the directory of a backend. */
 export const backendClustersSchema = `
   -- The clusters that used the directory at its last start, separated by spaces; empty for a directory of an earlier
   -- version.

@@ -10,8 +10,7 @@ function gone(table: string, kind: string): string {
 }
 
 /**
- * Schema of jobs: work that is repeated until it succeeds. One table contains the jobs of fetches, placements and
- * deliveries, whose states stay in their own tables.
+ * Schema of the jobs of fetches, placements and deliveries. Their states stay in their own tables.
  * A job is deleted when it has succeeded or is given up.
  */
 export const jobsSchema = `

@@ -1,10 +1,9 @@
-/** Schema of the identity of a data directory. The table has one row. Backups use the identity to distinguish nodes. */
+/** The table has one row. Backups use the identity to distinguish nodes. */
 export const nodeIdentitySchema = `
   CREATE TABLE node_identity (id TEXT PRIMARY KEY) STRICT;
   INSERT INTO node_identity (id) VALUES (lower(hex(randomblob(16))));
   `
 
-/** Schema of the peer id and the network under which a node announces its roots. */
 export const announcedAsSchema = `
   -- The peer id and the network of the last announcements: one row. Announcements before "since" are due again.
   CREATE TABLE announced_as (

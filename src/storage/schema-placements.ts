@@ -1,6 +1,5 @@
 /**
- * Schema of placements on external clusters. When a root is dropped, a trigger changes its placement in the same
- * transaction.
+ * When a root is dropped, a trigger changes its placement in the same transaction.
  * A record can have content and a hold before its status is `pinned`.
  */
 export const placementsSchema = `
@@ -40,7 +39,6 @@ export const placementsSchema = `
   CREATE INDEX records_with_content ON records (account_id, multihash, codec) WHERE root_id IS NOT NULL;
 `
 
-/** Schema for the time since which external backends have confirmed roots. */
 export const placementsSeenSchema = `
   -- Start of the time in which its external backend has kept it without a gap; null before.
   ALTER TABLE roots ADD COLUMN placed_at INTEGER;
@@ -55,10 +53,6 @@ export const placementsSeenSchema = `
   CREATE INDEX placements_leaving ON placements (backend_id) WHERE wanted = 0;
 `
 
-/**
- * Schema of the checks of external clusters, and of the roots whose blocks stay on this disk until a check confirms
- * them.
- */
 export const clusterChecksSchema = `
   -- 1: no check that began after placed_at has confirmed that the backend has the root, so all of it stays on this
   -- disk. Roots of older versions count as confirmed: their files may be gone already.

@@ -1,8 +1,4 @@
-/**
- * Schema of the search index by blocks. The words of a record begin with the number of its block, so a statement reads
- * the entries of only one block.
- * The table `search_runs` replaces the column `disordered`. The migration rebuilds the index.
- */
+/** The words of a record begin with the number of its block, so a statement reads the entries of only one block. */
 export const searchBlocksSchema = `
   -- Places in a list where the clock had been set back by more than 1 s. Between two of them, no record is more than
   -- 1 s older than one before it.

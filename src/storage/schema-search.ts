@@ -1,8 +1,7 @@
 /**
- * Schema of the search index. Each account has a list with a number.
- * The records in a list are numbered in the order of their creation.
+ * Schema of the search index. Each account has a numbered list, in which records are numbered in the order of their
+ * creation.
  * The column `search_id` is the number of the list times 2^32, plus the number of the record.
- * The index stores no text, but only the words that `search_words` derives from a record.
  * Triggers store the numbers of records whose words change.
  */
 export const searchSchema = `

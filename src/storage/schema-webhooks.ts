@@ -1,7 +1,6 @@
 /** Maximum number of deliveries that wait for one webhook. Further events are counted and dropped. */
 const MOST_WAITING = 1_000
 
-/** Returns SQL for the JSON of a record at the time of an event. */
 function recordJson(row: 'NEW' | 'OLD'): string {
   return `json_object('uploadId', ${row}.id, 'cid', ${row}.cid, 'clusterId', ${row}.cluster_id, 'type', ${row}.type,
       'name', COALESCE(${row}.custom_name, ${row}.original_name, ${row}.name, ${row}.cid), 'size', ${row}.size,
@@ -9,7 +8,6 @@ function recordJson(row: 'NEW' | 'OLD'): string {
       'createdAt', ${row}.created_at, 'meta', json(COALESCE(${row}.meta, '{}')))`
 }
 
-/** Returns the condition that the account of a record has a webhook. Most accounts have none. */
 function hasWebhook(row: 'NEW' | 'OLD'): string {
   return `EXISTS (SELECT 1 FROM webhooks WHERE account_id = ${row}.account_id)`
 }
@@ -31,7 +29,7 @@ function noted(event: string, { row, from, at, hasDue }: Transition): string {
     UPDATE webhooks SET waiting = waiting + 1 WHERE account_id = ${row}.account_id AND waiting < ${MOST_WAITING};`
 }
 
-/** Returns SQL for the triggers on records, which add a delivery for each webhook of the account. */
+/** Returns SQL for the triggers that add a delivery for each webhook of a record's account. */
 export function transitionTriggers({ hasDue }: Pick<Transition, 'hasDue'>): string {
   return `CREATE TRIGGER records_created AFTER INSERT ON records WHEN ${hasWebhook('NEW')}
   BEGIN${noted('pin:created', { row: 'NEW', from: 'NULL', at: 'NEW.created_at', hasDue })}
@@ -44,7 +42,7 @@ export function transitionTriggers({ hasDue }: Pick<Transition, 'hasDue'>): stri
   END;`
 }
 
-/** Schema of webhooks and their deliveries. Triggers add a delivery in the transaction that changes a record. */
+/** Triggers add a delivery in the transaction that changes a record. */
 export const webhooksSchema = `
   CREATE TABLE webhooks (
     id TEXT PRIMARY KEY,

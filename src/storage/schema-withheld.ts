@@ -1,6 +1,6 @@
 /**
- * Schema of takedowns. A root makes a block available only if a path without a withheld block leads from the root to
- * the block. The table `root_blocks` stores for each root and block whether such a path exists.
+ * A root makes a block available only if a path without a withheld block leads from the root to the block. The table
+ * `root_blocks` stores whether such a path exists.
  */
 export const withheldSchema = `
   -- Blocks that are taken down. status: the answer to requests, 410 or 451; 0 while the takedown is being lifted.
@@ -68,9 +68,8 @@ export const withheldSchema = `
 `
 
 /**
- * Returns SQL for a trigger that bars a root when the root becomes complete, if the root is taken down. The trigger
- * also makes the walk of the root due.
- * If the condition `also` is true, the walk becomes due even if the root is not taken down.
+ * Returns SQL for a trigger that bars a taken down root when the root becomes complete, and makes its walk due.
+ * If the condition `also` is true, the walk becomes due for any root.
  */
 function barredOnce(name: string, event: string, also: string): string {
   const own = 'SELECT status FROM withheld WHERE multihash = NEW.multihash AND status > 0'

@@ -13,13 +13,11 @@ interface QueuedWrite {
 
 interface FailedBatch {
   error: unknown
-  /** Number of writes in the failed batch. */
   taken: number
-  /** True if the log may contain the failed batch. */
+  /** True if the log may contain the batch. */
   isInDoubt: boolean
 }
 
-/** The outcome of one write in a committed transaction. */
 interface Attempted {
   write: QueuedWrite
   value?: unknown
@@ -31,35 +29,34 @@ export interface WriteQueueOptions {
   /** Called once, after the disk has failed a commit and the queue has stopped writing. */
   onBroken?: (error: unknown) => void
   /**
-   * Functions that free space on a full disk. The queue calls them in order until the commit succeeds. If a function
-   * returns true, it has freed space, and the queue runs the whole batch again.
+   * Functions that free space on a full disk, called in order until the commit succeeds. The batch runs again after a
+   * function that returns true.
    */
   makeRoom?: ReadonlyArray<() => Promise<boolean> | boolean>
   /** Runs checkpoints in another thread. Without this option, commits run the checkpoints. */
   checkpoints?: { run(): Promise<void> }
-  /** Syncs the log in another thread. Without this option, durable commits sync the log and block the event loop. */
+  /** Syncs the log in another thread. Without this option, durable commits block the event loop. */
   logSync?: { run(): Promise<void> }
-  /** Returns the time in milliseconds that limits the batches. Default: the monotonic clock of the process. */
+  /** Monotonic clock in ms. */
   now?: () => number
 }
 
-/** Maximum duration of one batch in ms, so that no transaction blocks the event loop for long. */
+/** Limits how long one transaction blocks the event loop. */
 const BATCH_MS = 3
-/** Numbers of log pages. The first starts a checkpoint. At the second, writes wait until the checkpoint ends. */
+/** Numbers of log pages at which a checkpoint starts, and at which writes wait until the checkpoint ends. */
 const CHECKPOINT_PAGES = 1_000
 const LONGEST_LOG_PAGES = 8_000
 
 /**
- * Runs all writes of a database, with group commit. Writes that arrive together share one transaction. If one of them
- * is durable, they share one sync, which does not block the event loop. If a write throws, only this write is undone:
- * the batch runs again with a savepoint for each write. Readers see a commit before its sync. The caller of a durable
- * write gets the result after the sync.
+ * Runs all writes of a database. Writes that arrive together share one transaction and at most one sync.
+ * If a write throws, only this write is undone: the batch runs again with a savepoint for each write.
+ * Readers see a commit before its sync. The caller of a durable write gets the result after the sync.
  */
 export class WriteQueue {
   readonly #db: Database
   #waiting: QueuedWrite[] = []
   readonly #options: WriteQueueOptions
-  /** Pending while the log is being synced, space is being freed, or writes wait because the log is too long. */
+  /** Pending during a sync, while space is being freed, and while the log is too long. */
   #paused: Promise<void> | null = null
   #checkpoint: Promise<void> | null = null
   #scheduled = false
@@ -74,7 +71,7 @@ export class WriteQueue {
     if (options.logSync !== undefined) db.setDurable(false)
   }
 
-  /** True after the disk has failed a commit. The queue refuses all writes until the database is opened again. */
+  /** True after the disk has failed a commit. The database must then be opened again. */
   get isBroken(): boolean {
     return this.#broken !== null
   }
@@ -82,8 +79,7 @@ export class WriteQueue {
   /**
    * Runs `work` in a transaction. Resolves with its result after the commit, or after the sync if `durable` is true.
    *
-   * @param work may run again after a rollback. Therefore it changes only the database, and returns the data that other
-   *   effects need.
+   * @param work may run again after a rollback, so it changes only the database
    * @param options.committed called with the result before any reader can see the write
    * @param options.patient true to commit other writes first, even during the sync of this write
    * @throws HoldfastError `OUTCOME_UNKNOWN` if the disk fails the commit or its sync; `UNAVAILABLE` if the disk has
@@ -121,7 +117,7 @@ export class WriteQueue {
     })
   }
 
-  /** Moves urgent writes to the front of the queue. Returns false if no write may be committed now. */
+  /** Moves urgent writes to the front. Returns false if no write may be committed now. */
   #letOvertake(): boolean {
     if (!this.#mayOvertake) return false
     const urgent = this.#waiting.filter(({ patient }) => !patient)
@@ -129,7 +125,7 @@ export class WriteQueue {
     return urgent.length > 0
   }
 
-  /** Commits the next writes in one transaction. If this fails, returns the failure and leaves the writes queued. */
+  /** Commits the next writes in one transaction. The writes of a failed batch stay queued. */
   #commitBatch(): FailedBatch | null {
     const { logSync, now = () => performance.now() } = this.#options
     const overtakes = this.#mayOvertake
@@ -165,7 +161,7 @@ export class WriteQueue {
     return null
   }
 
-  /** Commits a batch without savepoints. Returns false if a write threw, which rolls the whole batch back. */
+  /** Commits a batch without savepoints. Returns false if a write threw, which rolls the batch back. */
   #isDoneAtOnce(transact: (attempt: (write: QueuedWrite) => Attempted) => void): boolean {
     let hasThrown = false
     const attempt = (write: QueuedWrite): Attempted => {
@@ -185,7 +181,7 @@ export class WriteQueue {
     }
   }
 
-  /** Syncs a committed batch. Commits only urgent writes meanwhile: others must wait for the next sync anyway. */
+  /** Syncs a batch. Commits urgent writes meanwhile, while others must wait for the next sync anyway. */
   async #sync(logSync: { run(): Promise<void> }, attempted: readonly Attempted[]): Promise<void> {
     let failure: unknown
     try {
@@ -200,7 +196,6 @@ export class WriteQueue {
     for (const { write, isDone } of attempted) write.reject(isDone ? outcomeUnknown(failure) : broken)
   }
 
-  /** Starts a checkpoint of a grown log. Writes wait for it only if the log has {@link LONGEST_LOG_PAGES} pages. */
   #moveLog(): void {
     const { checkpoints } = this.#options
     if (checkpoints === undefined) return
@@ -209,7 +204,7 @@ export class WriteQueue {
     this.#checkpoint ??= checkpoints
       .run()
       .catch((error: unknown) => {
-        // Any other error leaves the log unchanged, so the queue can ignore the error.
+        // Other errors leave the log unchanged.
         if (isDiskFailure(error)) this.#break(error)
       })
       .finally(() => {
@@ -218,7 +213,7 @@ export class WriteQueue {
     if (pages >= LONGEST_LOG_PAGES) this.#pauseFor(this.#checkpoint)
   }
 
-  /** Pauses the queue until `ended` resolves. @param ended must never reject */
+  /** @param ended must never reject */
   #pauseFor(ended: Promise<void>): void {
     this.#mayOvertake = false
     const paused = Promise.all([this.#paused, ended]).then(() => {
@@ -261,10 +256,10 @@ export class WriteQueue {
 
   /**
    * Refuses all further writes. After a failed sync, the kernel may discard the data and report the next sync as
-   * successful. So no later commit can be trusted. After a restart, the database contains what the disk has stored.
+   * successful.
    */
   #break(cause: unknown): void {
-    // The error omits the cause. A cause such as a full disk would suggest that free space alone repairs the node.
+    // The error omits the cause, because a full disk would suggest that free space alone repairs the node.
     this.#broken = new HoldfastError('UNAVAILABLE', 'the disk has failed a write; restart the node')
     for (const write of this.#waiting.splice(0)) write.reject(this.#broken)
     this.#options.onBroken?.(cause)
