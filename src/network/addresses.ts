@@ -3,24 +3,20 @@ import { peerIdFromCID, peerIdFromString } from '@libp2p/peer-id'
 import { isMultiaddr, type Multiaddr, multiaddr } from '@multiformats/multiaddr'
 import type { CID } from 'multiformats/cid'
 
-/** Id of a peer and its addresses. If the list of addresses is empty, libp2p dials the addresses in its peer store. */
 export interface PeerAddress {
   id: PeerId
   addresses: Multiaddr[]
-  /** True to dial only public addresses, because an untrusted third party named the addresses. */
+  /** True to dial only public addresses, if an untrusted third party named the addresses. */
   publicOnly?: boolean
 }
 
 // Decoding a peer id (base58 or base36) takes quadratic time. Only this file decodes addresses, after a length check.
 
-/** Maximum number of characters in a multiaddr. */
 const LONGEST_ADDRESS = 1_024
-/** Maximum size in bytes of a peer id. The id is a key or the hash of a key. */
 const LONGEST_ID = 128
 
 /**
  * Checks the length of a multiaddr, then parses it.
- *
  * @throws RangeError with the problem as its message
  */
 export function parseAddress(text: string): Multiaddr {
@@ -34,7 +30,6 @@ export function parseAddress(text: string): Multiaddr {
 
 /**
  * Parses a multiaddr that ends in `/p2p/<id>`.
- *
  * @throws RangeError with the problem as its message
  */
 export function peerAddress(text: string): PeerAddress {
@@ -44,10 +39,7 @@ export function peerAddress(text: string): PeerAddress {
   return { id: peerIdFromString(last.value), addresses: address.getComponents().length > 1 ? [address] : [] }
 }
 
-/**
- * Converts a provider that Helia names by an address or by a bare peer id. Returns an empty array for an address
- * without a peer id.
- */
+/** Returns an empty array for an address without a peer id. */
 export function peersOf(provider: CID | Multiaddr): PeerAddress[] {
   if (!isMultiaddr(provider)) {
     return provider.multihash.size > LONGEST_ID ? [] : [{ id: peerIdFromCID(provider), addresses: [] }]

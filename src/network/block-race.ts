@@ -4,31 +4,20 @@ import { HoldfastError } from '../domain/errors.ts'
 import type { ProviderState } from './provider-state.ts'
 import type { ProviderAnswer, ProviderQuestion } from './providers/block-provider.ts'
 
-/**
- * Time in ms without an answer after which the race asks another provider. Applies if the silent provider has not yet
- * supplied a block of this DAG.
- */
+/** Time before the race asks another provider, if the asked provider has supplied no block of this DAG. */
 const STAGGER_MS = 250
-/**
- * Minimum time in ms without an answer after which the race asks another provider. Applies if the silent provider has
- * supplied a block of this DAG.
- */
+/** Minimum time before the race asks another provider, if the asked provider has supplied a block of this DAG. */
 const PATIENCE_MS = 1_000
-/** Multiple of the silent provider's average latency to wait, if this time is longer than {@link PATIENCE_MS}. */
+/** Multiple of the asked provider's average latency to wait, if longer than {@link PATIENCE_MS}. */
 const PATIENCE_FACTOR = 4
 /** Maximum number of requests for one block to one provider. */
 const MOST_TRIES = 3
 
 export interface RaceParts {
   clock: Clock
-  /** Returns the current providers of the session. */
   states: () => ProviderState[]
-  /**
-   * Starts the search for more providers, unless the search has already run. Returns whether the search may still find
-   * providers.
-   */
+  /** Starts the search for more providers, at most once. Returns whether the search may still find providers. */
   discover: () => boolean
-  /** Called when the asked providers are slow. Called only once. */
   onSlow: () => void
 }
 
@@ -40,15 +29,14 @@ interface Question {
 }
 
 /**
- * Fetches one block. It asks the best provider first. If this provider lacks the block, fails or is slow, it asks the
- * next provider. The first block received ends the race.
+ * Fetches one block. If the best provider lacks the block, fails or is slow, the race asks the next provider. The first
+ * block received ends the race.
  */
 export class BlockRace {
   readonly #cid: CID
   readonly #parts: RaceParts
   readonly #open = new Map<ProviderState, Question>()
   readonly #tries = new Map<ProviderState, number>()
-  /** Providers that lack the block or have failed {@link MOST_TRIES} times. */
   readonly #over = new Set<ProviderState>()
   readonly #outcome = Promise.withResolvers<Uint8Array>()
   #settled = false
@@ -61,9 +49,7 @@ export class BlockRace {
   }
 
   /**
-   * Runs the race and returns the block.
-   *
-   * @param admitted the race starts when this promise resolves. If null, the race starts immediately.
+   * @param admitted the race starts when this promise resolves, or immediately if null
    * @throws HoldfastError `CID_NOT_FOUND`, or the reason given to `cancel`
    */
   run(admitted: Promise<void> | null): Promise<Uint8Array> {
@@ -76,12 +62,11 @@ export class BlockRace {
     this.#settle(() => this.#outcome.reject(reason))
   }
 
-  /** Tells the race that providers have joined, or that the search for providers has ended. */
+  /** Call this when providers have joined, or when the search for providers has ended. */
   sourcesChanged(): void {
     if (this.#hasNothingPromising()) this.#step()
   }
 
-  /** Asks the next providers and sets the timer for the next step. If no provider is left, the race fails. */
   #step(): void {
     if (this.#settled) return
     this.#cancelTimer?.()
@@ -130,8 +115,8 @@ export class BlockRace {
   }
 
   /**
-   * Returns whether the race should ask another provider, because no pending request is likely to return the block
-   * soon. A probe is unlikely to do so while a proven provider is free.
+   * Returns true if no pending request is likely to return the block soon. A probe is unlikely to do so while a proven
+   * provider is free.
    */
   #hasNothingPromising(): boolean {
     const open = [...this.#open.values()]
@@ -181,10 +166,7 @@ export class BlockRace {
   }
 }
 
-/**
- * Returns the least busy provider that has supplied blocks of this DAG. If there is none, returns the providers to ask
- * in the lowest remaining tier.
- */
+/** Returns the least busy proven provider, or else all providers of the lowest tier. */
 function choose(ready: ProviderState[]): ProviderState[] {
   const proven = ready.filter(state => state.proven).sort((a, b) => busyness(a) - busyness(b))[0]
   if (proven !== undefined) return [proven]

@@ -1,6 +1,5 @@
 import type { Batch, Datastore, Key, KeyQuery, Pair, Query } from 'interface-datastore'
 
-/** Options of the methods of a datastore. */
 export type DatastoreOptions = { signal?: AbortSignal } | undefined
 
 /** Base class of wrappers around a datastore. Its bulk methods call the methods for single keys. */

@@ -8,7 +8,7 @@ import { type Names, publicAddresses } from './public-addresses.ts'
 
 const DIAL_TIMEOUT_MS = 5_000
 
-/** Connects to peers. Concurrent calls for the same peer share one dial. */
+/** Concurrent calls for the same peer share one dial. */
 export class Dialler {
   readonly #libp2p: Libp2p
   readonly #clock: Clock
@@ -26,7 +26,6 @@ export class Dialler {
     return this.#libp2p.getConnections(id).some(connection => connection.status === 'open')
   }
 
-  /** Connects to the peer, unless it is already connected. Returns whether the peer is connected. */
   connect(peer: PeerAddress): Promise<boolean> {
     if (this.isConnected(peer.id)) return Promise.resolve(true)
     const key = peer.id.toString()
@@ -55,7 +54,7 @@ export class Dialler {
     }
   }
 
-  /** Returns the addresses to dial. @throws RangeError if the peer has no address that may be dialled */
+  /** @throws RangeError if the peer has no address that may be dialled */
   async #addressesOf({ id, addresses, publicOnly = false }: PeerAddress, signal: AbortSignal) {
     if (!publicOnly) return addresses.length > 0 ? addresses : id
     const known = addresses.length > 0 ? addresses : await this.#knownAddresses(id, signal)
@@ -64,7 +63,6 @@ export class Dialler {
     return found.map(address => address.encapsulate(`/p2p/${id}`))
   }
 
-  /** Returns the peer's addresses from the peer store. If the store has none, asks the routers. */
   async #knownAddresses(id: PeerId, signal: AbortSignal): Promise<Multiaddr[]> {
     const known = await this.#libp2p.peerStore.get(id, { signal }).catch(() => null)
     if (known !== null && known.addresses.length > 0) return known.addresses.map(({ multiaddr }) => multiaddr)

@@ -11,27 +11,22 @@ import type { BlockProvider } from './providers/block-provider.ts'
 
 export interface SessionParts {
   owner: string
-  /** Providers that are known when the session starts. */
   providers: readonly BlockProvider[]
   /** Calls `onPeer` for every peer that is connected or connects later. Returns a function that removes `onPeer`. */
   strangers: (onPeer: (provider: BlockProvider) => void) => () => void
-  /** Time in ms after the start during which peers may still connect. Until then no block counts as missing. */
+  /** Peers may still connect during this time. Until its end, no block counts as missing. */
   lingerMs: number
-  /** Searches for more providers of the root. Null if the node has no router. */
+  /** Null if the node has no router. */
   discover: ((signal: AbortSignal) => AsyncIterable<BlockProvider>) | null
   host: HostBlocks
-  /** Limits the number of concurrent fetches across all sessions. */
   gate: FairGate
   clock: Clock
   onClose: () => void
 }
 
-/**
- * Maximum number of connected peers that a session asks although neither the request nor the configuration names them.
- */
+/** Limits the peers that a session asks although neither the request nor the configuration names them. */
 const MOST_STRANGERS = 32
 
-/** Fetches the blocks of one DAG. It records the latency, the failures and the supplied blocks of each provider. */
 export class ProviderSession implements FetchSession {
   readonly #parts: SessionParts
   readonly #states = new Map<string, ProviderState>()
@@ -58,7 +53,7 @@ export class ProviderSession implements FetchSession {
     signal.throwIfAborted()
     this.#end.signal.throwIfAborted()
     const { host, gate, owner, clock } = this.#parts
-    // Return the empty block without a request, because some IPFS implementations do not store it.
+    // Some IPFS implementations do not store the empty block.
     if (isOfNothing(cid.multihash)) return new Uint8Array()
     if (host.mayHave()) {
       const bytes = await host.get(cid)
@@ -101,7 +96,7 @@ export class ProviderSession implements FetchSession {
     this.#parts.onClose()
   }
 
-  /** Adds a provider. Returns false if the session already has a provider of this name. */
+  /** Returns false if the session already has a provider of this name. */
   #add(provider: BlockProvider): boolean {
     if (this.#states.has(provider.name)) return false
     this.#states.set(provider.name, new ProviderState(provider))

@@ -1,12 +1,12 @@
 import { type Datastore, Key } from 'interface-datastore'
 import { type PeerAddress, peerAddress } from './addresses.ts'
 
-/** A router that has answered when this node dialled it. */
+/** A router that has answered a dial of this node. */
 interface GoodPeer {
   id: string
-  /** Addresses at which the router answered, newest first. Each address ends in the peer id. */
+  /** Newest first. Each address ends in the peer id. */
   addresses: string[]
-  /** Time of the last answer in ms since the epoch. */
+  /** In ms since the epoch. */
   answeredAt: number
 }
 
@@ -20,14 +20,12 @@ const MOST_BYTES = 128 * 1024
  * IPv6 address.
  */
 const MOST_OF_NETWORK = 2
-/** Time in ms without contact after which a new peer may replace a known peer. */
+/** Time without contact after which a new peer may replace a known peer. */
 const SILENT_MS = 7 * 86_400_000
 
 /**
- * Remembers peers, so that this node can rejoin the network after a restart. It remembers only routers that answered
- * when this node dialled them. A new peer never replaces a peer that answered within a week. A flood of new peers
- * therefore cannot displace good peers. libp2p's own peer store forgets addresses after one hour and peers after six
- * hours.
+ * Remembers routers that answered a dial, to rejoin the network after a restart. A flood of new peers cannot displace
+ * peers that answered within a week.
  */
 export class GoodPeers {
   readonly #store: Datastore
@@ -38,7 +36,7 @@ export class GoodPeers {
     this.#store = store
   }
 
-  /** Loads the remembered peers and skips malformed entries. */
+  /** Skips malformed entries. */
   async load(): Promise<void> {
     if (!(await this.#store.has(KEY))) return
     for (const peer of read(await this.#store.get(KEY))) {
@@ -50,7 +48,7 @@ export class GoodPeers {
     return this.#peers.size
   }
 
-  /** Returns all remembered peers. The peer that answered most recently comes first. */
+  /** The peer that answered most recently comes first. */
   addresses(): PeerAddress[] {
     const latest = [...this.#peers.values()].toSorted((a, b) => b.answeredAt - a.answeredAt)
     return latest.flatMap(({ addresses }) => {
@@ -60,7 +58,7 @@ export class GoodPeers {
     })
   }
 
-  /** Notes that a peer answered at an address. Returns false if there is no room to remember the peer. */
+  /** Returns false if there is no room to remember the peer. */
   answered(id: string, address: string, now: number): boolean {
     if (address.length > MOST_CHARACTERS) return false
     const known = this.#peers.get(id)

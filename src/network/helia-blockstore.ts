@@ -6,10 +6,7 @@ import type { ServedBlocks } from './served-blocks.ts'
 
 type Bytes = Uint8Array | Iterable<Uint8Array> | AsyncIterable<Uint8Array>
 
-/**
- * Block store that Helia uses. Helia can read the blocks of live records and of the host program, but can write and
- * delete only blocks of the host program. Helia therefore cannot damage a record.
- */
+/** Lets Helia read the blocks of live records, but write and delete only blocks of the host program. */
 export class HeliaBlockstore implements Blockstore {
   readonly #host: HostBlockStore
   readonly #served: ServedBlocks
@@ -23,7 +20,7 @@ export class HeliaBlockstore implements Blockstore {
     return this.#served.has(cid) || (await this.#host.has(cid))
   }
 
-  /** Yields the bytes of a block. @throws HoldfastError `NOT_FOUND` if this node does not have the block */
+  /** @throws HoldfastError `NOT_FOUND` if this node does not have the block */
   async *get(cid: CID): AsyncGenerator<Uint8Array> {
     const bytes = (await this.#host.get(cid)) ?? (await this.#served.get(cid))
     if (bytes === null) throw new HoldfastError('NOT_FOUND', `block ${cid} is not on this node`)
@@ -35,7 +32,7 @@ export class HeliaBlockstore implements Blockstore {
     return cid
   }
 
-  /** Deletes a block of the host program. @throws HoldfastError `CONFLICT` if a record needs the block */
+  /** @throws HoldfastError `CONFLICT` if a record needs the block */
   async delete(cid: CID): Promise<void> {
     if (await this.#host.has(cid)) await this.#host.delete(cid)
     else if (this.#served.has(cid)) {
@@ -58,7 +55,7 @@ export class HeliaBlockstore implements Blockstore {
     }
   }
 
-  /** Yields only the blocks of the host program. A caller may list the store to delete all its blocks. */
+  /** A caller may list the store to delete all its blocks. Blocks of records are therefore not listed. */
   async *getAll(): AsyncGenerator<Pair> {
     for await (const { cid, bytes } of this.#host.all()) yield { cid, bytes: once(bytes) }
   }

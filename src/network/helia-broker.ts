@@ -5,7 +5,7 @@ import type { FetchSession } from './block-fetcher.ts'
 
 type Provider = NonNullable<BlockRetrievalOptions['providers']>[number]
 
-/** Fetches the blocks that Helia lacks. It opens one session of this engine for each block. */
+/** Opens one session of this engine for each block that Helia lacks. */
 export class HeliaBroker implements BlockBroker {
   readonly name = 'holdfast'
   readonly #open: (root: CID, origins: PeerAddress[]) => FetchSession

@@ -19,12 +19,12 @@ import { noRouting } from './no-routing.ts'
 import { leanNoise } from './wire/noise.ts'
 import { rareYamux } from './wire/rare-updates.ts'
 
-/** Maximum number of unread bytes on one stream of a peer. libp2p resets a stream that exceeds this limit. */
+/** libp2p resets a stream with more unread bytes than this. */
 const STREAM_WINDOW_BYTES = 2 * 1024 * 1024
 
 /**
- * Creates a Helia node without discovery, relay, port mapping and certificates. Bitswap is handled by the engine's own
- * exchange. The datastore stores the node's identity. The caller starts and stops the node.
+ * Creates a Helia node without discovery, relay, port mapping and certificates. The engine's own exchange handles
+ * Bitswap. The caller starts and stops the node.
  */
 export function createHeliaNode(options: {
   settings: NetworkSettings

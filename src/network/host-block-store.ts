@@ -8,14 +8,14 @@ import type { HostBlocks } from './host-blocks.ts'
 const PREFIX = '/holdfast/own-blocks'
 
 /**
- * Blocks that the host program stores through Helia. These blocks stay in the engine's datastore until the host program
- * deletes them. No record refers to these blocks.
+ * Blocks that the host program stores through Helia. They stay in the engine's datastore until the host program deletes
+ * them.
  */
 export class HostBlockStore implements HostBlocks {
   readonly #datastore: Datastore
   #mayHave = false
 
-  /** @param datastore an open datastore. The caller closes it. */
+  /** @param datastore an open datastore, which the caller closes */
   constructor(datastore: Datastore) {
     this.#datastore = datastore
   }
@@ -51,7 +51,7 @@ export class HostBlockStore implements HostBlocks {
     await this.#datastore.delete(keyOf(cid))
   }
 
-  /** Yields every block with a CID of codec raw, because the store knows only the multihash of a block. */
+  /** The CIDs have codec raw, because the store knows only the multihash of a block. */
   async *all(): AsyncGenerator<{ cid: CID; bytes: Uint8Array }> {
     for await (const { key, value } of this.#datastore.query({ prefix: PREFIX })) {
       const multihash = base32.decode(key.baseNamespace())

@@ -1,9 +1,8 @@
 import type { CID } from 'multiformats/cid'
 
-/** Blocks that the host program has stored itself. They are independent of the blocks of records. */
+/** Blocks that the host program has stored, independent of the blocks of records. */
 export interface HostBlocks {
-  /** Returns false only if it is certain that the host program has stored no block. */
+  /** Returns false only if the host program has certainly stored no block. */
   mayHave(): boolean
-  /** Returns the block. Returns null if the host program has not stored the block. */
   get(cid: CID): Promise<Uint8Array | null>
 }

@@ -13,10 +13,7 @@ interface Kept {
   cancelTimer: (() => void) | null
 }
 
-/**
- * Keeps the configured peers connected. All these peers are dialled at the start, and a lost peer is redialled with
- * exponential backoff.
- */
+/** Dials all configured peers at the start, and redials a lost peer with exponential backoff. */
 export class KeptPeers {
   readonly #libp2p: Libp2p
   readonly #dialler: Dialler

@@ -1,9 +1,6 @@
 import type { NetworkNode, NetworkOptions } from './network-node.ts'
 
-/**
- * Imports the network packages and starts a node (see `startNetwork`). The packages are large, so an engine without a
- * network never imports them.
- */
+/** The network packages are large. An engine without a network never imports them. */
 export async function loadNetwork(options: NetworkOptions): Promise<NetworkNode> {
   const { startNetwork } = await import('./network-node.ts')
   return startNetwork(options)

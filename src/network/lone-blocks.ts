@@ -11,8 +11,8 @@ export function forgetLone({ buffer }: Uint8Array): void {
 }
 
 /**
- * Frees the memory of an unused block, if {@link noteLone} marked the block. Otherwise the garbage collector frees the
- * memory. The collector runs only after many megabytes are allocated, and then scans the whole heap.
+ * Frees the memory of an unused block that {@link noteLone} marked. The garbage collector would run only after many
+ * megabytes are allocated, and then scan the whole heap.
  */
 export function freeLone({ buffer }: Uint8Array): void {
   if (buffer instanceof ArrayBuffer && lone.delete(buffer)) buffer.transfer(0)

@@ -29,62 +29,54 @@ import { StartingPoints } from './starting-points.ts'
 /** Helia with its libp2p node. The host program may use both. */
 export type HeliaOfNode = HeliaWithLibp2p<ServiceMap>
 
-/** Connection to a peer. */
 export interface Connection {
   id: string
-  /** Multiaddr of the peer, as this node sees it. */
   address: string
   /** `outbound` if this node dialled the peer. */
   direction: 'inbound' | 'outbound'
-  /** Time of the connection in ms since the epoch. */
+  /** In ms since the epoch. */
   since: number
 }
 
-/** Running node of the network. It fetches and serves blocks, and gives the host program access to Helia. */
 export interface NetworkNode extends BlockFetcher {
   readonly helia: HeliaOfNode
   readonly peerId: string
   /** Returns the multiaddrs at which other nodes can dial this node. Each multiaddr ends in the peer id. */
   addresses(): string[]
   peerCount(): number
-  /** True if the node is part of the public network. */
   readonly isPublic: boolean
   /** True if the node has tried to reach the public network and has no peers. */
   readonly isAlone: boolean
   connections(): Connection[]
-  /** Identifies the network. Nodes with the same value can find each other's provider records. */
+  /** Nodes with the same value can find each other's provider records. */
   readonly network: string
-  /** True if the node can publish provider records at routers. */
   readonly hasRouters: boolean
   /**
-   * Publishes a provider record for a CID at the routers. Returns false if the node has no router.
-   *
+   * Returns false if the node has no router.
    * @throws HoldfastError `UNAVAILABLE` if no router accepted the record
    */
   announce(cid: CID, signal: AbortSignal): Promise<boolean>
   /** Stops renewing the provider record of a CID. The routers then forget the record. */
   withdraw(cid: CID, signal: AbortSignal): Promise<void>
-  /** Closes all sessions and connections. Does not close the datastore. */
+  /** Does not close the datastore. */
   stop(): Promise<void>
 }
 
 export interface NetworkOptions {
   config: NetworkConfig
   blocks: ServedBlocks
-  /** An open datastore for the node's identity, its peer records, and the blocks of the host program. */
+  /** Open datastore for the node's identity, its peer records, and the blocks of the host program. */
   datastore: Datastore
   clock: Clock
   logger: Logger
-  /** Hashes large blocks outside the event loop. Default: the thread pool of libuv. */
+  /** Default: the thread pool of libuv. */
   hash?: typeof digestOf
-  /** Looks up host names. Default: the system's resolver. */
+  /** Default: the system's resolver. */
   names?: Names
 }
 
 /**
- * Starts a node and dials the configured peers in the background. The caller must stop the node before closing the
- * datastore.
- *
+ * Dials the configured peers in the background. The caller must stop the node before closing the datastore.
  * @throws HoldfastError `CONFIG_INVALID`, which names the invalid field of the network configuration, or `listen` if an
  * address is unavailable; `DATA_DIR_UNUSABLE` if the identity cannot be read
  */
@@ -157,10 +149,7 @@ export async function startNetwork(options: NetworkOptions): Promise<NetworkNode
   }
 }
 
-/**
- * Publishes a provider record through the DHT directly. libp2p's content routing would also succeed if no peer accepted
- * the record.
- */
+/** libp2p's content routing would also succeed if no peer accepted the record. */
 async function announceTo(dht: KadDHT, cid: CID, signal: AbortSignal): Promise<void> {
   let accepted = 0
   for await (const event of dht.provide(cid, { signal })) {

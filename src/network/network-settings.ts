@@ -4,49 +4,37 @@ import { HoldfastError } from '../domain/errors.ts'
 import { withoutTrailingSlashes } from '../domain/trailing-slashes.ts'
 import { type PeerAddress, parseAddress, peerAddress } from './addresses.ts'
 
-/** Network configuration in which all defaults are applied. */
 export interface NetworkSettings {
   listen: string[]
   announce: string[]
-  /** Peers to dial first. */
   bootstrap: PeerAddress[]
   /** True if the node dials only public bootstrap nodes of other operators at the start. */
   usesOnlyPublicBootstrap: boolean
   peers: PeerAddress[]
   gateways: URL[]
   dht: 'off' | 'client' | 'server'
-  /** Protocol id of the DHT in this network. */
   dhtProtocol: string
-  /** Identifies the network. The value is `public`, or a digest of a private network's bootstrap nodes and peers. */
+  /** Identifies the network: `public`, or a digest of a private network's bootstrap nodes and peers. */
   network: string
-  /** True for the public network. Private addresses are useless in the public network. */
+  /** Private addresses are useless in the public network. */
   isPublic: boolean
   /** True if gateways and peers in requests may have private addresses. */
   allowPrivateOrigins: boolean
 }
 
 const LOOPBACK = ['/ip4/127.0.0.1/tcp/0']
-/** Default listen addresses in the public network. IPFS nodes usually listen on port 4001. */
+/** IPFS nodes usually listen on port 4001. */
 const ALL_INTERFACES = ['/ip4/0.0.0.0/tcp/4001', '/ip6/::/tcp/4001']
-/** Protocol id of the public network's DHT. */
 const PUBLIC_DHT = '/ipfs/kad/1.0.0'
-/** Protocol id of a private network's DHT. */
 const PRIVATE_DHT = '/ipfs/lan/kad/1.0.0'
-/**
- * Bootstrap nodes of the public network. Their operators plan to switch them off on 30 September 2026. No node should
- * rely on these nodes alone.
- */
+/** The operators plan to switch these nodes off on 30 September 2026. No node should rely on these nodes alone. */
 const PUBLIC_BOOTSTRAP = [
   '/dnsaddr/bootstrap.libp2p.io/p2p/QmNnooDu7bfjPFoTZYxMNLWUQJyrVwtbZg5gBMjTezGAJN',
   '/dnsaddr/bootstrap.libp2p.io/p2p/QmbLHAnMoJPWSCR5Zhtx6BHJX9KiKNN6tpvbUcqanj75Nb',
   '/dnsaddr/bootstrap.libp2p.io/p2p/QmcZf59bWwK5XFi76CZX8cbJ4BhTzzA3gU1ZjYZcYW3dwt',
 ]
 
-/**
- * Validates the configuration and applies the defaults.
- *
- * @throws HoldfastError `CONFIG_INVALID`, which names the field
- */
+/** @throws HoldfastError `CONFIG_INVALID`, which names the field */
 export function networkSettings(config: NetworkConfig): NetworkSettings {
   const isPublic = config.preset === 'public'
   const { bootstrap = [], peers = [] } = config
@@ -70,8 +58,7 @@ function digestOf(addresses: readonly string[]): string {
 }
 
 /**
- * Parses the URL of a gateway and removes a trailing `/ipfs`.
- *
+ * Removes a trailing `/ipfs`.
  * @throws RangeError with the problem as its message
  */
 export function gatewayUrl(text: string): URL {

@@ -2,8 +2,7 @@ import type { ContentRouting } from '@libp2p/interface'
 import { HoldfastError } from '../domain/errors.ts'
 
 /**
- * Content routing for a node without routers. Helia needs content routing to delete a block, because it first withdraws
- * the block's provider record.
+ * Content routing for a node without routers. Before Helia deletes a block, it withdraws the block's provider record.
  */
 export const noRouting: ContentRouting = {
   provide: async () => undefined,

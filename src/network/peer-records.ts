@@ -2,11 +2,10 @@ import type { Batch, Datastore, Key, KeyQuery, Pair, Query } from 'interface-dat
 import type { Clock } from '../domain/clock.ts'
 import { DatastoreLayer, type DatastoreOptions } from './datastore-layer.ts'
 
-/** Prefix of the keys that libp2p's peer store uses. */
 const PEERS = '/peers/'
 /** Maximum number of peer records in memory. The other records are only in the store. */
 const MOST_PEERS = 1_024
-/** Minimum time in ms between two writes of the same peer's record. */
+/** Minimum time between two writes of the same peer's record. */
 const WRITE_EVERY_MS = 60_000
 
 interface PeerRecord {
@@ -17,14 +16,13 @@ interface PeerRecord {
 }
 
 /**
- * A datastore that caches peer records. libp2p reads and writes a peer's record for every stream, and some peers open a
- * stream for each message. Writes to other keys go to `store` immediately. A crash may lose recent peer records, but
- * peers send the same data again.
+ * Caches peer records, which libp2p reads and writes for every stream. A crash may lose recent peer records, but peers
+ * send the same data again.
  */
 export class PeerRecords extends DatastoreLayer {
   readonly #store: Datastore
   readonly #clock: Clock
-  /** Cached records by key. The record that libp2p wrote least recently comes first. */
+  /** The record that libp2p wrote least recently comes first. */
   readonly #records = new Map<string, PeerRecord>()
 
   constructor(store: Datastore, clock: Clock) {
@@ -33,7 +31,6 @@ export class PeerRecords extends DatastoreLayer {
     this.#clock = clock
   }
 
-  /** Writes to the store each record that has changed since its last write. */
   async flush(): Promise<void> {
     for (const record of this.#records.values()) if (!record.isWritten) await this.#write(record)
   }

@@ -1,31 +1,27 @@
 import type { Clock } from '../domain/clock.ts'
 import type { BlockProvider, ProviderAnswer } from './providers/block-provider.ts'
 
-/** Number of consecutive failures after which a session drops a provider. */
 const MOST_FAILURES = 3
 const FIRST_REST_MS = 150
 /** Weight of a new latency measurement in the moving average. */
 const WEIGHT = 0.2
 
-/** State of one provider in a session: its latency, errors and pending requests. */
 export class ProviderState {
   readonly provider: BlockProvider
   asked = false
-  /** True if the provider has supplied a block of this DAG or claims to have a block of this DAG. */
+  /** True if the provider has supplied a block of this DAG or claims to have one. */
   proven = false
   /** True if the provider was so slow that the session asked another provider. */
   suspect = false
-  /** Number of pending block requests to the provider. */
   inFlight = 0
-  /** True if the session no longer asks the provider. */
   dropped = false
   /** Last error of the provider. Null after a success. */
   error: string | null = null
-  /** Time in ms since the epoch before which the session does not ask the provider. */
+  /** In ms since the epoch. */
   restUntil = 0
-  /** Average latency of the provider in ms. Null before its first block. */
+  /** Null before the first block of the provider. */
   latency: number | null = null
-  /** Incremented at each failure. If several requests of the same generation fail, they count as one failure. */
+  /** Incremented at each failure. Failed requests of the same generation count as one failure. */
   #generation = 0
   #failures = 0
 
@@ -37,11 +33,7 @@ export class ProviderState {
     return this.#generation
   }
 
-  /**
-   * Updates the state with an answer of the provider.
-   *
-   * @param generation the value of {@link generation} when the request was sent
-   */
+  /** @param generation the value of {@link generation} when the request was sent */
   note(answer: ProviderAnswer, generation: number, tookMs: number, clock: Clock): void {
     this.suspect = false
     if (answer.kind === 'missing') {
@@ -58,7 +50,6 @@ export class ProviderState {
     }
   }
 
-  /** Marks the provider as slow. */
   noteSlow(): void {
     this.suspect = true
     this.error = 'has not answered yet'

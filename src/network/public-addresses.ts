@@ -4,11 +4,8 @@ import type { Multiaddr } from '@multiformats/multiaddr'
 import { isPrivateAddress } from '../outgoing/private-address.ts'
 import { parseAddress } from './addresses.ts'
 
-/** Looks up names in the DNS. */
 export interface Names {
-  /** Returns the IP addresses of a host name. */
   addresses(host: string): Promise<string[]>
-  /** Returns the TXT records of a name. */
   texts(name: string): Promise<string[]>
 }
 
@@ -19,15 +16,12 @@ export const systemNames: Names = {
 
 const NAMES = new Set(['dns', 'dns4', 'dns6'])
 const DNSADDR = 'dnsaddr='
-/** Maximum number of addresses that one list of multiaddrs may resolve to. */
+/** Maximum number of addresses to which one list of multiaddrs may resolve. */
 const MOST_ADDRESSES = 16
 /** Maximum length of a chain of `dnsaddr` records. */
 const MOST_STEPS = 3
 
-/**
- * Returns whether an address leads into a private network or to this host. Recognizes private and reserved IP
- * addresses, the names of this host, and unix sockets. Does not look up names.
- */
+/** Returns whether an address leads into a private network or to this host. Does not look up names. */
 export function leadsInside(address: Multiaddr): boolean {
   const [first] = address.getComponents()
   const { name = '', value = '' } = first ?? {}
@@ -37,8 +31,7 @@ export function leadsInside(address: Multiaddr): boolean {
 }
 
 /**
- * Resolves multiaddrs to public TCP addresses. The caller must dial only the returned addresses, because a second
- * lookup of a name could return a private address.
+ * The caller must dial only the returned addresses, because a second lookup of a name could return a private address.
  */
 export async function publicAddresses(addresses: readonly Multiaddr[], names: Names): Promise<Multiaddr[]> {
   const found: Multiaddr[] = []
@@ -51,10 +44,7 @@ export async function publicAddresses(addresses: readonly Multiaddr[], names: Na
   return found.slice(0, MOST_ADDRESSES)
 }
 
-/**
- * Looks up each address once. Returns the resolved addresses, and the multiaddrs from `dnsaddr` records, which the
- * caller must look up next.
- */
+/** Looks up each address once. The caller must look up the `further` multiaddrs from `dnsaddr` records next. */
 async function lookUp(addresses: Multiaddr[], names: Names): Promise<[resolved: Multiaddr[], further: Multiaddr[]]> {
   const resolved: Multiaddr[] = []
   const further: Multiaddr[] = []

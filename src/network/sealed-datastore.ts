@@ -3,18 +3,14 @@ import type { Batch, Datastore, Key, KeyQuery, Pair, Query } from 'interface-dat
 import type { Sealing } from '../domain/sealing.ts'
 import { DatastoreLayer, type DatastoreOptions } from './datastore-layer.ts'
 
-/** Prefix of the keys under which libp2p's keychain stores private keys, including the key of this node. */
+/** Key prefix for the private keys of libp2p's keychain, including the key of this node. */
 export const PRIVATE_KEYS = '/pkcs8/'
-/** The first datastore key after all keys with the prefix {@link PRIVATE_KEYS}. */
 const PAST_PRIVATE_KEYS = '/pkcs80'
-/** Largest control character. A sealed value begins with a control character, and an unsealed private key is text. */
+/** A sealed value begins with a control character, and an unsealed private key is text. */
 const LAST_CONTROL_BYTE = 0x1f
 
 /**
- * Wraps a datastore so that private keys are encrypted on disk. Also encrypts keys that earlier versions stored, and
- * removes their plaintext. The caller closes `store`.
- *
- * @param store an open datastore
+ * Encrypts private keys on disk, including keys that earlier versions stored as plaintext. The caller closes `store`.
  */
 export async function sealedDatastore(store: LevelDatastore, sealing: Sealing): Promise<Datastore> {
   const sealed = new SealedDatastore(store, sealing)
@@ -52,10 +48,7 @@ class SealedDatastore extends DatastoreLayer {
     return this.#store.put(key, this.#sealed(key, value), options)
   }
 
-  /**
-   * Returns a value, decrypted if needed. @throws HoldfastError `DATA_DIR_UNUSABLE` if a private key cannot be
-   * decrypted
-   */
+  /** @throws HoldfastError `DATA_DIR_UNUSABLE` if a private key cannot be decrypted */
   async get(key: Key, options?: DatastoreOptions): Promise<Uint8Array> {
     return this.#opened(key, await this.#store.get(key, options))
   }

@@ -33,7 +33,7 @@ const MOST_ORIGINS = 20
 const MOST_FOUND = 20
 const DISCOVERY_MS = 30_000
 
-/** Opens sessions with the providers that the node knows. The factory closes all sessions when the node stops. */
+/** Closes all sessions when the node stops. */
 export class SessionFactory implements BlockFetcher {
   readonly #parts: SessionFactoryParts
   readonly #gate = new FairGate(BLOCKS_AT_ONCE)
@@ -82,7 +82,6 @@ export class SessionFactory implements BlockFetcher {
     )
   }
 
-  /** Opens a session for the host program. */
   openWith(root: CID, peers: readonly PeerAddress[]): FetchSession {
     return this.#session(
       root,
@@ -151,18 +150,12 @@ export class SessionFactory implements BlockFetcher {
     return this.#stranger(peer, TIER.origin)
   }
 
-  /**
-   * Returns the provider for a peer that routers have found. In a private network, routers return only private
-   * addresses.
-   */
+  /** In a private network, routers return only private addresses. */
   #found(peer: PeerAddress): BlockProvider {
     return this.#parts.settings.isPublic ? this.#stranger(peer, TIER.found) : this.#peer(peer, TIER.found)
   }
 
-  /**
-   * Returns the provider for a peer whose addresses come from a third party. The provider dials only public addresses,
-   * unless the configuration allows private addresses.
-   */
+  /** Dials only public addresses, unless the configuration allows private addresses. */
   #stranger(peer: PeerAddress, tier: number): BlockProvider {
     return this.#peer({ ...peer, publicOnly: !this.#parts.settings.allowPrivateOrigins }, tier)
   }

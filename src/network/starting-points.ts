@@ -7,11 +7,10 @@ import type { GoodPeers } from './good-peers.ts'
 import type { NetworkSettings } from './network-settings.ts'
 import { leadsInside } from './public-addresses.ts'
 
-/** Time in ms between two checks while the node has peers. Without peers, the node dials with exponential backoff. */
+/** Time between two checks while the node has peers. Without peers, the node dials with exponential backoff. */
 const CHECK_EVERY_MS = 60_000
 const FIRST_PAUSE_MS = 5_000
 const LONGEST_PAUSE_MS = 600_000
-/** Maximum number of remembered peers dialled in one round. */
 const REMEMBERED_AT_ONCE = 8
 
 export interface StartingPointsParts {
@@ -24,16 +23,14 @@ export interface StartingPointsParts {
 }
 
 /**
- * Connects to the network, and reconnects when all peers are lost. It dials the configured bootstrap nodes and the
- * remembered peers. It logs once when the node has no peers on the public network, and once when the node has peers
- * again.
+ * Connects through bootstrap nodes and remembered peers, and reconnects when all peers are lost. Logs once when the
+ * public network becomes unreachable, and once when it is reachable again.
  */
 export class StartingPoints {
   readonly #parts: StartingPointsParts
   #cancelTimer: () => void = () => undefined
   #stopped = false
   #rounds = 0
-  /** Index of the first remembered peer to dial in the next round. */
   #next = 0
   #isAlone = false
 
@@ -68,7 +65,7 @@ export class StartingPoints {
     await this.#parts.good.save()
   }
 
-  /** Remembers a peer if this node dialled it. The address of an inbound peer may be the address of its NAT. */
+  /** Remembers a peer only if this node dialled it. The address of an inbound peer may be the address of its NAT. */
   readonly #onIdentify = ({ detail: { peerId, protocols, connection } }: CustomEvent<IdentifyResult>): void => {
     const { settings, good, clock } = this.#parts
     const { remoteAddr, direction } = connection
@@ -87,7 +84,6 @@ export class StartingPoints {
     void Promise.all(dials).then(() => this.#checkLater(FIRST_PAUSE_MS * 2 ** (this.#rounds - 1)))
   }
 
-  /** Returns the remembered peers to dial in this round. The peer that answered most recently comes first. */
   #remembered(): PeerAddress[] {
     const { good, settings } = this.#parts
     const all = good.addresses()

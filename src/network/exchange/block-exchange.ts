@@ -15,12 +15,12 @@ import { PeerServing } from './peer-serving.ts'
 import { type Asked, PeerWants } from './peer-wants.ts'
 import { MOST_WANTS, type WantCount } from './want-queue.ts'
 
-/** Protocol id of Bitswap 1.2.0. In this version a peer can answer that it lacks a block. */
+/** In Bitswap 1.2.0 a peer can answer that it lacks a block. */
 const PROTOCOL = '/ipfs/bitswap/1.2.0'
-/** Maximum size in bytes of a message. Every implementation accepts 4 MiB. The extra 64 KiB are a tolerance. */
+/** Every implementation accepts 4 MiB. The extra 64 KiB are a tolerance. */
 const LONGEST_MESSAGE = 4 * 1024 * 1024 + 64 * 1024
 const STREAMS_PER_PEER = 64
-/** Maximum number of bytes that one peer's incomplete messages may use in memory, on all its streams. */
+/** Limits the memory for one peer's incomplete messages, on all its streams. */
 const MOST_FRAME_BYTES = 64 * 1024 * 1024
 /** Maximum number of outgoing messages with blocks in memory, across all peers. */
 const MESSAGES_AT_ONCE = 16
@@ -30,16 +30,12 @@ interface Peer {
   channel: PeerChannel
   wants: PeerWants
   serving: PeerServing
-  /** Frame readers of the peer's open streams. */
   frames: Set<FrameReader>
-  /** Number of bytes that were received on the peer's streams and not yet read. */
+  /** Bytes that were received on the peer's streams and not yet read. */
   room: { waitingBytes: number }
 }
 
-/**
- * Exchanges blocks with connected peers by Bitswap. It does not store blocks. A received block goes to its requester.
- * Blocks to send come from {@link ServedBlocks}.
- */
+/** Exchanges blocks with connected peers by Bitswap. A received block goes to its requester, not into a store. */
 export class BlockExchange {
   readonly #libp2p: Libp2p
   readonly #blocks: ServedBlocks
@@ -47,7 +43,6 @@ export class BlockExchange {
   readonly #clock: Clock
   readonly #logger: Logger
   readonly #peers = new Map<string, Peer>()
-  /** Connected peers that support this protocol. */
   readonly #speakers = new Map<string, PeerId>()
   readonly #misconduct: Misconduct
   readonly #gate = new FairGate(MESSAGES_AT_ONCE)
@@ -107,11 +102,7 @@ export class BlockExchange {
     return () => this.#listeners.delete(listener)
   }
 
-  /**
-   * Asks a connected peer for a block.
-   *
-   * @param options.presence true to ask only whether the peer has the block
-   */
+  /** @param options.presence true to ask only whether the peer has the block */
   ask(id: PeerId, cid: CID, { presence }: { presence: boolean }): Asked {
     if (this.#libp2p.getConnections(id).length === 0) {
       return { answer: Promise.resolve({ kind: 'lost', reason: 'is not connected' }), cancel: () => undefined }
@@ -160,8 +151,7 @@ export class BlockExchange {
       onFailure: fail,
     }
     new InboundStream(stream, frames, { owner: peer.id.toString(), gate: this.#decoding, room: peer.room, handling })
-    // This node sends its answers on a stream of its own. Close the peer's stream as soon as the peer has closed its
-    // end, which may have happened already.
+    // This node answers on another stream. The peer may already have closed its end of this stream.
     const end = (): void => {
       stream.close().catch(() => undefined)
     }
@@ -184,7 +174,7 @@ export class BlockExchange {
     if (message.hasSurplusBlocks || !wasWanted) this.#noteOffence(peer)
   }
 
-  /** Counts an offence of a peer. After too many offences, disconnects the peer and bans it for ten minutes. */
+  /** After too many offences, disconnects the peer and bans it for ten minutes. */
   #noteOffence({ id }: Peer): void {
     const key = id.toString()
     if (!this.#peers.has(key) || !this.#misconduct.note(key)) return

@@ -1,6 +1,6 @@
 import type { CID } from 'multiformats/cid'
 
-/** Returns the key of a block in maps. CIDs with the same multihash share one key, whatever their version and codec. */
+/** CIDs with the same multihash share one key, whatever their version and codec. */
 export function keyOfMultihash(multihash: Uint8Array): string {
   return Buffer.from(multihash.buffer, multihash.byteOffset, multihash.byteLength).toString('latin1')
 }

@@ -1,10 +1,9 @@
 import { WIRE } from '../../ipld/protobuf.ts'
 import { varintBytes } from '../../ipld/varint.ts'
 
-/** Size in bytes up to which pieces are joined. Joining avoids a frame for each piece. */
+/** Pieces up to this size are joined. Joining avoids a frame for each piece. */
 const COPIED_BYTES = 32 * 1024
 
-/** Encodes the fields of a protobuf message as a list of byte arrays. */
 export class FieldWriter {
   readonly #pieces: Uint8Array[] = []
   #length = 0
@@ -30,7 +29,7 @@ export class FieldWriter {
     for (const piece of inner.#pieces) this.#add(piece)
   }
 
-  /** Returns the message with its length prefix. Small pieces are joined. */
+  /** Returns the message with its length prefix. */
   framed(): Uint8Array[] {
     const joined: Uint8Array[] = []
     let small: Uint8Array[] = []

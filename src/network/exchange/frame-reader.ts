@@ -1,12 +1,11 @@
 import { LONGEST_VARINT, readVarint } from '../../ipld/varint.ts'
 
-/** Maximum number of empty messages on one stream. An empty message costs as much work as any other message. */
+/** Limits the empty messages on one stream, because each costs as much work as any other message. */
 const MOST_EMPTY = 1_024
 
 /** Splits the data of a stream into length-prefixed messages. */
 export class FrameReader {
   readonly #maxBytes: number
-  /** Received bytes of an incomplete length prefix. */
   #head: Uint8Array = new Uint8Array()
   #frame: Buffer | null = null
   #filled = 0
@@ -16,19 +15,16 @@ export class FrameReader {
     this.#maxBytes = maxBytes
   }
 
-  /** True if the data so far ends in the middle of a message. */
   get isWithinMessage(): boolean {
     return this.#frame !== null || this.#head.length > 0
   }
 
-  /** Size in bytes of the buffer for the incomplete message. */
   get bytes(): number {
     return this.#frame?.length ?? 0
   }
 
   /**
-   * Yields the messages that this chunk completes. Each message has a buffer of its own.
-   *
+   * Yields the completed messages, each in a buffer of its own.
    * @throws RangeError if a message is too long or its length is malformed. The stream is unreadable afterwards.
    */
   *push(chunk: Uint8Array): Generator<Uint8Array> {
@@ -51,9 +47,7 @@ export class FrameReader {
     }
   }
 
-  /**
-   * Reads the length of the next message. Returns the bytes after the length. Returns null if the length is incomplete.
-   */
+  /** Returns the bytes after the length, or null if the length is incomplete. */
   #start(chunk: Uint8Array): Uint8Array | null {
     const known = this.#head.length
     const head = known === 0 ? chunk : Buffer.concat([this.#head, chunk.subarray(0, LONGEST_VARINT)])

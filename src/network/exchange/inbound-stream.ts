@@ -5,30 +5,27 @@ import { freePlaintext } from '../wire/plaintexts.ts'
 import type { FrameReader } from './frame-reader.ts'
 
 /**
- * Maximum number of unread bytes on all streams of one peer. A peer that only answers requests stays far below this
+ * Limits the unread bytes of one peer, on all its streams. A peer that only answers requests stays far below this
  * limit.
  */
 export const MOST_WAITING_BYTES = 64 * 1024 * 1024
 
 export interface FrameHandling {
   /**
-   * Decodes a message. Other streams wait meanwhile. Resolves when the message is decoded. `done` resolves when the
-   * blocks of the message are checked, and never rejects. The blocks of two messages of a stream may be checked at the
-   * same time.
-   *
+   * No other stream decodes until the returned promise resolves. `done` resolves when the blocks of the message are
+   * checked, and never rejects.
    * @throws RangeError if the message is malformed
    */
   onFrame(frame: Uint8Array): Promise<{ done: Promise<void> }>
   /** Called when the stream closes in the middle of a message. */
   onBroken(): void
-  /** Called when the stream sends a malformed message. No more data is read from the stream. */
+  /** Called when the stream sends a malformed message. The rest of the stream is not read. */
   onFailure(error: unknown): void
 }
 
 /**
- * Reads the messages of one stream in order. Only one stream decodes at a time, and peers take turns. A turn lasts at
- * most one event-loop turn. Meanwhile, received data waits in memory. If a peer has too many unread bytes, its stream
- * fails. Pausing the stream is not an option, because a paused libp2p stream sometimes never resumes.
+ * Reads one stream. Streams decode in turn, each for at most one event-loop turn. Meanwhile, received data waits in
+ * memory, because a paused libp2p stream sometimes never resumes.
  */
 export class InboundStream {
   readonly #frames: FrameReader
@@ -44,7 +41,7 @@ export class InboundStream {
 
   /**
    * @param options.gate admits one stream at a time
-   * @param options.room number of unread bytes on all streams of the peer
+   * @param options.room unread bytes on all streams of the peer
    */
   constructor(
     stream: Stream,
@@ -57,7 +54,6 @@ export class InboundStream {
     this.#handling = options.handling
     this.#room = options.room
     stream.addEventListener('message', ({ data }) => {
-      // Keep the pieces of a list separate. They are joined when their message is assembled.
       for (const piece of data instanceof Uint8Array ? [data] : data) this.#take(piece)
     })
     stream.addEventListener('close', () => {

@@ -1,7 +1,7 @@
 import { ProtobufReader } from '../../ipld/protobuf.ts'
 import { FieldWriter } from './field-writer.ts'
 
-/** Entry of a want list. It requests a block or cancels a request. */
+/** Entry of a want list, which requests a block or cancels a request. */
 export interface Want {
   cid: Uint8Array
   cancel: boolean
@@ -22,7 +22,6 @@ export interface Presence {
   has: boolean
 }
 
-/** Message of the Bitswap protocol, version 1.2.0. */
 export interface ExchangeMessage {
   /** True if the wants in this message replace all earlier wants. */
   full: boolean
@@ -71,7 +70,7 @@ export function encodeMessage(message: ExchangeMessage): Uint8Array[] {
   return body.framed()
 }
 
-/** Maximum number of entries to decode from one message, by kind. Further entries are ignored. */
+/** Maximum number of entries to decode, by kind. Further entries are ignored. */
 export interface MessageLimits {
   wants: number
   blocks: number
@@ -79,22 +78,18 @@ export interface MessageLimits {
 }
 
 export interface ReceivedMessage extends ExchangeMessage {
-  /** True if the message has more blocks than the limit. */
   hasSurplusBlocks: boolean
-  /** Number of protobuf fields decoded from the message. */
   fields: number
 }
 
-/** Number of protobuf fields that a message may have in addition to the fields of its permitted entries. */
+/** Fields that a message may have in addition to the fields of its permitted entries. */
 const SPARE_FIELDS = 4_096
 const FIELDS_PER_WANT = 6
-/** Maximum size in bytes of a CID. This node never requests a longer CID. */
+/** This node never requests a longer CID. */
 const LONGEST_CID = 128
 
 /**
- * Decodes a message up to its limits. Blocks are views of `bytes`. All other values are copies. Otherwise a short want
- * would keep the whole message in memory.
- *
+ * Blocks are views of `bytes`. Other values are copies, because a view would keep the whole message in memory.
  * @throws RangeError if the message is malformed or has far more fields than its limits need
  */
 export function decodeMessage(bytes: Uint8Array, limits: MessageLimits): ReceivedMessage {

@@ -1,13 +1,10 @@
 import type { Clock } from '../../domain/clock.ts'
 
-/** Number of offences after which a peer is banned. */
 const MOST_OFFENCES = 8
-/** Time in ms without an offence after which one earlier offence is forgiven. */
+/** Time without an offence after which one earlier offence is forgiven. */
 const FORGIVEN_MS = 60_000
 const BAN_MS = 10 * 60_000
-/**
- * Maximum number of peers in memory. Peer ids are free to create, so the peers with the oldest offences are forgotten.
- */
+/** Peer ids are free to create. At this limit, the peers with the oldest offences are forgotten. */
 const MOST_PEERS = 4_096
 
 interface Offender {
@@ -16,7 +13,7 @@ interface Offender {
   bannedUntil: number
 }
 
-/** Counts the offences of peers. An offence is a malformed message or an unrequested block. */
+/** An offence is a malformed message or an unrequested block. */
 export class Misconduct {
   readonly #clock: Clock
   readonly #offenders = new Map<string, Offender>()
@@ -25,7 +22,7 @@ export class Misconduct {
     this.#clock = clock
   }
 
-  /** Counts an offence. If the peer has committed too many offences, bans the peer for ten minutes and returns true. */
+  /** After too many offences, bans the peer for ten minutes and returns true. */
   note(peer: string): boolean {
     const now = this.#clock.now()
     const known = this.#offenders.get(peer) ?? { offences: 0, at: now, bannedUntil: 0 }

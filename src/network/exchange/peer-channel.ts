@@ -3,20 +3,14 @@ import { within } from '../../concurrency/deadline.ts'
 import type { Clock } from '../../domain/clock.ts'
 import { type ExchangeMessage, encodeMessage } from './message.ts'
 
-/** Time in ms after which a send fails if the peer accepts no data. */
+/** Time after which a send fails if the peer accepts no data. */
 const SEND_TIMEOUT_MS = 20_000
-/**
- * Time in ms after which an unused stream is closed. Other implementations drop a stream after 10 s without data, and a
- * message sent at that moment is lost.
- */
+/** Other implementations drop a stream after 10 s without data, and lose a message sent at that moment. */
 const IDLE_MS = 4_000
 
 export type OpenStream = (signal: AbortSignal) => Promise<Stream>
 
-/**
- * Sends messages to one peer, in order. It opens a stream when needed and keeps the stream open for a while. Each new
- * stream would cost a round trip.
- */
+/** Sends messages to one peer, in order. Reuses the stream for a while, because each new stream costs a round trip. */
 export class PeerChannel {
   readonly #open: OpenStream
   readonly #clock: Clock
@@ -30,7 +24,7 @@ export class PeerChannel {
     this.#clock = clock
   }
 
-  /** Sends a message. Resolves when the stream has accepted the message. Rejects if the peer is unreachable. */
+  /** Resolves when the stream has accepted the message. Rejects if the peer is unreachable. */
   send(message: ExchangeMessage): Promise<void> {
     const sent = this.#sending.then(() => this.#write(encodeMessage(message)))
     this.#sending = sent.catch(() => undefined)
@@ -61,10 +55,7 @@ export class PeerChannel {
     if (!this.#closed) this.#cancelIdle = this.#clock.after(IDLE_MS, () => this.#rest())
   }
 
-  /**
-   * Waits until the write buffer of the stream is empty. The stream's own `onDrain` cannot be used. From its second
-   * call on, it resolves immediately, and data for a slow peer would pile up.
-   */
+  /** From its second call on, the stream's own `onDrain` resolves immediately. Data for a slow peer would pile up. */
   #drained(stream: Stream): Promise<void> {
     if (stream.writeBufferLength === 0) return Promise.resolve()
     const { promise, resolve, reject } = Promise.withResolvers<void>()

@@ -15,18 +15,14 @@ interface Answer {
   found: Uint8Array | 'has' | null
 }
 
-/** Maximum total size in bytes of the blocks in a message. A larger block is sent in a message of its own. */
+/** Limits the total size of several blocks in one message. A larger block is sent in a message of its own. */
 const MESSAGE_BYTES = 1024 * 1024 + 64 * 1024
 const MESSAGE_ENTRIES = 512
-/** Maximum number of blocks read in parallel. */
 const READ_AHEAD = 4
-/** Maximum size in bytes of a block to send. Other implementations accept messages of 4 MiB. */
+/** Other implementations accept messages of at most 4 MiB. */
 const LONGEST_BLOCK = 4 * 1024 * 1024 - 1024
 
-/**
- * Answers the wants of one peer in order. While one message is sent, the next message is prepared. A block that must
- * not be served gets the same answer as a missing block.
- */
+/** Answers the wants of one peer in order. A block that must not be served gets the same answer as a missing block. */
 export class PeerServing {
   readonly #peer: string
   readonly #blocks: ServedBlocks
@@ -34,13 +30,12 @@ export class PeerServing {
   readonly #gate: FairGate
   readonly #logger: Logger
   readonly #wanted: WantQueue
-  /** Answers that will be added to the next message. */
   #answers: Answer[] = []
   #serving = false
   #closed = false
 
   /**
-   * @param options.gate limits the number of outgoing messages in memory, across all peers
+   * @param options.gate limits the outgoing messages in memory, across all peers
    * @param options.wants counts the wants of all peers
    */
   constructor(options: {
@@ -59,11 +54,7 @@ export class PeerServing {
     this.#logger = options.logger
   }
 
-  /**
-   * Queues the wants of a message.
-   *
-   * @throws if a want has a malformed CID
-   */
+  /** @throws if a want has a malformed CID */
   receive({ full, wants }: ExchangeMessage): void {
     if (full) this.#wanted.clear()
     for (const want of wants) {
@@ -138,7 +129,6 @@ export class PeerServing {
     return message
   }
 
-  /** Returns the first answer without removing it from the queue. */
   async #nextAnswer(): Promise<Answer | undefined> {
     if (this.#answers.length === 0) {
       if (turnSpent()) await nextTurn()

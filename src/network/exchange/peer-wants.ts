@@ -11,8 +11,7 @@ import { type ExchangeMessage, emptyMessage, type SentBlock } from './message.ts
 import type { PeerChannel } from './peer-channel.ts'
 
 /**
- * Answer of a peer. `lost` means that the peer cannot answer any more. `wrong` means that the peer sent a block that
- * was not requested.
+ * `lost` means that the peer cannot answer any more. `wrong` means that the peer sent a block that was not requested.
  */
 export type PeerAnswer =
   | { kind: 'block'; bytes: Uint8Array }
@@ -23,7 +22,7 @@ export type PeerAnswer =
 
 export interface Asked {
   answer: Promise<PeerAnswer>
-  /** Cancels the request. `answer` then stays pending. */
+  /** After a cancel, `answer` stays pending. */
   cancel(): void
 }
 
@@ -35,28 +34,25 @@ interface Waiter {
 interface Entry {
   cid: CID
   waiters: Set<Waiter>
-  /** Kind of request sent to the peer. Null if no request was sent. */
+  /** Null if no request was sent. */
   sent: 'presence' | 'block' | null
 }
 
-/** Maximum number of settled wants to remember. Their blocks may still arrive. */
+/** Limits the settled wants in memory. Their blocks may still arrive. */
 const REMEMBERED = 2_048
-/** Size in bytes up to which blocks are hashed on the event loop. */
+/** Larger blocks are hashed outside the event loop. */
 const SMALL_BYTES = 32 * 1024
-/** Time in ms by which cancels are delayed, so that cancels and wants can share a message. */
+/** The delay lets cancels share a message with wants. */
 const CANCEL_DELAY_MS = 50
 
-/**
- * Requests blocks from one peer. Wants of the same event-loop turn share a message. A want is settled by the block, by
- * a "don't have" answer, or by the loss of the peer.
- */
+/** Requests blocks from one peer. Wants of the same event-loop turn share a message. */
 export class PeerWants {
   readonly #channel: PeerChannel
   readonly #clock: Clock
   readonly #hash: typeof digestOf
   readonly #entries = new Map<string, Entry>()
   readonly #unsent = new Set<string>()
-  /** Cancels to send, by key of the block. After a peer has processed a cancel, it accepts a new want for the block. */
+  /** After a peer has processed a cancel, it accepts a new want for the block. */
   readonly #cancels = new Map<string, CID>()
   readonly #settled = new Set<string>()
   #flushing = false
@@ -71,8 +67,6 @@ export class PeerWants {
   }
 
   /**
-   * Requests a block.
-   *
    * @param presence true to ask only whether the peer has the block. The peer may still send a small block immediately.
    */
   ask(cid: CID, presence: boolean): Asked {
@@ -90,18 +84,17 @@ export class PeerWants {
     return { answer, cancel: () => this.#leave(key, entry, waiter) }
   }
 
-  /** Returns the maximum number of blocks, or of answers about blocks, that the peer may send in a message. */
+  /** Returns the maximum number of blocks, or of answers about blocks, in a message of the peer. */
   get expected(): number {
     return this.#entries.size + this.#settled.size
   }
 
-  /** Processes blocks and answers of the peer. If a block was not requested, returns false and ignores the rest. */
+  /** If a block was not requested, returns false and ignores the rest. */
   async receive({ presences, blocks }: Pick<ExchangeMessage, 'presences' | 'blocks'>): Promise<boolean> {
     const large: Array<Promise<boolean>> = []
     for (const block of blocks) {
       if (turnSpent()) await nextTurn()
       if (this.#gone || this.expected === 0) break
-      // Large blocks are hashed in parallel in other threads.
       if (block.data.length > SMALL_BYTES) large.push(this.#take(block, blocks.length === 1))
       else if (!(await this.#take(block, false))) return false
     }
@@ -114,12 +107,11 @@ export class PeerWants {
     return wereWanted.every(wasWanted => wasWanted)
   }
 
-  /** Settles all wants as lost, after the peer sent an unreadable answer. The caller may request the blocks again. */
+  /** Settles all wants as lost. The caller may request the blocks again. */
   interrupted(reason: string): void {
     this.#answerAll({ kind: 'lost', reason })
   }
 
-  /** Settles all wants as lost after the peer has disconnected. */
   lost(reason: string): void {
     this.#gone = true
     this.#cancelTimer?.()
@@ -141,13 +133,12 @@ export class PeerWants {
     }
     if (entry.waiters.size > 0) return
     this.#forget(key, entry)
-    // The peer drops the want after this answer. A want for the bytes of the block usually follows immediately.
+    // The peer drops the want after this answer. A want for the bytes of the block usually follows.
     this.#cancels.delete(key)
   }
 
   /**
-   * Processes a block. Returns whether the block was requested.
-   *
+   * Returns whether the block was requested.
    * @param isAlone true if the message has no other block
    */
   async #take(block: SentBlock, isAlone: boolean): Promise<boolean> {
@@ -208,10 +199,7 @@ export class PeerWants {
     })
   }
 
-  /**
-   * Sends all unsent wants and due cancels. Wants added while a message is sent share the next message, because a
-   * message costs far more than a want.
-   */
+  /** Wants added while a message is sent share the next message, because a message costs far more than a want. */
   async #flush(): Promise<void> {
     try {
       while (this.#unsent.size > 0 || (this.#cancels.size > 0 && this.#cancelTimer === null)) {
@@ -256,12 +244,12 @@ function want(
   return { cid: cid.bytes, cancel, presence, sendDontHave: !cancel }
 }
 
-/** Copies a small block. A view of the message would keep the whole message in memory. */
+/** Copies a small block, because a view would keep the whole message in memory. */
 function ownCopy(bytes: Uint8Array): Uint8Array {
   return bytes.length * 2 < bytes.buffer.byteLength ? Uint8Array.from(bytes) : bytes
 }
 
-/** Hashes a block. Returns the key of the block. Returns null if this node does not support the hash function. */
+/** Returns null if this node does not support the hash function. */
 async function hashedKey({ prefix, data }: SentBlock, hashed: typeof digestOf): Promise<string | null> {
   const version = readVarint(prefix, 0)
   const codec = readVarint(prefix, version?.end ?? 0)

@@ -8,16 +8,14 @@ export interface Wanted {
 
 /** Maximum number of queued wants of one peer. Further wants are ignored. */
 export const MOST_WANTS = 4_096
-/** Number of queued wants across all peers above which each peer may queue only {@link SHARE} wants. */
+/** Above this number of wants across all peers, each peer may queue only {@link SHARE} wants. */
 const MOST_WANTS_OF_ALL = 65_536
 const SHARE = 128
 
-/** Counts the queued wants across all peers. */
 export interface WantCount {
   count: number
 }
 
-/** Queued wants of one peer, oldest first. */
 export class WantQueue {
   readonly #all: WantCount
   readonly #wanted = new Map<string, Wanted>()
@@ -30,7 +28,7 @@ export class WantQueue {
     return this.#wanted.size
   }
 
-  /** Queues a want. Ignores the want if the queue is full. */
+  /** Ignores the want if the queue is full. */
   add(key: string, wanted: Wanted): void {
     if (!this.#wanted.has(key)) {
       const most = this.#all.count < MOST_WANTS_OF_ALL ? MOST_WANTS : SHARE
@@ -49,7 +47,6 @@ export class WantQueue {
     this.#wanted.clear()
   }
 
-  /** Removes the first wants from the queue and returns them. */
   take(count: number): Wanted[] {
     const taken: Wanted[] = []
     for (const [key, wanted] of this.#wanted) {

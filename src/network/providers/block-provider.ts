@@ -1,20 +1,19 @@
 import type { CID } from 'multiformats/cid'
 import type { BlockAnswer } from '../../outgoing/gateway-client.ts'
 
-/** Answer of a provider. Only a probe gets the answer `has`. */
+/** Only a probe gets the answer `has`. */
 export type ProviderAnswer = BlockAnswer | { kind: 'has' }
 
-/** A pending request to a provider. */
 export interface ProviderQuestion {
-  /** Answer of the provider. The promise never rejects, and stays pending after {@link cancel}. */
+  /** Never rejects, and stays pending after {@link cancel}. */
   answer: Promise<ProviderAnswer>
   cancel(): void
 }
 
-/** Tiers of providers. Providers of a lower tier are asked first. */
+/** Providers of a lower tier are asked first. */
 export const TIER = { origin: 0, peer: 1, gateway: 2, stranger: 3, found: 3 } as const
 
-/** A source of blocks. It checks that the hash of each block matches its CID. */
+/** Source of blocks, which checks that the hash of each block matches its CID. */
 export interface BlockProvider {
   /** Short name, unique within a session. The error message of a failed fetch quotes the name. */
   readonly name: string

@@ -3,7 +3,6 @@ import { withoutTrailingSlashes } from '../../domain/trailing-slashes.ts'
 import type { GatewayClient } from '../../outgoing/gateway-client.ts'
 import type { BlockProvider, ProviderAnswer, ProviderQuestion } from './block-provider.ts'
 
-/** Fetches blocks from a trustless HTTP gateway. */
 export class GatewayProvider implements BlockProvider {
   readonly name: string
   readonly tier: number

@@ -5,7 +5,7 @@ import type { BlockExchange } from '../exchange/block-exchange.ts'
 import type { Asked, PeerAnswer } from '../exchange/peer-wants.ts'
 import type { BlockProvider, ProviderAnswer, ProviderQuestion } from './block-provider.ts'
 
-/** Fetches blocks from a peer. A request dials the peer if it is not connected. */
+/** Dials the peer if needed. */
 export class PeerProvider implements BlockProvider {
   readonly name: string
   readonly tier: number

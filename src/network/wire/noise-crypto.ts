@@ -21,12 +21,12 @@ const PRIVATE = Buffer.from('302e020100300506032b656e04220420', 'hex')
 /** DER header of a public X25519 key. */
 const PUBLIC = Buffer.from('302a300506032b656e032100', 'hex')
 
-/** Key objects by raw key. The cache avoids importing the same key again. */
+/** Avoids importing the same key again. */
 const keyObjects = new WeakMap<Uint8Array, KeyObject>()
 
 /**
- * Cryptographic functions of Noise, implemented with OpenSSL. Each plaintext gets a buffer of its own, because the
- * connection reuses the buffer of the ciphertext.
+ * Noise with OpenSSL. Each plaintext gets a buffer of its own, because the connection reuses the buffer of the
+ * ciphertext.
  */
 export const noiseCrypto: ICryptoInterface = {
   hashSHA256(data) {

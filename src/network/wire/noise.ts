@@ -3,7 +3,7 @@ import { type NoiseComponents, noise } from '@libp2p/noise'
 import { noiseCrypto } from './noise-crypto.ts'
 import { WholeMessages } from './whole-messages.ts'
 
-/** Returns Noise encryption that allocates less memory and sends fewer packets than the default of the library. */
+/** Returns Noise encryption that allocates less memory and sends fewer packets than the library's default. */
 export function leanNoise(): (components: NoiseComponents) => ConnectionEncrypter {
   return components => {
     const encrypter = noise({ crypto: noiseCrypto })(components)

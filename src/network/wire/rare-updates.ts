@@ -2,9 +2,7 @@ import type { MessageStream, StreamMuxerFactory } from '@libp2p/interface'
 import { type YamuxMuxerInit, yamux } from '@libp2p/yamux'
 import { sentThrough } from './sent-through.ts'
 
-/**
- * Number of bytes in a stream's delayed window updates after which the updates are sent: half of the initial window.
- */
+/** Half of the initial window. At this limit, the delayed window updates of a stream are sent. */
 const MOST_HELD_BYTES = 128 * 1024
 const MOST_HELD_UPDATES = 64
 
@@ -12,10 +10,7 @@ const HEADER_BYTES = 12
 const VERSION = 0
 const WINDOW_UPDATE = 1
 
-/**
- * Returns a Yamux muxer that rarely sends window updates. The library sends an update for each message that it reads.
- * Each update costs a system call and wakes the peer.
- */
+/** The library sends a window update for each message that it reads, which costs a system call and wakes the peer. */
 export function rareYamux(init: YamuxMuxerInit): () => StreamMuxerFactory {
   return () => {
     const factory = yamux(init)()
@@ -27,8 +22,7 @@ export function rareYamux(init: YamuxMuxerInit): () => StreamMuxerFactory {
 }
 
 /**
- * Wraps a connection and delays window updates, then sends them in one message. The delayed updates cover at most half
- * of the initial window. The peer therefore never runs out of window.
+ * Delays window updates, up to half of the initial window, and sends them in one message.
  *
  * The muxer sends each frame separately. Data with the length of a header is therefore one frame.
  */
@@ -46,7 +40,7 @@ function holdingUpdates(connection: MessageStream): MessageStream {
   })
 }
 
-/** Reads a window update. Returns null for any other frame and for an update with flags. */
+/** Returns null for any other frame and for an update with flags. */
 function windowUpdate(frame: Uint8Array): { stream: number; bytes: number } | null {
   if (frame.length !== HEADER_BYTES || frame[0] !== VERSION || frame[1] !== WINDOW_UPDATE) return null
   const view = new DataView(frame.buffer, frame.byteOffset, HEADER_BYTES)

@@ -1,13 +1,11 @@
 import type { MessageStream } from '@libp2p/interface'
 
-/** Wraps a stream. Calls of `send` use the given function. All other members come from the stream. */
 export function sentThrough(stream: MessageStream, send: MessageStream['send']): MessageStream {
   return new Proxy(stream, {
     get(target, name) {
       if (name === 'send') return send
       const value: unknown = Reflect.get(target, name, target)
-      // Methods need the stream as `this`. Functions in the stream's own properties, such as the logger, are returned
-      // unbound.
+      // Methods need the stream as `this`. Functions in the stream's own properties, such as the logger, stay unbound.
       return typeof value === 'function' && !Object.hasOwn(target, name) ? value.bind(target) : value
     },
   })

@@ -1,27 +1,20 @@
 import type { AbortOptions, MessageStream, StreamCloseEvent, StreamMessageEvent } from '@libp2p/interface'
 import { AbstractMessageStream } from '@libp2p/utils'
 
-/** Size in bytes of the length prefix of a message. */
 const LENGTH_BYTES = 2
 const LONGEST_MESSAGE = LENGTH_BYTES + 0xffff
-/**
- * Size in bytes up to which data is joined before it is sent. Each separate piece would cost a system call and a
- * packet.
- */
+/** Shorter data is joined before it is sent. Each separate piece would cost a system call and a packet. */
 const SHORT_BYTES = 16 * 1024
-/** Buffers for incomplete messages that can be reused. */
 const spare: Buffer[] = []
 const MOST_SPARE = 16
 
 /**
- * Splits the data of a connection below Noise into length-prefixed messages, and delivers only whole messages.
- * Otherwise Noise copies every message that arrives in pieces.
+ * Delivers only whole length-prefixed messages, because Noise copies every message that arrives in pieces.
  *
  * After {@link reuse}, the memory of a message is reused or freed as soon as the listener returns.
  */
 export class WholeMessages extends AbstractMessageStream {
   readonly #connection: MessageStream
-  /** Buffer of the incomplete message. Null if no message is incomplete. */
   #partial: Buffer | null = null
   #filled = 0
   #reuses = false
@@ -42,7 +35,7 @@ export class WholeMessages extends AbstractMessageStream {
     connection.addEventListener('remoteCloseWrite', () => this.onRemoteCloseWrite())
   }
 
-  /** Starts to reuse memory. After this call, the listener must not use data after it has returned. */
+  /** After this call, the listener must not use data after it has returned. */
   reuse(): void {
     this.#reuses = true
   }
@@ -92,10 +85,7 @@ export class WholeMessages extends AbstractMessageStream {
     this.#filled = rest.length
   }
 
-  /**
-   * Adds bytes of the chunk to the incomplete message. Delivers the message when it is complete. Returns the remaining
-   * bytes of the chunk.
-   */
+  /** Returns the remaining bytes of the chunk. */
   #complete(partial: Buffer, chunk: Uint8Array): Uint8Array {
     let rest = chunk
     const take = (upTo: number): void => {
@@ -132,9 +122,7 @@ function endOfWhole(bytes: Uint8Array): number {
   return end
 }
 
-/**
- * Frees the memory of a chunk immediately, without the garbage collector. Has no effect if the chunk shares its buffer.
- */
+/** Has no effect if the chunk shares its buffer. */
 function free({ buffer, byteLength }: Uint8Array): void {
   if (buffer instanceof ArrayBuffer && buffer.byteLength === byteLength && byteLength >= SHORT_BYTES) buffer.transfer(0)
 }
