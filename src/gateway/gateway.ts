@@ -36,35 +36,32 @@ export interface GatewayDependencies {
   metrics?: Pick<Metrics, 'request' | 'answered'>
   options: CompleteConfig['gateway']
   arrivalOf?: ArrivalOf
-  /** Fetches content from the network. Required in the mode `open`, unless `network` is given. */
+  /** Required in the mode `open`, unless `network` is given. */
   fetcher?: BlockFetcher | null
-  /** In the mode `open`, the source of unpinned content that replaces the fetcher. */
+  /** Replaces the fetcher as the source of unpinned content in the mode `open`. */
   network?: ContentOrigin
   /** Content of the fleet's other nodes. */
   others?: ContentOrigin | null
   takedowns?: TakenDown
-  /** Limits on the DAG walk of one response. Default: the limits of `WalkBudget`. */
   limits?: WalkLimits
-  /** Opens the roots of requests. Default: a new opener, made from the other dependencies. */
+  /** Default: an opener made from the other dependencies. */
   opener?: RootOpener
-  /** Slots that limit concurrent responses. Default: new slots, whose number is in `options`. */
+  /** Limits concurrent responses. Default: as many slots as `options` allow. */
   slots?: Slots
-  /** Memory budget for blocks that are being sent to clients. Default: no limit. */
+  /** Limits the memory of blocks that are being sent to clients. Default: no limit. */
   memory?: MemoryBudget
 }
 
 const NONE: TakenDown = { denylist: null }
-/** Name of the gateway's route in logs and metrics. */
 const ROUTE = '/ipfs/*path'
 const METHODS = 'GET, HEAD, OPTIONS'
 const PREFLIGHT_SECONDS = '86400'
-/** Maximum time in ms that a request waits for a free slot. */
+/** Maximum time that a request waits for a free slot. */
 const WAIT_MS = 15_000
 
 /**
- * Creates the handler that serves pinned content at `/ipfs/<cid>/<path>`, and on content host names if configured.
- * Every successful response consists of verified blocks. If a read fails after the headers have been sent, the body
- * throws.
+ * Creates the handler of `/ipfs/<cid>/<path>` and, if configured, of content host names. The body throws if a read
+ * fails after the headers have been sent.
  *
  * @throws HoldfastError `INVALID_CID` for an invalid allowed CID, `CONFIG_INVALID` for the mode `open` without a
  * network
@@ -153,7 +150,7 @@ export function createGateway(dependencies: GatewayDependencies): ApiHandler {
 }
 
 /**
- * Creates the slots that limit concurrent responses. All handlers of a gateway must share the same slots.
+ * Creates slots that all handlers of a gateway must share.
  *
  * @param table slot table of another thread, if both threads share the slots
  */
@@ -166,11 +163,7 @@ export function gatewaySlots(
   return new Slots(limits, clock, table)
 }
 
-/**
- * Creates the opener that applies the gateway's rules.
- *
- * @throws HoldfastError with the codes of {@link createGateway}
- */
+/** Creates an opener. Throws the errors of {@link createGateway}. */
 export function openerOf(dependencies: Omit<GatewayDependencies, 'opener'>): RootOpener {
   const { clock, logger, options, arrivalOf = () => null, fetcher = null, takedowns = NONE } = dependencies
   const denylist = options.denylist === undefined ? null : new DenylistFile(options.denylist, clock, logger)

@@ -1,13 +1,11 @@
 import type { ByteRange } from '../../content/unixfs/file-stream.ts'
 
-/** Maximum number of ranges in a header. Media players and PDF readers request fewer. */
+/** Media players and PDF readers request fewer ranges. */
 const MOST_RANGES = 32
 
 /**
- * Parses a `Range` header for `size` bytes. Returns the satisfiable ranges in the requested order, clipped at the end
- * of the content. Returns an empty array if no range is satisfiable. Returns null if the header is malformed, has
- * another unit or has too many ranges. Also returns null if the ranges together are longer than the content. The caller
- * must then ignore the header.
+ * Parses a `Range` header. Clips ranges to the content and omits unsatisfiable ranges. Returns null if the caller must
+ * ignore the header: if it is malformed, has too many ranges, or requests more bytes than the content has.
  */
 export function parseRanges(header: string | undefined, size: number): ByteRange[] | null {
   if (header === undefined) return null
@@ -26,7 +24,7 @@ export function parseRanges(header: string | undefined, size: number): ByteRange
   return ranges.length > 1 && total > size ? null : ranges
 }
 
-/** Parses one range. The result is empty if the range is not satisfiable, and null if the text is malformed. */
+/** Returns an empty range if the range is not satisfiable, and null if the text is malformed. */
 function parseSpec(spec: string, size: number): ByteRange | null {
   const match = /^(\d*)\s*-\s*(\d*)$/.exec(spec)
   if (match === null) return null

@@ -2,12 +2,11 @@ import type { CID } from 'multiformats/cid'
 import { HoldfastError, isHoldfastError } from '../../domain/errors.ts'
 import { parseCid } from '../../ipld/cid.ts'
 
-/** The path of a request: a root, and the names below the root. */
 export interface ContentPath {
   cid: CID
-  /** Text of the root as the client sent it. */
+  /** The root as the client wrote it. */
   root: string
-  /** Decoded names of the path below the root, without empty names. */
+  /** Percent-decoded names below the root, without empty names. */
   names: readonly string[]
   hasTrailingSlash: boolean
   /** True if the root has its own host name, and therefore its own origin in browsers. */
@@ -21,7 +20,7 @@ const MOUNT = '/ipfs/'
 /**
  * Parses `/ipfs/<cid>/<names…>`.
  *
- * @param path percent-encoded path of the URL, without the query
+ * @param path percent-encoded, without the query
  * @throws HoldfastError `NOT_FOUND` for a path outside `/ipfs/`; `INVALID_CID`; `INVALID_PATH` for malformed
  * percent-encoding
  */
@@ -36,7 +35,7 @@ export function parseContentPath(path: string): ContentPath {
     names: rest.filter(name => name !== ''),
     hasTrailingSlash,
     isIsolated: false,
-    // The prefix is relative, because the gateway may be mounted below a path prefix.
+    // The link is relative, because the gateway may be mounted below a path prefix.
     linkBase: '../'.repeat(rest.length) || './',
   }
 }
@@ -72,7 +71,7 @@ export function parseIsolatedPath(label: string, path: string, base: string): Co
 }
 
 /**
- * Splits a path into decoded names, without empty names.
+ * Splits a path into percent-decoded names, without empty names.
  *
  * @throws HoldfastError `INVALID_PATH` for malformed percent-encoding
  */
@@ -83,7 +82,6 @@ export function namesIn(path: string): string[] {
     .map(decode)
 }
 
-/** Returns the URL path `/ipfs/<root>/<names>`. The path is percent-encoded, so it is safe in a header. */
 export function formatContentPath(root: string, names: readonly string[]): string {
   return MOUNT + [root, ...names].map(encodeURIComponent).join('/')
 }

@@ -1,16 +1,10 @@
-/**
- * The disposition that applies unless the query sets one. If `kind` is null, the response has no `Content-Disposition`
- * header by default.
- */
+/** Disposition of a response whose query sets none. If `kind` is null, the response has no such header. */
 export interface DefaultDisposition {
   kind: 'attachment' | 'inline' | null
   name: string
 }
 
-/**
- * Returns the `Content-Disposition` header. The parameter `?filename=` sets the file name, and `?download=true` sets
- * the disposition `attachment`.
- */
+/** Returns the header. In the query, `filename` sets the file name and `download=true` the kind `attachment`. */
 export function dispositionHeader(
   query: URLSearchParams,
   standard: DefaultDisposition,
@@ -20,10 +14,7 @@ export function dispositionHeader(
   return kind === null ? {} : { 'content-disposition': disposition(kind, given === '' ? standard.name : given) }
 }
 
-/**
- * Formats the header as in RFC 6266. The header contains an ASCII file name for old clients. If the full name differs
- * from the ASCII name, the header contains the full name too.
- */
+/** Formats the header as in RFC 6266, with an ASCII file name for old clients. */
 function disposition(kind: 'attachment' | 'inline', name: string): string {
   if (name === '') return kind
   const ascii = name.replace(/[^\x20-\x7e]|["\\%]/g, '_')

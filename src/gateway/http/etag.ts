@@ -1,4 +1,4 @@
-/** Returns whether an `If-None-Match` header lists the ETag, by weak comparison. */
+/** Checks whether an `If-None-Match` header lists the ETag, by weak comparison. */
 export function matchesAny(header: string | undefined, etag: string): boolean {
   if (header === undefined) return false
   if (header.trim() === '*') return true
@@ -6,10 +6,7 @@ export function matchesAny(header: string | undefined, etag: string): boolean {
   return tagsIn(header).some(tag => opaque(tag) === own)
 }
 
-/**
- * Returns whether an `If-Range` header is absent or equals this strong ETag. A date never matches, because content has
- * no modification date.
- */
+/** Checks an `If-Range` header. A date never matches, because content has no modification date. */
 export function matchesStrongly(header: string | undefined, etag: string): boolean {
   return header === undefined || (header.trim() === etag && !etag.startsWith('W/'))
 }

@@ -1,17 +1,15 @@
 import { HoldfastError } from '../../domain/errors.ts'
 
-/** A representation of content that a request can name explicitly. */
 export type Format = 'raw' | 'car' | 'tar' | 'dag-json' | 'dag-cbor' | 'json' | 'cbor' | 'ipns-record'
 
 export interface FormatChoice {
   format: Format
-  /** Parameters of the requested media type, such as CAR's `dups`. */
+  /** Parameters of the media type, such as `dups` of a CAR. */
   parameters: ReadonlyMap<string, string>
-  /** True if the format is in the URL, so that caches store each format separately. */
+  /** True if the URL names the format, so caches store each format separately. */
   inUrl: boolean
 }
 
-/** Media type of each format in `Accept` and `Content-Type` headers. */
 export const MEDIA_TYPE: Readonly<Record<Format, string>> = {
   raw: 'application/vnd.ipld.raw',
   car: 'application/vnd.ipld.car',
@@ -24,17 +22,15 @@ export const MEDIA_TYPE: Readonly<Record<Format, string>> = {
 }
 
 const FORMATS = new Map(Object.entries(MEDIA_TYPE).map(([format, type]) => [type, format as Format]))
-/** CAR parameters in the media type. In the query, their names have the prefix `car-`. */
+/** In the query, each name has the prefix `car-`. */
 export const CAR_PARAMETERS = ['version', 'order', 'dups'] as const
 const NAMES = new Set<string>(Object.keys(MEDIA_TYPE))
 
 /**
- * Returns the format that `?format=` names, or else the preferred known format in `Accept`. Unknown types in `Accept`,
- * such as images, are ignored. Returns null if the request names no known format or prefers HTML. The response then has
- * the default representation.
+ * Chooses the format by `?format=`, or else by `Accept`. Returns null for the default representation: if the request
+ * names no known format or prefers HTML.
  *
- * @throws HoldfastError `VALIDATION` for an unknown `?format=`; `NOT_ACCEPTABLE` if no requested CAR variant is
- * supported
+ * @throws HoldfastError `VALIDATION` for an unknown `?format=`; `NOT_ACCEPTABLE` for an unsupported CAR variant
  */
 export function chooseFormat(query: URLSearchParams, accept: string | undefined): FormatChoice | null {
   const named = query.get('format')
@@ -62,10 +58,7 @@ export function chooseFormat(query: URLSearchParams, accept: string | undefined)
   return null
 }
 
-/**
- * Returns a `Content-Location` header whose URL names the format. Returns no header if the request URL already names
- * the format, or if no format was requested.
- */
+/** Returns a header whose URL names the format, unless the request URL already does. */
 export function contentLocation(query: string, choice: FormatChoice | null): { 'content-location'?: string } {
   if (choice === null || choice.inUrl) return {}
   const own = new URLSearchParams(query)
@@ -77,7 +70,6 @@ export function contentLocation(query: string, choice: FormatChoice | null): { '
   return { 'content-location': `?${own}` }
 }
 
-/** Returns whether a CAR with these parameters is supported. Unknown parameters are ignored. */
 export function isKnownCar(parameters: ReadonlyMap<string, string>): boolean {
   return (
     ['1', undefined].includes(parameters.get('version')) &&
@@ -97,10 +89,6 @@ interface AcceptedType {
   quality: number
 }
 
-/**
- * Parses an `Accept` header. Returns the types by descending quality. Types with equal quality stay in the order of the
- * header.
- */
 function parseAccept(header: string | undefined): AcceptedType[] {
   if (header === undefined) return []
   return header
@@ -110,7 +98,6 @@ function parseAccept(header: string | undefined): AcceptedType[] {
     .sort((a, b) => b.quality - a.quality)
 }
 
-/** Returns whether an `Accept` header names HTML, as browsers do. */
 export function wantsHtml(header: string | undefined): boolean {
   return parseAccept(header).some(({ type }) => type === 'text/html')
 }

@@ -8,17 +8,17 @@ import { StreamBody } from '../../http/stream-body.ts'
 export interface Holding {
   clock: Clock
   logger: Logger
-  /** Time in ms after which a body that has not ended is aborted. */
+  /** A body that takes longer is aborted. */
   maxDurationMs: number
-  /** The concurrency slot of the response. A slow response loses its slot if other requests are waiting for a slot. */
+  /** If other requests wait for a slot, a slow response loses its slot. */
   slot: Pick<Slot, 'watch' | 'progress'>
-  /** Releases the resources of the response. Called once, when the response ends. */
+  /** Called once, when the response ends. */
   release: () => void
 }
 
 /**
- * Releases the resources of a response when its body ends, the client disconnects or the time limit expires. If this
- * function throws, the resources are not released, and the caller must release them.
+ * Calls `release` when the body ends, the client disconnects or the time limit expires. If this function throws, the
+ * caller must release.
  */
 export async function heldResponse(request: ApiRequest, response: ApiResponse, holding: Holding): Promise<ApiResponse> {
   const { body } = response

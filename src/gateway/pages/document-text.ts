@@ -2,13 +2,12 @@ import { type Document, tokensOf } from '../../content/dag/document.ts'
 import { cidOfLink, type DocumentToken, type DocumentValue, type LinkToken } from '../../content/dag/document-token.ts'
 import type { WalkBudget } from '../../content/dag/ordered-walk.ts'
 
-/** Maximum number of characters of a document on a page. */
 const LONGEST_TEXT = 256 * 1024
-/** Maximum number of indentation levels. Deeper levels are not indented further. */
+/** Deeper levels get no further indentation. */
 const DEEPEST_INDENT = 32
 
 /**
- * Formats a document as indented DAG-JSON. The text is truncated to {@link LONGEST_TEXT} characters.
+ * Formats a document as indented DAG-JSON of at most {@link LONGEST_TEXT} characters.
  *
  * @throws HoldfastError `INVALID_CID` if the formatted part does not match its codec
  */
@@ -28,7 +27,6 @@ class TextWriter {
   readonly #parts: string[] = []
   #left = LONGEST_TEXT
   #depth = 0
-  /** True while the innermost open map or list has no entries. */
   #isEmpty = false
   #isAfterKey = false
 
@@ -67,7 +65,6 @@ class TextWriter {
     }
   }
 
-  /** Writes the separator before a key or value. */
   #begin(): void {
     if (!this.#isAfterKey && this.#depth > 0) {
       if (!this.#isEmpty) this.#put(',')
@@ -87,7 +84,7 @@ class TextWriter {
   }
 }
 
-/** Formats a link. If its CID is invalid, returns the text `null`. */
+/** Formats a link. Returns `null` for an invalid CID. */
 function linkText(link: LinkToken): string {
   try {
     return `"${cidOfLink(link)}"`
@@ -96,11 +93,7 @@ function linkText(link: LinkToken): string {
   }
 }
 
-/**
- * Formats a value.
- *
- * @param most maximum number of characters or bytes of the value to format; the rest of the value is left out
- */
+/** @param most maximum number of characters or bytes to format */
 function textOf(value: DocumentValue, most: number): string {
   if (typeof value === 'string') return JSON.stringify(value.slice(0, most))
   if (!(value instanceof Uint8Array)) return String(value)

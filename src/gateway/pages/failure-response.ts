@@ -3,7 +3,7 @@ import { errorResponse, publicError, REASON_PHRASES } from '../../http/error-res
 import { wantsHtml } from '../http/format.ts'
 import { escapeHtml, htmlPage, PAGE_HEADERS } from './html.ts'
 
-/** Returns the response for an error. A browser gets a small HTML page, any other client gets JSON. */
+/** Returns an HTML page for a browser, and JSON for any other client. */
 export function failureResponse(request: ApiRequest, thrown: unknown, requestId: string): ApiResponse {
   const error = publicError(thrown)
   const json = errorResponse(error, requestId)

@@ -1,4 +1,3 @@
-/** Escapes text for use in HTML content and in quoted attributes. */
 export function escapeHtml(text: string): string {
   return text.replace(/[&<>"']/g, char => ENTITIES[char] ?? char)
 }
@@ -11,10 +10,7 @@ const ENTITIES: Readonly<Record<string, string>> = {
   "'": '&#39;',
 }
 
-/**
- * Returns a relative link to a name in the page's directory. Because of the `./`, browsers do not read a `:` in the
- * name as the end of a URL scheme.
- */
+/** Returns a relative link. Without `./`, browsers would read a `:` in the name as the end of a URL scheme. */
 export function hrefOf(name: string): string {
   return `./${encodeURIComponent(name.toWellFormed())}`
 }
@@ -30,7 +26,7 @@ td,th{padding:.4rem .5rem;border-bottom:1px solid var(--line);vertical-align:bas
 td:first-child{overflow-wrap:anywhere}.icon{width:1em;height:1em;margin-right:.6em;vertical-align:-.1em;fill:none;stroke:var(--dim);stroke-linejoin:round}.size{text-align:right;white-space:nowrap;color:var(--dim);font-variant-numeric:tabular-nums}
 .cid,code{font:13px ui-monospace,monospace}.cid a{color:var(--dim)}nav{margin:1rem 0;display:flex;gap:1rem}`
 
-/** Returns a complete HTML page that loads no resources. `title` is plain text, which is escaped. `body` is HTML. */
+/** Builds a page that loads no resources. Escapes the title. The body is HTML. */
 export function htmlPage(title: string, body: string): string {
   return `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">
@@ -39,10 +35,7 @@ export function htmlPage(title: string, body: string): string {
 `
 }
 
-/**
- * Headers of a generated page. The headers block scripts and external resources, even if an unescaped name contains
- * markup.
- */
+/** Blocks scripts and external resources, in case a name with markup is not escaped. */
 export const PAGE_HEADERS = {
   'content-type': 'text/html; charset=utf-8',
   'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'",

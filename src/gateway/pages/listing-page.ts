@@ -2,10 +2,7 @@ import type { ContentPath } from '../http/content-path.ts'
 import type { Listing, ListingEntry } from '../source/directory-listing.ts'
 import { escapeHtml, hrefOf, htmlPage } from './html.ts'
 
-/**
- * Returns the HTML page for a directory listing. All links on the page are relative, because the gateway may be mounted
- * below a path prefix.
- */
+/** Builds a page with relative links, because the gateway may be mounted below a path prefix. */
 export function listingPage(path: ContentPath, listing: Listing, after: string | null): string {
   const { names, root } = path
   const title = names.at(-1) ?? root
@@ -47,7 +44,7 @@ const SHAPES = {
   other: 'M8 1.5l6 3.5v6l-6 3.5-6-3.5v-6zM2 5l6 3.5 6-3.5M8 8.5v6',
 } as const
 
-/** Returns an inline SVG icon. Emoji are not an option, because some systems have no emoji font. */
+/** Returns an SVG icon. Emoji are no option, because some systems have no emoji font. */
 function icon(shape: keyof typeof SHAPES): string {
   return `<svg class="icon" viewBox="0 0 16 16" aria-hidden="true"><path d="${SHAPES[shape]}"/></svg>`
 }
@@ -59,7 +56,6 @@ function pager({ next }: Listing, after: string | null): string {
   return first === '' && more === '' ? '' : `<nav>${first}${more}</nav>`
 }
 
-/** Shortens a CID to its first and last six characters. */
 function shorten(cid: string): string {
   return cid.length <= 16 ? cid : `${cid.slice(0, 6)}…${cid.slice(-6)}`
 }

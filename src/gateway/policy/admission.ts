@@ -6,18 +6,17 @@ import type { BlockedStatus, Denylist } from './denylist.ts'
 import type { DenylistFile } from './denylist-file.ts'
 
 export interface AdmissionOptions {
-  /** The CIDs that requests may name as the root. Null allows all pinned content. */
+  /** CIDs that requests may name as the root. Null allows all pinned content. */
   allow: readonly string[] | null
   denylist: DenylistFile | null
   takedowns: TakenDown
 }
 
-/** The takedowns in force. Changes apply immediately, even to responses that are still being sent. */
+/** Changes apply immediately, even to responses that are being sent. */
 export interface TakenDown {
   readonly denylist: Denylist | null
 }
 
-/** Decides which available content may be served. */
 export class Admission {
   readonly #allowed: ReadonlySet<string> | null
   readonly #denylist: DenylistFile | null
@@ -30,14 +29,12 @@ export class Admission {
     this.#takedowns = takedowns
   }
 
-  /** Returns the rules for one request. */
   async rules(): Promise<AdmissionRules> {
     const denylist = this.#denylist === null ? null : await this.#denylist.current()
     return new AdmissionRules(this.#allowed, denylist, this.#takedowns)
   }
 }
 
-/** The rules that decide what one request may read. */
 export class AdmissionRules {
   readonly #allowed: ReadonlySet<string> | null
   readonly #denylist: Denylist | null
@@ -49,14 +46,13 @@ export class AdmissionRules {
     this.#takedowns = takedowns
   }
 
-  /** A token for the state of the takedowns. Each added or lifted takedown replaces the token with another object. */
+  /** Token that each added or lifted takedown replaces with another object. */
   get revision(): unknown {
     return this.#takedowns.denylist?.revision
   }
 
   /**
-   * Checks the CID of a request. The empty identity CID is always allowed, because clients probe for a trustless
-   * gateway with that CID.
+   * Checks the root of a request. The empty identity CID is always allowed, because clients probe with that CID.
    *
    * @throws HoldfastError `CID_NOT_FOUND` if the allow list lacks the CID
    */
@@ -67,9 +63,9 @@ export class AdmissionRules {
   }
 
   /**
-   * Checks a CID, or a path below the CID, against the takedowns and the denylist.
+   * Checks the content against the takedowns and the denylist.
    *
-   * @param names the decoded names of the path below the CID; empty for the block itself
+   * @param names percent-decoded path below the CID; empty for the block itself
    * @throws HoldfastError `GONE` or `LEGAL_REASONS` if the content is blocked
    */
   checkBlocked(cid: CID, names: readonly string[] = []): void {

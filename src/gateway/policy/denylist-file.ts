@@ -4,13 +4,9 @@ import { HoldfastError } from '../../domain/errors.ts'
 import type { Logger } from '../../domain/logger.ts'
 import { Denylist } from './denylist.ts'
 
-/** Interval in ms between checks for changes of the file. */
 const RECHECK_MS = 1_000
 
-/**
- * A denylist that is loaded from a file, and reloaded when the file changes. If the new file is unreadable, the
- * previously loaded list stays in force.
- */
+/** A denylist file that is reloaded after changes. If the new file is unreadable, the previous list stays in force. */
 export class DenylistFile {
   readonly #path: string
   readonly #clock: Clock
@@ -29,8 +25,8 @@ export class DenylistFile {
   /**
    * Returns the current list.
    *
-   * @throws HoldfastError `UNAVAILABLE` if the file has never been readable, because no content may be served without
-   * the check
+   * @throws HoldfastError `UNAVAILABLE` if the file has never been readable: without the check, no content may be
+   * served
    */
   async current(): Promise<Denylist> {
     if (this.#clock.now() - this.#checkedAt >= RECHECK_MS) {

@@ -7,9 +7,9 @@ import { base58OfMultihash, cidOf, HASH, identityOf, multihashOfBase58, parseCid
 export type BlockedStatus = 410 | 451
 
 interface Rule {
-  /** Number of the rule's line in the list. If several rules match, the rule with the highest line number applies. */
+  /** Line number of the rule. If several rules match, the highest line number wins. */
   line: number
-  /** HTTP status for content that matches. Null if the rule is an exception, which allows the content. */
+  /** HTTP status for blocked content. Null if the rule is an exception, which allows the content. */
   status: BlockedStatus | null
 }
 
@@ -25,17 +25,14 @@ interface Hints {
 const HEADER_BYTES = 1024 ** 2
 const LONGEST_LINE = 2 * 1024 ** 2
 
-/**
- * A list in the compact denylist format: multihashes, paths, path prefixes and double hashes (SHA-256), with
- * exceptions. IPNS names in the list are ignored, because the gateway does not serve IPNS.
- */
+/** A list in the compact denylist format. IPNS names are ignored, because the gateway does not serve IPNS. */
 export class Denylist {
   readonly #blocks = new Map<string, Rule>()
   readonly #paths = new Map<string, PathRule[]>()
   readonly #doubleHashes = new Map<string, Rule>()
-  /** Line numbers of the lines that cannot be parsed. The first line of the list has number 1. */
+  /** Numbers of the lines that cannot be parsed, counted from 1. */
   readonly rejected: number[] = []
-  /** A token for the state of the list. Each change of the list replaces the token with another object. */
+  /** Token that each change of the list replaces with another object. */
   revision: object = {}
   isEmpty = true
   readonly #hints: Hints
@@ -49,7 +46,7 @@ export class Denylist {
     this.append(body)
   }
 
-  /** Adds rules to the list. Where an old and a new rule match the same content, the new rule applies. */
+  /** Adds rules, which take precedence over older rules. */
   append(body: string): void {
     for (const line of body.split('\n')) {
       const number = this.#nextLine++
@@ -66,10 +63,9 @@ export class Denylist {
   }
 
   /**
-   * Returns the HTTP status for a CID or a path below the CID, or null if that content is not blocked. An empty path
-   * means the block of the CID.
+   * Returns the HTTP status for blocked content, or null.
    *
-   * @param names the decoded names of the path below the CID
+   * @param names percent-decoded path below the CID; empty for the block itself
    */
   statusOf(cid: CID, names: readonly string[] = []): BlockedStatus | null {
     const key = keyOf(cid)
@@ -86,15 +82,11 @@ export class Denylist {
     return last?.status ?? null
   }
 
-  /** Returns the HTTP status if a rule blocks the multihash of a block, otherwise null. */
   statusOfBlock(multihash: Uint8Array): BlockedStatus | null {
     return this.#blocks.get(keyOfBytes(multihash))?.status ?? null
   }
 
-  /**
-   * Yields each multihash that a rule blocks, with the HTTP status of the rule. Paths and double hashes are not
-   * included.
-   */
+  /** Yields the blocked multihashes. Rules for paths and double hashes are not included. */
   *blocks(): Generator<{ multihash: Uint8Array; status: BlockedStatus }, void, undefined> {
     for (const [key, { status }] of this.#blocks) {
       if (status !== null) yield { multihash: Buffer.from(key, 'latin1'), status }
@@ -135,7 +127,7 @@ export class Denylist {
   }
 
   #addDoubleHash(text: string, rule: Rule): boolean {
-    // 64 hexadecimal digits can be a SHA-256 in hex or a base58 multihash, so the rule is added for both readings.
+    // 64 hexadecimal digits can be a SHA-256 or a base58 multihash, so the rule covers both.
     const isHex = /^[0-9a-f]{64}$/i.test(text)
     if (isHex) this.#doubleHashes.set(text.toLowerCase(), rule)
     try {
@@ -150,8 +142,8 @@ export class Denylist {
 }
 
 /**
- * Returns the SHA-256 hashes that block this CID and path, in the current and in the legacy form of double hashes. If
- * the multihash is too long for base58, only the legacy form exists.
+ * Returns the double hashes of a CID and path in the current and the legacy form. A multihash too long for base58 has
+ * only the legacy form.
  */
 function hashedForms(cid: CID, path: string): string[] {
   const multihash = base58OfMultihash(cid.multihash)
@@ -160,10 +152,7 @@ function hashedForms(cid: CID, path: string): string[] {
   return forms.map(text => createHash('sha256').update(text).digest('hex'))
 }
 
-/**
- * Separates the YAML header from the rules, and reads the version and the hints in the header. Other fields are
- * ignored.
- */
+/** Separates the YAML header from the rules. Ignores header fields other than the version and the hints. */
 function splitHeader(text: string): { hints: Hints; body: string; firstLine: number } {
   const end = /^---[ \t]*\r?$/m.exec(text.slice(0, HEADER_BYTES))
   if (end === null) return { hints: { status: 410 }, body: text, firstLine: 1 }

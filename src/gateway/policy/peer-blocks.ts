@@ -5,8 +5,7 @@ import type { ServedBlocks } from '../../network/served-blocks.ts'
 import type { TakenDown } from './admission.ts'
 
 /**
- * The blocks that this node serves to peers: all blocks of live roots, except blocks whose CID is taken down. Peers
- * request blocks by CID and never by path, so a takedown of a path does not apply to peers.
+ * Blocks that this node serves to peers. Peers request blocks by CID, so a takedown of a path does not apply to peers.
  */
 export class PeerBlocks implements ServedBlocks {
   readonly #content: LiveContent

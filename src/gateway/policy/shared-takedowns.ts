@@ -9,30 +9,27 @@ import { completeLines } from './takedown-lines.ts'
 interface Known {
   published: bigint
   denylist: Denylist
-  /** Number of bytes of the file that have been loaded into the list. */
+  /** Number of bytes of the file that the list already contains. */
   length: number
   inode: bigint | null
 }
 
 /**
- * The takedowns in a thread that does not have the {@link Takedowns} object itself. When the published value changes,
- * this class reads the new lines of the file.
+ * Takedowns in a thread without the {@link Takedowns} object. Reads new lines of the file when the published value
+ * changes.
  */
 export class SharedTakedowns implements TakenDown {
   readonly #path: string
   readonly #published: BigInt64Array
   #known: Known | null = null
 
-  /** @param published the shared value {@link Takedowns.published} of the thread that writes the file */
+  /** @param published shared memory of {@link Takedowns.published} */
   constructor(path: string, published: BigInt64Array) {
     this.#path = path
     this.#published = published
   }
 
-  /**
-   * @throws HoldfastError `UNAVAILABLE` while the file is unreadable, because no content may be served without the
-   * check
-   */
+  /** @throws HoldfastError `UNAVAILABLE` while the file is unreadable: without the check, no content may be served */
   get denylist(): Denylist {
     const published = Atomics.load(this.#published, 0)
     if (this.#known?.published !== published) this.#known = this.#read(published)
@@ -53,14 +50,14 @@ export class SharedTakedowns implements TakenDown {
   }
 
   /**
-   * Adds the new lines of the file to the known list. Returns null if the file has been replaced. The caller must then
-   * read the whole file.
+   * Adds the new lines of the file to the known list. Returns null if the file was replaced, which requires reading the
+   * whole file.
    */
   #readEnd(file: number, published: bigint): Known | null {
     const known = this.#known
     const { replacements, length } = readPublished(published)
     if (known === null || readPublished(known.published).replacements !== replacements) return null
-    // The file on disk may already be a newer replacement, which is not published yet.
+    // The file on disk may be a newer replacement, which is not published yet.
     if (inodeOf(file) !== known.inode) return null
     const bytes = Buffer.alloc(Math.max(0, length - known.length))
     if (readSync(file, bytes, 0, bytes.length, known.length) < bytes.length) return null

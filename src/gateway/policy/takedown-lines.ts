@@ -1,17 +1,14 @@
 import { nextTurn, turnSpent } from '../../concurrency/turns.ts'
 import type { BlockedStatus } from './denylist.ts'
 
-/** Content that the operator has taken down. The gateway refuses to serve the content. */
+/** Content that the operator has taken down and the gateway refuses to serve. */
 export interface Takedown {
   cid: string
-  /**
-   * Decoded path below the CID, without leading or trailing slashes. If empty, the takedown covers the block of the CID
-   * and everything below.
-   */
+  /** Path below the CID, without percent-encoding. An empty path covers the block of the CID and everything below. */
   path: string
   status: BlockedStatus
   reason: string
-  /** Time of the takedown in ms since the epoch. */
+  /** Time in ms since the epoch. */
   at: number
 }
 
@@ -21,7 +18,7 @@ export function keyOf({ cid, path }: Pick<Takedown, 'cid' | 'path'>): string {
   return path === '' ? cid : `${cid}/${path}`
 }
 
-/** Formats the whole file. Other work of the event loop can run between entries. */
+/** Formats the whole file. Other tasks of the event loop can run between entries. */
 export async function textOfTakedowns(entries: Iterable<Takedown>): Promise<string> {
   const lines = [HEADER]
   for (const entry of entries) {
@@ -31,10 +28,7 @@ export async function textOfTakedowns(entries: Iterable<Takedown>): Promise<stri
   return lines.join('')
 }
 
-/**
- * Formats a takedown as lines of the denylist. A takedown of a path becomes two rules: one for the path and one for
- * everything below the path.
- */
+/** Formats a takedown as rules of the denylist. A path needs two rules: one for the path, one for everything below. */
 export function takedownLines(entry: Takedown): string {
   return entry.path === ''
     ? entryLine(entry)
@@ -42,8 +36,8 @@ export function takedownLines(entry: Takedown): string {
 }
 
 /**
- * Parses a file. `isTorn` is true if the last write is incomplete, as after a power cut. The caller may drop the
- * incomplete write, because it was never acknowledged. `renewed` is the number of entries that a later line replaces.
+ * Parses a file. `isTorn` means an incomplete last write. The caller may drop such a write, which was never
+ * acknowledged. `renewed` counts the entries that a later line replaces.
  */
 export function readEntries(text: string): { entries: Map<string, Takedown>; renewed: number; isTorn: boolean } {
   const entries = new Map<string, Takedown>()
@@ -60,7 +54,6 @@ export function readEntries(text: string): { entries: Map<string, Takedown>; ren
   return { entries, renewed: count - entries.size, isTorn: isHalf || !text.endsWith('\n') }
 }
 
-/** Returns the text up to its last line break. */
 export function completeLines(text: string): string {
   return text.slice(0, text.lastIndexOf('\n') + 1)
 }
@@ -74,7 +67,7 @@ function entryLine(entry: Takedown): string {
   return `${targetOf(entry)} gateway_status:${status} at:${new Date(at).toISOString()} reason:${encodeURIComponent(reason.toWellFormed())}\n`
 }
 
-/** Parses one line. Returns null if the line belongs to the header or is the second rule of a path. */
+/** Returns null for a line of the header, or the second rule of a path. */
 function readEntry(line: string): Takedown | null {
   const match = /^\/ipfs\/([^/\s]+)(?:\/(\S*))? gateway_status:(410|451) at:(\S+) reason:(\S+)$/.exec(line)
   if (match === null) return null

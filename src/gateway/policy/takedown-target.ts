@@ -4,14 +4,14 @@ import { parseCid } from '../../ipld/cid.ts'
 
 const LONGEST_PATH = 4096
 
-/** Returns a CID as version 1 text, so that all spellings of the CID become equal. */
+/** Returns the CID in version 1, so all spellings of a CID become equal. */
 export function canonical(text: string): string {
   const { code, multihash } = parseCid(text)
   return CID.createV1(code, multihash).toString()
 }
 
 /**
- * Checks a path below a CID, and removes empty names from the path.
+ * Removes empty names from a path below a CID.
  *
  * @throws HoldfastError `VALIDATION` if the path is too long, ends with an asterisk or is not well-formed text
  */

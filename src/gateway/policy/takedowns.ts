@@ -14,15 +14,15 @@ import { canonical, readPath } from './takedown-target.ts'
 
 export type { Takedown }
 
-/** Input for {@link Takedowns.add}. */
+/** Content to take down. */
 export interface TakedownRequest {
-  /** The CID, in any version and multibase. */
+  /** In any version and multibase. */
   cid: string
-  /** Decoded path below the CID. The default covers the block of the CID and everything below. */
+  /** Path below the CID, without percent-encoding. The default covers the block of the CID and everything below. */
   path?: string | undefined
-  /** Reason for the takedown, of 1 to 1,000 printable characters. */
+  /** 1 to 1,000 printable characters. */
   reason: string
-  /** HTTP status for the content. Default: 410. */
+  /** Default: 410. */
   status?: BlockedStatus | undefined
 }
 
@@ -30,19 +30,18 @@ export interface TakedownMeans {
   fileSystem: FileSystem
   clock: Clock
   logger: Logger
-  /** Updates the ledger for the roots that a takedown affects. */
   withholding: Pick<Withholding, 'begin' | 'change' | 'settled'>
-  /** The takedowns of all nodes of a fleet. The local file is a copy. Null for a single node. */
+  /** Takedowns of the fleet, which the local file copies. Null for a single node. */
   shared?: TakedownRows | null
 }
 
 const LONGEST_REASON = 1000
-/** Maximum time in ms that a change waits for the DAG walks of affected roots. The gateway refuses unwalked roots. */
+/** Maximum time that a change waits for the DAG walks of affected roots. The gateway refuses unwalked roots. */
 const WAIT_MS = 2_000
 
 /**
- * The operator's takedowns, stored in a file in the compact denylist format. In a fleet, the file is a copy of the
- * shared takedowns. The takedowns therefore apply even if the other nodes are down.
+ * The operator's takedowns, in a file in the compact denylist format. In a fleet, the file copies the shared takedowns,
+ * which therefore apply even if other nodes are down.
  */
 export class Takedowns {
   readonly #means: TakedownMeans
@@ -51,7 +50,7 @@ export class Takedowns {
   #entries: Map<string, Takedown>
   /** Number of entries in the file that a later line has replaced. */
   #renewed: number
-  /** The current takedowns. Adding a takedown changes this object. Lifting a takedown replaces the object. */
+  /** Changed in place by {@link add}, replaced by {@link remove}. */
   denylist: Denylist
   #changing: Promise<unknown> = Promise.resolve()
   /** The next synchronisation, while it is queued and has not started. */
@@ -67,17 +66,16 @@ export class Takedowns {
     this.denylist = new Denylist(completeLines(text ?? ''))
   }
 
-  /** The state of the file in shared memory, for other threads. See {@link TakedownFile.published}. */
+  /** Shared memory for other threads. See {@link TakedownFile.published}. */
   get published(): BigInt64Array {
     return this.#file.published
   }
 
   /**
-   * Reads the takedowns from their file. A missing file means that there are no takedowns.
+   * Reads the file. If the file is missing, there are no takedowns.
    *
-   * @param path path of the file, whose directory must contain a directory `tmp/` on the same file system
-   * @throws HoldfastError `DATA_DIR_UNUSABLE` if the file is unreadable, because no content may be served without the
-   * check
+   * @param path its directory must contain a directory `tmp/` on the same file system
+   * @throws HoldfastError `DATA_DIR_UNUSABLE` if the file is unreadable: without the check, no content may be served
    */
   static open(path: string, means: TakedownMeans): Takedowns {
     try {
@@ -88,7 +86,7 @@ export class Takedowns {
     }
   }
 
-  /** Returns a page of takedowns, oldest first. */
+  /** Returns takedowns, oldest first. */
   page({ after, limit }: PageRequest): Page<Takedown> {
     const entries = [...this.#entries.values()]
     const start = after === null ? 0 : entries.findIndex(entry => keyOf(entry) === after) + 1
@@ -98,8 +96,8 @@ export class Takedowns {
   }
 
   /**
-   * Takes content down. Once the promise resolves, the gateway refuses the content, even after a power cut. A second
-   * takedown of the same content replaces the reason and the status.
+   * Takes content down. Once the promise resolves, the takedown survives a power cut. A second takedown of the same
+   * content replaces reason and status.
    *
    * @throws HoldfastError `INVALID_CID`, `VALIDATION`; in a fleet also `UNAVAILABLE`, or `OUTCOME_UNKNOWN` if the
    * request should be repeated
@@ -122,8 +120,8 @@ export class Takedowns {
   /**
    * Lifts a takedown.
    *
-   * @throws HoldfastError `INVALID_CID`, `VALIDATION`; `NOT_FOUND` if there is no takedown of that CID and path; in a
-   * fleet also `UNAVAILABLE`, or `OUTCOME_UNKNOWN` if the request should be repeated
+   * @throws HoldfastError `INVALID_CID`, `VALIDATION`, `NOT_FOUND`; in a fleet also `UNAVAILABLE`, or `OUTCOME_UNKNOWN`
+   * if the request should be repeated
    */
   async remove(target: Pick<TakedownRequest, 'cid' | 'path'>): Promise<void> {
     const entry = { cid: canonical(target.cid), path: readPath(target.path ?? '') }
@@ -141,8 +139,7 @@ export class Takedowns {
   }
 
   /**
-   * Synchronises with the shared takedowns. Shares the takedowns that only this node has, then applies all shared
-   * takedowns.
+   * Shares the takedowns that only this node has, then applies all shared takedowns.
    *
    * @throws HoldfastError `UNAVAILABLE`
    */
@@ -150,7 +147,7 @@ export class Takedowns {
     const { shared } = this.#means
     if (!shared) return Promise.resolve()
     this.#next ??= this.#change(async () => {
-      // This run may miss later changes of the shared takedowns, so a caller after this point queues another run.
+      // The run may miss later changes of the shared takedowns, so later callers queue another run.
       this.#next = null
       let all = await shared.all()
       const known = new Set(all.map(keyOf))
@@ -165,7 +162,6 @@ export class Takedowns {
     return this.#next
   }
 
-  /** Replaces the takedowns of this node with the shared takedowns, in the order of the shared list. */
   async #become(all: readonly KnownTakedown[]): Promise<void> {
     const entries = new Map<string, Takedown>()
     const changed: Takedown[] = []
@@ -195,16 +191,14 @@ export class Takedowns {
     }
   }
 
-  /** Runs changes one at a time. Each change writes the file, then the ledger, then the list in memory. */
+  /** Runs changes one at a time. */
   #change(change: () => Promise<void>): Promise<void> {
     const changed = this.#changing.then(change)
     this.#changing = changed.catch(() => undefined)
     return changed
   }
 
-  /**
-   * Adds or replaces takedowns by appending lines. Rewrites the file if appending is unsafe or most lines are outdated.
-   */
+  /** Appends takedowns. Rewrites the file if appending is unsafe or most lines are outdated. */
   async #put(added: readonly Takedown[]): Promise<void> {
     const changed = added.filter(entry => this.#isNew(entry))
     const renewed = this.#renewed + changed.filter(entry => this.#entries.has(keyOf(entry))).length
@@ -228,7 +222,6 @@ export class Takedowns {
     return known === undefined || takedownLines(known) !== takedownLines(entry)
   }
 
-  /** Replaces all takedowns. */
   async #replace(entries: Map<string, Takedown>): Promise<void> {
     const text = await textOfTakedowns(entries.values())
     await this.#file.replace(text)
@@ -240,7 +233,7 @@ export class Takedowns {
     })
   }
 
-  /** Appends lines to the file. If only a part of the lines is written, rewrites the file without that part. */
+  /** Appends lines to the file. If only some lines were written, rewrites the file without them. */
   async #append(lines: string): Promise<void> {
     try {
       await this.#file.append(lines)
@@ -259,22 +252,22 @@ export class Takedowns {
     try {
       await this.#means.withholding.change(before, after)
     } catch (cause) {
-      // The file already contains the change, so the change will apply after a restart.
+      // The file already contains the change, which will apply after a restart.
       throw outcomeUnknown(cause)
     } finally {
-      // When the revision changes, open responses recheck the rules, and must find the new state of the ledger.
+      // The ledger changes first, because a new revision makes open responses check the ledger.
       remember()
       this.#file.publish()
     }
   }
 
-  /** Applies the takedowns to the ledger. The promise must resolve before the node serves content. */
+  /** Applies the takedowns to the ledger. Await this method before the node serves content. */
   async start(): Promise<void> {
     if (this.#isTorn) await this.#change(() => this.#mend())
     await this.#means.withholding.begin(this.denylist)
   }
 
-  /** Removes an incomplete last write from the file. If the file cannot be replaced, only logs an error. */
+  /** Removes an incomplete last write from the file. */
   async #mend(): Promise<void> {
     this.#means.logger.warn({}, 'the end of takedowns.deny was cut off: removing it')
     await this.#replace(this.#entries).catch((err: unknown) => {
@@ -282,7 +275,7 @@ export class Takedowns {
     })
   }
 
-  /** Waits up to {@link WAIT_MS} for the walks of the affected roots. Longer walks continue in the background. */
+  /** Waits up to {@link WAIT_MS} for walks of affected roots. Longer walks continue in the background. */
   async #settle(): Promise<void> {
     const { clock, withholding } = this.#means
     const late = Promise.withResolvers<void>()

@@ -29,13 +29,12 @@ import { OpenStreams, type StreamSource } from './open-streams.ts'
 
 export interface ContentReaderParts {
   opener: RootOpener
-  /** Returns whether an account has pinned the content. Throws HoldfastError `NOT_FOUND` for an unknown account. */
+  /** Checks whether an account has pinned the content. Throws HoldfastError `NOT_FOUND` for an unknown account. */
   isOwned: (account: string, cid: CID, signal: AbortSignal) => Promise<boolean>
   activity: Activity
   clock: Clock
 }
 
-/** Reads content inside this process, by the rules of the gateway. The interface `Content` documents the methods. */
 export class ContentReader implements Content {
   readonly #parts: ContentReaderParts
   readonly #streams: OpenStreams
@@ -67,8 +66,7 @@ export class ContentReader implements Content {
   async *entries(request: ContentAddress): AsyncGenerator<ContentEntry, void, undefined> {
     let after: string | null = null
     do {
-      // Each page opens and releases the directory's blocks, because the caller may wait for any time between two
-      // pages.
+      // Releases the directory's blocks after each page, because the caller may wait for any time between pages.
       const page: Listing = await this.#reading(request, true, async (blocks, { node }, path) => {
         if (node.kind === 'directory' || node.kind === 'shard') return listDirectory(blocks, node, after)
         throw new HoldfastError('INVALID_PATH', `${nameOf(path)} is not a directory`)
@@ -160,11 +158,7 @@ const CODEC_TYPES = new Map<number, string>([
   [CODEC.cbor, MEDIA_TYPE.cbor],
 ])
 
-/**
- * Validates an address and parses it into the root and the names below the root.
- *
- * @throws HoldfastError `INVALID_CID`, `VALIDATION`
- */
+/** @throws HoldfastError `INVALID_CID`, `VALIDATION` */
 function pathOf({ cid: text, path = '', account }: ContentAddress): ContentRoot {
   for (const [field, value] of Object.entries({ cid: text, path, account: account === undefined ? '' : account })) {
     if (typeof value !== 'string') throw new HoldfastError('VALIDATION', `${field} must be text`)
@@ -176,7 +170,7 @@ function nameOf({ root, names }: ContentRoot): string {
   return formatContentPath(root, names)
 }
 
-/** Returns the file at the end of a path. A block that is not UnixFS counts as a file with the bytes of the block. */
+/** Returns the file at the end of a path. A block that is not UnixFS counts as a file of its bytes. */
 function fileOf({ node, block }: Resolved, path: ContentRoot): FileNode {
   if (node.kind === 'file') return node
   if (node.kind === 'opaque') return fileInOneBlock(node.cid, block)
@@ -202,11 +196,7 @@ async function sizeOf(blocks: RequestBlocks, node: UnixfsNode, block: Uint8Array
   return size
 }
 
-/**
- * Validates a range.
- *
- * @throws HoldfastError `VALIDATION` if `start` or `end` is not a number of bytes, or `end` is less than `start`
- */
+/** @throws HoldfastError `VALIDATION` */
 function checkedRange({ start = 0, end = Number.MAX_SAFE_INTEGER }: ContentRange = {}): ByteRange {
   for (const [field, value] of Object.entries({ start, end })) {
     if (Number.isSafeInteger(value) && value >= 0) continue
@@ -216,11 +206,7 @@ function checkedRange({ start = 0, end = Number.MAX_SAFE_INTEGER }: ContentRange
   return { start, end }
 }
 
-/**
- * Clips a range to the content.
- *
- * @throws HoldfastError `RANGE_NOT_SATISFIABLE` if the range starts after the end of the content
- */
+/** @throws HoldfastError `RANGE_NOT_SATISFIABLE` if the range starts after the end of the content */
 function rangeWithin({ start, end }: ByteRange, size: number): ByteRange {
   if (start <= size) return { start, end: Math.min(end, size) }
   throw new HoldfastError('RANGE_NOT_SATISFIABLE', `range starts after the ${size} bytes of the content`, {

@@ -1,25 +1,22 @@
-/** The address of content: a root and a path below it. */
+/** The address of content. */
 export interface ContentAddress {
   /** CID of the root, in any version and multibase. */
   cid: string
-  /** Path below the root: names separated by `/`, without percent-encoding. The default is the root itself. */
+  /** Names separated by `/`, without percent-encoding. Default: the root itself. */
   path?: string | undefined
   /**
-   * Id of an account. Only DAGs that this account has pinned can be read. Default: all content that the gateway serves
-   * to everyone.
+   * Reads only DAGs that the account with this id has pinned. Default: all content that the gateway serves to everyone.
    */
   account?: string | undefined
-  /** Signal that aborts the call and its open stream. The error is `ABORTED`. */
+  /** Aborts the call and its open stream with the error `ABORTED`. */
   signal?: AbortSignal | undefined
 }
 
-/**
- * The bytes from `start` up to but not including `end`, as in `slice`. The range is clipped at the end of the content.
- */
+/** The bytes from `start` up to but not including `end`, clipped at the end of the content. */
 export interface ContentRange {
-  /** Offset of the first byte. Default: 0. */
+  /** Default: 0. */
   start?: number | undefined
-  /** Offset after the last byte. Default: the end of the content. */
+  /** Default: the end of the content. */
   end?: number | undefined
 }
 
@@ -29,8 +26,8 @@ export interface ReadRequest extends ContentAddress {
 }
 
 /**
- * A stream of verified bytes, which can be read once. To close the stream early, leave the `for await` loop or abort
- * the signal. If an iteration throws, all earlier chunks are valid.
+ * Verified bytes, which can be read once. To close the stream early, leave the `for await` loop or abort the signal. If
+ * an iteration throws, all earlier chunks are valid.
  */
 export type ContentStream = AsyncIterableIterator<Uint8Array>
 
@@ -40,20 +37,20 @@ export interface ReadContent {
   cid: string
   /** Size of the whole content in bytes, regardless of the range. */
   size: number
-  /** Media type, derived from the name in the path. If the name does not determine the type, the first bytes do. */
+  /** Media type by the name in the path, or else by the first bytes. */
   type: string
   stream: ContentStream
 }
 
-/** Properties of the content at a path. If the path ends at a symbolic link, the properties are those of the link. */
+/** The content at a path. A symbolic link at the end of the path is not followed. */
 export interface ContentStat {
   /** CID of the content, in version 0 or 1. */
   cid: string
-  /** The type `other` means a block that is not UnixFS. */
+  /** `other` means a block that is not UnixFS. */
   type: 'file' | 'directory' | 'symlink' | 'other'
   /**
-   * Size in bytes: of a file's content, of a symbolic link's target, or of a block that is not UnixFS. For a directory,
-   * the size is the sum of the DAG sizes in the links of the directory.
+   * Size in bytes: of a file's content, a symbolic link's target, or a block. For a directory, the sum of the DAG sizes
+   * in its links.
    */
   size: number
 }
@@ -64,9 +61,7 @@ export interface ContentEntry extends ContentStat {
 }
 
 /**
- * Reads content inside this process, by the rules of the gateway. With an `account`, only the account's own pins can be
- * read. Without an `account`, the content that the gateway serves to everyone can be read. Content that is taken down
- * is always refused.
+ * Reads content by the rules of the gateway. Content that is taken down is always refused.
  *
  * @throws HoldfastError from every method: `CID_NOT_FOUND` if the root is missing, not served, or not pinned by the
  * account; `NOT_FOUND` for a missing name below the root, or an unknown account; `INVALID_CID` for an invalid CID, or a
@@ -84,12 +79,11 @@ export interface Content {
   /** Returns the type and size of the content without reading all of it. */
   stat(request: ContentAddress): Promise<ContentStat>
   /**
-   * Yields all entries of a directory. A plain directory is sorted by name. A sharded directory is in the order of its
-   * shards.
+   * Yields the entries of a directory: a plain directory by name, a sharded directory in the order of its shards.
    *
    * @throws HoldfastError `INVALID_PATH` if the content is not a directory
    */
   entries(request: ContentAddress): AsyncIterable<ContentEntry>
-  /** Returns the whole DAG as a CAR, version 1. The blocks are in depth-first order, and each block occurs once. */
+  /** Exports the whole DAG as a CAR, version 1, in depth-first order. Each block occurs once. */
   exportCar(request: ContentAddress): Promise<ContentStream>
 }

@@ -4,24 +4,16 @@ import { HoldfastError, isHoldfastError } from '../../domain/errors.ts'
 import { StreamBody } from '../../http/stream-body.ts'
 import type { ContentStream } from './content-request.ts'
 
-/**
- * Time in ms after which a stream that nobody reads is closed. Until then, garbage collection cannot delete the blocks
- * of the stream.
- */
+/** A stream that nobody reads is then closed, so garbage collection can delete its blocks. */
 const IDLE_MS = 10 * 60_000
 
-/**
- * The source of a stream. The function `release` frees the resources of the source and may be called more than once.
- */
+/** Call `release` to free the source's resources. A second call does nothing. */
 export interface StreamSource {
   bytes: AsyncIterable<Uint8Array>
   release: () => void
 }
 
-/**
- * The open streams of callers in this process. Abandoned streams are closed after a timeout. All streams are closed
- * when the node stops.
- */
+/** Streams of callers in this process. A stop of the node closes all streams. */
 export class OpenStreams {
   readonly #activity: Activity
   readonly #clock: Clock
@@ -32,7 +24,7 @@ export class OpenStreams {
   }
 
   /**
-   * Runs work, and lets a stopping node wait until the work has ended.
+   * Runs work that a stopping node waits for.
    *
    * @throws HoldfastError `ABORTED` if the signal aborts the work; `UNAVAILABLE` if the node is stopping
    */
@@ -45,10 +37,9 @@ export class OpenStreams {
   }
 
   /**
-   * Opens a stream. The promise resolves when the first chunk is available, and rejects with the errors of
-   * {@link OpenStreams.during}.
+   * Opens a stream and waits for the first chunk. Rejects with the errors of {@link OpenStreams.during}.
    *
-   * @param open returns the source of the stream; if this function throws, it must free its own resources
+   * @param open if this function throws, it must free its own resources
    */
   open<T>(
     signal: AbortSignal | undefined,
@@ -98,10 +89,7 @@ function left(): HoldfastError {
   return new HoldfastError('ABORTED', `the stream was not read for ${IDLE_MS / 60_000} minutes`)
 }
 
-/**
- * Converts an abort to an error for the caller: `ABORTED` for the caller's own signal, `UNAVAILABLE` for a stop of the
- * node.
- */
+/** Converts an abort to `ABORTED` for the caller's own signal, and to `UNAVAILABLE` for a stop of the node. */
 function reasonOf(error: unknown, signal: AbortSignal | undefined): unknown {
   if (isHoldfastError(error, 'UNAVAILABLE')) return error
   if (signal?.aborted === true) {

@@ -11,7 +11,7 @@ import type { Lookup } from './lookup.ts'
 import { streamTar } from './tar-stream.ts'
 
 /**
- * Returns a response with a CAR of the blocks along the path and of the DAG at the end of the path.
+ * Returns a CAR of the blocks along the path and of the DAG at the end of the path.
  *
  * @throws HoldfastError `VALIDATION` for an invalid query parameter
  */
@@ -33,7 +33,7 @@ export function carResponse(lookup: Lookup, { parameters }: FormatChoice): ApiRe
 }
 
 /**
- * Returns a response with a TAR archive of the file or directory at the end of the path.
+ * Returns a TAR archive of the file or directory at the end of the path.
  *
  * @throws HoldfastError `VALIDATION` if the content is not UnixFS
  */
@@ -82,8 +82,7 @@ function scopeOf(query: URLSearchParams): DagScope {
 }
 
 /**
- * Parses a byte range `from:to` with inclusive bounds, and clips the range to `size`. A negative number counts from the
- * end of the content, and `*` means the last byte.
+ * Parses a byte range `from:to` with inclusive bounds. A negative number counts from the end, and `*` is the last byte.
  *
  * @throws HoldfastError `VALIDATION` if the text is malformed or the range starts after the end of the content
  */

@@ -10,18 +10,16 @@ import { contentHeaders } from './content-headers.ts'
 import type { Lookup } from './lookup.ts'
 
 export interface Representation {
-  /** The file to send. */
   file: FileNode
   /** Strong ETag, with quotes. */
   etag: string
-  /** Returns the media type. Not called for a 304 or 416 response, because detection of the type may read blocks. */
+  /** Not called for a 304 or 416 response, because detection of the type may read blocks. */
   contentType: () => string | Promise<string>
-  /** Returns additional response headers that depend on the media type. */
   headersOfType?: (type: string) => Readonly<Record<string, string>>
   headers?: Readonly<Record<string, string>>
 }
 
-/** Returns a response with a file or with the requested ranges. Returns a 304 response if the client has the file. */
+/** Returns the file, its requested ranges, or a 304 response. */
 export async function bytesResponse(lookup: Lookup, representation: Representation): Promise<ApiResponse> {
   const { request } = lookup
   const { file, etag } = representation
@@ -45,7 +43,7 @@ export async function bytesResponse(lookup: Lookup, representation: Representati
   }
 }
 
-/** Returns the body of a response. A file of one block is already in memory, so the body is not a stream. */
+/** Returns the body. A file of one block is already in memory and needs no stream. */
 function bodyOf(lookup: Lookup, file: FileNode, range: ByteRange): ApiResponse['body'] {
   if (file.links.length === 0) return file.inline.subarray(range.start, range.end)
   return streamFile(lookup.blocks, file, range)

@@ -9,36 +9,31 @@ import { decodeNode, type FileNode, type ShardNode, type UnixfsNode } from '../.
 import { prefixLength } from '../../content/unixfs/shard.ts'
 import { CODEC, HASH } from '../../ipld/cid.ts'
 
-/** The part of the DAG at the end of the path that a CAR contains. */
 export type DagScope = 'block' | 'entity' | 'all'
 
 export interface CarRequest {
   /** CIDs of the blocks along the path. The last CID is the root of the requested DAG. */
   trail: readonly CID[]
   scope: DagScope
-  /** For a file with scope `entity`: the byte range whose blocks the CAR contains. Null for the whole file. */
+  /** For scope `entity`: the byte range of the file whose blocks the CAR contains. Null for the whole file. */
   range: ByteRange | null
-  /** True to send a block again each time the DAG links to the block. False to send each block once. */
+  /** True to send a block each time the DAG links to it, false to send each block once. */
   duplicates: boolean
 }
 
-/** A block to send, with a function that returns the blocks to send after it. */
 interface Item {
   cid: CID
-  /**
-   * True if {@link follow} yields all blocks that any part of the CAR needs below this block. False if {@link follow}
-   * yields only the blocks of a byte range.
-   */
+  /** False if {@link follow} yields only the blocks of a byte range. */
   whole: boolean
   follow: (block: Uint8Array) => Iterable<Item>
 }
 
-/** Size in bytes up to which a block is copied into one chunk with its frame header. */
+/** Up to this size, a block is copied into one chunk with its frame header. */
 const SMALL_BLOCK_BYTES = 64 * 1024
 
 /**
- * Streams a CAR, version 1. The CAR contains the blocks along the path, then the DAG at the end of the path, depth
- * first. Identity CIDs are left out, because the CID itself contains the data.
+ * Streams a CAR, version 1: the blocks along the path, then the DAG depth first. Omits identity CIDs, which contain
+ * their data.
  *
  * @throws HoldfastError `UNAVAILABLE` if blocks must not repeat and the set of sent blocks exceeds its memory limit
  */
@@ -76,9 +71,7 @@ function* followAll(cid: CID, block: Uint8Array): Generator<Item, void, undefine
   for (const link of linksOf(cid, block)) yield { cid: link, whole: true, follow: inner => followAll(link, inner) }
 }
 
-/**
- * Returns a function that yields only the blocks needed to read a file or a range of the file, or to list a directory.
- */
+/** Returns a function that yields only the blocks needed to read a file or range, or to list a directory. */
 function followEntity(range: ByteRange | null): (cid: CID, block: Uint8Array) => Iterable<Item> {
   return (cid, block) => entityOf(decodeNode(cid, block), range)
 }
@@ -111,6 +104,6 @@ function* shardItems(shard: ShardNode): Generator<Item, void, undefined> {
 function frameOf(cid: CID, block: Uint8Array): Uint8Array[] {
   const head = carBlockHead(cid, block.length)
   if (block.length <= SMALL_BLOCK_BYTES) return [Buffer.concat([head, block])]
-  // Only the memory of a raw block may be freed after sending. The walk still reads the links of other blocks.
+  // Only raw blocks may be freed after sending. The walk still reads the links of other blocks.
   return [head, cid.code === CODEC.raw ? giveAway(block) : block]
 }

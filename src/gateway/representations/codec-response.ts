@@ -17,16 +17,10 @@ import type { Lookup } from './lookup.ts'
 type OpaqueNode = Extract<UnixfsNode, { kind: 'opaque' }>
 type CodecFormat = Extract<Format, 'dag-json' | 'dag-cbor' | 'json' | 'cbor'>
 
-/**
- * Version of the page's design. The ETag of the page contains the version. Increment the version after a change of the
- * design, so that browsers reload the page.
- */
+/** Increment the version after a change of the page's design, so browsers reload the page. */
 const PAGE_VERSION = 2
 
-/**
- * The formats in which each codec can be requested. The response contains the unchanged bytes of the block in each
- * format.
- */
+/** The formats in which each codec can be requested, without conversion. */
 const FORMATS_OF: ReadonlyMap<number, readonly CodecFormat[]> = new Map([
   [CODEC.dagJson, ['dag-json', 'json']],
   [CODEC.dagCbor, ['dag-cbor', 'cbor']],
@@ -34,16 +28,15 @@ const FORMATS_OF: ReadonlyMap<number, readonly CodecFormat[]> = new Map([
   [CODEC.cbor, ['cbor']],
 ])
 
-/** Returns a response with the raw block. */
 export function rawResponse(lookup: Lookup): Promise<ApiResponse> {
   return blockResponse(lookup, 'raw', 'attachment', 'bin')
 }
 
 /**
- * Returns a response with the block in a format of its codec, without conversion.
+ * Returns the block in a format of its codec, without conversion.
  *
- * @param asked the requested format; null for the default format of the codec
- * @throws HoldfastError `NOT_ACCEPTABLE` if the block's codec does not support the format
+ * @param asked null for the default format of the codec
+ * @throws HoldfastError `NOT_ACCEPTABLE` if the codec does not support the format
  */
 export async function codecResponse(lookup: Lookup, asked: CodecFormat | null): Promise<ApiResponse> {
   const { cid } = lookup.node
@@ -58,7 +51,6 @@ export async function codecResponse(lookup: Lookup, asked: CodecFormat | null): 
   return blockResponse(lookup, format, isText ? 'inline' : 'attachment', isText ? 'json' : 'cbor')
 }
 
-/** Returns a response with an HTML page that shows the document. */
 export async function documentResponse(lookup: Lookup, node: OpaqueNode): Promise<ApiResponse> {
   const etag = `"DagIndex-${PAGE_VERSION}_CID-${headerName(node.cid)}"`
   const headers = listingHeaders(lookup, etag)
@@ -71,11 +63,7 @@ export async function documentResponse(lookup: Lookup, node: OpaqueNode): Promis
   return { status: 200, headers: { ...headers, ...PAGE_HEADERS }, body: htmlPage(node.cid.toString(), body) }
 }
 
-/**
- * Checks that a block is a valid document of its codec.
- *
- * @throws HoldfastError `INVALID_CID` if the block does not match its codec
- */
+/** @throws HoldfastError `INVALID_CID` if the block is no valid document of its codec */
 async function checkDocument(node: OpaqueNode, budget: WalkBudget): Promise<void> {
   for await (const _ of tokensOf(node, budget));
 }

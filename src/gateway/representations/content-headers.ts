@@ -9,7 +9,6 @@ const LISTING_SECONDS = 604_800
 /** Maximum number of characters of a header value. Clients refuse responses with longer headers. */
 const LONGEST_VALUE = 8192
 
-/** CORS headers of every gateway response. */
 export const contentCorsHeaders: Readonly<Record<string, string>> = {
   'access-control-allow-origin': '*',
   'access-control-allow-methods': 'GET, HEAD, OPTIONS',
@@ -20,11 +19,7 @@ export const contentCorsHeaders: Readonly<Record<string, string>> = {
     'Content-Disposition, Content-Length, Content-Range, ETag, Location, Retry-After, X-Ipfs-Path, X-Ipfs-Roots, X-Chunked-Output, X-Stream-Output',
 }
 
-/**
- * Returns the headers that identify content and control caches.
- *
- * @param etag ETag of the representation, with quotes
- */
+/** @param etag with quotes */
 export function contentHeaders(lookup: Lookup, etag: string): Record<string, string> {
   const roots = lookup.roots.join(',')
   const path = formatContentPath(lookup.path.root, lookup.path.names) + (lookup.path.hasTrailingSlash ? '/' : '')
@@ -38,23 +33,19 @@ export function contentHeaders(lookup: Lookup, etag: string): Record<string, str
   }
 }
 
-/**
- * Returns the text of a CID for use in an `ETag` or file name. If the CID is too long for a header, returns a hash of
- * the CID.
- */
+/** Returns the CID for use in an `ETag` or file name. Replaces a CID that is too long for a header with its hash. */
 export function headerName(cid: CID): string {
   return isLongIdentity(cid) ? createHash('sha256').update(cid.bytes).digest('hex') : cid.toString()
 }
 
 /**
- * Returns {@link contentHeaders} with a shorter cache time, because another version of Holdfast may render the page
- * differently.
+ * Returns {@link contentHeaders} with a shorter cache time, because another version of Holdfast may render differently.
  */
 export function listingHeaders(lookup: Lookup, etag: string): Record<string, string> {
   return { ...contentHeaders(lookup, etag), 'cache-control': cacheControl(lookup, LISTING_SECONDS, '') }
 }
 
-/** Returns a `Cache-Control` value. The cache time does not exceed the time until the content expires. */
+/** Returns a `Cache-Control` value whose time ends before the content expires. */
 function cacheControl({ blocks, now }: Lookup, seconds: number, suffix: string): string {
   const until = blocks.liveUntil
   if (until === null) return `public, max-age=${seconds}${suffix}`

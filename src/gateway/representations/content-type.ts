@@ -3,10 +3,8 @@ import mime from 'mime'
 import { beginsAsJson } from './json-prefix.ts'
 
 const BINARY = 'application/octet-stream'
-/** Number of bytes from the start of a file that {@link typeOfBytes} needs. */
 export const SNIFFED_BYTES = 512
 
-/** Returns the media type for the extension of a file name, or null if the extension is unknown. */
 export function typeOfName(name: string): string | null {
   // The library treats a name without a dot as an extension.
   const type = extname(name) === '' ? null : mime.getType(name)
@@ -14,7 +12,7 @@ export function typeOfName(name: string): string | null {
   return type.startsWith('text/') ? `${type}; charset=utf-8` : type
 }
 
-/** Returns whether a browser runs scripts in content of this media type. */
+/** Checks whether a browser runs scripts in content of this media type. */
 export function isActive(type: string): boolean {
   const [essence = ''] = type.split(';', 1)
   return ACTIVE.has(essence) || essence.endsWith('+xml')
@@ -23,7 +21,7 @@ export function isActive(type: string): boolean {
 const ACTIVE = new Set(['text/html', 'text/xml', 'application/xml', 'text/xsl'])
 
 /**
- * Detects the media type of content from its first bytes. Markup other than SVG, such as HTML, counts as plain text.
+ * Detects the media type. Markup other than SVG, such as HTML, counts as plain text.
  *
  * @param start the first {@link SNIFFED_BYTES} bytes, or the whole content if it is shorter
  */
@@ -39,10 +37,7 @@ export function typeOfBytes(start: Uint8Array): string {
   return beginsAsJson(readable, start.length < SNIFFED_BYTES) ? 'application/json' : 'text/plain; charset=utf-8'
 }
 
-/**
- * Constructs that may precede the root element of an SVG: the text that begins each construct and the text that ends
- * it.
- */
+/** Constructs that may precede the root element of an SVG. */
 const PROLOGUE: ReadonlyArray<[begins: string, ends: string]> = [
   ['<?xml', '?>'],
   ['<!--', '-->'],
@@ -59,10 +54,7 @@ function isSvg(text: string): boolean {
   }
 }
 
-/**
- * File signatures at an offset, with one character per byte. If several signatures match, the first one in the list
- * applies.
- */
+/** File signatures, with one character per byte. The first match applies. */
 const SIGNATURES: ReadonlyArray<[offset: number, bytes: string, type: string]> = [
   [0, '\x89PNG\r\n\x1a\n', 'image/png'],
   [0, '\xff\xd8\xff', 'image/jpeg'],

@@ -8,13 +8,9 @@ import { type DirectoryNode, type Listing, listDirectory } from '../source/direc
 import { headerName, listingHeaders } from './content-headers.ts'
 import type { Lookup } from './lookup.ts'
 
-/**
- * Version of the listing's design. The ETag of the page contains the version. Increment the version after a change of
- * the design, so that browsers reload the page.
- */
+/** Increment the version after a change of the page's design, so browsers reload the page. */
 const LISTING_VERSION = 1
 
-/** Returns a response with one page of a directory listing. */
 export async function directoryResponse(
   lookup: Lookup,
   directory: DirectoryNode,
@@ -33,8 +29,8 @@ export async function directoryResponse(
 }
 
 /**
- * Returns a redirect to the same path with a trailing slash. On a content host the target is absolute. Otherwise the
- * target is relative, because the gateway may be mounted below a path prefix.
+ * Redirects to the same path with a trailing slash. The target is relative if the gateway may be mounted below a path
+ * prefix.
  */
 export function slashRedirect({ request, path, blocks }: Lookup): ApiResponse {
   // A target that starts with two slashes would redirect to another host.

@@ -11,15 +11,15 @@ import { isActive, SNIFFED_BYTES, typeOfBytes, typeOfName } from './content-type
 import type { Lookup } from './lookup.ts'
 
 /**
- * Header that gives a page an opaque origin. The page then cannot access the gateway's tokens, storage and service
- * workers. Scripts, forms, popups, downloads and dialogs still work.
+ * Gives a page an opaque origin, without access to the gateway's tokens, storage and service workers. Scripts, forms,
+ * popups, downloads and dialogs still work.
  */
 const SANDBOX = {
   'content-security-policy': 'sandbox allow-scripts allow-forms allow-popups allow-downloads allow-modals',
 } as const
 
 /**
- * Returns a response with a file, for display in a browser.
+ * Returns a file for display in a browser.
  *
  * @param name name of the file at the end of the path; empty if unknown
  * @param cid CID of the file; for an index page, the CID of its directory
@@ -43,7 +43,6 @@ export function fileResponse(lookup: Lookup, file: FileNode, name: string, cid: 
   })
 }
 
-/** Detects the media type of a file from its first bytes. */
 export async function sniff(blocks: BlockReader, file: FileNode): Promise<string> {
   const range = { start: 0, end: Math.min(SNIFFED_BYTES, file.size) }
   const chunks: Uint8Array[] = []

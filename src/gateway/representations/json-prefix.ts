@@ -1,17 +1,16 @@
-/** Matches a number, `true`, `false` or `null`, which may be truncated at the end of the text. */
+/** Matches a number, `true`, `false` or `null`, perhaps truncated at the end of the text. */
 const WORD = /[-+.\w]+/y
 const WORDS = ['true', 'false', 'null']
 const CUT_NUMBER = /^-?[\d.eE+-]*$/
 
 /**
- * Returns whether the text is a JSON object or array, or could be the start of an object or array.
+ * Checks whether the text is a JSON object or array, or could be the start of one.
  *
- * @param isWhole true if the text is complete, false if more text may follow
+ * @param isWhole false if more text may follow
  */
 export function beginsAsJson(text: string, isWhole: boolean): boolean {
   const reader = new PrefixReader(text, isWhole)
   if (!['{', '['].includes(reader.peek())) return false
-  // The closing bracket of each object or array that is still open, innermost last.
   const closers: string[] = []
   for (let isFirst = true; ; isFirst = false) {
     const closer = closers.at(-1)
@@ -35,7 +34,7 @@ class PrefixReader {
   readonly #text: string
   readonly #isWhole: boolean
   #at = 0
-  /** True if the last token was an opening bracket, so that no comma may follow. */
+  /** True directly after an opening bracket, where no comma may follow. */
   afterOpen = false
 
   constructor(text: string, isWhole: boolean) {
@@ -43,7 +42,7 @@ class PrefixReader {
     this.#isWhole = isWhole
   }
 
-  /** Skips white space and returns the next character, or an empty string at the end of the text. */
+  /** Skips white space. Returns an empty string at the end of the text. */
   peek(): string {
     while (' \t\n\r'.includes(this.#text[this.#at] ?? '-')) this.#at++
     return this.#text[this.#at] ?? ''

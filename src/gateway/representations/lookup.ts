@@ -3,7 +3,6 @@ import type { ContentPath } from '../http/content-path.ts'
 import type { RequestBlocks } from '../source/request-blocks.ts'
 import type { Resolved } from '../source/resolver.ts'
 
-/** A request with its resolved path. Every kind of response is built from this object. */
 export interface Lookup extends Resolved {
   request: ApiRequest
   path: ContentPath

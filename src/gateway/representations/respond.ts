@@ -11,7 +11,6 @@ import { directoryResponse, slashRedirect } from './directory-response.ts'
 import { fileResponse } from './file-response.ts'
 import type { Lookup } from './lookup.ts'
 
-/** Returns a response with the content at the end of a path, in the requested format or for display in a browser. */
 export async function respond(lookup: Lookup, choice: FormatChoice | null): Promise<ApiResponse> {
   const { node } = lookup
   switch (choice?.format) {

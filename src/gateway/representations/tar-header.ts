@@ -1,10 +1,9 @@
 export interface TarEntry {
-  /** Path of the entry in the archive, with `/` between names. The path of a directory ends with `/`. */
+  /** The path of a directory ends with `/`. */
   name: string
   type: 'file' | 'directory' | 'symlink'
-  /** Size of a file's content in bytes; 0 for other entries. */
+  /** In bytes; 0 if the entry is not a file. */
   size: number
-  /** Target of a symbolic link. Absent for other entries. */
   target?: string
 }
 
@@ -16,8 +15,8 @@ const LONGEST_NAME = 100
 const LARGEST_SIZE = 8 ** 11 - 1
 
 /**
- * Returns the POSIX header of an entry. An extended header precedes the POSIX header if the name is long or not ASCII,
- * or the size is 8 GiB or more. All times are zero, so that equal content gives equal archives.
+ * Returns the POSIX header, after an extended header for long or non-ASCII names and sizes of 8 GiB or more. All times
+ * are zero, so equal content gives equal archives.
  */
 export function tarHeader(entry: TarEntry): Uint8Array {
   const extended: [string, string][] = []
@@ -32,12 +31,10 @@ export function tarHeader(entry: TarEntry): Uint8Array {
   return Buffer.concat([before, records, tarPadding(records.length), header])
 }
 
-/** Returns the zero bytes that must follow `size` bytes of content to fill the last TAR block. */
 export function tarPadding(size: number): Uint8Array {
   return Buffer.alloc((TAR_BLOCK_BYTES - (size % TAR_BLOCK_BYTES)) % TAR_BLOCK_BYTES)
 }
 
-/** Returns the zero bytes that mark the end of an archive. */
 export function tarEnd(): Uint8Array {
   return Buffer.alloc(2 * TAR_BLOCK_BYTES)
 }
@@ -59,7 +56,7 @@ function plainHeader({ name, type, size, target = '' }: TarEntry, flag: string):
   return header
 }
 
-/** Formats a record of an extended header. The length at the start of the record includes the digits of the length. */
+/** Formats a record of an extended header. Its length includes the digits of the length. */
 function record(key: string, value: string): Uint8Array {
   const rest = ` ${key}=${value}\n`
   const length = Buffer.byteLength(rest)

@@ -9,30 +9,19 @@ import { tarEnd, tarHeader, tarPadding } from './tar-header.ts'
 
 type Directory = Extract<UnixfsNode, { kind: 'directory' | 'shard' }>
 
-/** A directory whose entries are being written. */
 interface OpenDirectory {
   node: Directory
-  /** Path of the directory in the archive. */
   name: string
   links: Iterator<DirectoryLink> | AsyncIterator<DirectoryLink>
   bytes: number
 }
 
-/**
- * Maximum number of characters of a path in the archive. No file system allows longer paths. The limit bounds the cost
- * of an entry.
- */
+/** Maximum number of characters of a path in the archive. No file system allows longer paths. */
 const LONGEST_PATH = 64 * 1024
-/**
- * Maximum number of entries in an archive whose names start with `../`. Each such entry needs a search in its
- * directory.
- */
+/** Maximum number of archive entries whose names start with `../`. Each such entry needs a search in its directory. */
 const MOST_RELATIVE = 100
 
-/**
- * Streams a file, or a directory with all its content, as a TAR archive whose top entry is `name`. Symbolic links are
- * stored as links. The stream fails at an entry that cannot be unpacked safely.
- */
+/** Streams a TAR archive whose top entry is `name`. The stream fails at an entry that cannot be unpacked safely. */
 export async function* streamTar(
   blocks: BlockReader,
   root: Loaded,
@@ -62,10 +51,7 @@ export async function* streamTar(
   }
   yield tarEnd()
 
-  /**
-   * Writes one entry. If the entry is a directory, adds the directory to `open`. The content of the directory is
-   * written next.
-   */
+  /** Writes one entry. Adds a directory to `open`, whose content is written next. */
   async function* entry({ node, block }: Loaded, path: string): AsyncGenerator<Uint8Array, void, undefined> {
     if (path.length > LONGEST_PATH) throw malformedDagPb(node.cid, `its path has more than ${LONGEST_PATH} characters`)
     switch (node.kind) {
@@ -92,8 +78,8 @@ function linksOf(blocks: BlockReader, node: Directory): OpenDirectory['links'] {
 }
 
 /**
- * Returns the directory of an entry: the innermost open directory, or one level higher for each leading `../` in the
- * name. Throws for any other name with a slash, because the entry could be unpacked outside the archive's directory.
+ * Returns the directory of an entry: the innermost open directory, or one level higher for each leading `../`. Throws
+ * for any other slash in the name, which could unpack the entry outside the archive's directory.
  */
 function placeOf(
   open: readonly OpenDirectory[],
@@ -111,8 +97,8 @@ function placeOf(
 }
 
 /**
- * Checks that an entry whose name starts with `../` is a file, and that `directory` has no entry with the same name.
- * Otherwise a symbolic link could redirect later entries to a place outside the archive's directory.
+ * Checks that the entry is a file whose name is unused in `directory`. Otherwise a symbolic link could redirect later
+ * entries out of the archive's directory.
  */
 async function checkRelative(blocks: BlockReader, directory: Directory, node: UnixfsNode, name: string): Promise<void> {
   if (node.kind !== 'file' || (await findEntry(blocks, directory, name)) !== null) {

@@ -25,13 +25,12 @@ export function siteRoute(
   const uri = query.get('uri')
   if (uri !== null && /^\/ipfs\/?$/.test(request.path)) return { response: openUri(request.path, uri, at !== null) }
   const path = parseContentPath(request.path)
-  // A request with an explicit format needs no redirect, because browsers do not render the explicit formats as pages.
+  // An explicit format needs no redirect, because browsers do not render it as a page.
   if (at !== null && choice === null) return { response: isolate(request, path, at.base) }
   checkServiceWorker(request, path)
   return { path }
 }
 
-/** Returns a redirect to the content's own host name. The URL has the client's scheme if the scheme is known. */
 function isolate(request: ApiRequest, { cid }: ContentPath, base: string): ApiResponse {
   const slash = request.path.indexOf('/', '/ipfs/'.length)
   const rest = slash === -1 ? '/' : request.path.slice(slash)
@@ -41,9 +40,9 @@ function isolate(request: ApiRequest, { cid }: ContentPath, base: string): ApiRe
 }
 
 /**
- * Returns a redirect for a browser that opens an `ipfs://` address through the gateway.
+ * Redirects a browser that opens an `ipfs://` address.
  *
- * @param isTop true if the gateway is known to be at the root of its host, so that the redirect can be absolute
+ * @param isTop true if the gateway is at the root of its host, so the redirect can be absolute
  */
 function openUri(path: string, uri: string, isTop: boolean): ApiResponse {
   const match = /^ipfs:\/\/([^/?#]+)([^?#]*)(\?[^#]*)?/.exec(uri)
@@ -58,10 +57,7 @@ function redirect(location: string): ApiResponse {
   return { status: 301, headers: { location, 'cache-control': 'no-cache' }, body: null }
 }
 
-/**
- * Refuses a service worker that is directly below `/ipfs/`, because the worker would control all content of the
- * gateway.
- */
+/** Refuses a service worker directly below `/ipfs/`, which would control all content of the gateway. */
 function checkServiceWorker(request: ApiRequest, path: ContentPath): void {
   if (request.header('service-worker') === 'script' && path.names.length === 0) {
     throw new HoldfastError('VALIDATION', 'service-worker: a worker can only be registered below a content root')

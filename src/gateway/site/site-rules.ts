@@ -8,14 +8,12 @@ import { respond } from '../representations/respond.ts'
 import { findEntry, type Resolved, resolve } from '../source/resolver.ts'
 import { LARGEST_REDIRECTS, type Redirect, type RedirectStatus, WebRedirects } from './web-redirects.ts'
 
-/** A request whose path could not be resolved. */
 export type FailedLookup = Omit<Lookup, keyof Resolved>
 
 const FILE = '_redirects'
 
 /**
- * Applies the site's `_redirects` file to a missing path. Returns a redirect or a substitute page, or null if no rule
- * matches.
+ * Applies the site's `_redirects` file to a missing path. Returns null if no rule matches.
  *
  * @throws HoldfastError `REDIRECTS_INVALID`; `NOT_FOUND` if the substitute page is missing as well
  */
@@ -39,7 +37,7 @@ async function readRules({ blocks }: FailedLookup, root: Resolved): Promise<WebR
   const { node: file } = await blocks.load(cid)
   if (file.kind !== 'file') return null
   const chunks: Uint8Array[] = []
-  // One byte beyond the limit is read, so that the parser can detect a file that is too long.
+  // One byte more than allowed, so the parser can detect a file that is too long.
   const end = Math.min(file.size, LARGEST_REDIRECTS + 1)
   for await (const chunk of streamFile(blocks, file, { start: 0, end })) chunks.push(chunk)
   return new WebRedirects(Buffer.concat(chunks))
@@ -52,7 +50,7 @@ function redirectTo(lookup: Lookup, { to, status }: Redirect): ApiResponse {
   return { status, headers: { ...headers, location: to + query }, body: null }
 }
 
-/** Returns the request without range and cache conditions, because both refer to the missing page. */
+/** Removes range and cache conditions from the request, because they refer to the missing page. */
 function whole(request: ApiRequest): ApiRequest {
   const ignored = new Set(['range', 'if-range', 'if-none-match'])
   return {
@@ -72,9 +70,7 @@ function withStatus(response: ApiResponse, status: RedirectStatus): ApiResponse 
   return { ...response, status, headers }
 }
 
-/**
- * Returns whether the site's `_redirects` rules apply to an error. The rules apply to a missing path on a content host.
- */
+/** Checks whether the site's `_redirects` rules apply to an error: a missing path on a content host. */
 export function isSiteMatter(lookup: FailedLookup, error: unknown): boolean {
   return lookup.path.isIsolated && isHoldfastError(error, 'NOT_FOUND')
 }

@@ -3,7 +3,6 @@ import { HoldfastError } from '../../domain/errors.ts'
 import type { ApiHandler } from '../../http/api-messages.ts'
 import { LONGEST_LABEL, labelOfCid } from '../../ipld/cid.ts'
 
-/** The parts of a parsed `Host` header. */
 export interface GatewayHost {
   /** The label before `.ipfs.`, in lower case. Null if the host is the gateway's own name. */
   label: string | null
@@ -14,7 +13,6 @@ export interface GatewayHost {
 /**
  * Parses a `Host` header. Returns null if the host is neither the gateway nor a content host below the gateway.
  *
- * @param header the `Host` header
  * @param name host name of the gateway, without port
  */
 export function parseHost(header: string | undefined, name: string): GatewayHost | null {
@@ -27,7 +25,7 @@ export function parseHost(header: string | undefined, name: string): GatewayHost
 }
 
 /**
- * Returns the host name label of a CID. The label is the CID in version 1 and a case-insensitive multibase.
+ * Returns the CID in version 1 and a case-insensitive multibase.
  *
  * @throws HoldfastError `INVALID_CID` if the CID is too long for a DNS label
  */
@@ -37,11 +35,7 @@ export function labelOf(cid: CID): string {
   throw tooLong('path')
 }
 
-/**
- * Checks the length of a label.
- *
- * @throws HoldfastError `INVALID_CID` if the label is too long for DNS
- */
+/** @throws HoldfastError `INVALID_CID` if the label is too long for DNS */
 export function checkLabel(label: string): void {
   if (label.length > LONGEST_LABEL) throw tooLong('host')
 }
@@ -54,7 +48,7 @@ function tooLong(field: string): HoldfastError {
 }
 
 /**
- * Returns a handler that passes requests for content hosts to the gateway, and all other requests to the API.
+ * Passes requests for content hosts to the gateway, and all other requests to the API.
  *
  * @param name host name of the gateway; null if the gateway has no content hosts
  */
@@ -63,7 +57,6 @@ export function withContentHosts(api: ApiHandler, gateway: ApiHandler, name: str
   return request => (isContentHost(request.header('host'), name) ? gateway(request) : api(request))
 }
 
-/** Returns whether a `Host` header names a content host below the gateway's host name. */
 export function isContentHost(header: string | undefined, name: string | null): boolean {
   const host = name === null ? null : parseHost(header, name)
   return host !== null && host.label !== null

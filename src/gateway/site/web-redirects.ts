@@ -1,6 +1,5 @@
 import { HoldfastError } from '../../domain/errors.ts'
 
-/** The redirect or substitute page for a missing path. */
 export interface Redirect {
   /** A percent-encoded path from the root, with an optional query, or a URL. */
   to: string
@@ -16,17 +15,15 @@ interface Rule {
 }
 
 const STATUSES = [200, 301, 302, 303, 307, 308, 404, 410, 451] as const
-/** Maximum size of a `_redirects` file in bytes. */
 export const LARGEST_REDIRECTS = 64 * 1024
 
 /** Maximum number of characters of a target, before and after the expansion of placeholders. */
 const LONGEST_TARGET = 8192
 
-/** The rules of a site's `_redirects` file. */
 export class WebRedirects {
   readonly #rules: readonly Rule[]
 
-  /** @throws HoldfastError `REDIRECTS_INVALID` if the file is invalid; the message contains the line number */
+  /** @throws HoldfastError `REDIRECTS_INVALID`, with the line number in the message */
   constructor(bytes: Uint8Array) {
     if (bytes.length > LARGEST_REDIRECTS)
       throw invalid(`redirects file size cannot exceed ${LARGEST_REDIRECTS / 1024} KiB`)
@@ -40,9 +37,9 @@ export class WebRedirects {
   }
 
   /**
-   * Returns the target of the first matching rule, with expanded placeholders. Returns null if no rule matches.
+   * Returns the target of the first matching rule, with expanded placeholders, or null.
    *
-   * @param names the decoded names of the path
+   * @param names percent-decoded path
    */
   match(names: readonly string[]): Redirect | null {
     for (const { from, to, status } of this.#rules) {
@@ -91,11 +88,7 @@ function capture(pattern: readonly string[], names: readonly string[]): Map<stri
   return pattern.length === names.length ? values : null
 }
 
-/**
- * Replaces the placeholders in a target with their values.
- *
- * @throws HoldfastError `REDIRECTS_INVALID` if the result is too long for a header
- */
+/** @throws HoldfastError `REDIRECTS_INVALID` if the result is too long for a header */
 function fill(to: string, values: ReadonlyMap<string, string>): string {
   let length = to.length
   return to.replace(/:([A-Za-z]\w*)/g, (placeholder, name: string) => {

@@ -4,26 +4,21 @@ import { HoldfastError } from '../../domain/errors.ts'
 import { cidOfText, HASH } from '../../ipld/cid.ts'
 import type { ContentOrigin, HeldContent } from './request-blocks.ts'
 
-/** The source from which the main thread gets content: the network, or other nodes of the fleet. */
 export type AskedKind = 'network' | 'nodes'
 
-/** Reference to content that the main thread holds open for one response. */
 interface Session {
   id: number
-  /** Time when the content expires, in ms since the epoch; null if no expiry is known. */
+  /** Time when the content expires, in ms since the epoch; null if unknown. */
   liveUntil: number | null
 }
 
-/**
- * Content that a reader thread requests from the main thread. Each response has one session, and each block needs one
- * call.
- */
+/** Content that a reader thread requests from the main thread, with one session for each response. */
 export class AskedContent implements ContentOrigin {
   readonly isForRecords: boolean
   readonly #calls: PortCalls
   readonly #name: (question: string) => string
 
-  /** @param kind source of the content, which must equal the `kind` of {@link answersFrom} in the main thread */
+  /** @param kind must equal the `kind` of {@link answersFrom} in the main thread */
   constructor(calls: PortCalls, kind: AskedKind) {
     this.#calls = calls
     this.isForRecords = kind === 'nodes'
@@ -53,10 +48,7 @@ export class AskedContent implements ContentOrigin {
   }
 }
 
-/**
- * Returns the functions with which the main thread answers the calls of {@link AskedContent}. The function `end` closes
- * all sessions.
- */
+/** Answers the calls of {@link AskedContent} in the main thread. Call `end` to close all sessions. */
 export function answersFrom(origin: ContentOrigin, kind: AskedKind): { answers: PortAnswers; end: () => void } {
   const sessions = new Map<number, { held: HeldContent; over: AbortController }>()
   let last = 0
@@ -94,10 +86,7 @@ export function answersFrom(origin: ContentOrigin, kind: AskedKind): { answers: 
   }
 }
 
-/**
- * Returns the bytes in a buffer of exactly their size, copied if necessary. Otherwise a transfer to another thread
- * would include the rest of the buffer.
- */
+/** Copies bytes of a larger buffer. A transfer to another thread would otherwise include the rest of the buffer. */
 export function ownMemory(bytes: Uint8Array): Uint8Array {
   return bytes.byteLength === bytes.buffer.byteLength ? bytes : new Uint8Array(bytes)
 }

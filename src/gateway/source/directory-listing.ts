@@ -12,32 +12,28 @@ export interface ListingEntry {
   name: string
   cid: CID
   type: 'file' | 'directory' | 'symlink' | 'other'
-  /** Size in bytes. For a file, this is the size of its content. For a directory, this is the size of its whole DAG. */
+  /** Size in bytes: of a file's content, or of a directory's whole DAG. */
   size: number
 }
 
 export interface Listing {
   entries: ListingEntry[]
-  /** Name of the last entry on this page. The client sends the name to request the next page. Null on the last page. */
+  /** Name of the last entry, with which the client requests the next page. Null on the last page. */
   next: string | null
 }
 
 const PAGE_ENTRIES = 500
-/** Number of entries whose type and size are determined in parallel. */
+/** Number of entries described in parallel. */
 const BATCH = 32
 /** Maximum number of characters of all names on a page. A page with long names has fewer entries. */
 const PAGE_NAMES = 1024 ** 2
 /** Maximum number of links in shards to visit for a page. A normal page needs far fewer. */
 const PAGE_SHARD_LINKS = 100_000
-/**
- * Maximum number of bytes of blocks to read in order to determine the types of a page's entries. Beyond this limit, the
- * remaining entries have the type `other`.
- */
+/** Limits the bytes of blocks that are read to determine types. Beyond the limit, entries have the type `other`. */
 const PAGE_BLOCK_BYTES = 128 * 1024 ** 2
 
 /**
- * Lists one page of a directory. A plain directory is sorted by name. A sharded directory is in the order of its
- * shards, so that every page costs about the same.
+ * Lists one page. A sharded directory is in the order of its shards, so every page costs about the same.
  *
  * @param after last name of the previous page; null for the first page
  */
@@ -70,7 +66,6 @@ function shardReader(blocks: RequestBlocks): BlockReader {
   }
 }
 
-/** Returns the links that fit on a page. The first link is always included. */
 function pageOf(links: readonly DirectoryLink[]): DirectoryLink[] {
   let characters = 0
   const fits = ({ name }: DirectoryLink, index: number): boolean => {
@@ -81,7 +76,7 @@ function pageOf(links: readonly DirectoryLink[]): DirectoryLink[] {
   return links.slice(0, end === -1 ? links.length : end)
 }
 
-/** Returns the links of a page, and the first link of the next page if there is a next page. */
+/** Returns the links of a page, and the first link of the next page. */
 async function firstOf(source: AsyncIterable<DirectoryLink>): Promise<DirectoryLink[]> {
   const links: DirectoryLink[] = []
   let characters = 0
@@ -94,8 +89,8 @@ async function firstOf(source: AsyncIterable<DirectoryLink>): Promise<DirectoryL
 }
 
 /**
- * Returns the links of the page after the name `after`, and the first link of the next page, sorted by name. Holds at
- * most about two pages of names in memory, so that sorting stays cheap.
+ * Returns the links after the name `after`, sorted, and the first link of the next page. Keeps at most two pages of
+ * names in memory.
  */
 async function firstByName(
   { budget }: RequestBlocks,
@@ -122,7 +117,7 @@ async function firstByName(
 
 type Description = Pick<ListingEntry, 'type' | 'size'>
 
-/** Determines the type and size of entries. If several entries link to the same block, loads the block once. */
+/** Determines the type and size of entries. Loads each linked block once. */
 class Describer {
   readonly #blocks: RequestBlocks
   readonly #known = new Map<string, Promise<Description | null>>()
@@ -143,10 +138,7 @@ class Describer {
     return { name, cid, type, size: type === 'directory' || type === 'other' ? dagSize : size }
   }
 
-  /**
-   * Loads a block and returns the type and size of its node. Returns null on failure, so that one unreadable entry does
-   * not break the listing.
-   */
+  /** Returns null on failure, so one unreadable entry does not break the listing. */
   async #look(cid: CID): Promise<Description | null> {
     this.#bytesLeft -= this.#blocks.sizeOf(cid) ?? 0
     if (this.#bytesLeft < 0) return null

@@ -8,16 +8,13 @@ import { HASH } from '../../ipld/cid.ts'
 import type { BlockFetcher, FetchSession } from '../../network/block-fetcher.ts'
 import type { ContentOrigin, HeldContent } from './request-blocks.ts'
 
-/**
- * Size in bytes of the cache for blocks with links. Leaves are not cached, because paths and ranges reuse only blocks
- * with links.
- */
+/** Size of the cache. Leaves are not cached, because paths and ranges reuse only blocks with links. */
 const CACHE_BYTES = 32 * 1024 ** 2
 
-/** Name of the gateway as an owner of fetches. The fetcher shares its capacity fairly between owners. */
+/** The fetcher shares its capacity fairly between owners. */
 const OWNER = 'gateway'
 
-/** Content from the network, which is fetched for one response and never stored. */
+/** Content that is fetched for one response and never stored. */
 export class NetworkContent implements ContentOrigin {
   readonly isForRecords = false
   readonly #fetcher: BlockFetcher

@@ -11,11 +11,10 @@ import { HoldfastError, isHoldfastError } from '../../domain/errors.ts'
 import { HASH } from '../../ipld/cid.ts'
 import type { AdmissionRules } from '../policy/admission.ts'
 
-/** Blocks that stay available until their release. */
 export interface HeldContent {
-  /** True if the blocks are on this node's disk, so that a read takes only milliseconds. */
+  /** True if the blocks are on this node's disk, where a read takes only milliseconds. */
   readonly isLocal: boolean
-  /** Time when the blocks expire, in ms since the epoch. Null if no expiry is known. */
+  /** Time when the blocks expire, in ms since the epoch. Null if unknown. */
   readonly liveUntil: number | null
   /**
    * Returns a verified block.
@@ -23,17 +22,16 @@ export interface HeldContent {
    * @throws HoldfastError `NOT_FOUND`, `CID_NOT_FOUND`, `BLOCK_DAMAGED`, `UNAVAILABLE`
    */
   get(cid: CID): Promise<Uint8Array>
-  /** Returns the size of a block in bytes, or null if the size is unknown before a read. */
+  /** Returns the size in bytes, or null if the size is unknown before a read. */
   sizeOf(cid: CID): number | null
-  /** Releases the blocks. May be called more than once. */
+  /** Releases the blocks. A second call does nothing. */
   release(): void
 }
 
-/** A source of content. */
 export interface ContentOrigin {
   /**
-   * True if this origin serves the content of records. If an earlier origin refuses the content, only origins with this
-   * flag are asked.
+   * True if this origin serves the content of records. After an origin refuses the content, only origins with this flag
+   * are asked.
    */
   readonly isForRecords: boolean
   /**
@@ -46,16 +44,12 @@ export interface ContentOrigin {
   open(root: CID, signal: AbortSignal): HeldContent | null | Promise<HeldContent | null>
 }
 
-/** Maximum number of concurrent block reads for all responses. The number is about the size of the thread pool. */
+/** Concurrent block reads for all responses, about the size of the thread pool. */
 const READS_AT_ONCE = 6
 
-/**
- * Maximum number of concurrent block reads from remote clusters. These reads wait for the network, so their limit is
- * separate.
- */
+/** Remote reads have their own limit, because they wait for the network and not for the disk. */
 const REMOTE_READS_AT_ONCE = 32
 
-/** The content of live records. */
 export class PinnedContent implements ContentOrigin {
   readonly isForRecords = true
   readonly #content: LiveContent
@@ -102,7 +96,7 @@ class LeasedBlocks implements HeldContent {
 }
 
 export interface RequestBlockParts {
-  /** The origins to ask, in this order. */
+  /** Asked in this order. */
   origins: readonly ContentOrigin[]
   clock: Clock
   rules: AdmissionRules
@@ -113,11 +107,10 @@ export interface RequestBlockParts {
   limits?: WalkLimits | undefined
 }
 
-/** The blocks below one root, which stay available to one request until its response body ends. */
+/** The blocks below one root, available until the response body ends. */
 export class RequestBlocks implements BlockReader {
   readonly root: CID
   readonly budget: WalkBudget
-  /** Memory budget, clock and abort signal for the response. */
   readonly means: AnswerMeans
   readonly #parts: RequestBlockParts
   #held: HeldContent
@@ -126,9 +119,7 @@ export class RequestBlocks implements BlockReader {
   #revision: unknown
   /** The running recheck of the root and path after a takedown. */
   #deciding: Promise<void> | null = null
-  /**
-   * Blocks below an identity root, by CID. Nothing pins an identity root, so each block below it is opened separately.
-   */
+  /** Blocks below an identity root. Nothing pins an identity root, so each block below it is opened separately. */
   readonly #single = new Map<string, HeldContent>()
   #released = false
 
@@ -142,10 +133,9 @@ export class RequestBlocks implements BlockReader {
     this.#revision = revision
   }
 
-  /** Opens the blocks below a root. Returns null if no origin has the root. The caller must release the result. */
+  /** Opens a root. Returns null if no origin has the root. The caller must release the result. */
   static async open(root: CID, parts: RequestBlockParts): Promise<RequestBlocks | null> {
-    // The revision is read before the root is opened. A takedown during the opening is then noticed with the first
-    // block.
+    // Read before the root is opened, so the first block notices a takedown during the opening.
     const { revision } = parts.rules
     const held = await openFirst(root, parts)
     return held === null ? null : new RequestBlocks(root, held, revision, parts)
@@ -159,9 +149,6 @@ export class RequestBlocks implements BlockReader {
     return this.#held.isLocal
   }
 
-  /**
-   * Returns the time when the first of the blocks expires, in ms since the epoch. Returns null if no expiry is known.
-   */
   get liveUntil(): number | null {
     let until = this.#held.liveUntil
     for (const { liveUntil } of this.#single.values()) {
@@ -192,7 +179,7 @@ export class RequestBlocks implements BlockReader {
   }
 
   /**
-   * Checks the resolved path against the denylists: each CID on the path, with the names below that CID.
+   * Checks each CID on the path, with the names below that CID, against the denylists.
    *
    * @throws HoldfastError `GONE` or `LEGAL_REASONS` if a part of the path is blocked
    */
@@ -203,13 +190,11 @@ export class RequestBlocks implements BlockReader {
     for (const [depth, cid] of roots.entries()) rules.checkBlocked(cid, names.slice(depth))
   }
 
-  /** Returns the size of a block in bytes, or null if the size is unknown before a read. */
   sizeOf(cid: CID): number | null {
     if (cid.multihash.code === HASH.identity) return cid.multihash.digest.length
     return this.#isSingle(cid) ? null : this.#held.sizeOf(cid)
   }
 
-  /** Releases all blocks. May be called more than once. */
   release(): void {
     this.#released = true
     this.#held.release()
@@ -217,10 +202,7 @@ export class RequestBlocks implements BlockReader {
     this.#single.clear()
   }
 
-  /**
-   * Returns the open content from which to read a block. First checks again that the block may be served and that the
-   * content has not expired.
-   */
+  /** Returns the content to read a block from, after a check that it is still allowed and has not expired. */
   async #heldFor(cid: CID): Promise<HeldContent> {
     this.#parts.signal.throwIfAborted()
     if (this.#parts.rules.revision !== this.#revision) this.#deciding = this.#decide()
@@ -274,7 +256,7 @@ export class RequestBlocks implements BlockReader {
   }
 }
 
-/** Error codes with which an origin refuses content. After these errors, another origin may still serve the content. */
+/** Errors with which an origin refuses content. Another origin may still serve the content. */
 const REFUSALS: readonly string[] = ['GONE', 'LEGAL_REASONS', 'UNAVAILABLE']
 
 async function openFirst(root: CID, { origins, signal }: RequestBlockParts): Promise<HeldContent | null> {

@@ -7,10 +7,8 @@ import { HoldfastError } from '../../domain/errors.ts'
 import { formatContentPath } from '../http/content-path.ts'
 import type { RequestBlocks } from './request-blocks.ts'
 
-/** A resolved path. */
 export interface Resolved {
   node: UnixfsNode
-  /** The block that contains the node. */
   block: Uint8Array
   /** CIDs of the root and of each name on the path. The last is the CID of the node. */
   roots: readonly CID[]
@@ -24,18 +22,17 @@ interface Followed {
   node: UnixfsNode
   block: Uint8Array
   roots: CID[]
-  /** Number of names of the path that have been followed. */
+  /** Number of followed names. */
   depth: number
 }
 
-/** Maximum number of symbolic links on one path. */
 const MOST_LINKS = 16
-/** Maximum number of characters in the target of a symbolic link, as in file systems. */
+/** Maximum number of characters in a symbolic link's target, as in file systems. */
 const LONGEST_TARGET = 4096
 
 /**
- * Resolves a path below the root of `blocks`. Follows symbolic links within the root. A symbolic link at the end of the
- * path is followed only if `followLast` is true.
+ * Resolves a path below the root of `blocks`. Follows a symbolic link at the end of the path only if `followLast` is
+ * true.
  *
  * @param root text of the requested root, for error messages
  * @throws HoldfastError `NOT_FOUND` if a name is missing, or a link leaves the root or loops
@@ -73,7 +70,7 @@ export async function resolve(
   throw notFound(root, names, 'leads through too many symbolic links')
 }
 
-/** Returns the CID of a directory's entry, or null if the entry is missing or `node` is not a directory. */
+/** Returns the CID of an entry, or null if the entry is missing or `node` is not a directory. */
 export async function findEntry(blocks: BlockReader, node: UnixfsNode, name: string): Promise<CID | null> {
   if (node.kind === 'shard') return findInShard(blocks, node, name)
   if (node.kind !== 'directory') return null
@@ -108,10 +105,7 @@ async function findOne(blocks: BlockReader, node: UnixfsNode, [name = '']: reado
   return cid === null ? null : { cid, taken: 1 }
 }
 
-/**
- * Returns the target of the symbolic link at `path`, as names below the root. Returns null if the target is outside the
- * root or too long.
- */
+/** Returns the target as names below the root, or null if the target is outside the root or too long. */
 function linkTarget(path: readonly string[], target: string): string[] | null {
   if (target.startsWith('/') || path.length === 0 || target.length > LONGEST_TARGET) return null
   const names = path.slice(0, -1)

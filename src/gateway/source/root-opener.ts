@@ -27,21 +27,19 @@ export interface RootOpenerParts {
   arrivalOf: ArrivalOf
   fetcher: BlockFetcher | null
   network?: ContentOrigin | undefined
-  /** Content of the fleet's other nodes, which counts as pinned content like the content of this node. */
+  /** Content of the fleet's other nodes, which counts as pinned content. */
   others?: ContentOrigin | null | undefined
   limits?: WalkLimits | undefined
   memory: MemoryBudget
 }
 
-/** A content path: its root, and the names below the root. */
 export type ContentRoot = Pick<ContentPath, 'cid' | 'root' | 'names'>
 
 const BLOCKS_AHEAD = 16
-/** Divisor of the memory limit for responses. The quotient is the additional memory for the cache of decoded nodes. */
+/** The cache of decoded nodes may use another quarter of the memory limit. */
 const NODES_SHARE = 4
 const ARRIVAL_RETRY_SECONDS = 10
 
-/** Opens the root of a path, if the content is available and may be served. */
 export class RootOpener {
   readonly #parts: RootOpenerParts
   readonly #origins: readonly ContentOrigin[]
@@ -76,7 +74,8 @@ export class RootOpener {
   }
 
   /**
-   * Opens the content at a path for an account that has pinned the content, regardless of the gateway's mode.
+   * Opens the content for an account that has pinned it, regardless of the gateway's mode. The caller must release the
+   * result.
    *
    * @throws HoldfastError `CID_NOT_FOUND`; `INVALID_CID`; `UNAVAILABLE` if the content is being fetched; `GONE` or
    * `LEGAL_REASONS` if the content is blocked

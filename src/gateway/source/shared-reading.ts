@@ -4,18 +4,15 @@ import type { SlotTable } from '../../concurrency/slot-rows.ts'
 import type { CompleteConfig } from '../../config/config.ts'
 
 /**
- * Data with which another thread can read content by the gateway's rules. The data can be posted to that thread. Both
- * threads then share the buffers in the data.
+ * Data that another thread needs to read content by the gateway's rules. Post it to that thread: both threads then
+ * share its buffers.
  */
 export interface ReadingData {
   /** Path of the database file. */
   readonly database: string
-  /**
-   * True if the database lists the content that is being fetched. False if a remote catalogue lists that content,
-   * because the other threads do not read remote catalogues.
-   */
+  /** True if the database lists the content that is being fetched. False if a remote catalogue lists that content. */
   readonly hasFetches: boolean
-  /** The storage backends. The data directory is null for a remote backend. */
+  /** The data directory is null for a remote backend. */
   readonly backends: ReadonlyArray<{ readonly id: number; readonly dataDir: string | null }>
   /** Ids of the backends to ask only if no other backend has the content. */
   readonly fallbackBackends: readonly number[]
@@ -29,12 +26,12 @@ export interface ReadingData {
   readonly hasNodes: boolean
 }
 
-/** The resources that let one other thread read content. */
+/** Resources that let one other thread read content. */
 export interface SharedReading {
   /** Read-only data to post to the other thread. */
   readonly data: object
-  /** Port to transfer to the other thread, which passes the port to `openReading`. */
+  /** Port to transfer to the other thread, which passes it to `openReading`. */
   readonly port: MessagePort
-  /** Frees the resources of the thread. Call this function after the thread has ended. */
+  /** Call after the thread has ended. */
   end(): void
 }
