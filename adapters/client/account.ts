@@ -17,7 +17,7 @@ export class Account {
   }
 
   /**
-   * Changes the name or the email of the account. An empty name removes the name.
+   * Changes the name or the email. An empty name removes the name.
    *
    * @throws HoldfastError `CONFLICT` if another account has the email, `SESSION_REQUIRED` if a key changes the email
    */
@@ -28,7 +28,7 @@ export class Account {
   /**
    * Changes the password and ends all other sessions.
    *
-   * @throws HoldfastError `VALIDATION` for an invalid password, `SESSION_REQUIRED` if the credential is a key
+   * @throws HoldfastError `VALIDATION`, `SESSION_REQUIRED` if the credential is a key
    */
   async changePassword(currentPassword: string, newPassword: string): Promise<void> {
     await this.#connection.json('PUT', '/users/me/password', { json: { currentPassword, newPassword } })
@@ -46,38 +46,37 @@ export class Account {
 
 /** Options of a new key. */
 export interface NewKeyOptions {
-  /** Name of the key, unique within the account: 1 to 64 printable characters, none of them `/ \ ? # %`. */
+  /** Unique within the account: 1 to 64 printable characters, none of them `/ \ ? # %`. */
   name: string
-  /** Scopes of the key, which the caller must have as well. Default: `files:read`, `files:write` and `cluster:read`. */
+  /** Scopes that the caller has as well. Default: `files:read`, `files:write` and `cluster:read`. */
   scopes?: readonly string[] | undefined
-  /** Free text for the account's own use. */
   label?: string | undefined
-  /** Number of whole days after which the key expires. Default: the key never expires. */
+  /** In whole days. Default: the key never expires. */
   expiresInDays?: number | undefined
-  /** Networks from which the key may be used, such as `192.0.2.0/24`. Default: all networks. */
+  /** Networks from which the key may be used, such as `192.0.2.0/24`. Default: all. */
   ipAllowlist?: readonly string[] | undefined
-  /** Second-factor code, if the account has a second factor. */
+  /** Needed if the account has a second factor. */
   totpCode?: string | undefined
 }
 
-/** Options of an upload token. An upload token is a key that allows a limited number of uploads and nothing else. */
+/** Options of an upload token: a key that allows a limited number of uploads and nothing else. */
 export interface UploadTokenOptions {
-  /** Maximum number of uploads, from 1 to 10,000. */
+  /** From 1 to 10,000. */
   maxUses: number
-  /** Name of the token. Default: a random name. */
+  /** Default: a random name. */
   name?: string | undefined
   label?: string | undefined
-  /** Maximum content size of one upload, in bytes. Default: the plan's limit. */
+  /** Maximum content size of one upload. Default: the plan's limit. */
   maxBytes?: number | undefined
-  /** Id of the cluster that stores the uploads. Default: the account's default cluster. */
+  /** Default: the account's default cluster. */
   cl?: string | undefined
-  /** Time at which the uploads expire, as an RFC 3339 date-time. Default: they never expire. */
+  /** Time at which the uploads expire, as an RFC 3339 date-time. Default: never. */
   timelock?: string | undefined
-  /** Lifetime of the token in seconds, from 1 to 604,800 (seven days). Default: 3,600. */
+  /** From 1 to 604,800 (seven days). Default: 3,600. */
   expiresInSeconds?: number | undefined
-  /** Networks from which the token may be used. Default: all networks. */
+  /** Networks from which the token may be used. Default: all. */
   ipAllowlist?: readonly string[] | undefined
-  /** Second-factor code, if the account has a second factor. */
+  /** Needed if the account has a second factor. */
   totpCode?: string | undefined
 }
 
@@ -108,7 +107,7 @@ export class Keys {
     return this.#connection.json<NewKey>('POST', '/tokens/generate', { json: options })
   }
 
-  /** Lists the keys, oldest first. The list does not include upload tokens. */
+  /** Lists the keys, oldest first, without upload tokens. */
   list(): Promise<Key[]> {
     return this.#connection.json<Key[]>('GET', '/tokens/list')
   }

@@ -1,24 +1,17 @@
-/**
- * Status of a pin. `pinned` means that the server has stored every block durably.
- *
- * All times in responses are in ISO 8601, in UTC and with milliseconds.
- */
+/** Status of a pin. `pinned` means that the server has stored every block durably. */
 export type PinState = 'queued' | 'pinning' | 'pinned' | 'failed'
 
 /** A record: one content that an account pins in one cluster. */
 export interface Upload {
-  /** CID in the request, or CID of the uploaded content. */
   cid: string
   clusterId: string
-  /** Time at which the record expires. Null if the record never expires. */
   expiresAt: string | null
   createdAt: string
   status: PinState
-  /** Id of the record. */
   uploadId: string
-  /** Display name. It is the CID if the record has no name. */
+  /** By default the CID. */
   name: string
-  /** Size of the content in bytes. */
+  /** Content size in bytes. */
   size: number
   type: 'file' | 'directory' | 'pin'
 }
@@ -28,7 +21,7 @@ export interface DagFile {
   cid: string
   /** Last name of the path. */
   filename: string
-  /** Size of the file in bytes. */
+  /** In bytes. */
   size: number
   /** Path below the root of the directory, with `/` between names. */
   path: string
@@ -37,20 +30,19 @@ export interface DagFile {
 /** An uploaded directory. */
 export interface Directory extends Upload {
   message: string
-  /** CID of the directory. It always equals `cid`. */
+  /** Always equals `cid`. */
   dagCid: string
   filename: string
-  /** The first 1,000 files of the directory. */
+  /** The first 1,000 files. */
   files: DagFile[]
-  /** Number of all files in the directory. */
   total_files: number
-  /** Size of all files together, in bytes. */
+  /** In bytes. */
   total_size: number
 }
 
 /** A root of an imported CAR. */
 export interface CarRoot extends Upload {
-  /** Number of blocks missing in the CAR, and the CID of the first. Null if none is missing. */
+  /** Null if no block is missing. */
   missing: { blocks: number; first: string } | null
 }
 
@@ -61,11 +53,9 @@ export interface Car extends Upload {
 
 /** A record created by CID. */
 export interface Pin extends Upload {
-  /** True if `status` is `pinned`. */
   pinned: boolean
   originalName: string | null
   customName: string | null
-  /** Metadata of the record. */
   meta: Record<string, string>
 }
 
@@ -80,19 +70,14 @@ export interface Allocation {
 
 /** Detailed status of a pin. */
 export interface Status extends Pin {
-  /** Time of the last status change. */
   statusAt: string
-  /** Explanation of the status. Null if there is none. */
   reason: string | null
-  /** Number of distinct blocks stored so far. */
   blocks: number
-  /** Size of the stored blocks in bytes. */
   bytes: number
-  /** Number of attempts to fetch the missing blocks. */
+  /** Attempts to fetch the missing blocks. */
   attempts: number
   nextAttemptAt: string | null
   lastError: string | null
-  /** Time of the last announcement to the network. Null if the server never announced the content. */
   lastAnnounced: string | null
   /** Ids of the clusters in which the account has this content. */
   peers: string[]
@@ -104,20 +89,19 @@ export interface ListedUpload extends Upload {
   uploadedAt: string
   originalName: string | null
   customName: string | null
-  /** Metadata of the record. */
   meta: Record<string, string>
-  /** Size in bytes of all distinct blocks of the record. */
+  /** Size in bytes of all distinct blocks. */
   dagSize: number
-  /** CID of the directory that contains this file. Null if the row is a record. */
+  /** Directory that contains this file. Null if the row is a record. */
   parentCid: string | null
-  /** Path of this file in the directory. Null if the row is a record. */
+  /** Path in that directory. Null if the row is a record. */
   path: string | null
 }
 
 /** One page of the list of records. */
 export interface UploadPage {
   uploads: ListedUpload[]
-  /** Number of rows on all pages. If `totalIsLowerBound` is set, there are more rows than this number. */
+  /** Rows on all pages. If `totalIsLowerBound` is set, there are more. */
   total: number
   /** Set if a search by name or metadata has more rows than the server counts. */
   totalIsLowerBound?: true
@@ -135,7 +119,6 @@ export interface Removed {
 export interface Renamed {
   updated: true
   newName: string
-  /** New metadata of the record, if the request contained metadata. */
   meta?: Record<string, string>
 }
 
@@ -145,8 +128,8 @@ export interface Cluster {
   id: string
   label: string
   region: string
-  /** Country of the cluster. It is the region if the cluster is not in a single country. */
+  /** Country of the cluster, or its region if it is not in a single country. */
   country: string
-  /** Gateways of the cluster. `publicUrl` ends with `/ipfs/`; append a CID to build the URL of its content. */
+  /** `publicUrl` ends with `/ipfs/`: append a CID to build the URL of its content. */
   gateways: { publicUrl: string; url: string; label: string; order: number }[]
 }

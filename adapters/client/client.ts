@@ -11,17 +11,16 @@ import { Webhooks } from './webhooks.ts'
 
 /** Options of a client: server, credential and hooks. */
 export interface ClientOptions {
-  /** URL of the API, such as `https://pins.example.org/api/v3`. If the URL has no path, the client adds `/api/v3`. */
+  /** URL of the API, such as `https://pins.example.org/api/v3`. Without a path, the client adds `/api/v3`. */
   base: string
-  /** API key or session token. Reading content from the gateway needs no key. */
+  /** API key or session token. Reading content needs none. */
   key?: string | undefined
-  /** URL of the gateway, ending in `/ipfs`. Default: the URL of the API with `/ipfs` in place of `/api/v3`. */
+  /** URL of the gateway, ending in `/ipfs`. Default: `/ipfs` in place of the API's `/api/v3`. */
   gateway?: string | undefined
-  /** Headers that the client adds to every request. */
+  /** Headers of every request. */
   headers?: Readonly<Record<string, string>> | undefined
-  /** Function that sends requests. Default: the global `fetch`. */
   fetch?: typeof fetch | undefined
-  /** Function that waits for a number of milliseconds. Default: a timer. */
+  /** Default: a timer. */
   wait?: ((ms: number) => Promise<unknown>) | undefined
   /** Receives a sentence that explains why a request waits. */
   note?: ((text: string) => void) | undefined
@@ -32,28 +31,18 @@ const BASE_PATH = '/api/v3'
 /**
  * Client of the HTTP API, for Node and browsers.
  *
- * Every error is a HoldfastError. If the server refuses a request, the error has the server's `code` and message. Its
- * details contain the HTTP `status`. The code `UNAVAILABLE` means that the server did not answer, or that its response
- * broke off.
+ * Every error is a HoldfastError. A refusal has the server's `code` and message, and the HTTP `status` in its details. The
+ * code `UNAVAILABLE` means that the server did not answer, or that its response broke off.
  */
 export class HoldfastClient {
-  /** Uploads of files, directories and CARs. */
   readonly files: Files
-  /** Pins of the account. */
   readonly pins: Pins
-  /** Reads content by CID from the gateway. */
   readonly content: Content
-  /** The account that the credential belongs to. */
   readonly account: Account
-  /** The API keys and upload tokens of the account. */
   readonly keys: Keys
-  /** Sign-in by password, and the sessions of the account. */
   readonly sessions: Sessions
-  /** The second factor of the account. */
   readonly secondFactor: SecondFactor
-  /** Webhooks, which receive the events of the account's records. */
   readonly webhooks: Webhooks
-  /** Administration of the node, for its owner. */
   readonly owner: Owner
   readonly #connection: Connection
 
@@ -82,20 +71,12 @@ export class HoldfastClient {
     this.owner = new Owner(this.#connection)
   }
 
-  /**
-   * Sends any other request to a path below the base, and returns the JSON response.
-   *
-   * @throws HoldfastError with the server's code if the status is not 2xx; `UNAVAILABLE` if the server does not answer
-   */
+  /** Sends any other request to a path below the base, and returns the JSON response. */
   request<Answer extends object = JsonObject>(method: string, path: string, options?: RequestOptions): Promise<Answer> {
     return this.#connection.json<Answer>(method, path, options)
   }
 
-  /**
-   * Sends a request whose response has one JSON object per line. Yields each object when it arrives.
-   *
-   * @throws HoldfastError with the same codes as {@link request}
-   */
+  /** Yields the JSON object of each line of the response when it arrives. */
   lines(method: string, path: string, options?: RequestOptions): AsyncGenerator<JsonObject, void> {
     return this.#connection.lines(method, path, options)
   }

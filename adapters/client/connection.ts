@@ -7,27 +7,26 @@ export type { JsonObject } from './refusal.ts'
 
 /** Options of a request. */
 export interface RequestOptions {
-  /** Query parameters. The client omits undefined ones. */
   query?: Readonly<Record<string, string | undefined>>
-  /** Headers of this request. They override the client's headers of the same name. */
+  /** Override the client's headers of the same name. */
   headers?: Readonly<Record<string, string>>
   /** JSON body. The client omits undefined fields. */
   json?: object | undefined
-  /** Body in another format than JSON. */
+  /** Body in a format other than JSON. */
   body?: RequestBody | undefined
   /**
-   * Milliseconds without progress after which the request fails; 0 for no limit. Default: five minutes. Node's own
-   * `fetch` always fails after five minutes without a response.
+   * Milliseconds without progress after which the request fails; 0 for no limit. Default: five minutes, after which
+   * Node's own `fetch` always fails.
    */
   idleMs?: number
-  /** Aborts the request, which then fails with `ABORTED`. */
+  /** The request then fails with `ABORTED`. */
   signal?: AbortSignal | undefined
 }
 
 export interface ConnectionSettings {
-  /** URL of the API, without a slash at the end. */
+  /** Without a slash at the end. */
   base: string
-  /** URL of the gateway, without a slash at the end. */
+  /** Without a slash at the end. */
   gateway: string
   key: string | undefined
   headers: Readonly<Record<string, string>>
@@ -37,22 +36,18 @@ export interface ConnectionSettings {
 }
 
 const IDLE_MS = 5 * 60_000
-/** Longest `Retry-After` in seconds that the client waits for. */
 const LONGEST_WAIT_S = 120
 const LARGEST_ANSWER = 64 * 1024 * 1024
 /** Pauses in ms before each retry of a GET request. */
 export const RETRY_MS = [250, 1_000]
-/**
- * HTTP statuses sent by a proxy, or by a server that is still starting. The client retries a GET request after such a
- * status.
- */
+/** HTTP statuses of a proxy, or of a server that is still starting. */
 const PASSING = new Set([502, 503, 504])
 
 /**
  * Connection to a server.
  *
- * If the connection breaks, only GET requests are retried, because any other request may have taken effect. If the rate
- * limit is reached, the request is retried once after the time in `Retry-After`.
+ * If the connection breaks, only GET requests are retried: any other request may have taken effect. If the rate limit
+ * is reached, the request is retried once after `Retry-After`.
  */
 export class Connection {
   readonly settings: ConnectionSettings
@@ -61,11 +56,6 @@ export class Connection {
     this.settings = settings
   }
 
-  /**
-   * Sends a request to a path below the base, and returns the JSON response.
-   *
-   * @throws HoldfastError with the server's code if the status is not 2xx; `UNAVAILABLE` if the server does not answer
-   */
   async json<Value extends object = JsonObject>(
     method: string,
     path: string,
@@ -73,11 +63,11 @@ export class Connection {
   ): Promise<Value> {
     const answer = await this.#api(method, path, options)
     const text = await readText(answer)
-    // The client does not check the fields, because the API contract defines them.
+    // The API contract defines the fields, so the client does not check them.
     return (answer.response.status === 204 ? {} : parseObject(text)) as Value
   }
 
-  /** Sends a request whose response has one JSON object per line. Yields each object when it arrives. */
+  /** Yields the JSON object of each line when it arrives. */
   async *lines(method: string, path: string, options: RequestOptions = {}): AsyncGenerator<JsonObject, void> {
     const answer = await this.#api(method, path, options)
     const decoder = new TextDecoder()
@@ -91,11 +81,7 @@ export class Connection {
     if (rest !== '') yield parseObject(rest)
   }
 
-  /**
-   * Requests content from the gateway without sending the credential.
-   *
-   * @throws HoldfastError with the server's code if the status is not 2xx; `UNAVAILABLE` if the server does not answer
-   */
+  /** Requests content from the gateway without sending the credential. */
   content(path: string, options: RequestOptions): Promise<Answer> {
     return this.#accepted('GET', `${this.settings.gateway}${path}`, options)
   }

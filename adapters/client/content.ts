@@ -4,19 +4,17 @@ import type { Answer } from './exchange.ts'
 
 /** Options for reading content. */
 export interface ReadOptions {
-  /** Range of bytes to read, from `start` up to but not including `end`. Default: all bytes. */
+  /** Bytes from `start` up to but not including `end`. Default: all bytes. */
   range?: { start: number; end?: number }
-  /** Aborts the request and the stream, which then fail with `ABORTED`. */
+  /** The request and the stream then fail with `ABORTED`. */
   signal?: AbortSignal
 }
 
 /** A file from the gateway. */
 export interface ContentFile {
-  /** Length of the stream in bytes. Null if the server does not report the length. */
   size: number | null
-  /** Media type of the file. */
   type: string
-  /** Bytes of the file, which can be read once. Throws `UNAVAILABLE` if the stream breaks off and cannot resume. */
+  /** Can be read once. Throws `UNAVAILABLE` if the stream breaks off and cannot resume. */
   stream: AsyncIterable<Uint8Array>
 }
 
@@ -30,13 +28,10 @@ export class Content {
   }
 
   /**
-   * Opens a file by CID and path: `CID`, `CID/path`, `/ipfs/CID/path` or `ipfs://CID/path`.
+   * Opens a file: `CID`, `CID/path`, `/ipfs/CID/path` or `ipfs://CID/path`. If the connection breaks, reading resumes
+   * at the next byte.
    *
-   * If the connection breaks, reading resumes at the next byte. Reading fails after repeated attempts that bring no
-   * further bytes.
-   *
-   * @throws HoldfastError `VALIDATION` for a directory; the server's code if the server refuses; `UNAVAILABLE` if the
-   * server does not answer
+   * @throws HoldfastError `VALIDATION` for a directory; otherwise as of {@link HoldfastClient}
    */
   async file(place: string, { range, signal }: ReadOptions = {}): Promise<ContentFile> {
     const { start = 0, end } = range ?? {}
@@ -60,11 +55,7 @@ export class Content {
     return { size, type: headers.get('content-type') ?? '', stream }
   }
 
-  /**
-   * Opens the DAG below a CID as a CAR, or a file or directory as a TAR.
-   *
-   * @throws HoldfastError with the server's code if the server refuses; `UNAVAILABLE` if the server does not answer
-   */
+  /** Opens the DAG below a CID as a CAR, or a file or directory as a TAR. */
   async archive(place: string, form: 'car' | 'tar', signal?: AbortSignal): Promise<AsyncIterable<Uint8Array>> {
     const query = form === 'tar' ? { format: 'tar' } : { format: 'car', 'dag-scope': 'all', 'car-dups': 'n' }
     const accept = form === 'tar' ? 'application/x-tar' : 'application/vnd.ipld.car'
@@ -82,7 +73,7 @@ export class Content {
     }: { path: string; start: number; size: number | null; signal: AbortSignal | undefined },
   ): AsyncGenerator<Uint8Array, void> {
     const etag = first.response.headers.get('etag') ?? ''
-    // Resuming requires a strong ETag, which proves that the bytes have not changed.
+    // A strong ETag proves that the bytes have not changed.
     const mayGoOn = size !== null && etag.startsWith('"')
     let pauses = [...RETRY_MS]
     let given = 0

@@ -9,25 +9,20 @@ export interface OutgoingRequest {
   url: URL
   headers: Readonly<Record<string, string>>
   body?: RequestBody | undefined
-  /** Milliseconds without progress after which the request fails; 0 for no limit. */
   idleMs: number
   signal?: AbortSignal | undefined
 }
 
-/** Response to a request. The caller must read or discard the body once. */
+/** The caller must read or discard the body once. */
 export interface Answer {
   response: Response
-  /**
-   * Yields the body. Throws `UNAVAILABLE` if the body breaks off. If the caller stops reading early, the request ends.
-   */
+  /** Throws `UNAVAILABLE` if the body breaks off. If the caller stops reading early, the request ends. */
   bytes(): AsyncGenerator<Uint8Array, void>
-  /** Discards the rest of the body. */
   discard(): Promise<void>
 }
 
 /**
- * Sends a request with a streamed body, and resolves with the response. If the response arrives before the whole body
- * is sent, the rest of the body may stay unsent.
+ * If the response arrives early, the rest of the request body may stay unsent.
  *
  * @throws HoldfastError `UNAVAILABLE` if the server cannot be reached or the connection breaks, `ABORTED` if `signal`
  * aborts; the body's own error if the body fails
@@ -52,7 +47,7 @@ export async function exchange(send: typeof fetch, request: OutgoingRequest): Pr
     response = await dispatch(send, url, init, tell && (bytes => moved(idle, tell, bytes)))
   } catch (cause) {
     const error = wrong(cause, error => unreachable(url, error))
-    // Stops the timer for good. A pending read of the body could restart the timer, which would keep the process alive.
+    // A pending read of the body could restart the timer, which would keep the process alive.
     idle.abort()
     throw error
   }
@@ -68,8 +63,8 @@ export async function exchange(send: typeof fetch, request: OutgoingRequest): Pr
 }
 
 /**
- * Sends the request with `fetch`. If the caller wants progress in a browser, uses XMLHttpRequest, because `fetch`
- * reports no progress. XMLHttpRequest follows redirects, unlike `fetch` with `redirect: 'manual'`.
+ * Uses XMLHttpRequest for progress in a browser, because `fetch` reports none. XMLHttpRequest follows redirects, unlike
+ * `fetch` with `redirect: 'manual'`.
  */
 function dispatch(
   send: typeof fetch,
@@ -85,7 +80,6 @@ function dispatch(
   return telling(url, { ...init, body, onProgress })
 }
 
-/** Restarts the idle timer and reports progress. Sent bytes count as a sign that the server is alive. */
 function moved(idle: IdleTimer, tell: (bytes: number) => void, bytes: number): void {
   idle.start()
   tell(bytes)
@@ -102,7 +96,7 @@ async function* answerBytes(
   let isOver = false
   try {
     for (;;) {
-      // Runs the timer only while a read is pending. The consumer may take any time between reads.
+      // The timer runs only while a read is pending: the consumer may take any time between reads.
       idle.start()
       const { done, value } = await reader.read().finally(() => idle.stop())
       if (done) {
@@ -115,7 +109,6 @@ async function* answerBytes(
     throw wrong(cause)
   } finally {
     if (!isOver) await reader.cancel().catch(() => undefined)
-    // Stops sending the request body, which the server has not read to its end.
     if (!isOver || sendsBody) idle.abort()
   }
 }
@@ -126,7 +119,6 @@ interface FetchBody {
   duplex?: 'half'
 }
 
-/** Returns the body as a stream if `fetch` can stream bodies. Otherwise returns the body as a Blob. */
 async function fetchBody(
   body: RequestBody,
   idle: IdleTimer,
@@ -167,10 +159,7 @@ async function fetchBody(
 
 let streaming: boolean | undefined
 
-/**
- * Returns whether `fetch` can stream bodies with a `content-length` header. Browsers cannot: they remove the header and
- * stream only over HTTP/2.
- */
+/** Browsers remove a `content-length` header, and stream bodies only over HTTP/2. */
 function streamsBodies(): boolean {
   streaming ??= new Request('http://localhost', { method: 'POST', headers: { 'content-length': '1' } }).headers.has(
     'content-length',

@@ -4,30 +4,27 @@ import type { Connection } from './connection.ts'
 import { formBody } from './form.ts'
 import { bodyPart, type RequestBody, type UploadSource } from './request-body.ts'
 
-/** Cluster, expiry and metadata of a new record. */
+/** Options of a new record. */
 export interface TargetOptions {
-  /** Id of the cluster. Default: the account's default cluster. */
+  /** Default: the account's default cluster. */
   cluster?: string | undefined
-  /** Time at which the record expires, as ISO 8601 or a `Date`. Default: the record never expires. */
+  /** Time at which the record expires, as ISO 8601 or a `Date`. Default: never. */
   timelock?: string | Date | undefined
-  /** Searchable metadata of the record. Maximum: 64 keys, and 4,096 bytes as JSON. */
+  /** Searchable metadata. Maximum: 64 keys, and 4,096 bytes as JSON. */
   meta?: Readonly<Record<string, string>> | undefined
 }
 
 /** Options for sending a body. */
 export interface SendOptions {
-  /**
-   * Receives the number of bytes of the request sent so far. In browsers, this option makes the client send the request
-   * with XMLHttpRequest, because `fetch` reports no progress.
-   */
+  /** Receives the number of bytes sent so far. In browsers, the client then sends the request with XMLHttpRequest. */
   onProgress?: ((bytes: number) => void) | undefined
-  /** Aborts the request, which then fails with `ABORTED`. The server may have stored the content nevertheless. */
+  /** The request then fails with `ABORTED`. The server may have stored the content nevertheless. */
   signal?: AbortSignal | undefined
 }
 
 /** Options of an upload. */
 export interface UploadOptions extends TargetOptions, SendOptions {
-  /** Name of the record in lists. Default: the name of the `File`, if the source is one. */
+  /** Default: the name of the `File`, if the source is one. */
   name?: string | undefined
 }
 
@@ -40,11 +37,10 @@ export interface DirectoryFile {
 
 /** Options of a CAR import. */
 export interface CarOptions extends UploadOptions {
-  /** Name of the content at its origin. */
   originalName?: string | undefined
-  /** Display name in lists. It takes precedence over `originalName` and `name`. */
+  /** Takes precedence over `originalName` and `name`. */
   customName?: string | undefined
-  /** True to import roots with missing blocks as well. Their records are not `pinned` until the blocks arrive. */
+  /** True to import roots with missing blocks as well. They are not `pinned` until the blocks arrive. */
   allowPartial?: boolean | undefined
 }
 
@@ -62,8 +58,8 @@ export class Files {
   /**
    * Uploads a file as a stream.
    *
-   * @throws HoldfastError with the server's code if the server refuses; `INVALID_PATH` for a name that a multipart form
-   * cannot carry; `VALIDATION` for an unsupported source
+   * @throws HoldfastError `INVALID_PATH` for a name that a multipart form cannot carry; `VALIDATION` for an unsupported
+   * source
    */
   async upload(source: UploadSource, options: UploadOptions = {}): Promise<Upload> {
     const name = options.name ?? nameOf(source) ?? ''
@@ -72,11 +68,7 @@ export class Files {
     return this.#send<Upload>('/files', body, options)
   }
 
-  /**
-   * Uploads files as one directory, as a stream.
-   *
-   * @throws HoldfastError with the same codes as {@link upload}
-   */
+  /** Uploads files as one directory. @throws HoldfastError as {@link upload} */
   async uploadDirectory(files: Iterable<DirectoryFile>, options: UploadOptions = {}): Promise<Directory> {
     const fields = { dirName: options.name, ...textFields(options) }
     const named = [...files].map(({ path, content }) => ({ name: path, content: bodyPart(content) }))
@@ -85,10 +77,9 @@ export class Files {
   }
 
   /**
-   * Imports a directory from the server's own disk. The directory must be below one of the server's import roots.
+   * Imports a directory from the server's own disk, below one of the server's import roots.
    *
-   * @throws HoldfastError `NOT_OFFERED` if the server or the plan does not allow imports, `INVALID_PATH`; otherwise the
-   * server's code
+   * @throws HoldfastError `NOT_OFFERED` if the server or the plan does not allow imports, `INVALID_PATH`
    */
   importDirectory(dirPath: string, options: TargetOptions = {}): Promise<Directory> {
     return this.#connection.json<Directory>('POST', '/files/directory', {
@@ -96,11 +87,7 @@ export class Files {
     })
   }
 
-  /**
-   * Imports a CAR as a stream.
-   *
-   * @throws HoldfastError with the same codes as {@link upload}
-   */
+  /** Imports a CAR as a stream. @throws HoldfastError as {@link upload} */
   async importCar(source: UploadSource, options: CarOptions = {}): Promise<Car> {
     const { name, originalName, customName, allowPartial } = options
     const body = { type: CAR_TYPE, parts: [bodyPart(source)], onProgress: options.onProgress }
@@ -114,20 +101,19 @@ export class Files {
     { cluster, signal }: TargetOptions & SendOptions,
     query: Readonly<Record<string, string | undefined>> = {},
   ): Promise<Answer> {
-    // The header repeats the cluster, so that a server can refuse the cluster before it reads the body.
+    // With this header, a server can refuse the cluster before it reads the body.
     const headers: Record<string, string> = cluster === undefined ? {} : { 'x-cluster': cluster }
     return this.#connection.json<Answer>('POST', path, { query, headers, body, signal })
   }
 }
 
-/** Returns the request fields for cluster and expiry. @throws HoldfastError `INVALID_TIMELOCK` for an invalid `Date` */
+/** @throws HoldfastError `INVALID_TIMELOCK` for an invalid `Date` */
 export function targetFields({ cluster, timelock }: TargetOptions): Record<'cl' | 'timelock', string | undefined> {
   if (!(timelock instanceof Date)) return { cl: cluster, timelock }
   if (Number.isNaN(timelock.getTime())) throw new HoldfastError('INVALID_TIMELOCK', 'timelock is not a date')
   return { cl: cluster, timelock: timelock.toISOString() }
 }
 
-/** Converts the options to texts for a form or a query. */
 function textFields(options: TargetOptions): Record<string, string | undefined> {
   return { ...targetFields(options), meta: options.meta && JSON.stringify(options.meta) }
 }

@@ -3,11 +3,10 @@ import type { BodyPart, RequestBody } from './request-body.ts'
 
 export interface FormOptions {
   /**
-   * Text fields of the form. Undefined fields are omitted. They precede the files, so that a server can refuse a field
-   * before it reads the files.
+   * Undefined fields are omitted. Fields precede the files, so that a server can refuse a field before it reads the
+   * files.
    */
   fields: Readonly<Record<string, string | undefined>>
-  /** Field name of every file. */
   field: 'file' | 'files'
   files: readonly { name: string; content: BodyPart }[]
   onProgress?: ((bytes: number) => void) | undefined
@@ -16,8 +15,7 @@ export interface FormOptions {
 const BOUNDARY_BYTES = 16
 
 /**
- * Encodes a multipart form with files as a request body. The platform's `FormData` can neither stream nor report its
- * length.
+ * The platform's `FormData` can neither stream nor report its length.
  *
  * @throws HoldfastError `INVALID_PATH` for a file name that the form would change
  */
@@ -38,7 +36,7 @@ export function formBody({ fields, field, files, onProgress }: FormOptions): Req
   return { type: `multipart/form-data; boundary=${boundary}`, parts: [...texts, ...parts, end], onProgress }
 }
 
-/** Encodes a file name for the form. Throws for a name that the form would change. */
+/** Throws for a name that the form would change. */
 function filename(name: string): string {
   const trouble = /[\0\r\n]/.test(name) ? 'a line break' : name.includes('\\') ? 'a backslash' : ''
   const problem = trouble || (name.includes('%22') ? '%22' : '')

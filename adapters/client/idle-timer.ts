@@ -4,7 +4,7 @@ export class IdleTimer {
   readonly #ms: number
   #timer: ReturnType<typeof setTimeout> | undefined
 
-  /** @param ms time in ms after which the signal aborts; 0 for never */
+  /** @param ms time after which the signal aborts; 0 for never */
   constructor(ms: number) {
     this.#ms = ms
   }

@@ -20,24 +20,20 @@ const ADMIN_PATH = '/admin/v1'
 /** Options of a new account. */
 export interface NewAccountOptions {
   email: string
-  /** Name of the account's plan. */
   plan: string
   name?: string | undefined
-  /** Password for signing in. Without a password the account can only use keys. */
+  /** Without a password the account can only use keys. */
   password?: string | undefined
 }
 
 /** Options of a verification. */
 export interface VerifyOptions {
-  /** Receives the progress after each step. */
   onProgress?: ((progress: { blocks: number; bytes: number; damaged: number }) => void) | undefined
-  /** Aborts the verification. */
   signal?: AbortSignal | undefined
 }
 
 /**
- * Administration of the node, at `/admin/v1` beside the API. Every method needs a credential of the owner with every
- * scope.
+ * Administration of the node, at `/admin/v1` beside the API. Every method needs an owner's credential with every scope.
  *
  * @throws HoldfastError from every method: `OWNER_REQUIRED`, `missing_scope`; `VALIDATION` if the client's base does
  * not end in `/api/v3`
@@ -51,7 +47,6 @@ export class Owner {
     this.#connection = new Connection({ ...settings, base })
   }
 
-  /** Returns statistics of the node. */
   stats(signal?: AbortSignal): Promise<NodeStats> {
     return this.#json('GET', '/stats', { signal })
   }
@@ -68,12 +63,11 @@ export class Owner {
     return (await this.#json<{ failures: Failure[] }>('GET', '/failures', { signal })).failures
   }
 
-  /** Returns the addresses and connections of the node. */
   peers(signal?: AbortSignal): Promise<NodePeers> {
     return this.#json('GET', '/peers', { signal })
   }
 
-  /** Returns a page of accounts, oldest first. `limit` is 100 by default, and its maximum is 1,000. */
+  /** Returns a page of accounts, oldest first. `limit` is 100 by default, and at most 1,000. */
   accounts({
     page,
     limit,
@@ -87,7 +81,7 @@ export class Owner {
   }
 
   /**
-   * Creates an account. `token` is an API key with every scope. No other response contains the key.
+   * Creates an account. `token` is an API key with every scope, which no other response contains.
    *
    * @throws HoldfastError `CONFLICT` if another account has the email, `VALIDATION`
    */
@@ -123,9 +117,8 @@ export class Owner {
     await this.#json('DELETE', `/accounts/${pathPart(id, 'the id')}`)
   }
 
-  /** Deletes unused content. With a grace of 0 seconds, also deletes content that was unpinned only a moment ago. */
+  /** Deletes unused content. A grace of 0 seconds includes content that was unpinned only a moment ago. */
   collect({ graceSeconds, signal }: { graceSeconds?: number; signal?: AbortSignal } = {}): Promise<Collected> {
-    // No idle limit, because the server answers only after the collection has ended.
     return this.#json('POST', '/gc', { json: { graceSeconds }, idleMs: 0, signal })
   }
 

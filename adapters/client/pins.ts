@@ -5,9 +5,7 @@ import { type TargetOptions, targetFields } from './files.ts'
 
 /** Options of a pin by CID. */
 export interface PinOptions extends TargetOptions {
-  /** Name of the record in lists. */
   name?: string | undefined
-  /** Name of the content at its origin. */
   originalName?: string | undefined
   /** Providers to ask first: multiaddrs that end in `/p2p/<id>`, or URLs of gateways. */
   origins?: readonly string[] | undefined
@@ -18,43 +16,37 @@ export interface PinOptions extends TargetOptions {
 
 /** Filters and order of a list. A row must match all given filters. */
 export interface ListOptions {
-  /** Lists only records of this CID. */
   cid?: string | undefined
-  /** CID of a directory. Lists the files of this directory instead of records. */
+  /** Lists the files of the directory with this CID, instead of records. */
   parentCid?: string | undefined
-  /** True to list only records with an expiry. */
   expiring?: boolean | undefined
-  /** Text that the name must contain. The search ignores case. */
+  /** Text that the name must contain, in any case. */
   q?: string | undefined
-  /** Name to find. `match` selects the comparison, by default `exact`. */
+  /** `match` selects the comparison, by default `exact`. */
   name?: string | undefined
   match?: 'exact' | 'iexact' | 'partial' | 'ipartial' | undefined
-  /** Keys and values that the record's metadata must all contain. */
+  /** The record's metadata must contain all of these. */
   meta?: Readonly<Record<string, string>> | undefined
-  /** Lists only records of these types. */
   type?: Upload['type'] | readonly Upload['type'][] | undefined
-  /** Lists only records with these statuses. */
   status?: Upload['status'] | readonly Upload['status'][] | undefined
-  /** List only records created strictly before or after this time, as ISO 8601 or a `Date`. */
+  /** Strictly before or after this time of creation, as ISO 8601 or a `Date`. */
   before?: string | Date | undefined
   after?: string | Date | undefined
   /** Order by time of creation. Default: `newest` first. */
   sort?: 'newest' | 'oldest' | undefined
-  /** Number of rows per page. The server may return fewer rows. */
+  /** The server may return fewer rows. */
   limit?: number | undefined
   signal?: AbortSignal | undefined
 }
 
 /** Options for waiting until a pin is complete. */
 export interface WaitOptions {
-  /** Receives every status until the pin is complete. */
   onProgress?: ((status: Pin | Status) => void) | undefined
   signal?: AbortSignal | undefined
 }
 
-/** Page size that most plans allow. */
+/** Most plans allow this page size. */
 const PAGE_ROWS = 100
-/** Interval in ms before the second request for the status. Each further interval is longer. */
 const FIRST_LOOK_MS = 500
 const LATER_LOOK_MS = 5_000
 const SLOWER = 1.5
@@ -68,11 +60,7 @@ export class Pins {
     this.#connection = connection
   }
 
-  /**
-   * Pins content from the network, or content that the server already has. The response contains the status of the pin.
-   *
-   * @throws HoldfastError with the server's code, most often `CID_NOT_FOUND`
-   */
+  /** Pins content from the network, or content that the server already has. @throws HoldfastError `CID_NOT_FOUND` */
   async add(cid: string, options: PinOptions = {}): Promise<Pin> {
     const { name, originalName, origins, background, signal } = options
     const headers: Record<string, string> = background === true ? { prefer: 'respond-async' } : {}
@@ -108,9 +96,8 @@ export class Pins {
   }
 
   /**
-   * Polls the status until the pin is complete. Continues after a failed attempt, as long as the server retries.
-   *
-   * @throws HoldfastError `UNAVAILABLE` once the server stops retrying, `ABORTED` if `signal` aborts
+   * Polls the status until the pin is complete. @throws HoldfastError `UNAVAILABLE` once the server stops retrying,
+   * `ABORTED` if `signal` aborts
    */
   async untilPinned(pin: Pin, { onProgress, signal }: WaitOptions = {}): Promise<Pin | Status> {
     let latest: Pin | Status = pin
@@ -120,7 +107,6 @@ export class Pins {
       if (signal?.aborted === true) throw new HoldfastError('ABORTED', 'the wait for a pin was aborted')
       latest = await this.status(pin.cid, { cluster: pin.clusterId, signal })
     }
-    // A server that reports no status returns only complete pins.
     if ((latest.status ?? 'pinned') === 'pinned') return latest
     const reason = 'lastError' in latest ? (latest.lastError ?? latest.reason) : null
     throw new HoldfastError('UNAVAILABLE', `${pin.cid} is ${latest.status}${reason === null ? '' : `: ${reason}`}`)
@@ -134,10 +120,7 @@ export class Pins {
     return this.#connection.json<UploadPage>('GET', '/users/me/uploads', { query: { ...query, ...paging }, signal })
   }
 
-  /**
-   * Yields all pages that have rows, newest row first. An upload during the iteration shifts rows to the next page.
-   * Each row is yielded only once.
-   */
+  /** Yields all pages, newest row first. Uploads during the iteration shift rows, but each row is yielded only once. */
   async *pages(options: ListOptions = {}): AsyncGenerator<ListedUpload[], void> {
     let before = new Set<string>()
     for (let page = 1; ; page++) {
@@ -150,7 +133,7 @@ export class Pins {
     }
   }
 
-  /** Yields the rows of all pages one by one, in the order of {@link pages}. */
+  /** Yields the rows of all pages. */
   async *all(options: ListOptions = {}): AsyncGenerator<ListedUpload, void> {
     for await (const rows of this.pages(options)) yield* rows
   }

@@ -1,4 +1,4 @@
-/** The members of XMLHttpRequest that the client uses. Programs that import the client thus need no browser types. */
+/** With these members of XMLHttpRequest, programs that import the client need no browser types. */
 interface Sending {
   readonly upload: { onprogress: ((event: { loaded: number }) => void) | null }
   readonly status: number
@@ -15,7 +15,6 @@ interface Sending {
   abort(): void
 }
 
-/** Request for XMLHttpRequest, which reports the progress of a body. */
 export interface ProgressRequest {
   method: string
   headers: Readonly<Record<string, string>>
@@ -26,7 +25,7 @@ export interface ProgressRequest {
 
 const NO_BODY = new Set([204, 205, 304])
 
-/** Returns a function like `fetch` that reports progress. Null if the platform has no XMLHttpRequest, as in Node. */
+/** Null if the platform has no XMLHttpRequest, as in Node. */
 export function progressFetch(): ((url: URL, request: ProgressRequest) => Promise<Response>) | null {
   const { XMLHttpRequest: Request } = globalThis as { XMLHttpRequest?: new () => Sending }
   return Request === undefined ? null : (url, request) => send(new Request(), url, request)

@@ -1,16 +1,14 @@
 import { type ErrorCode, HoldfastError } from '../../src/domain/errors.ts'
 
-/** JSON body of a response. The client does not check its fields. */
+/** JSON body of a response, with unchecked fields. */
 export type JsonObject = Readonly<Record<string, unknown>>
 
-/** Builds the error for a response that broke off. */
 export function brokenOff(cause: unknown): HoldfastError {
   return new HoldfastError('UNAVAILABLE', `the answer broke off${cause === undefined ? '' : `: ${wordsOf(cause)}`}`, {
     cause,
   })
 }
 
-/** Builds the error for a request that got no response. */
 export function unreachable({ origin, pathname }: URL, cause: unknown): HoldfastError {
   const message =
     codeOf(cause) === 'ECONNREFUSED'
@@ -19,12 +17,9 @@ export function unreachable({ origin, pathname }: URL, cause: unknown): Holdfast
   return new HoldfastError('UNAVAILABLE', message, { cause })
 }
 
-/**
- * Builds the error for a request that the server refused. The error has the server's message and code. Its details
- * contain the HTTP status and all other fields of the body.
- */
+/** The error's details contain the HTTP status and all other fields. */
 export function refusalOf({ status, headers, type }: Response, text: string): HoldfastError {
-  // A redirect. Browsers hide its status and target, and only report the type `opaqueredirect`.
+  // Browsers hide the status and target of a redirect, and only report the type `opaqueredirect`.
   if (type === 'opaqueredirect' || (status >= 300 && status < 400)) {
     const where = headers.get('location') ?? 'another place'
     const details = { status: status === 0 ? 301 : status }
@@ -48,13 +43,13 @@ export function refusalOf({ status, headers, type }: Response, text: string): Ho
   return new HoldfastError(typeof code === 'string' ? (code as ErrorCode) : 'UNAVAILABLE', String(message), { details })
 }
 
-/** Parses a JSON object or array. @throws HoldfastError `UNAVAILABLE` if the text is anything else */
+/** @throws HoldfastError `UNAVAILABLE` if the text is not a JSON object or array */
 export function parseObject(text: string): JsonObject {
   try {
     const value: unknown = JSON.parse(text)
     if (typeof value === 'object' && value !== null) return value as JsonObject
   } catch {
-    // Falls through to the error below, which is clearer than the parser's error.
+    // The error below is clearer than the parser's.
   }
   throw new HoldfastError('UNAVAILABLE', 'the answer is not JSON: check that the base is that of the API')
 }

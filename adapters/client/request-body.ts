@@ -1,14 +1,13 @@
 import { HoldfastError } from '../../src/domain/errors.ts'
 
-/** Bytes of known length that can be read more than once, such as a `Blob` or a `File`. */
+/** Bytes that can be read more than once, such as a `Blob` or a `File`. */
 export interface SizedSource {
-  /** Length in bytes. */
+  /** In bytes. */
   readonly size: number
-  /** Streams the bytes from the beginning. */
   stream(): AsyncIterable<Uint8Array>
 }
 
-/** Content to upload. Text is encoded as UTF-8. A stream may have an unknown length. */
+/** Content to upload. Text is encoded as UTF-8. */
 export type UploadSource = string | Uint8Array | ArrayBuffer | SizedSource | AsyncIterable<Uint8Array>
 
 /** One part of a body. */
@@ -16,17 +15,16 @@ export type BodyPart = Uint8Array | SizedSource | AsyncIterable<Uint8Array>
 
 /** A body that the client sends part by part. */
 export interface RequestBody {
-  /** Media type of the body. */
   type: string
   parts: readonly BodyPart[]
   /** Receives the number of bytes passed to `fetch` so far. */
   onProgress?: ((bytes: number) => void) | undefined
 }
 
-/** Minimum size in bytes of a piece that is sent. Smaller pieces are joined first. */
+/** Smaller pieces are joined before they are sent. */
 const PIECE_BYTES = 64 * 1024
 
-/** Converts an upload source to a part of a body. @throws HoldfastError `VALIDATION` for an unsupported source */
+/** @throws HoldfastError `VALIDATION` for an unsupported source */
 export function bodyPart(source: UploadSource): BodyPart {
   if (typeof source === 'string') return new TextEncoder().encode(source)
   if (source instanceof ArrayBuffer) return new Uint8Array(source)
@@ -35,12 +33,12 @@ export function bodyPart(source: UploadSource): BodyPart {
   throw new HoldfastError('VALIDATION', 'the source must be text, bytes, a Blob or a stream of bytes')
 }
 
-/** Encodes a value as a JSON body. Undefined fields are omitted. */
+/** Undefined fields are omitted. */
 export function jsonBody(value: object): RequestBody {
   return { type: 'application/json', parts: [new TextEncoder().encode(JSON.stringify(value))] }
 }
 
-/** Returns the length of a body in bytes. Null if the length is unknown before sending. */
+/** Null if the length is unknown before sending. */
 export function bodyLength({ parts }: RequestBody): number | null {
   let length = 0
   for (const part of parts) {
@@ -51,16 +49,14 @@ export function bodyLength({ parts }: RequestBody): number | null {
   return length
 }
 
-/** Returns whether a body can be sent a second time. */
 export function isRepeatable(body: RequestBody): boolean {
   return bodyLength(body) !== null
 }
 
 /**
- * Yields the bytes of a body. Joins pieces until they have at least 64 KiB.
+ * Joins pieces until they have at least 64 KiB.
  *
- * @throws the source's own error if reading fails; HoldfastError `VALIDATION` if a source does not have its declared
- * length
+ * @throws HoldfastError `VALIDATION` if a source does not have its declared length
  */
 export async function* bodyBytes({ parts, onProgress }: RequestBody): AsyncGenerator<Uint8Array, void> {
   let waiting: Uint8Array[] = []
@@ -81,7 +77,7 @@ export async function* bodyBytes({ parts, onProgress }: RequestBody): AsyncGener
   if (bytes > 0) yield joined(waiting, bytes)
 }
 
-/** Returns a body as one Blob, for browsers. A browser reads the files in the Blob only while it sends them. */
+/** A browser reads the files in the Blob only while it sends them. */
 export async function bodyBlob({ type, parts }: RequestBody): Promise<Blob> {
   const pieces: (Uint8Array<ArrayBuffer> | Blob)[] = []
   for (const part of parts) {

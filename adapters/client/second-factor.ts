@@ -1,7 +1,7 @@
 import type { SecondFactorSetup } from './account-answers.ts'
 import type { Connection } from './connection.ts'
 
-/** Proof that the user may turn the second factor off. `code` is a second-factor code or a recovery code. */
+/** Proof for turning the second factor off. `code` may be a recovery code. */
 export type SecondFactorProof = { code: string } | { password: string }
 
 /** Second factor of the account. Every method throws `SESSION_REQUIRED` if the credential is a key. */
@@ -23,8 +23,7 @@ export class SecondFactor {
   }
 
   /**
-   * Turns the second factor on, and returns the recovery codes. Each recovery code works once. No other response
-   * contains the codes.
+   * Turns the second factor on. Returns the recovery codes, which work once each and are in no other response.
    *
    * @throws HoldfastError `2fa_invalid` for a wrong code, `CONFLICT` if the second factor is on or was not set up
    */

@@ -3,16 +3,14 @@ import { type Connection, pathPart } from './connection.ts'
 
 /** Position and size of a page. */
 export interface PageOptions {
-  /** Cursor: the `next` field of the previous page. Default: the first page. */
+  /** The `next` field of the previous page. Default: the first page. */
   after?: string | undefined
-  /** Number of rows per page. Default: 100. Maximum: 1,000. */
+  /** Default: 100. Maximum: 1,000. */
   limit?: number | undefined
   signal?: AbortSignal | undefined
 }
 
-/**
- * Sign-in by password, and the sessions of the account. A session is a credential that has every scope for 24 hours.
- */
+/** Sign-in by password, and the sessions of the account. A session has every scope for 24 hours. */
 export class Sessions {
   readonly #connection: Connection
 
@@ -24,7 +22,7 @@ export class Sessions {
   /**
    * Signs in with a password. If the account has a second factor, call {@link confirm} next.
    *
-   * This client keeps using its own credential. To use the session, create another client with the token as its `key`.
+   * To use the session, create another client with its token as the `key`.
    *
    * @throws HoldfastError `INVALID_API_KEY` for a wrong email or password, `RATE_LIMIT`, `account_disabled`
    */
@@ -42,7 +40,7 @@ export class Sessions {
     return this.#connection.json('POST', '/auth/2fa/verify-login', { json: { temporaryToken, code } })
   }
 
-  /** Ends the session that this client uses as its credential. Does nothing if the credential is a key. */
+  /** Ends the session that this client uses. Does nothing if the credential is a key. */
   async signOut(): Promise<void> {
     await this.#connection.json('POST', '/auth/logout')
   }
@@ -64,7 +62,7 @@ export class Sessions {
   }
 
   /**
-   * Ends all sessions except the client's own, and returns the number of ended sessions.
+   * Ends all sessions except the client's own, and returns their number.
    *
    * @throws HoldfastError `SESSION_REQUIRED` if the credential is a key
    */
