@@ -3,33 +3,30 @@ import { createHandler, type HandlerOptions, type NodeHandler, type ServedEngine
 
 /** Options of the plugin. */
 export interface HoldfastPluginOptions extends HandlerOptions {
-  /** The engine to serve. The host program starts the engine, and stops the engine after it has closed the server. */
+  /** The host program starts the engine, and stops it after it has closed the server. */
   engine: ServedEngine
   /**
-   * Path at which the engine is mounted, such as `/pinning`. The path must not contain parameters. By default, the
-   * engine serves every path that is not a route of the host program.
+   * Path at which the engine is mounted, without parameters, such as `/pinning`. Default: every path that is not a
+   * route of the host program.
    */
   prefix?: string
 }
 
-/** Schema that hides the route from @fastify/swagger, because the engine serves its own OpenAPI document. */
+/** Hides the route from @fastify/swagger: the engine serves its own OpenAPI document. */
 const HIDDEN: FastifySchema & { hide: boolean } = { hide: true }
 
 /**
- * Serves an engine below the prefix: `app.register(holdfast, { engine, prefix })`. Bodies are streamed between the
- * socket and the engine, without Fastify.
+ * Serves an engine below the prefix: `app.register(holdfast, { engine, prefix })`. Bodies are streamed without Fastify.
  *
- * The host program's hooks up to `preHandler` run, and the headers and errors that they set apply. The host program's
- * logger and `onResponse` hooks are called for each request. Body parsers, `bodyLimit` and `onSend` hooks do not apply,
- * because Fastify does not process the bodies. The plugin's registrations do not affect other routes.
+ * The host program's hooks up to `preHandler`, its logger and `onResponse` hooks run, and its headers and errors apply.
+ * Body parsers, `bodyLimit` and `onSend` hooks do not apply. Other routes are not affected.
  */
 export const holdfast: FastifyPluginCallback<HoldfastPluginOptions> = (app, { engine, ...options }, done) => {
   const handle = createHandler(engine, { ...options, prefix: app.prefix })
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', (_request, _body, parsed) => parsed(null))
   app.setErrorHandler((error, request, reply) => {
-    // Fastify refuses an unknown Content-Type. The request is passed to the engine instead, which ignores the
-    // Content-Type of an empty body.
+    // Fastify refuses an unknown Content-Type, which the engine ignores if the body is empty.
     if (codeOf(error) !== 'FST_ERR_CTP_INVALID_MEDIA_TYPE') throw error
     handOver(handle, request, reply)
   })
@@ -38,9 +35,8 @@ export const holdfast: FastifyPluginCallback<HoldfastPluginOptions> = (app, { en
 }
 
 /**
- * Returns a value for Fastify's server option `frameworkErrors`. Fastify does not pass paths with malformed
- * percent-encoding to plugins. With this option, the engine handles these requests if the path is below the prefix.
- * Fastify handles all other errors as usual.
+ * Returns Fastify's server option `frameworkErrors`. Fastify passes no malformed percent-encoding to plugins. With this
+ * option, the engine handles such paths below the prefix.
  */
 export function frameworkErrors(
   options: HoldfastPluginOptions,

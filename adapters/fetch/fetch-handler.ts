@@ -3,11 +3,9 @@ import type { ApiHandler, ApiRequest, ApiResponse, BodyStream, Engine } from '..
 
 /** The parts of an engine that this adapter serves. */
 export interface FetchServedEngine {
-  /** The HTTP API. */
   readonly api: ApiHandler
   /** The gateway at `/ipfs/<cid>/<path>`. */
   readonly gateway: ApiHandler
-  /** Returns whether a request is for a content host name. */
   readonly isContentHost?: Engine['isContentHost']
 }
 
@@ -17,34 +15,26 @@ export interface FetchOptions {
    * Path at which the engine is mounted, such as `/pinning`. Omit this option if the host program strips the prefix.
    */
   prefix?: string
-  /**
-   * The console from `createConsole` of `holdfast/console`. With this option, the handler serves `<prefix>/console/`.
-   */
+  /** From `createConsole` of `holdfast/console`. The handler serves it at `<prefix>/console/`. */
   console?: ApiHandler
-  /**
-   * Returns the IP address of the client, which a `Request` does not contain. Without this function, all clients share
-   * the limits per address, such as the limit of failed logins and the limit of concurrent gateway requests.
-   */
+  /** Returns the client's IP address. Without this function, all clients share the limits per address. */
   remoteAddress?: (request: Request) => string | undefined
 }
 
-/** A function that handles a request and returns the response. */
+/** Handles a request. */
 export type FetchHandler = (request: Request) => Promise<Response>
 
 /** A path that matches no route of the API. */
 const OUTSIDE = '//'
 
-/**
- * Returns a function from `Request` to `Response`. The function serves the gateway at `<prefix>/ipfs/…` and the API at
- * other paths below the prefix. Paths outside the prefix get a 404 response. Bodies are streamed in both directions.
- */
+/** Serves the gateway at `<prefix>/ipfs/…` and the API at other paths below the prefix, with streamed bodies. */
 export function toFetch(
   engine: FetchServedEngine,
   { prefix = '', remoteAddress, console }: FetchOptions = {},
 ): FetchHandler {
   const mount = prefix.endsWith('/') ? prefix.slice(0, -1) : prefix
   return async request => {
-    // `Headers` joins repeated headers with commas, so a comma means that the request has several Host headers.
+    // A comma means several Host headers, because `Headers` joins them.
     if (request.headers.get('host')?.includes(',') === true) return severalHosts()
     const url = new URL(request.url)
     const path = pathBelow(mount, url.pathname)
@@ -94,7 +84,6 @@ function toResponse({ status, headers, body }: ApiResponse): Response {
   return new Response(body instanceof Uint8Array ? Buffer.from(body) : streamOf(body), init)
 }
 
-/** Returns a stream that reads a chunk only when the consumer asks for a chunk. */
 function streamOf(body: BodyStream): ReadableStream<Uint8Array> {
   const chunks = body[Symbol.asyncIterator]()
   return new ReadableStream<Uint8Array>(

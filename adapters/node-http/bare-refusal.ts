@@ -1,26 +1,19 @@
 import http, { type ServerResponse } from 'node:http'
 
-/**
- * An error response that is sent without the engine, in the format of the engine's errors. The connection is closed
- * afterwards.
- */
+/** An error response sent without the engine, in the engine's format. The connection is closed afterwards. */
 export interface Refusal {
   status: number
   code: string
   message: string
 }
 
-/** Sends a refusal as the response to a request. */
 export function refuse(outgoing: ServerResponse, refusal: Refusal): void {
   const { headers, body } = written(refusal)
   outgoing.writeHead(refusal.status, headers)
   outgoing.end(body)
 }
 
-/**
- * Formats a refusal as text that can be written directly to a socket. A request that Node could not parse has no
- * `ServerResponse`, so its refusal must be written to the socket.
- */
+/** Formats a refusal for a socket: a request that Node could not parse has no `ServerResponse`. */
 export function refusalText(refusal: Refusal, ...lines: string[]): string {
   const { headers, body } = written(refusal)
   const own = Object.entries(headers).map(([name, value]) => `${name}: ${value}`)

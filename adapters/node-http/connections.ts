@@ -4,11 +4,11 @@ import type { Duplex } from 'node:stream'
 import { Lingering } from './lingering.ts'
 
 /**
- * The connections of a server, whose number is limited. At the limit, a new connection replaces the oldest idle
- * connection of the address with the most connections. If that address has no idle connection, or few file descriptors
- * are left, the new connection is surplus. The server refuses the request of a surplus connection and closes the
- * connection. The number of surplus connections is limited, and so is the number of closing connections whose clients
- * are still sending.
+ * A server's connections, limited in number. At the limit, a new connection replaces the oldest idle connection of the
+ * address with the most connections.
+ *
+ * If that address has no idle connection, or few file descriptors are left, the new connection is surplus. The server
+ * refuses its request and closes it. The numbers of surplus and of closing connections are limited, too.
  */
 export class Connections {
   readonly #most: number
@@ -20,7 +20,7 @@ export class Connections {
   readonly #lingering: Lingering
   readonly #refusal: string
 
-  /** @param refusal HTTP response to send before the server closes a connection without any other response */
+  /** @param refusal HTTP response sent before closing a connection that has had no other response */
   constructor(most: number, refusal: string) {
     this.#most = most
     this.#mostSurplus = Math.ceil(most * SURPLUS_SHARE)
@@ -28,7 +28,6 @@ export class Connections {
     this.#refusal = refusal
   }
 
-  /** Adds a new connection. The connection counts towards the limit until it closes or is refused. */
   add(socket: Socket): void {
     const address = socket.remoteAddress ?? ''
     const ofAddress = this.#byAddress.get(address) ?? new Set()
@@ -49,21 +48,16 @@ export class Connections {
     return this.#surplus.has(socket)
   }
 
-  /** Sets the current response of a connection. */
   answering(socket: Duplex, outgoing: ServerResponse): void {
     this.#answers.set(socket, outgoing)
   }
 
-  /** Returns the current response of a connection if it is not yet fully sent. */
   unfinished(socket: Duplex): ServerResponse | undefined {
     const outgoing = this.#answers.get(socket)
     return outgoing?.writableFinished === false ? outgoing : undefined
   }
 
-  /**
-   * Sends bytes and closes a connection. A client that is still sending its request can read the response before the
-   * connection closes.
-   */
+  /** A client that is still sending can read the response before the connection closes. */
   close(socket: Duplex, bytes = ''): void {
     this.#leave(socket)
     if (!socket.destroyed) this.#lingering.close(socket, bytes)
@@ -79,10 +73,7 @@ export class Connections {
     if (ofAddress?.size === 0) this.#byAddress.delete(address)
   }
 
-  /**
-   * Makes a connection surplus, so that its request is refused when the request arrives. If there are too many surplus
-   * connections, closes the oldest surplus connection.
-   */
+  /** If there are too many surplus connections, closes the oldest one. */
   #refuse(socket: Socket): void {
     this.#leave(socket)
     this.#surplus.add(socket)
@@ -94,7 +85,7 @@ export class Connections {
     if (this.#surplus.size > this.#mostSurplus) this.#turnAway(oldest ?? socket)
   }
 
-  /** Closes a connection. If the connection has not had a response, sends a refusal first. */
+  /** If the connection has had no response, sends a refusal first. */
   #turnAway(socket: Duplex): void {
     this.#leave(socket)
     if (this.#answers.has(socket)) socket.destroy()
@@ -114,18 +105,15 @@ export class Connections {
 }
 
 /**
- * Limits of surplus connections. The first is their maximum number, as a share of the connection limit. The second is
- * the time in ms after which a surplus connection without a request is closed.
+ * The maximum number of surplus connections, as a share of the limit. After the time in ms, one without a request is
+ * closed.
  */
 const SURPLUS_SHARE = 1 / 8
 const SURPLUS_MS = 5_000
-/** Number of file descriptors in reserve, so that the next connection can be accepted and refused. */
+/** File descriptors in reserve, so that the next connection can be accepted and refused. */
 const RESERVED = 8
 
-/**
- * Returns whether a connection has one of the last free file descriptors. The system assigns the lowest free number, so
- * all lower numbers are in use.
- */
+/** The system assigns the lowest free descriptor, so all lower numbers are in use. */
 function isLastDescriptor(socket: Socket): boolean {
   const { _handle: handle }: { _handle?: { fd?: number } | null } = socket as Socket & { _handle?: { fd?: number } }
   return (handle?.fd ?? -1) >= descriptorLimit() - RESERVED
@@ -133,27 +121,21 @@ function isLastDescriptor(socket: Socket): boolean {
 
 const FEWEST = 16
 const MOST = 10_000
-/**
- * Maximum number of connections that the system queues for a server. Linux reduces the number to `net.core.somaxconn`.
- */
+/** Maximum number of connections that the system queues for a server. Linux reduces it to `net.core.somaxconn`. */
 export const BACKLOG = 4_096
 
-/**
- * Returns the connection limit for a number of file descriptors. About half of the descriptors stay free for other
- * uses.
- */
+/** About half of the descriptors stay free for other uses. */
 export function connectionsFor(descriptors: number): number {
   return Math.max(FEWEST, Math.min(MOST, Math.floor(descriptors / 2)))
 }
 
-/** Returns the connection limit of each server if several servers share the file descriptors of the process. */
+/** Returns the limit of each server if several share the file descriptors of the process. */
 export function connectionsOfEach(servers: number): number {
   return connectionsFor(descriptorLimit() / servers)
 }
 
 let known: number | null = null
 
-/** Returns the maximum number of open files and sockets of the process. */
 export function descriptorLimit(): number {
   known ??= readLimit()
   return known

@@ -1,13 +1,12 @@
 import type { Server } from 'node:http'
 import { queueEmptied } from './leave-port.ts'
 
-/** Interval in ms between searches for idle connections, which a closing server does not close by itself. */
+/** A closing server does not close idle connections by itself. */
 const IDLE_CHECK_MS = 100
 
 /**
- * Accepts the connections that are queued, then stops listening and waits for all requests to end. After `ms`, closes
- * the remaining connections. If `ms` is null, waits without a limit. The promise resolves when every connection is
- * closed.
+ * Accepts the queued connections, stops listening, and resolves when every connection is closed. After `ms`, closes the
+ * remaining connections.
  */
 export async function drain(server: Server, ms: number | null): Promise<void> {
   const limit = ms ?? Number.POSITIVE_INFINITY

@@ -1,17 +1,17 @@
-/** Labels of a sample. The keys are the label names. */
+/** Labels of a sample, by name. */
 export type Labels = Readonly<Record<string, string>>
 
 /** One value of a metric. */
 export interface Sample {
   labels: Labels
   value: number
-  /** Name of the sample if it differs from the name of the metric, for example in a histogram. */
+  /** Name of the sample if it differs from that of the metric. */
   metricName?: string
 }
 
 /** A metric with its current values, in the format of `prom-client`. */
 export interface MetricFamily {
-  /** Name of the metric, which ends with its unit, such as `_seconds`. */
+  /** Ends with the unit, such as `_seconds`. */
   name: string
   help: string
   type: 'counter' | 'gauge' | 'histogram' | 'summary'
@@ -20,14 +20,12 @@ export interface MetricFamily {
 
 interface Distribution {
   labels: Labels
-  /** For each bound of the histogram, the number of values that do not exceed the bound. */
+  /** For each bound of the histogram, the number of values up to the bound. */
   buckets: readonly number[]
-  /** Sum of all values in seconds. */
   seconds: number
   count: number
 }
 
-/** A collection of metrics, to which each method adds one metric. */
 export class Families {
   readonly all: MetricFamily[] = []
 
@@ -39,11 +37,7 @@ export class Families {
     this.all.push({ name, help, type: 'gauge', values })
   }
 
-  /**
-   * Adds a summary.
-   *
-   * @param values the quantiles; each sample must have the label `quantile`
-   */
+  /** @param values the quantiles; each sample must have the label `quantile` */
   summary(name: string, help: string, values: readonly Sample[], total: { sum: number; count: number }): void {
     const parts = Object.entries(total).map(([part, value]) => ({ metricName: `${name}_${part}`, labels: {}, value }))
     this.all.push({ name, help, type: 'summary', values: [...values, ...parts] })
@@ -81,7 +75,6 @@ export function expositionOf(families: readonly MetricFamily[]): string {
   return `${lines.join('\n')}\n`
 }
 
-/** Returns the samples of a metric that has one value and no labels. */
 export function single(value: number): readonly Sample[] {
   return [{ labels: {}, value }]
 }

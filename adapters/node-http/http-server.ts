@@ -5,28 +5,21 @@ import { type Refusal, refusalText, refuse } from './bare-refusal.ts'
 import { Connections, connectionsFor, descriptorLimit } from './connections.ts'
 import { createGatewayExchange, type Exchange } from './node-exchange.ts'
 
-/**
- * Time in ms after which the server closes an idle connection. Load balancers close idle connections earlier, so they
- * never reuse a connection that the server is closing.
- */
+/** Load balancers close idle connections earlier, so they never reuse one that the server is closing. */
 const KEEP_ALIVE_MS = 65_000
 const HEADERS_MS = 60_000
-/** Interval in ms between checks for requests whose headers are late. */
 const CHECK_MS = 5_000
 const RETRY_SECONDS = 5
 
 /** Options of a server that serves only the gateway. */
 export interface GatewayServerOptions {
-  /** Maximum number of connections. Default: half of the process's file descriptors, but not more than 10,000. */
+  /** Default: half of the process's file descriptors, at most 10,000. */
   maxConnections?: number
   /** Counts the bytes of response bodies when they are sent. */
   metrics?: { sent(surface: 'gateway', bytes: number): void }
 }
 
-/**
- * Creates a Node server that serves only a gateway, such as `engine.ownGateway`, on its own origin. The caller must
- * call `listen` and close the server. Apart from its routes, the server works like one from `createServer`.
- */
+/** Creates a server like `createServer`, but for a gateway alone, such as `engine.ownGateway`, on its own origin. */
 export function createGatewayServer(
   gateway: ApiHandler,
   { maxConnections, metrics }: GatewayServerOptions = {},
@@ -35,9 +28,7 @@ export function createGatewayServer(
   return serverFor(createGatewayExchange(gateway, sent), maxConnections)
 }
 
-/**
- * Creates an HTTP server that passes each request to `exchange`. `createServer` documents the properties of the server.
- */
+/** `createServer` documents the properties of this server. */
 export function serverFor(exchange: Exchange, maxConnections = connectionsFor(descriptorLimit())): http.Server {
   const connections = new Connections(maxConnections, refusalText(SURPLUS, `retry-after: ${RETRY_SECONDS}`))
   const server = http.createServer({
@@ -45,11 +36,10 @@ export function serverFor(exchange: Exchange, maxConnections = connectionsFor(de
     headersTimeout: HEADERS_MS,
     keepAliveTimeout: KEEP_ALIVE_MS,
     connectionsCheckingInterval: CHECK_MS,
-    // The exchange refuses requests without a Host header itself, because the response of Node would have no body.
+    // The response of Node to a request without a Host header would have no body.
     requireHostHeader: false,
   })
-  // A client may close its sending side after the request and still wait for the response. A failed write shows that
-  // the client has closed both sides.
+  // A client may close its sending side after the request and still wait for the response.
   Object.assign(server, { httpAllowHalfOpen: true })
   server.on('connection', socket => connections.add(socket))
   server.on('listening', () => server.on('error', surviveSpentDescriptors))
@@ -69,10 +59,7 @@ export function serverFor(exchange: Exchange, maxConnections = connectionsFor(de
   return server
 }
 
-/**
- * Ignores an error in accepting a connection if all file descriptors are in use. The server can accept connections
- * again when a descriptor is free.
- */
+/** Ignores an error if all file descriptors are in use: the server accepts connections again when one is free. */
 function surviveSpentDescriptors(error: NodeJS.ErrnoException): void {
   if (error.code !== 'EMFILE' && error.code !== 'ENFILE') throw error
 }
@@ -88,7 +75,6 @@ const SURPLUS: Refusal = {
   message: 'the node has as many connections as it can serve',
 }
 
-/** Returns the refusal for a request that Node could not parse. */
 function refusalFor(code: string | undefined): Refusal {
   switch (code) {
     case 'HPE_HEADER_OVERFLOW':

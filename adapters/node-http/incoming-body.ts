@@ -2,13 +2,9 @@ import type { IncomingMessage } from 'node:http'
 import type { Readable } from 'node:stream'
 import { HoldfastError } from '../../src/domain/errors.ts'
 
-/** Time in ms after which a connection without any traffic is closed while a body is being transferred. */
 export const IDLE_MS = 120_000
 
-/**
- * The minimum rate at which a client must send a body. The rate is an average over periods of `spanMs` during which the
- * server waits for data.
- */
+/** The minimum rate of a body, averaged over periods of `spanMs` during which the server waits for data. */
 export interface BodyPace {
   bytesPerSecond: number
   spanMs: number
@@ -16,19 +12,13 @@ export interface BodyPace {
 
 const PACE: BodyPace = { bytesPerSecond: 512, spanMs: IDLE_MS }
 
-/**
- * Size in bytes from which a chunk is handed over without waiting for more data. Small chunks are joined, because
- * handing over a chunk has a fixed cost.
- */
+/** Handing over a chunk has a fixed cost, so smaller chunks are joined. */
 const PIECE_BYTES = 256 * 1024
 
-/** Size in bytes up to which a body may be read at once. Node buffers this many bytes before the body is read. */
+/** Size up to which a body may be read at once. Node buffers this many bytes before the body is read. */
 const SMALL_BYTES = 64 * 1024
 
-/**
- * Yields the body of a request, and throws if the client sends too slowly. Calls `invite` before the first read, and
- * `abort` if the read fails.
- */
+/** Throws if the client sends too slowly. Calls `invite` before the first read, and `abort` if the read fails. */
 export async function* bodyOf(
   incoming: IncomingMessage,
   invite: () => void,
@@ -53,22 +43,16 @@ export async function* bodyOf(
   }
 }
 
-/**
- * Returns the body of a request if the body is small and has arrived with the headers. Otherwise reads nothing and
- * returns null.
- */
+/** Returns null, without reading, unless the body is small and has arrived with the headers. */
 export async function arrivedBodyOf(incoming: IncomingMessage): Promise<Uint8Array | null> {
   if (!(Number(incoming.headers['content-length']) <= SMALL_BYTES)) return null
-  // Node emits the request before it parses the bytes after the headers, so wait for the next round of the event loop.
+  // Node emits the request before it parses the bytes after the headers.
   if (!incoming.complete) await new Promise<void>(setImmediate)
   if (!incoming.complete || incoming.readableDidRead || incoming.readableLength === 0) return null
   return incoming.read() as Buffer | null
 }
 
-/**
- * Yields the chunks and throws if the client sends too slowly. Only the time spent waiting for data counts, so that a
- * slow consumer does not cause the error.
- */
+/** Only the time spent waiting for data counts: a slow consumer causes no error. */
 async function* inPace(
   chunks: AsyncIterable<Uint8Array>,
   { bytesPerSecond, spanMs }: BodyPace,
@@ -92,13 +76,9 @@ async function* inPace(
 }
 
 /**
- * Yields the bytes of a request body. Each chunk contains all bytes that have arrived since the previous chunk. The
- * next read frees the memory of the previous chunk without waiting for the garbage collector.
+ * Yields all bytes that have arrived since the previous chunk, whose memory the next read frees at once.
  *
- * Nothing is read before the first call of `next`. A body that is not read to its end stays open. The rest of such a
- * body is discarded after the response.
- *
- * @throws the error of the request, for example because the client has disconnected
+ * Nothing is read before the first `next`. After the response, the rest of a body not read to its end is discarded.
  */
 export async function* bodyPieces(incoming: Readable): AsyncGenerator<Uint8Array, void, undefined> {
   const arrivals = new Arrivals(incoming)
@@ -112,7 +92,6 @@ export async function* bodyPieces(incoming: Readable): AsyncGenerator<Uint8Array
   }
 }
 
-/** A buffer of the bytes that have arrived and have not been read. */
 class Arrivals {
   readonly #incoming: Readable
   #chunks: Buffer[] = []
@@ -127,10 +106,7 @@ class Arrivals {
     incoming.on('data', this.#onData).on('end', this.#onEnd).on('error', this.#onError).on('close', this.#onClose)
   }
 
-  /**
-   * Returns all bytes that have arrived. If there are none, waits for the next bytes. Returns null at the end of the
-   * body.
-   */
+  /** Returns the next bytes, at least one, or null at the end of the body. */
   async next(): Promise<Buffer | null> {
     if (this.#bytes === 0 && this.#end === null) {
       await new Promise<void>(wake => {
@@ -161,7 +137,7 @@ class Arrivals {
       this.#incoming.pause()
       this.#wakeNow()
     } else if (this.#wake !== null) {
-      // The socket may have more data. Node reads that data before the immediate runs.
+      // The socket may have more data, which Node reads before the immediate runs.
       this.#waking ??= setImmediate(this.#wakeNow)
     }
   }
@@ -201,7 +177,6 @@ function joined(chunks: readonly Buffer[]): Buffer {
   return piece
 }
 
-/** Frees the memory of a chunk if nothing else uses its buffer. */
 function free({ buffer, byteLength }: Uint8Array): void {
   if (buffer instanceof ArrayBuffer && buffer.byteLength === byteLength) buffer.transfer(0)
 }

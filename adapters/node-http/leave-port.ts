@@ -1,33 +1,29 @@
 import type { Server } from 'node:http'
 import { Server as SocketServer } from 'node:net'
 
-/**
- * Maximum duration in ms of a short round of the event loop. During a short round, probably no connection has been
- * added to the queue.
- */
+/** During a round of the event loop this short, probably no connection has been queued. */
 const SHORT_MS = 0.2
-/** Maximum number of rounds without a new connection before the queue counts as empty, even if no round was short. */
+/** Rounds without a new connection after which the queue counts as empty, even if none was short. */
 const MOST_ROUNDS = 200
 
 /**
- * Stops listening on a port that other servers share, without an effect on clients. A connection closes after its next
- * response or at the normal idle timeout, and never while its client may be sending a request. The promise resolves
- * when the server has stopped listening, after `ms` at the latest.
+ * Stops listening on a port that other servers share, after `ms` at the latest. A connection closes after its next
+ * response or when idle, and never while its client may be sending a request.
  */
 export async function leavePort(server: Server, ms = Number.POSITIVE_INFINITY): Promise<void> {
   server.prependListener('request', (_, answer) => {
     answer.shouldKeepAlive = false
   })
-  // `SocketServer.prototype.close` closes only the listening socket. The HTTP server continues to close idle
-  // connections until `server.close` ends its timeout checks, after the last connection has closed.
+  // `SocketServer.prototype.close` closes only the listening socket. `server.close` ends the timeout checks, which
+  // close idle connections until then.
   server.once('close', () => server.close())
   await queueEmptied(server, ms)
   SocketServer.prototype.close.call(server)
 }
 
 /**
- * Accepts all queued connections, because the system would reset them when the port closes. The promise resolves when
- * the queue is empty, after `ms` at the latest. The caller must then stop listening immediately.
+ * Accepts all queued connections, because the system would reset them when the port closes. Resolves when the queue is
+ * empty, after `ms` at the latest. The caller must then stop listening immediately.
  */
 export function queueEmptied(server: Server, ms: number): Promise<void> {
   const end = performance.now() + ms

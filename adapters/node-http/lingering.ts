@@ -1,16 +1,13 @@
 import type { Duplex } from 'node:stream'
 
-/**
- * Limits of a client that is still sending after the response. The first is the maximum time in ms. The second is the
- * maximum number of bytes.
- */
 const LINGER_MS = 3_000
 const LINGER_BYTES = 16 * 1024 * 1024
 
 /**
- * Closing connections whose clients may still be sending (RFC 9112, section 9.6). A socket that is closed while it has
- * unread bytes resets the connection, and the client loses the response. The server therefore closes its sending side
- * first, then discards input until the client closes the connection.
+ * Closing connections whose clients may still be sending (RFC 9112, section 9.6).
+ *
+ * Closing a socket with unread bytes resets the connection, and the client loses the response. The server therefore
+ * closes its sending side first, then discards input until the client closes.
  */
 export class Lingering {
   readonly #most: number
@@ -20,10 +17,7 @@ export class Lingering {
     this.#most = most
   }
 
-  /**
-   * Sends bytes and closes the sending side of a connection. Destroys the connection when its client has closed it or
-   * exceeds a limit.
-   */
+  /** Destroys the connection when its client has closed it or exceeds a limit. */
   close(socket: Duplex, bytes = ''): void {
     this.#sockets.add(socket)
     if (this.#sockets.size > this.#most) this.destroyOldest()
@@ -43,7 +37,7 @@ export class Lingering {
     socket.resume()
   }
 
-  /** Destroys the oldest connection, whose client has had the most time to read its response. */
+  /** The client of the oldest connection has had the most time to read its response. */
   destroyOldest(): void {
     const [oldest] = this.#sockets
     if (oldest === undefined) return

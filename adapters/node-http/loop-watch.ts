@@ -3,20 +3,18 @@ import { currentWork, type Logger } from '../../src/index.ts'
 
 /** A period during which the event loop was blocked. */
 export interface Stall {
-  /** Duration in ms. */
   ms: number
-  /** Route or job that blocked the event loop; null if unknown. */
+  /** Route or job that blocked the event loop. */
   work: string | null
 }
 
 export interface WatcherData {
   beats: Int32Array
   lookMs: number
-  /** Minimum duration in ms of a stall to report. */
   stallMs: number
-  /** Duration of a stall in ms after which the watching thread itself writes a line to standard error. */
+  /** After a stall this long, the watching thread itself writes a line to standard error. */
   aloudMs: number
-  /** JavaScript that the inspector evaluates in the main thread to get the name of the running work. */
+  /** JavaScript that the inspector evaluates in the main thread to name the running work. */
   question: string
 }
 
@@ -28,14 +26,13 @@ const SMALL_HEAP = { maxOldGenerationSizeMb: 16, maxYoungGenerationSizeMb: 1 }
 const ANSWER = Symbol.for('holdfast.current-work')
 const QUESTION = "globalThis[Symbol.for('holdfast.current-work')]?.()"
 
-/** URL of the thread's script: the TypeScript file in the source tree, or the compiled file in the package. */
 const ENTRY = new URL(import.meta.url.endsWith('.ts') ? './loop-watcher.ts' : './loop-watcher.js', import.meta.url)
 
 /**
- * Watches the event loop of this process from another thread, because microtasks can delay every timer of the event
- * loop itself. Each stall is counted, and logged with the route or job that caused the stall.
+ * Watches the event loop from another thread, because microtasks can delay its timers. Stalls are counted, and logged
+ * with the route or job that caused them.
  *
- * @returns a function that stops the watch; the watch does not keep the process alive
+ * @returns a function that stops the watch, which does not keep the process alive
  */
 export function watchLoop(logger: Logger, metrics?: { stalled(stall: Stall): void }): () => Promise<void> {
   const beats = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT))

@@ -1,5 +1,4 @@
-// The thread that watches the event loop of the main thread. Only time in which both threads could run counts as a
-// stall. A stopped process or a machine without a free processor does not count.
+// A stall counts only the time in which both this thread and the main thread could run. A stopped process is no stall.
 import { writeSync } from 'node:fs'
 import { Session } from 'node:inspector'
 import { hostname } from 'node:os'
@@ -10,7 +9,6 @@ import { statOf, ThreadTime } from './thread-time.ts'
 const { beats, lookMs, stallMs, aloudMs, question } = workerData as WatcherData
 const STDERR = 2
 
-/** The thread id of the main thread equals the process id. */
 const time = new ThreadTime(() => statOf(process.pid))
 let lastBeat = Atomics.load(beats, 0)
 let lastLook = performance.now()
@@ -38,7 +36,7 @@ setInterval(() => {
     asked = true
     askForWork()
   }
-  // The main thread cannot log a stall while its event loop is blocked, so this thread writes the line.
+  // The main thread cannot log a stall while its event loop is blocked.
   if (held >= aloudMs && !aloud) {
     aloud = true
     const msg = 'the event loop has been held and is not given back'
@@ -55,15 +53,12 @@ setInterval(() => {
   }
 }, lookMs)
 
-/**
- * Gets the name of the running work. The inspector can interrupt the main thread although its event loop is blocked.
- */
+/** The inspector can interrupt the main thread although its event loop is blocked. */
 function askForWork(): void {
   const session = new Session()
   try {
     session.connectToMainThread()
   } catch {
-    // If the inspector is not available, the stall is reported without the name of the work.
     return
   }
   session.post('Runtime.evaluate', { expression: question, returnByValue: true }, (_, answer) => {

@@ -6,27 +6,20 @@ import { type ApiResponse, type Engine, PROXY_HEADERS } from '../../src/index.ts
 import { refusesHost } from './node-exchange.ts'
 import type { PrometheusMetrics } from './prometheus-metrics.ts'
 
-/**
- * Parts of an engine that the metrics endpoint uses. If the parts for the access check are missing, the endpoint
- * refuses every client.
- */
+/** Without the parts for the access check, the metrics endpoint refuses every client. */
 export type MeasuredEngine = Partial<Pick<Engine, 'stats' | 'answerMemory' | 'trustedProxies' | 'isContentHost'>>
 
-/** Clients that may read the metrics on the port of the API. Other clients get 404. */
+/** Clients that may read the metrics on the port of the API. */
 export interface MetricsReaders {
   /**
-   * Clients that may read the metrics without the token. Default: `loopback`.
+   * Clients that need no token. Default: `loopback`.
    *
-   * - `loopback`: clients on this machine that use a name or address of the machine and no proxy. If `trustedProxies`
-   * is set, no client counts as local.
+   * - `loopback`: clients on this machine that use its name or address and no proxy; none if `trustedProxies` is set.
    * - `all`: all clients.
-   * - `nobody`: no clients, so that every client needs the token.
+   * - `nobody`: no clients.
    */
   metricsFor?: 'loopback' | 'all' | 'nobody'
-  /**
-   * Token with which clients at any address may read the metrics. Clients send the token as `Authorization: Bearer
-   * <token>`.
-   */
+  /** Clients at any address may read the metrics with `Authorization: Bearer <token>`. */
   metricsToken?: string
 }
 
@@ -34,10 +27,7 @@ const LOOPBACK = new BlockList()
 LOOPBACK.addSubnet('127.0.0.0', 8)
 LOOPBACK.addAddress('::1', 'ipv6')
 
-/**
- * Returns whether a request is for the metrics and is allowed to read the metrics. Requests to content host names are
- * refused, because untrusted pages run on these names.
- */
+/** Content host names are refused, because untrusted pages run on them. */
 export function answersMetrics(
   incoming: IncomingMessage,
   path: string,
@@ -78,10 +68,7 @@ export async function metricsResponse(
   }
 }
 
-/**
- * Creates a server that serves only `/metrics`, without access control. The caller must call `listen` and close the
- * server.
- */
+/** Creates a server that serves only `/metrics`, without access control. */
 export function createMetricsServer(engine: MeasuredEngine, metrics: PrometheusMetrics): http.Server {
   return http.createServer(async (incoming, outgoing) => {
     if (refusesHost(incoming, outgoing)) return
@@ -109,10 +96,7 @@ function isLoopback(remoteAddress = ''): boolean {
   return address !== '' && LOOPBACK.check(address, address.includes(':') ? 'ipv6' : 'ipv4')
 }
 
-/**
- * Returns whether a Host header names this machine. Other host names are refused, because a malicious page could
- * resolve its own host name to this machine (DNS rebinding).
- */
+/** Other host names are refused: a malicious page could resolve its own host name to this machine (DNS rebinding). */
 function isOwnHost(header: string | undefined): boolean {
   const url = `http://${header}`
   if (header === undefined || !URL.canParse(url)) return false

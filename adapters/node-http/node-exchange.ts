@@ -6,23 +6,13 @@ import { refuse } from './bare-refusal.ts'
 import { splitTarget, toApiRequest } from './request.ts'
 import { sendResponse } from './response.ts'
 
-/**
- * True if requests run under the name of their work. In older versions of Node, the names would make every `await`
- * slower.
- */
+/** In older versions of Node, running requests under the name of their work slows every `await`. */
 const NAMES_WORK = Number.parseInt(process.versions.node, 10) >= 24
 
-/**
- * A function that handles a request and sends the response. `invite` sends `100 Continue`. If the client does not wait
- * for `100 Continue`, `invite` is undefined.
- */
+/** Handles a request. `invite` sends `100 Continue`, and is undefined if the client does not wait for it. */
 export type Exchange = (incoming: IncomingMessage, outgoing: ServerResponse, invite?: () => void) => void
 
-/**
- * Creates an exchange for a server that serves only a gateway.
- *
- * @param sent called with the number of bytes of each chunk of a response body
- */
+/** @param sent called with the number of bytes of each chunk of a response body */
 export function createGatewayExchange(gateway: ApiHandler, sent: (bytes: number) => void): Exchange {
   return exchangeBy(async (incoming, outgoing, invite) => {
     const invitation = invitationBy(invite)
@@ -37,10 +27,6 @@ export type Serve = (
   invite: (() => void) | undefined,
 ) => Promise<void>
 
-/**
- * Returns an exchange that passes requests to `serve`. The exchange refuses requests without exactly one Host header.
- * If `serve` rejects, the exchange closes the connection.
- */
 export function exchangeBy(serve: Serve): Exchange {
   return (incoming, outgoing, invite) => {
     if (refusesHost(incoming, outgoing)) return
@@ -52,10 +38,7 @@ export function exchangeBy(serve: Serve): Exchange {
   }
 }
 
-/**
- * Wraps `invite`, so that `100 Continue` is sent only once. `isSent` returns true if `100 Continue` was sent, or if the
- * client does not wait for `100 Continue`.
- */
+/** `isSent` is also true if the client does not wait for `100 Continue`. */
 export function invitationBy(invite: (() => void) | undefined): { send: () => void; isSent: () => boolean } {
   let isSent = invite === undefined
   return {
@@ -67,10 +50,7 @@ export function invitationBy(invite: (() => void) | undefined): { send: () => vo
   }
 }
 
-/**
- * Sends a refusal if a request has no Host header or more than one Host header (RFC 9112). An HTTP/1.0 request may omit
- * the header. Returns whether the request was refused.
- */
+/** Returns true if it refused a request without exactly one Host header (RFC 9112). HTTP/1.0 may omit the header. */
 export function refusesHost({ httpVersion, rawHeaders }: IncomingMessage, outgoing: ServerResponse): boolean {
   let hosts = 0
   for (let at = 0; at < rawHeaders.length; at += 2) if (rawHeaders[at]?.toLowerCase() === 'host') hosts++

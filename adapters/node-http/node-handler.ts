@@ -8,7 +8,6 @@ import { sendResponse } from './response.ts'
 
 /** The parts of an engine that a handler serves. */
 export interface ServedEngine extends MeasuredEngine {
-  /** The HTTP API. */
   readonly api: ApiHandler
   /** The gateway at `/ipfs/<cid>/<path>`. */
   readonly gateway: ApiHandler
@@ -20,24 +19,23 @@ export interface HandlerOptions extends MetricsReaders {
    * Path at which the engine is mounted, such as `/pinning`. Omit this option if the host program strips the prefix.
    */
   prefix?: string
-  /** The metrics object that the engine uses. With this option, the handler serves `<prefix>/metrics`. */
+  /** The engine's metrics. The handler serves them at `<prefix>/metrics`. */
   metrics?: PrometheusMetrics
-  /**
-   * The console from `createConsole` of `holdfast/console`. With this option, the handler serves `<prefix>/console/`.
-   */
+  /** From `createConsole` of `holdfast/console`. The handler serves it at `<prefix>/console/`. */
   console?: ApiHandler
 }
 
 /**
- * A request listener, which can also be used as middleware (Express, Connect). If the path is outside the prefix, the
- * listener calls `next`, or responds with 404 if `next` is undefined.
+ * A request listener, also for use as middleware (Express, Connect). For a path outside the prefix, it calls `next`, or
+ * responds with 404.
  */
 export type NodeHandler = (incoming: IncomingMessage, outgoing: ServerResponse, next?: () => void) => void
 
 /**
- * Creates a request listener for a Node server. Below the prefix, `/ipfs/…` is the gateway, `/console/…` is the console
- * if one is given, and all other paths are the API. The listener handles all these requests and never throws. Mount the
- * listener before any middleware that reads request bodies.
+ * Creates a request listener for a Node server. Below the prefix, `/ipfs/…` is the gateway, `/console/…` the console if
+ * one is given, and the rest the API.
+ *
+ * Mount the listener before any middleware that reads request bodies. The listener never throws.
  */
 export function createHandler(engine: ServedEngine, options: HandlerOptions = {}): NodeHandler {
   const mount = mountOf(options)
@@ -48,10 +46,7 @@ export function createHandler(engine: ServedEngine, options: HandlerOptions = {}
   }
 }
 
-/**
- * Creates the same handler as {@link createHandler}, for servers that do not send `100 Continue` themselves. When the
- * body is needed, the exchange calls `invite` to send `100 Continue`.
- */
+/** Creates the handler for servers that do not send `100 Continue` themselves: the exchange calls `invite`. */
 export function createExchange(engine: ServedEngine, options: HandlerOptions): Exchange {
   const prefix = mountOf(options)
   return exchangeBy((incoming, outgoing, invite) => serve(engine, { ...options, prefix }, incoming, outgoing, invite))
@@ -82,7 +77,7 @@ async function serve(
   await sendResponse(incoming, outgoing, await engine[surface](request), invitation.isSent, sent)
 }
 
-/** Returns whether a request is for the console. On a content host name, the path `/console` belongs to the content. */
+/** On a content host name, the path `/console` belongs to the content. */
 function answersConsole({ path, header }: ApiRequest, { isContentHost }: ServedEngine): boolean {
   const isConsole = path === '/console' || path.startsWith('/console/')
   return isConsole && isContentHost?.(header) !== true

@@ -6,17 +6,16 @@ import type { Stall } from './loop-watch.ts'
 
 const QUANTILES = [0.5, 0.9, 0.99] as const
 const LOOP_RESOLUTION_MS = 20
-/** Directory with one entry for each open file and socket of the process. The directory exists only on Linux. */
+/** Has one entry for each open file and socket of the process. Only Linux has this directory. */
 const DESCRIPTORS = '/proc/self/fd'
 
-/** Metrics of the process. The reported delay of the event loop covers the time since the metrics were last read. */
+/** The reported delay of the event loop covers the time since the metrics were last read. */
 export class ProcessMetrics {
-  /** Delays of the event loop in ns. */
   readonly #loop: RecordableHistogram = createHistogram()
   readonly #stalls = new Map<string, { count: number; seconds: number }>()
 
   constructor() {
-    // `monitorEventLoopDelay` does not notice an event loop that microtasks block. A late timer reveals the delay.
+    // `monitorEventLoopDelay` does not notice an event loop that microtasks block. A late timer does.
     let due = performance.now() + LOOP_RESOLUTION_MS
     setInterval(() => {
       const now = performance.now()
@@ -30,7 +29,6 @@ export class ProcessMetrics {
     this.#stalls.set(work ?? 'unknown', { count: stalls.count + 1, seconds: stalls.seconds + ms / 1_000 })
   }
 
-  /** Adds the metrics about stalls of the event loop to `out`. */
   writeStalls(out: Families): void {
     const stalls = (amountOf: (of: { count: number; seconds: number }) => number): Sample[] =>
       [...this.#stalls].map(([work, of]) => ({ labels: { work }, value: amountOf(of) }))
@@ -44,7 +42,7 @@ export class ProcessMetrics {
     )
   }
 
-  /** Adds the process metrics with standard names to `out`, and restarts the measurement of the event loop's delay. */
+  /** Adds metrics with standard names, and restarts the measurement of the event loop's delay. */
   write(out: Families): void {
     const { count, mean, max } = this.#loop
     const delays = QUANTILES.map((quantile): Sample => {
@@ -70,10 +68,6 @@ export class ProcessMetrics {
   }
 }
 
-/**
- * Returns the number of open files and sockets. Returns null if the system does not report the number, or if no
- * descriptor is free.
- */
 function openDescriptors(): number | null {
   try {
     // Reading the directory uses one descriptor itself.

@@ -4,9 +4,9 @@ import type { Stall } from './loop-watch.ts'
 import { ProcessMetrics } from './process-metrics.ts'
 import { writeStats } from './stats-metrics.ts'
 
-/** Bounds in seconds of the histogram of the time until a response begins. */
+/** In seconds. */
 const BUCKETS = [0.005, 0.025, 0.1, 0.5, 2.5, 10, 60] as const
-/** Routes that check passwords and second-factor codes. Their refusals are counted as failed logins. */
+/** Refusals of these routes are counted as failed logins. */
 const LOGINS = /\/auth\/(login|2fa\/verify-login)$/
 const WRONG_LOGINS: ReadonlySet<string | null> = new Set(['INVALID_API_KEY', '2fa_invalid'])
 
@@ -20,8 +20,8 @@ interface Timing {
 /** Options that select the metrics to include. */
 export interface MetricsOptions {
   /**
-   * True to include the metrics of the process (`process_…`, `nodejs_…`). Set false if the host program exports these
-   * metrics itself, because a name may occur only once. Default: true.
+   * Set false if the host program exports `process_…` and `nodejs_…` itself, because a name may occur only once.
+   * Default: true.
    */
   process?: boolean
   /** Memory for blocks that are being sent to clients, from `engine.answerMemory()`. */
@@ -30,8 +30,9 @@ export interface MetricsOptions {
 
 /**
  * Prometheus metrics of an engine. Pass this object to `createEngine`, and to a handler, which then serves `/metrics`.
- * A host program can also export the metrics itself, with the methods `text` or `families`. The reported delay of the
- * event loop covers the time since the metrics were last read.
+ * A host program can also export `text` or `families` itself.
+ *
+ * The reported delay of the event loop covers the time since the metrics were last read.
  */
 export class PrometheusMetrics implements Metrics {
   readonly #requests = new Map<string, { labels: Labels; value: number }>()
@@ -43,7 +44,7 @@ export class PrometheusMetrics implements Metrics {
   readonly #process = new ProcessMetrics()
   #failedLogins = 0
 
-  /** Counts a request. Called by the engine. */
+  /** Called by the engine for each request. */
   request({ surface, method, route, status, code, source, bytesIn, ms }: RequestObservation): void {
     const place = { surface, method, route: route ?? 'none' }
     countOne(this.#requests, { ...place, status: String(status), source: source ?? 'none' })
@@ -53,7 +54,7 @@ export class PrometheusMetrics implements Metrics {
     this.#time(place, ms / 1_000)
   }
 
-  /** Counts a finished garbage collection. Called by the engine. */
+  /** Called by the engine after each garbage collection. */
   collected({ roots, blocks, bytes }: Collected): void {
     this.#freed.collections += 1
     this.#freed.roots += roots
@@ -61,26 +62,22 @@ export class PrometheusMetrics implements Metrics {
     this.#freed.bytes += bytes
   }
 
-  /** Counts sent bytes of response bodies. Called by the handler. */
+  /** Called by the handler with the sent bytes of response bodies. */
   sent(surface: 'api' | 'gateway', bytes: number): void {
     this.#sent[surface] += bytes
   }
 
-  /** Counts a stall of the event loop. Called by the watch of {@link watchLoop}. */
+  /** Called by {@link watchLoop}. */
   stalled(stall: Stall): void {
     this.#process.stalled(stall)
   }
 
-  /**
-   * Returns all metrics in the text format of Prometheus. The metrics of the engine are included if `stats` is given.
-   */
+  /** Returns all metrics in the text format of Prometheus, those of the engine only if `stats` is given. */
   text(stats?: EngineStats, options: MetricsOptions = {}): string {
     return expositionOf(this.families(stats, options))
   }
 
-  /**
-   * Returns the same metrics as {@link PrometheusMetrics.text}, as objects for the metrics registry of a host program.
-   */
+  /** Returns the metrics as objects for the registry of a host program. */
   families(stats?: EngineStats, { process = true, memory }: MetricsOptions = {}): MetricFamily[] {
     const out = new Families()
     out.gauge('holdfast_info', 'Version of the server.', [{ labels: { version: VERSION }, value: 1 }])
@@ -126,7 +123,6 @@ export class PrometheusMetrics implements Metrics {
   }
 }
 
-/** Increments the count with these labels. */
 function countOne(counts: Map<string, { labels: Labels; value: number }>, labels: Labels): void {
   const key = Object.values(labels).join(' ')
   const counted = counts.get(key) ?? { labels, value: 0 }

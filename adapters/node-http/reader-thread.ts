@@ -1,5 +1,5 @@
-// A thread that serves the gateway. It starts to listen when the main thread sends `listen`, and ends when the main
-// thread sends `end`. The thread increments a counter every 100 ms to show that its event loop runs.
+// Serves the gateway from the main thread's order `listen` to `end`. A counter shows every 100 ms that the event loop
+// runs.
 import { parentPort, workerData } from 'node:worker_threads'
 import type { Logger } from '../../src/index.ts'
 import { openReading } from '../../src/wiring/reading.ts'
@@ -10,7 +10,6 @@ import { BEATS, type ReaderData, type ReaderOrder, type ReaderTold, THREAD } fro
 import { ownThread } from './thread-time.ts'
 
 const BEAT_MS = 100
-/** Maximum time in ms for which messages are collected before they are sent together. */
 const TELL_MS = 50
 const TOLD_AT_ONCE = 512
 
@@ -46,10 +45,7 @@ const log =
     tell({ kind: 'line', level, fields: sent, message })
   }
 
-/**
- * Converts an error to an object that can be posted to the main thread. The object has all properties that the log
- * shows.
- */
+/** Returns an object that can be posted to the main thread, with all properties that the log shows. */
 function plain(error: unknown): unknown {
   if (!(error instanceof Error)) return error === undefined ? undefined : String(error)
   const { name: type, message, stack, cause } = error

@@ -14,31 +14,27 @@ export type ReadEngine = Pick<Engine, 'ownGateway' | 'shareReading'>
 
 /** Options of the reader threads. */
 export interface ReadersOptions {
-  /** Address to listen on. Default: `127.0.0.1`. */
+  /** Default: `127.0.0.1`. */
   host?: string
-  /** Port to listen on. Default: 0, which selects any free port. */
+  /** Default: 0, which selects any free port. */
   port?: number
   /**
-   * Number of threads. With 0, the main thread serves the gateway. Default: the number of cores, limited to four and to
-   * one thread per 192 MiB of memory.
+   * With 0, the main thread serves the gateway. Default: the number of cores, at most four, and one thread per 192 MiB
+   * of memory.
    */
   threads?: number
-  /** Memory in bytes that the process may use. Default: the memory of the machine. */
+  /** Memory that the process may use. Default: the memory of the machine. */
   memoryBytes?: number
-  /** Counts requests and sent bytes. Default: nothing is counted. */
+  /** Default: nothing is counted. */
   metrics?: Pick<Metrics, 'request'> & { sent(surface: 'gateway', bytes: number): void }
-  /** Logger of the threads. Default: nothing is logged. */
+  /** Default: nothing is logged. */
   logger?: Logger
 }
 
 /** The threads that serve a gateway. */
 export interface Readers {
-  /** Port on which all threads listen. */
   readonly port: number
-  /**
-   * Waits for the requests of all threads to end, but not longer than `ms`, then ends the threads. Call this method
-   * before you stop the engine.
-   */
+  /** Waits for all requests to end, but not longer than `ms`, then ends the threads. Stop the engine afterwards. */
   stop(ms: number): Promise<void>
 }
 
@@ -48,25 +44,22 @@ interface ReaderHooks {
 }
 
 const MOST_THREADS = 4
-/** Memory of the process in bytes that is required per thread. */
 const BYTES_PER_THREAD = 192 * 1024 ** 2
-/** Divisor of the process's memory. The quotient is the maximum heap size of each thread. */
+/** The process's memory divided by this number is the maximum heap size of each thread. */
 const HEAP_SHARE = 4
 const LOOK_MS = 250
-/** Maximum time in ms until the server that claims the port stops listening, so that the threads can share the port. */
 const CLAIM_MS = 1_000
-/** Time in ms for which a thread must have been listening to be restarted without a pause. */
+/** A thread that has listened for this long is restarted without a pause. */
 const LIVED_MS = 60_000
 const LONGEST_PAUSE_MS = 60_000
-/** Time in ms after the deadline of a stop. A thread that is still running at the end of this time is terminated. */
+/** After the deadline of a stop, a thread that still runs is terminated this much later. */
 const GRACE_MS = 2_000
 const silent = (): void => undefined
 const silence: Logger = { debug: silent, info: silent, warn: silent, error: silent }
 
 /**
- * Serves an engine's gateway on a separate port, in threads that start with the first connection. While no thread
- * listens, the main thread serves the gateway. A thread that hangs or ends is replaced. The caller must stop the
- * threads.
+ * Serves an engine's gateway on a separate port, in threads that start with the first connection. A thread that hangs
+ * or ends is replaced. The caller must stop the threads.
  *
  * @throws HoldfastError `UNAVAILABLE` if the server cannot listen on the port
  */
@@ -74,7 +67,6 @@ export function startReaders(engine: ReadEngine, options: ReadersOptions = {}): 
   return openPool(engine, options, {})
 }
 
-/** Does the same as {@link startReaders}, with hooks for tests. */
 export async function openPool(engine: ReadEngine, options: ReadersOptions, hooks: ReaderHooks): Promise<Readers> {
   const pool = new ReaderPool(engine, options, hooks)
   await pool.open()
@@ -94,7 +86,7 @@ class ReaderPool implements Readers {
   readonly #logger: Logger
   readonly #threads = new Set<ReaderThread>()
   readonly #fronts = new Set<Server>()
-  /** Server of the main thread; null while only the threads listen. */
+  /** Null while only the threads listen. */
   #front: Server | null = null
   #looking: NodeJS.Timeout | null = null
   #failures = 0
@@ -122,8 +114,8 @@ class ReaderPool implements Readers {
   }
 
   /**
-   * Starts listening. Listens on the port exclusively first, to fail if another process uses the port. Without this
-   * step, the server would silently share a port with another program of the same user.
+   * Listens on the port exclusively first. Otherwise the server would silently share a port with another program of the
+   * same user.
    */
   async open(): Promise<void> {
     if (!this.#sharesPort) return this.#serve({ exclusive: true })
@@ -133,7 +125,6 @@ class ReaderPool implements Readers {
     await this.#serve({ reusePort: true })
   }
 
-  /** Serves the gateway in the main thread until a reader thread listens. */
   async #serve(how: ListenOptions): Promise<void> {
     const front = this.#server()
     this.#front = front
@@ -205,13 +196,11 @@ class ReaderPool implements Readers {
     }
   }
 
-  /** Stops listening in the main thread. Requests in progress continue. */
   #leave(): void {
     const front = this.#front
     this.#front = null
     if (front === null || this.#isStopping) return
     if (this.#sharesPort) void leavePort(front)
-    // Without port sharing, the main thread closes the port, and the thread listens afterwards.
     else void drain(front, null)
   }
 

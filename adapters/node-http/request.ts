@@ -3,10 +3,8 @@ import type { ApiRequest } from '../../src/index.ts'
 import { arrivedBodyOf, type BodyPace, bodyOf } from './incoming-body.ts'
 
 /**
- * Converts a request of Node to an `ApiRequest`.
- *
  * @param path path below the mount prefix
- * @param invite called before the first read of the body, to send `100 Continue` if the client waits for `100 Continue`
+ * @param invite sends `100 Continue` before the first read of the body, if the client waits for it
  */
 export function toApiRequest(
   incoming: IncomingMessage,
@@ -36,10 +34,7 @@ export function toApiRequest(
   }
 }
 
-/**
- * Splits the request target into path and query, which stay percent-encoded. The target may be an absolute URL, because
- * some proxies send absolute URLs.
- */
+/** Both parts stay percent-encoded. Some proxies send an absolute URL as the request target. */
 export function splitTarget(incoming: IncomingMessage): [path: string, query: string] {
   const target = (incoming.url ?? '/').replace(/^https?:\/\/[^/?]*/i, '')
   const mark = target.indexOf('?')

@@ -5,21 +5,20 @@ import type { ApiResponse, BodyStream } from '../../src/index.ts'
 import { IDLE_MS } from './incoming-body.ts'
 
 /**
- * Maximum number of bytes to discard from a request body that is not needed. Many clients read the response only after
- * they have sent the body.
+ * Maximum number of bytes to discard from an unneeded request body. Many clients read the response only after they have
+ * sent it.
  */
 const DRAIN_BYTES = 64 * 1024 * 1024
 const DRAIN_IDLE_MS = 10_000
 const DRAIN_MS = 120_000
-/** HTTP status of a request whose client disconnected. The status occurs only in logs and is never sent. */
+/** Status of a request whose client disconnected. It occurs only in logs. */
 const CLIENT_GONE = 499
 
 /**
- * Sends a response with backpressure. If the request body has not arrived completely, sends the response, then discards
- * the rest of the body and closes the connection. Closing the connection earlier could reset it before the client has
- * read the response.
+ * Sends a response with backpressure. If the request body has not arrived completely, discards the rest of it and
+ * closes the connection. An earlier close could reset the connection before the client has read the response.
  *
- * @param invited returns false if the client is still waiting for `100 Continue` and has not sent a body
+ * @param invited false if the client waits for `100 Continue` and has sent no body
  * @param sent called with the number of bytes of each chunk of the response body
  */
 export async function sendResponse(
@@ -64,7 +63,7 @@ async function pump(outgoing: ServerResponse, body: BodyStream, sent: (bytes: nu
     }
     writer.flush()
   } catch {
-    // The status has already been sent, so only a closed connection can show the client that the body is incomplete.
+    // The status has already been sent, so only a closed connection shows that the body is incomplete.
     outgoing.destroy()
   } finally {
     socket?.setTimeout(timeout)
@@ -79,7 +78,6 @@ async function writable(outgoing: ServerResponse): Promise<void> {
   settled.abort()
 }
 
-/** Discards the rest of a request body, up to limits of size and time. */
 function drain(incoming: IncomingMessage): Promise<void> {
   return new Promise(resolve => {
     let left = DRAIN_BYTES
@@ -108,16 +106,13 @@ async function closeBody({ body }: ApiResponse): Promise<void> {
 }
 
 /**
- * Sizes in bytes for joining chunks, because a write costs as much as copying some tens of kilobytes. The first is the
- * size below which chunks are joined. The second is the size at which joined chunks are written.
+ * Chunks below the first size are joined, and written at the second: a write costs as much as copying some tens of
+ * kilobytes.
  */
 const SMALL_BYTES = 16 * 1024
 const JOINED_BYTES = 64 * 1024
 
-/**
- * Writes the chunks of a response body. Small chunks are joined. The joined chunks are written when they are large
- * enough, and otherwise in the next round of the event loop. No chunk waits for later chunks.
- */
+/** Joins small chunks until they are large enough to write, or until the next round of the event loop. */
 class BodyWriter {
   readonly #outgoing: ServerResponse
   readonly #discard: (chunk: Uint8Array) => void
@@ -143,7 +138,6 @@ class BodyWriter {
     else this.#flushing ??= setImmediate(() => this.flush())
   }
 
-  /** Writes the chunks that are waiting as one chunk. */
   flush(): void {
     if (this.#flushing !== null) clearImmediate(this.#flushing)
     this.#flushing = null

@@ -4,13 +4,13 @@ import { createExchange, type HandlerOptions, type ServedEngine } from './node-h
 
 /** Options of a server. */
 export interface ServerOptions extends HandlerOptions {
-  /** Maximum number of connections. Default: half of the process's file descriptors, but not more than 10,000. */
+  /** Default: half of the process's file descriptors, at most 10,000. */
   maxConnections?: number
 }
 
 /**
- * Creates a Node server for an engine. The caller must call `listen` and close the server. In addition to
- * {@link createHandler}, the server has these properties:
+ * Creates a Node server for an engine. The caller listens and closes the server. In addition to {@link createHandler}:
+ *
  * - It sends `100 Continue` only when the body is needed.
  * - An upload may take any time while it makes progress.
  * - Requests that Node's parser refuses get a JSON error response.

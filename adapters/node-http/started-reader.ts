@@ -3,22 +3,14 @@ import type { Logger, Metrics, SharedReading } from '../../src/index.ts'
 import { BEATS, type ReaderData, type ReaderOrder, type ReaderTold, THREAD } from './reader-messages.ts'
 import { statOf, ThreadTime } from './thread-time.ts'
 
-/** URL of the thread's script: the TypeScript file in the source tree, or the compiled file in the package. */
 const ENTRY = new URL(import.meta.url.endsWith('.ts') ? './reader-thread.ts' : './reader-thread.js', import.meta.url)
-/** Heap limits of a thread. A small heap is enough, because blocks are stored outside the heap. */
+/** A small heap is enough, because blocks are stored outside the heap. */
 const HEAP = { maxOldGenerationSizeMb: 256, maxYoungGenerationSizeMb: 12 }
-/**
- * Time in ms after which a thread with a blocked event loop is replaced. Time in which the thread waits for a processor
- * does not count.
- */
+/** A thread with an event loop blocked for this long is replaced. Waiting for a processor does not count. */
 const HANG_MS = 5_000
-/**
- * Time in ms after which a thread is replaced if its event loop is blocked during the start. The limit is higher,
- * because a starting thread loads all modules.
- */
+/** Higher than {@link HANG_MS}, because a starting thread loads all modules. */
 const START_MS = 60_000
 
-/** Receivers of the messages from a reader thread. */
 export interface ReaderListeners {
   logger: Logger
   metrics: (Pick<Metrics, 'request'> & { sent(surface: 'gateway', bytes: number): void }) | undefined
@@ -35,22 +27,20 @@ interface ReaderMeans {
   heapBytes?: number
 }
 
-/** The main thread's handle of a reader thread. */
 export class ReaderThread {
   readonly #worker: Worker
   readonly #beats: Int32Array
   readonly #time: ThreadTime
   readonly #logger: Logger
-  /** A promise that resolves when the thread has ended. */
   readonly ended: Promise<void>
   isListening = false
-  /** Time when the thread started listening, in ms since the epoch. */
+  /** Start of listening, in ms since the epoch. */
   listeningSince = Number.POSITIVE_INFINITY
   #isReady = false
   #lastBeat = 0
   #silentMs = 0
 
-  /** Starts the thread. The resources of `reading` are freed when the thread ends. */
+  /** The resources of `reading` are freed when the thread ends. */
   constructor(
     reading: SharedReading,
     data: Pick<ReaderData, 'host' | 'port' | 'sharesPort' | 'maxConnections'>,
@@ -102,8 +92,8 @@ export class ReaderThread {
   }
 
   /**
-   * Waits for the requests of the thread to end, but not longer than `ms`, then ends the thread. Terminates the thread
-   * if it has not ended after `ms + graceMs`.
+   * Ends the thread after its requests, but not later than `ms`. Terminates it if it has not ended after `ms +
+   * graceMs`.
    */
   async end(ms: number, graceMs: number): Promise<void> {
     this.#worker.ref()
@@ -116,7 +106,7 @@ export class ReaderThread {
   /**
    * Terminates the thread if its event loop has been blocked for too long.
    *
-   * @param elapsedMs time in ms since the last call during which the main thread itself ran
+   * @param elapsedMs time since the last call during which the main thread itself ran
    */
   look(elapsedMs: number): void {
     const beat = Atomics.load(this.#beats, BEATS)

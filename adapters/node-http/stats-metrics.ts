@@ -1,7 +1,6 @@
 import type { EngineStats } from '../../src/index.ts'
 import { type Families, type Sample, single } from './exposition.ts'
 
-/** Adds the metrics of an engine's statistics to `out`. */
 export function writeStats(out: Families, stats: EngineStats): void {
   const by = <T>(name: string, of: Readonly<Record<string, T>>, amountOf: (item: T) => number): Sample[] =>
     Object.entries(of).map(([key, item]) => ({ labels: { [name]: key }, value: amountOf(item) }))
@@ -39,7 +38,7 @@ export function writeStats(out: Families, stats: EngineStats): void {
   out.gauge('holdfast_clock_skew_seconds', skew, single(stats.clockSkewMs / 1_000))
 }
 
-/** Adds the metrics of remote clusters to `out`. The label of each backend is the name of its first cluster. */
+/** The label of each backend is the name of its first cluster. */
 function writeClusters(out: Families, { clusters }: EngineStats): void {
   type Health = EngineStats['clusters'][number]
   const of = (health: Health): { cluster: string } => ({ cluster: health.clusters[0] ?? '' })

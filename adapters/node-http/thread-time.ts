@@ -1,18 +1,13 @@
 import { readFileSync, readlinkSync } from 'node:fs'
 
-/**
- * Duration in ms of one tick, the unit of processor times in `/proc`. The duration is the same on every Linux system.
- */
+/** Duration of one tick, the unit of processor times in `/proc`. It is the same on every Linux system. */
 const TICK_MS = 10
-/**
- * Indexes of the fields that follow the thread's name in `stat`. The fields are the state, the user time and the system
- * time.
- */
+/** Indexes of the fields that follow the thread's name in `stat`: the state, the user time and the system time. */
 const STATE = 0
 const USER = 11
 const SYSTEM = 12
 
-/** Returns the system's id of the calling thread, or 0 if the system does not provide the id. */
+/** Returns the system's id of the calling thread, or 0 if there is none. */
 export function ownThread(): number {
   try {
     return Number(readlinkSync('/proc/thread-self').split('/').at(-1))
@@ -21,18 +16,14 @@ export function ownThread(): number {
   }
 }
 
-/**
- * Returns the text of `/proc/self/task/<thread>/stat` for a thread of this process.
- *
- * @throws Error if the system has no such file
- */
+/** @throws Error if the system has no `/proc/self/task/<thread>/stat` for the thread */
 export function statOf(thread: number): string {
   return readFileSync(`/proc/self/task/${thread}/stat`, 'latin1')
 }
 
 /**
- * Measures how long a thread could have run. If the thread is running or waiting for a processor, only its used
- * processor time counts. If the thread is sleeping or the system has no `/proc`, all elapsed time counts.
+ * Measures how long a thread could have run: only its used processor time if it runs or waits for a processor. If it
+ * sleeps or the system has no `/proc`, all elapsed time counts.
  */
 export class ThreadTime {
   readonly #read: () => string
@@ -44,9 +35,9 @@ export class ThreadTime {
   }
 
   /**
-   * Returns the time in ms since the last call during which the thread did not wait for a processor.
+   * Returns the time since the last call during which the thread did not wait for a processor.
    *
-   * @param elapsedMs time in ms since the last call, which limits the result
+   * @param elapsedMs time since the last call, which limits the result
    */
   since(elapsedMs: number): number {
     let fields: string[]
