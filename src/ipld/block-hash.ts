@@ -4,27 +4,22 @@ import * as Digest from 'multiformats/hashes/digest'
 import { HoldfastError } from '../domain/errors.ts'
 import { HASH } from './cid.ts'
 
-/** Maximum size in bytes for which hashing in the current thread is faster than in the thread pool. */
+/** Up to this size in bytes, hashing in the current thread is faster than in the thread pool. */
 const INLINE_HASH_BYTES = 32 * 1024
 
-/** Returns the SHA-256 multihash of a block. Large blocks are hashed outside the main thread. */
 export async function sha256(bytes: Uint8Array): Promise<MultihashDigest<0x12>> {
   return Digest.create(HASH.sha2_256, await digest(SHA_256, bytes))
 }
 
-/**
- * Returns whether `bytes` hash to `multihash`.
- *
- * @throws HoldfastError `INVALID_CID` if the node cannot compute this hash
- */
+/** @throws HoldfastError `INVALID_CID` if the node cannot compute this hash */
 export async function matches(multihash: Uint8Array, bytes: Uint8Array): Promise<boolean> {
   const expected = Digest.decode(multihash)
   return Buffer.compare(expected.digest, await digestOf(expected.code, bytes)) === 0
 }
 
 /**
- * Returns whether `bytes` hash to `multihash`, synchronously in the current thread. The thread pool would take 50 %
- * longer, because it copies the bytes first.
+ * Checks a hash synchronously in the current thread. The thread pool would take 50 % longer, because it copies the
+ * bytes first.
  */
 export function matchesHere(multihash: Uint8Array, bytes: Uint8Array): boolean {
   const { code, digest } = Digest.decode(multihash)
@@ -32,17 +27,12 @@ export function matchesHere(multihash: Uint8Array, bytes: Uint8Array): boolean {
   return Buffer.compare(digest, hash(algorithmOf(code).name, bytes, 'buffer')) === 0
 }
 
-/** Returns whether a multihash is the hash of zero bytes. */
 export function isOfNothing({ code, digest }: MultihashDigest): boolean {
   const algorithm = ALGORITHMS.get(code)
   return algorithm !== undefined && Buffer.compare(digest, hash(algorithm.name, '', 'buffer')) === 0
 }
 
-/**
- * Returns the digest of `bytes` by the hash function with this multihash code.
- *
- * @throws HoldfastError `INVALID_CID` if the node cannot compute this hash
- */
+/** @throws HoldfastError `INVALID_CID` if the node cannot compute this hash */
 export async function digestOf(code: number, bytes: Uint8Array): Promise<Uint8Array> {
   return code === HASH.identity ? bytes : digest(algorithmOf(code), bytes)
 }

@@ -7,8 +7,8 @@ import { CID } from 'multiformats/cid'
 import * as Digest from 'multiformats/hashes/digest'
 import { HoldfastError } from '../domain/errors.ts'
 
-// Decoding base36 and base58 takes quadratic time. Only this file decodes CIDs or writes these bases, so that the
-// length is always checked first.
+// Decoding base36 and base58 takes quadratic time. Only this file decodes CIDs, so that the length is always checked
+// first.
 
 /** Multicodec codes of the codecs that the node can parse. */
 export const CODEC = {
@@ -25,9 +25,9 @@ export const HASH = { identity: 0x00, sha2_256: 0x12, sha2_512: 0x13 } as const
 
 /** Identity of a DAG: the codec and the multihash. A `Qm…` CID and its version 1 form have the same identity. */
 export interface DagIdentity {
-  /** Multicodec code of the codec. */
+  /** Multicodec code. */
   codec: number
-  /** Multihash: the code of the hash function, the length and the digest. */
+  /** Code of the hash function, length and digest. */
   multihash: Uint8Array
 }
 
@@ -35,21 +35,20 @@ export interface DagIdentity {
 export const LONGEST_DIGEST = 128
 /** Maximum size in bytes of an identity digest in content that version 0.2.0 stored. */
 const LONGEST_STORED_IDENTITY = 16 * 1024
-/** Maximum size in bytes of the part before the digest: version, codec, hash code and length, each as a varint. */
+/** Maximum size in bytes of version, codec, hash code and length, each as a varint. */
 const LONGEST_PREFIX = 4 * 9
 /**
- * Maximum length of a CID in base32, in characters. Decoding base32 takes linear time, so this limit is the highest.
+ * Maximum length of a CID in base32, in characters. It exceeds the other limits, because decoding base32 takes linear
+ * time.
  */
 export const LONGEST_BASE32 = Math.ceil(((LONGEST_STORED_IDENTITY + LONGEST_PREFIX) * 8) / 5) + 1
-/** Maximum length of a CID in any other base, in characters. Decoding this length in base58 takes about 1 ms. */
+/** Maximum length of a CID in any other base, in characters. Decoding base58 of this length takes about 1 ms. */
 const LONGEST_TEXT = 512
-/** Size in bytes of a CID of version 0: the code of SHA-256, the length and the digest. */
 const VERSION_0_BYTES = 34
 /** Maximum length of a multihash in base58, in characters. A SHA-256 multihash is shorter. */
 const LONGEST_MULTIHASH_TEXT = 64
 /** Maximum length of a DNS label, in characters. */
 export const LONGEST_LABEL = 63
-/** Number of bytes of a long identity CID that error messages show. */
 const SHOWN_BYTES = 40
 
 const DECODERS = new Map<string, MultibaseDecoder<string>>(
@@ -58,32 +57,20 @@ const DECODERS = new Map<string, MultibaseDecoder<string>>(
 const CODECS = new Set<number>(Object.values(CODEC))
 const HASHES = new Set<number>(Object.values(HASH))
 
-/**
- * Decodes a CID of either version in any multibase. Checks the length before decoding.
- *
- * @throws Error if the text is not a CID or is too long
- */
+/** @throws Error if the text is not a CID or is too long */
 export function cidOfText(text: string): CID {
   const prefix = String.fromCodePoint(text.codePointAt(0) ?? 0)
   if (text.length > (prefix === base32.prefix ? LONGEST_BASE32 : LONGEST_TEXT)) throw tooLong()
   return checked(CID.parse(text, DECODERS.get(prefix)))
 }
 
-/**
- * Decodes a CID from bytes that contain nothing else.
- *
- * @throws Error if the bytes are not a CID or the CID is too long
- */
+/** @throws Error if the bytes are not exactly one CID or the CID is too long */
 export function cidOfBytes(bytes: Uint8Array): CID {
   if (bytes.length > LONGEST_STORED_IDENTITY + LONGEST_PREFIX) throw tooLong()
   return checked(CID.decode(bytes))
 }
 
-/**
- * Decodes the CID at the start of the bytes. Returns the CID and the remaining bytes.
- *
- * @throws Error if the bytes do not start with a CID or the CID is too long
- */
+/** @throws Error if the bytes do not start with a CID or the CID is too long */
 export function firstCid(bytes: Uint8Array): [cid: CID, rest: Uint8Array] {
   const [cid, rest] = CID.decodeFirst(bytes)
   return [checked(cid), rest]
@@ -102,11 +89,10 @@ function tooLong(): RangeError {
 }
 
 /**
- * Parses a CID of either version in any multibase, from a request or the configuration.
+ * Parses a CID from a request or the configuration.
  *
  * @param field name of the field in the error message
- * @throws HoldfastError `INVALID_CID` if the text is not a CID, or has a codec or hash that this node does not support.
- * In that case the message names the codec or hash.
+ * @throws HoldfastError `INVALID_CID` if the text is not a CID, or has a codec or hash that this node does not support
  */
 export function parseCid(text: string, field = 'cid'): CID {
   let cid: CID
@@ -119,7 +105,6 @@ export function parseCid(text: string, field = 'cid'): CID {
   return cid
 }
 
-/** @throws HoldfastError `INVALID_CID`, with the codec or hash, if this node does not support the codec or hash */
 function checkWalkable(cid: CID, field?: string): void {
   if (!CODECS.has(cid.code)) {
     const code = `0x${cid.code.toString(16)}`
@@ -132,8 +117,6 @@ function checkWalkable(cid: CID, field?: string): void {
 }
 
 /**
- * Checks that a CID is allowed in new content.
- *
  * @param field name of the field in the error message; default: the CID itself
  * @throws HoldfastError `INVALID_CID` if this node does not support the codec or hash, or if an identity CID is too
  * long
@@ -145,20 +128,18 @@ export function checkNew(cid: CID, field?: string): void {
   throw new HoldfastError('INVALID_CID', `${field ?? shown(cid)} has ${cid.multihash.size} bytes in itself, ${limit}`)
 }
 
-/** Returns whether an identity CID is longer than new content allows. */
 export function isLongIdentity({ multihash }: CID): boolean {
   return multihash.code === HASH.identity && multihash.size > LONGEST_DIGEST
 }
 
 /**
- * Returns whether a CID contains its own bytes and can therefore be served without a record. A long identity CID, which
- * version 0.2.0 could store, does need a record.
+ * Returns whether a CID contains its own bytes and can be served without a record. A long identity CID from version
+ * 0.2.0 needs a record.
  */
 export function isInline(cid: CID): boolean {
   return cid.multihash.code === HASH.identity && !isLongIdentity(cid)
 }
 
-/** Formats a CID for error messages. Shortens a long identity CID. */
 function shown(cid: CID): string {
   return isLongIdentity(cid) ? `${base32.encode(cid.bytes.subarray(0, SHOWN_BYTES))}…` : cid.toString()
 }
@@ -168,23 +149,19 @@ export function base58OfMultihash({ bytes, size }: CID['multihash']): string | n
   return size > LONGEST_DIGEST ? null : base58btc.encode(bytes).slice(base58btc.prefix.length)
 }
 
-/**
- * Decodes a multihash in base58, without a multibase prefix. @throws Error if the text is not a multihash or is too
- * long
- */
+/** Decodes a multihash in base58, without a multibase prefix. @throws Error if the text is not a multihash */
 export function multihashOfBase58(text: string): Digest.Digest<number, number> {
   if (text.length > LONGEST_MULTIHASH_TEXT) throw tooLong()
   return Digest.decode(base58btc.decode(base58btc.prefix + text))
 }
 
-/** Formats a CID in version 1 as a DNS label, in a case-insensitive base. Returns null if the CID is too long. */
+/** Formats a CID as a DNS label, in a case-insensitive base. Returns null if the CID is too long. */
 export function labelOfCid({ code, multihash }: CID): string | null {
   if (multihash.size > LONGEST_LABEL) return null
   const v1 = CID.createV1(code, multihash)
   return [v1.toString(base32), v1.toString(base36)].find(text => text.length <= LONGEST_LABEL) ?? null
 }
 
-/** Returns the version 1 CID of a DAG. */
 export function cidOf({ codec, multihash }: DagIdentity): CID {
   return CID.createV1(codec, Digest.decode(multihash))
 }
@@ -193,7 +170,7 @@ export function identityOf(cid: CID): DagIdentity {
   return { codec: cid.code, multihash: cid.multihash.bytes }
 }
 
-/** Returns a key for maps that identifies a DAG. The key is several times faster to compute than the text of a CID. */
+/** Returns a map key for a DAG. The key is several times faster to compute than the text of a CID. */
 export function dagKey({ code, multihash: { bytes } }: CID): string {
   return `${code} ${Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('latin1')}`
 }

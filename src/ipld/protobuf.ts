@@ -1,27 +1,24 @@
 import { LONGEST_VARINT } from './varint.ts'
 
-/** Wire types of protobuf, which say how the value of a field is encoded. */
 export const WIRE = { number: 0, fixed64: 1, bytes: 2, fixed32: 5 } as const
 
-/** Number of fields that may still be read from a message and the messages nested in it. */
+/** Number of fields that may still be read from a message and its nested messages. */
 export interface FieldBudget {
   left: number
 }
 
 /**
- * Reads the fields of one protobuf message in order. Creates no objects for the fields, because a message from a peer
- * can have hundreds of thousands of fields.
+ * Reads the fields of one protobuf message in order. Creates no objects for fields, because a peer may send hundreds of
+ * thousands.
  */
 export class ProtobufReader {
   readonly #bytes: Uint8Array
   readonly #budget: FieldBudget | null
   #position: number
   #end: number
-  /** Number of the current field. */
   field = 0
-  /** Wire type of the current field, one of {@link WIRE}. */
   wire = 0
-  /** Start and end offset of the field's bytes, if the field is not a number. */
+  /** Offsets of the field's bytes, if the field is not a number. */
   start = 0
   end = 0
   /** Value of a numeric field, or 0 for other fields. Values beyond 2^53 are inexact. */
@@ -42,7 +39,7 @@ export class ProtobufReader {
   }
 
   /**
-   * Moves to the next field. Returns false if there is no further field.
+   * Moves to the next field. Returns false at the end.
    *
    * @throws RangeError if the message is malformed, or has more fields than the budget allows
    */
@@ -67,7 +64,7 @@ export class ProtobufReader {
     return this.#bytes.subarray(this.start, this.end)
   }
 
-  /** Returns a reader for the field's bytes as a nested message. @throws RangeError if the field is a number */
+  /** @throws RangeError if the field is a number */
   message(): ProtobufReader {
     this.#checkBytes()
     return new ProtobufReader(this.#bytes, this.start, this.end, this.#budget)

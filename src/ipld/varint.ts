@@ -3,13 +3,12 @@ import { varint } from 'multiformats'
 /** Maximum size of a varint in bytes. A negative 32-bit number in protobuf takes all ten. */
 export const LONGEST_VARINT = 10
 
-/** Encodes a number as a varint: groups of seven bits, lowest group first. */
 export function varintBytes(value: number): Uint8Array {
   return varint.encodeTo(value, new Uint8Array(varint.encodingLength(value)))
 }
 
 /**
- * Reads the varint at `start`. Returns null if the bytes end within the varint.
+ * Returns null if the bytes end within the varint.
  *
  * @throws RangeError if the varint is longer than {@link LONGEST_VARINT} bytes
  */
