@@ -6,13 +6,13 @@ import type { Blocks, StoredBlock } from '../ledger/blocks.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { BlockFiles } from './block-files.ts'
 
-/** Checks that the files of durable blocks are on the disk. Marks blocks with a missing or damaged file as lost. */
+/** Finds durable blocks whose file is missing or damaged, and marks them as lost. */
 export class BlockAudit {
   readonly #files: ReadonlyMap<number, BlockFiles>
   readonly #blocks: Blocks
   readonly #ledger: Ledger
 
-  /** @param files the block files of each backend, by backend id */
+  /** @param files by backend id */
   constructor(files: ReadonlyMap<number, BlockFiles>, blocks: Blocks, ledger: Ledger) {
     this.#files = files
     this.#blocks = blocks
@@ -20,9 +20,9 @@ export class BlockAudit {
   }
 
   /**
-   * Returns the problem of a block as text. Compares the length of the stored bytes, but not their hash.
+   * Describes the problem of a block, or returns null if there is none. Compares the length of the bytes, but not their
+   * hash.
    *
-   * @returns null if the block has no problem or was deleted in the meantime
    * @throws HoldfastError `UNAVAILABLE` if the process is short of file handles
    */
   async problemOf(block: StoredBlock): Promise<string | null> {
@@ -38,15 +38,11 @@ export class BlockAudit {
     return state === 'writing' ? 'is lost' : null
   }
 
-  /** Returns whether an external backend stores the block and this node only caches it. */
   isCached({ backendId }: StoredBlock): boolean {
     return this.#files.get(backendId)?.isCache === true
   }
 
-  /**
-   * Marks blocks as lost. A block that was repaired in the meantime stays durable. If a file has extra bytes after a
-   * whole block, removes the extra bytes, and the block stays durable.
-   */
+  /** Marks blocks as lost. Truncates a file that has extra bytes after a whole block, and its block stays durable. */
   async lose(blocks: readonly StoredBlock[]): Promise<void> {
     await this.#ledger.claims.lose(blocks.map(({ id }) => id))
     const whole: number[] = []
@@ -54,10 +50,7 @@ export class BlockAudit {
     if (whole.length > 0) await this.#ledger.claims.markDurable(whole)
   }
 
-  /**
-   * Moves the remains of a damaged block to quarantine, unless the quarantine is full. If the block turns out to be
-   * undamaged, leaves the block in place.
-   */
+  /** Moves the remains of a damaged block to quarantine, unless the quarantine is full or the block is sound. */
   async quarantine({ id, backendId, inline, size, multihash }: StoredBlock): Promise<void> {
     const isSound = async (bytes: Uint8Array): Promise<boolean> =>
       bytes.length === size && (await matches(multihash, bytes))
@@ -76,10 +69,7 @@ export class BlockAudit {
     return unsynced.size === 0
   }
 
-  /**
-   * Returns the size of a block's file in bytes, or null if the file is missing. If the file is unreadable, returns the
-   * problem as text, and the block counts as lost.
-   */
+  /** Returns the file's size in bytes, null if there is no file, or a text that says why the file is unreadable. */
   async #fileSize({ backendId, multihash }: StoredBlock): Promise<number | string | null> {
     const files = this.#files.get(backendId)
     if (files === undefined) return null

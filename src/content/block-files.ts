@@ -15,15 +15,13 @@ const SHARDS = [...'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'].flatMap(a => [...'AIQY'].
 const SHARD = /^[A-Z2-7]{2}$/
 const SHARD_LENGTH = 2
 const EXTENSION = '.data'
-/** Names of the temporary files that {@link BlockFiles} creates while it writes. */
 const TEMPORARY = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
-/** Error codes of a rename whose target is not a file, for example a directory. */
+/** Error codes of a rename whose target is not a file. */
 const IN_THE_WAY = new Set(['EISDIR', 'ENOTEMPTY', 'EEXIST', 'EPERM'])
 
 /**
- * Stores one file per block, in the directory layout of blockstore-fs, which can open the same directory. A write
- * creates a file under a unique temporary name, syncs the data, and then renames the file. A file under its final name
- * is therefore complete. The caller syncs the directory, once for many blocks.
+ * Stores one file per block, in the layout of blockstore-fs. A file under its final name is complete. The caller syncs
+ * the directory, once for many blocks.
  */
 export class BlockFiles {
   readonly #dir: string
@@ -48,7 +46,7 @@ export class BlockFiles {
     this.#tempDir = join(dataDir, 'tmp')
   }
 
-  /** Creates the directories, and removes the temporary files of writes that a crash interrupted. */
+  /** Creates the directories, and removes temporary files that a crash left behind. */
   async open(): Promise<void> {
     const files = this.fileSystem
     const made = [await madeDirectory(files, this.#tempDir), await madeDirectory(files, this.#dir)]
@@ -65,13 +63,12 @@ export class BlockFiles {
     for (const path of left) if (TEMPORARY.test(basename(path))) await files.unlink(path).catch(() => undefined)
   }
 
-  /** Returns the path of a block's file, whether or not the file exists. */
   pathOf(multihash: Uint8Array): string {
     const name = base32upper.encode(multihash)
     return join(this.#dir, name.slice(-SHARD_LENGTH), name + EXTENSION)
   }
 
-  /** Writes a whole block. Returns the directory that the caller must sync to make the file name durable. */
+  /** Writes a block. Returns the directory that the caller must sync to make the file name durable. */
   async write(multihash: Uint8Array, bytes: Uint8Array): Promise<string> {
     const path = this.pathOf(multihash)
     const temp = join(this.#tempDir, randomUUID())
@@ -90,18 +87,18 @@ export class BlockFiles {
     return false
   }
 
-  /** Returns the first `size` bytes of the block, or fewer if the file is shorter. Returns null if there is no file. */
+  /** Returns the first `size` bytes of the block, or all bytes of a shorter file. Returns null if there is no file. */
   read(multihash: Uint8Array, size: number): Promise<Uint8Array | null> {
     return this.stored(multihash, size)
   }
 
-  /** If this is a cache, fetches a missing block. Called before a root that needs the block becomes complete. */
+  /** Fetches a missing block into a cache, before a root that needs the block becomes complete. */
   async bring(_multihash: Uint8Array, _size: number): Promise<void> {}
 
-  /** Evicts cached files to stay within the limit of the cache. Does nothing if this is not a cache. */
+  /** Evicts files of a cache that exceeds its limit. */
   async trim(): Promise<void> {}
 
-  /** Prevents the eviction of files until the caller calls the returned function. Does nothing if this is no cache. */
+  /** Prevents evictions until the caller calls the returned function. */
   async keepAll(): Promise<() => void> {
     return () => undefined
   }
@@ -116,12 +113,10 @@ export class BlockFiles {
     }
   }
 
-  /** Returns the size of the block's file in bytes, or null if there is no file. */
   size(multihash: Uint8Array): Promise<number | null> {
     return this.storedSize(multihash)
   }
 
-  /** Returns the size like {@link size}, but only of a file on this disk. */
   async storedSize(multihash: Uint8Array): Promise<number | null> {
     try {
       return await this.fileSystem.size(this.pathOf(multihash))
@@ -142,7 +137,6 @@ export class BlockFiles {
     return dirname(path)
   }
 
-  /** Syncs directories to make writes and removals durable. Returns the error of each directory that failed. */
   async sync(dirs: ReadonlySet<string>): Promise<ReadonlyMap<string, unknown>> {
     const failed = new Map<string, unknown>()
     const syncDirectory = (dir: string): Promise<void> =>
@@ -153,13 +147,11 @@ export class BlockFiles {
     return failed
   }
 
-  /** Returns the sorted names of the directories that contain block files. */
   async directories(): Promise<string[]> {
     const names = await this.fileSystem.list(this.#dir)
     return names.filter(name => SHARD.test(name)).sort()
   }
 
-  /** Returns the multihashes of the blocks in one of the {@link directories}. Ignores files that are not blocks. */
   async blocksIn(directory: string): Promise<Uint8Array[]> {
     const names = await this.fileSystem.list(join(this.#dir, directory))
     return names.flatMap(name => {
@@ -222,12 +214,12 @@ interface Renamed {
 
 /** Number of waiting blocks that triggers a flush. */
 const GROUP = 256
-/** Maximum number of concurrent directory syncs. The limit leaves threads for writes. */
+/** Leaves threads for writes. */
 const SYNCS_AT_ONCE = 4
 
 /**
- * Makes written blocks durable: syncs their directories, then marks the blocks as durable in the ledger. Handles all
- * waiting blocks together. A flush runs on request, or as soon as {@link GROUP} blocks wait.
+ * Syncs the directories of written blocks, then marks the blocks as durable in the ledger. One flush handles all
+ * waiting blocks.
  */
 export class Durability {
   readonly #claims: Claims
@@ -240,7 +232,7 @@ export class Durability {
     this.#files = files
   }
 
-  /** Registers a block in the directory `dir`. Resolves when the block is durable, after the next {@link flush}. */
+  /** Resolves when a flush has made the block durable. */
   add(blockId: number, dir: string): Promise<void> {
     return new Promise((resolve, reject) => {
       this.#waiting.push({ blockId, dir, resolve, reject })
@@ -248,9 +240,9 @@ export class Durability {
     })
   }
 
-  /** Makes all registered blocks durable. Never throws, because the promises of {@link add} report the errors. */
+  /** Makes all registered blocks durable. Never throws: the promises of {@link add} report the errors. */
   async flush(): Promise<void> {
-    // A running flush does not include blocks added after its start, so wait until it ends and start another flush.
+    // A running flush lacks the blocks added after its start.
     while (this.#flushing !== null) await this.#flushing
     if (this.#waiting.length === 0) return
     this.#flushing = this.#flushGroup(this.#waiting.splice(0)).finally(() => {
@@ -272,13 +264,11 @@ export class Durability {
   }
 }
 
-/** Syncs directories, up to {@link SYNCS_AT_ONCE} at a time. */
 async function syncDirectories(files: Pick<FileSystem, 'syncDirectory'>, dirs: ReadonlySet<string>): Promise<void> {
   const syncs = new Semaphore(SYNCS_AT_ONCE)
   await Promise.all([...dirs].map(dir => syncs.hold(1, () => files.syncDirectory(dir))))
 }
 
-/** Returns the multihash that a file name encodes, or null if the name is not that of a block's file. */
 function multihashOf(name: string): Uint8Array | null {
   if (!name.endsWith(EXTENSION)) return null
   try {

@@ -3,18 +3,16 @@ import { HoldfastError } from '../domain/errors.ts'
 import { matches } from '../ipld/block-hash.ts'
 import { HASH } from '../ipld/cid.ts'
 
-/** Source from which blocks are read by their CID. */
+/** Reads blocks by their CID. */
 export interface BlockSource {
   /**
-   * Returns bytes that hash to the CID. A source that reads from a network has a deadline of its own, besides the
-   * signal.
+   * Returns bytes that hash to the CID. A source that reads from a network has its own deadline, besides the signal.
    *
    * @throws HoldfastError `NOT_FOUND`, `BLOCK_DAMAGED`, `UNAVAILABLE`
    */
   read(cid: CID, options?: { signal?: AbortSignal | undefined }): Promise<Uint8Array>
 }
 
-/** A source that knows the size of a block without reading it. */
 export interface SizedSource extends BlockSource {
   /**
    * Returns the size of a block in bytes as the backend reports it, unchecked.
@@ -41,7 +39,7 @@ export class CheckedSource implements BlockSource {
   }
 }
 
-/** Combines several sources. Each block comes from the first source that has the block. */
+/** Reads each block from the first of several sources that has the block. */
 export class FirstSource implements BlockSource {
   readonly #sources: readonly BlockSource[]
 
@@ -64,7 +62,6 @@ export class FirstSource implements BlockSource {
   }
 }
 
-/** Source of the blocks whose bytes are in their identity CID. */
 export const inlineBlocks: BlockSource = {
   async read(cid) {
     if (cid.multihash.code === HASH.identity) return cid.multihash.digest

@@ -19,23 +19,21 @@ import { StoredBlocks } from './stored-blocks.ts'
 export interface BlockStoreOptions {
   backendId: number
   files: BlockFiles
-  /** Maximum size in bytes of a block that is stored in the database. 0 stores all blocks in files. */
+  /** Maximum size in bytes of a block that is stored in the database. */
   smallBlockBytes: number
-  /** Threads that hash and write blocks in shared memory. If absent, libuv's thread pool does this work. */
+  /** Hash and write blocks in shared memory. If absent, libuv's thread pool does this work. */
   threads?: BlockThreads
   /** Limits concurrent file writes. All stores that use one thread pool share this semaphore. */
   writes: Semaphore
-  /** Rejects content if the disk has no space for it. */
   reserve: Pick<DiskReserve, 'admit'>
   onHealed: (cid: CID) => void
   onDamaged: (cid: CID, reason: string) => void
 }
 
-/** Result of a put, returned before the block is durable. */
 export interface PutProgress {
-  /** True if the root had no claim on the block before this put. */
+  /** True if the root had no claim on the block before. */
   added: boolean
-  /** True if the store did not have the block before this put. */
+  /** True if the store did not have the block before. */
   isNew: boolean
   /** Resolves when the block's file is durable. The ledger's row becomes durable with the next durable commit. */
   durable: Promise<void>
@@ -46,21 +44,15 @@ interface FileWrite {
   durable: Promise<void>
 }
 
-/**
- * Stores the blocks of one backend. The ledger claims each block before its bytes are written. Concurrent puts of the
- * same block write its file once.
- */
+/** Stores the blocks of one backend. The ledger claims each block before its bytes are written. */
 export class BlockStore extends StoredBlocks {
   readonly #options: BlockStoreOptions
   readonly #ledger: Ledger
   readonly #blocks: Blocks
   readonly #durability: Durability
-  /**
-   * Files being written, by multihash. One put writes a block, and concurrent puts of the same block wait for that
-   * write.
-   */
+  /** By multihash. Concurrent puts of the same block wait for the first write. */
   readonly #writing = new Map<string, FileWrite>()
-  /** Running deletions of files, by multihash. A promise resolves when the rows of its blocks are deleted. */
+  /** By multihash. Each promise resolves after the rows of the deleted blocks are deleted. */
   readonly #deleting = new Map<string, Promise<FailedDeletion[]>>()
 
   constructor(ledger: Ledger, blocks: Blocks, options: BlockStoreOptions) {
@@ -77,8 +69,7 @@ export class BlockStore extends StoredBlocks {
 
   /**
    * Stores a block for a root. Resolves when the caller may reuse `bytes`. The caller then calls {@link flush} and
-   * waits for `durable`. If the store already has the block, compares the stored bytes with `bytes` and repairs any
-   * damage.
+   * waits for `durable`. If the block is already stored, checks and repairs the stored bytes.
    *
    * @throws HoldfastError `STORAGE_FULL` if the disk has no space for the block
    */
@@ -107,7 +98,7 @@ export class BlockStore extends StoredBlocks {
           await write.renamed
           return { added, isNew: leader === undefined, durable: write.durable }
         } catch (error) {
-          // If the first writer fails, each waiting put tries to write the block itself.
+          // If the first writer fails, each waiting put writes the block itself.
           if (leader === undefined) throw error
           continue
         }
@@ -124,10 +115,7 @@ export class BlockStore extends StoredBlocks {
     }
   }
 
-  /**
-   * Returns whether the record's commit can store the block. The commit can store only blocks whose bytes go into the
-   * database.
-   */
+  /** Returns whether the record's commit can store the block, because its bytes go into the database. */
   async goesWithCommit(multihash: Uint8Array, size: number): Promise<boolean> {
     if (size > this.#options.smallBlockBytes) return false
     const admitted = this.#options.reserve.admit(size)
@@ -136,24 +124,21 @@ export class BlockStore extends StoredBlocks {
     return found === undefined || found.inline === 1
   }
 
-  /** Reports that a commit has repaired a damaged block. */
   healed(cid: CID): void {
     this.#options.onHealed(cid)
   }
 
-  /** Computes the SHA-256 multihash of a block's bytes. */
   async hash(bytes: Uint8Array): Promise<MultihashDigest<0x12>> {
     const { threads } = this.#options
     if (threads === undefined || !isShared(bytes)) return sha256(bytes)
     return Digest.create(HASH.sha2_256, await threads.hash(bytes))
   }
 
-  /** Makes all blocks durable that were put before this call. */
   flush(): Promise<void> {
     return this.#durability.flush()
   }
 
-  /** Claims a block for a root without its bytes. Returns null if the store does not have the block. */
+  /** Claims a stored block for a root. Returns null if the store does not have the block. */
   async adopt(rootId: number, cid: CID): Promise<{ size: number; added: boolean } | null> {
     const { bytes: multihash } = cid.multihash
     const adopted = await this.#ledger.claims.adopt(rootId, this.backendId, multihash)
@@ -161,10 +146,7 @@ export class BlockStore extends StoredBlocks {
     return adopted
   }
 
-  /**
-   * Claims a block like {@link adopt}, but leaves the bytes on the external backend. Returns null if the caller must
-   * fetch the block.
-   */
+  /** Claims a block like {@link adopt}, but leaves the bytes on the external backend. */
   note(rootId: number, cid: CID, size: number): Promise<{ size: number; added: boolean } | null> {
     return this.#ledger.claims.note(rootId, this.backendId, cid.multihash.bytes, size)
   }
@@ -173,7 +155,6 @@ export class BlockStore extends StoredBlocks {
     return this.#blocks.find(this.backendId, cid.multihash.bytes)?.state === 'durable'
   }
 
-  /** Returns the size of a durable block in bytes, or null if the block is not durable. */
   sizeOf(cid: CID): number | null {
     const found = this.#blocks.find(this.backendId, cid.multihash.bytes)
     return found?.state === 'durable' ? found.size : null
@@ -181,7 +162,7 @@ export class BlockStore extends StoredBlocks {
 
   /**
    * Removes the files of `deleting` blocks, then their rows. Skips blocks that another call is deleting. Returns the
-   * blocks whose files could not be removed. Those blocks stay `deleting`.
+   * blocks that stay `deleting`, because their files could not be removed.
    */
   async delete(blocks: readonly DoomedBlock[]): Promise<FailedDeletion[]> {
     const ours = blocks.filter(block => !this.#deleting.has(keyOf(block.multihash)))
@@ -200,23 +181,21 @@ export class BlockStore extends StoredBlocks {
     if (problem !== null) throw new HoldfastError('UNAVAILABLE', `the directory of blocks ${problem}`)
   }
 
-  /** Returns the names of the directories of block files, for {@link claimStrays}. */
   directories(): Promise<string[]> {
     return this.#options.files.directories()
   }
 
   /**
-   * Finds files in one directory whose blocks have no row, and adds rows with the state `deleting`. A later put of such
-   * a block waits until the block is deleted.
+   * Adds rows with the state `deleting` for block files that have no row. A later put of such a block waits for the
+   * deletion.
    */
   async claimStrays(directory: string): Promise<StoredBlock[]> {
-    // If another directory has replaced ours, the files of the other directory are not ours to delete.
+    // If another directory has replaced ours, its files are not ours to delete.
     if ((await this.#options.files.watch.look()) !== null) return []
     const strays = await this.straysIn(directory)
     return strays.length === 0 ? [] : this.#ledger.claims.claimStrays(this.backendId, strays)
   }
 
-  /** Returns the multihashes of the files in one directory whose blocks have no row. */
   async straysIn(directory: string): Promise<Uint8Array[]> {
     const strays: Uint8Array[] = []
     for (const multihash of await this.#options.files.blocksIn(directory)) {
@@ -226,7 +205,6 @@ export class BlockStore extends StoredBlocks {
     return strays
   }
 
-  /** Removes each file separately. If a file cannot be removed, only the row of that file stays. */
   async #deleteFiles(blocks: readonly DoomedBlock[]): Promise<FailedDeletion[]> {
     const { files, writes } = this.#options
     const removed = new Map<number, string>()
@@ -251,7 +229,7 @@ export class BlockStore extends StoredBlocks {
     return failed
   }
 
-  /** Writes a block's file. Registers the write before the first await, so that concurrent puts wait for this write. */
+  /** Registers the write before the first await, so that concurrent puts wait for this write. */
   #write(key: string, blockId: number, cid: CID, bytes: Uint8Array): FileWrite {
     const { files, writes } = this.#options
     const renamed = writes
@@ -274,7 +252,6 @@ export class BlockStore extends StoredBlocks {
     return write
   }
 
-  /** Returns whether a file has other bytes, is missing, or cannot be read. */
   async #isDamaged(multihash: Uint8Array, bytes: Uint8Array): Promise<boolean> {
     const stored = await this.#options.files.stored(multihash, bytes.length).catch((error: unknown) => {
       if (diskTrouble(error) === 'short') throw error

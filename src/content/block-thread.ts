@@ -3,14 +3,13 @@ import * as files from 'node:fs'
 import { parentPort } from 'node:worker_threads'
 import { writeBlock } from './block-writing.ts'
 
-/** A task for a worker thread. It processes the first `length` bytes of the shared memory. */
+/** Task for a worker thread, on the first `length` bytes of the shared memory. */
 export type ThreadTask =
   | { id: number; kind: 'hash'; memory: SharedArrayBuffer; length: number }
   | { id: number; kind: 'write'; memory: SharedArrayBuffer; length: number; temp: string; path: string }
 
 export type ThreadAnswer = { id: number; digest: Uint8Array | null } | { id: number; error: Error; code: unknown }
 
-/** Hashes a block or writes it to the disk. The worker thread runs one task at a time. */
 function run(task: ThreadTask): Uint8Array | null {
   const bytes = new Uint8Array(task.memory, 0, task.length)
   if (task.kind === 'hash') return new Uint8Array(hash('sha256', bytes, 'buffer'))

@@ -3,16 +3,11 @@ import { Worker } from 'node:worker_threads'
 import { HoldfastError } from '../domain/errors.ts'
 import type { ThreadAnswer, ThreadTask } from './block-thread.ts'
 
-/**
- * Size in bytes of a chunk. It equals the chunk size of the profile `unixfs-v1-2025` (IPIP-499), so nearly all blocks
- * fit.
- */
+/** As in the profile `unixfs-v1-2025` (IPIP-499), so that nearly all blocks fit. */
 export const CHUNK_BYTES = 1024 ** 2
-/**
- * Maximum number of chunks. An upload at full speed uses sixteen: eight are being written and eight are being hashed.
- */
+/** An upload at full speed uses sixteen chunks: eight being hashed and eight being written. */
 const CHUNKS = 64
-/** Minimum number of chunks, enough for one upload. */
+/** Enough for one upload. */
 const FEWEST_CHUNKS = 8
 
 interface Waiting {
@@ -21,19 +16,14 @@ interface Waiting {
 
 /**
  * Pool of shared memory that threads can use without a copy. Node.js frees memory that a thread has seen only when the
- * thread ends. The pool therefore reuses chunks, and allocates at most `capacity` of them.
- *
- * A chunk in use is identified by the view that the pool handed out. Releasing the same view twice, or releasing other
- * memory, has no effect.
+ * thread ends, so the pool reuses its chunks.
  */
 export class ChunkPool {
   #capacity: number
   readonly #free: SharedArrayBuffer[] = []
-  /** The view handed out for each chunk, by the chunk's memory. */
+  /** Views of the chunks in use, by memory. */
   readonly #out = new Map<ArrayBufferLike, Uint8Array>()
-  /**
-   * Callers that wait for a chunk, in order. An upload waits for one chunk at a time, so concurrent uploads take turns.
-   */
+  /** An upload waits for one chunk at a time, so concurrent uploads take turns. */
   readonly #waiting = new Set<Waiting>()
   #made = 0
 
@@ -42,7 +32,6 @@ export class ChunkPool {
     this.#capacity = capacity
   }
 
-  /** Lowers the maximum number of chunks for the lifetime of the pool. The maximum never falls below eight. */
   limitTo(capacity: number): void {
     this.#capacity = Math.min(this.#capacity, Math.max(FEWEST_CHUNKS, Math.floor(capacity)))
   }
@@ -52,20 +41,17 @@ export class ChunkPool {
     return this.#made
   }
 
-  /** Number of chunks in use. */
   get outstanding(): number {
     return this.#out.size
   }
 
-  /** Number of callers that wait for a chunk. */
   get waiting(): number {
     return this.#waiting.size
   }
 
   /**
    * Returns a free chunk, or null if half of the chunks are in use. The other half is reserved for {@link move}, so
-   * that slow sources cannot occupy all chunks. If the result is null, the caller fills its own memory and then calls
-   * {@link move}.
+   * that slow sources cannot occupy all chunks.
    *
    * @param length length of the view in bytes, up to {@link CHUNK_BYTES}
    */
@@ -86,7 +72,6 @@ export class ChunkPool {
     return chunk
   }
 
-  /** Gives a chunk back to the pool. The caller must not read or write the chunk afterwards. */
   release(chunk: Uint8Array): void {
     const { buffer } = chunk
     if (this.#out.get(buffer) !== chunk || !(buffer instanceof SharedArrayBuffer)) return
@@ -133,7 +118,7 @@ export class ChunkPool {
   }
 }
 
-/** The pool of the process. All engines share it, because memory that threads have seen is not freed. */
+/** Pool that all engines of the process share, because memory that threads have seen is not freed. */
 export const chunkPool = new ChunkPool(CHUNKS)
 
 /** Returns the size in bytes of the memory that a block occupies. A small block in a chunk occupies the whole chunk. */
@@ -141,7 +126,6 @@ export function memoryOf({ buffer, length }: Uint8Array): number {
   return buffer instanceof SharedArrayBuffer ? buffer.byteLength : length
 }
 
-/** Returns whether the bytes start at offset 0 of shared memory, so that threads can use them without a copy. */
 export function isShared(bytes: Uint8Array): bytes is Uint8Array<SharedArrayBuffer> {
   return bytes.buffer instanceof SharedArrayBuffer && bytes.byteOffset === 0
 }
@@ -158,18 +142,17 @@ interface Thread {
   pending: Map<number, Pending>
 }
 
-/** Number of threads: one per core, but at least 2 and at most 4. Each thread needs about 18 MB. */
+/** One thread per core, but at least 2 and at most 4. Each thread needs about 18 MB. */
 const COUNT = Math.min(Math.max(availableParallelism(), 2), 4)
-/** Heap limits of a thread. The blocks are in shared memory, so the heap is nearly empty. */
+/** The blocks are in shared memory, so the heap of a thread is nearly empty. */
 const SMALL_HEAP = { maxOldGenerationSizeMb: 16, maxYoungGenerationSizeMb: 1 }
 
 /** The thread's module: TypeScript in the repository, JavaScript in the published package. */
 const ENTRY = new URL(import.meta.url.endsWith('.ts') ? './block-thread.ts' : './block-thread.js', import.meta.url)
 
 /**
- * Worker threads that hash and write blocks in shared memory, without a copy. One message to a thread replaces six
- * calls of libuv's pool, which stays free for reads. The first block starts the threads. Idle threads do not keep the
- * process alive.
+ * Worker threads that hash and write blocks in shared memory. One message to a thread replaces six calls of libuv's
+ * pool, which stays free for reads. The first block starts the threads.
  */
 export class BlockThreads {
   readonly #threads: Thread[] = []
@@ -183,16 +166,12 @@ export class BlockThreads {
     return digest
   }
 
-  /**
-   * Writes `bytes` to `temp`, syncs the file, and renames it to `path`.
-   *
-   * @throws the error of `node:fs`
-   */
+  /** @throws the error of `node:fs` */
   async write(temp: string, path: string, bytes: Uint8Array<SharedArrayBuffer>): Promise<void> {
     await this.#run({ kind: 'write', memory: bytes.buffer, length: bytes.length, temp, path })
   }
 
-  /** Ends the threads. Tasks that have not finished fail. */
+  /** Ends the threads. Unfinished tasks fail. */
   async stop(): Promise<void> {
     this.#stopped = true
     await Promise.all(this.#threads.map(thread => thread.worker.terminate()))
@@ -203,7 +182,7 @@ export class BlockThreads {
     const thread = this.#idlest()
     const id = ++this.#lastId
     return new Promise((resolve, reject) => {
-      // A thread with tasks keeps the process alive, as pending file operations do. An idle thread does not.
+      // A thread with tasks keeps the process alive, as pending file operations do.
       if (thread.pending.size === 0) thread.worker.ref()
       thread.pending.set(id, { resolve, reject })
       thread.worker.postMessage({ ...task, id })

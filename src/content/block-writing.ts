@@ -2,18 +2,16 @@ import type * as fs from 'node:fs'
 import { DIRECT, OWNERS_FILE } from '../disk/node-file-system.ts'
 import { fileErrorCode } from '../domain/file-system.ts'
 
-/** The functions of `node:fs` that write a block. */
 export type BlockingFiles = Pick<typeof fs, 'openSync' | 'writeSync' | 'fdatasyncSync' | 'closeSync' | 'renameSync'>
 
-/** Size of a memory page. Direct writes need whole pages. */
+/** Direct writes need whole pages. */
 const PAGE_BYTES = 4_096
 /** Error codes of a file system that cannot bypass the page cache, or cannot do so from this memory. */
 const NOT_DIRECTLY: ReadonlySet<string> = new Set(['EINVAL', 'EOPNOTSUPP', 'ENOTSUP'])
 
 /**
- * Writes a block to `temp`, syncs the file, and then renames the file to `path`. A file under its final name is
- * therefore complete. Whole pages bypass the page cache if the file system allows it. The bypass avoids a copy, which
- * would take most of the time.
+ * Writes a block to `temp`, syncs the file, and then renames the file to `path`. Whole pages bypass the page cache if
+ * the file system allows it, because the copy would take most of the time.
  */
 export function writeBlock(files: BlockingFiles, temp: string, path: string, bytes: Uint8Array): void {
   const isDirect = DIRECT !== null && bytes.length % PAGE_BYTES === 0 && writesDirectly(files, temp, bytes, DIRECT)

@@ -4,7 +4,6 @@ const NOTHING = new Uint8Array(0)
 export class ByteReader {
   readonly #pieces: AsyncIterator<Uint8Array>
   #piece: Uint8Array = NOTHING
-  /** Offset of the next byte in the current piece. */
   #at = 0
   #position = 0
 
@@ -12,12 +11,11 @@ export class ByteReader {
     this.#pieces = source[Symbol.asyncIterator]()
   }
 
-  /** Number of bytes read or skipped. */
   get position(): number {
     return this.#position
   }
 
-  /** Returns the next byte, or null at the end of the source. */
+  /** Returns null at the end of the source. */
   async byte(): Promise<number | null> {
     if (this.#at === this.#piece.length && !(await this.#pull())) return null
     this.#position++
@@ -30,7 +28,7 @@ export class ByteReader {
     return (await this.fill(taken)) ? taken : null
   }
 
-  /** Fills `target` with the next bytes. Returns false if the source has fewer bytes left. */
+  /** Returns false if the source has fewer bytes left. */
   async fill(target: Uint8Array): Promise<boolean> {
     for (let filled = 0; filled < target.length; ) {
       if (this.#at === this.#piece.length && !(await this.#pull())) return false
@@ -43,7 +41,7 @@ export class ByteReader {
     return true
   }
 
-  /** Skips bytes up to a position. Returns false if the source ends before that position. */
+  /** Returns false if the source ends before the position. */
   async skipTo(position: number): Promise<boolean> {
     while (this.#position < position) {
       if (this.#at === this.#piece.length && !(await this.#pull())) return false
@@ -54,7 +52,6 @@ export class ByteReader {
     return true
   }
 
-  /** Reads the next piece. Returns false at the end of the source. */
   async #pull(): Promise<boolean> {
     for (;;) {
       const { done, value } = await this.#pieces.next()

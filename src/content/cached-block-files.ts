@@ -4,36 +4,31 @@ import type { FileSystem } from '../domain/file-system.ts'
 import { CODEC, cidOf } from '../ipld/cid.ts'
 import { BlockFiles } from './block-files.ts'
 
-/** The external backend behind a cache of block files. */
 export interface ExternalBlocks {
   /** Fetches a block and checks its hash. @throws HoldfastError `NOT_FOUND`, `UNAVAILABLE` */
   fetch(cid: CID): Promise<Uint8Array>
-  /** Returns whether the backend stores all DAGs that need the block, so that the cached file may be evicted. */
+  /** Returns whether the backend stores all DAGs that need the block. */
   mayEvict(multihash: Uint8Array): boolean
-  /** Returns the size of a block in bytes, or 0 if the size is unknown. */
+  /** Returns 0 if the size is unknown. */
   sizeOf(multihash: Uint8Array): number
   /** Maximum total size of the cached files in bytes. Files that may not be evicted can exceed this maximum. */
   cacheBytes: number
 }
 
-/** Maximum number of files that a trim checks. The first limits a requested trim, the second a trim after a write. */
+/** Maximum number of files that a trim checks: a requested trim, and a trim after a write. */
 const CHECKED_PER_TRIM = 65_536
 const CHECKED_PER_WRITE = 64
 
-/**
- * Caches the block files of an external backend. Stores every block that the backend does not have yet, and the most
- * recently used of the other blocks. A read fetches a missing block from the backend.
- */
+/** Caches the block files of an external backend. Never evicts a block that the backend does not have yet. */
 export class CachedBlockFiles extends BlockFiles {
   readonly #external: ExternalBlocks
-  /** Size in bytes of each cached file by multihash, least recently used first. */
+  /** Size in bytes by multihash, least recently used first. */
   readonly #cached = new Map<string, number>()
   #bytes = 0
-  /** Evictions in progress, by multihash. */
   readonly #evicting = new Map<string, Promise<void>>()
   readonly #fetching = new Map<string, Promise<Uint8Array>>()
   #trimming: Promise<void> | null = null
-  /** Number of callers of {@link keepAll} that have not called the returned function yet. */
+  /** Number of unfinished {@link keepAll} calls. */
   #keepers = 0
 
   constructor(dataDir: string, external: ExternalBlocks, fileSystem?: FileSystem) {
@@ -70,17 +65,13 @@ export class CachedBlockFiles extends BlockFiles {
     return super.storedSize(multihash)
   }
 
-  /**
-   * Returns the size of the file. If the file is missing, returns the size of the backend's block, or null if the
-   * backend does not have the block.
-   */
+  /** If the file is missing, returns the size of the backend's block. */
   override async size(multihash: Uint8Array): Promise<number | null> {
     const here = await this.storedSize(multihash)
     if (here !== null || !this.#external.mayEvict(multihash)) return here
     return this.#external.sizeOf(multihash)
   }
 
-  /** Reads a block from the disk, or fetches it from the backend. */
   override async read(multihash: Uint8Array, size: number): Promise<Uint8Array | null> {
     const stored = await this.stored(multihash, size)
     if (stored === null) return this.#fetch(multihash)
@@ -88,10 +79,7 @@ export class CachedBlockFiles extends BlockFiles {
     return stored
   }
 
-  /**
-   * Fetches a block to the disk if its file is missing. A root that is not on the backend yet needs the block on the
-   * disk.
-   */
+  /** Fetches a block to the disk, for a root that is not on the backend yet. */
   override async bring(multihash: Uint8Array, size: number): Promise<void> {
     if ((await this.stored(multihash, size)) !== null) return
     const bytes = await this.#fetch(multihash)
@@ -103,7 +91,7 @@ export class CachedBlockFiles extends BlockFiles {
     return super.remove(multihash)
   }
 
-  /** Evicts files until the total size is within the limit. Concurrent calls share one trim. */
+  /** Concurrent calls share one trim. */
   override trim(): Promise<void> {
     return this.#trimSome(CHECKED_PER_TRIM)
   }
@@ -124,7 +112,7 @@ export class CachedBlockFiles extends BlockFiles {
     }
   }
 
-  /** Starts a trim in the background. If the trim fails, the next one checks the remaining files again. */
+  /** If the trim fails, the next one checks the remaining files again. */
   #trimSoon(): void {
     this.#trimSome(CHECKED_PER_WRITE).catch(() => undefined)
   }
@@ -144,8 +132,8 @@ export class CachedBlockFiles extends BlockFiles {
   }
 
   /**
-   * Evicts a file. Every access to the file waits until the file is removed. A put that claims the block during the
-   * eviction then finds the file missing, and writes it again.
+   * Evicts a file, and delays every access to the file until then. A put that claims the block during the eviction
+   * finds the file missing, and writes it again.
    */
   async #evict(multihash: Uint8Array): Promise<boolean> {
     const key = keyOf(multihash)

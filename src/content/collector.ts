@@ -12,32 +12,29 @@ import { StrayFiles } from './stray-files.ts'
 export interface Collected {
   /** Number of dropped roots whose rows were deleted. */
   roots: number
-  /** The first is the number of deleted blocks. The second is their total size in bytes. */
+  /** Number of deleted blocks, and their total size in bytes. */
   blocks: number
   bytes: number
 }
 
 export interface CollectorParts {
   ledger: Ledger
-  /** The block store of each backend, by backend id. */
+  /** By backend id. */
   stores: ReadonlyMap<number, BlockStore>
   leases: Leases
   clock: Clock
   logger: Logger
-  /** Default time in ms for which garbage stays before it is deleted. */
+  /** Default time in ms before garbage is deleted. */
   graceMs: number
   intervalMs: number
-  /**
-   * Gives some free pages of the database back to the file system. Resolves with the number of free pages that remain.
-   */
+  /** Gives some free pages of the database back to the file system. Resolves with the number of free pages left. */
   giveBackPages: () => Promise<number>
-  /** Called at the end of every collection. */
   onCollected?: (freed: Collected) => void
 }
 
 /**
- * Garbage collection. Dropped roots release their blocks. Blocks that no root needs are deleted after a grace period. A
- * collection runs in small batches alongside all other work, and its cost depends only on what it deletes.
+ * Deletes the blocks that no root needs, after a grace period. A collection runs in small batches, and its cost depends
+ * only on what it deletes.
  */
 export class Collector {
   readonly #parts: CollectorParts
@@ -45,7 +42,7 @@ export class Collector {
   #running: Promise<Collected> | null = null
   #cancelTimer: (() => void) | null = null
   #stopped = false
-  /** Number of callers of {@link hold} that have not called the returned function yet. */
+  /** Number of unfinished {@link hold} calls. */
   #holds = 0
   #released = Promise.withResolvers<void>()
 
@@ -54,7 +51,7 @@ export class Collector {
     this.#strays = new StrayFiles(parts.stores)
   }
 
-  /** Finishes the deletions that an earlier process left unfinished, then collects at intervals. */
+  /** Finishes the deletions of an earlier process, then collects at intervals. */
   async start(): Promise<void> {
     await this.#deleteFiles(await this.#parts.ledger.recover()).catch((error: unknown) =>
       this.#parts.logger.error({ err: error }, 'cannot finish interrupted deletions; the next collection repeats them'),
@@ -62,7 +59,6 @@ export class Collector {
     this.#schedule()
   }
 
-  /** Stops the collector. Resolves after the current batch. */
   async stop(): Promise<void> {
     this.#stopped = true
     this.#released.resolve()
@@ -70,9 +66,7 @@ export class Collector {
     await this.#running?.catch(() => undefined)
   }
 
-  /**
-   * Pauses all deletions until the caller calls the returned function. The caller must call that function exactly once.
-   */
+  /** Pauses all deletions until the caller calls the returned function, which must be called exactly once. */
   async hold(): Promise<() => void> {
     if (this.#holds++ === 0) this.#released = Promise.withResolvers()
     await this.#running?.catch(() => undefined)
@@ -83,8 +77,7 @@ export class Collector {
 
   /** Collects until no garbage older than `graceMs` remains. */
   async collect(graceMs: number = this.#parts.graceMs): Promise<Collected> {
-    // Collections run one at a time. A running collection may miss the newest garbage, so wait for its end and start
-    // another.
+    // A running collection may miss the newest garbage, so wait for its end and start another.
     while (this.#running !== null || (this.#holds > 0 && !this.#stopped)) {
       await (this.#running?.catch(() => undefined) ?? this.#released.promise)
     }
@@ -94,7 +87,6 @@ export class Collector {
     return this.#running
   }
 
-  /** True if the running collection must end after its current batch. */
   get #ends(): boolean {
     return this.#stopped || this.#holds > 0
   }
@@ -128,7 +120,6 @@ export class Collector {
     return collected
   }
 
-  /** Gives free pages of the database back to the file system until the number of free pages no longer falls. */
   async #giveBackPages(): Promise<void> {
     for (let left = Number.POSITIVE_INFINITY, more = true; more && !this.#ends; ) {
       const now = await this.#parts.giveBackPages()
@@ -147,10 +138,7 @@ export class Collector {
     await this.#deleteFiles(strays)
   }
 
-  /**
-   * Deletes the files of blocks. Returns the blocks whose files could not be removed. The next collection retries these
-   * deletions.
-   */
+  /** Returns the blocks whose files could not be removed, for a retry. */
   async #deleteFiles(blocks: readonly StoredBlock[]): Promise<StoredBlock[]> {
     const byBackend = [...Map.groupBy(blocks, block => block.backendId)]
     // Start all deletions at once, so that each store registers its `deleting` blocks without delay.

@@ -1,4 +1,3 @@
-/** A block in the state `deleting`, whose file must be removed. */
 export interface DoomedBlock {
   id: number
   multihash: Uint8Array

@@ -10,9 +10,8 @@ import type { StoreWatch } from './store-watch.ts'
 const LARGEST_RESERVE = 64 * 1024 ** 2
 const RESERVE_SHARE = 0.05
 const LARGEST_BALLAST = 8 * 1024 ** 2
-/** Size in bytes of one write to the ballast file, equal to the size of a chunk. */
 const PIECE = 1024 ** 2
-/** Time in ms for which a reading of the free space stays valid while there is enough space. */
+/** While there is enough space, a reading of the free space stays valid for this time in ms. */
 const FRESH_MS = 1_000
 const LOOK_EVERY_MS = 10_000
 
@@ -22,7 +21,6 @@ export interface DiskReserveOptions {
   clock: Clock
   /** Bytes that new content must leave free. Default: 64 MiB or 5 % of the file system, whichever is less. */
   reserveBytes?: number | undefined
-  /** Checks that the directory of blocks is usable. */
   watch: Pick<StoreWatch, 'look' | 'problem'>
   /**
    * True to create a ballast file. The node deletes the file if the disk is so full that not even a deletion can
@@ -31,7 +29,6 @@ export interface DiskReserveOptions {
   hasBallast: boolean
 }
 
-/** Last reading of the free space on the disk of a data directory, in bytes. */
 export interface DiskState {
   freeBytes: number
   reserveBytes: number
@@ -40,9 +37,8 @@ export interface DiskState {
 }
 
 /**
- * Reserves disk space for deletions. Rejects new content if less than the reserve would stay free. If other programs
- * fill the disk, the node deletes the ballast file so that a deletion can commit. Once there is enough space, the node
- * writes the ballast file again.
+ * Reserves disk space for deletions, by rejecting new content that would use it. If other programs fill the disk, the
+ * node deletes a ballast file so that a deletion can commit. The node rewrites the file once there is space.
  */
 export class DiskReserve {
   readonly #options: DiskReserveOptions
@@ -59,12 +55,12 @@ export class DiskReserve {
     this.#options = options
   }
 
-  /** Last reading of the free space, or null if there was none. */
+  /** Null before the first reading. */
   get state(): DiskState | null {
     return this.#state
   }
 
-  /** Starts to read the free space at intervals, and maintains the ballast file. */
+  /** Reads the free space at intervals, and maintains the ballast file. */
   start(): void {
     if (this.#stopped) return
     this.#cancelTimer = this.#options.clock.after(this.#state === null ? 0 : LOOK_EVERY_MS, () => {
@@ -163,14 +159,13 @@ export class DiskReserve {
     }
   }
 
-  /** Deletes the ballast file. Returns whether it existed. */
   giveUpBallast(): Promise<boolean> {
     const { files, dataDir, hasBallast } = this.#options
     return hasBallast ? giveUpBallast(files, dataDir) : Promise.resolve(false)
   }
 }
 
-/** Deletes the ballast file of a data directory. Returns whether it existed. */
+/** Returns whether the ballast file existed. */
 export async function giveUpBallast(files: FileSystem, dataDir: string): Promise<boolean> {
   try {
     await files.unlink(join(dataDir, BALLAST))

@@ -10,20 +10,16 @@ import type { BlockFiles } from './block-files.ts'
  */
 const BLOCKS_LOST = 'blocks-lost'
 
-/**
- * The first is the maximum number of ledger rows to search. The second is the number of rows per query. The third is
- * the number of files to check.
- */
+/** Ledger rows to search, rows per query, and files to check. */
 const MOST_ROWS = 8_192
 const BATCH = 256
 const SAMPLE = 16
 
 /**
- * Rejects a data directory that lacks the blocks of the ledger, for example because its disk is not mounted. Such a
- * directory has an empty `blocks/`, or none of sixteen sampled blocks. The caller must not have created any file in the
- * directory yet.
+ * Rejects a data directory that lacks the blocks of the ledger, for example because its disk is not mounted. The caller
+ * must not have created any file in the directory yet.
  *
- * @throws HoldfastError `DATA_DIR_UNUSABLE`
+ * @throws HoldfastError `DATA_DIR_UNUSABLE` if `blocks/` is empty, or has none of sixteen sampled blocks
  */
 export async function checkBlocksThere(files: BlockFiles, backendId: number, blocks: Blocks): Promise<void> {
   if (files.isCache || existsSync(join(files.dataDir, BLOCKS_LOST))) return

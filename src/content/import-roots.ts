@@ -44,7 +44,7 @@ export async function openImportRoots(
   return roots
 }
 
-/** Returns the real path, or the absolute path if the path does not exist. */
+/** Returns the absolute path if the path does not exist. */
 function realPathOf(path: string): Promise<string> {
   return realpath(path).catch(() => resolve(path))
 }

@@ -17,7 +17,6 @@ export interface LeaseHolder {
 /** Maximum number of leases per thread. A response needs one lease, and rarely a few. */
 const PLACES = 8_192
 
-/** Leases on the roots that are being read. A lease exists only in memory, and ends with the response that needs it. */
 export class Leases implements LeaseHolder {
   readonly isShared = false
   readonly #held = new Map<number, number>()
@@ -35,10 +34,7 @@ export class Leases implements LeaseHolder {
     }
   }
 
-  /**
-   * Returns shared memory for the leases of another thread. After the thread has ended, the caller must call `end` to
-   * release all of its leases.
-   */
+  /** The caller calls `end` after the other thread has ended. */
   share(): { memory: SharedArrayBuffer; end: () => void } {
     const memory = new SharedArrayBuffer(PLACES * BigInt64Array.BYTES_PER_ELEMENT)
     const places = new BigInt64Array(memory)
@@ -46,7 +42,6 @@ export class Leases implements LeaseHolder {
     return { memory, end: () => this.#threads.delete(places) }
   }
 
-  /** Returns the leased roots of all threads. */
   held(): ReadonlySet<number> {
     const held = new Set(this.#held.keys())
     for (const places of this.#threads) {
@@ -59,7 +54,7 @@ export class Leases implements LeaseHolder {
   }
 }
 
-/** Leases of a reader thread. They are in shared memory, which the collector's thread reads. */
+/** Leases of a reader thread, in shared memory that the collector's thread reads. */
 export class SharedLeases implements LeaseHolder {
   readonly isShared = true
   readonly #places: BigInt64Array

@@ -7,34 +7,31 @@ import { AbsentBlocks } from './absent-blocks.ts'
 import { type BlockSource, inlineBlocks } from './block-source.ts'
 import type { LeaseHolder } from './leases.ts'
 
-/** Content of a live record. The garbage collector does not delete the content before the lease is released. */
+/** Content of a live record, protected from garbage collection until the lease is released. */
 export interface LeasedContent {
-  /** Reads the root and all blocks below it. Checks the hash of each block. */
+  /** Checks the hash of each block. */
   source: BlockSource
   /** True if the blocks are on this node, so that a read takes only milliseconds. */
   isLocal: boolean
-  /** Returns the size of a block in bytes, or null if the size is unknown without reading the block. */
+  /** Returns null if the size in bytes is unknown without reading the block. */
   sizeOf(cid: CID): number | null
   /** Time at which the last record of the content expires, in ms since the epoch. Null if a record never expires. */
   liveUntil: number | null
-  /** Ends the lease. The caller may call it more than once. */
+  /** Further calls have no effect. */
   release(): void
 }
 
-/** Provides the readers of all backends. */
 export interface BackendReaders {
-  /**
-   * Returns the reader of a backend, which checks the hash of each block. Returns null if the backend cannot be read.
-   */
+  /** Returns null if the backend cannot be read. */
   readerOf(backendId: number): BlockSource | null
 }
 
-/** Delay in seconds after which a client should repeat a request that waits for a walk. */
+/** Delay for a request that waits for a walk. */
 const RETRY_SECONDS = 5
 
 /**
  * Looks up content for all public reads, by gateways, threads, peers and other nodes. Checks that a live root contains
- * the CID on a path that is not taken down, and locates the block.
+ * the CID on a path that is not taken down.
  */
 export class LiveContent {
   readonly #held: HeldPlaces
@@ -49,7 +46,7 @@ export class LiveContent {
     this.#clock = clock
   }
 
-  /** Returns whether the CID belongs to a live root and can be read. Does not lease the content. */
+  /** Returns whether a live root contains the CID, without a lease. */
   has(cid: CID): boolean {
     if (isInline(cid)) return true
     const located = this.#locate(cid)
@@ -57,7 +54,7 @@ export class LiveContent {
   }
 
   /**
-   * Leases content. Returns null if no complete and live record needs the content. The caller releases the lease.
+   * Leases content until the caller releases it. Returns null if no complete and live record needs the content.
    *
    * @throws HoldfastError `GONE` or `LEGAL_REASONS` if every path to the content is taken down; `UNAVAILABLE` if a walk
    * has not checked the paths yet
@@ -90,7 +87,6 @@ export class LiveContent {
   }
 }
 
-/** Returns the error for a CID whose paths are all taken down, or whose paths a walk has not checked yet. */
 export function takenDown(cid: CID, status: RefusalStatus): HoldfastError {
   if (status === 503) {
     const message = `${cid} is below content with a takedown that is being applied; try again`

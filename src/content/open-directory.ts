@@ -13,13 +13,12 @@ const HAS_OPEN_FILES = existsSync(OPEN_FILES)
 export class ChangedError extends Error {}
 
 /**
- * An open directory. It reaches its entries through a file handle, so that replacing the directory has no effect.
- * Without `/proc`, it uses the path instead, and checks after each use that the path still leads to the same directory.
- * That check misses only a change that is undone during one use. Never follows symbolic links. The caller closes the
- * directory.
+ * Reaches its entries through a file handle, so that replacing the directory has no effect. Without `/proc`, it uses
+ * the path, and checks the directory after each use. That check misses a change that is undone during one use. Never
+ * follows symbolic links. The caller closes the directory.
  */
 export class OpenDirectory {
-  /** Real path of the directory when it was opened. */
+  /** Real path at the time of opening. */
   readonly #path: string
   readonly #seen: Stats
   /** Null if entries are reached through the path. */
@@ -52,7 +51,6 @@ export class OpenDirectory {
     }
   }
 
-  /** Yields the names of the entries in no particular order. */
   async *names(): AsyncGenerator<string> {
     const entries = await opendir(this.#base, { bufferSize: 256 })
     await this.#check()
@@ -65,7 +63,6 @@ export class OpenDirectory {
     return stats
   }
 
-  /** Returns the target of a symbolic link. */
   async target(name: string): Promise<string> {
     const target = await readlink(join(this.#base, name))
     await this.#check()
@@ -73,7 +70,7 @@ export class OpenDirectory {
   }
 
   /**
-   * Opens the file that {@link stat} has checked. The caller closes it.
+   * Opens a file, which the caller closes.
    *
    * @param seen result of {@link stat}
    * @throws ChangedError if the name now belongs to another file
@@ -91,7 +88,7 @@ export class OpenDirectory {
     }
   }
 
-  /** Opens the directory that {@link stat} has checked. The caller closes it. */
+  /** The caller closes the directory. */
   directory(name: string, seen: Stats): Promise<OpenDirectory> {
     const byHandle = this.#handle !== null
     return OpenDirectory.#openSame(join(this.#base, name), join(this.#path, name), seen, byHandle)

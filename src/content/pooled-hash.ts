@@ -4,8 +4,8 @@ import { BlockMemory } from './block-memory.ts'
 import { type BlockThreads, isShared } from './block-threads.ts'
 
 /**
- * Returns a hash function for blocks in any memory. The worker threads of uploads compute SHA-256 for blocks up to the
- * size of a chunk. {@link digestOf} computes all other hashes.
+ * Returns a hash function for blocks in any memory. Worker threads compute SHA-256 for blocks up to the size of a
+ * chunk, and {@link digestOf} all other hashes.
  */
 export function pooledHash(threads: BlockThreads): typeof digestOf {
   const memory = new BlockMemory()

@@ -3,13 +3,9 @@ import { dirname, join } from 'node:path'
 import { QUARANTINE } from '../disk/file-names.ts'
 import { type FileSystem, fileErrorCode, madeDirectory } from '../domain/file-system.ts'
 
-/** Maximum number of damaged blocks in quarantine. */
 const MOST_QUARANTINED = 100
 
-/**
- * The directory `quarantine/` beside `blocks/`, which operators can inspect. It contains damaged blocks, and foreign
- * files that had the name of a block.
- */
+/** Moves damaged blocks, and foreign files that had the name of a block, to `quarantine/` for operators to inspect. */
 export class Quarantine {
   readonly #dir: string
   readonly #files: FileSystem
@@ -20,8 +16,7 @@ export class Quarantine {
   }
 
   /**
-   * Moves a block's file to quarantine. If the quarantine is full, leaves the file in place, where a repair will
-   * overwrite the file.
+   * Moves a block's file to quarantine. If the quarantine is full, leaves the file for a repair to overwrite.
    *
    * @param size size of the block in bytes
    * @param isSound returns true if the bytes have been repaired in the meantime; the file is then moved back
@@ -46,10 +41,7 @@ export class Quarantine {
     await file.write(bytes).finally(() => file.close())
   }
 
-  /**
-   * Moves a file or directory to quarantine, even if the quarantine is full, because the node must not delete foreign
-   * files. Returns the new path.
-   */
+  /** Moves a foreign file or directory to quarantine, even if the quarantine is full. Returns the new path. */
   async setAside(path: string): Promise<string> {
     await madeDirectory(this.#files, this.#dir)
     const moved = join(this.#dir, randomUUID())

@@ -6,14 +6,12 @@ import { type Reached, type ReachedBlock, type ReachWalk, type ReachWalks, STAGE
 import type { BlockSource } from './block-source.ts'
 import { hasLinks, linksOf } from './dag/links.ts'
 
-/** Number of blocks that one step reads. */
 const READ_AT_ONCE = 4
-/** Number of links of a block that are stored together. */
 const LINKS_AT_ONCE = 1_000
 
 /**
- * Finds the blocks of a root that are reachable without passing through a withheld block. Works in steps, and the
- * ledger stores the state between steps.
+ * Finds the blocks of a root that are reachable without passing through a withheld block. The ledger stores the state
+ * of a walk between its steps.
  */
 export class ReachWalker {
   readonly #table: ReachWalks
@@ -24,11 +22,7 @@ export class ReachWalker {
     this.#readerOf = readerOf
   }
 
-  /**
-   * Runs the next step of a walk. The size of a step is bounded.
-   *
-   * @throws HoldfastError any error of reading a block; the caller can repeat the step
-   */
+  /** @throws HoldfastError any error of reading a block; the caller can repeat the step */
   async step(walk: ReachWalk, signal: AbortSignal): Promise<void> {
     switch (walk.stage) {
       case STAGE.forget:

@@ -5,7 +5,6 @@ import { HoldfastError } from '../domain/errors.ts'
 import { ChangedError, OpenDirectory } from './open-directory.ts'
 import { MOST_NAMES, pathRefusal } from './unixfs/entry-path.ts'
 
-/** A directory inside an import root. */
 export interface ServerDirectory {
   /** Absolute real path of the import root. */
   root: string
@@ -13,7 +12,7 @@ export interface ServerDirectory {
   names: string[]
 }
 
-/** An entry that the walk has found. `names` are the segments of the entry's path. */
+/** `names` are the segments of the entry's path. */
 export type ServerEntry =
   | { kind: 'file'; names: string[]; content: AsyncIterable<Uint8Array> }
   | { kind: 'directory'; names: string[] }
@@ -26,8 +25,8 @@ const NOT_A_DIRECTORY = 'dirPath is not a directory below an import root'
  * Finds the directory of a server path.
  *
  * @param roots directories in which reading is allowed; a relative path resolves against the first one
- * @throws HoldfastError `INVALID_PATH` if the path does not exist, is outside the roots, or is not a directory. The
- * message is the same in all three cases.
+ * @throws HoldfastError `INVALID_PATH`, with the same message if the path does not exist, is outside the roots, or is
+ * not a directory
  */
 export async function resolveServerDirectory(roots: readonly string[], dirPath: string): Promise<ServerDirectory> {
   const [first] = roots
@@ -52,12 +51,11 @@ export async function resolveServerDirectory(roots: readonly string[], dirPath: 
   throw new HoldfastError('INVALID_PATH', NOT_A_DIRECTORY)
 }
 
-/** Returns the name of the directory. */
 export function directoryName({ root, names }: ServerDirectory): string {
   return names.at(-1) ?? basename(root)
 }
 
-/** Returns whether `path` is `root` or inside it. Both must be real paths. */
+/** Both must be real paths. */
 export function isInside(root: string, path: string): boolean {
   const way = relative(root, path)
   return way === '' || (way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way))
@@ -65,21 +63,17 @@ export function isInside(root: string, path: string): boolean {
 
 interface Level {
   directory: OpenDirectory
-  /** Iterator over the names that the walk has not visited yet. */
   left: AsyncIterator<string>
   names: string[]
 }
 
 /**
- * Walks a directory, including hidden files and empty directories. Yields symbolic links but never follows them, not
- * even between the import root and the directory. The caller must read a file's content before it requests the next
- * entry.
- *
- * An entry is invalid if it is not a file, directory or link, or is nested more than 256 directories deep. An entry is
- * also invalid if its name is not UTF-8, or if the entry changes during the read.
+ * Walks a directory, including hidden files and empty directories. Yields symbolic links but never follows them. The
+ * caller must read a file's content before it requests the next entry.
  *
  * @param byHandle see {@link OpenDirectory.open}
- * @throws HoldfastError `INVALID_PATH` with the path of the first invalid entry
+ * @throws HoldfastError `INVALID_PATH` for other kinds of entries, more than 256 levels, names that are not UTF-8, and
+ * changes during the read
  */
 export async function* walkServerDirectory(
   { root, names: way }: ServerDirectory,
@@ -123,7 +117,7 @@ export async function* walkServerDirectory(
   }
 }
 
-/** Opens the directory by descending from the import root. Rejects symbolic links on the path. */
+/** Rejects symbolic links on the path. */
 async function openBelow(root: string, way: readonly string[], byHandle?: boolean): Promise<OpenDirectory> {
   let directory = await naming([], () => OpenDirectory.open(root, byHandle))
   for (const [i, name] of way.entries()) {
@@ -137,7 +131,6 @@ async function openBelow(root: string, way: readonly string[], byHandle?: boolea
   return directory
 }
 
-/** Reads a file that the walk has checked. Throws if the file changes during the read. */
 async function* readUnchanged(directory: OpenDirectory, names: string[], seen: Stats): AsyncGenerator<Uint8Array> {
   const handle: FileHandle = await naming(names, () => directory.file(names.at(-1) ?? '', seen))
   try {
@@ -158,7 +151,7 @@ async function* readUnchanged(directory: OpenDirectory, names: string[], seen: S
   }
 }
 
-/** Runs a function, and turns errors of the file system into errors with the name of the entry. */
+/** Adds the name of the entry to errors of the file system. */
 async function naming<T>(names: readonly string[], use: () => Promise<T>, { anyError = false } = {}): Promise<T> {
   try {
     return await use()

@@ -10,10 +10,7 @@ export const PROBE = '.probe'
 
 /** Checks that the directory of a backend's blocks is still the one that was opened, and that it accepts new files. */
 export class StoreWatch {
-  /**
-   * Problem that the last check found, as a predicate such as `is gone`. Null if there was no problem. A field and not
-   * a method, because each chunk reads the problem.
-   */
+  /** Problem that the last check found, as a predicate such as `is gone`. Null if there was no problem. */
   problem: string | null = null
   readonly #files: FileSystem
   readonly #blocks: string
@@ -21,16 +18,13 @@ export class StoreWatch {
   #place: string | null = null
   #looking: Promise<string | null> | null = null
 
-  /** @param dataDir contains `blocks/` and `tmp/` */
   constructor(files: FileSystem, dataDir: string) {
     this.#files = files
     this.#blocks = join(dataDir, 'blocks')
     this.#temp = join(dataDir, 'tmp')
   }
 
-  /**
-   * Records the identity of the directory, with which later checks compare. The caller must have opened the directory.
-   */
+  /** Records the identity of the open directory, with which later checks compare. */
   async begin(): Promise<void> {
     this.#place = (await this.#files.place?.(this.#blocks)) ?? null
   }

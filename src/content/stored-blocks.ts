@@ -51,14 +51,12 @@ export class StoredBlocks implements BlockSource {
     return bytes
   }
 
-  /** Reads a block and checks its hash, see {@link BlockSource.read}. */
   async read(cid: CID): Promise<Uint8Array> {
     const bytes = await this.get(cid)
     if (turnSpent()) await nextTurn()
     return matchesHere(cid.multihash.bytes, bytes) ? bytes : this.#damaged(cid, 'has the wrong hash')
   }
 
-  /** Returns the stored bytes, or null if they are missing. */
   async #read(multihash: Uint8Array, block: BlockRow, localOnly: boolean): Promise<Uint8Array | null> {
     if (block.inline === 1) return this.#blocks.bytes(block.id) ?? null
     const { files } = this.#options

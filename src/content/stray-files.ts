@@ -1,12 +1,11 @@
 import type { StoredBlock } from '../ledger/blocks.ts'
 import type { BlockStore } from './block-store.ts'
 
-/** Number of directories that one call searches. */
 const DIRECTORIES_AT_ONCE = 8
 
 /**
- * Finds block files without a row in the ledger, for example after a power cut or in a copied directory. Each call
- * searches only the next few directories, so the cost of a call does not depend on the size of the store.
+ * Finds block files without a row in the ledger, for example after a power cut. Each call searches only a few
+ * directories.
  */
 export class StrayFiles {
   readonly #stores: ReadonlyMap<number, BlockStore>
@@ -17,8 +16,7 @@ export class StrayFiles {
   }
 
   /**
-   * Searches the next directories. Returns the blocks of the stray files. Each block now has a row in the state
-   * `deleting`, and the caller removes the files.
+   * Searches the next directories. Returns the blocks of the stray files, now `deleting`. The caller removes the files.
    */
   async next(): Promise<StoredBlock[]> {
     if (this.#left.length === 0) this.#left = await this.#all()

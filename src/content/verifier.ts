@@ -18,10 +18,7 @@ export interface DamagedBlock {
 
 /** Result of a verification. */
 export interface Verified {
-  /**
-   * The first is the number of blocks that were read. The second is their total size in bytes, as the ledger records
-   * it.
-   */
+  /** Number of blocks that were read, and their total size in bytes as the ledger records it. */
   blocks: number
   bytes: number
   /** Up to 1,000 damaged blocks, in the order in which they were found. */
@@ -34,16 +31,13 @@ export interface Verified {
 export interface VerifyOptions {
   /** Ends the verification, which then returns the result so far. */
   signal?: AbortSignal
-  /** Called with the number and size of the blocks read so far, and the number of damaged blocks among them. */
+  /** Called with the totals of the blocks read so far. */
   onProgress?: (progress: { blocks: number; bytes: number; damaged: number }) => void
 }
 
-/** Number of ledger rows per query, and of files that are read concurrently. */
+/** Ledger rows per query, and files that are read concurrently. */
 const BATCH = 16
-/**
- * The first is the maximum number of reported blocks. The second is the maximum number of roots reported for each
- * block.
- */
+/** Reported blocks, and reported roots for each block. */
 const MOST_REPORTED = 1_000
 const MOST_ROOTS = 100
 
@@ -99,7 +93,7 @@ export class Verifier {
     return { cid: rawCidOf(block).toString(), reason, roots: roots.map(root => cidOf(root).toString()) }
   }
 
-  /** Returns the problem of a damaged block as text. Returns null if the block is undamaged or was deleted. */
+  /** Describes the damage of a block, or returns null if the block is undamaged or was deleted. */
   async problemOf(block: StoredBlock): Promise<string | null> {
     const cid = rawCidOf(block)
     const store = this.#stores.get(block.backendId)

@@ -16,7 +16,6 @@ export interface WithholdingParts {
   logger: Logger
 }
 
-/** A denylist that is indexed by multihash. */
 export interface WithheldBlocks {
   statusOfBlock(multihash: Uint8Array): WithheldStatus | null
   blocks(): Iterable<{ multihash: Uint8Array; status: WithheldStatus }>
@@ -28,17 +27,15 @@ type ListChange = Omit<WithheldChange, 'carried'>
 const LOOK_MS = 1_000
 /** Time in ms after which a walk that could not read a block is repeated. */
 const RETRY_MS = 60_000
-/** Maximum number of rows that one step compares or changes. */
 const AT_ONCE = 50
 
 /**
  * Applies the denylist to the ledger, and walks the affected roots to find the blocks that are still reachable. Until
- * the walk of a root has ended, the root gives access to no block below it. The node then refuses these blocks, unless
- * another root gives access to them.
+ * the walk of a root has ended, the root gives access to no block below it.
  */
 export class Withholding {
   readonly #parts: WithholdingParts
-  /** Prevents a change and a step of a walk from running concurrently, because the step would not see the change. */
+  /** Prevents a change during a step of a walk, because the step would not see the change. */
   readonly #turn = new Semaphore(1)
   readonly #stop = new AbortController()
   #cancelTimer: () => void = () => undefined
@@ -96,14 +93,13 @@ export class Withholding {
     this.#look()
   }
 
-  /** Stops after the current step. The next start continues with the following step. */
+  /** The next start continues with the following step. */
   async stop(): Promise<void> {
     this.#stop.abort()
     this.#cancelTimer()
     await this.#walking
   }
 
-  /** Starts the walks that are due. */
   wake(): void {
     this.#isWanted = true
     if (this.#walking !== null || this.#stop.signal.aborted) return
@@ -136,7 +132,6 @@ export class Withholding {
     }
   }
 
-  /** Runs one step of the next walk. Returns false if no walk is due. */
   async #step(): Promise<boolean> {
     const walk = this.#parts.walks.next(this.#parts.clock.now())
     if (walk === undefined) return false

@@ -12,22 +12,21 @@ import { type CarBlock, readCarInto } from './car-reader.ts'
 
 /** Maximum total size in bytes of the blocks that are being hashed or wait to be written. */
 const WINDOW_BYTES = 8 * 1024 ** 2
-/** Number of bytes that count against {@link WINDOW_BYTES} for each block, in addition to the block's own bytes. */
+/** Bytes that each block adds to its own size in {@link WINDOW_BYTES}. */
 const BLOCK_WEIGHT = 64 * 1024
 
 export interface StageCarOptions {
   signal?: AbortSignal | undefined
-  /** Called with the length of each piece before the piece is processed. The callback can throw to reject the piece. */
+  /** Called with the length of each piece before the piece is processed. May throw to reject it. */
   onBytes: (length: number) => void
-  /** Called with the roots before any block is processed. The callback can throw to reject the roots. */
+  /** Called before any block is processed. May throw to reject the roots. */
   onRoots: (roots: readonly CID[]) => void
 }
 
 /**
- * Puts every block of a CAR into a staged DAG, even blocks that no root needs. Checks each hash. No block is durable
- * until the caller settles the staged DAG.
+ * Puts every block of a CAR into a staged DAG, even blocks that no root needs. Checks each hash. Returns the roots in
+ * the header.
  *
- * @returns the roots in the header
  * @throws HoldfastError `VALIDATION` for a malformed, damaged or truncated CAR; `INVALID_CID` for a hash that the node
  * cannot check; any error of `source`
  */
@@ -79,13 +78,11 @@ async function store(staged: StagedDag, { cid, bytes }: CarBlock, memory: BlockM
   await staged.put(cid, bytes, release)
 }
 
-/** Returns whether the bytes have the hash of the CID. Threads compute SHA-256, as for uploads. */
 async function hasHash(staged: StagedDag, { multihash }: CID, bytes: Uint8Array): Promise<boolean> {
   if (multihash.code !== HASH.sha2_256) return matches(multihash.bytes, bytes)
   return Buffer.compare((await staged.store.hash(bytes)).digest, multihash.digest) === 0
 }
 
-/** Yields the pieces unchanged, and reports the length of each piece. */
 async function* counted(
   pieces: AsyncIterable<Uint8Array>,
   count: (length: number) => void,

@@ -11,7 +11,7 @@ import { cidOfLink, type DocumentToken } from '../dag/document-token.ts'
 export const LARGEST_CAR_BLOCK = 4 * 1024 ** 2
 const LONGEST_CID = 1_024
 const LONGEST_HEADER = 256 * 1024
-/** Maximum number of bytes in the varint of a length. A longer varint encodes a length above every other limit. */
+/** Maximum size in bytes of a length. A longer varint encodes a length above every other limit. */
 const LONGEST_LENGTH = 5
 const V2_HEADER_BYTES = 40
 
@@ -21,7 +21,7 @@ export interface CarBlock {
   bytes: Uint8Array
 }
 
-/** A CAR that is being read. */
+/** CAR that is being read. */
 export interface Car {
   /** Roots in the header, including duplicates. */
   roots: CID[]
@@ -32,18 +32,18 @@ export interface Car {
 }
 
 /**
- * Reads a CAR of version 1, or the version 1 payload of a CAR of version 2. Ignores the index. Holds one block in
- * memory at a time. The caller closes the source.
+ * Reads a CAR of version 1, or the version 1 payload of version 2. Holds one block in memory at a time. The caller
+ * closes the source.
  *
- * @throws HoldfastError `VALIDATION` if the CAR is malformed, damaged or truncated, or has a block that is too large.
- * Iterating over the blocks throws this error, too.
+ * @throws HoldfastError `VALIDATION`, also while iterating, if the CAR is malformed, damaged or truncated, or has a
+ * block that is too large
  */
 export function readCar(source: AsyncIterable<Uint8Array>): Promise<Car> {
   return readCarInto(source, new BlockMemory())
 }
 
 /**
- * Reads a CAR like {@link readCar}, into the given memory.
+ * Reads a CAR like {@link readCar}.
  *
  * @param memory allocates each block; the consumer of a block releases its memory
  */
@@ -78,7 +78,6 @@ async function readHeader(reader: ByteReader): Promise<Header> {
   }
 }
 
-/** Returns the version and the roots of a header. Ignores its other fields. */
 function headerOf(bytes: Uint8Array): Header {
   const header: Header = { version: undefined, roots: null }
   let field = ''
@@ -173,7 +172,7 @@ function splitHead(head: Uint8Array): [cid: CID, rest: Uint8Array] {
   }
 }
 
-/** Reads a length, encoded as a varint. Returns null at the end of the source. */
+/** Returns null at the end of the source. */
 async function readLength(reader: ByteReader): Promise<number | null> {
   const groups: number[] = []
   while (groups.length < LONGEST_LENGTH) {

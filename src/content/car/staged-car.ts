@@ -6,9 +6,8 @@ import type { StagedDag } from '../dag/staged-dag.ts'
 import { carBlockHead, carHeader } from './writer.ts'
 
 /**
- * Yields a CAR of version 1 with all blocks of a settled staged DAG. Checks the hash of each block. The codec of a
- * block is unknown, so each block gets the shortest CID for its hash. The CAR is therefore no larger than the CAR that
- * was imported.
+ * Yields a CAR of version 1 with all blocks of a settled staged DAG, and checks their hashes. Each block gets the
+ * shortest CID for its hash, so the CAR is no larger than the imported one.
  *
  * @throws HoldfastError `BLOCK_DAMAGED`; the reason of the signal
  */

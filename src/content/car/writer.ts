@@ -2,7 +2,6 @@ import * as dagCbor from '@ipld/dag-cbor'
 import type { CID } from 'multiformats/cid'
 import { varintBytes } from '../../ipld/varint.ts'
 
-/** Returns the header of a CAR of version 1. */
 export function carHeader(roots: readonly CID[]): Uint8Array {
   const header = dagCbor.encode({ version: 1, roots: [...roots] })
   return Buffer.concat([varintBytes(header.length), header])

@@ -6,48 +6,40 @@ import { hasLinks } from './links.ts'
 import type { StagedDag } from './staged-dag.ts'
 import { walkDag } from './walk.ts'
 
-/** Maximum number of blocks that are read, copied or claimed concurrently. */
 const WALK_AT_ONCE = 16
-/** Error codes of a block that is no longer available. */
 const GONE = new Set<string>(['CID_NOT_FOUND', 'NOT_FOUND', 'BLOCK_DAMAGED'])
 
-/** A place that stores a block at least until the assembly has claimed the block. */
+/** Provider of a block, at least until the assembly has claimed the block. */
 export interface BlockHolder {
   backendId: number
-  /**
-   * True if a block store of this node has the block. If false, the same holder also provides the blocks below this
-   * block.
-   */
+  /** True if a block store of this node has the block. If false, the holder also provides the blocks below. */
   isLocal: boolean
-  /** Source of the block, which checks the hash. */
   source: BlockSource
 }
 
 export interface AssemblyParts {
-  /** Staged DAG that receives the blocks of the assembled DAG, and no others. */
+  /** Receives the blocks of the assembled DAG, and no others. */
   into: StagedDag
-  /** Returns a holder of the block, or null if there is none. */
   holderOf: (cid: CID) => BlockHolder | null
-  /** Called once for each missing block. The callback can throw to end the assembly. */
+  /** Called once for each missing block. May throw to end the assembly. */
   onMissing: (cid: CID) => void
   /** Maximum number of distinct blocks, including missing ones. */
   maxBlocks: number
-  /** Maximum number of levels. */
   maxDepth: number
   signal?: AbortSignal | undefined
 }
 
 /**
- * Stages a DAG from blocks that this node or its backends already store. Claims blocks on the same backend and copies
- * the others. Checks the hash of each copied block.
+ * Stages a DAG from blocks that this node or its backends store. Claims blocks on the same backend. Copies the others
+ * and checks their hashes.
  *
- * @throws HoldfastError `INVALID_CID` if a block cannot be parsed, does not match its codec, or has an identity CID
- * that is too long; `VALIDATION` if the DAG has too many levels or too many blocks
+ * @throws HoldfastError `INVALID_CID` for an invalid block or an identity CID that is too long; `VALIDATION` if the DAG
+ * has too many levels or blocks
  */
 export async function assembleDag(root: CID, { into, holderOf, onMissing, ...bounds }: AssemblyParts): Promise<void> {
   /**
-   * The holder on another backend that provided a block, by the key of the block. The ledger knows only the root on
-   * that backend. The children of a block are therefore read from the block's holder.
+   * Holders on other backends, by the key of the block they provided. The ledger knows only the root on such a backend,
+   * so a block's children come from the same holder.
    */
   const remoteHolders = new Map<string, BlockHolder>()
   const visit = async (cid: CID, parent: CID | null): Promise<Uint8Array | null> => {
@@ -63,10 +55,7 @@ export async function assembleDag(root: CID, { into, holderOf, onMissing, ...bou
   await into.settle()
 }
 
-/**
- * Claims or copies a block. Returns the block's bytes if the block has links. Returns null if the block is missing or
- * damaged.
- */
+/** Claims or copies a block. Returns null if the block is missing or damaged, and the bytes if it has links. */
 async function take(
   { backendId, isLocal, source }: BlockHolder,
   into: StagedDag,

@@ -7,8 +7,7 @@ const CODECS_WITH_LINKS = [CODEC.dagPb, CODEC.dagCbor, CODEC.dagJson]
 
 /**
  * Returns the multihashes of the blocks that an identity multihash links to, directly or through other identity CIDs.
- * Returns none for other multihashes. Reads the bytes with every codec that has links, because a multihash does not
- * contain a codec.
+ * Tries every codec with links, because a multihash contains no codec.
  */
 export function carriedLinks(multihash: Uint8Array): Uint8Array[] {
   if (multihash[0] !== HASH.identity) return []

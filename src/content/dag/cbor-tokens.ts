@@ -6,14 +6,13 @@ const OPTIONS = { allowIndefinite: false, allowUndefined: false, allowBigInt: tr
 const PLAIN = new Set([Type.uint, Type.negint, Type.bytes, Type.float, Type.true, Type.false, Type.null])
 
 /**
- * Yields the tokens of a DAG-CBOR document of any size and depth. Does not build the document in memory.
+ * Yields the tokens of a DAG-CBOR document without building the document in memory.
  *
  * @throws Error at the first byte that is not DAG-CBOR, after all tokens before that byte
  */
 export function* cborTokens(bytes: Uint8Array): Generator<DocumentToken, void, undefined> {
   const source = new Tokenizer(bytes, OPTIONS)
-  // One entry for each open container. `left` is the number of remaining items, keys included. `maps` is true for a
-  // map.
+  // Both have one entry per open container. `left` counts the remaining items, keys included; `maps` is true for a map.
   const left: number[] = []
   const maps: boolean[] = []
   do {
@@ -57,8 +56,8 @@ function linkToken(tag: unknown, { type, value }: Token): DocumentToken {
 }
 
 /**
- * Returns a text if its bytes are valid UTF-8, and throws otherwise. The tokenizer replaces invalid bytes by U+FFFD, so
- * only a text with U+FFFD can be invalid.
+ * Throws if the bytes of a text are not valid UTF-8. The tokenizer replaces invalid bytes by U+FFFD, so only a text
+ * with U+FFFD can be invalid.
  */
 function checkedText({ value, encodedLength = 0 }: Token, end: number, bytes: Uint8Array): string {
   if (!value.includes('\ufffd')) return value

@@ -5,15 +5,14 @@ import { ProtobufReader, WIRE } from '../../ipld/protobuf.ts'
 
 const TEXT = new TextDecoder()
 
-/** A DAG-PB block whose links are decoded on request. */
 export interface PbNode {
   data: Uint8Array | null
   links: PbLinks
 }
 
 /**
- * Reads a DAG-PB block in one pass. Creates no objects for the links, because a block of 4 MiB can have hundreds of
- * thousands of links. The links refer to the memory of the block.
+ * Reads a DAG-PB block. Creates no objects for the links, because a block of 4 MiB can have hundreds of thousands. The
+ * links refer to the memory of the block.
  *
  * @throws Error if the bytes are not DAG-PB. An invalid CID in a link throws only when the link is read.
  */
@@ -36,7 +35,7 @@ export function readPbNode(bytes: Uint8Array): PbNode {
   return { data, links: new PbLinks(bytes, Uint32Array.from(stretches)) }
 }
 
-/** Checks that the fields hash, name and size come in this order, and that none is repeated. */
+/** Checks that hash, name and size come in this order, each at most once. */
 function checkLink(reader: ProtobufReader): void {
   let last = 0
   while (reader.next()) {
@@ -47,7 +46,6 @@ function checkLink(reader: ProtobufReader): void {
   }
 }
 
-/** The links of a DAG-PB block, by index. */
 class PbLinks {
   readonly #bytes: Uint8Array
   readonly #stretches: Uint32Array
@@ -64,12 +62,11 @@ class PbLinks {
     return this.#stretches.length / 2
   }
 
-  /** @throws Error if the link has no valid CID */
   cid(index: number): CID {
     return cidOfBytes(this.#bytesOf(index, 1))
   }
 
-  /** Returns the link's name as text. Returns an empty text if the link has no name. */
+  /** Returns an empty text if the link has no name. */
   name(index: number): string {
     return TEXT.decode(this.nameBytes(index))
   }
@@ -78,7 +75,7 @@ class PbLinks {
     return this.#bytesOf(index, 2)
   }
 
-  /** Returns the size in bytes of the DAG below the link, as the link claims it. Returns 0 if the link has no size. */
+  /** Returns the size in bytes that the link claims for the DAG below it, or 0. */
   size(index: number): number {
     return this.#seek(index, 3) ? this.#reader.value : 0
   }
@@ -94,17 +91,16 @@ class PbLinks {
   }
 }
 
-/** A link of a directory to one of its entries. */
 export interface DirectoryLink {
-  /** Stored name. In a shard, the name starts with the index of the bucket in hexadecimal. */
+  /** In a shard, the name starts with the index of the bucket in hexadecimal. */
   name: string
   cid: CID
-  /** Size in bytes of the DAG below the link, as the link claims it. */
+  /** Size in bytes that the link claims for the DAG below it. */
   dagSize: number
 }
 
 /**
- * The links of a node. Each link object is created on request, because a block can have hundreds of thousands of links.
+ * The links of a node. Creates each link object on request, because a block can have hundreds of thousands of links.
  */
 export class NodeLinks {
   readonly #owner: CID
@@ -137,7 +133,6 @@ export class NodeLinks {
     throw malformedDagPb(this.#owner, 'a link is no CID')
   }
 
-  /** @throws HoldfastError `INVALID_CID` if the link has no valid CID */
   at(index: number): DirectoryLink {
     return { name: this.name(index), cid: this.cid(index), dagSize: this.#links?.size(index) ?? 0 }
   }
@@ -147,7 +142,7 @@ export class NodeLinks {
   }
 }
 
-/** Reads a block like {@link readPbNode}. @throws HoldfastError `INVALID_CID` if the bytes are not DAG-PB */
+/** @throws HoldfastError `INVALID_CID` if the bytes are not DAG-PB */
 export function parsePbNode(cid: CID, bytes: Uint8Array): PbNode {
   try {
     return readPbNode(bytes)
@@ -156,7 +151,6 @@ export function parsePbNode(cid: CID, bytes: Uint8Array): PbNode {
   }
 }
 
-/** Returns the error for a block whose hash is right but whose content is invalid. */
 export function malformedDagPb(cid: CID, reason: string): HoldfastError {
   return new HoldfastError('INVALID_CID', `${cid} is not well-formed: ${reason}`)
 }

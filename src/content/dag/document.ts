@@ -7,7 +7,6 @@ import { cidOfLink, type DocumentToken, type LinkToken } from './document-token.
 import { jsonTokens } from './json-tokens.ts'
 import type { WalkBudget } from './ordered-walk.ts'
 
-/** A DAG-CBOR or DAG-JSON block. */
 export interface Document {
   cid: CID
   bytes: Uint8Array
@@ -24,14 +23,12 @@ const READERS = new Map<number, (bytes: Uint8Array) => Iterable<DocumentToken>>(
   [CODEC.dagJson, jsonTokens],
 ])
 
-/** Returns true if the codec is DAG-CBOR or DAG-JSON. */
 export function isDocument({ cid }: { cid: CID }): boolean {
   return READERS.has(cid.code)
 }
 
 /**
- * Yields the tokens of a document, or none if the block has another codec. Yields to the event loop between tokens if
- * necessary.
+ * Yields the tokens of a document, or none if the block has another codec.
  *
  * @throws HoldfastError `INVALID_CID` if the block does not match its codec
  */
@@ -47,8 +44,7 @@ export async function* tokensOf(
 }
 
 /**
- * Follows a path of names through a document. Returns the first link on the path. Returns null if the document does not
- * have the path, or if the path ends at a plain value.
+ * Returns the first link on a path of names. Returns null if the path does not exist or ends at a plain value.
  *
  * @throws HoldfastError `NOT_IMPLEMENTED` if the path ends inside the document, because a part of a block has no CID
  */

@@ -12,20 +12,18 @@ import { type Visit, walkDag } from './walk.ts'
 export interface FetchBounds {
   maxBlocks: number
   maxDepth: number
-  /** Maximum number of blocks of one DAG that are fetched concurrently. */
   concurrency: number
 }
 
 export interface FetchTotals {
   /** Number of distinct blocks, without identity CIDs. */
   blocks: number
-  /** Total size of the distinct blocks in bytes. */
   bytes: number
   /** Size in bytes that the DAG counts against a quota. */
   charge: number
 }
 
-/** Deduplicates requests for blocks: concurrent fetches of the same block send one request. */
+/** Sends one request for concurrent fetches of the same block. */
 export class SharedBlocks {
   readonly #coming = new Map<string, { block: Promise<Uint8Array>; isShared: boolean }>()
 
@@ -57,8 +55,7 @@ function kept(block: Uint8Array): Uint8Array {
 }
 
 /**
- * Fetches a whole DAG into a staged root. Claims local blocks and requests the others from the session. A repeated
- * fetch resumes, because the blocks of an earlier attempt are local.
+ * Fetches a whole DAG into a staged root. A repeated fetch resumes, because the blocks of an earlier attempt are local.
  *
  * @param parts.sizeOf returns the size in bytes of a block on the external cluster that stores the DAG. If given,
  * blocks without links are recorded but not fetched

@@ -6,7 +6,7 @@ const SPACE = new Set([' ', '\t', '\n', '\r'])
 const WORD_END = new Set([...SPACE, ',', ']', '}'])
 
 /**
- * Yields the tokens of a DAG-JSON document of any size and depth. Does not build the document in memory.
+ * Yields the tokens of a DAG-JSON document without building the document in memory.
  *
  * @throws Error at the first byte that is not DAG-JSON, after all tokens before that byte
  */
@@ -45,7 +45,6 @@ class JsonReader {
     this.#text = text
   }
 
-  /** Skips the next character if it equals `char`. Returns whether the character was skipped. */
   skip(char: string): boolean {
     const isNext = this.#peek() === char
     if (isNext) this.#at++
@@ -104,7 +103,6 @@ class JsonReader {
     return match?.[1] ?? null
   }
 
-  /** Reads a number, `true`, `false` or `null`. */
   #word(): number | bigint | boolean | null {
     const start = this.#at
     while (this.#at < this.#text.length && !WORD_END.has(this.#text[this.#at] ?? '')) this.#at++
@@ -115,7 +113,7 @@ class JsonReader {
       : value
   }
 
-  /** Skips white space and returns the next character, or an empty text at the end of the document. */
+  /** Skips white space. Returns an empty text at the end of the document. */
   #peek(): string {
     while (SPACE.has(this.#text[this.#at] ?? '')) this.#at++
     return this.#text[this.#at] ?? ''

@@ -7,7 +7,7 @@ import { readPbNode } from './dag-pb.ts'
 import { cidOfLink, type DocumentToken } from './document-token.ts'
 import { jsonTokens } from './json-tokens.ts'
 
-/** Functions that iterate over the parts of a block, by codec. They yield each link, and null for every other part. */
+/** Iterators over the parts of a block, by codec. They yield each link, and null for every other part. */
 const STEPS = new Map<number, (bytes: Uint8Array) => Iterable<CID | null>>([
   [CODEC.raw, () => []],
   // Plain CBOR and JSON have no links, even if the data looks like a link.
@@ -19,13 +19,12 @@ const STEPS = new Map<number, (bytes: Uint8Array) => Iterable<CID | null>>([
 ])
 const WITH_LINKS = new Set<number>([CODEC.dagPb, CODEC.dagCbor, CODEC.dagJson])
 
-/** Returns whether blocks with the codec of this CID can have links. */
 export function hasLinks(cid: CID): boolean {
   return WITH_LINKS.has(cid.code)
 }
 
 /**
- * Yields the links of a block in order, including duplicates. Decodes each link on request.
+ * Yields the links of a block in order, including duplicates.
  *
  * @param bytes must hash to the CID
  * @throws HoldfastError `INVALID_CID` if the bytes do not match the codec, or if the codec cannot be walked
@@ -35,8 +34,7 @@ export function* linksOf(cid: CID, bytes: Uint8Array): Generator<CID, void, unde
 }
 
 /**
- * Yields each link of a block, and null for every other part. Between two links there can be millions of other parts,
- * and the null steps let the caller yield to the event loop.
+ * Yields each link of a block, and null for every other part. At each null, the caller can yield to the event loop.
  *
  * @throws HoldfastError `INVALID_CID` if the bytes do not match the codec, or if the codec cannot be walked
  */
@@ -61,18 +59,17 @@ function* documentSteps(tokens: Iterable<DocumentToken>): Generator<CID | null, 
   for (const token of tokens) yield token.kind === 'link' ? cidOfLink(token) : null
 }
 
-/** State of a walk through a DAG. */
 export interface WalkState {
-  /** Keys of all distinct blocks found so far, including blocks not visited yet. */
+  /** Keys of the distinct blocks found so far, visited or not. */
   seen: Set<string>
-  /** Maximum number of keys in `seen`. */
+  /** Maximum size of `seen`. */
   maxBlocks: number
   signal?: AbortSignal | undefined
 }
 
 /**
- * Returns the links of a block that are not in `seen`, and adds their keys to `seen`. The links are in reverse order,
- * so that a stack returns the first link first.
+ * Adds the new links of a block to `seen`. Returns these links in reverse order, so that a stack returns the first link
+ * first.
  *
  * @throws HoldfastError `VALIDATION` at the first link over the limit; `INVALID_CID` if the block cannot be parsed
  */

@@ -1,35 +1,27 @@
 import { nextTurn, turnSpent } from '../../concurrency/turns.ts'
 import { HoldfastError } from '../../domain/errors.ts'
 
-/**
- * Maximum number of blocks that a walk reads ahead for a fast reader. For a slow reader, the walk reads ahead one block
- * or none.
- */
+/** Maximum number of blocks that a walk reads ahead for a fast reader. A slow reader gets one or none. */
 const MOST_AHEAD = 4
 
 export interface Step<T> {
   output?: readonly Uint8Array[] | AsyncIterable<Uint8Array>
-  /** Items to visit directly after the current item. Each is created on request. */
+  /** Items to visit directly after the current item. */
   next?: Iterable<T>
-  /** Size in bytes of the memory that `next` occupies until it is exhausted. */
+  /** Bytes of memory that `next` occupies until it is exhausted. */
   bytes?: number
 }
 
-/** Defines a walk. `B` is the type of the block that is read for an item. */
 export interface Walk<T, B> {
   /** Starts to read the block of an item. Returns null if the item needs no block. */
   read(item: T): Promise<B> | null
-  /** Visits an item. `block` is null if the item needs no block. */
   visit(item: T, block: B | null): Step<T>
   /** Releases a block that was read ahead but is not visited. */
   drop?(block: B): void
 }
 
-/** Limits of a walk. */
 export interface WalkMeans {
-  /** Limits the cost of the walk. */
   readonly budget: WalkBudget
-  /** Limits the blocks that are read ahead. */
   readonly spareReads: SpareReads
 }
 
@@ -45,7 +37,6 @@ interface Load<B> {
   isAhead: boolean
 }
 
-/** The items that one visited item has added. */
 interface Level<T, B> {
   items: Iterator<T>
   /** Entries already taken from `items` but not visited yet. */
@@ -54,8 +45,8 @@ interface Level<T, B> {
 }
 
 /**
- * Walks a tree depth first, strictly in order. Reads the next blocks ahead, as many as the reader keeps up with. Any
- * failure ends the walk, so the output never contains wrong bytes.
+ * Walks a tree depth first, strictly in order, and reads the next blocks ahead. Any failure ends the walk, so the
+ * output never contains wrong bytes.
  */
 export async function* walkInOrder<T, B>(
   { budget, spareReads }: WalkMeans,
@@ -78,8 +69,7 @@ export async function* walkInOrder<T, B>(
       if (turn !== null) await turn
       const load = start(walk, entry)
       if (load !== null) {
-        // If the next block has already arrived, the reader is slower than the disk, so read fewer blocks ahead.
-        // Otherwise, read more blocks ahead.
+        // If the next block has already arrived, the reader is slower than the disk.
         ahead = load.arrived ? Math.max(0, ahead - 1) : Math.min(MOST_AHEAD, ahead + 1)
         giveBack(spareReads, load)
         startAhead(spareReads, walk, levels, ahead)
@@ -102,13 +92,11 @@ export async function* walkInOrder<T, B>(
   }
 }
 
-/** Returns the next entry of a level, or null at the end of the level. */
 function take<T, B>({ items }: Level<T, B>): Entry<T, B> | null {
   const { done, value } = items.next()
   return done === true ? null : { item: value, load: null }
 }
 
-/** Starts to read the blocks of the next `count` entries. */
 function startAhead<T, B>(spareReads: SpareReads, walk: Walk<T, B>, levels: Level<T, B>[], count: number): void {
   let left = count
   // The blocks of levels further up are not needed soon.
@@ -169,15 +157,12 @@ export class WalkBudget {
     this.#openBytes = openBytes
   }
 
-  /**
-   * Returns a budget for a part of the work. The part may take up to `steps` steps, but no more than the steps left.
-   */
   within(steps: number): WalkBudget {
     return new WalkBudget(this.#signal, { steps: Math.min(steps, this.#steps), openBytes: this.#openBytes })
   }
 
   /**
-   * Counts one step. Returns a promise if the caller must yield to the event loop first, or null if it may continue.
+   * Counts one step. Returns a promise if the caller must yield to the event loop first.
    *
    * @throws HoldfastError `DIRECTORY_TOO_LARGE` if no step is left. The promise rejects with the reason of the signal.
    */
@@ -194,7 +179,7 @@ export class WalkBudget {
   }
 
   /**
-   * Counts a block that the walk enters against the limit of open bytes. The block stays in memory until {@link leave}.
+   * Counts a block that stays in memory until {@link leave}.
    *
    * @throws HoldfastError `DIRECTORY_TOO_LARGE` if the open blocks exceed the limit
    */
@@ -203,7 +188,6 @@ export class WalkBudget {
     if (this.#openBytes < 0) throw tooLarge('it nests too many large blocks')
   }
 
-  /** Gives back the bytes of a block that the walk has left, so that they no longer count against the limit. */
   leave(bytes: number): void {
     this.#openBytes += bytes
   }
@@ -224,10 +208,7 @@ export class SpareReads {
     this.#hasRoom = hasRoom
   }
 
-  /**
-   * Reserves one read. Returns false if none is available. The caller calls {@link give} once the block is used or
-   * dropped.
-   */
+  /** Reserves one read, if one is available. The caller calls {@link give} once the block is used or dropped. */
   take(): boolean {
     if (this.#left === 0 || !this.#hasRoom()) return false
     this.#left--
@@ -239,22 +220,20 @@ export class SpareReads {
   }
 }
 
-/** Minimum size in bytes of a block whose memory is freed explicitly. */
 const WORTH_BYTES = 64 * 1024
 
 const owned = new WeakSet<ArrayBufferLike>()
 
 /**
- * Marks the memory of a block as owned by the consumer of the response, so that {@link freeMemory} can free it. Nothing
- * else may refer to this memory. Without explicit freeing, the garbage collector takes half of the CPU time of a stream
- * of large blocks.
+ * Allows {@link freeMemory} to free the memory of a block, to which nothing else may refer. Without explicit freeing,
+ * the garbage collector takes half of the CPU time of a stream of large blocks.
  */
 export function giveAway(block: Uint8Array): Uint8Array {
   if (block.length >= WORTH_BYTES && block.length === block.buffer.byteLength) owned.add(block.buffer)
   return block
 }
 
-/** Frees the memory of a chunk if {@link giveAway} has marked it. The chunk is empty afterwards. */
+/** The chunk is empty afterwards. */
 export function freeMemory(chunk: Uint8Array): void {
   const { buffer } = chunk
   if (buffer instanceof ArrayBuffer && owned.delete(buffer)) buffer.transfer(0)

@@ -2,23 +2,20 @@ import { randomInt } from 'node:crypto'
 import type { CID } from 'multiformats/cid'
 import { HoldfastError } from '../../domain/errors.ts'
 
-/**
- * Size in bytes of the memory that all responses of a thread share. The memory has room for about two million blocks.
- */
+/** Memory that all responses of a thread share. It has room for about two million blocks. */
 const THREAD_BYTES = 64 * 1024 ** 2
-/** Maximum share of the thread's memory that one response may use. */
+/** Maximum share of the thread's memory for one response. */
 const MOST_OF_IT = 0.5
 const WORDS = 4
 const SLOT_BYTES = WORDS * Uint32Array.BYTES_PER_ELEMENT
 const FIRST_SLOTS = 256
-/** The first is the share of a table that may be filled. The second is the factor by which the next table is larger. */
+/** Share of a table that may be filled, and the size of the next table relative to the last. */
 const FILL = 0.6
 const GROWTH = 2
-/** Flag in the last word of a slot. If set, all blocks below this block have been sent, too. */
+/** Flag in the last word of a slot: all blocks below this block have been sent, too. */
 const WHOLE = 0x8000_0000
 const RETRY_SECONDS = 30
 
-/** A number of bytes that several users share. Each user takes bytes and gives them back. */
 export class ByteBudget {
   readonly total: number
   #left: number
@@ -32,7 +29,6 @@ export class ByteBudget {
     return this.#left
   }
 
-  /** Takes bytes out of the budget. Returns false if too few are left. */
   take(bytes: number): boolean {
     if (bytes > this.#left) return false
     this.#left -= bytes
@@ -47,9 +43,9 @@ export class ByteBudget {
 const ofThread = new ByteBudget(THREAD_BYTES)
 
 /**
- * Set of the blocks that a response has sent, identified by 126 bits of their hash. Each block takes 16 bytes, which
- * count against the budget of the thread. To grow, the set adds a table without rehashing, so no call is slow. The
- * creator must call {@link release}.
+ * Set of the blocks that a response has sent, identified by 126 bits of their hash. Each block takes 16 bytes of the
+ * thread's budget. To grow, the set adds a table without rehashing, so no call is slow. The creator must call {@link
+ * release}.
  */
 export class SentBlocks {
   readonly #budget: ByteBudget
@@ -69,7 +65,7 @@ export class SentBlocks {
     this.#grow()
   }
 
-  /** Returns `whole` if the block and all blocks below it were sent, `alone` if only the block was sent, or null. */
+  /** Returns `whole` if all blocks below the block were sent, too. */
   has(cid: CID): 'alone' | 'whole' | null {
     this.#read(cid)
     const found = this.#find()
@@ -77,11 +73,7 @@ export class SentBlocks {
     return ((found.table[found.slot + WORDS - 1] ?? 0) & WHOLE) === 0 ? 'alone' : 'whole'
   }
 
-  /**
-   * Adds a sent block.
-   *
-   * @throws HoldfastError `UNAVAILABLE` if the budget is used up
-   */
+  /** @throws HoldfastError `UNAVAILABLE` if the budget is used up */
   add(cid: CID, isWhole: boolean): void {
     this.#read(cid)
     let found = this.#find()
@@ -96,7 +88,6 @@ export class SentBlocks {
     if (isWhole) found.table[last] = (found.table[last] ?? 0) | WHOLE
   }
 
-  /** Gives the memory back to the budget. A second call has no effect. */
   release(): void {
     this.#budget.give(this.#bytes)
     this.#bytes = 0
@@ -143,7 +134,7 @@ export class SentBlocks {
     return null
   }
 
-  /** Returns the block's slot, or the free slot to use for the block. A slot is free if its last word is 0. */
+  /** Returns the block's slot, or a free slot. A slot is free if its last word is 0. */
   #slotIn(table: Uint32Array): number {
     const slots = table.length / WORDS
     // Compare by index, because an iterator costs more than the search.

@@ -8,27 +8,24 @@ import type { DagSizes, RootFile } from '../../ledger/whole-dag.ts'
 import type { BlockStore } from '../block-store.ts'
 import { memoryOf } from '../block-threads.ts'
 
-/** Maximum total size in bytes of the blocks of one staged DAG that wait to be written. */
+/** Maximum bytes of one staged DAG's blocks that wait to be written. */
 const WINDOW_BYTES = 8 * 1024 ** 2
-/** Bytes that count against {@link WINDOW_BYTES} for each block, in addition to the block's own bytes. */
+/** Bytes that each block adds to its own size in {@link WINDOW_BYTES}. */
 const BLOCK_WEIGHT = 16 * 1024
-/** Number of file rows that are written together. */
 const FILE_BATCH = 200
-/** Number of rows per query in a pass over all blocks. */
 const BLOCK_BATCH = 200
 
-/** Minimum charge of a block in bytes. Even an empty block takes disk space for its row and index entries. */
+/** Even an empty block takes disk space for its row and index entries. */
 const LEAST_CHARGE = 512
 
-/** Returns the bytes that a block of `size` bytes counts against a quota. */
 export function chargeOf(size: number): number {
   return Math.max(size, LEAST_CHARGE)
 }
 
 /**
- * A DAG that is being stored, invisible to readers. {@link put} resolves before the block is durable. {@link settle}
- * waits until all blocks are durable. The creator then completes the root, or calls {@link abandon}, which makes the
- * blocks garbage.
+ * A DAG that is being stored, invisible to readers. {@link put} resolves before the block is durable; {@link settle}
+ * waits until all blocks are. The creator then completes the root, or calls {@link abandon}, which makes the blocks
+ * garbage.
  */
 export class StagedDag {
   readonly store: BlockStore
@@ -53,13 +50,13 @@ export class StagedDag {
     this.#ledger = ledger
   }
 
-  /** Id of the staging root. @throws HoldfastError `INTERNAL_ERROR` if the root has not been created yet */
+  /** @throws HoldfastError `INTERNAL_ERROR` if the root has not been created yet */
   get rootId(): number {
     if ('id' in this.#root) return this.#root.id
     throw new HoldfastError('INTERNAL_ERROR', 'the staged DAG has not been begun')
   }
 
-  /** The only block so far, if it is held back for the commit. The commit or the next {@link put} stores the block. */
+  /** The only block so far, while it is held back for the commit or the next {@link put}. */
   get onlyBlock(): NewBlock | null {
     return this.#onlyBlock
   }
@@ -71,27 +68,24 @@ export class StagedDag {
     await this.#beginning
   }
 
-  /** Total size in bytes of the distinct blocks so far. */
   get dagSize(): number {
     return this.#dagSize
   }
 
-  /** Number of distinct blocks so far. */
   get blockCount(): number {
     return this.#blockCount
   }
 
-  /** Bytes that the distinct blocks so far count against a quota. */
   get charge(): number {
     return this.#charge
   }
 
-  /** Bytes that count against a quota for the blocks that the store did not have before. */
+  /** Charge of the blocks that the store did not have before. */
   get newCharge(): number {
     return this.#newCharge
   }
 
-  /** Returns the sizes of the DAG. The caller must have put all blocks. */
+  /** The caller must have put all blocks. */
   sizes(contentSize: number): DagSizes {
     const { dagSize, blockCount, charge, fileCount } = this
     return { contentSize, dagSize, blocks: blockCount, charge, fileCount }
@@ -161,7 +155,7 @@ export class StagedDag {
     return this.#ledger.setPlaced(this.rootId, isPlaced ? 0 : null)
   }
 
-  /** Deletes all file rows of the root, including those of an earlier attempt. */
+  /** Also deletes the rows of an earlier attempt. */
   async clearFiles(): Promise<void> {
     this.#files = []
     this.#fileCount = 0
@@ -169,20 +163,19 @@ export class StagedDag {
     await this.#ledger.clearFiles(this.rootId)
   }
 
-  /** Adds a row for a file of the directory that is being stored. */
   async addFile(path: string, cid: CID, size: number): Promise<void> {
     this.#files.push({ path, codec: cid.code, multihash: cid.multihash.bytes, size })
     if (this.#files.length >= FILE_BATCH) await this.#flushFiles()
   }
 
-  /** Yields the files in order. Requires {@link settle} first. */
+  /** Requires {@link settle} first. */
   *files(): Generator<RootFile, void, undefined> {
     for (let offset = 0; offset < this.#fileCount; offset += FILE_BATCH) {
       yield* this.#ledger.files(this.rootId, offset, FILE_BATCH)
     }
   }
 
-  /** Yields the multihashes of the blocks in any order. Requires {@link begin} and {@link settle} first. */
+  /** Yields them in any order. Requires {@link begin} and {@link settle} first. */
   *multihashes(): Generator<Uint8Array, void, undefined> {
     for (let last = 0; ; ) {
       const blocks = this.#ledger.neededAfter(this.rootId, last, BLOCK_BATCH)
@@ -194,7 +187,7 @@ export class StagedDag {
     }
   }
 
-  /** Moves the file rows of another staged DAG to this DAG. The other DAG must be settled and have the same content. */
+  /** The other DAG must be settled and have the same content. */
   async takeFilesOf(other: StagedDag): Promise<void> {
     await this.begin()
     await this.#ledger.moveFiles(other.rootId, this.rootId)
@@ -210,8 +203,8 @@ export class StagedDag {
   }
 
   /**
-   * Drops the staged root, unless it is complete. May be called at any time, and more than once. Never throws, because
-   * an error would hide the caller's error. A root that could not be dropped is dropped at the next start of the node.
+   * Drops the staged root, unless it is complete. May be called more than once. Never throws, because an error would
+   * hide the caller's error. The next start of the node drops a root that remains.
    */
   async abandon(): Promise<void> {
     // Reject chunks that are still being hashed, because nothing would release the claims of a deleted root.
@@ -234,7 +227,7 @@ export class StagedDag {
     this.#track(this.#store(block.cid, block.bytes, weight))
   }
 
-  /** Holds the first block back if the record's commit can store the block. Returns whether the block was held back. */
+  /** Holds the first block back if the record's commit can store the block. */
   async #keepBack(cid: CID, bytes: Uint8Array): Promise<boolean> {
     const { bytes: multihash } = cid.multihash
     const isFirst = (): boolean => this.#onlyBlock === null && this.#beginning === null

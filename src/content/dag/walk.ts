@@ -6,24 +6,15 @@ import { newLinks } from './links.ts'
 
 export interface WalkOptions {
   concurrency: number
-  /** Maximum number of levels. */
   maxDepth?: number | undefined
-  /**
-   * Maximum number of distinct blocks found, including blocks not visited yet. The walk remembers every block it has
-   * found, and a block of 2 MiB can link to 50,000 others. Use {@link ADMITTED} for a DAG that this node has already
-   * admitted.
-   */
+  /** Maximum number of distinct blocks found, visited or not. A block of 2 MiB can link to 50,000 others. */
   maxBlocks: number
   signal?: AbortSignal | undefined
 }
 
-/**
- * Value of `maxBlocks` for a DAG that this node has admitted. The number of its blocks was already limited: for a fetch
- * or a CAR by `pin.maxBlocks`, for a form or folder by quotas.
- */
+/** No limit, for a DAG that this node has admitted: `pin.maxBlocks` or quotas already limited its number of blocks. */
 export const ADMITTED = Number.POSITIVE_INFINITY
 
-/** A block to visit, with its parent and its level. */
 interface Step {
   cid: CID
   parent: CID | null
@@ -31,16 +22,16 @@ interface Step {
 }
 
 /**
- * Visits a block. Returns the block's bytes if the walk should follow its links, or null otherwise.
+ * Returns the block's bytes if the walk should follow its links, or null otherwise.
  *
- * @param parent the block that links to this block; null for the root
+ * @param parent null for the root
  * @param signal aborted if the walk is aborted or another visit fails
  */
 export type Visit = (cid: CID, parent: CID | null, signal: AbortSignal) => Promise<Uint8Array | null>
 
 /**
  * Visits each distinct block of a DAG once, including identity CIDs. Visits parents before children, and several blocks
- * concurrently. Yields to the event loop.
+ * concurrently.
  *
  * @throws the first error of any visit, after running visits have ended; HoldfastError `VALIDATION` if the DAG exceeds
  * a limit
@@ -89,7 +80,6 @@ export async function walkDag(
   if (failure !== null) throw (failure as { error: unknown }).error
 }
 
-/** Returns the error for a DAG with too many levels. */
 function tooDeep(maxDepth: number): HoldfastError {
   const what = `the DAG has more than ${maxDepth} levels`
   return new HoldfastError('VALIDATION', `${what}, which is more than this node takes (pin.maxDepth)`)

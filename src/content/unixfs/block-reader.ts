@@ -3,7 +3,6 @@ import type { WalkMeans } from '../dag/ordered-walk.ts'
 import type { Loaded } from './node-cache.ts'
 import type { AnswerMeans } from './streamed-block.ts'
 
-/** Source of blocks whose hash has been checked, with the limits of a walk. */
 export interface BlockReader extends WalkMeans {
   /** Memory and time limits for a client that may stall. If absent, blocks are sent as soon as they are read. */
   readonly means?: AnswerMeans

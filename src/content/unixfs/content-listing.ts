@@ -2,24 +2,20 @@ import type { CID } from 'multiformats/cid'
 import type { StagedDag } from '../dag/staged-dag.ts'
 import { type FileTotals, kindOf, listFiles } from './unixfs-files.ts'
 
-/**
- * Maximum number of paths that are listed again when a directory occurs repeatedly. The first is a base, to which the
- * second is added for each block.
- */
+/** Maximum number of paths that are listed again when a directory occurs repeatedly: a base, and a number per block. */
 const REPEATED_PATHS = 10_000
 const REPEATED_PATHS_PER_BLOCK = 10
 
 /** Checks during a listing. Either function may throw to reject the content. */
 export interface ListingChecks {
-  /** Called with the size in bytes of each file below the directory. */
   file(size: number): void
-  /** Called with the totals of the directory, including repeated files. */
+  /** The totals include repeated files. */
   directory(totals: FileTotals): void
 }
 
 /**
- * Stores the list of files below a directory root, and returns the size of the content in bytes. A few blocks can be
- * linked from any number of paths, so the number of blocks limits how many repeated paths are stored.
+ * Stores the list of files below a directory root, and returns the size of the content in bytes. The number of blocks
+ * limits how many repeated paths are stored.
  *
  * @param blocks number of blocks below the root
  */

@@ -32,12 +32,11 @@ export class DirectoryBuilder {
     this.#size += size
   }
 
-  /** Adds a directory. The directory may stay empty, or may already exist. */
   addDirectory(names: readonly string[]): void {
     this.#folder(names, names)
   }
 
-  /** Stores all directories, innermost first. Returns the root. @throws the reason of the signal */
+  /** @throws the reason of the signal */
   async finish(signal?: AbortSignal): Promise<ImportedNode> {
     const above: Array<{ folder: Folder; name: string }> = []
     for (let folder = this.#root; ; ) {

@@ -8,14 +8,11 @@ import { HoldfastError } from '../../domain/errors.ts'
 import { CODEC, cidOfBytes } from '../../ipld/cid.ts'
 import type { StagedDag } from '../dag/staged-dag.ts'
 
-/**
- * A file or directory as its parent links to it. It uses little memory, because a directory may have millions of
- * entries.
- */
+/** Uses little memory, because a directory may have millions of entries. */
 export interface StoredEntry {
-  /** The bytes of the CID as a string, with one character per byte. */
+  /** One character per byte. */
   cid: string
-  /** Tsize of the link: the total size in bytes of all blocks below, including repeated blocks. */
+  /** Total size in bytes of all blocks below, including repeated blocks. */
   tsize: number
 }
 
@@ -28,11 +25,10 @@ const HASH_BYTES = 8
 const HASH_TYPE = 0x22n
 
 const FLAT = new UnixFS({ type: 'directory' }).marshal()
-/** Size in bytes of a directory node without its links. */
 const FLAT_OVERHEAD = 2 + FLAT.length
 
 /**
- * Stores one directory whose entries are already stored. Stores a large directory as a HAMT. Yields to the event loop.
+ * Stores one directory whose entries are already stored. Stores a large directory as a HAMT.
  *
  * @throws the reason of the signal; HoldfastError `VALIDATION` if more names have the same hash than a HAMT can hold
  */
@@ -50,7 +46,6 @@ export async function storeDirectory(
   return storeNode(staged, FLAT, [...entries].map(linkOf))
 }
 
-/** Returns the CID's bytes as a string, with one character per byte. */
 export function compactCid(cid: CID): string {
   return Buffer.from(cid.bytes.buffer, cid.bytes.byteOffset, cid.bytes.byteLength).toString('latin1')
 }
@@ -59,12 +54,11 @@ export function cidOfCompact(compact: string): CID {
   return cidOfBytes(Buffer.from(compact, 'latin1'))
 }
 
-/** Builds a HAMT from the top. Hashes all names once, then groups them at each level by one byte of their hash. */
+/** Hashes all names once, then groups them at each level by one byte of their hash. */
 class ShardedDirectory {
   readonly #staged: StagedDag
   readonly #entries: ReadonlyMap<string, StoredEntry>
   readonly #names: string[]
-  /** The concatenated hashes of the names. */
   readonly #hashes: Buffer
   readonly #signal: AbortSignal | undefined
 
@@ -86,7 +80,6 @@ class ShardedDirectory {
     return this.#shard(members, 0)
   }
 
-  /** Stores a shard. Throws if the level exceeds the length of a hash. */
   async #shard(members: Iterable<number>, level: number): Promise<StoredEntry> {
     if (level === HASH_BYTES) throw new HoldfastError('VALIDATION', 'names of the directory have the same hash')
     const links: dagPb.PBLink[] = []
@@ -109,7 +102,6 @@ class ShardedDirectory {
     return storeNode(this.#staged, shard.marshal(), links)
   }
 
-  /** Groups members by their slot at a level. Returns the groups in the order of the slots. */
   async #grouped(members: Iterable<number>, level: number): Promise<Array<[slot: number, members: number[]]>> {
     const slots = new Map<number, number[]>()
     for (const member of members) {

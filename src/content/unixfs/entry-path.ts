@@ -1,20 +1,17 @@
 import { HoldfastError } from '../../domain/errors.ts'
 
-/** Maximum size in bytes of a name on common file systems. A longer name could not be saved after a download. */
+/** Maximum of common file systems. A longer name could not be saved after a download. */
 const LONGEST_SEGMENT_BYTES = 255
-/**
- * Maximum number of names in a path. Each name creates a directory block, so a short path must not create thousands.
- */
+/** Each name creates a directory block, so a short path must not create thousands. */
 export const MOST_NAMES = 256
 
 const DRIVE = /^[A-Za-z]:$/
 
 /**
- * Splits the path of a directory entry into its names. Treats `\` as `/`, and drops `.` segments and repeated slashes.
- * Leaves all other bytes unchanged. A path must be relative and not empty, with up to 256 names of up to 255 bytes. It
- * must not contain `..` segments, NUL, CR or LF.
+ * Splits a path into its names. Treats `\` as `/`, and drops `.` segments and repeated slashes.
  *
- * @throws HoldfastError `INVALID_PATH` with the path, if the path breaks one of these rules
+ * @throws HoldfastError `INVALID_PATH` unless the path is relative with 1 to 256 names of up to 255 bytes, without `..`
+ * segments, NUL, CR or LF
  */
 export function splitEntryPath(path: string): string[] {
   const slashed = path.replaceAll('\\', '/')
@@ -34,7 +31,6 @@ function checkName(path: string, name: string): void {
   if (Buffer.byteLength(name) > LONGEST_SEGMENT_BYTES) throw pathRefusal(path, 'has a name of over 255 bytes')
 }
 
-/** Returns the error for a path. The message contains the path in escaped and shortened form. */
 export function pathRefusal(path: string, reason: string): HoldfastError {
   const shown = JSON.stringify(path.length > 100 ? `${path.slice(0, 100)}…` : path)
   return new HoldfastError('INVALID_PATH', `path ${shown} ${reason}`)

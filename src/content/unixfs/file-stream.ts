@@ -8,7 +8,7 @@ import type { FileNode, UnixfsNode } from './node.ts'
 import type { Loaded } from './node-cache.ts'
 import { StreamedBlock } from './streamed-block.ts'
 
-/** A range of bytes. It includes `start` and excludes `end`. */
+/** Range of bytes, without the byte at `end`. */
 export interface ByteRange {
   start: number
   end: number
@@ -21,7 +21,6 @@ export interface LinkedPart {
   cid: CID
   /** Size in bytes of the content below the link, as the parent claims it. */
   size: number
-  /** The range of the content below the link to read. */
   range: ByteRange
 }
 
@@ -35,7 +34,6 @@ export function streamFile(
   range: ByteRange,
 ): AsyncGenerator<Uint8Array, void, undefined> {
   return walkInOrder<Piece, Loaded | Uint8Array | StreamedBlock>(blocks, piecesOf(file, range), {
-    // A raw block needs no decoding.
     read: piece =>
       piece.cid === null ? null : piece.cid.code === CODEC.raw ? readRaw(blocks, piece) : blocks.load(piece.cid),
     visit(piece, read): Step<Piece> {
@@ -63,11 +61,7 @@ function readRaw(blocks: BlockReader, { cid, size }: LinkedPart): Promise<Uint8A
   return blocks.means === undefined ? blocks.get(cid) : StreamedBlock.read(blocks, blocks.means, cid, size)
 }
 
-/**
- * Returns a node as a part of its file.
- *
- * @throws HoldfastError `INVALID_CID` if the node is not the part that its parent claims
- */
+/** @throws HoldfastError `INVALID_CID` if the node is not the part that its parent claims */
 export function partOf(part: LinkedPart, node: UnixfsNode): FileNode {
   if (node.kind !== 'file' || node.size !== part.size) throw notThePart(part)
   return node

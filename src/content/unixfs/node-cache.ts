@@ -9,11 +9,10 @@ export interface Loaded {
   node: UnixfsNode
 }
 
-/** Maximum size of a cache in bytes. */
 const MOST_BYTES = 32 * 1024 ** 2
-/** Size in bytes of the memory of an entry, without the block. */
+/** Memory of an entry without its block. */
 const ENTRY_BYTES = 1024
-/** Size in bytes of a link's memory: its offsets and its size. */
+/** Memory of a link: its offsets and its size. */
 const LINK_BYTES = 16
 
 /**
@@ -23,7 +22,6 @@ const LINK_BYTES = 16
 export class NodeCache {
   readonly #nodes: LRUCache<string, Loaded>
 
-  /** @param bytes maximum size of the cache, up to 32 MiB */
   constructor(bytes: number = MOST_BYTES) {
     this.#nodes = new LRUCache({
       maxSize: Math.max(1, Math.min(Math.floor(bytes), MOST_BYTES)),
@@ -32,8 +30,7 @@ export class NodeCache {
   }
 
   /**
-   * Returns a block and its node, from the cache or from a call of `read`. The caller must have checked that the block
-   * may be served.
+   * Returns a block and its node, cached or from `read`. The caller must have checked that the block may be served.
    *
    * @throws the errors of `read`; HoldfastError `INVALID_CID` if the block does not match its codec
    */

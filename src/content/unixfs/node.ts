@@ -6,10 +6,10 @@ import { malformedDagPb, NodeLinks, parsePbNode } from '../dag/dag-pb.ts'
 export interface FileNode {
   kind: 'file'
   cid: CID
-  /** Size of the content in bytes. The content consists of `inline`, then the content of the children in order. */
+  /** Size in bytes of the content: `inline`, then the content of the children in order. */
   size: number
   inline: Uint8Array
-  /** The first has the links to the children. The second has the size in bytes of the content below each link. */
+  /** Links to the children, and the size in bytes of the content below each link. */
   links: NodeLinks
   sizes: readonly number[]
 }
@@ -57,7 +57,6 @@ export function decodeNode(cid: CID, bytes: Uint8Array): UnixfsNode {
   }
 }
 
-/** Returns the node of a file that consists of one block. */
 export function fileInOneBlock(cid: CID, bytes: Uint8Array): FileNode {
   return { kind: 'file', cid, size: bytes.length, inline: bytes, links: new NodeLinks(cid, null), sizes: [] }
 }
@@ -78,7 +77,6 @@ function fanoutOf(cid: CID, { fanout }: Unixfs): number {
   return fanout
 }
 
-/** The UnixFS data of a DAG-PB node. */
 interface Unixfs {
   type: 'file' | 'directory' | 'shard' | 'symlink' | 'other'
   data: Uint8Array | null
@@ -97,7 +95,7 @@ const NUMBERS = new Set([1, 3, 4, 5, 6, 7])
 /**
  * Decodes UnixFS data. Returns null if the data is not UnixFS, because a valid DAG-PB node can contain any data.
  *
- * @param links number of links of the node; at most one additional size is stored
+ * @param links number of links of the node
  */
 export function readUnixfs(bytes: Uint8Array, links: number): Unixfs | null {
   const found: Unixfs = { type: 'file', data: null, sizes: [], fanout: 0 }

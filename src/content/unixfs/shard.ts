@@ -4,7 +4,6 @@ import { type DirectoryLink, malformedDagPb, type NodeLinks } from '../dag/dag-p
 import type { BlockReader } from './block-reader.ts'
 import type { ShardNode } from './node.ts'
 
-/** Number of bits in the hash of a name. */
 const HASH_BITS = 64
 
 /** The buckets, level by level, that lead to a name in a sharded directory. */
@@ -25,7 +24,7 @@ class BucketPath {
   }
 }
 
-/** Finds the entry with a name, or returns null if there is none. Reads one block per level. */
+/** Finds the entry with a name. Reads one block per level. */
 export async function findInShard(blocks: BlockReader, shard: ShardNode, name: string): Promise<CID | null> {
   const path = new BucketPath(name)
   const bytes = Buffer.from(name)
@@ -49,11 +48,9 @@ function findPrefix(links: NodeLinks, prefix: Uint8Array): number | null {
   return null
 }
 
-/** A shard whose entries the iteration is reading. */
 interface OpenShard {
   node: ShardNode
   width: number
-  /** Index of the next link to read. */
   index: number
   /** The position after which the iteration starts. Null if the position is not in this shard. */
   start: { prefix: string; after: BucketPath } | null

@@ -7,12 +7,9 @@ import type { BlockReader } from './block-reader.ts'
 import { streamFile } from './file-stream.ts'
 import { decodeNode } from './node.ts'
 
-/** Maximum number of blocks of a file that are read ahead. */
 const AHEAD = 4
 
-/** A file of a staged directory. */
 export interface StagedFile {
-  /** Names on the path below the root, separated by `/`. */
   path: string
   content: AsyncIterable<Uint8Array>
 }
@@ -37,10 +34,7 @@ export async function* stagedFile(
   }
 }
 
-/**
- * Yields the files of a settled staged directory, in the order in which they were added. Each `content` comes from
- * {@link stagedFile}.
- */
+/** Yields the files of a settled staged directory, in the order in which they were added. */
 export async function* stagedFiles(
   staged: StagedDag,
   signal: AbortSignal,

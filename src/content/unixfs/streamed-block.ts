@@ -3,7 +3,6 @@ import type { MemoryBudget } from '../../concurrency/memory-budget.ts'
 import type { Clock } from '../../domain/clock.ts'
 import { freeMemory, giveAway } from '../dag/ordered-walk.ts'
 
-/** Memory budget, clock and abort signal of a response. */
 export interface AnswerMeans {
   memory: MemoryBudget
   clock: Clock
@@ -22,9 +21,8 @@ const STALL_MS = 2_000
 const CROWDED_STALL_MS = 100
 
 /**
- * A block that is being sent to a client. Its memory counts against the memory budget. While memory is scarce, the
- * block is sent in slices. A stalled client then occupies only one slice, and the block is read again when the client
- * continues.
+ * A block that is being sent to a client, counted against the memory budget. While memory is scarce, the block is sent
+ * in slices. A stalled client then occupies only one slice, and the block is read again when the client continues.
  */
 export class StreamedBlock {
   readonly #source: Source
@@ -40,9 +38,7 @@ export class StreamedBlock {
     this.#size = size
   }
 
-  /**
-   * Reads a block as soon as there is memory for it. The caller must call {@link drop}, or read the pieces to the end.
-   */
+  /** The caller must call {@link drop}, or read the pieces to the end. */
   static async read(source: Source, means: AnswerMeans, cid: CID, size: number): Promise<StreamedBlock> {
     const block = new StreamedBlock(source, means, cid, size)
     await block.#load()
@@ -53,10 +49,7 @@ export class StreamedBlock {
     return this.#bytes?.length ?? this.#size
   }
 
-  /**
-   * Yields the bytes from `start` to `end`. If memory is plentiful, yields the bytes as one piece, which the reader
-   * frees. A stalled client then occupies the memory of the whole piece.
-   */
+  /** If memory is plentiful, yields the bytes as one piece, which the reader frees. */
   async *pieces(start: number, end: number): AsyncGenerator<Uint8Array, void, undefined> {
     const bytes = this.#bytes
     if (bytes === null || this.#means.memory.isScarce) return yield* this.#slices(start, end)

@@ -11,7 +11,6 @@ import type { ImportedNode } from './unixfs-import.ts'
  */
 const PROFILE = { profile: 'unixfs-v1-2025', cidVersion: 1, rawLeaves: true } as const
 
-/** Stores a symbolic link. The node never follows the link. */
 export async function importSymlink(staged: StagedDag, target: string): Promise<ImportedNode> {
   const link = await only(
     unixfs({ blockstore: blockstoreOf(staged) }).addAll([{ path: 'link', link: target }], PROFILE),
@@ -19,7 +18,6 @@ export async function importSymlink(staged: StagedDag, target: string): Promise<
   return { cid: link.cid, size: 0, tsize: Number(link.size) }
 }
 
-/** Returns the last result of an import, which is the root. */
 async function only(results: AsyncIterable<ImportResult>): Promise<ImportResult> {
   let last: ImportResult | undefined
   for await (const result of results) last = result

@@ -8,52 +8,42 @@ import { prefixLength } from './shard.ts'
 
 /** Maximum number of nodes whose kind is cached during a listing. */
 const KNOWN_NODES = 10_000
-/** Number of levels above the current directory whose links stay in memory. Links further up are read again. */
+/** Levels above the current directory whose links stay in memory. Links further up are read again. */
 const KEPT_LINKS = 16
-/**
- * Maximum length of a reported path in characters. Files with longer paths are counted, but reported without a path.
- */
+/** Files with longer paths are counted, but reported without a path. */
 const LONGEST_PATH = 4_096
 
-/** A file below a UnixFS directory. */
 export interface UnixfsFile {
   /** Null if the path is too long. */
   path: string | null
   cid: CID
-  /** Size of the content in bytes. */
+  /** Content size in bytes. */
   size: number
 }
 
-/**
- * Totals of a directory. A file that occurs repeatedly counts each time. Each total stops at the largest safe integer.
- */
+/** A file that occurs repeatedly counts each time. Each total stops at the largest safe integer. */
 export interface FileTotals {
-  /** Total size of the content in bytes. */
   bytes: number
   files: number
 }
 
-/** Kind of a root: a UnixFS file, a UnixFS directory, or anything else. */
 export type UnixfsKind = 'file' | 'directory' | 'other'
 
-/** Source of blocks for a listing. */
 export interface ListedBlocks {
   get(cid: CID): Promise<Uint8Array>
-  /** Returns the size of a block in bytes, or null if the size is unknown without reading the block. */
+  /** Returns null if the size in bytes is unknown without reading the block. */
   sizeOf(cid: CID): number | null
 }
 
 interface Node {
   kind: UnixfsKind
   size: number
-  /**
-   * For a sharded directory, the number of characters before each name. These characters are the index of the bucket.
-   */
+  /** Characters before each name in a sharded directory. They are the index of the bucket. */
   prefix: number
   links: NodeLinks | null
 }
 
-/** Returns the kind and the size of a root. Needs only the root's block. */
+/** Returns the kind and the size in bytes of a root. Needs only the root's block. */
 export function kindOf(cid: CID, bytes: Uint8Array): { kind: UnixfsKind; size: number } {
   const { kind, size } = nodeOf(cid, bytes)
   return { kind, size }
@@ -71,7 +61,6 @@ function nodeOf(cid: CID, bytes: Uint8Array): Node {
   return { kind: 'other', size: bytes.length, prefix: 0, links: null }
 }
 
-/** A directory or a shard that contains the current directory. */
 interface Open {
   cid: CID
   /** Path that ends with a slash, or is empty for the root. Null if the path is too long. */
@@ -93,8 +82,7 @@ export interface ListOptions {
 
 /**
  * Reports the files below a directory, depth first. Skips symbolic links and nodes that are not UnixFS. Reads each
- * distinct directory once. If a directory occurs again, adds its known totals, and reports its paths until `maxRepeats`
- * is used up. The cost thus depends on the number of blocks and not on the number of paths.
+ * distinct directory once. A repeated directory reports its paths again, until `maxRepeats` is used up.
  */
 export async function listFiles(root: CID, options: ListOptions): Promise<FileTotals> {
   return new Listing(options).run(root)
@@ -103,7 +91,7 @@ export async function listFiles(root: CID, options: ListOptions): Promise<FileTo
 class Listing {
   readonly #options: ListOptions
   readonly #kinds = new LRUCache<string, { kind: UnixfsKind; size: number }>({ max: KNOWN_NODES })
-  /** Totals of each directory that has been listed, by its key. */
+  /** By the key of the directory. */
   readonly #known = new Map<string, FileTotals>()
   readonly #open: Open[] = []
   #repeats: number
@@ -177,7 +165,6 @@ class Listing {
   }
 }
 
-/** Returns the CID of a link, or null if the link has no valid CID. */
 function linkAt(links: NodeLinks, index: number): CID | null {
   try {
     return links.cid(index)

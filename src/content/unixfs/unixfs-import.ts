@@ -8,23 +8,20 @@ import { CODEC } from '../../ipld/cid.ts'
 import { CHUNK_BYTES, type ChunkPool, chunkPool } from '../block-threads.ts'
 import type { StagedDag } from '../dag/staged-dag.ts'
 
-/** A stored file or directory. */
 export interface ImportedNode {
   cid: CIDType
-  /** Size of the content in bytes. */
+  /** Content size in bytes. */
   size: number
-  /** Tsize of a link to this node: the total size in bytes of all blocks below, including repeated blocks. */
   tsize: number
 }
 
-/** Maximum number of chunks of one file that are hashed concurrently. */
 const CHUNKS_AHEAD = 8
 
 export interface ImportFileOptions {
   /** Name of the content in error messages. Default: `content`. */
   name?: string | undefined
   signal?: AbortSignal | undefined
-  /** Called with the length of each piece before the piece is processed. The callback can throw to reject the piece. */
+  /** Called with the length of each piece before the piece is processed. May throw to reject it. */
   onBytes?: ((length: number) => void) | undefined
 }
 
@@ -59,7 +56,7 @@ export async function importFile(
   return { cid, size, tsize }
 }
 
-/** Imports a small file that is in memory as one block. Avoids the overhead of a stream. */
+/** Avoids the overhead of a stream. */
 async function importSmall(
   staged: StagedDag,
   content: Uint8Array,
@@ -75,17 +72,11 @@ async function importSmall(
   return { cid, size, tsize: size }
 }
 
-/** A raw block that is being hashed and put into the staged DAG. */
 interface Leaf {
   stored: Promise<FilePart>
-  /** True if the file has no other leaf. */
   isOnly: boolean
 }
 
-/**
- * Yields the leaves of a file. A leaf is a raw block that threads hash and that the staged DAG stores in the
- * background.
- */
 async function* startedLeaves(
   staged: StagedDag,
   chunker: Chunker,
@@ -117,7 +108,6 @@ async function storeLeaf(staged: StagedDag, bytes: Uint8Array, chunker: Chunker)
   return { cid, size, tsize: size }
 }
 
-/** Yields the pieces unchanged, and reports the length of each piece. */
 async function* counted(
   pieces: AsyncIterable<Uint8Array>,
   count: (length: number) => void,
@@ -129,9 +119,8 @@ async function* counted(
 }
 
 /**
- * Splits one file into chunks of {@link CHUNK_BYTES} and a shorter last chunk. The source may reuse its buffer when the
- * next piece is requested. Whole chunks come from the pool, and the consumer gives each back with {@link release}.
- * While the pool is empty, the file waits.
+ * Splits a file into chunks of {@link CHUNK_BYTES} and a shorter last chunk. The source may reuse its buffer after each
+ * piece. The consumer gives each chunk back with {@link release}. While the pool is empty, the file waits.
  */
 export class Chunker {
   readonly #pool: ChunkPool
@@ -139,7 +128,6 @@ export class Chunker {
   /** Buffer for a chunk while the pool has no spare chunk. */
   #own: Buffer | null = null
 
-  /** @param signal aborts a wait for a chunk of the pool */
   constructor(signal?: AbortSignal, pool: ChunkPool = chunkPool) {
     this.#signal = signal
     this.#pool = pool
@@ -186,7 +174,6 @@ export class Chunker {
     }
   }
 
-  /** Gives a chunk back to the pool. The caller must not read the chunk afterwards. */
   release(chunk: Uint8Array): void {
     this.#pool.release(chunk)
   }
@@ -205,9 +192,8 @@ export class Chunker {
 /** A stored part of a file: a chunk, or a node whose children are parts. */
 export interface FilePart {
   cid: CID
-  /** Size of the content in bytes. */
+  /** Content size in bytes. */
   size: number
-  /** Tsize of a link to this part: the total size in bytes of all blocks below, including repeated blocks. */
   tsize: number
 }
 
@@ -220,19 +206,18 @@ const WIDTH = 1_024
  */
 export class FileTree {
   readonly #staged: StagedDag
-  /** The parts that have no parent yet, by level. The chunks are on the first level. */
+  /** The parts that have no parent yet, by level. The first level has the chunks. */
   readonly #levels: FilePart[][] = []
 
   constructor(staged: StagedDag) {
     this.#staged = staged
   }
 
-  /** Adds the next chunk. */
   add(chunk: FilePart): Promise<void> {
     return this.#add(chunk, 0)
   }
 
-  /** Stores the parts that have no parent yet. Returns the root. The root of a file with one chunk is that chunk. */
+  /** Returns the root, which is the chunk if there is only one. */
   async root(): Promise<FilePart> {
     for (let level = 0; ; level++) {
       const parts = this.#levels[level] ?? []
@@ -269,7 +254,7 @@ const FILE = Uint8Array.of(0x08, 2)
 const FILE_SIZE = 0x18
 const BLOCK_SIZE = 0x20
 
-/** Returns the UnixFS data of a file's node. `sizes` are the content bytes below each link. */
+/** `sizes` are the content bytes below each link. */
 export function fileData(sizes: readonly number[]): Uint8Array {
   const whole = sizes.reduce((sum, size) => sum + size, 0)
   return Buffer.concat([FILE, number(FILE_SIZE, whole), ...sizes.map(size => number(BLOCK_SIZE, size))])
