@@ -28,7 +28,7 @@ export const planSchema = Type.Object(
     maxFileBytes: limit('Content bytes of one file, inclusive.'),
     maxDirectoryBytes: limit('Content bytes of all files of one directory upload.'),
     maxDirectoryFiles: limit('Files of one directory upload.'),
-    maxStorageBytes: limit('Bytes of all blocks of an account. A block counts at least 512 bytes, a DAG once.'),
+    maxStorageBytes: limit('Bytes of all blocks of an account. Each block counts as at least 512 bytes, a DAG once.'),
     maxPins: limit('Live records of an account.'),
     maxKeys: defaulted(
       orNull(Type.Integer({ minimum: 0 }), {
