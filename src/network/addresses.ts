@@ -15,10 +15,7 @@ export interface PeerAddress {
 const LONGEST_ADDRESS = 1_024
 const LONGEST_ID = 128
 
-/**
- * Checks the length of a multiaddr, then parses it.
- * @throws RangeError with the problem as its message
- */
+/** Checks the length of a multiaddr, then parses it. @throws RangeError with the problem as its message */
 export function parseAddress(text: string): Multiaddr {
   if (text.length > LONGEST_ADDRESS) throw new RangeError(`has more than ${LONGEST_ADDRESS} characters`)
   try {
@@ -28,10 +25,7 @@ export function parseAddress(text: string): Multiaddr {
   }
 }
 
-/**
- * Parses a multiaddr that ends in `/p2p/<id>`.
- * @throws RangeError with the problem as its message
- */
+/** Parses a multiaddr that ends in `/p2p/<id>`. @throws RangeError with the problem as its message */
 export function peerAddress(text: string): PeerAddress {
   const address = parseAddress(text)
   const last = address.getComponents().at(-1)

@@ -3,7 +3,7 @@ import type { CID } from 'multiformats/cid'
 /** Fetches the blocks of one DAG. The hash of every returned block matches its CID. */
 export interface FetchSession {
   /**
-   * The call does not return while a provider may still answer.
+   * Fetches a block. Does not return while a provider may still answer.
    * @throws HoldfastError `CID_NOT_FOUND` if each provider lacks the block or was dropped; the signal's reason if the
    * signal aborts
    */
@@ -21,7 +21,7 @@ export interface BlockFetcher {
    */
   usable(origins: readonly string[]): string[]
   /**
-   * The caller must close the session.
+   * Opens a session that the caller must close.
    * @param options.origins multiaddrs ending in `/p2p/<id>`, or http(s) URLs of gateways, to ask first
    * @param options.owner At the limit of concurrent fetches, the owners take turns.
    * @param options.lingerMs time in ms during which a fetch does not fail for lack of providers. Clients of the pinning

@@ -55,7 +55,7 @@ export class HeliaBlockstore implements Blockstore {
     }
   }
 
-  /** A caller may list the store to delete all its blocks. Blocks of records are therefore not listed. */
+  /** Omits the blocks of records, because a caller may list the store to delete all its blocks. */
   async *getAll(): AsyncGenerator<Pair> {
     for await (const { cid, bytes } of this.#host.all()) yield { cid, bytes: once(bytes) }
   }

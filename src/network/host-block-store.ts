@@ -51,7 +51,7 @@ export class HostBlockStore implements HostBlocks {
     await this.#datastore.delete(keyOf(cid))
   }
 
-  /** The CIDs have codec raw, because the store knows only the multihash of a block. */
+  /** Yields CIDs of codec raw, because the store knows only the multihash of a block. */
   async *all(): AsyncGenerator<{ cid: CID; bytes: Uint8Array }> {
     for await (const { key, value } of this.#datastore.query({ prefix: PREFIX })) {
       const multihash = base32.decode(key.baseNamespace())

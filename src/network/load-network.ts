@@ -1,6 +1,6 @@
 import type { NetworkNode, NetworkOptions } from './network-node.ts'
 
-/** The network packages are large. An engine without a network never imports them. */
+/** Imports the large network packages. An engine without a network never imports them. */
 export async function loadNetwork(options: NetworkOptions): Promise<NetworkNode> {
   const { startNetwork } = await import('./network-node.ts')
   return startNetwork(options)

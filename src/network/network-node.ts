@@ -51,10 +51,7 @@ export interface NetworkNode extends BlockFetcher {
   /** Nodes with the same value can find each other's provider records. */
   readonly network: string
   readonly hasRouters: boolean
-  /**
-   * Returns false if the node has no router.
-   * @throws HoldfastError `UNAVAILABLE` if no router accepted the record
-   */
+  /** Returns false if the node has no router. @throws HoldfastError `UNAVAILABLE` if no router accepted the record */
   announce(cid: CID, signal: AbortSignal): Promise<boolean>
   /** Stops renewing the provider record of a CID. The routers then forget the record. */
   withdraw(cid: CID, signal: AbortSignal): Promise<void>
@@ -149,7 +146,7 @@ export async function startNetwork(options: NetworkOptions): Promise<NetworkNode
   }
 }
 
-/** libp2p's content routing would also succeed if no peer accepted the record. */
+/** Publishes through the DHT directly. libp2p's content routing would also succeed if no peer accepted the record. */
 async function announceTo(dht: KadDHT, cid: CID, signal: AbortSignal): Promise<void> {
   let accepted = 0
   for await (const event of dht.provide(cid, { signal })) {

@@ -57,10 +57,7 @@ function digestOf(addresses: readonly string[]): string {
   return createHash('sha256').update(addresses.join(' ')).digest('hex').slice(0, 32)
 }
 
-/**
- * Removes a trailing `/ipfs`.
- * @throws RangeError with the problem as its message
- */
+/** Removes a trailing `/ipfs`. @throws RangeError with the problem as its message */
 export function gatewayUrl(text: string): URL {
   const url = URL.canParse(text) ? new URL(text) : null
   if (url === null || !/^https?:$/.test(url.protocol)) throw new RangeError('must be an http or https URL')

@@ -14,10 +14,7 @@ export interface Announcing {
   /** Peer id of this node. The node cannot renew provider records that another peer id published. */
   readonly peerId: string
   readonly network: string
-  /**
-   * Returns false if no router is configured.
-   * @throws if every router refuses the record
-   */
+  /** Returns false if no router is configured. @throws if every router refuses the record */
   announce(cid: CID, signal: AbortSignal): Promise<boolean>
   withdraw(cid: CID, signal: AbortSignal): Promise<void>
 }

@@ -14,10 +14,7 @@ export function storedMeta(given: unknown): string | null {
   return JSON.stringify(Object.fromEntries(entries.toSorted(([a], [b]) => (a < b ? -1 : 1))))
 }
 
-/**
- * Returns valid metadata with its keys in the given order.
- * @throws HoldfastError `VALIDATION`
- */
+/** Returns valid metadata with its keys in the given order. @throws HoldfastError `VALIDATION` */
 export function checkedMeta(given: unknown): Record<string, string> {
   if (given === undefined || given === null) return {}
   if (typeof given !== 'object' || Array.isArray(given)) throw invalid('meta must be an object of texts')

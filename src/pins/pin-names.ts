@@ -25,10 +25,7 @@ export function storedNames(names: PinNames): StoredNames {
   return { name, originalName, customName, meta: storedMeta(names.meta) }
 }
 
-/**
- * Trims a name. Returns null if the name is empty.
- * @throws HoldfastError `VALIDATION`, which names the field
- */
+/** Trims a name. Returns null if the name is empty. @throws HoldfastError `VALIDATION`, which names the field */
 export function checkedName(field: string, value: string | undefined): string | null {
   const name = value?.trim() ?? ''
   if (name === '') return null

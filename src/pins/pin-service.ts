@@ -159,7 +159,7 @@ export class PinService {
     this.#parts.targets.decide(await this.#parts.targets.requester(account), target)
   }
 
-  /** A stopping engine waits for the call. If the new record has an expiry, the call wakes the sweeper. */
+  /** Runs a call for which a stopping engine waits. If the new record has an expiry, wakes the sweeper. */
   async #making<R extends Requesting & { signal?: AbortSignal | undefined }, T extends object>(
     request: R,
     make: (request: R) => Promise<T>,

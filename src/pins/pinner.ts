@@ -20,7 +20,7 @@ interface Parts {
   held: HeldRoots
   network: NetworkPinner
   clock: Clock
-  /** Limits the distinct blocks below an identity CID. No earlier upload or fetch has checked their number. */
+  /** Maximum number of distinct blocks below an identity CID. No earlier upload or fetch has checked their number. */
   maxBlocks: number
   /** Returns a reader of another node in the fleet that has the content. */
   others: (cid: CID) => Promise<{ source: BlockSource } | null>

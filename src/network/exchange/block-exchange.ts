@@ -174,7 +174,7 @@ export class BlockExchange {
     if (message.hasSurplusBlocks || !wasWanted) this.#noteOffence(peer)
   }
 
-  /** After too many offences, disconnects the peer and bans it for ten minutes. */
+  /** Disconnects the peer after too many offences, and bans it for ten minutes. */
   #noteOffence({ id }: Peer): void {
     const key = id.toString()
     if (!this.#peers.has(key) || !this.#misconduct.note(key)) return

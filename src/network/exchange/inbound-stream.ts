@@ -12,8 +12,8 @@ export const MOST_WAITING_BYTES = 64 * 1024 * 1024
 
 export interface FrameHandling {
   /**
-   * No other stream decodes until the returned promise resolves. `done` resolves when the blocks of the message are
-   * checked, and never rejects.
+   * Decodes a message. No other stream decodes until the returned promise resolves. `done` resolves when the blocks of
+   * the message are checked, and never rejects.
    * @throws RangeError if the message is malformed
    */
   onFrame(frame: Uint8Array): Promise<{ done: Promise<void> }>

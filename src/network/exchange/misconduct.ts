@@ -22,7 +22,7 @@ export class Misconduct {
     this.#clock = clock
   }
 
-  /** After too many offences, bans the peer for ten minutes and returns true. */
+  /** Returns true after too many offences, and bans the peer for ten minutes. */
   note(peer: string): boolean {
     const now = this.#clock.now()
     const known = this.#offenders.get(peer) ?? { offences: 0, at: now, bannedUntil: 0 }

@@ -55,7 +55,10 @@ export class PeerChannel {
     if (!this.#closed) this.#cancelIdle = this.#clock.after(IDLE_MS, () => this.#rest())
   }
 
-  /** From its second call on, the stream's own `onDrain` resolves immediately. Data for a slow peer would pile up. */
+  /**
+   * Replaces the stream's own `onDrain`, which resolves immediately from its second call on. Data for a slow peer would
+   * pile up.
+   */
   #drained(stream: Stream): Promise<void> {
     if (stream.writeBufferLength === 0) return Promise.resolve()
     const { promise, resolve, reject } = Promise.withResolvers<void>()

@@ -22,7 +22,7 @@ export type PeerAnswer =
 
 export interface Asked {
   answer: Promise<PeerAnswer>
-  /** After a cancel, `answer` stays pending. */
+  /** Cancels the request. `answer` then stays pending. */
   cancel(): void
 }
 
@@ -89,7 +89,7 @@ export class PeerWants {
     return this.#entries.size + this.#settled.size
   }
 
-  /** If a block was not requested, returns false and ignores the rest. */
+  /** Returns false if a block was not requested, and ignores the rest. */
   async receive({ presences, blocks }: Pick<ExchangeMessage, 'presences' | 'blocks'>): Promise<boolean> {
     const large: Array<Promise<boolean>> = []
     for (const block of blocks) {

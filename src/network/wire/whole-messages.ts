@@ -35,7 +35,7 @@ export class WholeMessages extends AbstractMessageStream {
     connection.addEventListener('remoteCloseWrite', () => this.onRemoteCloseWrite())
   }
 
-  /** After this call, the listener must not use data after it has returned. */
+  /** Starts to reuse memory. The listener must not use data after it has returned. */
   reuse(): void {
     this.#reuses = true
   }

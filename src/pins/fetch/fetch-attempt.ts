@@ -16,7 +16,7 @@ import { type ExternalFetch, type FetchingBackends, fetchExternally } from './ex
 
 export interface FetchTimes {
   stallMs: number
-  /** Applies even if the attempt makes progress. */
+  /** Time after which an attempt is aborted, even if it makes progress. */
   attemptMs: number
 }
 
@@ -222,7 +222,7 @@ export class FetchAttempt implements Attempt<FetchRow> {
     if (isDue || totals.charge > this.#room) void this.#checkRoom()
   }
 
-  /** A call during a running check returns the promise of that check. */
+  /** Shares one running check among all callers. */
   #checkRoom(): Promise<void> {
     this.#checking ??= this.#refuseOverQuota()
       .catch((error: unknown) => this.#abort.abort(error))

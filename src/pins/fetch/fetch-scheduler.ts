@@ -8,13 +8,13 @@ import type { BlockFetcher, FetchSession } from '../../network/block-fetcher.ts'
 import { type AttemptParts, FetchAttempt } from './fetch-attempt.ts'
 
 const ATTEMPTS_AT_ONCE = 64
-/** Slow attempts do not count toward {@link ATTEMPTS_AT_ONCE}. */
+/** Time without a new block after which an attempt is slow, and no longer counts toward {@link ATTEMPTS_AT_ONCE}. */
 const SLOW_MS = 5_000
-/** Includes slow attempts. */
+/** Maximum number of running attempts, including slow attempts. */
 const MOST_ATTEMPTS = 1_024
 const ACCOUNTS_AT_ONCE = 64
 const FETCHES_EACH = 16
-/** Prolongs the first search for providers. A provider may still be connecting to this node. */
+/** Extends the provider search of a first attempt. A provider may still be connecting to this node. */
 const LINGER_MS = 5_000
 const FIRST_RETRY_MS = 60_000
 const LONGEST_RETRY_MS = 3_600_000

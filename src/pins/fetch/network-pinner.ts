@@ -13,9 +13,9 @@ import { newUploadId, presentRecord } from '../present-record.ts'
 import type { FetchScheduler } from './fetch-scheduler.ts'
 
 export interface NetworkPinTimes {
-  /** Limits the search for the root on the network. */
+  /** Time limit of the search for the root on the network. */
   findMs: number
-  /** Limits the time that a request waits for the rest of the DAG. */
+  /** Maximum time that a request waits for the rest of the DAG. */
   waitMs: number
 }
 

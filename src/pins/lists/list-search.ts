@@ -13,10 +13,7 @@ const PIN_STATUSES: readonly PinStatus[] = ['queued', 'pinning', 'pinned', 'fail
 const LONGEST_NAME = 255
 const MOST_CIDS = 10
 
-/**
- * Returns undefined if the query has no search filters.
- * @throws HoldfastError `VALIDATION`, which names the field
- */
+/** Returns undefined if the query has no search filters. @throws HoldfastError `VALIDATION`, which names the field */
 export function searchOf(query: ListQuery): RecordSearch | undefined {
   const { sort = 'newest', match = 'exact' } = query
   if (sort !== 'newest' && sort !== 'oldest') throw invalid('sort must be newest or oldest')

@@ -58,10 +58,7 @@ export class PinStatusView {
     return Promise.all(records.map(record => this.#progress(record, peers)))
   }
 
-  /**
-   * Returns the newest record of a CID and its first files.
-   * @throws HoldfastError `PIN_NOT_FOUND`, `INVALID_CID`
-   */
+  /** Returns the newest record of a CID and its first files. @throws HoldfastError `PIN_NOT_FOUND`, `INVALID_CID` */
   async dag(accountId: string, cid: string): Promise<DirectoryOutcome> {
     const [record] = await this.#find(accountId, cid, null, 1)
     if (record === undefined) throw noPin()

@@ -20,7 +20,7 @@ const UNPIN_MS = 30_000
 /** Time after the start of an unpin request during which the request may still take effect. */
 const LEASE_MS = 60_000
 const STALL_MS = 120_000
-/** Applies even if the attempt makes progress. */
+/** Time after which an attempt to pin is aborted, even if it makes progress. */
 const LONGEST_MS = 21_600_000
 /** Only a few DAGs above this size are sent at the same time. */
 const LARGE_BYTES = 64 * 1024

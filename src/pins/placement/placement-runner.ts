@@ -6,7 +6,7 @@ import { cidOf } from '../../ipld/cid.ts'
 import { type JobKind, JobRunner } from '../../jobs/job-runner.ts'
 import { PlacementAttempt, type PlacementParts } from './placement-attempt.ts'
 
-/** Limits of concurrent jobs apply to one backend. */
+/** Maximum number of concurrent jobs of one backend. */
 const JOBS_AT_ONCE = 32
 const JOBS_OF_ACCOUNT = 24
 const LARGE_AT_ONCE = 4

@@ -213,7 +213,7 @@ export class CarImporter {
   }
 }
 
-/** Applies the limits that apply to an upload of the files in the CAR. */
+/** Checks the files in a CAR against the same limits as an upload of the files. */
 class SizeLimits {
   readonly #plan: Plan
   #files = 0
