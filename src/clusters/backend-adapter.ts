@@ -8,14 +8,13 @@ import type { ClusterBackend } from './cluster-backend.ts'
 export type Environment = Readonly<Record<string, string | undefined>>
 
 /**
- * A kind of external system that keeps clusters. Pass the adapter to an engine, for example as `adapters: [kubo]`. The
- * adapter's modules are imported only when `open` is called.
+ * A kind of external system that keeps clusters, for the engine option `adapters`. The adapter's modules are imported
+ * only when `open` is called.
  */
 export interface BackendAdapter<Definition extends BackendDefinition = BackendDefinition>
   extends BackendKind<Definition> {
   /**
-   * Opens the external system of a definition. The engine closes the system.
-   *
+   * Opens an external system, which the engine closes.
    * @param clusterId first cluster on the system, for error messages
    * @throws HoldfastError `CONFIG_INVALID` for a secret that cannot be read
    */
@@ -32,14 +31,11 @@ export interface AdapterMeans {
 export interface OpenedPlace {
   /**
    * Returns the backend through which this node uses the system.
-   *
    * @param mark unique, printable name that marks this node's pins on the system
-   * @param addresses returns this node's multiaddrs, each with its peer id. Returns none if peers cannot reach the
-   * node.
+   * @param addresses returns this node's multiaddrs, each with its peer id, or none if peers cannot reach the node
    */
   connect(mark: string, addresses: () => readonly string[]): ClusterBackend
-  /** Reads blocks from the system and checks their hashes. If null, this node keeps a copy of all content. */
+  /** Checks the hashes of blocks. If null, this node keeps a copy of all content. */
   reader: BlockSource | null
-  /** Closes all connections to the system. */
   close(): Promise<void>
 }

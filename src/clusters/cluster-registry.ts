@@ -21,23 +21,19 @@ export interface Gateway {
 /** Cluster in the form that its users see. */
 export interface Cluster {
   id: string
-  /** Display name of the cluster. */
   label: string
-  /** Region to display. The engine does not interpret the region. */
   region: string
-  /** Country code to display, such as `DE`. The engine does not interpret the country code. */
+  /** Country code to display, such as `DE`. */
   country: string | null
   /** Gateways in the order in which clients should try them. */
   gateways: Gateway[]
 }
 
-/** The clusters of an engine in configured order, with their display names, permissions and backends. */
 export class ClusterRegistry {
   readonly #definitions: ReadonlyMap<string, ClusterDefinition>
   readonly #backends: ReadonlyMap<string, LedgerBackend>
   readonly #defaultBackend: StagingBackend
   readonly #defaultCluster: string
-  /** Readers of the backends, by backend id. */
   readonly #readers: ReadonlyMap<number, BlockSource>
   readonly #others: readonly LedgerBackend[]
   readonly #external: ReadonlySet<string>
@@ -52,13 +48,10 @@ export class ClusterRegistry {
     backends: ReadonlyMap<string, LedgerBackend>
     /** Additional backends whose blocks this node can read. */
     others?: readonly LedgerBackend[] | undefined
-    /** Ids of the backends whose directories the configuration declares absent. */
+    /** Backends whose directories the configuration declares absent. */
     absent?: ReadonlySet<number> | undefined
-    /** Ids of the clusters on external systems. */
     external?: ReadonlySet<string> | undefined
-    /** Id of this node in its fleet. Undefined for a single node. */
     node?: string | undefined
-    /** Public URL of this node's gateway. */
     gatewayUrl: string
   }) {
     this.#node = options.node
@@ -82,17 +75,16 @@ export class ClusterRegistry {
     return this.#defaultBackend
   }
 
-  /** All backends without duplicates. The default backend comes first. */
+  /** The default backend comes first. */
   get backends(): LedgerBackend[] {
     return [...new Set([this.#defaultBackend, ...this.#backends.values(), ...this.#others])]
   }
 
-  /** Sets the public URL of this node's gateway. Call this when the URL is known. */
+  /** Call this when the public URL of this node's gateway is known. */
   setGatewayUrl(url: string): void {
     this.#gatewayUrl = url
   }
 
-  /** Cluster for requests that do not name a cluster. */
   get defaultCluster(): string {
     return this.#defaultCluster
   }
@@ -101,7 +93,6 @@ export class ClusterRegistry {
     return this.#definitions.has(clusterId)
   }
 
-  /** Returns the clusters that a plan may use. */
   allowed(plan: Pick<Plan, 'clusters'>): Cluster[] {
     return [...this.#definitions.values()]
       .filter(cluster => isAllowed(plan, cluster.id))
@@ -113,9 +104,7 @@ export class ClusterRegistry {
   }
 
   /**
-   * Returns the cluster for a request. The first of these that is set applies: the named cluster, the default of the
-   * account, the default of the engine.
-   *
+   * Returns the named cluster, or else the default of the account, or else the default of the engine.
    * @throws HoldfastError `CLUSTER_NOT_ALLOWED`, with the same message for an unknown and a forbidden cluster
    */
   choose(plan: Plan, named: string | undefined, accountDefault: string | null): string {
@@ -126,35 +115,27 @@ export class ClusterRegistry {
     return id
   }
 
-  /** Ids of this node's clusters that the configuration declares absent. */
   get absent(): string[] {
     const local = [...this.#definitions.values()].filter(({ id }) => this.nodeOf(id) === null)
     return local.flatMap(({ id, absent }) => (absent === true ? id : []))
   }
 
-  /** Checks that a cluster is not declared absent. @throws HoldfastError `UNAVAILABLE` if it is absent */
+  /** @throws HoldfastError `UNAVAILABLE` if the configuration declares the cluster absent */
   checkPresent(clusterId: string): void {
     if (this.#definitions.get(clusterId)?.absent !== true) return
     throw new HoldfastError('UNAVAILABLE', `the cluster ${clusterId} is absent`)
   }
 
-  /**
-   * Returns the reader of a backend. The reader checks the hash of each block. Returns null if the backend is unknown
-   * or cannot be read.
-   */
+  /** Returns null if the backend is unknown or cannot be read. */
   readerOf(backendId: number): BlockSource | null {
     return this.#readers.get(backendId) ?? null
   }
 
-  /** Returns whether an external system keeps the cluster. */
   isExternal(clusterId: string): boolean {
     return this.#external.has(clusterId)
   }
 
-  /**
-   * Returns the id of the other node in the fleet that keeps a cluster. Returns null if this node keeps the cluster or
-   * the cluster is unknown.
-   */
+  /** Returns null if this node keeps the cluster, or if the cluster is unknown. */
   nodeOf(clusterId: string): string | null {
     const node = this.#definitions.get(clusterId)?.node
     return node === undefined || node === this.#node ? null : node
@@ -168,11 +149,7 @@ export class ClusterRegistry {
     return new Map(local.map(id => [id, this.backendOf(id).id]))
   }
 
-  /**
-   * Returns the backend of a cluster.
-   *
-   * @throws HoldfastError `UNAVAILABLE` if another node keeps the cluster or the cluster is declared absent
-   */
+  /** @throws HoldfastError `UNAVAILABLE` if another node keeps the cluster or the cluster is declared absent */
   backendOf(clusterId: string): LedgerBackend {
     const node = this.nodeOf(clusterId)
     if (node !== null) throw new HoldfastError('UNAVAILABLE', `the cluster ${clusterId} is kept by the node ${node}`)
@@ -181,7 +158,7 @@ export class ClusterRegistry {
   }
 }
 
-/** Returns a reader that checks hashes. A `BlockStore` already checks hashes itself. */
+/** A `BlockStore` already checks hashes itself. */
 function checkedReader(backend: LedgerBackend): BlockSource | null {
   const { reader } = backend
   return reader === null || reader instanceof BlockStore ? reader : new CheckedSource(reader)

@@ -6,23 +6,20 @@ import { orAborted } from '../domain/sources.ts'
 import { cidOf, type DagIdentity, dagKey } from '../ipld/cid.ts'
 import type { BackendPeer, BackendStatus, ClusterBackend } from './cluster-backend.ts'
 
-/** Health of an external system at its last check, and the number of pins and unpins that wait for the system. */
+/** Health of an external system at its last check, and its waiting pins and unpins. */
 export interface ClusterHealth {
-  /** Ids of the clusters on the system. */
   clusters: readonly string[]
-  /** The first 64 peers of the system. Empty if the system reports no peers. */
+  /** The first 64 peers of the system. */
   peers: readonly BackendPeer[]
-  /** Reason why the last check failed. Null if the check succeeded or there was no check. */
+  /** Reason why the last check failed. */
   error: string | null
-  /**
-   * Time of the last check in ms since the epoch. Null before the first check, and for a system that cannot be checked.
-   */
+  /** Time of the last check in ms since the epoch. */
   lookedAt: number | null
-  /** Number of DAGs that wait to be pinned, counted up to 10,000. */
+  /** DAGs that wait to be pinned, counted up to 10,000. */
   pins: number
-  /** Number of DAGs that wait to be unpinned, counted up to 10,000. */
+  /** DAGs that wait to be unpinned, counted up to 10,000. */
   unpins: number
-  /** Time at which the oldest waiting pin was requested, in ms since the epoch. Null if no pin waits. */
+  /** Time at which the oldest waiting pin was requested, in ms since the epoch. */
   since: number | null
 }
 
@@ -32,7 +29,6 @@ export interface WatchedBackend {
 }
 
 export interface ClusterWatchParts {
-  /** External backends by backend id in the ledger. */
   backends: ReadonlyMap<number, WatchedBackend>
   placements: Pick<Placements, 'lag'>
   clock: Clock
@@ -42,16 +38,13 @@ type Allocations = BackendStatus['allocations']
 
 const CHECK_MS = 60_000
 const PEERS_MS = 10_000
-/** Time in ms after which a request for the peers of a pin fails. */
 const STATUS_MS = 3_000
-/** Time in ms for which the peers of a pin are cached. */
 const CACHE_MS = 10_000
 const MOST_CACHED = 1_000
 const MOST_PEERS = 64
 
 type Checked = Pick<ClusterHealth, 'peers' | 'error' | 'lookedAt'>
 
-/** Checks the external systems every minute. On request, it also returns the peers that keep a pin. */
 export class ClusterWatch {
   readonly #parts: ClusterWatchParts
   readonly #checked = new Map<number, Checked>()
@@ -72,7 +65,6 @@ export class ClusterWatch {
     this.#cancel()
   }
 
-  /** Returns the health of each external system. */
   health(): Promise<ClusterHealth[]> {
     const { backends, placements } = this.#parts
     const nothing: Checked = { peers: [], error: null, lookedAt: null }
@@ -84,8 +76,8 @@ export class ClusterWatch {
   }
 
   /**
-   * Returns the peers of a backend that keep a DAG or should keep it. Returns an empty list if the backend reports no
-   * peers. Returns null if the backend is not external or does not answer. Answers are cached for ten seconds.
+   * Returns the peers of a backend that keep a DAG or should keep it. Returns null if the backend is not external or
+   * does not answer.
    */
   allocations(backendId: number, dag: DagIdentity): Promise<Allocations | null> {
     const known = this.#parts.backends.get(backendId)
@@ -124,7 +116,7 @@ export class ClusterWatch {
     }
   }
 
-  /** Runs a request with a time limit. The limit also applies if the backend ignores the signal. */
+  /** The time limit also applies if the backend ignores the signal. */
   async #within<T>(ms: number, ask: (signal: AbortSignal) => Promise<T>): Promise<T> {
     const { signal } = this.#ending
     signal.throwIfAborted()

@@ -13,10 +13,9 @@ import type { Ledger } from '../ledger/ledger.ts'
 import type { BackendStatus, MayUnpin, PinJob } from './cluster-backend.ts'
 import type { Staging, StagingBackend, TakeOptions } from './staging-backend.ts'
 
-/** Maximum number of blocks read, copied or claimed at the same time during a walk. */
 const WALK_AT_ONCE = 16
 
-/** Backend in this process. It stores block files in a data directory and keeps its ledger in the engine's database. */
+/** Stores block files in a data directory, and the ledger in the engine's database. */
 export class EmbeddedBackend implements StagingBackend, Staging {
   readonly #store: BlockStore
   readonly #ledger: Ledger
@@ -82,7 +81,7 @@ export class EmbeddedBackend implements StagingBackend, Staging {
     }
   }
 
-  /** Releases the hold. Garbage collection later deletes the dropped root and frees its blocks. */
+  /** Releases the hold. Garbage collection later deletes the dropped root and its blocks. */
   async unpin(hold: string, _root: DagIdentity, _signal?: AbortSignal, mayUnpin?: MayUnpin): Promise<void> {
     if (mayUnpin === undefined || (await mayUnpin())) await this.#ledger.release(hold)
   }

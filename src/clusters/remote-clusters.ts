@@ -8,25 +8,22 @@ import type { ClusterBackend } from './cluster-backend.ts'
 export interface RemoteCluster extends Omit<OpenedPlace, 'close'> {
   /** Name that the adapter gives to the system. */
   place: string
-  /** Maximum size in bytes of the cache for the system's content on this node's disk. */
+  /** Limits the cache for the system's content on this node's disk. */
   cacheBytes: number
   /**
-   * Minimum time in ms for which this node keeps its copy after the system has the content. The node keeps the copy
-   * longer if no check has confirmed the content.
+   * Minimum time for which this node keeps its copy after the system has the content. The node keeps an unconfirmed
+   * copy longer.
    */
   graceMs: number
 }
 
-/**
- * Clusters on external systems, by cluster id. Clusters on the same system share one object. The caller must call
- * `close`.
- */
+/** Clusters on the same system share one object. The caller must call `close`. */
 export interface RemoteClusters {
   clusters: ReadonlyMap<string, RemoteCluster>
   close(): Promise<void>
 }
 
-/** Backends that the host program passes to the engine, by cluster id. */
+/** Backends from the host program, by cluster id. */
 export type GivenBackends = Readonly<Record<string, ClusterBackend>>
 
 const CACHE_BYTES = 1024 ** 3
@@ -38,8 +35,7 @@ interface RemoteMeans extends AdapterMeans {
 }
 
 /**
- * Connects to the external systems of the clusters. The configuration must have been checked with the same adapters.
- *
+ * Connects to external systems. The configuration must have been checked with the same adapters.
  * @throws HoldfastError `CONFIG_INVALID` for a secret that cannot be read
  */
 export async function openRemotes(
@@ -80,7 +76,6 @@ function openedCluster(place: string, backend: BackendDefinition, opened: Opened
   return { opened, cluster: { connect, reader: opened.reader, place, cacheBytes, graceMs: localGraceSeconds * 1_000 } }
 }
 
-/** Returns the clusters whose backends the host program passes to the engine. */
 function givenClusters(definitions: readonly ClusterDefinition[], backends: GivenBackends): Map<string, RemoteCluster> {
   const fail = (id: string, problem: string): never => {
     throw new HoldfastError('CONFIG_INVALID', `backends: ${id} ${problem}`)

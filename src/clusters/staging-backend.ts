@@ -5,7 +5,7 @@ import { HoldfastError } from '../domain/errors.ts'
 import type { ClusterBackend } from './cluster-backend.ts'
 
 export interface TakeOptions {
-  /** Maximum number of distinct blocks. `ADMITTED` for a DAG that this node has accepted before. */
+  /** `ADMITTED` for a DAG that this node has accepted before. */
   maxBlocks: number
   signal?: AbortSignal | undefined
 }
@@ -13,18 +13,15 @@ export interface TakeOptions {
 /** Accepts DAGs block by block. A staged DAG is not visible until it is committed with a record. */
 export interface Staging {
   /**
-   * Starts an empty staged DAG. The caller must commit or abandon it.
-   *
+   * Starts a DAG that the caller must commit or abandon.
    * @param options.late true to write nothing until the second block or the first large block. A commit can store a
    * single small block itself.
    */
   stage(options?: { late?: boolean }): Promise<StagedDag>
-  /** Resumes a staged DAG that an earlier attempt started. */
   resume(rootId: number): StagedDag
   /**
-   * Stages a complete DAG from `source`. If `source` is this backend, no bytes are copied. Resolves when all blocks are
-   * stored durably. On failure, the staged DAG is abandoned.
-   *
+   * Stages a complete DAG from `source`. Resolves when all blocks are stored durably. On failure, the staged DAG is
+   * abandoned.
    * @throws HoldfastError `CID_NOT_FOUND` if the source lacks a block, `BLOCK_DAMAGED` if a block has the wrong hash,
    * `VALIDATION` for more than `maxBlocks` blocks
    */
@@ -36,20 +33,13 @@ export interface LedgerBackend extends ClusterBackend {
   readonly id: number
 }
 
-/**
- * Backend whose blocks are in the engine's own ledger. Uploads can be staged on this backend before their cluster is
- * known.
- */
+/** Uploads can be staged on this backend before their cluster is known. The engine's own ledger has its blocks. */
 export interface StagingBackend extends LedgerBackend {
   readonly staging: Staging
   readonly reader: BlockSource
 }
 
-/**
- * Returns the backend as a staging backend.
- *
- * @throws HoldfastError `UNAVAILABLE` if the backend cannot stage DAGs
- */
+/** @throws HoldfastError `UNAVAILABLE` if the backend cannot stage DAGs */
 export function stagingOf(backend: ClusterBackend): StagingBackend {
   if (hasStaging(backend)) return backend
   throw new HoldfastError('UNAVAILABLE', 'the cluster does not accept content block by block')

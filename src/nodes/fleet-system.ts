@@ -10,16 +10,15 @@ import type { ApiHandler } from '../http/api-messages.ts'
 import type { OtherNodes } from '../http/pipeline.ts'
 
 /**
- * Communication between the nodes of one catalogue. The interface is internal: it changes together with the adapters of
- * this package.
+ * Communication between the nodes of one catalogue. Internal, because it changes together with the adapters of this
+ * package.
  */
 export interface FleetSystem {
-  /** Makes this node a member of the fleet. Until the member is started, it neither sends nor answers requests. */
+  /** Joins the fleet. Until the member is started, it neither sends nor answers requests. */
   join(parts: FleetParts): FleetMember
 }
 
 export interface FleetParts {
-  /** Id of this node. */
   self: string
   nodes: Fleet['nodes']
   /** Random value, new at each start of the node. */
@@ -32,31 +31,24 @@ export interface FleetParts {
   clock: Clock
 }
 
-/** This node as a member of the fleet. */
 export interface FleetMember {
-  /** The content of other nodes, for the gateway. */
   content: ContentOrigin
-  /**
-   * Returns a source of content on another node; null if no node has the content. The source checks each block that it
-   * receives.
-   */
+  /** Returns a source of content on another node, which checks each received block. */
   find(cid: CID): Promise<{ source: BlockSource } | null>
   /**
-   * Returns a service that forwards a request to the node on which the request's cluster is configured.
-   *
+   * Forwards a request to the node that keeps the request's cluster.
    * @param newSlots creates the upload slots, which are divided among accounts
    */
   forwarding(newSlots: () => Pick<Slots, 'enter'>): OtherNodes
   /** Returns a handler that passes requests of other nodes to `api`, and all other requests to `otherwise`. */
   receiving(api: ApiHandler, otherwise: ApiHandler): ApiHandler
-  /** Starts the heartbeat, with which this node reports itself to other nodes. Calls `onBeat` at each heartbeat. */
+  /** Starts the heartbeat, with which this node reports itself to other nodes. */
   start(onBeat: () => void): Promise<void>
   /** Asks the other nodes to send no new requests to this node. */
   leave(): Promise<void>
   stop(): Promise<void>
 }
 
-/** Loads the modules for communication between nodes from the catalogue's adapter. */
 export async function loadFleet(fleet: Fleet): Promise<FleetSystem> {
   return (await fleet.load()) as FleetSystem
 }
