@@ -136,6 +136,7 @@ export function connectionsOfEach(servers: number): number {
 
 let known: number | null = null
 
+/** Returns the maximum number of open files and sockets of the process. */
 export function descriptorLimit(): number {
   known ??= readLimit()
   return known
