@@ -1,20 +1,18 @@
 import type { Page, PageRequest } from './page.ts'
 
-/** An account: a person or a program that stores content. */
+/** An account: a person or a program that stores content. Times are milliseconds since the epoch. */
 export interface Account {
   id: string
   email: string
-  /** Display name of the account; null if the account has none. */
   name: string | null
-  /** Name of the account's plan. If the configuration no longer has this plan, the limits of the plan `free` apply. */
+  /** If the configuration no longer has this plan, the limits of the plan `free` apply. */
   plan: string
-  /** `owner` if the account belongs to an operator of the node. */
+  /** `owner` for an operator of the node. */
   role: 'owner' | 'user'
   /** The cluster for requests that name no cluster; null for the engine's default cluster. */
   defaultCluster: string | null
   /** If true, the node refuses all keys and sessions of the account. The content stays. */
   disabled: boolean
-  /** When the account was created, in milliseconds since the epoch. */
   createdAt: number
 }
 
@@ -23,48 +21,43 @@ export type AccountChanges = Partial<Pick<Account, 'email' | 'name' | 'plan' | '
 
 /**
  * The store of accounts. Each method is one transaction, durable when its promise resolves.
- * Only {@link deleted}, {@link purge} and {@link forget} read accounts that are marked as deleted. The other methods
- * treat them as missing.
+ * Only {@link deleted}, {@link purge} and {@link forget} read accounts that are marked as deleted.
  */
 export interface AccountStore {
-  /** Inserts an account. Two emails that differ only in upper and lower case count as equal. */
+  /** Inserts an account. Emails that differ only in upper and lower case count as equal. */
   insert(account: Account, passwordHash: string | null): Promise<'inserted' | 'email_taken'>
   get(id: string): Promise<Account | null>
   findByEmail(email: string): Promise<Account | null>
-  /** Returns the account of the oldest owner. */
+  /** Returns the oldest owner. */
   findOwner(): Promise<Account | null>
   /** Lists accounts, oldest first. */
   list(request: PageRequest): Promise<Page<Account>>
-  /** Returns up to `limit` accounts after the first `offset`, oldest first. Also returns the number of all accounts. */
+  /** Returns up to `limit` accounts after the first `offset`, oldest first, and the number of all accounts. */
   slice(offset: number, limit: number): Promise<{ rows: Account[]; total: number }>
-  /** Changes an account and returns it. Returns `last_owner` if the change would disable the only enabled owner. */
+  /** Returns `last_owner` if the change would disable the only enabled owner. */
   change(id: string, changes: AccountChanges): Promise<Account | 'no_account' | 'email_taken' | 'last_owner'>
 
-  /** Returns the password hash; null if the account does not exist or has no password. */
+  /** Returns null if the account does not exist or has no password. */
   passwordHash(id: string): Promise<string | null>
-  /**
-   * Sets the password, and ends all sessions of the account except `keepSession`. Returns false if the account does not
-   * exist.
-   */
+  /** Sets the password, and ends all sessions of the account except `keepSession`. */
   setPassword(id: string, hash: string, keepSession: string | null): Promise<boolean>
-  /** Replaces the password hash only if the stored hash equals `former`. Returns whether it replaced the hash. */
+  /** Replaces the password hash if the stored hash equals `former`. Returns whether the hash was replaced. */
   replacePassword(id: string, former: string, hash: string): Promise<boolean>
 
   /**
-   * Marks an account as deleted: hides the account permanently and frees its email. Returns `last_owner` if the account
-   * is the only enabled owner.
+   * Hides the account permanently and frees its email. Returns `last_owner` if the account is the only enabled owner.
    */
   markDeleted(id: string, now: number): Promise<'marked' | 'no_account' | 'last_owner'>
-  /** Returns the ids of up to `limit` accounts that are marked as deleted and not yet removed. */
+  /** Returns the ids of accounts that are marked as deleted and not yet removed. */
   deleted(limit: number): Promise<string[]>
   /**
-   * Removes up to `limit` keys and up to `limit` sessions of an account that is marked as deleted. Returns whether more
-   * may be left.
+   * Removes up to `limit` keys and `limit` sessions of an account that is marked as deleted. Returns whether more may
+   * be left.
    */
   purge(id: string, limit: number): Promise<boolean>
   /**
    * Removes the row of an account that is marked as deleted, unless the account still has a key, session or record.
-   * Returns whether it removed the row.
+   * Returns whether the row was removed.
    */
   forget(id: string): Promise<boolean>
 }

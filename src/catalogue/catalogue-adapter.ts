@@ -1,24 +1,19 @@
 import { HoldfastError } from '../domain/errors.ts'
 
 /**
- * A database system that stores catalogues, such as `postgres` of `holdfast/postgres`. A program passes the adapter to
- * the engine. The modules that the adapter loads are internal to this package.
+ * A database system that stores catalogues, such as `postgres` of `holdfast/postgres`. The modules that the adapter
+ * loads are internal.
  */
 export interface CatalogueAdapter {
   load(): Promise<object>
 }
 
-/** A database outside the data directory, which stores the catalogue of the data directory. */
 export interface CatalogueDatabase {
   url: string
   adapter: CatalogueAdapter
 }
 
-/**
- * Returns the configured catalogue database with its adapter; null if the configuration has no database.
- *
- * @throws HoldfastError `CONFIG_INVALID` if a database is configured and the program passed no adapter
- */
+/** @throws HoldfastError `CONFIG_INVALID` if a database is configured and the program passed no adapter */
 export function catalogueDatabase(
   url: string | undefined,
   adapter: CatalogueAdapter | undefined,
@@ -26,11 +21,7 @@ export function catalogueDatabase(
   return url === undefined ? null : { url, adapter: neededAdapter(adapter) }
 }
 
-/**
- * Returns the adapter, which a configuration with `database` requires.
- *
- * @throws HoldfastError `CONFIG_INVALID` if the program passed no adapter. The message names the import to add.
- */
+/** @throws HoldfastError `CONFIG_INVALID` if the program passed no adapter. The message names the import to add. */
 export function neededAdapter(adapter: CatalogueAdapter | undefined): CatalogueAdapter {
   if (typeof adapter?.load === 'function') return adapter
   throw new HoldfastError(

@@ -5,14 +5,11 @@ import type { AccessStores } from './rules/access-stores.ts'
 import type { NodeName, SharedCatalogue, SharedOptions } from './shared-catalogue.ts'
 import type { SharedSignIn } from './sign-in.ts'
 
-/**
- * A database system that stores catalogues. The interface is internal to this package: the engine and the adapters
- * change together.
- */
+/** A database system that stores catalogues. The engine and the adapters change together. */
 export interface CatalogueSystem {
   /**
-   * Opens the catalogue of an engine, migrates its schema, and registers the engine as a node. The engine works alone
-   * or as one of several nodes with addresses. The caller closes the catalogue.
+   * Opens the catalogue of an engine, migrates its schema, and registers the engine as a node. The caller closes the
+   * catalogue.
    *
    * @throws HoldfastError `CONFIG_INVALID` if the database is unsuitable or belongs to another data directory;
    *   `DATA_DIR_IN_USE` if a copy of the data directory is in use; `UNAVAILABLE` if the database is unreachable;
@@ -29,33 +26,23 @@ export interface CatalogueSystem {
   connectToMove(url: string): Promise<MoveTarget>
 }
 
-/** A connection to a catalogue. It does not register a node. */
+/** A connection that does not register a node. */
 interface CatalogueConnection {
   /** Returns whether the catalogue belongs to this data directory, or is a copy made for this data directory. */
   isKnownTo(node: string): Promise<boolean>
-  /**
-   * Returns the sign-in of the catalogue.
-   *
-   * @param sealing the sealing key, which must be the same on all nodes
-   */
+  /** @param sealing the sealing key, which must be the same on all nodes */
   signIn(sealing: Sealing): SharedSignIn
   close(): Promise<void>
 }
 
-/** A catalogue as commands use it. Engines may run on it meanwhile. */
 export interface ConnectedCatalogue extends CatalogueConnection {
-  /**
-   * Returns the stores for accounts and credentials.
-   *
-   * @param node the name of the data directory
-   */
   access(node: string): AccessStores
   sealed(): Promise<SealedSecrets>
   /** Deletes all sealed secrets, including the keys that sign sessions. The catalogue then accepts any sealing key. */
   forgetSealed(): Promise<void>
 }
 
-/** The accounts and webhooks with sealed secrets. Without the sealing key, these secrets are useless. */
+/** The accounts and webhooks with sealed secrets, which are useless without the sealing key. */
 export interface SealedSecrets {
   /** Emails of accounts with a second factor. */
   secondFactors: string[]
@@ -65,11 +52,10 @@ export interface SealedSecrets {
   nodes: number
 }
 
-/** The database that a move copies into. */
 export interface MoveTarget extends CatalogueConnection {
   /**
-   * Copies a catalogue into the empty database in one transaction. An earlier copy for the same node is replaced if the
-   * node has not switched to that copy yet.
+   * Copies a catalogue into the empty database in one transaction. Replaces an earlier copy to which the node has not
+   * switched yet.
    *
    * @throws HoldfastError `CONFLICT` if the database is not empty; `OUTCOME_UNKNOWN` if the connection is lost during
    *   the commit
@@ -77,7 +63,7 @@ export interface MoveTarget extends CatalogueConnection {
   moveIn(source: CatalogueToMove, into: MoveInto): Promise<CopiedCatalogue>
   /**
    * Checks that this data directory uses the sealing key of the database. If the database names no key yet, stores the
-   * name of the data directory's key in the database.
+   * name of the data directory's key.
    *
    * @param open see {@link SharedOptions.openKey}
    */
@@ -86,14 +72,12 @@ export interface MoveTarget extends CatalogueConnection {
   takeUp(node: string): Promise<void>
 }
 
-/** The node for which a move copies the catalogue, and the observer of the copy. */
 export interface MoveInto {
-  /** The name of the data directory. Its ledger contains the holds. */
+  /** Name of the data directory whose ledger contains the holds. */
   node: string
   onProgress: (progress: MoveProgress) => void
 }
 
-/** Loads the modules of one of this package's adapters. */
 export async function loadSystem(adapter: CatalogueAdapter): Promise<CatalogueSystem> {
   return (await adapter.load()) as CatalogueSystem
 }

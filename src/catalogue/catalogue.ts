@@ -11,8 +11,8 @@ import type { WebhookStore } from './webhook-store.ts'
 
 /**
  * The state that all nodes share: accounts, credentials, records and jobs.
- * A port whose methods are commands: each method is one transaction. Its parameters contain everything that the
- * transaction needs for its decisions, including the current time.
+ * Each method is one transaction. Its parameters contain everything that the transaction needs for its decisions,
+ * including the current time.
  */
 export interface Catalogue {
   accounts: AccountStore

@@ -1,4 +1,3 @@
-/** Number of rows of a kind and state, and the sum of their bytes. */
 export interface StateCount {
   kind: string
   state: string
@@ -6,14 +5,13 @@ export interface StateCount {
   bytes: number
 }
 
-/** Totals of the stored rows and bytes. The cost of a call does not depend on the totals. */
+/** Totals of the stored rows and bytes, read at constant cost. */
 export interface Census {
   counters(): Promise<StateCount[]>
   /**
-   * Returns when the oldest unfinished fetch was requested, in milliseconds since the epoch; null if no fetch is
-   * unfinished.
+   * Returns the request time of the oldest unfinished fetch, in milliseconds since the epoch; null if there is none.
    */
   oldestFetchAt(): Promise<number | null>
-  /** Returns the size of the database in bytes, including the blocks that it stores. */
+  /** Returns the size of the database, including the blocks that it stores. */
   databaseBytes(): number
 }

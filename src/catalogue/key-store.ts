@@ -2,13 +2,12 @@ import type { Page, PageRequest } from './page.ts'
 
 /** The rights of an upload token. Sizes are in bytes. Times are milliseconds since the epoch. */
 export interface UploadGrant {
-  /** Maximum number of uploads with the token. */
   maxUses: number
   /** Maximum content bytes of one upload; null for the limit of the plan. */
   maxBytes: number | null
   /** The cluster that stores the uploads; null for the account's default cluster. */
   cluster: string | null
-  /** When the uploaded records expire, in milliseconds since the epoch; null for never. */
+  /** When the uploaded records expire; null for never. */
   timelock: number | null
 }
 
@@ -18,12 +17,11 @@ export interface KeyRow {
   accountId: string
   /** Id of the key that created this key; null if a session, the owner or a command created it. */
   parentId: string | null
-  /** Name of the key that created this key; null if no key did. */
   parent: string | null
-  /** Name of the key, unique within the account. */
+  /** Unique within the account. */
   name: string
   label: string | null
-  /** SHA-256 hash of the secret. It is unique. */
+  /** SHA-256 hash of the secret. */
   hash: Uint8Array
   prefix: string
   scopes: string[]
@@ -33,27 +31,25 @@ export interface KeyRow {
   lastUsedAt: number | null
   /** The rights of an upload token; null for other keys. */
   upload: UploadGrant | null
-  /** Number of uploads made with an upload token. */
+  /** Number of uploads with an upload token. */
   uses: number
 }
 
-/** A key to insert. The database supplies the parent's name and the number of uses. */
+/** A key to insert. */
 export type NewKeyRow = Omit<KeyRow, 'parent' | 'uses'>
 
 /** The reason why a key was not inserted. */
 export type KeyRefusal = 'no_account' | 'no_parent' | 'name_taken' | 'too_many'
 
-/**
- * Maximum number of expired keys kept per account, for display. Beyond it, the store removes the keys that expired
- * first.
- */
+/** Maximum number of expired keys kept per account, for display. */
 export const EXPIRED_KEYS_KEPT = 100
 
 /** The store of API keys. Each method except {@link noteUse} is one transaction, durable when its promise resolves. */
 export interface KeyStore {
   /**
    * Inserts a key. Replaces an expired key of the same name, and removes the oldest expired keys beyond
-   * {@link EXPIRED_KEYS_KEPT}. This maximum and `maxKeys` each apply separately to upload tokens and to other keys.
+   * {@link EXPIRED_KEYS_KEPT}.
+   * Upload tokens and other keys are counted separately.
    *
    * @param limits.maxKeys maximum number of live keys of the account; null for no limit
    * @returns `no_parent` if the key that creates the new key does not exist or has expired; `name_taken` if a live key
@@ -61,26 +57,21 @@ export interface KeyStore {
    */
   insert(key: NewKeyRow, limits: { now: number; maxKeys: number | null }): Promise<'inserted' | KeyRefusal>
   /**
-   * Inserts a key. If the account has a key with this name, replaces the hash, expiry and rights of the existing key.
-   * The id of the existing key and the keys created with it stay.
+   * Inserts a key, or replaces the hash, expiry and rights of the account's key with this name.
    * If any key already has the hash, changes nothing and returns that key.
    */
   adopt(key: NewKeyRow): Promise<KeyRow>
   findByHash(hash: Uint8Array): Promise<KeyRow | null>
-  /** Returns the account's key with exactly this name. */
   findByName(accountId: string, name: string): Promise<KeyRow | null>
   /**
-   * Lists keys of an account, oldest first, including expired keys. With `isUpload`, lists only its upload tokens;
-   * otherwise only its other keys.
+   * Lists keys, oldest first, including expired keys. With `isUpload`, lists only upload tokens; otherwise only other
+   * keys.
    */
   list(accountId: string, request: PageRequest & { isUpload?: boolean }): Promise<Page<KeyRow>>
-  /**
-   * Returns the number of uploads made with an upload token; null if the token does not exist. Each commit of records
-   * with the token counts as one upload.
-   */
+  /** Returns null if the token does not exist. Each commit counts as one upload. */
   uses(id: string): Promise<number | null>
-  /** Removes a key and all keys created with it, recursively. Returns the number of removed keys. */
+  /** Removes a key and, recursively, all keys created with it. Returns the number of removed keys. */
   revoke(id: string): Promise<number>
-  /** Stores when a key was last used. The promise resolves before the write is durable. */
+  /** Stores when a key was last used. Resolves before the write is durable. */
   noteUse(id: string, at: number): Promise<void>
 }

@@ -3,7 +3,7 @@ export interface ListedFile {
   path: string
   codec: number
   multihash: Uint8Array
-  /** Size of the file's content in bytes. */
+  /** In bytes. */
   size: number
 }
 
@@ -13,7 +13,7 @@ export interface ListedContent {
   blocks: number
   dagSize: number
   fileCount: number
-  /** When this node last announced the content to the network, in milliseconds since the epoch; null for never. */
+  /** When this node last announced the content, in milliseconds since the epoch; null for never. */
   announcedAt: number | null
 }
 
@@ -22,7 +22,7 @@ export interface Files {
   content(rootId: number): Promise<ListedContent | undefined>
   /** Returns a page of the files, in insertion order. The cost does not depend on `offset`. */
   page(rootId: number, offset: number, limit: number): Promise<ListedFile[]>
-  /** Returns a page of the files that have the given content, and the total number of such files. */
+  /** Returns a page of the files with the given content, and the total number of such files. */
   pageOf(
     rootId: number,
     multihash: Uint8Array,

@@ -26,10 +26,10 @@ export const MOVED_TABLES: readonly MovedTable[] = [
 /** A row, with the column names of the target database. Booleans are numbers, and lists are JSON text. */
 export type MovedRow = Readonly<Record<string, string | number | null | Uint8Array>>
 
-/** The source catalogue of a move. Nothing changes it during the move. */
+/** The source catalogue of a move, which nothing changes during the move. */
 export interface CatalogueToMove {
   count(table: MovedTable): number
-  /** Returns all rows of a table in insertion order, in batches of a few hundred rows. */
+  /** Returns all rows in insertion order, in batches of a few hundred. */
   batches(table: MovedTable): Iterable<MovedRow[]>
 }
 
@@ -44,6 +44,6 @@ export interface MoveProgress {
 /** The outcome of a copy. */
 export interface CopiedCatalogue {
   rows: Readonly<Record<MovedTable, number>>
-  /** Ids of the accounts whose usage counters were wrong. The move has corrected the counters. */
+  /** Ids of the accounts whose usage counters the move has corrected. */
   recounted: string[]
 }

@@ -2,7 +2,6 @@
 export interface PageRequest {
   /** `next` of the previous page; null for the first page. */
   after: string | null
-  /** Maximum number of rows. */
   limit: number
 }
 
@@ -16,12 +15,10 @@ export interface Page<Row> {
 /** Maximum number of matches that a search counts exactly. A larger total is a lower bound. */
 export const EXACT_MATCHES = 10_000
 
-/** A page of a list selected by its offset, and the number of rows of the whole list. */
+/** A page selected by its offset, and the number of rows of the whole list. */
 export interface NumberedPage<Row> {
   rows: Row[]
   total: number
-  /**
-   * True if the list may have more than `total` rows. In this case `total` is larger than the offset of the page's end.
-   */
+  /** True if the list may have more than `total` rows. `total` then exceeds the offset of the page's end. */
   totalIsLowerBound?: true
 }

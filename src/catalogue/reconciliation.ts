@@ -6,11 +6,11 @@ import type { AccountUsage } from './records.ts'
 export type RecordProblem =
   /** The node has the content of the record, but the content has no hold. */
   | 'record-unheld'
-  /** The record is `pinned`, but the node does not have its content. */
+  /** The record is `pinned`, but the node lacks its content. */
   | 'record-lost'
   /** The record waits for its content, but no fetch exists. */
   | 'record-unfetched'
-  /** The record waits for its content, but all of the content is already on the node. */
+  /** The record waits for content that is already on the node. */
   | 'record-whole'
 
 /** A record with an inconsistency. */
@@ -21,13 +21,13 @@ export interface RecordFinding {
 }
 
 /**
- * Finds inconsistencies between the catalogue and the ledger. Repairs them if `mend` is true. Each call checks one
+ * Finds inconsistencies between the catalogue and the ledger, and repairs them if `mend` is true. Each call checks one
  * batch of rows in one transaction.
  */
 export interface Reconciliation {
   /**
-   * Checks the next holds. With `mend`, releases the holds that no record and no fetch needs. Ignores a hold whose id
-   * belongs neither to a record nor to a fetch.
+   * Checks the next holds. With `mend`, releases unneeded holds. Ignores a hold whose id belongs neither to a record
+   * nor to a fetch.
    */
   holds(step: { after: string; limit: number; mend: boolean }): Promise<{
     unwanted: string[]
@@ -41,10 +41,9 @@ export interface Reconciliation {
     last: number | null
   }>
   /**
-   * Checks the next records. With `mend`, places a hold on content that has no hold, and queues a fetch for missing
-   * content.
+   * Checks the next records. With `mend`, places missing holds, and queues fetches for missing content.
    *
-   * @param step.homes the backend of each cluster. Records of clusters that are not in the map are skipped.
+   * @param step.homes the backend of each cluster. Records of other clusters are skipped.
    */
   records(step: {
     after: string
@@ -53,23 +52,23 @@ export interface Reconciliation {
     now: number
     mend: boolean
   }): Promise<{ findings: RecordFinding[]; changes: StatusChange[]; seen: number; last: string | null }>
-  /** Returns the ids of the next accounts, including accounts that are being deleted. */
+  /** Returns the next accounts, including accounts that are being deleted. */
   accounts(step: { after: string; limit: number }): Promise<string[]>
   /**
-   * Recounts the usage of an account, one part per call. Returns `more` until the count is complete. Then returns the
-   * stored and the counted numbers, even if they are equal. Returns null if the account does not exist.
+   * Recounts the usage of an account, one part per call. Returns `more` until the count is complete, and then the
+   * stored and the counted numbers. Returns null if the account does not exist.
    */
   recount(step: {
     accountId: string
     limit: number
     mend: boolean
   }): Promise<'more' | { noted: AccountUsage; counted: AccountUsage } | null>
-  /** Returns up to `limit` fetches without a waiting record, with ids greater than `after`. */
+  /** Returns fetches without a waiting record. */
   fetches(step: { after: number; limit: number }): Promise<{ unwanted: number[]; seen: number; last: number | null }>
   /**
    * Queues a fetch for all records of a root that has lost blocks. The remaining blocks stay on disk.
    *
-   * @param root.homes the backend of each cluster. Records of clusters that are not in the map are skipped.
+   * @param root.homes see {@link records}
    */
   requeue(root: {
     backendId: number

@@ -16,26 +16,24 @@ export interface RecordRow {
   type: 'file' | 'directory' | 'pin'
   status: PinStatus
   statusAt: number
-  /** Machine-readable code of the status. {@link statusReason} is the text for people. */
+  /** Machine-readable. {@link statusReason} is the text for people. */
   statusCode: StatusCode | null
   statusReason: string | null
   fetchId: number | null
   name: string | null
   originalName: string | null
   customName: string | null
-  /** The metadata as JSON: an object with string values and sorted keys. Null if the record has none. */
+  /** A JSON object with string values and sorted keys; null for none. */
   meta: string | null
   size: number
   dagSize: number
-  /**
-   * Number of bytes that the blocks of the record count against the quota; 0 while this node does not have the blocks.
-   */
+  /** Number of quota bytes of the blocks; 0 while this node does not have the blocks. */
   charge: number
   expiresAt: number | null
   createdAt: number
 }
 
-/** The fields of a record that lists show. A list reads many rows, so it does not read the other fields. */
+/** The fields of a record that lists show. */
 export type ListedRecord = Omit<
   RecordRow,
   'codec' | 'multihash' | 'rootId' | 'statusAt' | 'statusCode' | 'statusReason' | 'fetchId' | 'charge'
@@ -56,7 +54,7 @@ export interface PinLimits {
 export interface Brought {
   blocks: number
   bytes: number
-  /** Number of bytes that these blocks count against the quota. */
+  /** Number of quota bytes of these blocks. */
   charge: number
 }
 
@@ -69,15 +67,9 @@ export type CommitIntent = {
 } & (
   | {
       kind: 'whole'
-      /**
-       * Id of the staged root of the DAG. Null if `block` is given, or if the DAG must already be complete on this
-       * node.
-       */
+      /** Id of the staged root. Null if `block` is given, or if the DAG must already be complete on this node. */
       stagedRootId: number | null
-      /**
-       * The only block of the DAG, which the commit stores together with the record. Requires {@link
-       * Records.takesBlocks}.
-       */
+      /** The only block of the DAG. Requires {@link Records.takesBlocks}. */
       block?: NewBlock | null
       dag: WholeDag
     }
@@ -88,18 +80,15 @@ export type CommitIntent = {
 /** The outcome of a commit for one record. */
 export interface Committed {
   record: RecordRow
-  /** False if an identical live record already existed. In this case `record` is the existing record. */
+  /** False if `record` is an identical live record that already existed. */
   created: boolean
-  /**
-   * The state of the record before the commit, if the record was waiting for this content; otherwise null. The caller
-   * ends the record's fetch.
-   */
+  /** The former state of a record that waited for this content; otherwise null. The caller ends the record's fetch. */
   waited: RecordRow | null
-  /** True if the block in the request replaced a damaged block on this node. */
+  /** True if the commit replaced a damaged block on this node. */
   healed?: boolean
 }
 
-/** Selects live records of an account. `now` is the current time, which excludes expired records. */
+/** Selects live records of an account. `now` excludes expired records. */
 export interface RecordFilter {
   accountId: string
   multihash: Uint8Array | null
@@ -110,24 +99,22 @@ export interface RecordFilter {
 }
 
 /**
- * How to compare names. `exact` and `iexact` compare whole names, `partial` and `ipartial` search for a part. The names
- * with `i` ignore case.
+ * `exact` and `iexact` compare whole names, `partial` and `ipartial` search for a part. The names with `i` ignore case.
  */
 export type NameMatch = 'exact' | 'iexact' | 'partial' | 'ipartial'
 
-/** Search conditions for records. A record must match all conditions. */
+/** Search conditions, all of which a record must match. */
 export interface RecordSearch {
-  /** Conditions on the name. No `text` is empty. */
+  /** No `text` is empty. */
   names: ReadonlyArray<{ text: string; match: NameMatch }>
   meta: Readonly<Record<string, string>>
-  /** Types to include; empty for all types. */
+  /** Empty for all types. */
   types: ReadonlyArray<RecordRow['type']>
   statuses: readonly PinStatus[]
   multihashes: readonly Uint8Array[]
-  /** Records match if created strictly before `before` and strictly after `after`, in milliseconds since the epoch. */
+  /** Exclusive bounds of the creation time, in milliseconds since the epoch. */
   before: number | null
   after: number | null
-  /** True to return the oldest records first; false to return the newest first. */
   oldestFirst: boolean
 }
 
@@ -135,9 +122,9 @@ export interface RecordSearch {
 export interface RenameRequest {
   accountId: string
   id: string
-  /** The new name; undefined to leave the name unchanged. */
+  /** Undefined to leave the name unchanged. */
   name: string | undefined
-  /** The new meta as in {@link RecordRow.meta}; undefined to leave the meta unchanged. */
+  /** As in {@link RecordRow.meta}; undefined to leave the meta unchanged. */
   meta: string | null | undefined
   now: number
 }
@@ -147,17 +134,16 @@ export interface AccountUsage {
   /** Number of live records. */
   pins: number
   expiringPins: number
-  /** Sum of the quota bytes of all distinct roots. Includes expired records until they are removed. */
+  /** Number of quota bytes of all distinct roots, including expired records until they are removed. */
   storedBytes: number
 }
 
 /**
- * The records of accounts. Each method that changes something is one transaction, or several short transactions if its
- * description says so. If a crash interrupts several transactions, the next start completes them.
- * The caller passes the current time.
+ * The records of accounts. Each method that changes something is one transaction, unless stated otherwise.
+ * If a crash interrupts several transactions, the next start completes them.
  */
 export interface Records {
-  /** True if a commit can store a DAG of one block itself. The caller then need not stage such a DAG. */
+  /** True if a commit can store a DAG of one block, so that the caller need not stage the DAG. */
   readonly takesBlocks?: boolean
   /**
    * Inserts all the records and places holds on their content, or inserts none.
@@ -173,17 +159,17 @@ export interface Records {
    * this cluster. Returns the removed records, newest first.
    */
   remove(request: { accountId: string; dag: DagIdentity; clusterId: string | null; now: number }): Promise<RecordRow[]>
-  /** Removes a record. Returns whether the record existed. */
+  /** Returns whether the record existed. */
   discard(id: string): Promise<boolean>
-  /** Removes up to `limit` expired records, in the order of their expiry. Returns the removed records. */
+  /** Removes expired records in the order of their expiry. */
   expire(now: number, limit: number): Promise<RecordRow[]>
-  /** Completes removals that were interrupted when an earlier process stopped. */
+  /** Completes removals that an earlier process did not finish. */
   finishRemovals(): Promise<void>
   /** Changes the name of a live record, or replaces its whole meta. Returns whether the record exists. */
   rename(request: RenameRequest): Promise<boolean>
 
   get(id: string): Promise<RecordRow | undefined>
-  /** Returns up to `limit` of the account's live records of a DAG, newest first. */
+  /** Returns live records, newest first. */
   ofDag(request: {
     accountId: string
     dag: DagIdentity
@@ -191,7 +177,7 @@ export interface Records {
     now: number
     limit: number
   }): Promise<RecordRow[]>
-  /** Returns the account's newest live record of a DAG. With `hasExpiration`, ignores records that never expire. */
+  /** If `hasExpiration` is true, ignores records that never expire. */
   newestOf(request: {
     accountId: string
     dag: DagIdentity
@@ -199,10 +185,9 @@ export interface Records {
     now: number
   }): Promise<RecordRow | undefined>
   usage(accountId: string, now: number): Promise<AccountUsage>
-  /** Returns a page of the matching records, newest first, and the total number of matches. */
+  /** Returns a page of the matching records, newest first, and the total. */
   page(filter: RecordFilter, offset: number, limit: number): Promise<NumberedPage<ListedRecord>>
-  /** Returns one page of the matching records, newest first. `next` is the cursor for the next page. */
+  /** Returns a page of the matching records, newest first. */
   walk(filter: RecordFilter, page: PageRequest): Promise<Page<ListedRecord>>
-  /** Returns when the next record expires; null if no record expires. */
   nextExpiry(): Promise<number | null>
 }

@@ -4,7 +4,7 @@ export interface SecondFactorRow {
   secret: Uint8Array
   /** When setup was completed; null until then. */
   enabledAt: number | null
-  /** The time step of the newest accepted code; -1 if no code has been accepted. */
+  /** The time step of the newest accepted code; -1 for none. */
   lastStep: number
 }
 
@@ -20,13 +20,13 @@ export interface ClearSecret {
 export interface SecondFactorStore {
   get(accountId: string): Promise<SecondFactorRow | null>
   /**
-   * Stores a new secret, which {@link enable} activates later. Replaces an earlier secret that is not enabled yet.
-   * Returns `enabled` if the account already has an enabled secret.
+   * Stores a new secret, which {@link enable} activates later. Replaces a secret that is not enabled yet. Returns
+   * `enabled` if the account already has an enabled secret.
    */
   begin(accountId: string, secret: Uint8Array): Promise<'begun' | 'enabled' | 'no_account'>
   /**
-   * Enables the second factor if the pending secret equals `secret`. Marks the code of `step` as used, and replaces all
-   * recovery codes. Returns false if the secret differs, is already enabled, or `step` was used before.
+   * Enables the pending secret if it equals `secret`, marks the code of `step` as used, and replaces all recovery
+   * codes. Returns false if the secret differs or is already enabled, or `step` was used before.
    */
   enable(
     accountId: string,
@@ -39,13 +39,12 @@ export interface SecondFactorStore {
    * than the last used step.
    */
   useStep(accountId: string, code: { secret: Uint8Array; step: number }): Promise<boolean>
-  /** Deletes a recovery code, so that it works only once. Returns whether the code existed. */
+  /** Deletes a recovery code. Returns whether the code existed. */
   useRecoveryCode(accountId: string, hash: Uint8Array): Promise<boolean>
-  /** Returns all secrets that are not sealed. */
+  /** Returns all unsealed secrets. */
   inClear(): Promise<ClearSecret[]>
   /**
-   * Replaces all the given unsealed secrets with sealed secrets in one transaction. Erases the unsealed bytes from the
-   * database file.
+   * Replaces unsealed secrets with sealed secrets in one transaction. Erases the unsealed bytes from the database file.
    */
   seal(secrets: ReadonlyArray<ClearSecret & { sealed: Uint8Array }>): Promise<void>
   /** Removes the secret and the recovery codes. Returns whether a second factor was enabled. */

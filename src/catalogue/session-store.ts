@@ -12,25 +12,21 @@ export interface Session {
 /** Maximum number of sessions per account. A further sign-in ends the oldest session. */
 export const MOST_SESSIONS = 1_000
 
-/**
- * The store of sessions. A session stays until it is ended or removed after its expiry. Each method is one transaction,
- * durable when its promise resolves.
- */
+/** The store of sessions. Each method is one transaction, durable when its promise resolves. */
 export interface SessionStore {
   /**
-   * Inserts a session. Removes some expired sessions, and the oldest sessions of the account beyond {@link
-   * MOST_SESSIONS}.
+   * Inserts a session. Removes some expired sessions, and the oldest sessions of the account beyond
+   * {@link MOST_SESSIONS}.
    *
-   * @returns the account; `stale` if the account no longer exists or its password hash is not `passwordHash`;
-   *   `disabled` if the account is disabled
+   * @returns the account; `stale` if the account no longer exists or its password hash is not `passwordHash`
    */
   begin(session: Session, check: { now: number; passwordHash: string }): Promise<Account | 'stale' | 'disabled'>
   /** Returns a session, even if it has expired. */
   get(id: string): Promise<Session | null>
-  /** Lists the account's sessions that are valid at `now`, oldest first. */
+  /** Lists the sessions that are valid at `now`, oldest first. */
   list(accountId: string, now: number, request: PageRequest): Promise<Page<Session>>
-  /** Ends a session. Returns whether the session existed. */
+  /** Returns whether the session existed. */
   end(id: string): Promise<boolean>
-  /** Ends all sessions of an account except the session `keep`. Returns the number of ended sessions. */
+  /** Ends all sessions of an account except `keep`. Returns the number of ended sessions. */
   endAll(accountId: string, keep: string | null): Promise<number>
 }

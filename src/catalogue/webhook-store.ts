@@ -4,9 +4,9 @@ import type { Page, PageRequest } from './page.ts'
 export interface WebhookRow {
   id: string
   accountId: string
-  /** Id of the key that created the webhook; null if a session created it. Deleting the key deletes the webhook. */
+  /** Id of the key that created the webhook; null for a session. Deleting the key deletes the webhook. */
   keyId: string | null
-  /** URL with the scheme `http` or `https`. */
+  /** Starts with `http:` or `https:`. */
   url: string
   /** The sealed signing secret, which the store cannot read. */
   secret: Uint8Array
@@ -25,7 +25,7 @@ export interface DeliveryRow {
   event: 'pin:created' | 'pin:status' | 'pin:removed'
   /** The record at the time of the event, as JSON. Its times are milliseconds since the epoch. */
   record: string
-  /** The previous status; null for events other than `pin:status`. */
+  /** The previous status; null unless the event is `pin:status`. */
   from: string | null
   /** When the event happened. If this is unknown, the time of the first attempt; null before the first attempt. */
   createdAt: number | null
@@ -33,10 +33,7 @@ export interface DeliveryRow {
   /** When the next attempt is due; null once the delivery has ended. */
   dueAt: number | null
   isDelivered: boolean
-  /**
-   * HTTP status of the last attempt; null if there was no response. `lastError` is the error and `lastAt` the time of
-   * this attempt.
-   */
+  /** HTTP status of the last attempt; null if there was no response. */
   lastStatus: number | null
   lastError: string | null
   lastAt: number | null
@@ -44,9 +41,9 @@ export interface DeliveryRow {
 
 /** The outcome of an attempt at a delivery. */
 export interface DeliveryOutcome {
-  /** HTTP status of the response; null if there was no response. */
+  /** HTTP status; null if there was no response. */
   status: number | null
-  /** Why there was no response; null if there was a response. */
+  /** Null if there was a response. */
   error: string | null
   /** When the attempt ended, in milliseconds since the epoch. */
   at: number
@@ -57,13 +54,12 @@ export const ENDED_DELIVERIES_KEPT = 100
 
 /**
  * Webhooks and their deliveries. Each method is one transaction.
- * When a record is created, removed or changes its status, the same transaction adds a delivery for each webhook of the
+ * The transaction that creates or removes a record, or changes its status, adds a delivery for each webhook of the
  * account.
  */
 export interface WebhookStore {
   /**
-   * Inserts a webhook. Returns `too_many` if the account already has `most` webhooks, and `no_key` if the key `keyId`
-   * no longer exists.
+   * Returns `too_many` if the account already has `most` webhooks, and `no_key` if the key `keyId` no longer exists.
    */
   insert(
     webhook: Omit<WebhookRow, 'waiting' | 'dropped'>,
@@ -74,20 +70,18 @@ export interface WebhookStore {
   list(accountId: string): Promise<WebhookRow[]>
   /** Removes a webhook and its deliveries. Returns whether the webhook existed. */
   remove(accountId: string, id: string): Promise<boolean>
-  /** Lists the deliveries of a webhook, newest first. */
+  /** Lists deliveries, newest first. */
   deliveries(webhookId: string, request: PageRequest): Promise<Page<DeliveryRow>>
 
-  /** Returns due deliveries. The parameters and the result are as in `Fetches.due`. */
+  /** Returns due deliveries. The fields are as in `Fetches.due`. */
   due(query: { now: number; after: string; accounts: number; each: number }): Promise<{
     jobs: DeliveryRow[]
     last: string | null
   }>
-  /** Returns when the next attempt is due, in milliseconds since the epoch; null if no attempt is scheduled. */
   nextDue(): Promise<number | null>
   /** Counts an attempt. Returns undefined if the delivery has ended or its webhook no longer exists. */
   begin(id: number, now: number): Promise<{ delivery: DeliveryRow; webhook: WebhookRow } | undefined>
   /** Ends a delivery. Removes the oldest ended deliveries of the webhook beyond {@link ENDED_DELIVERIES_KEPT}. */
   end(id: number, outcome: DeliveryOutcome & { isDelivered: boolean }): Promise<void>
-  /** Schedules another attempt at `dueAt`, in milliseconds since the epoch. */
   retry(id: number, outcome: DeliveryOutcome & { dueAt: number }): Promise<void>
 }

@@ -8,11 +8,6 @@ import { webhookRules } from './webhook-rules.ts'
 
 export type AccessStores = Pick<Catalogue, 'accounts' | 'keys' | 'sessions' | 'secondFactors' | 'webhooks'>
 
-/**
- * Creates the stores for accounts and credentials on any database.
- *
- * @param node name of the node that leases webhook deliveries
- */
 export function accessStores(driver: CatalogueDriver, clear: ClearSecrets, node: string): AccessStores {
   return {
     accounts: accountRules(driver),

@@ -13,8 +13,7 @@ export const account = columns<Account>({
   createdAt: 'integer',
 })
 
-/** Condition: the account is not marked as deleted. */
 export const LIVE_ACCOUNT = 'deleted_at IS NULL'
 
-/** Reads a live account and locks it until the transaction ends. */
+/** Locks a live account until the transaction ends. */
 export const LOCKED_ACCOUNT = sql`SELECT ${account} FROM accounts WHERE id = :accountId AND ${LIVE_ACCOUNT} ${FOR_UPDATE}`

@@ -7,13 +7,10 @@ import { DROP_CODES, DROP_FACTOR } from './second-factor-rules.ts'
 import { END_OTHERS } from './session-rules.ts'
 import { columnNames, fragment, sql, valuesOf } from './statement.ts'
 
-/**
- * Column by which emails are compared. SQLite compares emails without case. PostgreSQL has a column with the email in
- * lower case.
- */
+/** Column by which emails are compared without case. */
 const EMAIL = either('email', 'email_key')
 const SET_EMAIL = fragment`email = :email${either('', ', email_key = :emailKey')}`
-/** Key of the advisory lock for rules that can remove an owner. The lock ensures that at least one owner remains. */
+/** Key of the advisory lock for rules that can remove an owner. At least one owner must remain. */
 const OWNERS_LOCK = 0x4f574e52
 
 const INSERT = sql`
@@ -56,7 +53,6 @@ const FORGET = sql`
     AND NOT EXISTS (SELECT 1 FROM sessions WHERE account_id = accounts.id)
     AND NOT EXISTS (SELECT 1 FROM records WHERE account_id = accounts.id)`
 
-/** The rules of accounts. The rules of records update the counters of pins and bytes in the account's row. */
 export function accountRules(driver: CatalogueDriver): AccountStore {
   return {
     insert: async (added, passwordHash) => {
@@ -84,7 +80,6 @@ export function accountRules(driver: CatalogueDriver): AccountStore {
   }
 }
 
-/** Returns the email with A to Z in lower case, the form in which emails are compared. */
 export function emailKey(email: string): string {
   return email.replace(/[A-Z]/g, letter => letter.toLowerCase())
 }
@@ -93,7 +88,7 @@ async function slice(driver: CatalogueDriver, offset: number, limit: number): Re
   const total = (await driver.first(COUNT))?.count ?? 0
   const rows = Math.max(0, Math.min(limit, total - offset))
   if (rows === 0) return { rows: [], total }
-  // The database reads all skipped rows. To skip fewer rows, read the list from the nearer end.
+  // The database reads all skipped rows, so read the list from the nearer end.
   const behind = total - offset - rows
   if (offset <= behind) return { rows: await driver.all(SLICE, { rows, offset }), total }
   return { rows: (await driver.all(SLICE_FROM_END, { rows, offset: behind })).reverse(), total }
@@ -116,7 +111,7 @@ function* markDeleted(id: string, now: number): Rule<'marked' | 'no_account' | '
   const before = yield* first(LOCKED_ACCOUNT, { accountId: id })
   if (before === null) return 'no_account'
   if (yield* isLastOwner(before)) return 'last_owner'
-  // No sign-up can use this text as an email. The former email of the account becomes free.
+  // The former email becomes free. No sign-up can use this text as an email.
   const email = `deleted ${id}`
   yield* run(MARK_DELETED, { id, now, email, emailKey: email })
   yield* first(DROP_FACTOR, { accountId: id })
@@ -132,7 +127,7 @@ function* purge(id: string, limit: number): Rule<boolean> {
   if ((yield* first(GET, { id })) !== null) return false
   const keys = yield* run(PURGE_KEYS, { id, limit })
   const sessions = yield* run(PURGE_SESSIONS, { id, limit })
-  // Delete only one webhook per call, because the database deletes all deliveries of the webhook too.
+  // Delete only one webhook per call, because the database also deletes all its deliveries.
   const webhooks = yield* run(PURGE_WEBHOOKS, { id, limit: 1 })
   return keys === limit || sessions === limit || webhooks > 0
 }

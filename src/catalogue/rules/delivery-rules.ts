@@ -20,7 +20,7 @@ const delivery = columns<DeliveryRow>({
   lastAt: 'integer',
 })
 
-/** Lease of a delivery in milliseconds. It is longer than any attempt. */
+/** Longer than any attempt. */
 const LEASE_MS = 120_000
 const STATES = withJob('deliveries', 'delivery')
 const ENDED = fragment`
@@ -42,17 +42,11 @@ const FORGET = sql`DELETE ${ENDED} AND id <= (SELECT id ${ENDED} ORDER BY id DES
 const RETRY = sql`
   UPDATE deliveries SET last_status = :status, last_error = :error, last_at = :at WHERE id = :id AND NOT ended`
 
-/** Name of the queue of deliveries. The name is empty because any node may attempt a delivery. */
 const ANY_NODE = ''
 
 type DeliveryRules = Pick<WebhookStore, 'deliveries' | 'due' | 'nextDue' | 'begin' | 'end' | 'retry'>
 
-/**
- * The rules of deliveries. Triggers on `records` insert the rows of `deliveries`.
- *
- * @param node name of the node that leases the deliveries
- * @param webhookOf returns the webhook of a delivery
- */
+/** Returns the rules of deliveries. Triggers on `records` insert the deliveries. */
 export function deliveryRules(
   driver: CatalogueDriver,
   node: string,

@@ -3,8 +3,7 @@ import { isText, UNKEPT } from '../../domain/text.ts'
 import type { RuleStatement } from './statement.ts'
 
 /**
- * A statement that a rule yields, with its named parameters. The field `want` selects the result that the rule needs:
- * the first row, all rows, or the number of changed rows.
+ * A statement that a rule yields. `want` selects its result: the first row, all rows, or the number of changed rows.
  */
 export interface RuleStep {
   readonly want: 'first' | 'all' | 'run'
@@ -13,29 +12,24 @@ export interface RuleStep {
 }
 
 /**
- * A step that runs code of one database instead of a statement, in the same transaction.
+ * A step that runs code of one database instead of a statement.
  *
- * @param connection the connection of the PostgreSQL transaction; null on SQLite. Only PostgreSQL awaits the result.
+ * @param connection the connection of the PostgreSQL transaction; null on SQLite, which does not await the step
  */
 export type OwnStep = (connection: unknown) => unknown
 
 /**
- * A rule of several statements, as a generator. The driver executes each yielded step and passes the result back:
- * SQLite synchronously, PostgreSQL after a round trip.
+ * A rule of several statements. The driver executes each yielded step and passes the result back.
  * A rule has no side effects outside the database, because a driver may run it twice.
  */
 export type Rule<T> = Generator<RuleStep | OwnStep, T, unknown>
 
-/** Options of a transaction that writes. */
 export interface WriteOptions<T> {
   /** If false, the call may resolve before the write is durable. Default true. */
   durable?: boolean
-  /** If true, other writes in the database's queue run before this write. Default false. */
+  /** If true, other writes in the queue run before this write. Default false. */
   patient?: boolean
-  /**
-   * Called with the result before any reader can see the write. Called only on SQLite, where one process owns the
-   * database.
-   */
+  /** Called on SQLite with the result, before any reader can see the write. */
   committed?: (result: T) => void
   /**
    * Id of the account that the rule locks first. Rules of the same account run one after the other on one connection.
@@ -43,35 +37,29 @@ export interface WriteOptions<T> {
   lane?: string | undefined
 }
 
-/** Runs rules on a database. Parameters are fields of an object. Fields that the statement does not use are ignored. */
+/**
+ * Runs rules on a database. The methods `first`, `all` and `read` run outside a transaction.
+ * Fields of `params` that the statement does not use are ignored.
+ */
 export interface CatalogueDriver {
-  /** Reads the first row outside a transaction; null if no row matches. */
   first<Row>(statement: RuleStatement<Row>, params?: object): Promise<Row | null>
-  /** Reads all rows outside a transaction. */
   all<Row>(statement: RuleStatement<Row>, params?: object): Promise<Row[]>
-  /** Runs a read-only rule outside a transaction. */
   read<T>(rule: Rule<T>): Promise<T>
   /** Runs one statement in its own transaction. Returns the number of changed rows. */
   run(statement: RuleStatement, params: object, options?: WriteOptions<number>): Promise<number>
-  /**
-   * Runs a rule in one transaction.
-   *
-   * @param make creates the rule. The driver calls it again for each attempt.
-   */
+  /** @param make creates the rule for each attempt */
   transaction<T>(make: () => Rule<T>, options?: WriteOptions<T>): Promise<T>
 }
 
-/** Reads the first row within a rule; null if no row matches. */
 export function* first<Row>(statement: RuleStatement<Row>, params: object = {}): Rule<Row | null> {
   return (yield { want: 'first', statement, params }) as Row | null
 }
 
-/** Reads all rows within a rule. */
 export function* all<Row>(statement: RuleStatement<Row>, params: object = {}): Rule<Row[]> {
   return (yield { want: 'all', statement, params }) as Row[]
 }
 
-/** Runs a statement within a rule. Returns the number of changed rows. */
+/** Returns the number of changed rows. */
 export function* run(statement: RuleStatement, params: object = {}): Rule<number> {
   return (yield { want: 'run', statement, params }) as number
 }
@@ -81,11 +69,7 @@ export function* own<T>(step: (connection: unknown) => T | Promise<T>): Rule<T> 
   return (yield step) as T
 }
 
-/**
- * Returns a parameter.
- *
- * @throws HoldfastError `INTERNAL_ERROR` if the parameter is undefined, because `pg` would send undefined as null
- */
+/** @throws HoldfastError `INTERNAL_ERROR` if the parameter is undefined, because `pg` would send undefined as null */
 export function paramOf(params: object, name: string): unknown {
   const value = (params as Record<string, unknown>)[name]
   if (value === undefined) throw new HoldfastError('INTERNAL_ERROR', `a statement lacks the parameter ${name}`)
@@ -93,8 +77,7 @@ export function paramOf(params: object, name: string): unknown {
 }
 
 /**
- * Returns whether any parameter is a text that a catalogue cannot store. No row can contain such a text, so a read
- * finds nothing.
+ * Returns whether any parameter is a text that a catalogue cannot store. A read with such a text finds nothing.
  *
  * @throws HoldfastError `VALIDATION` if the statement stores its parameters
  */

@@ -4,23 +4,19 @@ import { type Rule, run } from './driver.ts'
 import { type FetchParts, fetchFor } from './fetch-rows.ts'
 import { SET_FETCH } from './record-statements.ts'
 
-/** The steps on an account's records that are needed to request pins and to deliver content. */
 export interface WaitingRecords<Content> {
-  /** Returns the live record with the same account, cluster, DAG, expiry, names and meta; null if none exists. */
+  /** Returns the live record with the same account, cluster, DAG, expiry, names and meta. */
   identical(request: FetchRequest): Rule<RecordRow | null>
-  /** Checks the plan's limit of pins. @throws HoldfastError `QUOTA_EXCEEDED` */
+  /** @throws HoldfastError `QUOTA_EXCEEDED` */
   checkPinCount(accountId: string, limits: PinLimits, now: number): Rule<void>
-  /** Checks the plan's limit of waiting pins. @throws HoldfastError `QUOTA_EXCEEDED` */
+  /** @throws HoldfastError `QUOTA_EXCEEDED` */
   checkQueued(accountId: string, limits: PinLimits): Rule<void>
   insert(row: RecordRow): Rule<RecordRow>
   fits(record: RecordRow, content: Content, max: number | null, now: number): Rule<boolean>
   fulfil(record: RecordRow, content: Content, now: number): Rule<RecordRow>
 }
 
-/**
- * Inserts or retries a waiting record, and finds or creates its fetch. The caller has locked the account in the same
- * transaction.
- */
+/** Inserts or retries a waiting record, and finds or creates its fetch. The caller has locked the account. */
 export function* requestFetch(
   parts: FetchParts,
   records: WaitingRecords<never>,
@@ -49,10 +45,7 @@ export function* requestFetch(
   return { record: made, created: existing === null, fetchId, changes, isNew }
 }
 
-/**
- * Sets waiting records to `pinned`, or to `failed` if the account has too little storage left. Runs within the caller's
- * transaction.
- */
+/** Sets waiting records to `pinned`, or to `failed` if the account has too little storage left. */
 export function* deliverTo<Content>(
   parts: FetchParts,
   records: WaitingRecords<Content>,

@@ -8,7 +8,6 @@ import { withdrawPlacement } from './placement-rules.ts'
 import { columns, fragment, sql } from './statement.ts'
 import { SOME_WAITING_AS, type StatusRules } from './status-rules.ts'
 
-/** A fetch, with the id of the hold that protects its blocks. */
 export type HeldFetch = FetchRow & { holdId: string; isRunning: boolean; node: string }
 
 export const fetch = columns<FetchRow>({
@@ -54,14 +53,13 @@ const DELETE = sql`DELETE FROM fetches WHERE id = :fetchId`
 export const ANY_WAITING = sql`
   SELECT 1 FROM records ${indexed('records_by_fetch')} WHERE fetch_id = :fetchId AND fetch_id IS NOT NULL LIMIT 1`
 
-/** A root staged for a fetch. */
 export interface StagedRoot {
   rootId: number
-  /** Id of the hold on the root; null if the id of the hold is derived from the id of the fetch. */
+  /** Null if the id of the hold is derived from the id of the fetch. */
   holdId: string | null
 }
 
-/** The fetch that a record needs: an existing fetch of the DAG, or a fetch to insert. */
+/** The fetch that a record needs: an existing fetch, or a fetch to insert. */
 export interface WantedFetch {
   backendId: number
   record: DagIdentity & { accountId: string }
@@ -70,24 +68,21 @@ export interface WantedFetch {
   brought?: Brought
 }
 
-/** The parts of fetches that differ between databases. */
 export interface FetchParts {
   driver: CatalogueDriver
-  /** Name of the node that runs the fetches. */
   node: string
   /** Converts the number of a backend on this node to its number in the catalogue. */
   backend: (backendId: number) => number
   status: StatusRules
-  /** Places a hold on the staged root of a new fetch. */
   hold(fetchId: number, rootId: number): Rule<void>
   release(holdId: string): Rule<void>
-  /** Removes the released holds from the ledger. Called after the transaction. */
+  /** Removes the released holds from the ledger, after the transaction. */
   dropReleased(): Promise<void>
   /** Notifies another node that one of its fetches may be unneeded. */
   notify(node: string): Rule<void>
 }
 
-/** Inserts a fetch and its job. Returns the id of the fetch; null if the DAG already has a fetch. */
+/** Returns the id of the new fetch; null if the DAG already has a fetch. */
 export function* insertFetch(parts: FetchParts, wanted: WantedFetch, staged: StagedRoot): Rule<number | null> {
   const { backendId, record, origins = [], now, brought = { blocks: 0, bytes: 0, charge: 0 } } = wanted
   const { accountId, codec, multihash } = record
@@ -100,7 +95,7 @@ export function* insertFetch(parts: FetchParts, wanted: WantedFetch, staged: Sta
 }
 
 /**
- * Returns the fetch of a DAG. Makes the fetch due immediately unless it is running.
+ * Returns the fetch of a DAG. Makes the fetch due unless it is running.
  *
  * @param begin inserts a fetch if the DAG has none
  */
@@ -121,7 +116,6 @@ export function* fetchFor(
   return { id: fetchId, isRunning, isNew: false }
 }
 
-/** Returns a new job for a fetch. Its number of attempts is 0. */
 export function fetchJob(
   { node: queue }: FetchParts,
   { id: key, accountId }: { id: number; accountId: string },
@@ -131,17 +125,13 @@ export function fetchJob(
   return { kind: 'fetch', key, queue, accountId, dueAt, error }
 }
 
-/**
- * Locks a fetch until the transaction ends. Until then no record can start to wait for the fetch, and no transaction
- * can remove the fetch.
- */
+/** Locks a fetch, so that no record can start to wait for the fetch and no transaction can remove it. */
 export function lockFetch(fetchId: number): Rule<HeldFetch | null> {
   return first(LOCKED, { fetchId })
 }
 
 /**
- * Removes a fetch without waiting records, together with its hold and its placement. Returns whether the fetch no
- * longer exists.
+ * Removes a fetch without waiting records, with its hold and its placement. Returns whether the fetch no longer exists.
  */
 export function* dropIfUnneeded(parts: FetchParts, fetch: HeldFetch | null): Rule<boolean> {
   if (fetch === null) return true

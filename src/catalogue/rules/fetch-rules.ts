@@ -18,7 +18,7 @@ import { SET_FETCH } from './record-statements.ts'
 import { fragment, sql } from './statement.ts'
 import { lockRecordRows, SOME_WAITING_AS, STEP, type StatusStep } from './status-rules.ts'
 
-/** Condition: the fetch belongs to this node. The condition is empty on SQLite, which has only one node. */
+/** Empty on SQLite, which has only one node. */
 const OWN = either('', 'node = :node AND')
 
 const SET_RUNNING = sql`UPDATE fetches SET running = :isRunning WHERE id = :fetchId`
@@ -41,13 +41,12 @@ const WAITED_FOR = fragment`
 const HELD_FOR = sql<{ id: number; charge: number }>`
   SELECT id, charge FROM fetches
   WHERE id ${either(`IN (${WAITED_FOR.sqlite})`, `= ANY(ARRAY(${WAITED_FOR.postgres}))`)}`
-/** Increments the counter `leavings` of a fetch. Its node then checks whether any record still waits for the fetch. */
+/** Counts a record that no longer waits, so that the node of the fetch checks whether any record still waits. */
 const LEAVE = sql`${either('', 'UPDATE fetches SET leavings = leavings + 1 WHERE id = :fetchId')}`
 
 const RETRIED: StatusReason = { code: null, text: 'retried' }
 const RESTARTED: StatusReason = { code: null, text: 'the node was restarted' }
 
-/** The rules of fetches on any database, except the rules that also change the ledger. */
 export function fetchRules(parts: FetchParts): Omit<Fetches, 'request' | 'complete' | 'deliver'> {
   const { driver, node, status, backend } = parts
   const jobs = dueJobs(driver, 'fetch', node, DUE)
@@ -56,7 +55,7 @@ export function fetchRules(parts: FetchParts): Omit<Fetches, 'request' | 'comple
     for (const step of steps) changes.push(...(yield* status.waiting(fetchId, step)))
     return changes
   }
-  /** Sets all waiting records of a fetch, in short transactions. Appends the changes to `changes`. */
+  /** Changes all waiting records, in short transactions. */
   const changeAll = async (fetchId: number, steps: readonly StatusStep[], changes: StatusChange[]): Promise<void> => {
     for (const step of steps) {
       while ((await driver.first(SOME_WAITING_AS, { fetchId, from: step.from })) !== null) {
@@ -65,8 +64,8 @@ export function fetchRules(parts: FetchParts): Omit<Fetches, 'request' | 'comple
     }
   }
   /**
-   * Runs `change` on a fetch that a record waits for, and updates some of the waiting records. Removes the fetch if no
-   * record waits for it. Returns undefined if the fetch no longer exists.
+   * Runs `change` on a fetch and updates the waiting records. If no record waits, removes the fetch and returns
+   * undefined.
    */
   const changed = async <T>(fetchId: number, steps: readonly StatusStep[], change: (of: HeldFetch) => Rule<T>) => {
     const made = await driver.transaction(function* () {

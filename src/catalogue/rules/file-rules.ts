@@ -33,10 +33,7 @@ export function fileRules(driver: CatalogueDriver): Files {
   }
 }
 
-/**
- * Makes the path valid text. Names in a DAG can be any bytes. SQLite stores the bytes unchanged, but PostgreSQL stores
- * only valid text.
- */
+/** Makes the path valid text, because PostgreSQL cannot store other bytes. */
 function asKept(listed: ListedFile): ListedFile {
   return { ...listed, path: keptText(listed.path) }
 }

@@ -2,36 +2,33 @@ import { either, IF_UNLOCKED, indexed } from './dialect.ts'
 import { type CatalogueDriver, first, type Rule, run } from './driver.ts'
 import { type Columns, type Fragment, fragment, type RuleStatement, sql } from './statement.ts'
 
-/**
- * The kind of a job. The key of a job is the id of a row that contains the job's state. Each kind has its own table.
- */
+/** Each kind has a table of job states. The key of a job is the id of its row in this table. */
 export type JobName = 'fetch' | 'placement' | 'delivery'
 
-/** A job to insert. Times are milliseconds since the epoch. */
+/** Times are milliseconds since the epoch. */
 export interface NewJob {
   kind: JobName
   key: number
   /**
-   * Name of the queue: the name of a node for fetches, the number of a backend for placements. The name is empty for
-   * deliveries, which any node may run.
+   * The name of a node for fetches, the number of a backend for placements; empty for deliveries, which any node may
+   * run.
    */
   queue: string
-  /** The account on whose behalf the attempts run. */
   accountId: string
   dueAt: number
-  /** The error of the last attempt; null if no attempt has failed. */
+  /** Error of the last attempt; null if no attempt has failed. */
   error: string | null
 }
 
 type JobKey = Pick<NewJob, 'kind' | 'key'>
 
-/** The lease of a job, which is longer than any attempt. When the lease ends, another node may run the job. */
+/** Longer than any attempt. When the lease ends, another node may run the job. */
 export interface Lease {
   node: string
   leaseMs: number
 }
 
-/** SQL for the columns of a job. Requires a statement that joins `jobs` to the table with the state. */
+/** Columns of a job in a statement that joins `jobs` with a table of states. */
 export const JOB = {
   attempts: 'COALESCE(job.attempts, state.attempts)',
   dueAt: 'job.due_at',
@@ -66,12 +63,12 @@ const NEXT_ACCOUNT = sql<{ accountId: string }>`${ACCOUNT_AFTER}`
 const NEXT_DUE = sql<{ at: number }>`
   SELECT due_at AS at FROM jobs ${indexed('jobs_by_time')} WHERE ${DUE_OF_QUEUE} ${FREE} ORDER BY due_at LIMIT 1`
 
-/** Returns SQL that joins the state rows of a kind with their jobs. A state row without a job stays in the result. */
+/** Returns SQL that joins the states of a kind with their jobs, if any. */
 export function withJob(table: string, kind: JobName): Fragment {
   return fragment`${table} state LEFT JOIN jobs job ON job.kind = '${kind}' AND job.key = state.id`
 }
 
-/** Returns a statement that reads the due jobs of the next account, in the order of their due times. */
+/** Returns a statement that reads the due jobs of the next account, earliest first. */
 export function dueStates<Row>(state: Columns<Row>, table: string): RuleStatement<Row> {
   return sql<Row>`
     SELECT ${state} FROM jobs job ${indexed('jobs_by_account')} JOIN ${table} state ON state.id = job.key
@@ -79,7 +76,7 @@ export function dueStates<Row>(state: Columns<Row>, table: string): RuleStatemen
     ORDER BY due_at, key LIMIT :each`
 }
 
-/** Inserts a job without attempts. If the job exists, resets its attempts and moves it to the queue of `job`. */
+/** Inserts a job. If the job exists, resets its attempts and moves it to the new queue. */
 export function* enqueue(job: NewJob): Rule<void> {
   yield* run(ENQUEUE, job)
 }
@@ -94,22 +91,19 @@ export function beginAlone(key: JobKey): Rule<{ attempts: number; dueAt: null } 
   return first(BEGIN_ALONE, key)
 }
 
-/** Ends a failed attempt at a job. The job becomes due at the instant `at`. */
 export function* retryJob(key: JobKey, at: number, error: string | null): Rule<void> {
   yield* run(RETRY, { ...key, at, error })
 }
 
-/** Makes a job due at the instant `at`. Returns whether the job exists. */
+/** Returns whether the job exists. */
 export function* wakeJob(key: JobKey, at: number): Rule<boolean> {
   return (yield* run(WAKE, { ...key, at })) > 0
 }
 
-/** Removes a job that has succeeded or is no longer needed. */
 export function* endJob(key: JobKey): Rule<void> {
   yield* run(END, key)
 }
 
-/** A query for due jobs. `JobKind.due` describes the fields. */
 export interface DueQuery {
   now: number
   after: string
@@ -117,11 +111,7 @@ export interface DueQuery {
   each: number
 }
 
-/**
- * Returns the queries for due jobs of one kind.
- *
- * @param states a statement made by {@link dueStates}
- */
+/** @param states a statement made by {@link dueStates} */
 export function dueJobs<Row extends { accountId: string }>(
   driver: CatalogueDriver,
   kind: JobName,
@@ -137,7 +127,7 @@ export function dueJobs<Row extends { accountId: string }>(
       let last = after
       for (let looked = 0; looked < accounts; looked++) {
         const some = await driver.all(states, { kind, queue, node, after: last, now, each })
-        // If no rows are found, either the next account has no due job, or no account follows.
+        // Without rows, either the next account has no due job, or no account follows.
         const account = some[0] ?? (await driver.first(NEXT_ACCOUNT, { kind, queue, after: last }))
         if (account === null) return { jobs, last: null }
         last = account.accountId

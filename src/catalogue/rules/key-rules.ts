@@ -29,10 +29,7 @@ const key = columns<KeyRow>({
   uses: 'integer',
 })
 
-/**
- * Condition: the key is an upload token if the parameter `isToken` is true, or not an upload token if `isToken` is
- * false. Each database has an index on exactly this expression.
- */
+/** Condition on the kind of a key. Each database has an index on exactly this expression. */
 const OF_KIND = either('(max_uses IS NULL) = NOT :isToken', 'is_token = :isToken')
 
 const BY_HASH = sql`SELECT ${key} FROM api_keys k WHERE hash = :hash`
@@ -45,10 +42,7 @@ const LIVE_PARENT = sql`
   SELECT 1 FROM api_keys WHERE id = :parentId AND account_id = :accountId AND (expires_at IS NULL OR expires_at > :now)`
 const ofKind = (expiry: string) =>
   fragment`(SELECT 1 FROM api_keys WHERE account_id = :accountId AND ${OF_KIND} AND ${expiry} LIMIT :maxKeys) AS live`
-/**
- * Counts live keys up to the limit. The first part counts keys that never expire, and the second part counts live keys
- * with an expiry. Each part reads one range of the index.
- */
+/** Counts keys that never expire, and live keys with an expiry. Each part reads one range of the index. */
 const COUNT_LIVE = sql<{ count: number }>`
   SELECT (SELECT COUNT(*) FROM ${ofKind('expires_at IS NULL')})
     + (SELECT COUNT(*) FROM ${ofKind('expires_at > :now')}) AS count`
@@ -66,8 +60,8 @@ const ROTATE = sql`
     expires_at = :expiresAt, parent_id = NULL
   WHERE id = :id`
 /**
- * Locks the account of a key, so that the key cannot create another key before the transaction ends. Also finds an
- * account that is marked as deleted.
+ * Locks the account of a key, so that the key cannot create another key meanwhile. Also finds an account that is marked
+ * as deleted.
  */
 const LOCKED_OWNER = sql`
   SELECT 1 FROM accounts WHERE id = (SELECT account_id FROM api_keys WHERE id = :id) ${FOR_UPDATE}`
@@ -79,7 +73,7 @@ const REVOKE = sql`
 const NOTE_USE = sql`UPDATE api_keys SET last_used_at = :at WHERE id = :id`
 const USES = sql<{ uses: number }>`SELECT uses FROM api_keys WHERE id = :id AND max_uses IS NOT NULL`
 
-/** The rules of API keys. Rules that insert or remove keys lock the account first. */
+/** Rules that insert or remove keys lock the account first. */
 export function keyRules(driver: CatalogueDriver): KeyStore {
   return {
     insert: (added, limits) => driver.transaction(() => insert(added, limits), { lane: added.accountId }),

@@ -24,10 +24,7 @@ const placement = columns<PlacementRow>({
   isAnew: ['flag', 'anew'],
 })
 
-/**
- * Lease of a placement in milliseconds. When the lease ends, another node may run the placement. A write with an old
- * generation is rejected.
- */
+/** When the lease ends, another node may run the placement. A write with an old generation is rejected. */
 const LEASE_MS = 600_000
 const DAG = fragment`multihash = :multihash AND codec = :codec AND backend_id = :backend`
 const ROOT = fragment`SELECT id FROM roots WHERE ${either("state = 'complete' AND ", '')} ${DAG}`
@@ -36,7 +33,7 @@ const WANTED = fragment`account_id = excluded.account_id, wanted = TRUE, generat
 const STATES = withJob('placements', 'placement')
 
 const FIND = sql`SELECT ${placement} FROM ${STATES} WHERE ${DAG}`
-/** Reads a placement and locks it against changes until the transaction ends. */
+/** Locks a placement against changes until the transaction ends. */
 const FIND_SHARED = sql`SELECT ${placement} FROM ${STATES} WHERE ${DAG} ${either('', 'FOR SHARE OF state')}`
 const LOCKED = sql`SELECT ${placement} FROM ${STATES} WHERE id = :id ${either('', 'FOR UPDATE OF state')}`
 const COMPLETE_ROOT = sql<{ id: number }>`${ROOT}`
@@ -84,20 +81,18 @@ const LEAVING = sql<{ unpins: number }>`
 /** A placement that became wanted. */
 type Changed = Pick<PlacementRow, 'id' | 'unpinUntil'>
 
-/** A page of the records that hold a root. `next` is a cursor, whose form depends on the database. */
+/** A page of the records that hold a root. The form of the cursor `next` depends on the database. */
 export interface HeldPage {
   ids: readonly string[]
   next: unknown
 }
 
-/** The parts of placements that differ between databases. */
 export interface PlacementPorts {
   driver: CatalogueDriver
-  /** The name under which this process leases jobs. */
   node: string
   /** Converts the number of a backend on this node to its number in the catalogue. */
   backend: (backendId: number) => number
-  /** The largest number that a backend can have on its node. */
+  /** The largest number of a backend on its node. */
   lastBackend: number
   status: StatusRules
   /** Stores in the ledger when a backend received a DAG. `at` is null if the backend does not have the DAG. */
@@ -126,7 +121,7 @@ export function* wantPlacement(
 }
 
 /**
- * Marks a DAG as unwanted on a backend, unless this node has a complete root for the DAG.
+ * Marks a DAG as unwanted, unless this node has a complete root for the DAG.
  *
  * @param backend number of the backend in the catalogue
  */
@@ -160,7 +155,7 @@ export function placementRules(parts: PlacementPorts): Placements {
   }
   const waitAgain = (row: PlacementRow, rootId: number, from: unknown, step: { now: number; reason: string }) =>
     driver.transaction(function* () {
-      // If the backend has received the DAG again in the meantime, the records already have the right status.
+      // If the backend has received the DAG again, the records already have the right status.
       const isLost = (yield* current(row))?.isPlaced === false
       if (!isLost) return { changes: [], next: null }
       const { ids, next } = yield* recordsOf(rootId, from)
@@ -198,8 +193,7 @@ export function placementRules(parts: PlacementPorts): Placements {
         const root = row?.isWanted === true ? yield* first(COMPLETE_ROOT, keyOf(row.backendId, row)) : null
         if (row === null || root === null) return { changes: [], isDone: true }
         if (!row.isPlaced) {
-          // The row stays locked during this step. Otherwise the ledger could store a DAG as placed after it has become
-          // unwanted.
+          // The row is still locked, so the ledger never marks an unwanted DAG as placed.
           yield* own(() => setPlaced(row.backendId, row, now))
           yield* run(PLACED, row)
           yield* endJob(jobOf(row.id))

@@ -7,33 +7,30 @@ import { type CatalogueDriver, first, type Rule } from './driver.ts'
 import { type HeldRecord, heldRecord } from './removal-rules.ts'
 import { columns, fragment, sql } from './statement.ts'
 
-/** A record with an inconsistency, and the backend that should have its content. */
 export interface WrongRecord {
   record: HeldRecord
   kind: RecordProblem
   backendId: number
 }
 
-/** The part of the node's ledger that a reconciliation reads. */
 export type ReconciledLedger = Pick<
   CatalogueHolds,
   'holdsAfter' | 'rootsAfter' | 'drop' | 'isHeld' | 'isLostFrom' | 'find' | 'rootOf'
 >
 
-/** The parts of reconciliation that differ between databases. */
 export interface ReconciliationParts extends Pick<Reconciliation, 'recount' | 'requeue'> {
   ledger: ReconciledLedger
   /** Name of the node that owns the ledger; null if the catalogue has only one node. */
   node: string | null
-  /** Returns the given holds that no record and no fetch needs. */
+  /** Returns the holds that no record and no fetch needs. */
   unwanted(holds: readonly string[]): Promise<string[]>
   /**
-   * Releases the given holds, except holds that are needed again.
+   * Releases holds, except holds that are needed again.
    *
    * @param isLast true if no more holds follow
    */
   release(holds: readonly string[], isLast: boolean): Promise<void>
-  /** Repairs the given records, except records whose inconsistency has changed. */
+  /** Repairs records, except records whose inconsistency has changed. */
   mend(wrong: readonly WrongRecord[], now: number): Promise<StatusChange[]>
 }
 
@@ -53,7 +50,6 @@ const ACCOUNTS = sql<{ id: string }>`SELECT id FROM accounts WHERE id > :after O
 const FETCHES = sql`SELECT ${foundFetch} FROM fetches WHERE id > :after ORDER BY id LIMIT :limit`
 const FETCH = sql`SELECT 1 FROM fetches WHERE id = :fetchId`
 
-/** The rules that compare the catalogue with the ledger of a node. */
 export function reconciliationRules(driver: CatalogueDriver, parts: ReconciliationParts): Reconciliation {
   const { ledger } = parts
   return {
@@ -96,7 +92,7 @@ export function reconciliationRules(driver: CatalogueDriver, parts: Reconciliati
   }
 }
 
-/** Returns the inconsistency between a record and the ledger; null if the two agree. */
+/** Returns null if the record and the ledger agree. */
 export function* problemOf(
   ledger: ReconciledLedger,
   record: HeldRecord,
@@ -109,8 +105,7 @@ export function* problemOf(
     if (root === undefined) return 'record-lost'
     return isHeld ? null : 'record-unheld'
   }
-  // The record has content and waits for an external backend. Until the backend has the content, the content needs a
-  // hold.
+  // The record waits for an external backend. Until the backend has the content, the content needs a hold.
   if (rootId !== null) return isHeld ? null : 'record-lost'
   if (isHeld && !ledger.isLostFrom(root.id)) return 'record-whole'
   if (status === 'failed') return null

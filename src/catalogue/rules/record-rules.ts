@@ -16,7 +16,7 @@ import {
 import { type RemovalParts, removalRules } from './removal-rules.ts'
 import { columns, sql } from './statement.ts'
 
-/** Number of the account's search list. It is 0 for SQLite, which stores the number in another table. */
+/** Number of the account's search list; 0 for SQLite, which stores the number in another table. */
 const LIST = either('0', '(SELECT seq FROM accounts WHERE accounts.id = account_id)')
 const withList = columns<RecordRow & { list: number }>({ ...record.kinds, list: ['integer', LIST] })
 const RENAMED = sql`
@@ -26,12 +26,8 @@ const HAS_TOKEN = sql`
   SELECT 1 FROM api_keys WHERE id = :token AND ${either('max_uses IS NOT NULL', 'is_token')}`
 const NONE: AccountUsage = { pins: 0, expiringPins: 0, storedBytes: 0 }
 
-/** The parts of records that differ between databases. */
 export interface RecordParts extends RemovalParts {
-  /**
-   * Updates the search words of a record within the transaction. Returns the values of the columns in which PostgreSQL
-   * stores the words.
-   */
+  /** Updates the search words of a record. Returns the values of the columns in which PostgreSQL stores the words. */
   found(record: RecordRow & { list: number }): object
 }
 
@@ -63,7 +59,7 @@ export function recordRules(
 /**
  * Returns the stored usage of an account, and the number of its expired records that are not removed yet.
  *
- * @param known the stored usage, if the transaction has already read it from the locked account
+ * @param known the stored usage, if the transaction has already read it
  */
 export function* countsOf(
   accountId: string,
@@ -78,7 +74,7 @@ export function* countsOf(
 /**
  * Returns the usage of an account without its expired records.
  *
- * @param known the stored usage, if the transaction has already read it from the locked account
+ * @param known see {@link countsOf}
  */
 export function* usageOf(accountId: string, now: number, known: AccountUsage | null = null): Rule<AccountUsage> {
   const { pins, expiringPins, storedBytes, expired } = yield* countsOf(accountId, now, known)

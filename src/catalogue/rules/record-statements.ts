@@ -29,19 +29,14 @@ export const record = columns<RecordRow>({
   fetchId: 'integer',
   charge: 'integer',
 })
-/** The columns of an account's row that count its usage. */
 export const accountUsage = columns<AccountUsage>({ pins: 'integer', expiringPins: 'integer', storedBytes: 'integer' })
 
-/** Condition: the record has not expired. */
 export const LIVE_RECORD = '(expires_at IS NULL OR expires_at > :now)'
 const OF_DAG_WHERE = 'account_id = :accountId AND multihash = :multihash AND codec = :codec'
 const NEWEST_FIRST = 'ORDER BY created_at DESC, id DESC'
 const BY_CONTENT = fragment`records ${indexed('records_by_content')}`
 const HAS_CONTENT = either('(root_id IS NULL) = 0', 'root_id IS NOT NULL')
-/**
- * Condition: a record is identical to the new record. SQLite compares several columns. PostgreSQL compares one hash of
- * these columns.
- */
+/** Condition: a record is identical to the new record. PostgreSQL compares one hash of the columns. */
 const REPEATS = either(
   `multihash = :multihash AND codec = :codec AND (root_id IS NULL) IN (0, 1) AND cluster_id = :clusterId
     AND expires_at IS :expiresAt AND name IS :name AND original_name IS :originalName AND custom_name IS :customName
@@ -58,12 +53,9 @@ export const NEWEST_OF_DAG = sql`
   SELECT ${record} FROM ${BY_CONTENT}
   WHERE ${OF_DAG_WHERE} AND (expires_at > :now OR (NOT :hasExpiration AND expires_at IS NULL))
   ${NEWEST_FIRST} LIMIT 1`
-/**
- * Finds out whether a record of the account has the content of a DAG. Includes expired records until they are removed.
- */
+/** Includes expired records until they are removed. */
 export const HAS_DAG = sql`
   SELECT 1 FROM records ${indexed('records_identical')} WHERE ${OF_DAG_WHERE} AND ${HAS_CONTENT} LIMIT 1`
-/** Reads the live record with the same account, cluster, DAG, expiry, names and meta as a new record. */
 export const REPEATED_RECORD = sql`
   SELECT ${record} FROM records ${indexed('records_identical')}
   WHERE account_id = :accountId AND ${REPEATS} AND ${LIVE_RECORD} LIMIT 1`
@@ -87,7 +79,6 @@ export const SET_STATUS = sql`
   UPDATE records SET status = :status, status_at = :at, status_code = :code, status_reason = :text WHERE id = :id
   RETURNING ${record}`
 export const SET_FETCH = sql`UPDATE records SET fetch_id = :fetchId WHERE id = :id`
-/** Sets a record to wait for a fetch. The record has no content until the fetch ends. */
 export const SET_WAITING = sql`
   UPDATE records SET fetch_id = :fetchId, root_id = NULL, dag_size = 0, charge = 0 WHERE id = :id`
 
@@ -96,11 +87,9 @@ export const COUNT = sql`
   UPDATE accounts SET pins = pins + :pins, expiring_pins = expiring_pins + :expiringPins,
     stored_bytes = stored_bytes + :storedBytes
   WHERE id = :accountId`
-/** Counts the expired records of an account that are not removed yet. */
 export const COUNT_EXPIRED = sql<{ count: number }>`
   SELECT COUNT(*) AS count FROM records ${indexed('records_by_account_expiry')}
   WHERE account_id = :accountId AND expires_at IS NOT NULL AND expires_at <= :now`
-/** Counts the records of an account that wait for their content, up to a limit. */
 export const COUNT_UNFINISHED = sql<{ count: number }>`
   SELECT COUNT(*) AS count FROM (
     SELECT 1 FROM records ${indexed('records_unfinished')}

@@ -9,37 +9,34 @@ import { columns, sql } from './statement.ts'
 /** Maximum number of records that one transaction removes. */
 const STEP = 50
 /**
- * Age in milliseconds after which any node completes a stored removal. By then the process that began the removal has
- * probably stopped.
+ * Age after which any node completes a stored removal. By then the process that began the removal has probably stopped.
  */
 const LATE_MS = 60_000
 
-/** Selects the records of an account to remove. */
 interface Removal extends DagIdentity {
   accountId: string
-  /** The cluster of the records; null for all clusters. */
+  /** Null for all clusters. */
   clusterId: string | null
   /** Only records created at this time or earlier are removed. */
   createdBy: number
 }
 
-/** A record with the id of the hold on its content. In SQLite, the hold has the id of the record. */
+/** In SQLite, the hold has the id of the record. */
 export type HeldRecord = RecordRow & { holdId: string | null }
 
-/** The parts of removals that differ between databases. */
 export interface RemovalParts {
   /**
    * Deletes the given records that still exist, and releases their holds. Returns the deleted records in the given
-   * order, as they were before.
+   * order.
    *
    * @param isCurrent true if the records were read in this transaction
    */
   remove(records: readonly RecordRow[], isCurrent: boolean): Rule<RecordRow[]>
-  /** Called within the transaction for each removed record. `count` is the change of the usage of its account. */
+  /** Called within the transaction for each removed record, with the change of its account's usage. */
   uncounted?(record: RecordRow, count: AccountUsage): void
-  /** Called with the removed records after the commit; see {@link WriteOptions.committed}. */
+  /** Called after the commit; see {@link WriteOptions.committed}. */
   removed?(records: readonly RecordRow[]): void
-  /** Removes the released holds from the ledger. Called after the transaction. */
+  /** Removes the released holds from the ledger, after the transaction. */
   dropReleased(): Promise<void>
 }
 
@@ -54,8 +51,8 @@ const removal = columns<Removal & { id: number }>({
 })
 
 /**
- * Stores a removal that needs several transactions. Runs in the first of these transactions. After a crash, another
- * process completes the removal.
+ * Stores a removal that needs several transactions, in the first of them. After a crash, another process completes the
+ * removal.
  */
 const NOTE = sql<{ id: number }>`
   INSERT INTO removals (account_id, codec, multihash, cluster_id, created_by)
@@ -64,7 +61,6 @@ const NOTED = sql`SELECT ${removal} FROM removals WHERE created_by < :before ORD
 const FORGET = sql`DELETE FROM removals WHERE id = :id`
 const LOCK_ACCOUNTS = sql`${either('', 'SELECT 1 FROM accounts WHERE id = ANY(:accounts) ORDER BY id FOR UPDATE')}`
 
-/** The rules of removals. They remove records and their holds in short transactions. */
 export function removalRules(
   driver: CatalogueDriver,
   parts: RemovalParts,
@@ -80,11 +76,11 @@ export function removalRules(
 
   function* removeKnown(records: readonly RecordRow[]): Rule<{ rows: RecordRow[] }> {
     yield* first(LOCK_ACCOUNTS, { accounts: records.map(({ accountId }) => accountId) })
-    // Another node may have removed some of the records since they were read.
+    // Another node may have removed some of the records meanwhile.
     return { rows: yield* removeRecords(parts, records, false) }
   }
 
-  /** Completes a stored removal. The transaction that removes the last records also deletes the row of the removal. */
+  /** Completes a stored removal, and deletes its row with the last records. */
   async function finish(noted: Removal & { id: number }): Promise<RecordRow[]> {
     const removed: RecordRow[] = []
     for (;;) {
@@ -175,10 +171,7 @@ function sum(some: AccountUsage | undefined, more: AccountUsage): AccountUsage {
   }
 }
 
-/**
- * Waits for the rest of a removal. Converts `UNAVAILABLE` to `OUTCOME_UNKNOWN`, because a stored removal is completed
- * later. `UNAVAILABLE` would mean that nothing has changed. Rethrows other errors unchanged.
- */
+/** Converts `UNAVAILABLE` to `OUTCOME_UNKNOWN`, because a stored removal is completed later. */
 async function rest(finished: Promise<RecordRow[]>): Promise<RecordRow[]> {
   try {
     return await finished

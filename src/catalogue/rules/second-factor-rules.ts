@@ -7,7 +7,7 @@ import { columns, sql } from './statement.ts'
 const factor = columns<SecondFactorRow>({ secret: 'bytes', enabledAt: 'integer', lastStep: 'integer' })
 
 const GET = sql`SELECT ${factor} FROM second_factors WHERE account_id = :accountId`
-/** Stores a sealed secret. Only SQLite has the column `sealed`, because only SQLite may still have unsealed secrets. */
+/** Only SQLite has the column `sealed`, because only SQLite may still have unsealed secrets. */
 const PUT = sql`
   INSERT INTO second_factors (account_id, secret, last_step${either(', sealed', '')})
   VALUES (:accountId, :secret, -1${either(', 1', '')})
@@ -27,7 +27,7 @@ export const DROP_CODES = sql`DELETE FROM recovery_codes WHERE account_id = :acc
 export const DROP_FACTOR = sql<Pick<SecondFactorRow, 'enabledAt'>>`
   DELETE FROM second_factors WHERE account_id = :accountId RETURNING enabled_at AS "enabledAt"`
 
-/** The methods for secrets that an early version stored unsealed in SQLite. */
+/** The methods for secrets that an early version stored unsealed. */
 export type ClearSecrets = Pick<SecondFactorStore, 'inClear' | 'seal'>
 
 export function secondFactorRules(driver: CatalogueDriver, clear: ClearSecrets): SecondFactorStore {

@@ -5,10 +5,7 @@ import { type CatalogueDriver, first, run } from './driver.ts'
 import { pageOf, placeAfter, withPlace } from './row-cursor.ts'
 import { columnNames, columns, fragment, sql, valuesOf } from './statement.ts'
 
-/**
- * A sign-in removes at most this number of expired sessions, and at most this number of sessions beyond the account's
- * maximum. Each sign-in adds only one session, so the backlog shrinks.
- */
+/** A sign-in removes at most this number of expired sessions, and of sessions beyond the account's maximum. */
 const CLEARED_AT_ONCE = 100
 
 const session = columns<Session>({ id: 'text', accountId: 'text', createdAt: 'integer', expiresAt: 'integer' })
@@ -27,7 +24,6 @@ const PAGE = sql`
   WHERE account_id = :accountId AND (created_at, ${SEQ}) > (:createdAt, :rowid) AND expires_at > :now
   ORDER BY created_at, ${SEQ} LIMIT :rows`
 const END = sql`DELETE FROM sessions WHERE id = :id`
-/** Ends all sessions of an account except one. A change of the password also runs this statement. */
 export const END_OTHERS = sql`DELETE FROM sessions WHERE account_id = :accountId AND id <> :keep`
 
 export function sessionRules(driver: CatalogueDriver): SessionStore {

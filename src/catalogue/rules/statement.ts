@@ -1,16 +1,15 @@
-/** A piece of SQL for both databases. The two texts differ only where the SQL dialects differ. */
 export interface Fragment {
   readonly sqlite: string
   readonly postgres: string
 }
 
-/** SQL for one database, and the names of its parameters in the order of their placeholders. */
+/** SQL for one database, with parameter names in the order of their placeholders. */
 export interface RenderedSql {
   readonly text: string
   readonly names: readonly string[]
 }
 
-/** How a column is stored. SQLite stores flags as 0 or 1, and lists and objects as JSON text. */
+/** SQLite stores flags as 0 or 1, and lists and objects as JSON text. */
 type KindOf<T> = [T] extends [boolean]
   ? 'flag'
   : [T] extends [string | null]
@@ -21,23 +20,20 @@ type KindOf<T> = [T] extends [boolean]
         ? 'bytes'
         : 'json'
 
-/**
- * The kind of each field. A field also has an SQL expression if its column is not named like the field in snake case.
- */
+/** The kind of each field, with an SQL expression if the column is not named like the field in snake case. */
 type Kinds<Row> = {
   readonly [Field in keyof Row]: KindOf<Row[Field]> | readonly [kind: KindOf<Row[Field]>, expression: Fragment | string]
 }
 
-/** The columns or expressions from which the fields of a row type are read. */
 export interface Columns<Row> {
   readonly kinds: Kinds<Row>
 }
 
-/** One statement of a rule, rendered for both databases. Each statement is a constant of its module. */
+/** One statement of a rule, rendered for both databases. */
 export interface RuleStatement<Row = unknown> {
   readonly sqlite: RenderedSql
   readonly postgres: RenderedSql
-  /** Fields whose values SQLite returns in encoded form, and which must be decoded. */
+  /** Fields that SQLite returns in encoded form. */
   readonly encoded: ReadonlyArray<readonly [field: string, kind: 'flag' | 'json']>
   /** True if the statement stores its parameters; false if it only compares them. */
   readonly stores: boolean
@@ -56,12 +52,12 @@ export function columns<Row>(kinds: Kinds<Row>): Columns<Row> {
   return { kinds }
 }
 
-/** Returns a piece of SQL for use in a statement. The text contains parameters in the form `:name`. */
+/** Returns a piece of SQL with parameters in the form `:name`. */
 export function fragment(strings: TemplateStringsArray, ...parts: ReadonlyArray<string | Fragment>): Fragment {
   return { sqlite: joined('sqlite', strings, parts), postgres: joined('postgres', strings, parts) }
 }
 
-/** Returns a whole statement. `Columns` become a `SELECT` list and determine the type of the rows. */
+/** Returns a statement. `Columns` become a `SELECT` list. */
 export function sql<Row = unknown>(
   strings: TemplateStringsArray,
   ...parts: ReadonlyArray<string | Fragment | Columns<Row>>
@@ -77,12 +73,11 @@ export function sql<Row = unknown>(
   return statement
 }
 
-/** Returns the names of columns as a list, for an `INSERT`. */
 export function columnNames(of: Columns<object>): string {
   return Object.keys(of.kinds).map(snakeCase).join(', ')
 }
 
-/** Returns the parameters for columns as a list, in the order of {@link columnNames}. */
+/** Returns parameters in the order of {@link columnNames}. */
 export function valuesOf(of: Columns<object>): string {
   return Object.keys(of.kinds)
     .map(field => `:${field}`)
@@ -98,11 +93,7 @@ function joined(engine: keyof Fragment, strings: readonly string[], parts: Reado
   return strings.map((string, i) => string + text(parts[i])).join('')
 }
 
-/**
- * Replaces the parameters with placeholders.
- *
- * @param isShared true if all occurrences of a parameter share one placeholder number
- */
+/** @param isShared true if all occurrences of a parameter share one placeholder number */
 function rendered(source: string, placeholder: (place: number) => string, isShared = false): RenderedSql {
   const names: string[] = []
   const text = source.replaceAll(/(?<!:):([a-z]\w*)/gi, (_, name: string) => {
@@ -112,7 +103,7 @@ function rendered(source: string, placeholder: (place: number) => string, isShar
   return { text, names }
 }
 
-/** Returns columns as a `SELECT` list. Used for statements that only one of the databases has. */
+/** Returns columns as a `SELECT` list, for statements that only one of the databases has. */
 export function selectList<Row>({ kinds }: Columns<Row>): Fragment {
   const each = Object.entries<string | readonly [string, Fragment | string]>(kinds).map(([field, kind]) => {
     const expression = typeof kind === 'string' ? snakeCase(field) : kind[1]

@@ -18,10 +18,7 @@ const WAITING = fragment`
 const PLACING = fragment`
   SELECT id FROM records ${indexed('records_placing')} WHERE status = 'pinning' AND root_id = :rootId`
 const LOCKED = fragment`${WAITING} ${either('', 'ORDER BY id')} LIMIT :step ${either('', 'FOR UPDATE')}`
-/**
- * Selects records to change, and skips locked rows. A transaction that removes a record locks the record first and then
- * waits for its placement. If a rule that has locked the placement waited for the record, both would deadlock.
- */
+/** Skips locked rows. A removal locks the record before its placement, so waiting for the record would deadlock. */
 const FREE = fragment`${PLACING} LIMIT :step ${IF_UNLOCKED}`
 
 const LOCK_WAITING = sql`
@@ -31,35 +28,26 @@ const LOCK_RECORDS = sql`SELECT ${record} FROM records WHERE id ${AMONG_IDS} ORD
 const CHANGE_WAITING = sql`${NEW_STATUS} WHERE id ${among(LOCKED)} RETURNING ${record}`
 const CHANGE_PLACING = sql`${NEW_STATUS} WHERE id ${among(FREE)} RETURNING ${record}`
 const CHANGE_AMONG = sql`${NEW_STATUS} WHERE id ${AMONG_IDS} AND status = :from RETURNING ${record}`
-/** Finds a record that waits for a fetch and has the status `from`. */
 export const SOME_WAITING_AS = sql`${WAITING} LIMIT 1`
 const SOME_PLACING = sql`${PLACING} LIMIT 1`
 
-/** A change of status. It applies to records with the status `from`. */
 export interface StatusStep {
   from: PinStatus
   to: PinStatus
-  /** The current time, in milliseconds since the epoch. */
   now: number
   reason: StatusReason | null
 }
 
-/** The rules that change the status of records. */
 export interface StatusRules {
   set(of: RecordRow, to: PinStatus, now: number, reason: StatusReason | null): Rule<StatusChange>
-  /** Changes the status of up to {@link STEP} records that wait for a fetch. */
+  /** Changes up to {@link STEP} records that wait for a fetch. */
   waiting(fetchId: number, step: StatusStep): Rule<StatusChange[]>
-  /** Sets up to {@link STEP} records that wait for a backend to `pinned`, after the backend has received the root. */
+  /** Sets up to {@link STEP} records that wait for a backend to `pinned`. */
   placed(rootId: number, now: number): Rule<{ changes: StatusChange[]; isDone: boolean }>
-  /** Changes the status of the given records that have the status `from`. */
   among(ids: readonly string[], step: StatusStep): Rule<StatusChange[]>
 }
 
-/**
- * Creates the rules.
- *
- * @param changed called for each changed record, because its search words include the status
- */
+/** @param changed called for each changed record, because its search words include the status */
 export function statusRules(changed: () => void): StatusRules {
   function* changes(rows: readonly RecordRow[], from: PinStatus): Rule<StatusChange[]> {
     for (const _ of rows) yield* own(changed)
@@ -90,7 +78,6 @@ export function statusRules(changed: () => void): StatusRules {
   }
 }
 
-/** Locks and returns up to {@link STEP} records that wait for a fetch. */
 export function lockWaiting(fetchId: number): Rule<RecordRow[]> {
   return all(LOCK_WAITING, { fetchId, step: STEP })
 }

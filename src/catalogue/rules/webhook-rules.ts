@@ -25,11 +25,7 @@ const GET = sql`SELECT ${webhook} FROM webhooks WHERE id = :id AND account_id = 
 const LIST = sql`SELECT ${webhook} FROM webhooks WHERE account_id = :accountId ORDER BY created_at`
 const REMOVE = sql`DELETE FROM webhooks WHERE id = :id AND account_id = :accountId`
 
-/**
- * The rules of webhooks and their deliveries.
- *
- * @param node name of the node that leases deliveries
- */
+/** @param node name of the node that leases deliveries */
 export function webhookRules(driver: CatalogueDriver, node: string): WebhookStore {
   return {
     insert: (added, most) => {

@@ -11,15 +11,14 @@ interface Place extends AccountUsage {
   codec: number
 }
 
-/** The position after the oldest record, at which all records are counted. */
+/** Creation time that marks the position after the oldest record. */
 const THROUGH = -1
 
 /**
- * Recounts the usage of one account in steps. The steps first count the records, newest first, and then the bytes of
- * each distinct DAG.
- * Records may change between two steps. If a change concerns the part that is already counted, it is added immediately.
- * The position of the count is a row of a temporary table, so a rollback of the transaction also resets the position.
- * The caller runs each method in a transaction.
+ * Recounts the usage of one account in steps: first the records, newest first, and then the bytes of each distinct DAG.
+ * Records may change between two steps. A change of the part that is already counted is added immediately.
+ * The position is a row of a temporary table, so a rollback also resets the position. The caller runs each method in a
+ * transaction.
  */
 export class AccountRecount {
   readonly #place: Statement<[number], Place>
@@ -32,12 +31,8 @@ export class AccountRecount {
   readonly #addDag: Statement<[Uint8Array, number, number, number], unknown>
   readonly #changed: Statement<[number, number, number, number, string], unknown>
   readonly #dagChanged: Statement<[number, number, Uint8Array, number], unknown>
-  /** The account of the current or most recent count. */
   #accountId: string | null = null
-  /**
-   * Number of the current count. It distinguishes the row of the current count from the row of an earlier count, which
-   * a rollback can restore.
-   */
+  /** Distinguishes the row of the current count from the row of an earlier count, which a rollback can restore. */
   #count = 0
 
   constructor(db: Database) {
@@ -72,7 +67,7 @@ export class AccountRecount {
       UPDATE recounts SET stored_bytes = stored_bytes + ? WHERE count = ? AND (multihash, codec) >= (?, ?)`)
   }
 
-  /** Adds a change of usage to the count. The caller reports each change of a record after writing it. */
+  /** Adds a change of usage. The caller reports each change of a record after writing it. */
   changed(record: CountedRecord, { pins, expiringPins, storedBytes }: AccountUsage): void {
     const { accountId, createdAt, id, multihash, codec } = record
     if (accountId !== this.#accountId) return
@@ -80,7 +75,7 @@ export class AccountRecount {
     this.#dagChanged.run(storedBytes, this.#count, multihash, codec)
   }
 
-  /** Counts up to `limit` rows. Returns the usage if the count is complete; null if more steps are needed. */
+  /** Counts up to `limit` rows. Returns null if more steps are needed. */
   step(accountId: string, limit: number): AccountUsage | null {
     const place = this.#placeOf(accountId)
     if (place.createdAt === THROUGH) return this.#countDags(accountId, place, limit)

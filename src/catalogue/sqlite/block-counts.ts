@@ -1,11 +1,7 @@
 /** Maximum number of questions whose counts stay in memory. */
 const QUESTIONS = 256
 
-/**
- * Caches how many records of a block match a question, until a record of the block changes. A million records are in
- * about thirty blocks, so their total is the sum of about thirty cached numbers.
- * Equal questions have the same text as their key.
- */
+/** Caches how many records of a block match a question, until a record of the block changes. */
 export class BlockCounts {
   readonly #counts = new Map<string, Map<number, { count?: number }>>()
 
@@ -13,7 +9,7 @@ export class BlockCounts {
     return this.#counts.get(question)?.get(block)?.count
   }
 
-  /** Begins a count. The returned function stores the result, unless the block has changed in the meantime. */
+  /** Returns a function that stores the count, unless the block has changed in the meantime. */
   begin(question: string, block: number): (count: number) => void {
     const counts = this.#counts.get(question) ?? new Map<number, { count?: number }>()
     this.#counts.delete(question)
@@ -27,7 +23,6 @@ export class BlockCounts {
     }
   }
 
-  /** Removes the cached counts of a block whose index entries change. */
   changed(block: number): void {
     for (const counts of this.#counts.values()) counts.delete(block)
   }

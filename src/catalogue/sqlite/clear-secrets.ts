@@ -34,7 +34,7 @@ export class SqliteClearSecrets implements ClearSecrets {
       const sealedOf = new Map(secrets.map(({ accountId, sealed }) => [accountId, sealed]))
       const rows = this.#all.all()
       // An update would leave the old bytes in free space of the pages. So all rows are deleted with overwriting, and
-      // then inserted again.
+      // inserted again.
       this.#overwriteFreed(true)
       this.#clear.run()
       this.#overwriteFreed(false)

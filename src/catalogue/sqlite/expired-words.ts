@@ -1,6 +1,6 @@
 import type { Database, Statement } from '../../storage/database.ts'
 
-/** Maximum number of records that one transaction adds to the list of pending changes. */
+/** Maximum number of records that one transaction marks as changed. */
 const STEP = 500
 const LAST_ROW = Number.MAX_SAFE_INTEGER
 
@@ -11,9 +11,8 @@ interface Place {
 }
 
 /**
- * Marks expired records as changed, so that their words leave the search index before the sweeper removes the records.
- * The row of the account's list stores the position reached so far. If the clock is set back, some expired records are
- * live again, so the position moves back too.
+ * Marks expired records as changed, so that their words leave the search index before the records are removed.
+ * If the clock is set back, the stored position moves back too, because some expired records are live again.
  */
 export class ExpiredWords {
   readonly #place: Statement<[string], Place>
@@ -34,14 +33,13 @@ export class ExpiredWords {
     this.#setPlace = db.prepare('UPDATE search_lists SET expired_until = ?, expired_row = ? WHERE account_id = ?')
   }
 
-  /** Returns whether the stored position of an account does not match the time `now`. */
+  /** Returns whether the position of an account does not match the time `now`. */
   isBehind(accountId: string, now: number): boolean {
     const place = this.#place.get(accountId)
     if (place === undefined) return false
     return place.at > now || this.#expired.get(accountId, place.at, place.row, now, 1) !== undefined
   }
 
-  /** Marks some records as changed and moves the position past them. Runs within a transaction. */
   step(accountId: string, now: number): void {
     const place = this.#place.get(accountId)
     if (place === undefined) return

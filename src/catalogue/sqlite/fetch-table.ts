@@ -6,7 +6,6 @@ import { ANY_WAITING, type FetchParts, fetchFor, GET, insertFetch, type WantedFe
 import type { StatusRules } from '../rules/status-rules.ts'
 import type { SqliteDriver, SqliteStatements } from './sqlite-driver.ts'
 
-/** Inserts and finds fetches within transactions that change records. Their roots are in the same database. */
 export class FetchTable {
   readonly parts: FetchParts
   readonly #statements: SqliteStatements
@@ -34,25 +33,19 @@ export class FetchTable {
     }
   }
 
-  /** Stages a root and inserts a fetch that adds blocks to it. Returns the id of the fetch. */
+  /** Stages a root and inserts its fetch. Returns the id of the fetch. */
   *begin(wanted: WantedFetch) {
     const rootId = yield* own(() => this.#roots.stage(wanted.backendId, wanted.now))
-    // SQLite has one writer, so no other transaction can have inserted the fetch in the meantime.
+    // SQLite has one writer, so no other transaction can have inserted the fetch.
     return (yield* insertFetch(this.parts, wanted, { rootId, holdId: null })) ?? 0
   }
 
-  /**
-   * Returns the id of the fetch of a DAG. Inserts the fetch if the DAG has none. Makes the fetch due immediately unless
-   * it is running.
-   */
+  /** Returns the id of the fetch of a DAG. Inserts a missing fetch. Makes the fetch due unless it is running. */
   fetchFor(wanted: WantedFetch): number {
     return this.#statements.carryOut(fetchFor(this.parts, wanted, () => this.begin(wanted))).id
   }
 
-  /**
-   * Inserts the fetch of a root that is already staged. Returns the id of the fetch; null if the DAG already has a
-   * fetch.
-   */
+  /** Inserts the fetch of a staged root. Returns null if the DAG already has a fetch. */
   insert(wanted: WantedFetch, rootId: number): number | null {
     return this.#statements.carryOut(insertFetch(this.parts, wanted, { rootId, holdId: null }))
   }
@@ -65,13 +58,11 @@ export class FetchTable {
     return this.#statements.first(ANY_WAITING, { fetchId }) !== null
   }
 
-  /** Returns the ids of up to `limit` fetches after `id`. */
   after(id: number, limit: number): number[] {
     return this.#after.all(id, limit).map(row => row.id)
   }
 }
 
-/** Returns the id of the hold that protects the blocks of a fetch. */
 export function fetchHold(fetchId: number): string {
   return `fetch ${fetchId}`
 }

@@ -1,7 +1,7 @@
 import type { Database, Statement } from '../../storage/database.ts'
 import type { RecordSearch } from '../records.ts'
 
-/** Maximum time in milliseconds by which a record may be older than its predecessor in the same run of a list. */
+/** Maximum time by which a record may be older than its predecessor in the same run of a list. */
 export const CLOCK_JITTER_MS = 1_000
 
 /** A range of search ids, including both ends. */
@@ -10,16 +10,15 @@ export interface Span {
   last: number
 }
 
-/** A range of a list. `isSure` is true if all records in the range were created within the time bounds of a search. */
+/** `isSure` is true if all records in the range were created within the time bounds of a search. */
 export interface TimedSpan extends Span {
   isSure: boolean
 }
 
 /**
  * Finds the ranges of a list whose records were created between two instants.
- * A list is numbered in the order of the commits. It consists of runs, and a new run begins where the clock was set
- * back. Within a run the creation times rise, apart from differences up to {@link CLOCK_JITTER_MS}. So a binary search
- * finds an instant.
+ * A list is in the order of the commits. A new run begins where the clock was set back. Within a run the creation times
+ * rise, apart from differences up to {@link CLOCK_JITTER_MS}.
  */
 export class ListOrder {
   readonly #runs: Statement<[string], { first: number }>
@@ -32,7 +31,7 @@ export class ListOrder {
       WHERE search_id BETWEEN ? AND ? ORDER BY search_id LIMIT 1`)
   }
 
-  /** Returns the ranges in the order of the list, beginning with the oldest commit. */
+  /** Returns the ranges, beginning with the oldest commit. */
   spans(accountId: string, { before, after }: Pick<RecordSearch, 'before' | 'after'>, whole: Span): TimedSpan[] {
     if (before === null && after === null) return [{ ...whole, isSure: true }]
     const starts = [whole.first, ...this.#runs.all(accountId).map(({ first }) => first)]
@@ -49,7 +48,7 @@ export class ListOrder {
     })
   }
 
-  /** Returns the part of a run between two instants. Extends it at both ends by `margin` milliseconds. */
+  /** Returns the part of a run between two instants, extended at both ends by `margin` milliseconds. */
   #between(run: Span, after: number | null, before: number | null, margin: number): Span {
     return {
       first: after === null ? run.first : this.#firstSince(after + 1 - margin, run),

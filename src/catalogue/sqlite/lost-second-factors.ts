@@ -1,6 +1,5 @@
 import type { Database } from '../../storage/database.ts'
 
-/** Returns the emails of the accounts that sign in with a second factor. */
 export function secondFactorsIn(db: Database): string[] {
   const rows = db.prepare<[], { email: string }>(`
     SELECT a.email FROM second_factors f JOIN accounts a ON a.id = f.account_id
@@ -8,7 +7,7 @@ export function secondFactorsIn(db: Database): string[] {
   return rows.all().map(({ email }) => email)
 }
 
-/** Removes the second factors and recovery codes of all accounts. Runs within the caller's transaction. */
+/** Runs within the caller's transaction. */
 export function forgetSecondFactors(db: Database): void {
   db.prepare('DELETE FROM recovery_codes').run()
   db.prepare('DELETE FROM second_factors').run()

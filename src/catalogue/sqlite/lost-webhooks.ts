@@ -1,6 +1,5 @@
 import type { Database } from '../../storage/database.ts'
 
-/** Returns the URLs of all webhooks. */
 export function webhooksIn(db: Database): string[] {
   return db
     .prepare<[], { url: string }>('SELECT url FROM webhooks ORDER BY url')

@@ -5,12 +5,12 @@ import type { CatalogueToMove, MovedRow, MovedTable } from '../moving.ts'
 const STEP = 500
 
 interface TableSource {
-  /** The `SELECT` list. The names in it are the column names of the target database. */
+  /** The `SELECT` list, with the column names of the target database. */
   columns: string
   from: string
-  /** Condition on the rows. By default all rows are copied. */
+  /** Default: all rows. */
   where?: string
-  /** Columns of a unique key, in the order of reading. Default: the rowid. */
+  /** Columns of a unique key. Default: the rowid. */
   key?: readonly string[]
 }
 
@@ -72,7 +72,6 @@ const SOURCES: Readonly<Record<MovedTable, TableSource>> = {
   },
 }
 
-/** The catalogue of a data directory, as the source of a move. */
 export class SqliteMovedCatalogue implements CatalogueToMove {
   readonly #db: Database
 
@@ -104,15 +103,11 @@ export class SqliteMovedCatalogue implements CatalogueToMove {
     }
   }
 
-  /** Returns the number of rows that are still to be removed after the move. */
   left(): number {
     return REMOVED.reduce((sum, table) => sum + this.count(table), 0)
   }
 
-  /**
-   * Removes some of the moved rows. Returns the number of removed rows; 0 when all are removed. Runs within the
-   * caller's transaction.
-   */
+  /** Removes some of the moved rows. Returns the number of removed rows. Runs within the caller's transaction. */
   removeSome(): number {
     for (const table of REMOVED) {
       const some = table === 'recovery_codes' ? '' : `WHERE rowid IN (SELECT rowid FROM ${table} LIMIT ${STEP})`
@@ -127,9 +122,9 @@ export class SqliteMovedCatalogue implements CatalogueToMove {
 }
 
 /**
- * The tables to empty after a move, in this order. Webhooks come first, so that the removal of records adds no
- * deliveries. Accounts come last, because other tables refer to them. Roots and their files stay, because the ledger
- * needs them.
+ * Webhooks come first, so that the removal of records adds no deliveries. Accounts come last, because other tables
+ * refer to them.
+ * Roots and their files stay, because the ledger needs them.
  */
 const REMOVED = [
   ...(['webhooks', 'deliveries', 'records', 'removals', 'placements', 'fetches'] as const),

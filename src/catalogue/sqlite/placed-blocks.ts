@@ -1,6 +1,6 @@
 import type { Database, Statement } from '../../storage/database.ts'
 
-/** Finds out which blocks of external backends must stay on this disk, and returns their sizes. */
+/** Finds the blocks of external backends that must stay on this disk. */
 export class PlacedBlocks {
   readonly #neededHere: Statement<[Uint8Array, number, number], unknown>
   readonly #size: Statement<[Uint8Array, number], { size: number }>
@@ -15,8 +15,8 @@ export class PlacedBlocks {
   }
 
   /**
-   * Returns whether a block must stay on this node. The block need not stay if the backend has confirmed all roots that
-   * contain the block, and received them no later than `after`.
+   * Returns false if the backend has confirmed all roots that contain the block, and received them no later than
+   * `after`.
    */
   isNeededHere(backendId: number, multihash: Uint8Array, after: number): boolean {
     return this.#neededHere.get(multihash, backendId, after) !== undefined

@@ -14,7 +14,7 @@ import type { SqliteStatements } from './sqlite-driver.ts'
 
 type WholeIntent = CommitIntent & { kind: 'whole' }
 
-/** A complete root. `healed` is true if storing it repaired a damaged block. */
+/** `healed` is true if storing the root repaired a damaged block. */
 interface StoredRoot {
   rootId: number
   healed: boolean
@@ -23,8 +23,8 @@ interface StoredRoot {
 }
 
 /**
- * Changes records together with their content. A record with content has a hold on its root, and the id of the hold is
- * the id of the record. The caller runs each method in a transaction.
+ * Changes records together with their content. A record with content has a hold on its root, with the id of the record.
+ * The caller runs each method in a transaction.
  */
 export class RecordCommit {
   readonly #records: RecordTable
@@ -35,11 +35,7 @@ export class RecordCommit {
   readonly #statements: SqliteStatements
   readonly #external: ReadonlySet<number>
 
-  /**
-   * Uses the given tables.
-   *
-   * @param external the numbers of the external backends, which need placements
-   */
+  /** @param external the numbers of the external backends, which need placements */
   constructor(
     tables: {
       records: RecordTable
@@ -64,22 +60,14 @@ export class RecordCommit {
     return intent.kind === 'whole' ? this.#commitWhole(intent) : this.#commitPart(intent)
   }
 
-  /**
-   * Checks the plan's limit of records.
-   *
-   * @throws HoldfastError `QUOTA_EXCEEDED` if the account may not have another record
-   */
+  /** @throws HoldfastError `QUOTA_EXCEEDED` if the account may not have another record */
   checkPinCount(accountId: string, { maxPins }: PinLimits, now: number): void {
     if (maxPins !== null && this.#records.usage(accountId, now).pins + 1 > maxPins) {
       throw new HoldfastError('QUOTA_EXCEEDED', `the plan allows ${maxPins} pins`)
     }
   }
 
-  /**
-   * Checks the plan's limit of waiting records.
-   *
-   * @throws HoldfastError `QUOTA_EXCEEDED` if no further record of the account may wait for content
-   */
+  /** @throws HoldfastError `QUOTA_EXCEEDED` if no further record of the account may wait for content */
   checkQueued(accountId: string, { maxQueuedPins }: PinLimits): void {
     if (maxQueuedPins !== null && this.#records.countUnfinished(accountId, maxQueuedPins) >= maxQueuedPins) {
       throw new HoldfastError('QUOTA_EXCEEDED', `the plan allows ${maxQueuedPins} pins that wait for their content`)
@@ -94,7 +82,7 @@ export class RecordCommit {
     return this.#records.usage(accountId, now).storedBytes + dag.charge <= maxStorageBytes
   }
 
-  /** Assigns content to a waiting record. The record stays `pinning` if its backend does not have the content yet. */
+  /** Assigns content to a waiting record. The record stays `pinning` until its backend has the content. */
   fulfil(record: RecordRow, rootId: number, now: number): void {
     const root = this.#roots.get(rootId)
     if (root === undefined) throw new HoldfastError('INTERNAL_ERROR', `root ${rootId} no longer exists`)
@@ -137,9 +125,7 @@ export class RecordCommit {
     return { rootId, healed: false, dagSize, charge }
   }
 
-  /**
-   * Stores a DAG of one block. If the block exists, compares the stored bytes, and repairs them if they are damaged.
-   */
+  /** Stores a DAG of one block. Repairs the block if its stored bytes are damaged. */
   #store({ backendId, dag, now }: WholeIntent, block: NewBlock): StoredRoot {
     const found = this.#roots.find(backendId, dag)
     const rootId = found?.id ?? this.#roots.insert(backendId, dag, now)
@@ -154,10 +140,7 @@ export class RecordCommit {
     return made
   }
 
-  /**
-   * Returns the status of a record with content: `pinning` if an external backend does not have the content yet,
-   * otherwise `pinned`. Also marks the content as wanted on an external backend.
-   */
+  /** Returns the status of a record with content. Also marks the content as wanted on an external backend. */
   #statusIn(backendId: number, record: DagIdentity & { accountId: string }, now: number): 'pinned' | 'pinning' {
     if (!this.#external.has(backendId)) return 'pinned'
     return this.#statements.carryOut(wantPlacement(backendId, record, now)) ? 'pinned' : 'pinning'

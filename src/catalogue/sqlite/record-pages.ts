@@ -4,30 +4,28 @@ import type { Page, PageRequest } from '../page.ts'
 import type { AccountUsage, ListedRecord, RecordFilter, RecordRow } from '../records.ts'
 import { IS_LIVE, LISTED_COLUMNS, type RecordTable } from './record-table.ts'
 
-/** The sort key of a record in a list. Lists are sorted newest first. */
+/** The sort key of a record. Lists are sorted newest first. */
 interface Key {
   createdAt: number
   id: string
 }
 
-/** A key with a known position: `offset` records of the list are newer than the key or equal to it. */
+/** A key, and the number of records of the list that are newer than the key or equal to it. */
 interface Place extends Key {
   offset: number
 }
 
 /** Maximum number of index entries that one statement reads. */
 const STRIDE = 1_000
-/** Maximum number of lists whose positions are cached. */
 const KEPT_LISTS = 64
 
 /** The cached positions of one list, and its total. Adding or removing a record updates both. */
 class KnownPlaces {
-  /** The positions, sorted by offset. */
+  /** Sorted by offset. */
   readonly places: Place[] = []
-  /** Number of records in the list; null until counted. */
+  /** Null until counted. */
   total: number | null = null
 
-  /** Returns the last cached position at or before an offset. */
   before(offset: number): Place | null {
     return this.places.findLast(place => place.offset <= offset) ?? null
   }
@@ -42,7 +40,7 @@ class KnownPlaces {
     else if (this.places[next]?.offset !== place.offset) this.places.splice(next, 0, place)
   }
 
-  /** Updates the positions after a record was added (`by` is 1) or removed (`by` is -1). */
+  /** Updates the positions after a record was added (1) or removed (-1). */
   shift(key: Key, by: 1 | -1): void {
     if (this.total !== null) this.total += by
     for (const place of this.places) {
@@ -53,16 +51,17 @@ class KnownPlaces {
 }
 
 interface Statements {
-  /** Reads keys that are older than a key, newest first. */
+  /** Reads older keys, newest first. */
   older: Statement<SqlValue[], Key>
-  /** Reads keys that are newer than a key or equal to it, oldest first. */
+  /** Reads newer keys and the given key, oldest first. */
   newer: Statement<SqlValue[], Key>
   rows: Statement<SqlValue[], ListedRecord>
 }
 
 /**
- * Reads pages of an account's records by offset. It starts at the nearest cached position and reads strides of {@link
- * STRIDE} entries. Other work can run between two strides. The end of each stride becomes a cached position.
+ * Reads pages of an account's records by offset, in strides from the nearest cached position. Other work can run
+ * between two strides.
+ * The end of each stride becomes a cached position.
  */
 export class RecordPages {
   readonly #records: RecordTable
@@ -80,12 +79,12 @@ export class RecordPages {
     this.#expiringContent = prepare(db, 'records_by_content', 'AND multihash = ? AND expires_at IS NOT NULL')
   }
 
-  /** Updates the cached lists after a record was added. Called immediately after the commit. */
+  /** Called immediately after the commit. */
   added(record: RecordRow): void {
     this.#shift(record, 1)
   }
 
-  /** Updates the cached lists after a record was removed. Called immediately after the commit. */
+  /** Called immediately after the commit. */
   removed(record: RecordRow): void {
     this.#shift(record, -1)
   }
@@ -98,7 +97,7 @@ export class RecordPages {
       if (total === null) list.countOn()
       else if (offset >= total) return { rows: [], total }
       else if (list.isNear(offset)) return { rows: list.rows(offset, limit), total }
-      // Removals during the count can leave the stride empty. In this case the nearest cached position is close enough.
+      // Removals during the count can leave the stride empty. The nearest cached position is then close enough.
       else if (!list.stride(offset, total)) return { rows: list.rows(offset, limit), total }
       if (turnSpent()) await nextTurn()
       counts = this.#records.counts(filter.accountId, filter.now)
@@ -120,8 +119,8 @@ export class RecordPages {
   }
 
   /**
-   * Returns the cached positions of a list. Returns an empty cache while the account has expired records. A list omits
-   * these records, but no notification tells when they expire.
+   * Returns no cached positions while the account has expired records, because no notification tells when records
+   * expire.
    */
   #placesOf(filter: RecordFilter, expired: number): KnownPlaces {
     if (expired > 0) return new KnownPlaces()
@@ -146,7 +145,6 @@ function totalOf({ hasExpiration }: RecordFilter, counts: AccountUsage & { expir
   return (hasExpiration ? counts.expiringPins : counts.pins) - counts.expired
 }
 
-/** A list during the reading of one page. */
 class List {
   readonly known: KnownPlaces
   readonly #filter: RecordFilter
@@ -168,7 +166,7 @@ class List {
     return this.#statements.rows.all(...this.#of(from), limit, skipped)
   }
 
-  /** Counts one stride of records after the last cached position. Sets the total after the last stride. */
+  /** Counts one stride of records after the last cached position. */
   countOn(): void {
     const from = this.known.places.at(-1) ?? NEWEST
     const keys = this.#strideFrom('older', from)
@@ -195,7 +193,6 @@ class List {
     return this.#statements[direction].all(...this.#of(from), STRIDE)
   }
 
-  /** Returns the parameters with which all statements begin. */
   #of(from: Key): SqlValue[] {
     const { accountId, multihash, now } = this.#filter
     return [accountId, ...(multihash === null ? [] : [multihash]), from.createdAt, from.id, now]
@@ -206,9 +203,7 @@ class List {
   }
 }
 
-/** The position before the first record. */
 const NEWEST: Place = { createdAt: Number.MAX_SAFE_INTEGER, id: '', offset: 0 }
-/** The key after the last record. */
 const OLDEST: Key = { createdAt: -1, id: '' }
 
 function keyOfText(text: string): Key {

@@ -12,19 +12,19 @@ import {
 } from '../../domain/search-words.ts'
 import type { ListedRecord, NameMatch, RecordFilter, RecordSearch } from '../records.ts'
 
-/** A record to compare with a question. Its multihash is null unless the question searches for content. */
+/** The multihash is null unless the question searches for content. */
 export type FoundRecord = ListedRecord & { multihash: Uint8Array | null }
 
 /** A search in the form that the search index answers, block by block. */
 export interface RecordQuestion {
-  /** A text that is equal for questions with the same matches. It does not include the time bounds. */
+  /** Equal for questions with the same matches, apart from the time bounds. */
   key: string
   /**
    * Returns the full-text query for a block. If {@link isWhole} is false, the query also finds records that do not
    * match.
    */
   query: (block: number) => string
-  /** Returns words that every match in a block contains. A word that few records contain makes the search cheap. */
+  /** Returns words that every match in a block contains. A rare word makes the search cheap. */
   required: (block: number) => string[]
   /** True if the query finds only records that match, apart from the time bounds. */
   isWhole: boolean
@@ -35,10 +35,7 @@ export interface RecordQuestion {
   accepts: (record: FoundRecord) => boolean
 }
 
-/**
- * Maximum number of words for parts of names in one query. Further parts are compared with the names of the records
- * found.
- */
+/** Maximum number of words for parts of names in one query. Further parts are compared with the records found. */
 const MOST_PARTS = 8
 
 export function questionOf(filter: RecordFilter & { search: RecordSearch }): RecordQuestion {

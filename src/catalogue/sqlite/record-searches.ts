@@ -10,35 +10,30 @@ import type { SearchIndex } from './search-index.ts'
 
 type Searching = RecordFilter & { search: RecordSearch }
 
-/** Maximum number of records that contain a rare word. One statement reads all these records. */
+/** Maximum number of records with a rare word. One statement reads all these records. */
 const FEW = 64
 /** Maximum number of words of a question whose rarity is tested in each block. */
 const MOST_PROBED = 8
 /** Maximum number of records that one statement reads. */
 const READ_AT_ONCE = 500
 
-/** A part of a list whose words are in one block of the search index. */
+/** The part of a list in one block of the search index. */
 interface Block extends TimedSpan {
   number: number
   /** True if the part is the whole block, and all of it lies within the time bounds. */
   isFull: boolean
 }
 
-/** Some of the matches in a block. */
 interface Found {
   count: () => number
   rows: (limit: number, from: number) => ListedRecord[]
 }
 
 interface Statements {
-  /**
-   * Reads the search ids of the records in a range of search ids that match a query. The last parameters are limit and
-   * offset.
-   */
+  /** Reads the search ids in a range that match a query. The last parameters are limit and offset. */
   matches: Statement<[string, number, number, number, number], { id: number }>
-  /** Reads the records of a JSON array of search ids. If the first parameter is 1, includes their multihashes. */
+  /** Reads the records of a JSON array of search ids, with their multihashes if the first parameter is 1. */
   records: Statement<[0 | 1, string], FoundRecord>
-  /** Finds the first record in a range of search ids. */
   first: Statement<[number, number], { id: number }>
 }
 
@@ -66,7 +61,7 @@ export class RecordSearches {
 
   /**
    * Returns a page by its offset, and the total. A search by text with more than {@link EXACT_MATCHES} matches stops
-   * counting one match beyond the page. So a common word costs no more than a rare word.
+   * counting after the page.
    */
   async page(filter: Searching, offset: number, limit: number): Promise<NumberedPage<ListedRecord>> {
     await this.#index.update(filter.accountId, filter.now)
@@ -92,7 +87,6 @@ export class RecordSearches {
     return { rows, total }
   }
 
-  /** Returns the page after the cursor `after`, without a total. */
   async walk(filter: Searching, { after, limit }: PageRequest): Promise<Page<ListedRecord>> {
     await this.#index.update(filter.accountId, filter.now)
     const question = questionOf(filter)
@@ -109,7 +103,7 @@ export class RecordSearches {
     return { rows: rows.slice(0, limit), next: id === undefined ? null : String(id) }
   }
 
-  /** Yields the blocks that contain records, in the order of the search. Begins after the search id `after`. */
+  /** Yields the blocks with records after the search id `after`, in the order of the search. */
   *#blocks({ accountId, search }: Searching, after: number | null): Generator<Block> {
     const list = this.#list.get(accountId)
     if (list === undefined) return
@@ -131,7 +125,6 @@ export class RecordSearches {
     }
   }
 
-  /** Yields the matches in a block, in several pieces. */
   *#inBlock(question: RecordQuestion, { search }: Searching, block: Block, known?: number): Generator<Found> {
     const { matches, records } = search.oldestFirst ? this.#oldest : this.#newest
     const read = (found: ReadonlyArray<{ id: number }>): FoundRecord[] =>
@@ -156,7 +149,7 @@ export class RecordSearches {
     }
   }
 
-  /** Returns the records of a block that contain a rare word of the question; null if no word is rare. */
+  /** Returns the records of a block with a rare word of the question; null if no word is rare. */
   #few(question: RecordQuestion, { number, first, last }: Block): Array<{ id: number }> | null {
     for (const word of question.required(number).slice(0, MOST_PROBED)) {
       const found = this.#oldest.matches.all(word, first, last, FEW + 1, 0)

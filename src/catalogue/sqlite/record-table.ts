@@ -38,11 +38,7 @@ export class RecordTable {
   readonly #searchId: Statement<[string], { searchId: number }>
   readonly #changed: () => void
 
-  /**
-   * Prepares the statements.
-   *
-   * @param changed called when a change affects the search words of a record
-   */
+  /** @param changed called when a change affects the search words of a record */
   constructor(db: Database, changed: () => void = () => undefined, statements = new SqliteStatements(db)) {
     this.#at = statements
     this.#changed = changed
@@ -87,7 +83,7 @@ export class RecordTable {
     return this.#at.first(GET_RECORD, { id }) ?? undefined
   }
 
-  /** Returns the search id of a record. Search ids follow the insertion order. */
+  /** Returns an id that follows the insertion order. */
   searchId(id: string): number | undefined {
     return this.#searchId.get(id)?.searchId
   }
@@ -102,8 +98,8 @@ export class RecordTable {
   }
 
   /**
-   * Sets a record that had content to `pinning`, until a fetch gets the content again. Until then the content does not
-   * count against the account's quota.
+   * Sets a record that had content to `pinning`. Until a fetch gets the content again, it does not count against the
+   * quota.
    */
   setWaiting(record: RecordRow, fetchId: number, at: number, reason: string): void {
     this.#at.run(SET_WAITING, { id: record.id, fetchId })
@@ -112,27 +108,22 @@ export class RecordTable {
     if (frees) this.#count(record, 0, 0, -record.charge)
   }
 
-  /** Assigns content to a record that waited for it. */
   setContent(record: RecordRow, root: { id: number; contentSize: number; dagSize: number; charge: number }): void {
     const adds = !this.has(record.accountId, record)
     this.#setContent.run(root.id, root.contentSize, root.dagSize, root.charge, record.id)
     this.#count(record, 0, 0, adds ? root.charge : 0)
   }
 
-  /**
-   * Returns whether a record of the account has the content of the DAG. Includes expired records until they are
-   * removed.
-   */
+  /** Returns whether a record has the content of the DAG, including expired records until they are removed. */
   has(accountId: string, { multihash, codec }: DagIdentity): boolean {
     return this.#at.first(HAS_DAG, { accountId, multihash, codec }) !== null
   }
 
-  /** Returns the live record with the same account, cluster, DAG, expiry, names and meta as `record`. */
   identical(record: NewRecord, now: number): RecordRow | undefined {
     return this.#at.first(REPEATED_RECORD, { ...record, now }) ?? undefined
   }
 
-  /** Counts the account's records that wait for content. Stops at `limit`. */
+  /** Counts the account's records that wait for content, up to `limit`. */
   countUnfinished(accountId: string, limit: number): number {
     return this.#at.first(COUNT_UNFINISHED, { accountId, limit })?.count ?? 0
   }
@@ -141,14 +132,15 @@ export class RecordTable {
     return this.#at.carryOut(usageOf(accountId, now))
   }
 
-  /** Returns the stored usage of an account, and the number of its expired records that are not removed yet. */
+  /** Returns the stored usage, and the number of expired records that are not removed yet. */
   counts(accountId: string, now: number): AccountUsage & { expired: number } {
     return this.#at.carryOut(countsOf(accountId, now))
   }
 
   /**
-   * Counts a part of an account's usage. Returns `more` until the count is complete. Then returns the stored and the
-   * counted numbers. If `mend` is true, corrects the stored numbers. Returns null if the account does not exist.
+   * Counts a part of an account's usage. Returns `more` until the count is complete, and then the stored and the
+   * counted numbers.
+   * If `mend` is true, corrects the stored numbers. Returns null if the account does not exist.
    */
   recount(
     accountId: string,
@@ -165,7 +157,7 @@ export class RecordTable {
     return { noted, counted }
   }
 
-  /** Adds to the usage counters of the record's account. Returns 0 if the account does not exist. */
+  /** Returns 0 if the account does not exist. */
   #count(record: RecordRow, pins: number, expiringPins: number, storedBytes: number): number {
     const changes = this.#at.run(COUNT, { accountId: record.accountId, pins, expiringPins, storedBytes })
     this.#recount.changed(record, { pins, expiringPins, storedBytes })

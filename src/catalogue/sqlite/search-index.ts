@@ -9,12 +9,11 @@ const STEP = 50
 
 /**
  * Updates the full-text index that searches read.
- * A change of a record only stores the record's number in `search_pending`, by a trigger. The words of many records are
- * indexed together: when enough records are pending, or before a search.
- * A write to the index costs more than the rest of an upload, and about the same for one record as for a hundred.
+ * A trigger stores the numbers of changed records. Their words are indexed together, because a write to the index costs
+ * about the same for one record as for a hundred.
  */
 export class SearchIndex {
-  /** Cached counts of matches. Each count is correct for the current contents of the index. */
+  /** Counts of matches in the current contents of the index. */
   readonly counts = new BlockCounts()
   readonly #queue: WriteQueue
   readonly #expired: ExpiredWords
@@ -41,7 +40,7 @@ export class SearchIndex {
     this.#merge = db.prepare("INSERT INTO record_search (record_search, rank) VALUES ('merge', 64)")
   }
 
-  /** Counts a record whose words have changed. Starts indexing when enough records have changed. */
+  /** Starts indexing when the words of enough records have changed. */
   changed(): void {
     this.#noted++
     if (this.#noted < STEP) return

@@ -4,7 +4,7 @@ import { type AccessStores, accessStores } from '../rules/access-stores.ts'
 import { SqliteClearSecrets } from './clear-secrets.ts'
 import { SqliteDriver, SqliteStatements } from './sqlite-driver.ts'
 
-/** Name of the node. It is empty because a SQLite catalogue has only one node, so jobs need no leases. */
+/** A SQLite catalogue has only one node, so jobs need no leases. */
 const NODE = ''
 
 /** Creates the stores for accounts and credentials. The caller owns the database and the queue. */

@@ -20,8 +20,8 @@ import { SqliteReconciliation } from './sqlite-reconciliation.ts'
 import { sqliteRecords } from './sqlite-records.ts'
 
 /**
- * Creates the stores for content. They use the same database and queue as the ledger, so that one commit writes a
- * record and its hold. The caller owns the database and the queue.
+ * Creates the stores for content in the ledger's database, so that one commit writes a record and its hold.
+ * The caller owns the database and the queue.
  *
  * @param external the numbers of the external backends, which need placements
  */

@@ -20,7 +20,7 @@ interface Prepared {
   readonly run: (params: object) => number
 }
 
-/** Runs the statements of rules synchronously. Inside a transaction, the statements are part of the transaction. */
+/** Runs the statements of rules synchronously, within the current transaction if there is one. */
 export class SqliteStatements {
   readonly #db: Database
   readonly #prepared = new Map<RuleStatement, Prepared>()
@@ -63,7 +63,7 @@ export class SqliteStatements {
   }
 }
 
-/** Runs rules on `holdfast.db`. Reads run immediately. Writes run through the queue, which may run a rule twice. */
+/** Runs rules on `holdfast.db`. Writes run through the queue, which may run a rule twice. */
 export class SqliteDriver implements CatalogueDriver {
   readonly #statements: SqliteStatements
   readonly #writes: WriteQueue
@@ -96,7 +96,7 @@ export class SqliteDriver implements CatalogueDriver {
 
 function prepare(db: Database, rule: RuleStatement): Prepared {
   const { text, names } = rule.sqlite
-  // The text is empty if the statement only locks rows in PostgreSQL. SQLite does not need such a lock.
+  // An empty text is a lock that only PostgreSQL needs.
   if (text === '') return { first: () => null, all: () => [], run: () => 0 }
   const statement = db.prepare<SqlValue[], Row>(text)
   const bound = (params: object): SqlValue[] => {
@@ -127,10 +127,7 @@ function prepare(db: Database, rule: RuleStatement): Prepared {
   }
 }
 
-/**
- * Returns whether an error is a violated constraint, such as a duplicate id. The PostgreSQL driver reports violated
- * constraints in the same way.
- */
+/** Returns whether an error is a violated constraint, such as a duplicate id. */
 function isConflict(error: unknown): boolean {
   return error instanceof Error && 'code' in error && String(error.code).startsWith('SQLITE_CONSTRAINT')
 }

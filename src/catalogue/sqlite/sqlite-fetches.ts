@@ -12,14 +12,9 @@ import { type FetchTable, fetchHold } from './fetch-table.ts'
 import type { RecordCommit } from './record-commit.ts'
 import type { RecordTable } from './record-table.ts'
 
-/** A complete root for which records wait. */
 type Root = NonNullable<ReturnType<RootTable['get']>>
 
-/**
- * Creates the fetches of a catalogue in the engine's own database. Each fetch has a hold that protects its blocks.
- *
- * @param added called with each new record immediately after its commit
- */
+/** @param added called with each new record immediately after its commit */
 export function sqliteFetches(
   { fetches, records, roots, holds }: { fetches: FetchTable; records: RecordTable; roots: RootTable; holds: Holds },
   commit: RecordCommit,

@@ -33,10 +33,7 @@ interface Tables {
   blocks: BlockTable
 }
 
-/**
- * Reconciliation in the engine's own database, where one transaction reads both records and holds. The hold of a record
- * has the id of the record.
- */
+/** Reconciliation in the engine's own database, where the hold of a record has the id of the record. */
 export class SqliteReconciliation implements ReconciliationParts {
   readonly ledger: ReconciledLedger
   readonly node = null
