@@ -3,8 +3,8 @@ import { orNull } from '../config/schema-parts.ts'
 import type { ErrorCode } from '../domain/errors.ts'
 
 /**
- * Schemas of response fields. The schemas document the API and provide the types of the functions that build responses.
- * Only the tests validate responses against these schemas. The service does not.
+ * These schemas document the API and type the functions that build responses. Only tests validate responses against
+ * them.
  */
 export const text = Type.String()
 export const count = Type.Integer({ minimum: 0 })
@@ -13,20 +13,19 @@ export const instant = Type.String({ format: 'date-time', description: 'UTC with
 export const cid = Type.String({ description: 'content identifier' })
 export const clusterId = Type.String({ examples: ['cl0-global'] })
 
-/** Query parameters of a list with cursor pagination. */
 export const PAGE_QUERY = {
   limit: { description: '100 unless given, at most 1,000.', schema: Type.Integer({ minimum: 1 }) },
   after: { description: 'The `next` of the previous page.', schema: Type.String() },
 } as const
 export const next = orNull(Type.String({ description: 'send it as `after` for the next page; null at the end' }))
 
-/** The header and query parameter with which a request can name a cluster. */
+/** A request can name a cluster in a header or query parameter. */
 export const CLUSTER = {
   headers: { 'X-Cluster': { description: 'The cluster. Overrides the query and the body.', schema: text } },
   query: { cl: { description: 'The cluster, unless the header or body names one.', schema: text } },
 } as const
 
-/** Error codes that every request to store content can return. */
+/** Errors of every request to store content. */
 export const STORING: readonly ErrorCode[] = [
   'INVALID_TIMELOCK',
   'TIMELOCK_NOT_ALLOWED',

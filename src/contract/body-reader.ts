@@ -5,41 +5,29 @@ import { HoldfastError } from '../domain/errors.ts'
 import type { ApiRequest } from '../http/api-messages.ts'
 import { readJsonBody } from '../http/json-body.ts'
 
-/** Maximum length of a text field, in characters. The limit equals the maximum length of a path. */
+/** In characters. Equals the maximum length of a path. */
 const LONGEST_TEXT = 4_096
-/** Maximum number of items in an array whose schema has no `maxItems`. */
+/** Maximum for an array whose schema has no `maxItems`. */
 const MOST_ITEMS = 1_000
-/** A required text field. */
 export const required = Type.String({ maxLength: LONGEST_TEXT })
 /**
- * A required id, CID or path. Its characters are not checked, so that an impossible value gets the same response as an
- * unknown value.
+ * A required id, CID or path. Its characters are not checked, so an impossible value gets the response of an unknown
+ * value.
  */
 export const identifier = Type.String({ maxLength: LONGEST_TEXT })
-/** An optional text field. */
 export const optional = Type.Optional(required)
 
-/** The optional metadata of a record. */
 export const optionalMeta = Type.Optional(
   Type.Record(Type.String(), required, { maxProperties: 64, description: 'at most 64 texts, 4,096 bytes as JSON' }),
 )
 
-/**
- * A function that reads and validates the JSON body of a request. A missing body counts as an empty object, and a null
- * field counts as missing. Unknown keys are ignored.
- */
+/** A missing body counts as an empty object, and a null field counts as missing. Unknown keys are ignored. */
 export type BodyReader<T> = (request: ApiRequest) => Promise<T>
 
-/**
- * Creates a reader for bodies of a schema. The reader throws `VALIDATION` for the first invalid field, and the errors
- * of {@link readJsonBody}.
- *
- * @param maxBytes maximum size of the body in bytes
- */
+/** Creates a reader that throws `VALIDATION` for the first invalid field, and the errors of {@link readJsonBody}. */
 export function bodyReader<Schema extends TSchema>(schema: Schema, maxBytes: number): BodyReader<Static<Schema>> {
   const { properties = {} } = schema as { properties?: Record<string, unknown> }
-  // The schema is compiled when the first body arrives, because compilation is slow and most routes never receive a
-  // body.
+  // Compiled for the first body, because compilation is slow and most routes never receive a body.
   let validator: Validator | undefined
   return async request => {
     const body = withoutNulls((await readJsonBody(request, maxBytes)) ?? {})
@@ -52,10 +40,7 @@ export function bodyReader<Schema extends TSchema>(schema: Schema, maxBytes: num
   }
 }
 
-/**
- * Checks the length of arrays. This check must precede the validator, which would list every invalid item of a long
- * array.
- */
+/** Checks the length of arrays. The validator runs later, because it would list every invalid item of a long array. */
 function checkLengths(schema: TSchema, body: unknown): void {
   const { properties = {} } = schema as { properties?: Record<string, { maxItems?: number }> }
   for (const [name, { maxItems = MOST_ITEMS }] of Object.entries(properties)) {

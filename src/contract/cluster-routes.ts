@@ -19,7 +19,6 @@ const ClusterView = Type.Object({
   ),
 })
 
-/** The response body is an array, not an object with a field for the list. */
 const list = route({
   method: 'GET',
   path: '/users/me/clusters',
@@ -35,8 +34,7 @@ const list = route({
 export const clusterRoutes: readonly ContractRoute[] = [list]
 
 /**
- * Builds the response for a cluster. Clients require text in every field. A missing region is replaced by the label,
- * and a missing country by the region.
+ * Fills every field, because clients require text: an empty region with the label, an empty country with the region.
  */
 function presentCluster({ id, label, gateways, ...given }: Cluster): Shown<typeof ClusterView> {
   const region = given.region || label

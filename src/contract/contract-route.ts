@@ -7,32 +7,27 @@ import type { Access, AuthenticatedContext, GoesTo, RequestContext, Route } from
 import { type BodyReader, bodyReader } from './body-reader.ts'
 import type { Services } from './services.ts'
 
-/** A request body with one media type. */
 export interface Body<Schema extends TSchema = TSchema> {
   readonly type: 'application/json' | 'multipart/form-data' | 'application/vnd.ipld.car'
   readonly schema: Schema
-  /** True if a request must have the body. */
   readonly required: boolean
 }
 
-/** A response whose headers and body the handler builds itself, for example a page or a stream. */
+/** A response whose headers and body the handler builds, for example a page or a stream. */
 export interface OtherAnswer {
   readonly media: string
   readonly schema: TSchema
 }
 
-/**
- * Schemas of the responses by HTTP status. A schema with a `title` becomes a named component in the OpenAPI document.
- */
+/** Schemas by HTTP status. A schema with a `title` becomes a named component in the OpenAPI document. */
 export type Answers = Readonly<Record<number, TSchema | OtherAnswer>>
 
-/** A query or header parameter. */
 export interface Parameter {
   readonly description: string
   readonly schema: TSchema
 }
 
-/** Documentation of a route, for the OpenAPI document and the tables in the manual. */
+/** Documentation of a route, for the OpenAPI document and the manual. */
 export interface RouteDocumentation {
   /** Heading of the section that documents the route. */
   readonly tag: string
@@ -40,24 +35,20 @@ export interface RouteDocumentation {
   /** True if the route offers the operation of another route at a second path. Short tables omit such routes. */
   readonly isAlias?: true
   readonly details?: string
-  /** Descriptions of the path parameters. The keys are the names of the parameters. */
+  /** Descriptions of the path parameters, by name. */
   readonly params?: Readonly<Record<string, string>>
   readonly query?: Readonly<Record<string, Parameter>>
   readonly headers?: Readonly<Record<string, Parameter>>
-  /** True if upload tokens may call the route. Default: false. */
+  /** True if upload tokens may call the route. */
   readonly takesUploadTokens?: true
   /** Which node of a fleet must handle the request. Default: any node. */
   readonly goesTo?: GoesTo
-  /**
-   * True if the response may be cached, because it depends only on the account, the query and the stored records.
-   * Default: false.
-   */
+  /** True if the response may be cached, because it depends only on the account, the query and the stored records. */
   readonly isRemembered?: true
-  /** Error codes of the route itself. Error codes of authentication, parameters and bodies are added automatically. */
+  /** Errors of the route itself. Errors of authentication, parameters and bodies are added automatically. */
   readonly errors?: readonly ErrorCode[]
 }
 
-/** A complete route. The services of an engine are passed to the handler with each call. */
 export interface ContractRoute extends RouteDocumentation {
   readonly method: string
   /** Path below the base of the route group. */
@@ -68,7 +59,6 @@ export interface ContractRoute extends RouteDocumentation {
   readonly handler: (context: RequestContext, services: Services) => Promise<ApiResponse>
 }
 
-/** Routes that share a base path. */
 export interface RouteGroup {
   /** Path before the path of each route. Empty for routes at the root of the origin. */
   readonly base: string
@@ -76,7 +66,6 @@ export interface RouteGroup {
 }
 
 type DeepReadonly<T> = T extends object ? { readonly [Key in keyof T]: DeepReadonly<T[Key]> } : T
-/** Read-only type of the values of a schema, for the results of handlers. */
 export type Shown<Schema extends TSchema> = DeepReadonly<Static<Schema>>
 
 type Reply<A extends Answers> = {
@@ -88,31 +77,24 @@ type Reply<A extends Answers> = {
 type Context<Reach extends Access, Schema extends TSchema> = (Reach extends 'public'
   ? RequestContext
   : AuthenticatedContext) & {
-  /** Returns the validated JSON body. Throws `VALIDATION` if a field is invalid. The message names the field. */
+  /** Returns the validated JSON body. Throws `VALIDATION`, with the name of the field. */
   body(): Promise<Static<Schema>>
 }
 
 interface RouteDefinition<Reach extends Access, Schema extends TSchema, A extends Answers> extends RouteDocumentation {
-  /**
-   * HTTP method in upper case, or `*` for all methods. The OpenAPI document omits routes with `*`. A GET route also
-   * handles HEAD.
-   */
+  /** `*` means all methods. The OpenAPI document omits such routes. A GET route also handles HEAD. */
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE' | '*'
   /**
-   * Path pattern. `:name` matches one segment. `*name` is allowed only at the end. It matches the rest of the path,
-   * even if the rest contains slashes or is empty.
+   * `:name` matches one segment. `*name` matches the rest of the path, even if the rest contains slashes or is empty.
    */
   readonly path: string
   readonly access: Reach
-  /**
-   * Declaration of the JSON body, from {@link json} or {@link optionalJson}. The handler reads the body with
-   * `context.body()`.
-   */
+  /** JSON body from {@link json} or {@link optionalJson}, which the handler reads with `context.body()`. */
   readonly body?: Body<Schema>
-  /** Declarations of the bodies that the handler reads from the request itself. */
+  /** Bodies that the handler reads from the request itself. */
   readonly forms?: readonly Body[]
   readonly answers: A
-  /** Returns a typed reply. If another node handled the request, returns the response of that node. */
+  /** Returns a typed reply, or the response of another node that handled the request. */
   readonly handler: (context: Context<Reach, Schema>, services: Services) => Promise<Reply<A> | ApiResponse> | Reply<A>
 }
 
@@ -124,12 +106,12 @@ export function json<Schema extends TSchema>(schema: Schema): Body<Schema> {
   return { type: 'application/json', schema, required: true }
 }
 
-/** Declares a JSON body like {@link json}, but the documentation describes the body as optional. */
+/** Declares a JSON body that the documentation describes as optional. */
 export function optionalJson<Schema extends TSchema>(schema: Schema): Body<Schema> {
   return { ...json(schema), required: false }
 }
 
-/** Defines a route. TypeScript infers the types of the handler's input and result from the schemas. */
+/** Defines a route. TypeScript infers the handler's input and result from the schemas. */
 export function route<Reach extends Access, Schema extends TSchema, const A extends Answers>(
   definition: RouteDefinition<Reach, Schema, A>,
 ): ContractRoute {
@@ -142,8 +124,7 @@ export function route<Reach extends Access, Schema extends TSchema, const A exte
     handler: (context, services) => {
       const answer = (): Promise<ApiResponse> => answerTo(context, services)
       if (rest.isRemembered !== true) return answer()
-      // Every route with cached responses requires authentication. The pipeline has therefore set the principal,
-      // although the type of `context` does not contain the principal.
+      // Every route with cached responses requires authentication, so the pipeline has set the principal.
       const { principal, request } = context as AuthenticatedContext
       return services.rememberedAnswers.answer(`${rest.path} ${principal.account.id} ${request.query}`, answer)
     },
@@ -163,7 +144,7 @@ function refuse(): never {
   throw new Error('this route declares no JSON body')
 }
 
-/** Returns the routes for the router, with handlers that are bound to the services of an engine. */
+/** Binds the handlers of the routes to the services of an engine. */
 export function bindRoutes(groups: readonly RouteGroup[], services: Services): Route[] {
   return groups.flatMap(({ base, routes }) =>
     routes.map(({ method, path, access, takesUploadTokens = false, goesTo, handler }): Route => {

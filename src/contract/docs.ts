@@ -6,7 +6,7 @@ import { type OpenApiDocument, openApiDocument } from './openapi/openapi-documen
 import { documentationPage } from './openapi/openapi-page.ts'
 
 /**
- * Returns the routes that serve the OpenAPI document as JSON and as a page. The document is built on the first request.
+ * Returns the routes that serve the OpenAPI document as JSON and as a page. The first request builds the document.
  *
  * @param routes returns the routes to describe
  */

@@ -10,7 +10,7 @@ import { present } from './request-target.ts'
 const MAX_FIELD_BYTES = 64 * 1024
 const MAX_FIELDS = 1_000
 
-/** The text fields of a form. Unknown fields are ignored. If a field is repeated, its last non-empty value applies. */
+/** The text fields of a form. The last non-empty value of a repeated field applies. Unknown fields are ignored. */
 export class FormFields {
   readonly #known: ReadonlySet<string>
   readonly #values = new Map<string, string>()
@@ -24,20 +24,18 @@ export class FormFields {
     return this.#values.get(name)
   }
 
-  /** Returns the names and values of the known fields that are not empty. */
+  /** Returns the known fields that are not empty. */
   entries(): Iterable<[name: string, text: string]> {
     return this.#values.entries()
   }
 
-  /**
-   * Reads a text field. Throws `VALIDATION` if the field is too long or is a file, or if the form has too many fields.
-   */
+  /** Reads a field. Throws `VALIDATION` if the field is too long or a file, or if the form has too many fields. */
   async take(part: FormPart): Promise<void> {
     this.#check(part)
     this.#set(part.name, await readPartText(part, MAX_FIELD_BYTES))
   }
 
-  /** Reads a text field of a form that is already in memory. Throws the errors of {@link take}. */
+  /** Reads a field of a form that is already in memory. Throws the errors of {@link take}. */
   takeWhole(part: WholePart): void {
     this.#check(part)
     this.#set(part.name, partText(part, MAX_FIELD_BYTES))
@@ -55,7 +53,6 @@ export class FormFields {
   }
 }
 
-/** Schema of a file in an upload form. */
 export const binary = Type.String({ contentMediaType: 'application/octet-stream' })
 export const targetFields = {
   cl: Type.Optional(Type.String({ description: 'Cluster id; empty counts as absent.' })),
@@ -66,7 +63,7 @@ export const targetFields = {
 }
 
 /**
- * Parses the metadata of a record from JSON. Returns undefined if the text is missing or empty.
+ * Parses the metadata of a record. Returns undefined for missing or empty text.
  *
  * @throws HoldfastError `VALIDATION` if the text is not a JSON object
  */

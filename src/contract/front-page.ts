@@ -7,7 +7,7 @@ const CONSOLE = `
 <tr><td><a href="console/">The console</a></td><td>Upload files, manage pins, and run the node, in the
 browser.</td></tr>`
 
-/** Returns the HTML body. All links are relative, because the node may be mounted below a path prefix. */
+/** Links are relative, because the node may be mounted below a path prefix. */
 const body = (first: string): string => `
 <h1>Holdfast</h1>
 <p>A pinning service: it stores IPFS content and serves it. <strong>${PUBLIC_NOTICE}</strong></p>
@@ -42,7 +42,7 @@ const page = route({
   }),
 })
 
-/** Browsers request this path for every site, and accept any image type despite the `.ico` in the name. */
+/** Browsers request this path of every site, and accept any image type. */
 const icon = route({
   method: 'GET',
   path: '/favicon.ico',

@@ -7,18 +7,13 @@ import { present } from './request-target.ts'
 const ROWS = 100
 const MOST_ROWS = 1_000
 
-/**
- * Parses the query parameters of a list with cursor pagination.
- *
- * @throws HoldfastError `VALIDATION` for an invalid limit
- */
+/** @throws HoldfastError `VALIDATION` for an invalid limit */
 export function pageRequest(query: URLSearchParams): PageRequest {
   return { after: query.get('after'), limit: Math.min(positiveInteger(query, 'limit') ?? ROWS, MOST_ROWS) }
 }
 
 /**
- * Parses a positive integer in the query. Returns undefined if the parameter is missing. A number above
- * `Number.MAX_SAFE_INTEGER` becomes `Number.MAX_SAFE_INTEGER`.
+ * Parses a positive integer, clipped to `Number.MAX_SAFE_INTEGER`. Returns undefined if the parameter is missing.
  *
  * @throws HoldfastError `VALIDATION` for any other value
  */
@@ -29,7 +24,7 @@ export function positiveInteger(query: URLSearchParams, name: string): number | 
   return Math.min(Number(text), Number.MAX_SAFE_INTEGER)
 }
 
-/** Parses the search parameters of a list. The list search itself validates the values. */
+/** Parses the search parameters of a list. The search itself validates the values. */
 export function askedSearch(query: URLSearchParams): Partial<ListQuery> {
   const given = {
     q: query.get('q') || undefined,

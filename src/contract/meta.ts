@@ -85,7 +85,7 @@ export const ready = route({
   },
 })
 
-/** The response has only the number of peers. Ids and addresses of peers are not public. */
+/** Ids and addresses of peers are not public. */
 const peers = route({
   method: 'GET',
   path: '/peers',
@@ -98,7 +98,6 @@ const peers = route({
   handler: (_, services) => ({ status: 200, body: { peers: [], count: services.peers.peerCount() } }),
 })
 
-/** Routes for public information about the service. */
 export const metaRoutes: readonly ContractRoute[] = [about, health, ready, peers]
 
 /** Routes that refuse requests of older API versions. */

@@ -87,8 +87,7 @@ const payments = route({
 })
 
 /**
- * Routes for features of hosted pinning services that Holdfast does not have. Reads return empty data, and changes are
- * refused.
+ * Features of hosted pinning services that Holdfast does not have. Reads return empty data, and changes are refused.
  */
 export const absentRoutes: readonly ContractRoute[] = [
   changePlan,

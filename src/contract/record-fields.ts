@@ -10,7 +10,7 @@ export const shownName = Type.String({ description: 'the custom, original or own
 
 export const meta = Type.Record(text, text, { description: "the client's metadata" })
 
-/** Response fields for a record. All these fields are part of the API contract. */
+/** All these fields are part of the API contract. */
 export const uploadFields = {
   cid,
   clusterId,
@@ -45,15 +45,11 @@ export const Upload = Type.Object(uploadFields, { title: 'Upload' })
 export const Pin = Type.Object(pinFields, { title: 'Pin' })
 export const Dag = Type.Object(dagFields, { title: 'Dag' })
 
-/**
- * Returns the display name of a record: its name, else the file name of `path`, else its CID. Clients require a name
- * for every record.
- */
+/** Returns a display name, because clients require a name for every record. */
 export function shownNameOf({ name, cid }: PinRecord, path: string | null = null): string {
   return name ?? path?.slice(path.lastIndexOf('/') + 1) ?? cid
 }
 
-/** Builds the response body for an upload. */
 export function presentUpload(record: PinRecord): Shown<typeof Upload> {
   return {
     cid: record.cid,
@@ -78,7 +74,6 @@ export function presentPin(record: PinRecord): Shown<typeof Pin> {
   }
 }
 
-/** Builds the response body for a directory: its record and its files. */
 export function presentDag({ record, files, totalFiles }: DirectoryOutcome): Shown<typeof Dag> {
   return {
     ...presentUpload(record),
@@ -92,7 +87,7 @@ export function presentDag({ record, files, totalFiles }: DirectoryOutcome): Sho
 
 export type Stored<Shape> = { status: 200; body: Shape } | { status: 201; body: Shape }
 
-/** Returns a reply with status 201 for a new record, or 200 if an identical record already existed. */
+/** Returns status 201 for a new record, or 200 if an identical record already existed. */
 export function stored<Shape>(created: boolean, body: Shape): Stored<Shape> {
   return { status: created ? 201 : 200, body }
 }

@@ -8,10 +8,7 @@ const MOST_BYTES = 8 * 1024 ** 2
 const LONGEST_ANSWER = 128 * 1024
 
 export interface RememberedAnswersParts {
-  /**
-   * The catalogue, whose version changes with every write. Null if the catalogue has no version, in which case nothing
-   * is cached.
-   */
+  /** The catalogue, whose version changes with every write. If null, nothing is cached. */
   store: { version(): string } | null
   records: Pick<Records, 'nextExpiry'>
   clock: Clock
@@ -25,10 +22,7 @@ interface Remembered {
   until: number
 }
 
-/**
- * A cache of responses, which makes polling cheap. A response is valid until the next write to the catalogue or the
- * next expiry of a record.
- */
+/** Caches responses until the next write to the catalogue or the next expiry of a record. Makes polling cheap. */
 export class RememberedAnswers {
   readonly #parts: RememberedAnswersParts
   readonly #answers = new LRUCache<string, Remembered>({
@@ -41,10 +35,10 @@ export class RememberedAnswers {
   }
 
   /**
-   * Returns the cached response. If no valid response is cached, calls `find` and caches the result.
+   * Returns the cached response, or else the result of `find`.
    *
    * @param question cache key, which contains the account and the request
-   * @param find computes the response; an error is not cached
+   * @param find its errors are not cached
    */
   async answer(question: string, find: () => Promise<ApiResponse>): Promise<ApiResponse> {
     const { store, clock } = this.#parts
@@ -64,8 +58,7 @@ export class RememberedAnswers {
     const { body } = response
     if (typeof body !== 'string' || body.length > LONGEST_ANSWER) return
     const until = (await this.#parts.records.nextExpiry()) ?? Number.POSITIVE_INFINITY
-    // The response is stored with the catalogue version from before `find`. If the catalogue has been written to during
-    // `find`, this version is outdated and the cached response is never used.
+    // `version` is from before `find`. After a write during `find`, the cached response is never used.
     if (until > since) this.#answers.set(question, { response: { ...response, body }, version, since, until })
   }
 }

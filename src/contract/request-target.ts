@@ -4,10 +4,7 @@ import type { AuthenticatedContext } from '../http/route.ts'
 import type { UploadToken } from '../pins/pin-types.ts'
 import type { ServedPins } from './services.ts'
 
-/**
- * The cluster that a request names. The header takes precedence over the body, and the body over the query. Empty
- * values count as missing.
- */
+/** The cluster that a request names. The header takes precedence over the body, and the body over the query. */
 export class RequestTarget {
   readonly #header: string | undefined
   readonly #query: string | undefined
@@ -18,11 +15,7 @@ export class RequestTarget {
     this.#query = present(context.query.get('cl'))
   }
 
-  /**
-   * Returns the name of the cluster, or undefined if the request names no cluster.
-   *
-   * @param body name of the cluster in the body, if any
-   */
+  /** @param body name of the cluster in the body */
   cluster(body?: string | null): string | undefined {
     return this.#header ?? present(body) ?? this.#query
   }
@@ -38,13 +31,13 @@ export class RequestTarget {
   }
 }
 
-/** Returns the trimmed value, or undefined if the value is missing or empty. */
+/** Returns the trimmed value, or undefined for a missing or empty value. */
 export function present(value: string | null | undefined): string | undefined {
   const trimmed = value?.trim()
   return trimmed === undefined || trimmed === '' ? undefined : trimmed
 }
 
-/** Returns the upload token with which the request is authenticated, or undefined for any other credential. */
+/** Returns the upload token of the request, or undefined for any other credential. */
 export function tokenOf({ credential }: Principal): UploadToken | undefined {
   return credential.upload === undefined ? undefined : { id: credential.id, ...credential.upload }
 }

@@ -23,15 +23,11 @@ import { fileRoutes } from './uploads/file-routes.ts'
 import { uploadRoutes } from './uploads/uploads.ts'
 import { webhookRoutes } from './webhook-routes.ts'
 
-/** Base path of the API, version 3. */
 export const BASE_PATH = '/api/v3'
-/** Base path of the administration routes for the owner. These routes are not part of the API contract. */
+/** Administration routes for the owner. They are not part of the API contract. */
 export const ADMIN_PATH = '/admin/v1'
 
-/**
- * The routes of the API contract. The first matching route handles a request. The OpenAPI document lists the routes in
- * this order.
- */
+/** The first matching route handles a request. The OpenAPI document lists the routes in this order. */
 export const contractRoutes: readonly ContractRoute[] = [
   ...fileRoutes,
   ...carRoutes,

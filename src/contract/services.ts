@@ -40,19 +40,18 @@ export type ServedPins = Pick<
   | 'get'
   | 'discard'
 >
-/** Information about the node's peers and its own addresses. */
 export interface ServedPeers {
-  /** Returns the number of connected peers, or 0 while networking is off. */
+  /** 0 while networking is off. */
   peerCount(): number
-  /** Returns the node's public multiaddrs. The list is empty while networking is off. */
+  /** The node's public multiaddrs. Empty while networking is off. */
   addresses(): string[]
-  /** Returns the node's peer id, or null while networking is off. */
+  /** Null while networking is off. */
   peerId(): string | null
   connections(): readonly Connection[]
-  /** Returns the state of the connection to the public network, or null if the node does not use the public network. */
+  /** Null if the node does not use the public network. */
   publicNetwork(): 'connected' | 'no-peers' | null
 }
-/** Slots that limit concurrent uploads and share them between accounts. */
+/** Limits concurrent uploads and shares the slots between accounts. */
 export type UploadSlots = Pick<Slots, 'enter'>
 /**
  * Health of the node:
@@ -68,7 +67,7 @@ export type UploadSlots = Pick<Slots, 'enter'>
 export type NodeStatus = 'ok' | 'full' | 'failed' | 'stopping' | 'no-catalogue' | 'clock-skew' | 'no-storage'
 export interface Health {
   status(): NodeStatus
-  /** Returns a description of the storage failure without file paths, or null if all storage works. */
+  /** Describes the storage failure without file paths. Null if all storage works. */
   storageProblem(): string | null
 }
 export type Clusters = Pick<ClusterRegistry, 'allowed' | 'absent'>
@@ -85,7 +84,6 @@ export type SignUps = Pick<SignUp, 'signUp'>
 export type Passwords = Pick<PasswordService, 'change' | 'confirm'>
 export type ServedSecondFactors = Pick<SecondFactor, 'isEnabled' | 'begin' | 'enable' | 'disable' | 'check'>
 
-/** The services of one engine that route handlers use. */
 export interface Services {
   rememberedAnswers: Pick<RememberedAnswers, 'answer'>
   pins: ServedPins
@@ -103,7 +101,6 @@ export interface Services {
   plans: Plans
   peers: ServedPeers
   health: Health
-  /** Version of Holdfast. */
   version: string
   /** True if this server also serves the console. */
   hasConsole: boolean

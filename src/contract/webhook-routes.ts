@@ -106,7 +106,6 @@ const deliveries = route({
   },
 })
 
-/** Routes for the webhooks of an account. */
 export const webhookRoutes: readonly ContractRoute[] = [create, list, deliveries, remove]
 
 /** Checks that the creator of a webhook may read records, because the webhook sends records to a URL. */

@@ -86,5 +86,4 @@ const logout = route({
   },
 })
 
-/** Routes for sign-up, sign-in and sign-out. */
 export const authRoutes: readonly ContractRoute[] = [signUp, login, verifyLogin, logout]

@@ -8,7 +8,6 @@ const PlanView = Type.Object({ id: text, ...planFields })
 const Plans = Type.Array(PlanView, { title: 'Plans' })
 const OwnPlan = Type.Object({ ...PlanView.properties, usage }, { title: 'OwnPlan' })
 
-/** The response body is an array, not an object with a field for the list. */
 const list = route({
   method: 'GET',
   path: '/plans',
@@ -41,7 +40,7 @@ const ofUser = route({
   handler: ({ principal }) => ({ status: 200, body: [presentPlan(principal.plan)] }),
 })
 
-/** Routes that show plans. Only the operator of the node can assign a plan to an account. */
+/** Only the operator of the node can assign a plan to an account. */
 export const planRoutes: readonly ContractRoute[] = [list, own, ofUser]
 
 function presentPlan(plan: Plan): Shown<typeof PlanView> {

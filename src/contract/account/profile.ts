@@ -7,7 +7,7 @@ import { accountView, User, userFields } from './user-fields.ts'
 
 const UpdatedUser = Type.Object({ message: text, ...userFields }, { title: 'UpdatedUser' })
 
-/** Any valid credential may call this route, so that clients can test their credential. */
+/** Any valid credential may call this route, so clients can test a credential. */
 const show = route({
   method: 'GET',
   path: '/users/me',
@@ -31,7 +31,7 @@ const update = route({
   handler: async ({ body, principal }, services) => {
     services.scopes.check(principal, ...SCOPES)
     const { email, name } = await body()
-    // An API key must not change the email, because the email is the name for sign-in.
+    // An API key must not change the email, which is the name for sign-in.
     if (email !== undefined) services.scopes.checkSession(principal)
     const account = await services.accounts.setProfile(principal.account.id, { email, name })
     return { status: 200, body: { message: 'profile updated', ...(await accountView(services, account)) } }
@@ -52,5 +52,4 @@ const changePassword = route({
   },
 })
 
-/** Routes for the profile of the signed-in account. */
 export const profileRoutes: readonly ContractRoute[] = [show, update, changePassword]

@@ -5,10 +5,7 @@ import { optional } from '../body-reader.ts'
 import { type ContractRoute, json, route } from '../contract-route.ts'
 import { CODE_ERRORS, code, codeOf } from './second-factor-code.ts'
 
-/**
- * Creates a secret for the second factor. The secret is not in force until `enable` receives a code that is derived
- * from the secret.
- */
+/** The new secret is not in force until `enable` receives a code that is derived from the secret. */
 const setup = route({
   method: 'POST',
   path: '/auth/2fa/setup',
@@ -23,7 +20,7 @@ const setup = route({
   },
 })
 
-/** The response contains the recovery codes, which no other route returns. */
+/** No other route returns the recovery codes. */
 const enable = route({
   method: 'POST',
   path: '/auth/2fa/enable',
@@ -69,5 +66,4 @@ const disable = route({
   },
 })
 
-/** Routes that set up, enable and disable the second factor. */
 export const secondFactorRoutes: readonly ContractRoute[] = [setup, enable, disable]

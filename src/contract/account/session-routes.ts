@@ -67,14 +67,9 @@ const end = route({
   },
 })
 
-/** Routes for the sessions of the signed-in account. */
 export const sessionRoutes: readonly ContractRoute[] = [list, endOthers, end]
 
-/**
- * Builds the response body for a page of sessions.
- *
- * @param current id of the session to mark as current; null to mark none
- */
+/** @param current id of the session to mark as current; null to mark none */
 export function presentSessions({ rows, next }: Page<Session>, current: string | null): Shown<typeof SessionPage> {
   const sessions = rows.map(({ id, createdAt, expiresAt }) => {
     return { id, createdAt: iso(createdAt), expiresAt: iso(expiresAt), current: id === current }

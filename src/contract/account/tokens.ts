@@ -10,9 +10,7 @@ import { type ContractRoute, json, optionalJson, route, type Shown } from '../co
 import type { ServedKeys } from '../services.ts'
 import { CODE_ERRORS, codeFields, codeOf } from './second-factor-code.ts'
 
-/**
- * Schema of a list of scopes or permissions. Duplicates are allowed. The limits are higher than any valid list needs.
- */
+/** The limits are higher than any valid list needs. */
 const words = Type.Optional(Type.Array(Type.String({ maxLength: 64 }), { maxItems: 32 }))
 const networks = Type.Optional(Type.Array(Type.String({ maxLength: 64 }), { maxItems: MAX_ALLOWLIST }))
 
@@ -55,10 +53,7 @@ const Key = Type.Object({
 })
 const Revoked = Type.Object({ name: text, revoked: Type.Literal(true) }, { title: 'Revoked' })
 
-/**
- * The response contains the secret, which no other route returns. The schema checks only types, and the key service
- * validates the values.
- */
+/** No other route returns the secret. The schema checks only types, and the key service validates the values. */
 const generate = route({
   method: 'POST',
   path: '/tokens/generate',
@@ -118,7 +113,6 @@ const generate = route({
   },
 })
 
-/** The response body is an array, not an object with a field for the list. */
 const list = route({
   method: 'GET',
   path: '/tokens/list',
@@ -135,7 +129,7 @@ const list = route({
   },
 })
 
-/** The name of the key is in the path, and the body contains only the second-factor code. */
+/** The name of the key is in the path. The body contains only the second-factor code. */
 const revoke = route({
   method: 'DELETE',
   path: '/tokens/revoke/:name',
@@ -167,7 +161,7 @@ const revokeByBody = route({
   },
 })
 
-/** Routes for API keys. The key service checks whether the caller may create or revoke a key. */
+/** The key service checks whether the caller may create or revoke a key. */
 export const tokenRoutes: readonly ContractRoute[] = [generate, list, revoke, revokeByBody]
 
 async function revokeKey(

@@ -46,7 +46,6 @@ export const userFields = {
 }
 export const User = Type.Object(userFields, { title: 'User' })
 
-/** Builds the response body that shows an account to its holder. */
 export async function accountView(services: Services, account: Account): Promise<Shown<typeof User>> {
   const plan = services.plans.get(account.plan)
   return {

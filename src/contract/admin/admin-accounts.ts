@@ -55,7 +55,7 @@ const list = route({
   handler: async ({ query }, { accounts, pins }) => {
     const page = positiveInteger(query, 'page') ?? 1
     const limit = Math.min(positiveInteger(query, 'limit') ?? PAGE_ROWS, MOST_PAGE_ROWS)
-    // The offset is capped, because SQLite fails with an offset beyond its integer range.
+    // SQLite fails with an offset beyond its integer range.
     const offset = Math.min((page - 1) * limit, Number.MAX_SAFE_INTEGER)
     const { accounts: found, total } = await accounts.page(offset, limit)
     const rows = await Promise.all(found.map(async account => presentAccount(account, await pins.usage(account.id))))
@@ -190,7 +190,6 @@ const endSessions = route({
   },
 })
 
-/** Routes with which the owner manages accounts. */
 export const adminAccountRoutes: readonly ContractRoute[] = [
   list,
   create,

@@ -12,9 +12,7 @@ import { progressLines } from '../uploads/progress-lines.ts'
 
 const YEAR_SECONDS = 31_536_000
 
-/**
- * Returns a schema for a response whose TypeScript type the engine defines. The OpenAPI document shows only an object.
- */
+/** Returns a schema whose TypeScript type the engine defines. The OpenAPI document shows only an object. */
 function asIs<T>(): TSchema & { '~unsafe': T } {
   return Type.Unsafe<T>(Type.Object({}, { additionalProperties: true }))
 }
@@ -112,7 +110,6 @@ const reconcile = route({
   },
 })
 
-/** Routes with which the owner maintains the node. */
 export const adminUpkeepRoutes: readonly ContractRoute[] = [stats, collect, verify, reconcile, backup]
 
 interface StepOptions {
@@ -120,10 +117,7 @@ interface StepOptions {
   onProgress?: (progress: object) => void
 }
 
-/**
- * Returns a response with the outcome. If the client accepts `application/x-ndjson`, the response is a stream with one
- * line per step and the outcome in the last line.
- */
+/** Returns the outcome. If the client accepts `application/x-ndjson`, streams one line per step before the outcome. */
 async function inLines<Outcome extends object>(
   { request, requestId }: AuthenticatedContext,
   run: (options: StepOptions) => Promise<Outcome>,

@@ -99,7 +99,6 @@ const peers = route({
   },
 })
 
-/** Routes with which the owner monitors the node. */
 export const adminWatchRoutes: readonly ContractRoute[] = [history, failures, peers]
 
 function stepOf(given: string | null): HistoryStep {

@@ -70,7 +70,6 @@ const remove = route({
   },
 })
 
-/** Routes with which the owner manages takedowns. */
 export const takedownRoutes: readonly ContractRoute[] = [list, add, remove]
 
 function presentTakedown({ at, ...takedown }: Takedown): Shown<typeof TakedownView> {

@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { count, instant } from '../answer-fields.ts'
 
-/** Schema of the body of every response with status 400 or higher. */
+/** Body of every response with status 400 or higher. */
 export const ERROR = Type.Object({
   error: Type.String({ description: 'reason phrase of the status' }),
   message: Type.String({ description: 'for people; names the invalid field' }),

@@ -36,7 +36,7 @@ export interface OpenApiParameter extends Parameter {
   readonly required?: boolean
 }
 
-/** Schemas of a body. The keys are the media types. */
+/** Schemas of a body by media type. */
 export type MediaTypes = Readonly<Record<string, { readonly schema: TSchema }>>
 
 const DESCRIPTION = `Content-addressed storage that pins content in named clusters.
@@ -48,18 +48,14 @@ effect, and HEAD works like GET. In JSON bodies, null counts as missing and unkn
 the same shape with a stable \`code\`. The node also serves content at \`/ipfs/{cid}\`, and the IPFS Pinning Service API at \
 \`/psa\`, described at \`/psa/openapi.json\`.`
 
-/** The parts of an OpenAPI document that do not depend on a single route. */
 export interface DescribedApi {
   readonly title: string
   readonly description: string
-  /**
-   * Base URL of the API. The base URL is relative to the URL of the document, because the engine may be mounted below a
-   * path prefix.
-   */
+  /** Base URL of the API, relative to the document because the engine may be mounted below a path prefix. */
   readonly server: string
-  /** Schema of the body of every response with status 400 or higher. */
+  /** Body of every response with status 400 or higher. */
   readonly error: TSchema
-  /** Returns a schema that restricts the error code of an error body to the given codes. */
+  /** Restricts the error code of an error body to the given codes. */
   readonly errorWith: (codes: readonly ErrorCode[]) => TSchema
 }
 
@@ -71,7 +67,7 @@ const CONTRACT: DescribedApi = {
   errorWith: codes => Type.Object({ code: Type.Enum([...codes]) }),
 }
 
-/** Returns an OpenAPI 3.1 document that describes the routes. Routes that handle all methods are omitted. */
+/** Builds an OpenAPI 3.1 document. Omits routes that handle all methods. */
 export function openApiDocument(
   routes: readonly ContractRoute[],
   version: string,
@@ -104,10 +100,7 @@ export function openApiDocument(
   }
 }
 
-/**
- * Converts a route path to its form in the document: `/files/pin/*cid` becomes `/files/pin/{cid}`, and an empty path
- * becomes `/`.
- */
+/** Converts a route path to its form in the document: `/files/pin/*cid` becomes `/files/pin/{cid}`. */
 export function documentPath(path: string): string {
   return path === '' ? '/' : path.replace(/[:*](\w+)/g, '{$1}')
 }
@@ -136,7 +129,6 @@ function describe(route: ContractRoute, api: DescribedApi): OpenApiOperation {
   }
 }
 
-/** Returns the names of the parameters in a path. */
 export function parametersOf(path: string): string[] {
   return [...path.matchAll(/[:*](\w+)/g)].map(([, name = '']) => name)
 }
@@ -177,7 +169,6 @@ function titleOf(answer: TSchema | OtherAnswer): string | undefined {
   return 'title' in answer ? String(answer.title) : undefined
 }
 
-/** Returns the error responses of a route: one per HTTP status, with all error codes of that status. */
 function errorsOf(route: ContractRoute, { errorWith }: DescribedApi): OpenApiOperation['responses'] {
   const codes = new Map<number, ErrorCode[]>()
   for (const code of errorCodesOf(route)) {
@@ -196,10 +187,7 @@ function errorsOf(route: ContractRoute, { errorWith }: DescribedApi): OpenApiOpe
   )
 }
 
-/**
- * Returns all error codes of a route: the codes that the route declares, and the codes that follow from its access,
- * parameters and bodies.
- */
+/** Returns the declared error codes of a route, and those that follow from its access, parameters and bodies. */
 function errorCodesOf({ access, path, bodies, errors = [] }: ContractRoute): ReadonlySet<ErrorCode> {
   const codes = new Set<ErrorCode>([...errorsOfAccess(access), ...errors])
   if (path.includes(':') || path.includes('*') || bodies.length > 0) codes.add('VALIDATION')

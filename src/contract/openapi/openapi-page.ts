@@ -4,11 +4,11 @@ import { PAGE_STYLE } from './page-style.ts'
 import { fieldsOf, type JsonSchema, type ListedField, typeText } from './schema-text.ts'
 import { SNIPPETS, type Snippet } from './snippets.ts'
 
-/** The component schemas of the document. The keys are the names of the schemas. */
+/** Component schemas of the document, by name. */
 type Schemas = Readonly<Record<string, JsonSchema>>
 
 /**
- * Renders the OpenAPI document as an HTML page without scripts or external resources.
+ * Renders the document as an HTML page without scripts or external resources.
  *
  * @param source URL of the JSON document, relative to the page
  */

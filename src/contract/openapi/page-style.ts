@@ -1,4 +1,3 @@
-/** CSS of the page that shows the OpenAPI document, for light and dark mode. */
 export const PAGE_STYLE = `
 :root{color-scheme:light dark;--fg:#1d2129;--dim:#667080;--line:#e3e6eb;--bg:#fff;--card:#f7f8fa;--link:#0b5cad;
 --get:#0b7a4b;--post:#0b5cad;--put:#8a5a00;--delete:#b3261e}

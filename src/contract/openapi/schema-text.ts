@@ -13,7 +13,7 @@ export interface JsonSchema {
   readonly required?: readonly string[]
 }
 
-/** A row in a table of fields. Nested fields have their own rows, whose names contain the path to the field. */
+/** A row in a table of fields. The name of a nested field contains the path to the field. */
 export interface ListedField {
   readonly name: string
   readonly type: string
@@ -21,7 +21,7 @@ export interface ListedField {
   readonly description: string
 }
 
-/** Returns the type of a schema as text, such as `string (date-time) or null` or `array of object`. */
+/** Returns the type as text, such as `string (date-time) or null` or `array of object`. */
 export function typeText(schema: JsonSchema): string {
   if (schema.anyOf !== undefined) return schema.anyOf.map(typeText).join(' or ')
   if (schema.const !== undefined) return JSON.stringify(schema.const)
@@ -32,7 +32,7 @@ export function typeText(schema: JsonSchema): string {
   return schema.format === undefined ? type : `${type} (${schema.format})`
 }
 
-/** Returns all fields of an object schema, or of the objects in an array, including nested fields. */
+/** Lists the fields of an object or of the objects in an array, including nested fields. */
 export function fieldsOf(schema: JsonSchema, way = ''): ListedField[] {
   if (schema.items !== undefined) return fieldsOf(schema.items, `${way}[]`)
   return Object.entries(schema.properties ?? {}).flatMap(([key, value]) => {

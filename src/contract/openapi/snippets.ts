@@ -4,10 +4,7 @@ export interface Snippet {
   readonly text: string
 }
 
-/**
- * The example programs. Each program reads the URL of the API from `HOLDFAST_API` and an API key from
- * `HOLDFAST_API_KEY`.
- */
+/** Each program reads the environment variables `HOLDFAST_API` (a URL) and `HOLDFAST_API_KEY`. */
 export const SNIPPETS: readonly Snippet[] = [
   {
     language: 'curl',

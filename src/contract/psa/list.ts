@@ -8,16 +8,15 @@ import type { ServedPins } from '../services.ts'
 const LIMIT = 10
 const MOST = 1_000
 
-/** Parses the query of the list in the Pinning Service API. The list search validates the values. */
+/** Parses the query of a Pinning Service API list. The list search validates the values. */
 export function psaQuery(query: URLSearchParams): ListQuery & { limit: number } {
   const limit = positiveInteger(query, 'limit') ?? LIMIT
   if (limit > MOST) throw new HoldfastError('VALIDATION', `limit must be at most ${MOST}`)
   const cids = present(query.get('cid'))?.split(',')
   const name = query.get('name') || undefined
   const meta = metaOf(query.get('meta'))
-  // The specification says: "When no filter is provided, only successful pins are returned". With a filter by name, CID
-  // or meta, pins of any status are returned. The parameters `before` and `after` do not count as filters, because
-  // clients use them for paging.
+  // The specification says: "When no filter is provided, only successful pins are returned". `before` and `after` are
+  // no filters, because clients use them for paging.
   const unfiltered = cids === undefined && name === undefined && meta === undefined ? ['pinned'] : undefined
   const given = {
     limit,
@@ -33,9 +32,8 @@ export function psaQuery(query: URLSearchParams): ListQuery & { limit: number } 
 }
 
 /**
- * Returns the newest matching pins. Clients request the next page with the time of the last pin as `before`. A page
- * therefore must not split a group of pins with the same time. A page ends before a group that does not fit. If the
- * first group does not fit, the page contains that whole group.
+ * Returns the newest matching pins. A page must not split pins of the same time, because clients page by that time.
+ * Only the first group may exceed the limit.
  */
 export async function psaPageOf(
   pins: ServedPins,

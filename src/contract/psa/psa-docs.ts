@@ -17,7 +17,6 @@ const PSA: DescribedApi = {
   },
 }
 
-/** The route that serves the OpenAPI document of the Pinning Service API. */
 export const psaDocsRoute: ContractRoute = route({
   method: 'GET',
   path: '/openapi.json',

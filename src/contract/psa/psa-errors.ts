@@ -1,10 +1,7 @@
 import type { ApiResponse } from '../../http/api-messages.ts'
 import { PSA_PATH } from './psa-pins.ts'
 
-/**
- * Converts an error response to the format of the Pinning Service API, `{error: {reason, details}}`. Responses of other
- * paths are returned unchanged.
- */
+/** Converts errors below {@link PSA_PATH} to the format of the Pinning Service API, `{error: {reason, details}}`. */
 export function psaError(path: string, response: ApiResponse): ApiResponse {
   const isOurs = path === PSA_PATH || path.startsWith(`${PSA_PATH}/`)
   if (!isOurs || typeof response.body !== 'string') return response

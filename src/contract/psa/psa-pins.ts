@@ -139,11 +139,11 @@ const remove = route({
   },
 })
 
-/** Routes of the IPFS Pinning Service API. They use the same records as the routes of the API contract. */
+/** Routes of the IPFS Pinning Service API, for the same records as the routes of the API contract. */
 export const psaRoutes: readonly ContractRoute[] = [list, add, get, replace, remove]
 
 /**
- * Returns the multiaddrs of this node, to which clients connect in order to send their content.
+ * Returns this node's multiaddrs, to which clients connect to send their content.
  *
  * @throws HoldfastError `NOT_IMPLEMENTED` if the node has no public multiaddr
  */

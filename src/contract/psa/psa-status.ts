@@ -6,7 +6,6 @@ import { cid, instant, text } from '../answer-fields.ts'
 import type { Shown } from '../contract-route.ts'
 import { meta, state } from '../record-fields.ts'
 
-/** Schema of a pin status in the format of the Pinning Service API. */
 export const PsaPinStatus = Type.Object(
   {
     requestid: text,

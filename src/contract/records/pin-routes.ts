@@ -83,7 +83,6 @@ const removal = {
   },
 } as const
 
-/** Routes that pin content by its CID and remove pins. */
 export const pinRoutes: readonly ContractRoute[] = [
   pin,
   route({
@@ -95,7 +94,7 @@ export const pinRoutes: readonly ContractRoute[] = [
   route({ ...removal, path: '/users/me/uploads/:cid', summary: 'Remove a pin (older path)', isAlias: true }),
 ]
 
-/** Returns whether the client sent `Prefer: respond-async` (RFC 7240). */
+/** Checks for `Prefer: respond-async` (RFC 7240). */
 function prefersAsync(prefer: string | undefined): boolean {
   return (prefer ?? '').split(',').some(item => /^\s*respond-async\s*(;|$)/i.test(item))
 }

@@ -67,7 +67,6 @@ const allocations = {
   },
 }
 
-/** Routes that show the status of pins and the clusters that hold the content. */
 export const statusRoutes: readonly ContractRoute[] = [
   route({
     ...allocations,
@@ -131,7 +130,7 @@ function presentAllocations(progress: Progress): Shown<typeof Allocations> {
   }
 }
 
-/** Returns one allocation for each record, then one allocation for each peer of the remote clusters. */
+/** Returns one allocation for each record, then one for each peer of the remote clusters. */
 function allocationsOf(progress: Progress): Array<Shown<typeof Allocation>> {
   const peers = [...newestOf(progress).values()].flatMap(({ peers, statusAt }) =>
     (peers ?? []).map(({ peer, state, error }) => {
@@ -141,10 +140,7 @@ function allocationsOf(progress: Progress): Array<Shown<typeof Allocation>> {
   return [...progress.map(presentAllocation), ...peers]
 }
 
-/**
- * Returns the newest record of each cluster, by cluster id. Older records of a cluster are left out, because they list
- * the same peers.
- */
+/** Returns the newest record of each cluster, by cluster id. Older records of a cluster list the same peers. */
 function newestOf(progress: readonly PinProgress[]): Map<string, PinProgress> {
   return new Map(progress.toReversed().map(one => [one.record.clusterId, one]))
 }

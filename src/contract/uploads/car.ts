@@ -16,7 +16,7 @@ import { answerTo, asFile, handingOver } from './hand-over.ts'
 import { checkAnnounced, formOverhead } from './size-limits.ts'
 import { inUploadSlot, type SlottedUpload } from './upload-slot.ts'
 
-/** Media type of a CAR in `Content-Type`, without parameters. */
+/** Media type of a CAR, without parameters. */
 const CAR_TYPE = 'application/vnd.ipld.car'
 
 const Car = Type.Object(
@@ -34,8 +34,8 @@ const Car = Type.Object(
 )
 
 /**
- * Imports whole DAGs from a CAR. The status is 201 if at least one root has a new record, else 200. This route is an
- * extension of the API contract.
+ * Imports whole DAGs. The status is 201 if at least one root has a new record, else 200. This route extends the API
+ * contract.
  */
 const importCar = route({
   method: 'POST',
@@ -111,7 +111,7 @@ async function importForm(
   }
 }
 
-/** Builds the response body for a CAR import: the record of the first root, then the records of all roots. */
+/** Builds the response: the record of the first root, then the records of all roots. */
 function presentCar({ record, roots }: CarOutcome): Shown<typeof Car> {
   return {
     ...presentUpload(record),

@@ -5,7 +5,7 @@ import type { DirectoryEntry } from '../../pins/pin-types.ts'
 import { FormFields } from '../form-fields.ts'
 
 const MAX_PATH_BYTES = 4 * 1024
-/** Maximum total size of all paths in bytes. The paths stay in memory until the content of their files arrives. */
+/** The paths stay in memory until the content of their files arrives. */
 const MAX_ALL_PATHS_BYTES = 64 * 1024 * 1024
 const INDEXED = /^files\[(\d{1,9})\]\[(path|content)\]$/
 

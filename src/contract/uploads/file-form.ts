@@ -4,7 +4,7 @@ import { FormFields } from '../form-fields.ts'
 
 const FIELDS = ['cl', 'timelock', 'meta'] as const
 
-/** Reads the form of a file upload: one part `file`, and text fields before and after the file. */
+/** A form with one part `file`, and text fields before and after the file. */
 export class FileForm {
   readonly fields = new FormFields(FIELDS)
   readonly #parts: AsyncGenerator<FormPart, void, undefined>
@@ -13,19 +13,19 @@ export class FileForm {
     this.#parts = readForm(request)
   }
 
-  /** Reads the form up to the start of the file and returns the file. Throws `VALIDATION` if the form has no file. */
+  /** Reads the form up to the start of the file. Throws `VALIDATION` if the form has no file. */
   async file(): Promise<FormPart> {
     const file = await this.#nextFile()
     if (file === undefined) throw missing()
     return file
   }
 
-  /** Reads the rest of the form after the file. Throws `VALIDATION` for a second file. */
+  /** Reads the form after the file. Throws `VALIDATION` for a second file. */
   async rest(): Promise<void> {
     if ((await this.#nextFile()) !== undefined) throw twice()
   }
 
-  /** Stops reading the form and releases the request body. */
+  /** Stops reading and releases the request body. */
   async close(): Promise<void> {
     await this.#parts.return()
   }
@@ -45,7 +45,7 @@ export class FileForm {
   }
 }
 
-/** Parses the form of a file upload that is already in memory. Throws the errors of {@link FileForm}. */
+/** Parses a form that is already in memory. Throws the errors of {@link FileForm}. */
 export function wholeFileForm(
   body: Uint8Array,
   contentType: string | undefined,
@@ -78,10 +78,7 @@ function twice(): HoldfastError {
   return new HoldfastError('VALIDATION', 'file is sent twice: an upload takes one file')
 }
 
-/**
- * Returns the part, or undefined if the part is empty. Browsers send an empty part without a file name if no file has
- * been chosen.
- */
+/** Returns undefined for an empty part. Browsers send an empty part if no file has been chosen. */
 async function unlessEmpty(part: FormPart): Promise<FormPart | undefined> {
   const content = part.content[Symbol.asyncIterator]()
   const first = await content.next()

@@ -15,7 +15,7 @@ import { answerTo, asFile, handingOver } from './hand-over.ts'
 import { checkAnnounced, formOverhead } from './size-limits.ts'
 import { inUploadSlot } from './upload-slot.ts'
 
-/** Size in bytes up to which a form is read into memory as a whole, because streaming a small form costs more. */
+/** Up to this size, a form is read as a whole, because streaming a small form costs more. */
 const SMALL_FORM_BYTES = 64 * 1024
 
 const Directory = Type.Object({ message: text, ...dagFields }, { title: 'Directory' })
@@ -61,7 +61,7 @@ const upload = route({
           ...upload,
           ...targetOf(target, parts.fields),
           name: present(file.filename),
-          // Reads the text fields after the file. They override fields of the same name before the file.
+          // Text fields after the file override fields of the same name before the file.
           late: async () => {
             await parts.rest()
             return targetOf(target, parts.fields)
@@ -152,7 +152,7 @@ const importDirectory = route({
   },
 })
 
-/** Upload routes. The status is 201 for a new record, or 200 if an identical record already exists. */
+/** The status is 201 for a new record, or 200 if an identical record already exists. */
 export const fileRoutes: readonly ContractRoute[] = [upload, importDirectory, uploadDirectory]
 
 function presentFile({ record }: PinOutcome): Shown<typeof Upload> {

@@ -7,7 +7,6 @@ import { type Stored, stored } from '../record-fields.ts'
 import type { RequestTarget } from '../request-target.ts'
 import type { SlottedUpload } from './upload-slot.ts'
 
-/** The parsed text fields of an upload form, its target cluster and its upload slot. */
 interface ReadForm {
   target: RequestTarget
   fields: FormFields
@@ -15,9 +14,8 @@ interface ReadForm {
 }
 
 /**
- * Returns a function that forwards an upload to the node of the upload's cluster. Returns undefined on a single node.
- * The function sends a new form: the text fields, then the staged content. The cluster is sent in a header, because the
- * other node must select a staging disk before it reads the form.
+ * Returns a function that forwards an upload to the node of its cluster, or undefined on a single node. The cluster is
+ * sent in a header, because the other node selects a staging disk before it reads the form.
  *
  * @param files converts the staged content to form parts
  */
@@ -28,7 +26,7 @@ export function handingOver<Piece>(
 ): HandOver<Piece, ApiResponse> | undefined {
   if (handOver === undefined) return undefined
   return ({ node, content, signal }) => {
-    // The client has sent the whole upload, so the slot is freed before this node waits for the other node.
+    // The client has sent everything. Free the slot before the wait for the other node.
     slot.leave()
     const parts = async function* (): AsyncGenerator<NewPart, void, undefined> {
       for (const [name, text] of fields.entries()) if (name !== 'cl') yield { name, text }
@@ -43,7 +41,7 @@ export function asFile(filename: string | undefined): (content: AsyncIterable<Ui
   return content => [{ name: 'file', filename, content }]
 }
 
-/** Returns the response to an upload: the reply for the local outcome, or the response of the other node unchanged. */
+/** Returns the reply for the local outcome, or the unchanged response of the other node. */
 export function answerTo<Outcome extends PinOutcome, Shape>(
   outcome: Outcome | ApiResponse,
   present: (outcome: Outcome) => Shape,

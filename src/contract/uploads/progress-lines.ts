@@ -1,14 +1,14 @@
 import { errorResponse } from '../../http/error-response.ts'
 
-/** A long-running function that reports its progress and stops when its signal aborts. */
+/** A long-running function that reports progress and stops when its signal aborts. */
 export type ReportingWork<Progress, Outcome> = (
   report: (progress: Progress) => void,
   signal: AbortSignal,
 ) => Promise<Outcome>
 
 /**
- * Runs long work and yields lines of JSON. A slow reader gets only the latest progress. The last line is `{"done":
- * true}` with the outcome, or the error body if the work failed. If the reader stops, the work is aborted.
+ * Yields lines of JSON. The last line is `{"done": true}` with the outcome, or the error body. A slow reader gets only
+ * the latest progress. If the reader stops, the work is aborted.
  */
 export async function* progressLines<Progress extends object, Outcome extends object>(
   requestId: string,

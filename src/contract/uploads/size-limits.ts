@@ -4,14 +4,14 @@ import { contentLength } from '../../http/counted-body.ts'
 
 const KiB = 1024
 
-/** Number of bytes that boundaries, part headers and text fields may add to the content of a form. */
+/** Bytes that boundaries, part headers and text fields may add to the content of a form. */
 const FILE_OVERHEAD = 64 * KiB
-/** Number of bytes that each file may add to a directory form, in addition to the content. Paths can be long. */
+/** Bytes that each file may add to a directory form. Paths can be long. */
 const ENTRY_OVERHEAD = 5 * KiB
 const MOST_ENTRIES = 100_000
 
 /**
- * Returns the maximum number of bytes in a form in addition to the content of the files.
+ * Returns the bytes that a form may have in addition to the content of its files.
  *
  * @param files maximum number of files; null for no limit
  */
@@ -20,9 +20,8 @@ export function formOverhead(files: number | null): number {
 }
 
 /**
- * Checks the `Content-Length` of a form before the body is read, and throws if the length exceeds the limit plus the
- * overhead. An excess smaller than the overhead is detected while the body is read. Returns the length in bytes, or
- * undefined if the request has no `Content-Length`.
+ * Refuses a form whose `Content-Length` exceeds the limit plus the overhead. Returns the length in bytes, or undefined
+ * if the header is missing.
  */
 export function checkAnnounced(
   request: ApiRequest,

@@ -3,19 +3,17 @@ import { interruptible } from '../../domain/sources.ts'
 import type { AuthenticatedContext } from '../../http/route.ts'
 import type { UploadSlots } from '../services.ts'
 
-/** An upload that occupies a slot. */
 export interface SlottedUpload {
   body: AsyncIterable<Uint8Array>
-  /** The whole body, if it arrived together with the headers. Null if the body must be read as a stream. */
+  /** The whole body, if it arrived together with the headers. Otherwise null. */
   arrived: Uint8Array | null
   signal: AbortSignal
-  /** Frees the slot. Call this function after the upload has read the body. */
+  /** Frees the slot. Call after the upload has read the body. */
   leave(): void
 }
 
 /**
- * Runs an upload in a slot. While uploads of other accounts wait, a slow upload of an account with several uploads
- * loses its slot.
+ * Runs an upload in a slot. If other accounts wait, a slow upload of an account with several uploads loses its slot.
  *
  * @throws HoldfastError `UNAVAILABLE` if no slot becomes free in time, or if the upload loses its slot
  */

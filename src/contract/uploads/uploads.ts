@@ -127,7 +127,6 @@ const rename = route({
   },
 })
 
-/** Routes that list, show and rename the records of an account. */
 export const uploadRoutes: readonly ContractRoute[] = [rename, list, dag]
 
 function presentList(page: ListPage): Shown<typeof UploadList> {
