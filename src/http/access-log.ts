@@ -6,30 +6,26 @@ import { CLIENT_GONE } from './error-codes.ts'
 import { publicError } from './error-response.ts'
 import { StreamBody } from './stream-body.ts'
 
-/** A request and its response, for the log and the metrics. */
 export interface Answered extends Pick<RequestObservation, 'surface' | 'route' | 'source' | 'bytesIn' | 'ms'> {
   request: ApiRequest
   response: ApiResponse
   requestId: string
-  /** The error that caused the error response, if any. */
   failure?: unknown
-  /** Id of the caller's account; null if the request is not authenticated. */
+  /** Id of the caller's account; null without authentication. */
   account: string | null
   credential: Credential | null
-  /** CID of the requested content; undefined if no CID is known. */
+  /** CID of the requested content, if known. */
   cid?: string | undefined
 }
 
-/** The logger and the metrics that receive each request. */
 export interface AccessLog {
   logger: Logger
   metrics: Pick<Metrics, 'request' | 'answered'>
 }
 
 /**
- * Counts a request, and writes its log line when the response has ended. For a streamed response, the line contains the
- * number of bytes actually sent. The line contains the method and path, but never the query, headers or body, because
- * these may contain secrets.
+ * Counts a request, and logs it when the response has ended. The line never contains the query, headers or body, which
+ * may contain secrets.
  *
  * @returns the response to send, whose body may be wrapped
  */

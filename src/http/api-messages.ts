@@ -1,42 +1,28 @@
-/**
- * An HTTP request, independent of the server that received it. Adapters convert the requests of their server to this
- * type, and {@link ApiResponse} to the responses of their server.
- */
+/** An HTTP request. Adapters convert the requests of their server to this type. */
 export interface ApiRequest {
-  /** HTTP method in upper case. */
+  /** In upper case. */
   readonly method: string
   /** The path as received, percent-encoded, without the query and the mount prefix. */
   readonly path: string
-  /** The query string as received, without `?`. Empty if the URL has no query. */
+  /** The query as received, without `?`. Empty if the URL has no query. */
   readonly query: string
-  /**
-   * Returns the value of a header, or undefined. The name must be in lower case. Repeated headers are joined with `, `.
-   */
+  /** Returns the value of a header. The name must be in lower case. Repeated headers are joined with `, `. */
   header(name: string): string | undefined
   /**
-   * The body. Each chunk is valid until the next chunk is requested. Before the first chunk is requested, nothing is
-   * read from the socket and no `100 Continue` is sent. The body can be iterated only once. The iteration throws if the
-   * client disconnects.
+   * The body, which can be iterated once. Each chunk is valid until the next chunk is requested. Before the first
+   * request, nothing is read from the socket and no `100 Continue` is sent. The iteration throws if the client
+   * disconnects.
    */
   readonly body: AsyncIterable<Uint8Array>
-  /**
-   * Returns the whole body if it is small and arrived together with the headers, which avoids the cost of a stream.
-   * Otherwise returns null and reads nothing.
-   */
+  /** Returns a small body that arrived together with the headers. Otherwise returns null and reads nothing. */
   arrived?(): Promise<Uint8Array | null>
   /** Aborts if the client disconnects before the response is complete. */
   readonly signal: AbortSignal
-  /**
-   * Scheme of the URL that the client requested. Undefined if the scheme is unknown, for example because a proxy does
-   * not state it.
-   */
+  /** Scheme of the requested URL. Undefined if unknown. */
   readonly scheme?: 'http' | 'https' | undefined
-  /**
-   * IP address at the other end of the socket. If trusted proxies are configured, handlers get the address of the
-   * client instead.
-   */
+  /** IP address at the other end of the socket. Behind trusted proxies, handlers get the client's address instead. */
   readonly remoteAddress: string | undefined
-  /** Information from the node that forwarded this request. Undefined if no node has forwarded the request. */
+  /** Undefined unless another node has forwarded the request. */
   readonly forwarded?: Forwarded | undefined
 }
 
@@ -51,36 +37,25 @@ export interface Forwarded {
   /** IP address of the client; null if unknown. */
   readonly client: string | null
   readonly scheme: 'http' | 'https' | null
-  /** Host that the client requested. */
   readonly host: string | null
-  /**
-   * True if the forwarding node has determined that the receiver is responsible. The receiver must not forward the
-   * request again.
-   */
+  /** True if the receiver is known to be responsible and must not forward the request again. */
   readonly isDecided?: true
 }
 
 /** An HTTP response, which the adapter sends. */
 export interface ApiResponse {
-  /** HTTP status code. */
   readonly status: number
-  /** Response headers. The names are in lower case. */
+  /** The names are in lower case. */
   readonly headers: Readonly<Record<string, string>>
-  /**
-   * The body. A string is sent as UTF-8. A stream is read with backpressure. If the client disconnects, the adapter
-   * closes the stream with `return()`.
-   */
+  /** Strings are sent as UTF-8. Streams are read with backpressure, and closed with `return()` after a disconnect. */
   readonly body: string | Uint8Array | BodyStream | null
 }
 
 /** A response body as a stream of chunks. */
 export interface BodyStream extends AsyncIterable<Uint8Array> {
-  /**
-   * Frees the memory of a chunk that has been sent, without waiting for the garbage collector. The adapter may call
-   * this method if nothing else uses the chunk.
-   */
+  /** Frees the memory of a sent chunk, without the garbage collector. Call only if nothing else uses the chunk. */
   discard?(chunk: Uint8Array): void
 }
 
-/** Handles a request. The promise does not reject for errors of the request, which become error responses. */
+/** Handles a request. Errors of the request become error responses, not rejections. */
 export type ApiHandler = (request: ApiRequest) => Promise<ApiResponse>

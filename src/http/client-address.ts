@@ -1,12 +1,12 @@
 import { isIP } from 'node:net'
 
 /**
- * Returns the address of the client behind `trustedProxies` proxies. Each proxy appends the address of its own client
- * to `X-Forwarded-For`. Entries that the trusted proxies have not appended may be forged.
+ * Returns the client's address behind `trustedProxies` proxies, each of which appends its client's address to
+ * `X-Forwarded-For`. Other entries may be forged.
  *
  * @param remoteAddress IP address at the other end of the socket
- * @param forwardedFor the `X-Forwarded-For` header; repeated headers are joined with commas
- * @returns the address, or undefined if the entry for the client is not an IP address
+ * @param forwardedFor repeated headers are joined with commas
+ * @returns undefined if the entry for the client is not an IP address
  */
 export function clientAddress(
   remoteAddress: string | undefined,
@@ -15,8 +15,7 @@ export function clientAddress(
 ): string | undefined {
   if (trustedProxies === 0 || forwardedFor === undefined || forwardedFor.trim() === '') return remoteAddress
   const entries = forwardedFor.split(',')
-  // If there are fewer entries than proxies, the client has bypassed some proxies. The first entry still comes from a
-  // proxy.
+  // Fewer entries than proxies: the client bypassed some proxies. The first entry still comes from a proxy.
   return addressOf(entries[Math.max(0, entries.length - trustedProxies)] ?? '')
 }
 
@@ -28,11 +27,11 @@ function addressOf(entry: string): string | undefined {
   return address !== undefined && isIP(address) !== 0 ? address : undefined
 }
 
-/** Number of leading groups of an IPv6 address that identify the network of one customer. Four groups are 64 bits. */
+/** Four groups (64 bits) identify the network of one customer. */
 const NETWORK_GROUPS = 4
 const MAPPED = '::ffff:'
 
-/** Returns the key of a client for rate limits: its IPv4 address, or the first 64 bits of its IPv6 address. */
+/** Returns a client's key for rate limits: the IPv4 address, or the first 64 bits of the IPv6 address. */
 export function shareOf(address: string | undefined): string {
   if (address === undefined) return 'unknown'
   const version = isIP(address)

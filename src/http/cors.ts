@@ -5,16 +5,13 @@ const ALLOWED_HEADERS = 'Authorization, X-API-Key, X-Request-Source, X-Cluster, 
 const ALLOWED_METHODS = 'GET, HEAD, POST, PUT, DELETE, OPTIONS'
 const PREFLIGHT_SECONDS = 86_400
 
-/**
- * CORS headers of every response. Pages of any origin may read responses, because credentials are sent in headers and
- * never in cookies.
- */
+/** Pages of any origin may read responses, because credentials are sent in headers and never in cookies. */
 export const apiCorsHeaders: Readonly<Record<string, string>> = {
   'access-control-allow-origin': '*',
   'access-control-expose-headers': EXPOSED,
 }
 
-/** Returns the response to an OPTIONS request, which browsers send before a request with a credential header. */
+/** Answers the OPTIONS request that browsers send before a request with a credential header. */
 export function preflightResponse(request: ApiRequest): ApiResponse {
   return {
     status: 204,

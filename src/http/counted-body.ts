@@ -2,8 +2,8 @@ import { HoldfastError } from '../domain/errors.ts'
 import type { ApiRequest } from './api-messages.ts'
 
 /**
- * A request body that counts its bytes and compares the number with `Content-Length`. A body with a `Content-Encoding`
- * is refused, because the encoded bytes would be stored under the wrong CID.
+ * Counts the bytes of a body and compares them with `Content-Length`. Refuses a `Content-Encoding`, because the encoded
+ * bytes would be stored under the wrong CID.
  */
 export class CountedBody implements AsyncIterable<Uint8Array> {
   readonly #request: ApiRequest
@@ -13,15 +13,11 @@ export class CountedBody implements AsyncIterable<Uint8Array> {
     this.#request = request
   }
 
-  /** Number of bytes read so far. */
   get bytes(): number {
     return this.#bytes
   }
 
-  /**
-   * Returns the whole body if it arrived with the headers, otherwise null. Throws the same errors as the iteration. See
-   * {@link ApiRequest.arrived}.
-   */
+  /** Returns {@link ApiRequest.arrived}. Throws the same errors as the iteration. */
   async arrived(): Promise<Uint8Array | null> {
     const body = (await this.#request.arrived?.()) ?? null
     if (body === null) return null
@@ -60,11 +56,7 @@ function mismatch(how: 'longer' | 'shorter', declared: number): HoldfastError {
   return new HoldfastError('VALIDATION', `the body is ${how} than its Content-Length of ${declared}`)
 }
 
-/**
- * Returns the length in the `Content-Length` header, or undefined if the request has no such header.
- *
- * @throws HoldfastError `VALIDATION` if the header is not a number
- */
+/** @throws HoldfastError `VALIDATION` if the header is not a number */
 export function contentLength(request: ApiRequest): number | undefined {
   const header = request.header('content-length')
   if (header === undefined) return undefined

@@ -1,21 +1,17 @@
 import type { ErrorCode } from '../domain/errors.ts'
 
-/** HTTP status of a request whose client disconnected before the response. This status occurs only in logs. */
+/** Occurs only in logs: the client disconnected before the response. */
 export const CLIENT_GONE = 499
 
-/** Documentation of an error code. */
 export interface ErrorRow {
   readonly status: number
   readonly meaning: string
   readonly remedy: string
-  /**
-   * True if the error must not be shown to clients, because its message may contain file paths. Clients receive
-   * `INTERNAL_ERROR` instead.
-   */
+  /** True if the message may contain file paths. Clients receive `INTERNAL_ERROR` instead. */
   readonly isInternal?: true
 }
 
-/** The table of error codes. `docs/reference/errors.md` is generated from this table. */
+/** `docs/reference/errors.md` is generated from this table. */
 export const ERROR_TABLE: Readonly<Record<ErrorCode, ErrorRow>> = {
   INVALID_API_KEY: {
     status: 401,

@@ -28,7 +28,6 @@ export const REASON_PHRASES: Readonly<Record<number, string>> = {
 
 const DEFAULT_RETRY_SECONDS = 5
 
-/** Error code and message for clients, for each kind of disk error. */
 const TROUBLES: Readonly<Record<DiskTrouble, [ErrorCode, string]>> = {
   full: ['STORAGE_FULL', 'the node has no space left for new content'],
   short: ['UNAVAILABLE', 'the node has too many files and connections open'],
@@ -36,13 +35,13 @@ const TROUBLES: Readonly<Record<DiskTrouble, [ErrorCode, string]>> = {
 }
 
 /**
- * Returns the error that a client may see. A disk error becomes `STORAGE_FULL` or `UNAVAILABLE`. Any other internal or
- * unknown error becomes `INTERNAL_ERROR`.
+ * Returns the error that a client may see. A disk error becomes `STORAGE_FULL` or `UNAVAILABLE`, any other internal or
+ * unknown error `INTERNAL_ERROR`.
  */
 export function publicError(error: unknown): HoldfastError {
   const trouble = diskTrouble(error)
-  // If a failed disk is the cause of a known error, the known error is returned, because its code is more precise. A
-  // full disk or a shortage of descriptors takes precedence over every other error.
+  // A known error is more precise than the failed disk that caused it. A full disk or a shortage of descriptors takes
+  // precedence over every other error.
   const isPublic = isHoldfastError(error) && ERROR_TABLE[error.code].isInternal !== true
   if (trouble !== null && !(trouble === 'failed' && isHoldfastError(error))) {
     return new HoldfastError(...TROUBLES[trouble], { cause: error })
@@ -51,10 +50,6 @@ export function publicError(error: unknown): HoldfastError {
   return new HoldfastError('INTERNAL_ERROR', 'the request failed inside the node', { cause: error })
 }
 
-/**
- * Returns the JSON response for an error. The body has the standard error fields and the details of the error. Some
- * error codes add headers.
- */
 export function errorResponse(thrown: unknown, requestId: string): ApiResponse {
   const error = publicError(thrown)
   const status = ERROR_TABLE[error.code].status
@@ -91,7 +86,6 @@ function headersOf(error: HoldfastError): Record<string, string> {
   }
 }
 
-/** Converts milliseconds since the epoch to whole seconds, rounded up. */
 export function unixSeconds(ms: number): string {
   return String(Math.ceil(ms / 1000))
 }

@@ -1,21 +1,20 @@
 import { HoldfastError } from '../domain/errors.ts'
 import { readParameters } from './header-parameters.ts'
 
-/** The parsed headers of a form part. */
 export interface PartHeaders {
   readonly name: string
-  /** File name as the client sent it, including any directories. Undefined if the part has no file name. */
+  /** As the client sent it, including any directories. */
   readonly filename: string | undefined
   /** True if the part has a file name or the type `application/octet-stream`. */
   readonly isFile: boolean
 }
 
 export interface FormLimits {
-  /** Maximum number of parts of a form, including files and text fields. */
+  /** Files and text fields together. */
   maxParts: number
-  /** Maximum size in bytes of the headers of a part. */
+  /** Limit for each part. */
   maxHeaderBytes: number
-  /** Maximum number of bytes before the first part of a form. The same maximum applies after the last part. */
+  /** Maximum number of bytes before the first part, and also after the last part. */
   maxPaddingBytes: number
 }
 
@@ -25,7 +24,6 @@ export const defaultFormLimits: FormLimits = {
   maxPaddingBytes: 1024 * 1024,
 }
 
-/** Values of `Content-Transfer-Encoding` that do not change the content. */
 const PLAIN_ENCODINGS: ReadonlySet<string> = new Set(['7bit', '8bit', 'binary'])
 const FORM_TYPE = 'multipart/form-data'
 const LONGEST_BOUNDARY = 200
@@ -55,10 +53,8 @@ export function readHeaders(block: string, index: number): PartHeaders {
   return { ...disposition, isFile: disposition.filename !== undefined || octets }
 }
 
-/** The parsed `Content-Disposition` of a form part. */
 interface Disposition {
   name: string
-  /** File name as the client sent it, including any directories. Undefined if the header has no file name. */
   filename: string | undefined
 }
 
@@ -66,13 +62,10 @@ const KIND = 'form-data'
 const EXTENDED = "utf-8'"
 
 /**
- * Parses a `Content-Disposition: form-data` header, in which each character is one byte of the request. Names are
- * decoded as UTF-8. Clients write a quote in a name as `%22` or `\"`. Other escapes are not decoded, because no client
- * escapes `%` or a single backslash. The parameter `filename*` (RFC 8187) is percent-encoded and takes precedence over
+ * Parses a `Content-Disposition: form-data` header, in which each character is one byte. Decodes only the escapes `%22`
+ * and `\"`, because no client escapes `%` or a single backslash. `filename*` (RFC 8187) takes precedence over
  * `filename`.
- *
- * Returns null if the value is malformed, is not `form-data`, or has no name. A malformed value is not parsed
- * partially, because a file whose name is lost would be treated as a text field.
+ * Returns null for a malformed value. Parsed partially, a file whose name is lost would be treated as a text field.
  */
 function parseDisposition(raw: string): Disposition | null {
   const text = raw.trim()
@@ -95,9 +88,7 @@ function decodeName(raw: string): string {
     .replaceAll(/%22|\\"/g, '"')
 }
 
-/**
- * Decodes a value such as `UTF-8'en'%e2%82%ac.txt`, and ignores its language. Returns null if the value is malformed.
- */
+/** Decodes a value such as `UTF-8'en'%e2%82%ac.txt`. Returns null if the value is malformed. */
 function decodeExtended(value: string): string | null {
   if (value.slice(0, EXTENDED.length).toLowerCase() !== EXTENDED) return null
   const language = value.indexOf("'", EXTENDED.length)
@@ -113,10 +104,7 @@ export function malformedForm(message: string): HoldfastError {
   return new HoldfastError('VALIDATION', message)
 }
 
-/**
- * Returns the boundary in the `Content-Type` of a form. Throws if the type is not `multipart/form-data` or has no valid
- * boundary.
- */
+/** Throws if the type is not `multipart/form-data` or has no valid boundary. */
 export function boundaryOf(contentType: string | undefined): string {
   const mark = contentType?.indexOf(';') ?? -1
   const type = mark === -1 ? contentType : contentType?.slice(0, mark)
@@ -129,7 +117,7 @@ export function boundaryOf(contentType: string | undefined): string {
   return boundary
 }
 
-/** Shortens and quotes a name from the client, for use in an error message. */
+/** Shortens and quotes a name for an error message. */
 export function quoted(name: string): string {
   return JSON.stringify(name.length > 100 ? `${name.slice(0, 100)}…` : name)
 }

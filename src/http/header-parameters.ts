@@ -1,15 +1,11 @@
 const SPACE = new Set([' ', '\t', '\r', '\n'])
 
 /**
- * Parses the header parameters that begin at `start`, such as `; key=value; key="quoted value"`. The time is linear in
- * the length of the text.
+ * Parses header parameters such as `; key=value; key="quoted value"` from `start`, in linear time.
+ * The caller must decode the escapes `\"` and `\\` in quoted values. Many clients do not escape backslashes: if the
+ * only possible closing quote follows a backslash, that quote ends the value.
  *
- * In a quoted value, a backslash escapes a quote or a backslash. The escapes stay in the value, and the caller must
- * decode them. Many clients do not escape backslashes. If the only possible closing quote follows a backslash, that
- * quote ends the value.
- *
- * @returns the values by lower-case key, or null if the text is malformed; if a key is repeated, its first value
- * applies
+ * @returns the first value of each lower-case key, or null if the text is malformed
  */
 export function readParameters(text: string, start: number): Map<string, string> | null {
   const parameters = new Map<string, string>()
@@ -45,7 +41,6 @@ function endOfToken(text: string, start: number, stops: string): number {
   return at
 }
 
-/** Returns the index of the closing quote, or -1 if the value has no closing quote. */
 function closingQuote(text: string, start: number): number {
   let escaped = -1
   for (let at = start; at < text.length; at++) {

@@ -2,15 +2,15 @@ import { HoldfastError } from '../domain/errors.ts'
 import type { ApiRequest } from './api-messages.ts'
 import { quoted } from './form-headers.ts'
 
-/** Maximum size in bytes of the JSON body of an authenticated request. */
+/** Limit for authenticated requests. */
 export const MAX_JSON_BYTES = 1024 * 1024
-/** Maximum size in bytes of the JSON body of a request to a public route. */
+/** Limit for requests to public routes. */
 export const MAX_PUBLIC_JSON_BYTES = 16 * 1024
-/** Maximum number of keys in an object. */
+/** Maximum per object. */
 const MAX_KEYS = 1_000
 /** Maximum nesting depth of objects and arrays. */
 const MAX_LEVELS = 32
-/** Maximum number of values in all objects and arrays together. Parsing takes over a microsecond per value. */
+/** Maximum in all objects and arrays together. Parsing takes over a microsecond per value. */
 const MAX_VALUES = 10_000
 
 const QUOTE = 0x22
@@ -21,8 +21,8 @@ const OPENING: ReadonlySet<number> = new Set([0x5b, 0x7b])
 const CLOSING: ReadonlySet<number> = new Set([0x5d, 0x7d])
 
 /**
- * Reads the body as JSON. Returns undefined for an empty body, regardless of its type. Also returns undefined for
- * `null` and `[]`, which some clients send instead of an empty body.
+ * Reads the body as JSON. Returns undefined for an empty body, and for `null` and `[]`, which some clients send
+ * instead.
  *
  * @throws HoldfastError `UNSUPPORTED_MEDIA_TYPE` for a body that is not JSON; `REQUEST_TOO_LARGE`; `VALIDATION` if the
  * body is malformed or exceeds the limits of keys, levels or values
@@ -44,7 +44,7 @@ export async function readJsonBody(request: ApiRequest, maxBytes: number = MAX_J
 }
 
 /**
- * Parses JSON from a client. First checks the numbers of keys, levels and values in one pass over the bytes.
+ * Parses JSON from a client, after a check of the limits of keys, levels and values.
  *
  * @param field name of the input, for error messages
  * @throws HoldfastError `VALIDATION`
@@ -59,7 +59,7 @@ export function parseJson(bytes: Uint8Array, field: string): unknown {
 }
 
 function checkShape(bytes: Uint8Array, field: string): void {
-  /** Number of keys in each open object, outermost first. The number for an array is 0. */
+  /** Number of keys in each open object, outermost first. 0 for an array. */
   const keys: number[] = []
   let values = 0
   let isText = false

@@ -9,18 +9,15 @@ import {
   readHeaders,
 } from './form-headers.ts'
 
-/** A part of a streamed form. The content of the part can be read once, before the next part is requested. */
 export interface FormPart extends PartHeaders {
-  /** Content of the part. Each chunk is valid until the next chunk is requested. Unread content is skipped. */
+  /** Can be read once, before the next part is requested. Each chunk is valid until the next chunk is requested. */
   readonly content: AsyncIterable<Uint8Array>
 }
 
-/** A part of a form that is in memory. */
 export interface WholePart extends PartHeaders {
   readonly bytes: Buffer
 }
 
-/** The properties of a request that {@link readForm} needs. */
 export type FormRequest = Pick<ApiRequest, 'body' | 'header'>
 
 const CLOSING = Buffer.from('--')
@@ -28,10 +25,8 @@ const HEADER_END = Buffer.from('\r\n\r\n')
 const NOTHING = Buffer.alloc(0)
 
 /**
- * Reads a `multipart/form-data` body and yields its parts in order. The body is read only on demand, so the memory use
- * is constant. If the consumer stops early, the body is closed.
- *
- * A malformed part causes an error. If malformed parts were skipped, a file could be lost although the upload succeeds.
+ * Yields the parts of a `multipart/form-data` body. Memory use is constant. If the consumer stops early, the body is
+ * closed. A malformed part causes an error, because a skipped file would be lost although the upload succeeds.
  *
  * @throws HoldfastError `UNSUPPORTED_MEDIA_TYPE` if the body is not a form; `VALIDATION` if the form is malformed,
  * truncated or exceeds a limit; also the errors of reading the body
@@ -48,7 +43,7 @@ export async function* readForm(
     for (let step = steps.next(); step.done !== true; step = steps.next()) {
       if (step.value !== 'more') return step.value
       cutter.keep()
-      // If the source throws, it has already closed itself, so `return` must not be called.
+      // A source that throws has already closed itself, so `return` must not be called.
       isOpen = false
       const more = await source.next()
       isOpen = more.done !== true
@@ -74,10 +69,7 @@ export async function* readForm(
   }
 }
 
-/**
- * Parses a form that is in memory and yields its parts, whose bytes are views of the form. Throws the errors of
- * {@link readForm}.
- */
+/** Parses a form in memory. The bytes of the parts are views of the form. Throws the errors of {@link readForm}. */
 export function* wholeForm(
   body: Uint8Array,
   contentType: string | undefined,
@@ -100,11 +92,7 @@ export function* wholeForm(
   }
 }
 
-/**
- * Decodes the bytes of a part as UTF-8 text.
- *
- * @throws HoldfastError `VALIDATION` if the part is longer than `maxBytes` or is not UTF-8
- */
+/** @throws HoldfastError `VALIDATION` if the part is longer than `maxBytes` or is not UTF-8 */
 export function partText({ name, bytes }: Pick<WholePart, 'name' | 'bytes'>, maxBytes: number): string {
   if (bytes.length > maxBytes) throw malformedForm(`field ${quoted(name)} is longer than ${maxBytes} bytes`)
   try {
@@ -114,11 +102,7 @@ export function partText({ name, bytes }: Pick<WholePart, 'name' | 'bytes'>, max
   }
 }
 
-/**
- * Reads a part and decodes its bytes as UTF-8 text.
- *
- * @throws HoldfastError `VALIDATION` if the part is longer than `maxBytes` or is not UTF-8
- */
+/** @throws HoldfastError `VALIDATION` if the part is longer than `maxBytes` or is not UTF-8 */
 export async function readPartText(part: FormPart, maxBytes: number): Promise<string> {
   const chunks: Uint8Array[] = []
   let length = 0
@@ -134,13 +118,9 @@ async function* pieces(advance: () => Promise<Uint8Array | undefined>): AsyncGen
   for (let piece = await advance(); piece !== undefined; piece = await advance()) yield piece
 }
 
-/**
- * A step of the form parser: the headers of a part, or a chunk of the part's content. The step `more` means that more
- * bytes are needed. The step `ended` means that the content of the part has ended.
- */
+/** `more` requests more bytes. `ended` ends the content of a part. */
 type FormStep = 'more' | PartHeaders | Buffer | 'ended'
 
-/** Parses a form from the bytes of the cutter. Yields `more` if the cutter needs more bytes. */
 function* formSteps(cutter: ByteCutter, boundary: string, limits: FormLimits): Generator<FormStep, void, undefined> {
   const delimiter = Buffer.from(`\r\n--${boundary}`, 'latin1')
   yield* padding(cutter, delimiter, limits)
@@ -155,7 +135,6 @@ function* formSteps(cutter: ByteCutter, boundary: string, limits: FormLimits): G
   yield* padding(cutter, null, limits)
 }
 
-/** Returns the next bytes before the delimiter, or null after the delimiter has been skipped. */
 function* pieceOf(cutter: ByteCutter, delimiter: Buffer): Generator<'more', Buffer | null, undefined> {
   for (;;) {
     const piece = cutter.cut(delimiter)
@@ -165,10 +144,7 @@ function* pieceOf(cutter: ByteCutter, delimiter: Buffer): Generator<'more', Buff
   }
 }
 
-/**
- * Skips the bytes before the first delimiter. If `delimiter` is null, skips the bytes after the last delimiter up to
- * the end of the form.
- */
+/** Skips the bytes before the first delimiter, or after the last delimiter if `delimiter` is null. */
 function* padding(
   cutter: ByteCutter,
   delimiter: Buffer | null,
@@ -194,9 +170,7 @@ function* startsWithClosing(cutter: ByteCutter): Generator<'more', boolean, unde
   return cutter.startsWith(CLOSING)
 }
 
-/**
- * Returns the text between a delimiter and the content of the part: the rest of the delimiter's line, then the headers.
- */
+/** Returns the rest of the delimiter's line, then the headers of the part. */
 function* headerBlock(cutter: ByteCutter, index: number, maxBytes: number): Generator<'more', string, undefined> {
   let block = ''
   for (let piece = yield* pieceOf(cutter, HEADER_END); piece !== null; piece = yield* pieceOf(cutter, HEADER_END)) {
@@ -207,21 +181,16 @@ function* headerBlock(cutter: ByteCutter, index: number, maxBytes: number): Gene
   return block
 }
 
-/**
- * Splits a stream of bytes at delimiters. The returned buffers are views that are valid until the next chunk is added.
- */
+/** Splits bytes at delimiters. The returned buffers are views, which are valid until the next chunk is added. */
 class ByteCutter {
-  // A delimiter begins with a line break, but the first delimiter may be at the start of the body. The added line break
-  // makes both cases equal.
+  // A delimiter begins with a line break, which the body may lack before the first delimiter.
   #bytes: Buffer = Buffer.from('\r\n')
   #hasEnded = false
 
-  /** Number of bytes that are available. */
   get length(): number {
     return this.#bytes.length
   }
 
-  /** True if no more bytes will be added. */
   get hasEnded(): boolean {
     return this.#hasEnded
   }
@@ -230,10 +199,7 @@ class ByteCutter {
     return this.#bytes.subarray(0, bytes.length).equals(bytes)
   }
 
-  /**
-   * Returns the next bytes before the delimiter. If the delimiter is next, skips it and returns null. If more bytes are
-   * needed, returns undefined.
-   */
+  /** Cuts before the delimiter. Returns null after skipping the delimiter, undefined if more bytes are needed. */
   cut(delimiter: Buffer): Buffer | null | undefined {
     const at = this.#bytes.indexOf(delimiter)
     if (at > 0) return this.#take(at)
@@ -245,15 +211,11 @@ class ByteCutter {
     return safe > 0 ? this.#take(safe) : undefined
   }
 
-  /** Returns and removes all available bytes. */
   rest(): Buffer {
     return this.#take(this.#bytes.length)
   }
 
-  /**
-   * Copies the available bytes, because the source is about to reuse their memory. The copy is small, because at most a
-   * part of a delimiter is left.
-   */
+  /** Copies the available bytes, because the source is about to reuse their memory. */
   keep(): void {
     this.#bytes = Buffer.from(this.#bytes)
   }

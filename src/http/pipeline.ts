@@ -24,25 +24,21 @@ export interface ApiDependencies {
   authentication: Pick<Authenticator, 'authenticate'>
   authorization: Pick<ScopePolicy, 'check' | 'checkSession' | 'checkOwner' | 'checkNoUploadToken'>
   limits: Pick<RequestLimits, 'take' | 'takeFailure'>
-  /** Forwards requests to other nodes of a fleet. Null on a single node. */
+  /** Null on a single node. */
   otherNodes?: OtherNodes | null
-  /** Converts an error response to the error format of the requested path. Default: no conversion. */
+  /** Converts an error response to the format of the requested path. Default: no conversion. */
   errorAt?: (path: string, response: ApiResponse) => ApiResponse
   logger: Logger
   metrics?: Pick<Metrics, 'request' | 'answered'>
   clock: Clock
-  /** Returns a random, printable id for a request. */
   newRequestId?: () => string
 }
 
-/** Forwards requests to the node that is responsible for their cluster. */
 export interface OtherNodes {
   /**
-   * Forwards the request and returns the response of another node. If this node is responsible, returns the context for
-   * the handler.
+   * Returns the response of another node, or the context for the handler if this node is responsible.
    *
-   * @throws HoldfastError `UNAVAILABLE` if the other node cannot be reached; `OUTCOME_UNKNOWN` if the response of the
-   * other node was lost
+   * @throws HoldfastError `UNAVAILABLE` if the other node cannot be reached; `OUTCOME_UNKNOWN` if its response was lost
    */
   answer(context: AuthenticatedContext, goesTo: GoesTo): Promise<ApiResponse | AuthenticatedContext>
 }
@@ -59,7 +55,7 @@ interface Exchange {
 
 /**
  * Creates the handler of all API requests. The API contract defines the order of the checks: route, credential, rate
- * limit, scope. The handler of the route then checks the input, the plan and quota, and whether the records exist.
+ * limit, scope. The route's handler then checks the input, the plan and quota, and the records.
  */
 export function createApi(dependencies: ApiDependencies): ApiHandler {
   const {
@@ -119,7 +115,7 @@ export function createApi(dependencies: ApiDependencies): ApiHandler {
     const credentials = { header: (name: string) => request.header(name), remoteAddress }
     const principal = await dependencies.authentication.authenticate(credentials)
     exchange.principal = principal
-    // A forwarded request has already been counted by the forwarding node.
+    // The forwarding node has already counted a forwarded request.
     if (request.forwarded === undefined) exchange.rate = await dependencies.limits.take(principal)
     authorize(principal, match.route)
     await firstTurn(principal.account.id, request.signal)
@@ -133,10 +129,7 @@ export function createApi(dependencies: ApiDependencies): ApiHandler {
     return 'status' in passed ? passed : route.handler(passed)
   }
 
-  /**
-   * Counts a malformed or unauthenticated request against the client's address. Returns the error for the client, which
-   * is `RATE_LIMIT` if the address has sent too many such requests.
-   */
+  /** Counts a failed request against the client's address. Returns `RATE_LIMIT` after too many such requests. */
   function counted(error: unknown, { remoteAddress }: ApiRequest): unknown {
     if (!isHoldfastError(error) || !COUNTED.has(error.code)) return error
     try {
@@ -156,7 +149,7 @@ export function createApi(dependencies: ApiDependencies): ApiHandler {
   }
 }
 
-/** Codes of the errors that count against the client's address. */
+/** Errors that count against the client's address. */
 const COUNTED: ReadonlySet<ErrorCode> = new Set([
   'INVALID_API_KEY',
   'VALIDATION',
@@ -167,7 +160,7 @@ const COUNTED: ReadonlySet<ErrorCode> = new Set([
 const nobody: ApiResponse = { status: CLIENT_GONE, headers: {}, body: null }
 
 function contextOf(request: ApiRequest, exchange: Exchange, match: RouteMatch): RequestContext {
-  // The request is copied field by field, because a spread would drop the getters and methods of an adapter's class.
+  // Copied field by field, because a spread would drop the getters and methods of an adapter's class.
   const counted: ApiRequest = {
     method: request.method,
     path: request.path,
@@ -195,10 +188,7 @@ function contextOf(request: ApiRequest, exchange: Exchange, match: RouteMatch): 
   }
 }
 
-/**
- * Returns the source of the request, for logs and metrics. The client can choose the source, so the source must not
- * grant any permission.
- */
+/** Returns the source for logs and metrics. Clients choose the source, so it must not grant permissions. */
 function sourceOf(request: ApiRequest, exchange: Exchange): 'WEB' | 'JWT' | 'API_KEY' | null {
   if (request.header('x-request-source')?.trim().toLowerCase() === 'web') return 'WEB'
   if (exchange.principal === null) return null
@@ -222,13 +212,9 @@ function finish(request: ApiRequest, exchange: Exchange, response: ApiResponse):
   return { status: response.status, headers: { ...headers, ...response.headers }, body }
 }
 
-/** The query of a request. Unknown parameters are ignored. Known parameters must not be repeated. */
+/** Known parameters must not be repeated. */
 class QueryParameters extends URLSearchParams {
-  /**
-   * Returns the value of a parameter, or null if the query does not contain the parameter.
-   *
-   * @throws HoldfastError `VALIDATION` if the parameter is repeated, or has characters that a catalogue cannot store
-   */
+  /** @throws HoldfastError `VALIDATION` for a repeated parameter, or characters that a catalogue cannot store */
   override get(name: string): string | null {
     const values = this.getAll(name)
     if (values.length > 1) throw new HoldfastError('VALIDATION', `${name} is in the query ${values.length} times`)

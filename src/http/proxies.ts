@@ -2,15 +2,12 @@ import type { Logger } from '../domain/logger.ts'
 import type { ApiHandler, ApiRequest } from './api-messages.ts'
 import { clientAddress } from './client-address.ts'
 
-/** A function that wraps a handler, so that the handler receives each request as the client sent it. */
+/** Wraps a handler, which then receives each request as the client sent it. */
 export type ProxyWrapper = (handler: ApiHandler) => ApiHandler
 
 /**
- * Returns a wrapper for handlers behind proxies. The wrapped handler receives each request with the client's address,
- * scheme and host, as the outermost trusted proxy received them.
- *
- * If no proxy is trusted but a request has the headers of a proxy, the wrapper logs one warning. All clients may then
- * appear with the address of the proxy.
+ * Returns a wrapper that gives handlers the client's address, scheme and host, as the outermost trusted proxy received
+ * them. If no proxy is trusted, proxy headers cause one warning: all clients may appear with the proxy's address.
  */
 export function behindProxies(trustedProxies: number, logger: Logger): ProxyWrapper {
   let told = trustedProxies > 0
@@ -24,17 +21,14 @@ export function behindProxies(trustedProxies: number, logger: Logger): ProxyWrap
   }
 }
 
-/**
- * Returns the request as the outermost trusted proxy received it. Headers from untrusted proxies are not used for the
- * address, scheme and host.
- */
+/** Returns the request as the outermost trusted proxy received it. */
 export function asSentByClient(request: ApiRequest, trustedProxies: number): ApiRequest {
   if (trustedProxies > 0) return beyond(request, trustedProxies)
   if (!isProxied(request)) return request
   return asSeen(request, { header: name => request.header(name), scheme: undefined })
 }
 
-/** Names of headers that proxies add to requests. */
+/** Headers that proxies add to requests. */
 export const PROXY_HEADERS: readonly string[] = [
   'forwarded',
   'via',
@@ -47,8 +41,8 @@ export const PROXY_HEADERS: readonly string[] = [
 ]
 
 /**
- * Returns the host that the client requested. The host is the entry of the outermost trusted proxy in
- * `X-Forwarded-Host`, or else the `Host` header.
+ * Returns the host that the client requested: the outermost trusted proxy's entry in `X-Forwarded-Host`, or else
+ * `Host`.
  */
 export function requestedHost(
   header: (name: string) => string | undefined,
@@ -62,17 +56,14 @@ function isProxied(request: ApiRequest): boolean {
   return PROXY_HEADERS.some(name => request.header(name) !== undefined)
 }
 
-/**
- * Returns the scheme that the client used, according to the outermost trusted proxy. If the request passed no proxy,
- * returns the scheme of the connection.
- */
+/** Returns the scheme that the client used. Without a trusted proxy, this is the scheme of the connection. */
 function requestedScheme(request: ApiRequest, trustedProxies: number): ApiRequest['scheme'] {
   const told = entryOf(request.header('x-forwarded-proto'), trustedProxies)?.toLowerCase()
   if (told === 'http' || told === 'https') return told
   return isProxied(request) ? undefined : request.scheme
 }
 
-/** Returns the entry that the outermost trusted proxy appended to a header. Each proxy appends one entry. */
+/** Returns the entry that the outermost trusted proxy appended to a header. */
 function entryOf(header: string | undefined, trustedProxies: number): string | undefined {
   const entries = header?.split(',') ?? []
   return entries[Math.max(0, entries.length - trustedProxies)]?.trim()
@@ -88,10 +79,7 @@ function beyond(request: ApiRequest, trustedProxies: number): ApiRequest {
   })
 }
 
-/**
- * Returns a copy of the request with changed fields. Each field is copied separately, because a spread would drop the
- * getters and methods of an adapter's class.
- */
+/** Copies each field separately, because a spread would drop the getters and methods of an adapter's class. */
 function asSeen(
   request: ApiRequest,
   seen: Pick<ApiRequest, 'header' | 'scheme'> & Partial<Pick<ApiRequest, 'remoteAddress'>>,

@@ -3,33 +3,27 @@ import type { FormBody } from '../domain/form-body.ts'
 import type { ApiRequest, ApiResponse } from './api-messages.ts'
 
 /**
- * The credential that a route requires. With `public`, no credential is required. `authenticated` accepts every valid
- * credential, `session` only sessions, and `owner` only credentials of the node's owner. A scope accepts only
- * credentials with that scope.
+ * The credential that a route requires. `authenticated` accepts every valid credential, `owner` only credentials of the
+ * node's owner. A scope accepts only credentials with that scope.
  */
 export type Access = 'public' | 'authenticated' | 'session' | 'owner' | Scope
 
-/** Input of a route handler. */
 export interface RequestContext {
   readonly request: ApiRequest
   readonly query: URLSearchParams
   readonly requestId: string
-  /** Sets the CID that appears in the log line of the request. */
+  /** Sets the CID in the log line of the request. */
   concerns(cid: string): void
-  /** Returns the percent-decoded value of a path parameter. */
   param(name: string): string
 }
 
 export interface AuthenticatedContext extends RequestContext {
   readonly principal: Principal
-  /** Forwards this request to another node. The parsed form replaces the body. Undefined on a single node. */
+  /** Forwards this request, with the parsed form as the body. Undefined on a single node. */
   readonly handOver?: (form: HandedOver) => Promise<ApiResponse>
 }
 
-/**
- * A parsed form to forward to another node. A request is forwarded in this way if the responsible node is known only
- * after the form has been read.
- */
+/** A parsed form to forward, for requests whose responsible node is known only after the form has been read. */
 export interface HandedOver extends FormBody {
   /** Id of the node that receives the form. */
   readonly node: string
@@ -38,22 +32,17 @@ export interface HandedOver extends FormBody {
   readonly signal: AbortSignal
 }
 
-/**
- * Which node must handle a request: the node of the cluster that the request names, or the node of the default cluster.
- */
+/** Which node must handle a request: the node of the cluster that the request names, or of the default cluster. */
 export type GoesTo = 'cluster' | 'default cluster'
 
 interface Row {
-  /** HTTP method in upper case, or `*` for all methods. A GET route also handles HEAD. */
+  /** HTTP method, or `*` for all methods. A GET route also handles HEAD. */
   readonly method: string
-  /**
-   * Path pattern. `:name` matches one segment. `*name` is allowed only at the end. It matches the rest of the path,
-   * even if the rest contains slashes or is empty.
-   */
+  /** `:name` matches one segment, `*name` the rest of the path, even if empty. */
   readonly path: string
-  /** True if upload tokens with the required scope may call the route. Default: false. */
+  /** True if upload tokens with the required scope may call the route. */
   readonly takesUploadTokens?: boolean
-  /** Which node must handle the request. Undefined if any node may handle the request. */
+  /** Undefined if any node may handle the request. */
   readonly goesTo?: GoesTo | undefined
 }
 

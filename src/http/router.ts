@@ -2,7 +2,6 @@ import { HoldfastError } from '../domain/errors.ts'
 import { isText } from '../domain/text.ts'
 import type { Route } from './route.ts'
 
-/** A matching route, and the percent-decoded parameters of the path. */
 export interface RouteMatch {
   route: Route
   params: ReadonlyMap<string, string>
@@ -13,7 +12,7 @@ interface CompiledRoute {
   segments: readonly string[]
 }
 
-/** Finds the route of a request. The first matching route applies. A trailing slash in the path is ignored. */
+/** Finds the first matching route. Ignores a trailing slash in the path. */
 export class Router {
   readonly #routes: readonly CompiledRoute[]
 
@@ -22,9 +21,7 @@ export class Router {
   }
 
   /**
-   * Returns the first route that matches the method and the path.
-   *
-   * @param path percent-encoded path, without the query
+   * @param path percent-encoded, without the query
    * @throws HoldfastError `NOT_FOUND`; `METHOD_NOT_ALLOWED` with `details.allow`; `VALIDATION` for a parameter with
    * malformed percent-encoding
    */
@@ -69,8 +66,7 @@ function decode(captured: readonly [string, string][]): Map<string, string> {
     captured.map(([name, raw]) => {
       try {
         const value = decodeURIComponent(raw)
-        // Parameters are ids, key names and CIDs, and none of these contains a `%`. A lookup with the raw value
-        // therefore finds nothing.
+        // No id, key name or CID contains a `%`, so a lookup with the raw value finds nothing.
         return [name, isText(value) ? value : raw]
       } catch (cause) {
         throw new HoldfastError('VALIDATION', `${name} in the path is not valid percent-encoding`, { cause })

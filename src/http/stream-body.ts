@@ -1,16 +1,12 @@
 import { freeMemory } from '../content/dag/ordered-walk.ts'
 import type { BodyStream } from './api-messages.ts'
 
-/**
- * Number of bytes to read before the response starts. If the source fails within these bytes, the client gets an error
- * response.
- */
+/** Bytes to read before the response starts. If the source fails within them, the client gets an error response. */
 const START_BYTES = 16 * 1024
 
 /**
- * A response body that reports its end and the number of bytes sent. The end is reported once, whether the body is
- * complete, closed early or failed. Unlike a generator's `finally`, the report also occurs if the body is closed before
- * the first read.
+ * A body that reports its end once, whether complete, closed early or failed. Unlike a generator's `finally`, the
+ * report also occurs if the body is closed before the first read.
  */
 export class StreamBody implements AsyncIterableIterator<Uint8Array>, BodyStream {
   readonly #source: AsyncIterator<Uint8Array, void, undefined>
@@ -36,7 +32,7 @@ export class StreamBody implements AsyncIterableIterator<Uint8Array>, BodyStream
   }
 
   /**
-   * Reads the first 16 KiB of the source, so that an early error can still become an error response.
+   * Reads the start of the source, so an early error can still become an error response.
    *
    * @param end called once when the body ends, with the error if the body failed; not called if this method throws
    * @param handedOver called with the number of bytes of each chunk that is sent
@@ -63,10 +59,7 @@ export class StreamBody implements AsyncIterableIterator<Uint8Array>, BodyStream
     return new StreamBody(source[Symbol.asyncIterator](), [], nothing, nothing)
   }
 
-  /**
-   * Calls `listener` with the number of bytes sent when the body ends. If the body has already ended, calls the
-   * listener immediately.
-   */
+  /** Calls `listener` with the number of bytes sent when the body ends, or immediately if it has already ended. */
   onEnd(listener: (bytes: number) => void): void {
     if (this.#ended) listener(this.#bytes)
     else this.#listener = listener
@@ -101,7 +94,6 @@ export class StreamBody implements AsyncIterableIterator<Uint8Array>, BodyStream
     freeMemory(chunk)
   }
 
-  /** Ends the body with an error, which the reader receives. */
   fail(error: unknown): void {
     if (this.#ended) return
     this.#failure = { error }
