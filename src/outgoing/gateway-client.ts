@@ -8,28 +8,21 @@ import { type HttpAgent, httpAgent } from './http-agent.ts'
 import { lookupPublic, namesPrivateHost, PrivateAddressError } from './public-lookup.ts'
 
 export interface GatewayClientOptions {
-  /** Origins of the configured gateways. These gateways may have private addresses. */
+  /** Origins of the configured gateways, which may have private addresses. */
   trusted: ReadonlySet<string>
   /** True if gateways other than the configured ones may have private addresses. */
   allowPrivate: boolean
-  /** Maximum time in ms until the first byte of a response, and between two chunks of its body. */
+  /** Maximum time until the first byte of a response, and between two chunks of its body. */
   timeoutMs?: number
-  /**
-   * Called when a gateway is refused because of its private address. The result of the request is the same as for an
-   * unreachable gateway.
-   */
+  /** Called when a gateway is refused because of its private address. */
   onPrivate?: (base: URL) => void
 }
 
 const ACCEPTED = { accept: 'application/vnd.ipld.raw' }
-/**
- * The result if a gateway is unreachable or its response is invalid. If `final` is true, the caller must not ask the
- * gateway again.
- */
+/** The gateway is unreachable or its response is invalid. If `final` is true, do not ask the gateway again. */
 type Failed = { kind: 'failed'; reason: string; final: boolean }
-/** The result of a request for a block. */
 export type BlockAnswer = { kind: 'block'; bytes: Uint8Array } | { kind: 'missing' } | Failed
-/** The result of a request for the size of a block. The size is not verified. */
+/** The size is not verified. */
 export type SizeAnswer = { kind: 'size'; bytes: number } | { kind: 'missing' } | Failed
 
 const LONGEST_BLOCK = 4 * 1024 * 1024
@@ -37,14 +30,11 @@ const MOST_REDIRECTS = 3
 const REQUESTS_PER_HOST = 16
 const TIMEOUT_MS = 10_000
 const UNREACHED = 'could not be reached'
-/** HTTP statuses with which a gateway reports that it does not have the block. */
+/** With these statuses, a gateway reports that it does not have the block. */
 const NOT_FOUND = new Set([404, 410, 412])
 const RETRYABLE = new Set([408, 425, 429])
 
-/**
- * A client that fetches single blocks from trustless HTTP gateways and verifies the blocks. The caller must close the
- * client.
- */
+/** Fetches single blocks from trustless HTTP gateways and verifies them. The caller must close the client. */
 export class GatewayClient {
   readonly #trusted: ReadonlySet<string>
   readonly #allowPrivate: boolean
@@ -60,22 +50,19 @@ export class GatewayClient {
     this.#publicOnly = httpAgent({ connections: REQUESTS_PER_HOST, timeoutMs, lookup: lookupPublic })
   }
 
-  /** Returns whether the client may request a URL. Host names are not resolved for this check. */
+  /** Checks a URL without resolving its host name. */
   isAllowed(url: URL): boolean {
     if (!/^https?:$/.test(url.protocol) || url.username !== '' || url.password !== '') return false
     if (this.#isAnywhere(url)) return true
     return !namesPrivateHost(url)
   }
 
-  /** Requests a block from the gateway at `base`. The promise rejects only if `signal` aborts. */
+  /** Requests a block from the gateway at `base`. Rejects only if `signal` aborts. */
   get(base: URL, cid: CID, signal: AbortSignal): Promise<BlockAnswer> {
     return this.#ask(base, cid, { method: 'GET', signal }, response => readBlock(response, cid))
   }
 
-  /**
-   * Requests the size of a block. If the gateway does not state the size, fetches the block. The promise rejects only
-   * if `signal` aborts.
-   */
+  /** Requests the size, or else the block itself. Rejects only if `signal` aborts. */
   async size(base: URL, cid: CID, signal: AbortSignal): Promise<SizeAnswer> {
     const stated = await this.#ask<SizeAnswer>(base, cid, { method: 'HEAD', signal }, async response =>
       readSize(response),
@@ -141,7 +128,7 @@ async function readBlock(response: Dispatcher.ResponseData, cid: CID): Promise<B
   return { kind: 'failed', reason: 'sent the bytes of another block', final: true }
 }
 
-/** Returns the size that the response states, or a size of -1 if the response states no size. */
+/** Returns the stated size, or -1 if the response states no size. */
 function readSize(response: Dispatcher.ResponseData): SizeAnswer {
   if (response.statusCode !== 200) return refused(response)
   discard(response)

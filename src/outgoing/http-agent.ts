@@ -2,15 +2,14 @@ import type { LookupFunction } from 'node:net'
 import type { Dispatcher } from 'undici'
 
 export interface HttpAgentOptions {
-  /** Maximum number of connections per origin. */
+  /** Maximum per origin. */
   connections: number
-  /** Maximum time in ms until the response headers arrive, and between two chunks of the body. */
+  /** Maximum time until the response headers arrive, and between two chunks of the body. */
   timeoutMs: number
-  /** Function that resolves host names. Default: the lookup of the system. */
   lookup?: LookupFunction | undefined
 }
 
-/** Request options of undici. The types of undici omit body types that undici accepts. */
+/** The types of undici omit body types that undici accepts. */
 interface RequestOptions {
   method: string
   headers: Readonly<Record<string, string>>
@@ -21,19 +20,18 @@ interface RequestOptions {
 /** An HTTP client with its own pool of keep-alive connections. The caller must close the client. */
 export interface HttpAgent {
   /**
-   * Sends a request. Redirects are not followed. The caller must read or destroy the body of the response.
+   * Sends a request without following redirects. The caller must read or destroy the body of the response.
    *
    * @throws the errors of undici
    */
   request(url: string | URL, options: RequestOptions): Promise<Dispatcher.ResponseData>
-  /** Aborts all open requests and closes the connections. */
   close(): Promise<void>
 }
 
 /**
- * Wraps a request body and reports the error that the body throws, because undici does not pass on that error.
+ * Reports the error that a request body throws, because undici does not pass on that error.
  *
- * @param onFailure called with the error, before the reader of the body receives it
+ * @param onFailure called before the reader of the body receives the error
  */
 export async function* watchedBody(
   body: AsyncIterable<Uint8Array>,
@@ -50,7 +48,7 @@ export async function* watchedBody(
 const CONNECT_TIMEOUT_MS = 5_000
 const KEEP_ALIVE_MS = 4_000
 
-/** Creates an agent. The module undici is loaded at the first request, because most engines never send a request. */
+/** Loads undici at the first request, because most engines never send a request. */
 export function httpAgent({ connections, timeoutMs, lookup }: HttpAgentOptions): HttpAgent {
   const load = async () => {
     const { Agent, request } = await import('undici')

@@ -1,9 +1,6 @@
 import { BlockList, isIP } from 'node:net'
 
-/**
- * IPv4 networks outside the public internet, as address and prefix length: loopback, private, link-local and
- * special-use networks.
- */
+/** Loopback, private, link-local and special-use networks, as address and prefix length. */
 const RESERVED_IPV4: ReadonlyArray<[string, number]> = [
   ['0.0.0.0', 8],
   ['10.0.0.0', 8],
@@ -22,7 +19,7 @@ const RESERVED_IPV4: ReadonlyArray<[string, number]> = [
   ['240.0.0.0', 4],
 ]
 
-/** The network of IPv6 global unicast addresses. {@link RESERVED_IPV6} lists its subnets that are not public. */
+/** IPv6 global unicast addresses. {@link RESERVED_IPV6} lists its subnets that are not public. */
 const PUBLIC_IPV6: readonly [string, number] = ['2000::', 3]
 const RESERVED_IPV6: ReadonlyArray<[string, number]> = [
   ['2001::', 23],
@@ -36,9 +33,7 @@ for (const [network, prefix] of RESERVED_IPV6) reserved.addSubnet(network, prefi
 const publicIpv6 = new BlockList()
 publicIpv6.addSubnet(...PUBLIC_IPV6, 'ipv6')
 
-/**
- * Returns whether an IP address is outside the public internet. Also returns true for text that is not an IP address.
- */
+/** Returns true for addresses outside the public internet, and for text that is not an IP address. */
 export function isPrivateAddress(address: string): boolean {
   const version = isIP(address)
   if (version === 4) return reserved.check(address, 'ipv4')

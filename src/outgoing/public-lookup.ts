@@ -2,12 +2,11 @@ import { lookup as systemLookup } from 'node:dns'
 import { isIP, type LookupFunction } from 'node:net'
 import { isPrivateAddress } from './private-address.ts'
 
-/** The error for a host with a private address, to which connections are forbidden. */
 export class PrivateAddressError extends Error {
   override readonly message = 'the name leads to a private address'
 }
 
-/** Returns whether the host in a URL is `localhost` or a private IP address. Other host names are not resolved. */
+/** Checks for `localhost` or a private IP address. Does not resolve other host names. */
 export function namesPrivateHost(url: URL): boolean {
   const host = url.hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '')
   if (host === 'localhost' || host.endsWith('.localhost')) return true
@@ -15,8 +14,8 @@ export function namesPrivateHost(url: URL): boolean {
 }
 
 /**
- * Resolves a host name and throws if one of its addresses is private. The connection uses the checked addresses, so the
- * name cannot resolve to another address after the check.
+ * Resolves a host name and refuses private addresses. The connection uses the checked addresses, so the name cannot
+ * resolve differently after the check.
  */
 export const lookupPublic = publicLookup(systemLookup as LookupFunction)
 

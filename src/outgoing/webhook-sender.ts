@@ -3,7 +3,6 @@ import { HoldfastError } from '../domain/errors.ts'
 import { httpAgent } from './http-agent.ts'
 import { lookupPublic, namesPrivateHost, PrivateAddressError } from './public-lookup.ts'
 
-/** A webhook request to the URL of an account. */
 export interface WebhookRequest {
   url: string
   headers: Readonly<Record<string, string>>
@@ -11,12 +10,11 @@ export interface WebhookRequest {
   signal: AbortSignal
 }
 
-/** A client that sends webhook requests to the URLs of accounts. The caller must close the client. */
+/** Sends webhook requests to the URLs of accounts. The caller must close the client. */
 export interface WebhookSender {
   /**
-   * Sends a request and returns the HTTP status of the response, whose body is ignored. The error is the same for a
-   * private and for an unreachable address. An account therefore cannot learn which internal host names exist. Only the
-   * `cause` of the error contains the difference.
+   * Returns the HTTP status of the response. Private and unreachable addresses cause the same error, so accounts cannot
+   * learn which internal host names exist. Only the `cause` differs.
    *
    * @throws HoldfastError `UNAVAILABLE` if the host is unreachable or does not respond in time
    */
@@ -27,12 +25,7 @@ export interface WebhookSender {
 const CONNECTIONS_EACH = 2
 const TIMEOUT_MS = 10_000
 
-/**
- * Creates a client for webhook requests.
- *
- * @param options.allowPrivate true to allow requests to private addresses
- * @param options.lookup resolves host names and refuses private addresses
- */
+/** @param options.lookup resolves host names and refuses private addresses */
 export function openWebhookSender({
   allowPrivate,
   lookup = lookupPublic,
