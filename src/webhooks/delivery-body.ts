@@ -1,10 +1,9 @@
 import { createHmac } from 'node:crypto'
 import type { DeliveryRow } from '../catalogue/webhook-store.ts'
 
-/** Name of the request header that contains the signature. */
 export const SIGNATURE_HEADER = 'holdfast-signature'
 
-/** Returns the JSON body of a delivery. The body is the same in each attempt. Times are in UTC with milliseconds. */
+/** Returns the JSON body, which is the same in each attempt. Times are in UTC with milliseconds. */
 export function deliveryBody({ id, event, from, createdAt, record }: DeliveryRow): string {
   const {
     expiresAt,
@@ -24,9 +23,8 @@ export function deliveryBody({ id, event, from, createdAt, record }: DeliveryRow
 }
 
 /**
- * Returns a signature `t=<seconds since the epoch>,v1=<hex>`. The hex value is the HMAC-SHA-256 of the seconds, a dot
- * and the body, with the webhook's secret as the key. A receiver that checks the HMAC and the age of `t` can refuse
- * forged and replayed deliveries.
+ * Returns `t=<seconds since the epoch>,v1=<hex>`: the HMAC-SHA-256 of the seconds, a dot and the body, keyed with the
+ * webhook's secret. The age of `t` reveals replayed deliveries.
  */
 export function signatureOf(body: string, secret: string, now: number): string {
   const seconds = Math.floor(now / 1_000)

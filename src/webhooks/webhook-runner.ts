@@ -10,18 +10,15 @@ import type { WebhookSender } from '../outgoing/webhook-sender.ts'
 import { deliveryBody, SIGNATURE_HEADER, signatureOf } from './delivery-body.ts'
 import { sealingContext } from './webhook-service.ts'
 
-/**
- * Maximum number of concurrent deliveries. The first limit is for all accounts together. The second is for each
- * account, so that slow receivers of one account do not block other accounts.
- */
+/** The limit per account ensures that slow receivers of one account do not block other accounts. */
 const DELIVERIES_AT_ONCE = 64
 const PER_ACCOUNT = 2
 const ACCOUNTS_AT_ONCE = 64
 const FIRST_RETRY_MS = 10_000
 const LONGEST_RETRY_MS = 21_600_000
-/** Maximum number of attempts per delivery. With backoff, the last attempt is about a day after the first. */
+/** With backoff, the last attempt is about a day after the first. */
 const MOST_ATTEMPTS = 16
-/** Time in ms after which a request is aborted. */
+/** After this time, a request is aborted. */
 const LONGEST_MS = 10_000
 const FULL_MS = 10_000
 
@@ -33,10 +30,7 @@ export interface WebhookRunnerParts {
   logger: Logger
 }
 
-/**
- * Sends the events of records to webhooks. Each delivery has up to 16 attempts, until the receiver responds with a 2xx
- * status.
- */
+/** Sends the events of records to webhooks, until the receiver responds with a 2xx status. */
 export class WebhookRunner {
   readonly #runner: JobRunner<DeliveryRow, Delivery>
 
@@ -44,7 +38,7 @@ export class WebhookRunner {
     this.#runner = new JobRunner(deliveries(parts), parts)
   }
 
-  /** Schedules a search for due deliveries. Further calls before that search have no effect. */
+  /** Schedules one search for due deliveries. */
   wake(): void {
     this.#runner.wake()
   }
@@ -55,14 +49,13 @@ export class WebhookRunner {
   }
 }
 
-/** One attempt to send one event to one webhook. */
 class Delivery implements Attempt<DeliveryRow> {
   readonly job: DeliveryRow
   readonly #parts: WebhookRunnerParts
   readonly #abort = new AbortController()
-  /** The webhook that receives the event. Null until the attempt begins. */
+  /** Null until the attempt begins. */
   webhook: WebhookRow | null = null
-  /** HTTP status of the receiver's response. Null if the receiver has not responded. */
+  /** HTTP status of the receiver's response. */
   status: number | null = null
 
   constructor(job: DeliveryRow, parts: WebhookRunnerParts) {

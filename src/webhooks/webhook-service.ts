@@ -6,7 +6,6 @@ import { HoldfastError } from '../domain/errors.ts'
 import type { Sealing } from '../domain/sealing.ts'
 import { namesPrivateHost } from '../outgoing/public-lookup.ts'
 
-/** Maximum number of webhooks per account. */
 const MOST_WEBHOOKS = 10
 const LONGEST_URL = 2_048
 const SECRET_BYTES = 32
@@ -22,7 +21,7 @@ export interface WebhookServiceParts {
   allowPrivate: boolean
 }
 
-/** Creates, lists and removes the webhooks of accounts. A webhook receives the events of all records of its account. */
+/** Manages webhooks, each of which receives the events of all records of its account. */
 export class WebhookService {
   readonly #parts: WebhookServiceParts
 
@@ -31,13 +30,10 @@ export class WebhookService {
   }
 
   /**
-   * Creates a webhook.
-   *
-   * @param made.keyId id of the API key that creates the webhook, or null for a session; revoking the key removes the
-   * webhook
-   * @returns the webhook, and the secret that signs its deliveries; the secret cannot be read again
-   * @throws HoldfastError `VALIDATION` if the URL is invalid; `QUOTA_EXCEEDED` if the account already has ten webhooks;
-   * `NOT_FOUND` if the account or key no longer exists
+   * @param made.keyId API key that creates the webhook, or null for a session; revoking the key removes the webhook
+   * @returns the webhook, and its signing secret, which cannot be read again
+   * @throws HoldfastError `VALIDATION` if the URL is invalid; `QUOTA_EXCEEDED` after ten webhooks; `NOT_FOUND` if the
+   * account or key no longer exists
    */
   async create(
     accountId: string,
@@ -57,7 +53,7 @@ export class WebhookService {
     return { webhook: withoutSecret({ ...row, waiting: 0, dropped: 0 }), secret }
   }
 
-  /** Lists the webhooks of an account, oldest first. */
+  /** Lists webhooks, oldest first. */
   async list(accountId: string): Promise<Webhook[]> {
     return (await this.#parts.store.list(accountId)).map(withoutSecret)
   }
@@ -72,7 +68,7 @@ export class WebhookService {
   }
 
   /**
-   * Lists the sent and pending deliveries of a webhook, newest first.
+   * Lists sent and pending deliveries, newest first.
    *
    * @throws HoldfastError `NOT_FOUND` if the account has no such webhook
    */
@@ -96,7 +92,7 @@ export class WebhookService {
   }
 }
 
-/** Returns the encryption context that binds the sealed secret of a webhook to the webhook's id. */
+/** Returns the encryption context of a webhook's secret. */
 export function sealingContext(id: string): string {
   return `webhook ${id}`
 }
