@@ -22,7 +22,7 @@ export interface Answer {
 }
 
 /**
- * If the response arrives early, the rest of the request body may stay unsent.
+ * Sends a request. If the response arrives early, the rest of the request body may stay unsent.
  *
  * @throws HoldfastError `UNAVAILABLE` if the server cannot be reached or the connection breaks, `ABORTED` if `signal`
  * aborts; the body's own error if the body fails
@@ -159,7 +159,7 @@ async function fetchBody(
 
 let streaming: boolean | undefined
 
-/** Browsers remove a `content-length` header, and stream bodies only over HTTP/2. */
+/** Returns false for browsers: they remove a `content-length` header, and stream bodies only over HTTP/2. */
 function streamsBodies(): boolean {
   streaming ??= new Request('http://localhost', { method: 'POST', headers: { 'content-length': '1' } }).headers.has(
     'content-length',

@@ -15,7 +15,7 @@ export interface FormOptions {
 const BOUNDARY_BYTES = 16
 
 /**
- * The platform's `FormData` can neither stream nor report its length.
+ * Replaces the platform's `FormData`, which can neither stream nor report its length.
  *
  * @throws HoldfastError `INVALID_PATH` for a file name that the form would change
  */

@@ -25,7 +25,7 @@ export interface ProgressRequest {
 
 const NO_BODY = new Set([204, 205, 304])
 
-/** Null if the platform has no XMLHttpRequest, as in Node. */
+/** Returns null if the platform has no XMLHttpRequest, as in Node. */
 export function progressFetch(): ((url: URL, request: ProgressRequest) => Promise<Response>) | null {
   const { XMLHttpRequest: Request } = globalThis as { XMLHttpRequest?: new () => Sending }
   return Request === undefined ? null : (url, request) => send(new Request(), url, request)

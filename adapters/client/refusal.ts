@@ -17,7 +17,7 @@ export function unreachable({ origin, pathname }: URL, cause: unknown): Holdfast
   return new HoldfastError('UNAVAILABLE', message, { cause })
 }
 
-/** The error's details contain the HTTP status and all other fields. */
+/** Builds an error whose details contain the HTTP status and all other fields of the body. */
 export function refusalOf({ status, headers, type }: Response, text: string): HoldfastError {
   // Browsers hide the status and target of a redirect, and only report the type `opaqueredirect`.
   if (type === 'opaqueredirect' || (status >= 300 && status < 400)) {

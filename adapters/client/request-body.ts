@@ -33,12 +33,12 @@ export function bodyPart(source: UploadSource): BodyPart {
   throw new HoldfastError('VALIDATION', 'the source must be text, bytes, a Blob or a stream of bytes')
 }
 
-/** Undefined fields are omitted. */
+/** Omits undefined fields. */
 export function jsonBody(value: object): RequestBody {
   return { type: 'application/json', parts: [new TextEncoder().encode(JSON.stringify(value))] }
 }
 
-/** Null if the length is unknown before sending. */
+/** Returns null if the length is unknown before sending. */
 export function bodyLength({ parts }: RequestBody): number | null {
   let length = 0
   for (const part of parts) {
@@ -77,7 +77,7 @@ export async function* bodyBytes({ parts, onProgress }: RequestBody): AsyncGener
   if (bytes > 0) yield joined(waiting, bytes)
 }
 
-/** A browser reads the files in the Blob only while it sends them. */
+/** Returns a Blob whose files a browser reads only while it sends them. */
 export async function bodyBlob({ type, parts }: RequestBody): Promise<Blob> {
   const pieces: (Uint8Array<ArrayBuffer> | Blob)[] = []
   for (const part of parts) {

@@ -5,7 +5,6 @@ import { promisify } from 'node:util'
 import { constants, gzip } from 'node:zlib'
 import { consoleSources, withModulesNamed } from './console-sources.ts'
 
-/** A file of the console, uncompressed and compressed. */
 export interface ConsoleFile {
   type: string
   plain: Buffer
@@ -24,12 +23,9 @@ const TYPES: Readonly<Record<string, string>> = {
 
 const compress = promisify(gzip)
 
-/**
- * Returns all files of the console by path. The path of the page itself is `''`. Each call reads and compresses the
- * files.
- */
+/** Reads and compresses the files. The path of the page itself is `''`. */
 export async function consoleFiles(): Promise<ReadonlyMap<string, ConsoleFile>> {
-  // In the published package, the compiled files are in the directory of this module.
+  // The published package has the compiled files in the directory of this module.
   const contents = import.meta.url.endsWith('.ts')
     ? withModulesNamed(await consoleSources())
     : await filesBelow(join(import.meta.dirname, 'page'))

@@ -16,31 +16,31 @@ export type ConsoleEngine = Pick<Engine, 'trustedProxies'>
 /** Options of the console. */
 export interface ConsoleOptions {
   /**
-   * Path before `/console/` in the browser's address, such as `/pinning`. Set this path even if the host program strips
-   * the path from requests.
+   * Path before `/console/` in the browser's address, such as `/pinning`, even if the host program strips it from
+   * requests.
    */
   prefix?: string
   /**
-   * Public URL of a proxy that strips a path, such as `https://pins.example.org/storage`. If a request came through a
-   * proxy or names this host, the path of this URL replaces `prefix`.
+   * Public URL of a proxy that strips a path, such as `https://pins.example.org/storage`. Its path replaces `prefix` in
+   * requests that came through a proxy or name this host.
    */
   publicUrl?: string
-  /** Logs a failure to read the files of the console. */
+  /** Logs failures to read the files of the console. */
   logger?: Logger
 }
 
 /**
- * Creates the console of an engine: a page that shows, adds and administers content in the browser. The page uses only
- * the HTTP API. Pass the result to a handler, which then answers `<prefix>/console/`.
+ * Creates the console of an engine: a page that administers content in the browser. Pass the result to a handler, which
+ * then serves `<prefix>/console/`.
  *
- * The console stores no credential and sets no cookie. Loading the page clears the cache and the storage of its origin.
- * Over plain HTTP, the console works only at a loopback address.
+ * The console uses only the HTTP API. It stores no credential and sets no cookie. Loading the page clears the cache and
+ * the storage of its origin. Over plain HTTP, the console works only at a loopback address.
  */
 export function createConsole(engine: ConsoleEngine, options: ConsoleOptions = {}): ApiHandler {
   return consoleOf(consoleFiles, engine, options)
 }
 
-/** Creates a console whose files `prepare` returns. Calls `prepare` at the first request, and again after a failure. */
+/** Calls `prepare` at the first request, and again after a failure. */
 export function consoleOf(
   prepare: () => Promise<ReadonlyMap<string, ConsoleFile>>,
   { trustedProxies }: ConsoleEngine,
@@ -62,7 +62,7 @@ export function consoleOf(
     if (request.path === '/console') return told(308, 'console/', { location: `console/${queryOf(request)}` })
     const unsafe = unsafeConnection(request, trustedProxies)
     if (unsafe !== null) return told(403, unsafe)
-    // A service worker would control the pages of this origin indefinitely, so the console serves none.
+    // A service worker would control the pages of this origin indefinitely.
     if (request.header('service-worker') !== undefined) return told(403, 'the console has no service worker')
     const found = await files()
     if (found === null) return told(500, 'the files of the console cannot be prepared: see the log')
@@ -73,10 +73,7 @@ export function consoleOf(
   }
 }
 
-/**
- * Builds the content security policy. The policy lists full URLs instead of `'self'`, because users' uploads are served
- * from the same origin.
- */
+/** Lists full URLs instead of `'self'`, because users' uploads are served from the same origin. */
 function policyOf(request: ApiRequest, prefix: string): string {
   const mount = prefix.endsWith('/') ? prefix.slice(0, -1) : prefix
   const origin = `${request.scheme === 'https' ? 'https' : 'http'}://${request.header('host')}${mount}`
@@ -102,7 +99,7 @@ function answer(request: ApiRequest, file: ConsoleFile, policy: string): ApiResp
     'cache-control': isPage ? 'no-store' : 'no-cache',
     etag: file.etag,
     vary: 'accept-encoding',
-    // Clears cached content of this origin. An old cache entry may lack the sandbox and could run scripts.
+    // An old cache entry may lack the sandbox and could run scripts.
     ...(isPage && { 'clear-site-data': '"cache", "storage"' }),
   }
   const matches = request
@@ -123,7 +120,7 @@ const PART_HEADERS = {
   'x-content-type-options': 'nosniff',
 } as const
 
-/** Headers of the page. These headers isolate the page's window from every window that opens it or that it opens. */
+/** Isolate the page's window from every window that opens it or that it opens. */
 const HEADERS = {
   ...PART_HEADERS,
   'cross-origin-opener-policy': 'same-origin',
@@ -145,7 +142,6 @@ function told(status: number, text: string, headers: Readonly<Record<string, str
   }
 }
 
-/** Returns whether the request came through a proxy. Only a proxy strips a path prefix. */
 function isProxied(request: ApiRequest): boolean {
   return PROXY_HEADERS.some(name => request.header(name) !== undefined)
 }

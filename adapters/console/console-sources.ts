@@ -10,12 +10,11 @@ const PLACES: ReadonlyArray<[directory: string, served: string]> = [
   ['../../src/domain', 'domain/'],
 ]
 
-/** Matches the keyword and the module specifier of an import or a re-export. */
 const SPECIFIER = /\b(from|import) ?(["'])([^"'\n]{1,200})["']/g
 
 /**
- * Builds the files of the console from its sources. Types are stripped, and modules import each other by the paths that
- * they are served at. Modules of the library and of packages are included only if the page uses them.
+ * Strips the types. Modules import each other by the paths that they are served at. Modules of the library and of
+ * packages are included only if the page uses them.
  *
  * The page does not list its modules yet, see {@link withModulesNamed}.
  */
@@ -41,8 +40,8 @@ export async function consoleSources(here: string = import.meta.dirname): Promis
 }
 
 /**
- * Adds a preload link for every module to the page. The browser then loads all modules at once instead of one level of
- * imports after another.
+ * Adds preload links to the page. The browser then loads all modules at once instead of one level of imports after
+ * another.
  */
 export function withModulesNamed(files: Map<string, Buffer>): Map<string, Buffer> {
   const modules = [...files.keys()].filter(path => path.endsWith('.js')).sort()
@@ -53,7 +52,7 @@ export function withModulesNamed(files: Map<string, Buffer>): Map<string, Buffer
 
 interface BrowserModule {
   code: string
-  /** Absolute paths of the modules that this module imports. */
+  /** Absolute paths. */
   imported: string[]
 }
 
@@ -93,7 +92,6 @@ function servedPath(file: string, here: string): string {
   throw new Error(`${file} has no build for browsers`)
 }
 
-/** Returns the URL of the path `to`, relative to the path `from`. Both are paths of served files. */
 function relativeUrl(from: string, to: string): string {
   return `${'../'.repeat(from.split('/').length - 1) || './'}${to}`
 }

@@ -1,8 +1,8 @@
 import type { ApiRequest } from '../../src/index.ts'
 
 /**
- * Returns why this connection is unsafe for entering a password. Returns null if the connection is safe. Browsers use
- * the same rule: TLS is safe, and so is a loopback address.
+ * Returns why this connection is unsafe for a password, or null. By the rule of browsers, TLS and loopback addresses
+ * are safe.
  */
 export function unsafeConnection(request: ApiRequest, trustedProxies: number): string | null {
   const { scheme } = request
@@ -23,10 +23,7 @@ export function unsafeConnection(request: ApiRequest, trustedProxies: number): s
   return `The console is not served at this address.\n\n${why}\n\n${how}`
 }
 
-/**
- * Returns the host name in a Host header. Returns null if the header is invalid. Copying an invalid header into
- * response headers would be unsafe.
- */
+/** Returns null for an invalid header, which would be unsafe in response headers. */
 function hostOf(header: string | undefined): string | null {
   if (header === undefined || !/^[a-z0-9.\-_[\]:]+$/i.test(header) || !URL.canParse(`http://${header}`)) return null
   return new URL(`http://${header}`).hostname.toLowerCase()

@@ -57,7 +57,7 @@ export class Connections {
     return outgoing?.writableFinished === false ? outgoing : undefined
   }
 
-  /** A client that is still sending can read the response before the connection closes. */
+  /** Closes a connection after a client that is still sending could read the response. */
   close(socket: Duplex, bytes = ''): void {
     this.#leave(socket)
     if (!socket.destroyed) this.#lingering.close(socket, bytes)
@@ -73,7 +73,7 @@ export class Connections {
     if (ofAddress?.size === 0) this.#byAddress.delete(address)
   }
 
-  /** If there are too many surplus connections, closes the oldest one. */
+  /** Makes a connection surplus. If there are too many, closes the oldest surplus connection. */
   #refuse(socket: Socket): void {
     this.#leave(socket)
     this.#surplus.add(socket)
@@ -85,7 +85,7 @@ export class Connections {
     if (this.#surplus.size > this.#mostSurplus) this.#turnAway(oldest ?? socket)
   }
 
-  /** If the connection has had no response, sends a refusal first. */
+  /** Closes a connection, after a refusal if there has been no response. */
   #turnAway(socket: Duplex): void {
     this.#leave(socket)
     if (this.#answers.has(socket)) socket.destroy()
@@ -113,7 +113,7 @@ const SURPLUS_MS = 5_000
 /** File descriptors in reserve, so that the next connection can be accepted and refused. */
 const RESERVED = 8
 
-/** The system assigns the lowest free descriptor, so all lower numbers are in use. */
+/** Compares the descriptor with the limit. The system assigns the lowest free one, so all lower numbers are in use. */
 function isLastDescriptor(socket: Socket): boolean {
   const { _handle: handle }: { _handle?: { fd?: number } | null } = socket as Socket & { _handle?: { fd?: number } }
   return (handle?.fd ?? -1) >= descriptorLimit() - RESERVED
@@ -124,7 +124,7 @@ const MOST = 10_000
 /** Maximum number of connections that the system queues for a server. Linux reduces it to `net.core.somaxconn`. */
 export const BACKLOG = 4_096
 
-/** About half of the descriptors stay free for other uses. */
+/** Leaves about half of the descriptors free for other uses. */
 export function connectionsFor(descriptors: number): number {
   return Math.max(FEWEST, Math.min(MOST, Math.floor(descriptors / 2)))
 }

@@ -28,7 +28,7 @@ export function createGatewayServer(
   return serverFor(createGatewayExchange(gateway, sent), maxConnections)
 }
 
-/** `createServer` documents the properties of this server. */
+/** Creates a server with the properties that `createServer` documents. */
 export function serverFor(exchange: Exchange, maxConnections = connectionsFor(descriptorLimit())): http.Server {
   const connections = new Connections(maxConnections, refusalText(SURPLUS, `retry-after: ${RETRY_SECONDS}`))
   const server = http.createServer({

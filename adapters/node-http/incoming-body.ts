@@ -52,7 +52,7 @@ export async function arrivedBodyOf(incoming: IncomingMessage): Promise<Uint8Arr
   return incoming.read() as Buffer | null
 }
 
-/** Only the time spent waiting for data counts: a slow consumer causes no error. */
+/** Counts only the time spent waiting for data, so that a slow consumer causes no error. */
 async function* inPace(
   chunks: AsyncIterable<Uint8Array>,
   { bytesPerSecond, spanMs }: BodyPace,

@@ -37,7 +37,7 @@ export class Lingering {
     socket.resume()
   }
 
-  /** The client of the oldest connection has had the most time to read its response. */
+  /** Destroys the connection whose client has had the most time to read its response. */
   destroyOldest(): void {
     const [oldest] = this.#sockets
     if (oldest === undefined) return

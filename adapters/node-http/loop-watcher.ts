@@ -53,7 +53,7 @@ setInterval(() => {
   }
 }, lookMs)
 
-/** The inspector can interrupt the main thread although its event loop is blocked. */
+/** Interrupts the main thread by the inspector, which works although its event loop is blocked. */
 function askForWork(): void {
   const session = new Session()
   try {

@@ -27,7 +27,7 @@ const LOOPBACK = new BlockList()
 LOOPBACK.addSubnet('127.0.0.0', 8)
 LOOPBACK.addAddress('::1', 'ipv6')
 
-/** Content host names are refused, because untrusted pages run on them. */
+/** Refuses content host names, because untrusted pages run on them. */
 export function answersMetrics(
   incoming: IncomingMessage,
   path: string,
@@ -96,7 +96,7 @@ function isLoopback(remoteAddress = ''): boolean {
   return address !== '' && LOOPBACK.check(address, address.includes(':') ? 'ipv6' : 'ipv4')
 }
 
-/** Other host names are refused: a malicious page could resolve its own host name to this machine (DNS rebinding). */
+/** Refuses other host names: a malicious page could resolve its own host name to this machine (DNS rebinding). */
 function isOwnHost(header: string | undefined): boolean {
   const url = `http://${header}`
   if (header === undefined || !URL.canParse(url)) return false

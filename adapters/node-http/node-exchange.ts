@@ -38,7 +38,7 @@ export function exchangeBy(serve: Serve): Exchange {
   }
 }
 
-/** `isSent` is also true if the client does not wait for `100 Continue`. */
+/** Returns `isSent`, which is also true if the client does not wait for `100 Continue`. */
 export function invitationBy(invite: (() => void) | undefined): { send: () => void; isSent: () => boolean } {
   let isSent = invite === undefined
   return {

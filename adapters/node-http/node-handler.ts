@@ -77,7 +77,7 @@ async function serve(
   await sendResponse(incoming, outgoing, await engine[surface](request), invitation.isSent, sent)
 }
 
-/** On a content host name, the path `/console` belongs to the content. */
+/** Returns false on a content host name, where the path `/console` belongs to the content. */
 function answersConsole({ path, header }: ApiRequest, { isContentHost }: ServedEngine): boolean {
   const isConsole = path === '/console' || path.startsWith('/console/')
   return isConsole && isContentHost?.(header) !== true

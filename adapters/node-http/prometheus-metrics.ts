@@ -44,7 +44,7 @@ export class PrometheusMetrics implements Metrics {
   readonly #process = new ProcessMetrics()
   #failedLogins = 0
 
-  /** Called by the engine for each request. */
+  /** Counts a request. Called by the engine. */
   request({ surface, method, route, status, code, source, bytesIn, ms }: RequestObservation): void {
     const place = { surface, method, route: route ?? 'none' }
     countOne(this.#requests, { ...place, status: String(status), source: source ?? 'none' })
@@ -54,7 +54,7 @@ export class PrometheusMetrics implements Metrics {
     this.#time(place, ms / 1_000)
   }
 
-  /** Called by the engine after each garbage collection. */
+  /** Counts a garbage collection. Called by the engine. */
   collected({ roots, blocks, bytes }: Collected): void {
     this.#freed.collections += 1
     this.#freed.roots += roots
@@ -62,12 +62,12 @@ export class PrometheusMetrics implements Metrics {
     this.#freed.bytes += bytes
   }
 
-  /** Called by the handler with the sent bytes of response bodies. */
+  /** Counts sent bytes of response bodies. Called by the handler. */
   sent(surface: 'api' | 'gateway', bytes: number): void {
     this.#sent[surface] += bytes
   }
 
-  /** Called by {@link watchLoop}. */
+  /** Counts a stall. Called by {@link watchLoop}. */
   stalled(stall: Stall): void {
     this.#process.stalled(stall)
   }

@@ -34,7 +34,7 @@ export function toApiRequest(
   }
 }
 
-/** Both parts stay percent-encoded. Some proxies send an absolute URL as the request target. */
+/** Leaves both parts percent-encoded. Some proxies send an absolute URL as the request target. */
 export function splitTarget(incoming: IncomingMessage): [path: string, query: string] {
   const target = (incoming.url ?? '/').replace(/^https?:\/\/[^/?]*/i, '')
   const mark = target.indexOf('?')

@@ -38,7 +38,7 @@ export function writeStats(out: Families, stats: EngineStats): void {
   out.gauge('holdfast_clock_skew_seconds', skew, single(stats.clockSkewMs / 1_000))
 }
 
-/** The label of each backend is the name of its first cluster. */
+/** Labels each backend with the name of its first cluster. */
 function writeClusters(out: Families, { clusters }: EngineStats): void {
   type Health = EngineStats['clusters'][number]
   const of = (health: Health): { cluster: string } => ({ cluster: health.clusters[0] ?? '' })

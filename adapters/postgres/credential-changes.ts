@@ -94,7 +94,7 @@ export class CredentialChanges implements CatalogueChanges {
     else this.#cancel = this.#clock.after(CHECK_MS, () => void this.#check())
   }
 
-  /** If the pool could not connect, tries a new connection: the listening one may work while new ones fail. */
+  /** Tries a new connection if the pool could not connect: the listening one may work while new ones fail. */
   async #checkHealth(client: PoolClient): Promise<void> {
     if (!this.#database.isRefused) return this.health.check(client)
     if (this.#isProbing) return

@@ -53,7 +53,7 @@ export class LockedAccounts {
     this.#changes.set(id, changed)
   }
 
-  /** Call this method last in the transaction. */
+  /** Writes the changed counters. Call this method last in the transaction. */
   async write(): Promise<void> {
     for (const [id, { pins, expiringPins, storedBytes }] of this.#changes) {
       if (pins === 0 && expiringPins === 0 && storedBytes === 0) continue

@@ -51,7 +51,7 @@ async function apply(sql: Sql, version: number, { sql: text, isTolerated }: Migr
   await sql.run('INSERT INTO schema_versions (version, tolerated) VALUES ($1, $2)', [version, isTolerated])
 }
 
-/** A statement ends with a semicolon at the end of a line outside `$$` quotes. */
+/** Splits SQL at each semicolon at the end of a line outside `$$` quotes. */
 function statementsOf(text: string): string[] {
   const statements: string[] = []
   let open = ''

@@ -97,7 +97,7 @@ async function dropIndexes(sql: Sql): Promise<string[]> {
   return indexes.map(({ definition }) => definition)
 }
 
-/** The holds keep their ids from the ledger. */
+/** Inserts the holds of the copied rows, with their ids from the ledger. */
 async function insertHolds(sql: Sql, table: MovedTable, batch: readonly MovedRow[], node: string): Promise<void> {
   const held = table === 'records' ? batch.filter(row => row.root_id !== null) : table === 'fetches' ? batch : []
   if (held.length === 0) return

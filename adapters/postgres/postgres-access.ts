@@ -12,7 +12,7 @@ const NO_CLEAR_SECRETS: ClearSecrets = {
   },
 }
 
-/** The caller migrates the schema and closes the database. */
+/** Returns the stores of accounts. The caller migrates the schema and closes the database. */
 export function postgresAccess(database: Postgres, node: string): AccessStores {
   return accessStores(new PostgresDriver(database), NO_CLEAR_SECRETS, node)
 }

@@ -13,7 +13,7 @@ import { postgresRecords } from './postgres-records.ts'
 import { SharedHolds } from './shared-holds.ts'
 
 /**
- * The caller owns the ledger and the migrated database.
+ * Returns the stores of records. The caller owns the ledger and the migrated database.
  *
  * @param node this node; holds are stored with its name, and its number is part of its backends' numbers
  * @param external the numbers of the external backends, each of which needs placements

@@ -8,7 +8,7 @@ import { beginFetch, fetchParts } from './fetch-parts.ts'
 import { runRule } from './postgres-driver.ts'
 import { NeedsHold, putRoot } from './shared-holds.ts'
 
-/** The node that received the first request fetches the content into its own ledger. */
+/** Lets the node that received the first request fetch the content into its own ledger. */
 export function postgresFetches(of: ContentParts): Fetches {
   const { database, ledger, holds } = of
   const parts = fetchParts(database, holds)

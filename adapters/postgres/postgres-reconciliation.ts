@@ -47,7 +47,7 @@ export class PostgresReconciliation implements ReconciliationParts {
     return changes
   }
 
-  /** Until this transaction ends, other changes of the account's records wait. */
+  /** Makes other changes of the account's records wait until this transaction ends. */
   recount({ accountId, mend }: { accountId: string; limit: number; mend: boolean }) {
     return this.#parts.database.transaction(async sql => {
       const accounts = await LockedAccounts.lock(sql, [accountId])

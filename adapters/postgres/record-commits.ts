@@ -31,7 +31,9 @@ export class RecordCommits {
     }
   }
 
-  /** An existing record needs no hold, unless it is removed before the commit: then the retry places a hold. */
+  /**
+   * Places the holds. An existing record needs none, unless it is removed before the commit: then the retry places one.
+   */
   async #prepare(intents: readonly CommitIntent[], isRetry: boolean): Promise<Prepared[]> {
     const { holds } = this.#parts
     const wanted: Array<{ intent: CommitIntent & { kind: 'whole' }; index: number }> = []

@@ -143,9 +143,7 @@ export class RecordLists {
     return hasExpiration ? expiringPins : pins
   }
 
-  /**
-   * The account's counter minus the records that are expired or have another status: the query reads no pinned records.
-   */
+  /** Subtracts the records that are expired or have another status, so that the query reads no pinned records. */
   async #countStates({ accountId, hasExpiration, now, search: { statuses } }: Searching): Promise<number> {
     const text = `SELECT ${hasExpiration ? 'expiring_pins' : 'pins'}
         - (SELECT COUNT(*) FROM records WHERE account_id = $1 AND expires_at <= $2)
@@ -203,7 +201,7 @@ function placeBefore({ hasExpiration }: RecordFilter, most: string): string {
 }
 
 /**
- * The word index narrows the rows, and further conditions check the rest.
+ * Translates a search into SQL. The word index narrows the rows, and further conditions check the rest.
  *
  * @param isCommon true if the words match many records. PostgreSQL then reads the list in order up to the limit,
  * instead of sorting all matches.

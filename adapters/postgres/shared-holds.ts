@@ -232,7 +232,7 @@ export class SharedHolds {
   }
 }
 
-/** The notice is sent when the transaction commits. */
+/** Sends the notice when the transaction commits. */
 export async function notifyNode(sql: Sql, node: string): Promise<void> {
   await sql.run('SELECT pg_notify($1, $2)', [NODES_CHANNEL, node])
 }

@@ -45,7 +45,7 @@ function Inside({ signedIn, onEnd }: { signedIn: SignedIn; onEnd: PageSession['e
     const ask = (event: BeforeUnloadEvent): void => {
       if (uploads.isBusy) event.preventDefault()
     }
-    // Cancels the browser's default action, which would leave the page and open the dropped file.
+    // By default, the browser would leave the page and open the dropped file.
     const keep = (event: DragEvent): void => event.preventDefault()
     addEventListener('beforeunload', ask)
     addEventListener('dragover', keep)
@@ -59,10 +59,10 @@ function Inside({ signedIn, onEnd }: { signedIn: SignedIn; onEnd: PageSession['e
   const session: PageSession = { client, user, clusters, uploads, kind, refresh, end: onEnd }
   const signOut = async (): Promise<void> => {
     if (uploads.isBusy && !confirm('Uploads are in progress. Sign out and cancel them?')) return
-    // Sends pending deletions before signing out, because they need the credential.
+    // Pending deletions need the credential.
     await flushRemovals()
     await client.sessions.signOut().catch(() => undefined)
-    // Leaves the current view, so that the next user to sign in starts at the first view.
+    // The next user to sign in starts at the first view.
     location.hash = '#/'
     onEnd()
   }
@@ -106,7 +106,7 @@ function Place({ route }: { route: PageRoute }) {
   const [top = 'content', second] = route.path
   useEffect(() => {
     document.title = `${TITLES[top] ?? 'Not found'} – Holdfast`
-    // The focused element disappeared together with the previous view, so the focus moves to the main content.
+    // The focused element disappeared together with the previous view.
     document.getElementById('main')?.focus({ preventScroll: true })
     scrollTo(0, 0)
   }, [top, top === 'pin' && second])

@@ -4,7 +4,6 @@ import { type ComponentChild, h, type VNode } from 'preact'
 /** Template tag for the markup of components, which needs no build step. A template has one root element. */
 export const html = htm.bind(h) as (strings: TemplateStringsArray, ...values: unknown[]) => VNode
 
-/** Props of a component that accepts children. */
 export interface WithChildren {
   children?: ComponentChild
 }

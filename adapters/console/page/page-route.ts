@@ -1,13 +1,13 @@
 import { useEffect, useState } from 'preact/hooks'
 
-/** The current route, parsed from the hash of the URL, such as `#/pin/CID?cluster=ID`. */
+/** The parsed hash of the URL, such as `#/pin/CID?cluster=ID`. */
 export interface PageRoute {
   /** Decoded names of the path. */
   path: readonly string[]
   query: URLSearchParams
 }
 
-/** Parses the hash of the URL. A hash that cannot be decoded gives a route without a view. */
+/** Returns a route without a view if the hash cannot be decoded. */
 export function parseRoute(hash: string): PageRoute {
   const [path = '', query = ''] = hash.replace(/^#\/?/, '').split('?', 2)
   try {
@@ -17,14 +17,13 @@ export function parseRoute(hash: string): PageRoute {
   }
 }
 
-/** Builds the hash of a route. Omits query parameters that are undefined or empty. */
+/** Omits query parameters that are undefined or empty. */
 export function routeTo(path: readonly string[], query: Readonly<Record<string, string | undefined>> = {}): string {
   const given = Object.entries(query).filter((field): field is [string, string] => (field[1] ?? '') !== '')
   const search = new URLSearchParams(given).toString()
   return `#/${path.map(encodeURIComponent).join('/')}${search && `?${search}`}`
 }
 
-/** Returns the current route. The component redraws when the route changes. */
 export function useRoute(): PageRoute {
   const [hash, setHash] = useState(location.hash)
   useEffect(() => {

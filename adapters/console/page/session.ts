@@ -4,40 +4,40 @@ import { type Cluster, HoldfastClient, type User } from '../../client/index.ts'
 import type { UploadQueue } from './content/upload-queue.ts'
 
 /**
- * The session of the signed-in user. Only `client` has the credential, which is not in any storage, cookie or URL. The
- * user therefore signs in again after a reload.
+ * Only `client` has the credential, which is in no storage, cookie or URL. The user therefore signs in again after a
+ * reload.
  */
 export interface PageSession {
   client: HoldfastClient
   user: User
-  /** Clusters that the plan allows. Empty if the key may not list clusters. */
+  /** Empty if the key may not list clusters. */
   clusters: readonly Cluster[]
-  /** Queue of uploads, which continue when the user changes the view. */
+  /** Uploads continue when the user changes the view. */
   uploads: UploadQueue
-  /** How the user signed in. A key has only its own scopes, and cannot do anything that requires the password. */
+  /** A key has only its own scopes, and cannot do anything that requires the password. */
   kind: 'password' | 'key'
   /** Reloads `user` after a change of usage or profile. */
   refresh: () => void
-  /** Signs the user out. The page then shows the sign-in view with the reason. */
+  /** Signs the user out. The sign-in view then shows the reason. */
   end: (reason?: string) => void
 }
 
 export const SessionContext = createContext<PageSession | null>(null)
 
-/** Returns the session. Throws if the component is not inside the view of a signed-in user. */
+/** Throws if the component is not inside the view of a signed-in user. */
 export function useSession(): PageSession {
   const session = useContext(SessionContext)
   if (session === null) throw new Error('nobody is signed in')
   return session
 }
 
-/** Creates a client for the node that serves the page. The page may be mounted at any path. */
+/** Creates a client for the node that serves the page, which may be mounted at any path. */
 export function newClient(key?: string): HoldfastClient {
   const base = new URL('../api/v3', document.baseURI).href
   return new HoldfastClient({ base, key, headers: { 'x-request-source': 'web' } })
 }
 
-/** Returns the URL of a content at its cluster's gateway. If that gateway is unknown, uses the node's own gateway. */
+/** Returns the URL at the cluster's gateway. If that gateway is unknown, uses the node's own. */
 export function contentUrl({ clusters }: PageSession, cid: string, clusterId: string): string {
   const gateway = clusters.find(({ id }) => id === clusterId)?.gateways[0]?.publicUrl
   return `${gateway ?? new URL('../ipfs/', document.baseURI).href}${cid}`

@@ -6,7 +6,7 @@ import { FieldProblem, InputField, submitting } from './widgets/field.ts'
 import { useAction } from './widgets/use-load.ts'
 
 export interface SignedIn {
-  /** The credential: an API key or a session token. */
+  /** An API key or a session token. */
   credential: string
   user: User
   kind: 'password' | 'key'
@@ -16,12 +16,11 @@ type Way = SignedIn['kind']
 const OTHER: Readonly<Record<Way, Way>> = { password: 'key', key: 'password' }
 
 export interface SignInProps {
-  /** Reason why the last session ended. Null if there is no such reason. */
+  /** Why the last session ended. */
   reason: string | null
   onSignedIn: (signedIn: SignedIn) => void
 }
 
-/** View for signing in, with a password and a second factor, or with an API key. */
 export function SignInView({ reason, onSignedIn }: SignInProps) {
   const [way, setWay] = useState<Way>('password')
   const [temporaryToken, setTemporaryToken] = useState<string | null>(null)
@@ -96,7 +95,7 @@ function KeyForm({ onSignedIn }: Pick<SignInProps, 'onSignedIn'>) {
       onSignedIn({ credential, user, kind: 'key' })
     }),
   )
-  // The form has a hidden user name, because password managers need one to store the key.
+  // Password managers need a user name, though hidden, to store the key.
   return html`<form onSubmit=${submit}>
     <input type="text" name="username" autocomplete="username" value="Holdfast API key" hidden readonly />
     <${InputField} label="API key" type="password" value=${key} onInput=${setKey}
@@ -133,9 +132,7 @@ function CodeForm({
   </form>`
 }
 
-/**
- * Replaces the error for a refused sign-in by the given text. The original error would look like the end of a session.
- */
+/** Replaces the error for a refused sign-in, which would look like the end of a session. */
 function inWords(text: string): (error: unknown) => never {
   return error => {
     throw isHoldfastError(error, 'INVALID_API_KEY') ? new Error(text) : error

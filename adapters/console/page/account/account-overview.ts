@@ -6,10 +6,9 @@ import { notify } from '../widgets/notices.ts'
 import { formatInstant, shownBytes, shownCount } from '../widgets/shown-values.ts'
 import { useAction } from '../widgets/use-load.ts'
 
-/** Shows the account's usage, plan and profile. */
 export function AccountOverview() {
   const { user, refresh } = useSession()
-  // Reloads the usage, so that recent uploads are included.
+  // Recent uploads change the usage.
   useEffect(refresh, [])
   const { planDetails: plan, usage } = user
   return html`<div class="stack">

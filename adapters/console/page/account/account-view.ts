@@ -14,7 +14,6 @@ const SECTIONS: readonly [Section, ...Section[]] = [
   ['webhooks', 'Webhooks', WebhooksView],
 ]
 
-/** View of the account, with its sections. */
 export function AccountView({ section }: { section: string | undefined }) {
   return html`<${Sections} place="account" title="Account" sections=${SECTIONS} section=${section} />`
 }

@@ -2,7 +2,7 @@ import { html } from '../markup.ts'
 import { useSession } from '../session.ts'
 import { InputField } from '../widgets/field.ts'
 
-/** Input for a second-factor code. Renders nothing if the account has no second factor. */
+/** Renders nothing if the account has no second factor. */
 export function CodeField({ value, onInput }: { value: string; onInput: (value: string) => void }) {
   const { user } = useSession()
   if (!user.twoFactorEnabled) return null
@@ -10,7 +10,6 @@ export function CodeField({ value, onInput }: { value: string; onInput: (value: 
     input=${{ required: true, autocomplete: 'one-time-code', spellcheck: false }} />`
 }
 
-/** Returns the typed code without surrounding spaces. Returns undefined if the input is empty. */
 export function typedCode(typed: string): string | undefined {
   return typed.trim() || undefined
 }

@@ -15,7 +15,6 @@ const EVENTS: Readonly<Record<Delivery['event'], string>> = {
 }
 const LOOKS: Readonly<Record<Delivery['state'], string>> = { waiting: 'wait', delivered: 'good', failed: 'bad' }
 
-/** List of a webhook's deliveries, finished or pending. */
 export function Deliveries({ of: { id, url } }: { of: Webhook }) {
   const { client } = useSession()
   const [after, setAfter] = useState<string | undefined>(undefined)

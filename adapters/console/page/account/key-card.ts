@@ -7,7 +7,6 @@ import { useLoad } from '../widgets/use-load.ts'
 import { RevokeDialog } from './revoke-dialog.ts'
 import { type Secret, SecretDialog } from './secret-dialog.ts'
 
-/** Card that lists, creates and revokes keys of one kind. */
 export function KeyCard({
   id,
   title,
@@ -22,11 +21,11 @@ export function KeyCard({
   title: string
   /** Label of the button that creates a key. */
   makes: string
-  /** Paragraph that explains what the keys are for. */
+  /** Explains what the keys are for. */
   about?: unknown
-  /** Text that replaces an empty list. */
+  /** Replaces an empty list. */
   none: string
-  /** Loads the keys. If the function changes, the card loads the keys again. */
+  /** If this function changes, the card loads the keys again. */
   find: () => Promise<readonly Key[]>
   table: ComponentType<{ keys: readonly Key[]; onRevoke: (key: Key) => void }>
   dialog: ComponentType<{ onClose: () => void; onMade: (secret: Secret) => void }>

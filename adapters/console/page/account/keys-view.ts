@@ -7,7 +7,6 @@ import { useNow } from '../widgets/use-now.ts'
 import { KeyCard } from './key-card.ts'
 import { NewKeyDialog } from './new-key-dialog.ts'
 
-/** Section with the account's API keys. */
 export function KeysSection() {
   const { client } = useSession()
   const find = useCallback(() => client.keys.list(), [client])
@@ -57,7 +56,6 @@ function detailsOf({ prefix, label, parent, ipAllowlist, createdAt }: Key): stri
   return details.filter(detail => detail !== null && detail !== '').join(' · ')
 }
 
-/** Shows when a key expires, or that it has expired. */
 export function Ends({ at, now }: { at: string | null; now: number }) {
   if (at === null) return html`<span>never</span>`
   if (Date.parse(at) <= now) return html`<span class="badge bad">expired</span>`

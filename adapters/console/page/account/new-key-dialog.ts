@@ -21,7 +21,6 @@ const DAYS: ReadonlyArray<readonly [string, string]> = [
   ['365', 'In a year'],
 ]
 
-/** Dialog that creates an API key. */
 export function NewKeyDialog({ onClose, onMade }: { onClose: () => void; onMade: (secret: Secret) => void }) {
   const { client } = useSession()
   const [name, setName] = useState('')
@@ -72,7 +71,6 @@ export function NewKeyDialog({ onClose, onMade }: { onClose: () => void; onMade:
   </${Dialog}>`
 }
 
-/** Splits a text at spaces and commas. Returns undefined if the text is empty. */
 function listOf(typed: string): string[] | undefined {
   const texts = typed.split(/[\s,]+/).filter(Boolean)
   return texts.length === 0 ? undefined : texts

@@ -15,7 +15,6 @@ const SECONDS: ReadonlyArray<readonly [string, string]> = [
   ['604800', 'In a week'],
 ]
 
-/** Dialog that creates an upload token. */
 export function NewTokenDialog({ onClose, onMade }: { onClose: () => void; onMade: (secret: Secret) => void }) {
   const { client } = useSession()
   const [name, setName] = useState('')

@@ -8,7 +8,6 @@ import { notify } from '../widgets/notices.ts'
 import { useAction } from '../widgets/use-load.ts'
 import { CodeField, typedCode } from './code-field.ts'
 
-/** Dialog that asks for confirmation before it revokes a key or an upload token. */
 export function RevokeDialog({ of: key, onClose, onDone }: { of: Key; onClose: () => void; onDone: () => void }) {
   const { client } = useSession()
   const [code, setCode] = useState('')

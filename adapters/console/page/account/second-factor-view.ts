@@ -10,7 +10,6 @@ import { QrCode } from '../widgets/qr-code.ts'
 import { useAction } from '../widgets/use-load.ts'
 import { type Secret, SecretDialog } from './secret-dialog.ts'
 
-/** Section that turns the second factor on or off. Setting it up shows a QR code. */
 export function SecondFactorView() {
   const { client, user, refresh } = useSession()
   const [setup, setSetup] = useState<SecondFactorSetup | null>(null)

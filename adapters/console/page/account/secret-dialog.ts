@@ -7,11 +7,10 @@ export interface Secret {
   /** Name of the secret on its copy button. */
   what: string
   text: string
-  /** Further note about the secret. */
   hint?: string
 }
 
-/** Dialog that shows a new secret. The secret cannot be shown again later. */
+/** Shows a new secret, which cannot be shown again later. */
 export function SecretDialog({ secret, onClose }: { secret: Secret; onClose: () => void }) {
   const { title, what, text, hint } = secret
   return html`<${Dialog} title=${title} onClose=${onClose}>

@@ -7,9 +7,7 @@ import { useAction } from '../widgets/use-load.ts'
 import { SecondFactorView } from './second-factor-view.ts'
 import { SessionList } from './session-list.ts'
 
-/**
- * Section with password, second factor and sessions. A user who signed in with a key cannot see or change any of these.
- */
+/** Shows password, second factor and sessions, but not to a user who signed in with a key. */
 export function Security() {
   const { kind } = useSession()
   if (kind === 'key') {

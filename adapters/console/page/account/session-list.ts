@@ -7,7 +7,6 @@ import { formatAge, formatInstant } from '../widgets/shown-values.ts'
 import { useAction, useLoad } from '../widgets/use-load.ts'
 import { useNow } from '../widgets/use-now.ts'
 
-/** Section with the account's sessions. */
 export function SessionList() {
   const { client } = useSession()
   const [after, setAfter] = useState<string | undefined>(undefined)

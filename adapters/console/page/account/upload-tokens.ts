@@ -12,7 +12,6 @@ const ABOUT = html`<p class="quiet">
   Give one to a browser or another person: it allows a limited number of uploads, and nothing else.
 </p>`
 
-/** Section with upload tokens. An upload token is a key that allows a limited number of uploads. */
 export function UploadTokens() {
   const { client } = useSession()
   const find = useCallback(() => client.keys.listUploadTokens(), [client])

@@ -10,7 +10,6 @@ import { useAction, useLoad } from '../widgets/use-load.ts'
 import { Deliveries } from './deliveries.ts'
 import { type Secret, SecretDialog } from './secret-dialog.ts'
 
-/** Section with the account's webhooks. */
 export function WebhooksView() {
   const { client } = useSession()
   const { value: webhooks, error, reload } = useLoad(signal => client.webhooks.list(signal), [client])

@@ -7,7 +7,6 @@ import { wordsFor } from '../words.ts'
 import { type Dropped, readChosen, readChosenFolder, readDropped } from './dropped.ts'
 import { ANYWHERE, TargetFields, targetOptions } from './target-fields.ts'
 
-/** Card for uploading files and folders, by a drop or a file dialog. */
 export function AddContent() {
   const { uploads, user } = useSession()
   const [isOver, setOver] = useState(false)
@@ -50,7 +49,7 @@ export function AddContent() {
     (event: Event & { currentTarget: HTMLInputElement }): void => {
       const input = event.currentTarget
       add(read(input.files ?? []))
-      // Clears the input. Otherwise choosing the same file again would not fire an event.
+      // Otherwise choosing the same file again would not fire an event.
       input.value = ''
     }
   const { maxFileBytes } = user.planDetails

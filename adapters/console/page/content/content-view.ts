@@ -4,7 +4,6 @@ import { PinForm } from './pin-form.ts'
 import { PinListView } from './pin-list-view.ts'
 import { UploadsView, useUploads } from './uploads-view.ts'
 
-/** View of the account's uploads and pins. */
 export function ContentView() {
   const done = useUploads().filter(({ state }) => state === 'done').length
   return html`<div class="stack">

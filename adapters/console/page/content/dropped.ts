@@ -1,14 +1,12 @@
 import type { DirectoryFile } from '../../../client/index.ts'
 import type { Source } from './upload-queue.ts'
 
-/** Files and folders that the user dropped or chose. */
 export interface Dropped {
   sources: Source[]
   /** Names of folders without files. Such folders cannot be uploaded. */
   empty: string[]
 }
 
-/** Reads dropped files, and dropped folders with all files below them. */
 export async function readDropped(transfer: DataTransfer): Promise<Dropped> {
   // Gets all entries at once, because the browser empties the list after the event.
   const entries = [...transfer.items].flatMap(item => (item.kind === 'file' ? (item.webkitGetAsEntry() ?? []) : []))
@@ -20,12 +18,11 @@ export async function readDropped(transfer: DataTransfer): Promise<Dropped> {
   return dropped
 }
 
-/** Converts files chosen in a dialog. */
 export function readChosen(files: Iterable<File>): Dropped {
   return { sources: [...files].map(fileSource), empty: [] }
 }
 
-/** Converts the files of a folder chosen in a dialog. The path of each file begins with the folder's name. */
+/** Reads the files of a folder, whose name is the first part of their paths. */
 export function readChosenFolder(files: Iterable<File>): Dropped {
   const all = [...files]
   const name = all[0]?.webkitRelativePath.split('/')[0] ?? ''

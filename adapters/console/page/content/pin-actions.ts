@@ -8,7 +8,6 @@ import { notify } from '../widgets/notices.ts'
 import { useAction } from '../widgets/use-load.ts'
 import { removeLater } from './removals.ts'
 
-/** Button that opens a dialog to rename a record. */
 export function RenameButton({ status, onDone }: { status: Status; onDone: () => void }) {
   const { client } = useSession()
   const [name, setName] = useState<string | null>(null)
@@ -34,7 +33,7 @@ export function RenameButton({ status, onDone }: { status: Status; onDone: () =>
   </span>`
 }
 
-/** Button that deletes pins and returns to the list. For a few seconds the user can undo the deletion. */
+/** Deletes pins, which the user can undo for a few seconds. */
 export function DeleteButton({ status }: { status: Status }) {
   const { client } = useSession()
   const { cid, clusterId, name, peers } = status

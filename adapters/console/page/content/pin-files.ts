@@ -8,7 +8,6 @@ import { useLoad } from '../widgets/use-load.ts'
 
 const ROWS = 25
 
-/** Section that lists all files below a folder, with their paths. */
 export function PinFiles({ cid, url }: { cid: string; url: string }) {
   const { client } = useSession()
   const [page, setPage] = useState(1)

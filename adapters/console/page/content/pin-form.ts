@@ -6,7 +6,6 @@ import { FieldProblem, InputField, submitting } from '../widgets/field.ts'
 import { useAction } from '../widgets/use-load.ts'
 import { ANYWHERE, TargetFields, targetOptions } from './target-fields.ts'
 
-/** Form that pins content by CID, and then opens the view of the new pin. */
 export function PinForm() {
   const { client } = useSession()
   const [cid, setCid] = useState('')

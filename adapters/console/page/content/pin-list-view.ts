@@ -11,7 +11,7 @@ import { useLoad } from '../widgets/use-load.ts'
 import { useNow } from '../widgets/use-now.ts'
 import { type Removals, useRemovals } from './removals.ts'
 
-/** Values of the filters above the list. An empty value means no filter. */
+/** An empty value means no filter. */
 interface Filter {
   q: string
   status: string
@@ -22,12 +22,12 @@ interface Filter {
 
 const EVERYTHING: Filter = { q: '', status: '', type: '', ends: '', sort: 'newest' }
 const PAGE_SIZES = ['25', '100', '1000']
-/** Time in ms without typing after which the search starts. */
+/** Pause in typing after which the search starts. */
 const TYPING_MS = 250
-/** Time in ms after which the list reloads while it shows an unfinished pin. */
+/** Interval of reloads while the list shows an unfinished pin. */
 const LOOK_AGAIN_MS = 3_000
 
-/** Paged list of the account's records. The list reloads when the number `changes` changes. */
+/** Reloads when the number `changes` changes. */
 export function PinListView({ changes = 0 }: { changes?: number }) {
   const { client } = useSession()
   const [filter, setFilter] = useState(EVERYTHING)

@@ -7,7 +7,6 @@ import { useAction } from '../widgets/use-load.ts'
 
 type Row = readonly [key: string, value: string]
 
-/** Form for the metadata of a record. */
 export function PinMeta({
   uploadId,
   meta,

@@ -10,7 +10,7 @@ import { useNow } from '../widgets/use-now.ts'
 
 const MONTH_MS = 30 * 86_400_000
 
-/** Section with all records of a content and their expiries. The content stays until its last record expires. */
+/** Shows all records of a content, which stays until its last record expires. */
 export function PinRecords({
   status,
   records,

@@ -14,21 +14,17 @@ import { PinFiles } from './pin-files.ts'
 import { PinMeta } from './pin-meta-view.ts'
 import { PinRecords } from './pin-records.ts'
 
-/**
- * Time in ms after which the status reloads. The first applies to a pin in progress. The second applies to a failed pin
- * that the server retries.
- */
+/** Times after which the status reloads: of a pin in progress, and of a failed pin that the server retries. */
 const LOOK_MS = 1_500
 const LATER_LOOK_MS = 10_000
 const MOST_RECORDS = 100
 
-/** View of one content in one cluster, with details and actions. */
 export function PinView({ cid, cluster }: { cid: string; cluster: string | undefined }) {
   const { client } = useSession()
   const { value, error, reload } = useLoad(
     async signal => {
       const here = await client.pins.status(cid, { cluster, signal })
-      // Loads the status in all clusters, because the status in one cluster lists only that cluster.
+      // The status in one cluster lists only that cluster.
       const { allocations, peers } = cluster === undefined ? here : await client.pins.status(cid, { signal })
       const status = { ...here, allocations, peers }
       const { uploads } = await client.pins.page(1, { cid, limit: MOST_RECORDS, signal })

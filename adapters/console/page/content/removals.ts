@@ -7,18 +7,15 @@ import { wordsFor } from '../words.ts'
 export interface ShownRemoval {
   cid: string
   cluster: string | undefined
-  /** Name of the content. */
   name: string
 }
 
 interface Pending {
   removal: ShownRemoval
   timer: ReturnType<typeof setTimeout>
-  /** Sends the deletion at once. */
   act: () => Promise<void>
 }
 
-/** Time in ms during which the user can undo a deletion. */
 const UNDO_MS = 8_000
 
 const pending = new Set<Pending>()
@@ -47,7 +44,6 @@ export function removeLater(client: HoldfastClient, removal: ShownRemoval): void
   const dismiss = notify({ text: `Deleting ${removal.name}`, action: { label: 'Undo', run: undo }, ms: UNDO_MS })
 }
 
-/** Sends all pending deletions at once. */
 export async function flushRemovals(): Promise<void> {
   await Promise.all([...pending].map(entry => entry.act()))
 }
@@ -59,7 +55,6 @@ export interface Removals {
   ended: number
 }
 
-/** Returns the pending deletions. The component redraws when they change. */
 export function useRemovals(): Removals {
   const [, draw] = useState(0)
   useEffect(() => {

@@ -4,7 +4,7 @@ import { useSession } from '../session.ts'
 import { Choice, InputField } from '../widgets/field.ts'
 import { instantIn } from '../widgets/shown-values.ts'
 
-/** Cluster and expiry as the user entered them. An empty value selects the account's default. */
+/** Cluster and expiry as typed. An empty value selects the account's default. */
 export interface Target {
   cluster: string
   /** Local time, such as `2030-01-31T12:00`. */
@@ -13,7 +13,6 @@ export interface Target {
 
 export const ANYWHERE: Target = { cluster: '', ends: '' }
 
-/** Inputs for the cluster and the expiry of new content. */
 export function TargetFields({ target, onChange }: { target: Target; onChange: (target: Target) => void }) {
   const { clusters, user } = useSession()
   const options = [

@@ -4,12 +4,12 @@ import { wordsFor } from '../words.ts'
 /** A file, or a folder with all files below it. */
 export interface Source {
   name: string
-  /** Total size in bytes. */
+  /** In bytes. */
   size: number
   content: { file: File } | { files: readonly DirectoryFile[] }
 }
 
-/** State of an upload. `storing` means that all bytes are sent, but the server has not answered yet. */
+/** `storing` means that all bytes are sent, but the server has not answered yet. */
 export type UploadState = 'waiting' | 'sending' | 'storing' | 'done' | 'failed' | 'cancelled'
 
 export interface QueuedUpload {
@@ -17,12 +17,9 @@ export interface QueuedUpload {
   readonly source: Source
   readonly target: TargetOptions
   readonly state: UploadState
-  /**
-   * Number of bytes sent. The number includes the multipart form around the files, so it may exceed the size of the
-   * files.
-   */
+  /** Bytes sent. They include the multipart form, so they may exceed the size of the files. */
   readonly sent: number
-  /** Recent speed in bytes per second. Null before the first measurement. */
+  /** In bytes per second. Null before the first measurement. */
   readonly speed: number | null
   readonly error: string | null
   readonly result: Upload | null
@@ -30,14 +27,14 @@ export interface QueuedUpload {
 
 export type Send = (source: Source, options: TargetOptions & SendOptions) => Promise<Upload>
 
-/** Maximum number of concurrent uploads. Because several run at once, a small file does not wait for a large one. */
+/** With several uploads at once, a small file does not wait for a large one. */
 const AT_ONCE = 3
-/** Time in ms between measurements of the speed. */
+/** Interval of the speed measurements. */
 const SPEED_MS = 1_000
 /** Weight of a new measurement in the smoothed speed, from 0 to 1. */
 const NEWEST = 0.4
 
-/** Queue of uploads. The uploads start in the order in which they were added. */
+/** Starts uploads in the order in which they were added. */
 export class UploadQueue {
   #uploads: readonly QueuedUpload[] = []
   #lastId = 0
@@ -46,7 +43,6 @@ export class UploadQueue {
   readonly #send: Send
   readonly #now: () => number
 
-  /** @param now clock in milliseconds, used to measure the speed */
   constructor(send: Send, now: () => number = Date.now) {
     this.#send = send
     this.#now = now
@@ -61,7 +57,7 @@ export class UploadQueue {
     return this.#uploads.some(({ state }) => isUnfinished(state))
   }
 
-  /** Calls the listener after every change. Returns a function that unsubscribes the listener. */
+  /** Returns a function that unsubscribes the listener. */
   subscribe(listener: () => void): () => void {
     this.#listeners.add(listener)
     return () => void this.#listeners.delete(listener)
@@ -73,14 +69,14 @@ export class UploadQueue {
     this.#fill()
   }
 
-  /** Cancels an upload. An upload in state `storing` may still succeed on the server. */
+  /** Cancels an upload. In state `storing`, it may still succeed on the server. */
   cancel(id: number): void {
     this.#change(id, { state: 'cancelled' }, upload => isUnfinished(upload.state))
     this.#running.get(id)?.abort()
     this.#fill()
   }
 
-  /** Restarts a failed or cancelled upload. If the server already has the content, no second record is created. */
+  /** Creates no second record if the server already has the content. */
   retry(id: number): void {
     this.#change(id, BEGINNING, ({ state }) => state === 'failed' || state === 'cancelled')
     this.#fill()
@@ -105,7 +101,7 @@ export class UploadQueue {
   async #run({ id, source, target }: QueuedUpload): Promise<void> {
     const controller = new AbortController()
     this.#running.set(id, controller)
-    // Ignores results of a cancelled run, because the same upload may be waiting for a retry.
+    // Ignores results of a cancelled run: the same upload may be waiting for a retry.
     const isOn = (): boolean => !controller.signal.aborted
     this.#change(id, { state: 'sending' }, isOn)
     const meter = new SpeedMeter(this.#now)
@@ -139,7 +135,7 @@ function isUnfinished(state: UploadState): boolean {
   return state === 'waiting' || state === 'sending' || state === 'storing'
 }
 
-/** Measures the upload speed in bytes per second, smoothed over time. */
+/** Measures bytes per second, smoothed over time. */
 class SpeedMeter {
   #since: number
   #from = 0

@@ -5,7 +5,7 @@ import { useSession } from '../session.ts'
 import { formatDuration, plural, shownBytes, shownCount } from '../widgets/shown-values.ts'
 import type { QueuedUpload, UploadState } from './upload-queue.ts'
 
-/** Maximum number of uploads shown. Failed uploads come first, then unfinished ones. */
+/** Failed uploads come first, then unfinished ones. */
 const MOST_SHOWN = 30
 const FIRST: Readonly<Record<UploadState, number>> = {
   failed: 0,
@@ -16,7 +16,6 @@ const FIRST: Readonly<Record<UploadState, number>> = {
   done: 4,
 }
 
-/** Card with all uploads of this visit. Renders nothing if there are none. */
 export function UploadsView() {
   const { uploads: queue } = useSession()
   const uploads = useUploads()
@@ -35,7 +34,6 @@ export function UploadsView() {
   </section>`
 }
 
-/** Returns the uploads in the queue. The component redraws when they change. */
 export function useUploads(): readonly QueuedUpload[] {
   const { uploads: queue } = useSession()
   const [uploads, setUploads] = useState(queue.uploads)

@@ -13,7 +13,6 @@ import { NewAccountDialog } from './new-account-dialog.ts'
 
 const PAGE_ROWS = 50
 
-/** Section in which the owner manages the accounts of the node. */
 export function AccountsView() {
   const { client } = useSession()
   const [page, setPage] = useState(1)

@@ -13,7 +13,6 @@ export interface DeleteAccountDialogProps {
   onDone: () => void
 }
 
-/** Dialog that asks for confirmation before it deletes an account. */
 export function DeleteAccountDialog({ account, onClose, onDone }: DeleteAccountDialogProps) {
   const { client } = useSession()
   const { run, isBusy, error } = useAction()

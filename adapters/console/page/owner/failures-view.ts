@@ -6,7 +6,6 @@ import { formatAge, formatInstant } from '../widgets/shown-values.ts'
 import { useNow } from '../widgets/use-now.ts'
 import { useWatch } from './use-watch.ts'
 
-/** Section with the node's recent warnings and errors. */
 export function FailuresView() {
   const { client } = useSession()
   const now = useNow()

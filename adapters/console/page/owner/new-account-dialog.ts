@@ -6,14 +6,12 @@ import { Choice, FieldProblem, InputField, submitting } from '../widgets/field.t
 import { useAction } from '../widgets/use-load.ts'
 
 export interface NewAccountDialogProps {
-  /** Names of the plans to choose from. */
   plans: readonly string[]
   onClose: () => void
-  /** Called after the account was created. `token` is an API key of the account. */
+  /** `token` is an API key of the new account. */
   onMade: (made: { email: string; token: string }) => void
 }
 
-/** Dialog that creates an account. */
 export function NewAccountDialog({ plans, onClose, onMade }: NewAccountDialogProps) {
   const { client } = useSession()
   const [email, setEmail] = useState('')

@@ -14,7 +14,6 @@ const STATES: ReadonlyArray<readonly [PinState, string]> = [
   ['failed', 'failed'],
 ]
 
-/** Section with figures, plots and maintenance of the node. */
 export function OwnerOverview() {
   const { client } = useSession()
   const { value: stats, error, reload } = useWatch(signal => client.owner.stats(signal), [client])

@@ -14,7 +14,6 @@ const SECTIONS: readonly [Section, ...Section[]] = [
   ['failures', 'Failures', FailuresView],
 ]
 
-/** View of the node for its owner, with its sections. */
 export function OwnerView({ section }: { section: string | undefined }) {
   return html`<${Sections} place="owner" title="Node" sections=${SECTIONS} section=${section} />`
 }

@@ -7,7 +7,6 @@ import { formatAge, shownCount } from '../widgets/shown-values.ts'
 import { useNow } from '../widgets/use-now.ts'
 import { useWatch } from './use-watch.ts'
 
-/** Section with the node's addresses and connected peers. */
 export function PeersView() {
   const { client } = useSession()
   const { value, error } = useWatch(signal => client.owner.peers(signal), [client])

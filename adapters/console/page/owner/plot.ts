@@ -9,7 +9,7 @@ export interface PlotSeries {
 
 export interface PlotProps {
   title: string
-  /** Summary of the plot in words, for screen readers. */
+  /** The plot in words, for screen readers. */
   summary: string
   samples: readonly HistorySample[]
   stepMs: number
@@ -19,7 +19,7 @@ export interface PlotProps {
   back: string
   /** Unit of time after the highest value, such as `/ min`. Empty if the values are totals. */
   each: string
-  /** Series, stacked from the bottom to the top. */
+  /** Stacked from the bottom to the top. */
   series: readonly PlotSeries[]
   format: (value: number) => string
 }
@@ -27,7 +27,7 @@ export interface PlotProps {
 const WIDTH = 600
 const HEIGHT = 100
 
-/** A small plot over time. The newest sample is at the right. */
+/** Shows the newest sample at the right. */
 export function Plot({ title, summary, samples, stepMs, most, back, each, series, format }: PlotProps) {
   const top = Math.max(...samples.map(sample => series.reduce((sum, { read }) => sum + read(sample), 0)), 0)
   const end = Date.parse(samples.at(-1)?.at ?? '') + stepMs
@@ -52,7 +52,7 @@ export function Plot({ title, summary, samples, stepMs, most, back, each, series
 
 interface Drawing {
   xOf: (sample: HistorySample) => number
-  /** Total height of the series drawn so far, at each sample. The next series is stacked on top. */
+  /** Height of the series drawn so far, at each sample. The next series is stacked on top. */
   base: Map<HistorySample, number>
   scale: number
   most: number

@@ -7,13 +7,12 @@ import { shownBytes, shownCount } from '../widgets/shown-values.ts'
 import { Plot } from './plot.ts'
 import { useWatch } from './use-watch.ts'
 
-/** Time spans that the user can choose. `step` is the length of a sample in seconds, `most` the number of samples. */
+/** `step` is the length of a sample in seconds, `most` the number of samples. */
 const SPANS = [
   { step: 60, most: 180, words: '3 hours', each: '/ min' },
   { step: 900, most: 288, words: '3 days', each: '/ 15 min' },
 ] as const
 
-/** Card that plots requests, traffic and storage over time. */
 export function Plots() {
   const { client } = useSession()
   const [span, setSpan] = useState<(typeof SPANS)[number]>(SPANS[0])

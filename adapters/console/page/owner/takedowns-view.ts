@@ -13,7 +13,6 @@ const STATUSES = [
   ['451', '451 Unavailable for legal reasons'],
 ] as const
 
-/** Section in which the owner lists, adds and lifts takedowns. */
 export function TakedownsView() {
   const { client } = useSession()
   const [after, setAfter] = useState<readonly string[]>([])

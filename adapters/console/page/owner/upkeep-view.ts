@@ -10,11 +10,10 @@ import { useNow } from '../widgets/use-now.ts'
 
 export interface UpkeepProps {
   stats: NodeStats
-  /** Called after an operation that may have changed the statistics. */
+  /** The operation may have changed the statistics. */
   onDone: () => void
 }
 
-/** Cards that start a garbage collection or a verification. */
 export function UpkeepView(props: UpkeepProps) {
   return html`<div class="two"><${Collection} ...${props} /><${Verification} ...${props} /></div>`
 }

@@ -1,7 +1,7 @@
 import { useEffect } from 'preact/hooks'
 import { type LoadState, useLoad } from '../widgets/use-load.ts'
 
-/** Loads data as `useLoad` does. While the page is visible, reloads the data every `everyMs` milliseconds. */
+/** Loads data like `useLoad`, and again every `everyMs` while the page is visible. */
 export function useWatch<Value>(
   load: (signal: AbortSignal) => Promise<Value>,
   inputs: readonly unknown[],

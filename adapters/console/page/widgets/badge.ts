@@ -8,7 +8,6 @@ const WORDS: Readonly<Record<PinState, string>> = {
   failed: 'Failed',
 }
 
-/** Badge that shows the status of a pin as a word and a colour. */
 export function StateBadge({ state }: { state: PinState }) {
   return html`<span class=${`badge ${state}`}>${WORDS[state] ?? state}</span>`
 }

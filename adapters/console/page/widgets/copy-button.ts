@@ -1,7 +1,6 @@
 import { html } from '../markup.ts'
 import { notify } from './notices.ts'
 
-/** Button that copies a text to the clipboard. */
 export function CopyButton({ text, label, what }: { text: string; label?: string; what: string }) {
   const copy = async (): Promise<void> => {
     try {

@@ -7,14 +7,14 @@ export interface DialogProps extends WithChildren {
   onClose: () => void
 }
 
-/** Modal dialog. When the dialog closes, the focus returns to the element that had the focus before. */
+/** Returns the focus, on closing, to the element that had it before. */
 export function Dialog({ title, onClose, children }: DialogProps) {
   const dialog = useRef<HTMLDialogElement>(null)
   const id = useId()
   useLayoutEffect(() => {
     const { current } = dialog
     current?.showModal()
-    // Focuses the first input or the secret. By default, the browser focuses the close button.
+    // By default, the browser focuses the close button.
     current?.querySelector<HTMLElement>('form input:not([hidden]), .secret')?.focus()
     return () => current?.close()
   }, [])

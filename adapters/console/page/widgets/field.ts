@@ -6,14 +6,12 @@ export interface FieldProps {
   label: string
   value: string
   onInput: (value: string) => void
-  /** Hint below the input. */
   hint?: ComponentChild
   type?: string
   /** Further attributes of the `<input>` element. */
   input?: Readonly<Record<string, unknown>>
 }
 
-/** Text input with a label. */
 export function InputField({ label, value, onInput, hint, type = 'text', input = {} }: FieldProps) {
   const id = useId()
   return html`<div class="field">
@@ -34,11 +32,9 @@ export interface ChoiceProps {
   label: string
   value: string
   onInput: (value: string) => void
-  /** Value and label of each option. */
   options: ReadonlyArray<readonly [value: string, words: string]>
 }
 
-/** Drop-down list with a label. */
 export function Choice({ label, value, onInput, options }: ChoiceProps) {
   const id = useId()
   return html`<div class="field">
@@ -53,12 +49,12 @@ export function Choice({ label, value, onInput, options }: ChoiceProps) {
   </div>`
 }
 
-/** Error message. Screen readers read it out at once. */
+/** Shows an error message, which screen readers read out at once. */
 export function FieldProblem({ text }: { text: string | null }) {
   return text === null ? null : html`<p class="problem" role="alert">${text}</p>`
 }
 
-/** Returns a handler for `onSubmit` that calls `act` and does not leave the page. */
+/** Returns a handler for `onSubmit` that does not leave the page. */
 export function submitting(act: () => void): (event: Event) => void {
   return event => {
     event.preventDefault()

@@ -1,12 +1,11 @@
 import { useEffect, useState } from 'preact/hooks'
 import { html } from '../markup.ts'
 
-/** A brief message to the user that disappears after some time. */
 export interface Notice {
   text: string
   /** Button in the notice, such as undo. */
   action?: { label: string; run: () => void }
-  /** Time in ms after which the notice disappears. Default: 5,000. */
+  /** Time after which the notice disappears. Default: 5,000. */
   ms?: number
   isError?: boolean
 }
@@ -19,7 +18,7 @@ let shown: readonly Shown[] = []
 let lastId = 0
 const listeners = new Set<() => void>()
 
-/** Shows a notice. Returns a function that hides the notice. */
+/** Returns a function that hides the notice. */
 export function notify(notice: Notice): () => void {
   const id = ++lastId
   const remove = (): void => show(shown.filter(one => one.id !== id))
@@ -33,7 +32,7 @@ function show(notices: readonly Shown[]): void {
   for (const listener of listeners) listener()
 }
 
-/** Area that shows the notices. Screen readers read new notices out. */
+/** Shows the notices, which screen readers read out. */
 export function Notices() {
   const [, draw] = useState(0)
   useEffect(() => {

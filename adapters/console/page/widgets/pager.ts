@@ -7,7 +7,7 @@ export interface PagerProps extends WithChildren {
   onPage: (page: number) => void
 }
 
-/** Buttons for the pages of a list. Renders nothing if there is only one page and there are no children. */
+/** Renders nothing if there is only one page and there are no children. */
 export function Pager({ page, pages, onPage, children }: PagerProps) {
   if (pages <= 1 && !children) return null
   const button = (to: number, words: string) =>

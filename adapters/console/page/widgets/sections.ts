@@ -5,7 +5,7 @@ import { routeTo } from '../page-route.ts'
 /** A section of a view: its name in the URL, its label and its component. */
 export type Section = readonly [id: string, words: string, view: ComponentType]
 
-/** View with several sections. Shows the section that the URL names. If the URL names none, shows the first section. */
+/** Shows the section that the URL names, by default the first. */
 export function Sections({
   place,
   title,

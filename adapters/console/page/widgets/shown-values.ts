@@ -17,7 +17,7 @@ const AGES: ReadonlyArray<[from: number, unit: Intl.RelativeTimeFormatUnit]> = [
   [MINUTE, 'minute'],
 ]
 
-/** Formats a number of bytes in decimal units, such as `1.5 GB`. */
+/** Uses decimal units, such as `1.5 GB`. */
 export function shownBytes(bytes: number): string {
   let value = bytes
   let unit = 0
@@ -25,27 +25,26 @@ export function shownBytes(bytes: number): string {
     value /= STEP
     unit++
   }
-  // One decimal only for values below 10, so that 999.96 is not shown as 1000.0.
+  // No decimal from 10 on, so that 999.96 is not shown as 1000.0.
   const shown = unit > 0 && value < 10 ? value.toFixed(1) : Math.round(value).toString()
   return `${shown} ${UNITS[unit]}`
 }
 
-/** Formats a number with separators, such as `1,234,567`. */
+/** Formats as `1,234,567`. */
 export function shownCount(count: number): string {
   return counts.format(count)
 }
 
-/** Formats a number and a noun, such as `1 file` or `2 files`. */
+/** Formats as `1 file` or `2 files`. */
 export function plural(count: number, one: string, many = `${one}s`): string {
   return `${shownCount(count)} ${count === 1 ? one : many}`
 }
 
-/** Formats a time in the user's time zone. */
 export function formatInstant(iso: string): string {
   return instants.format(new Date(iso))
 }
 
-/** Formats a time relative to now, such as `5 minutes ago` or `in 3 days`. */
+/** Formats as `5 minutes ago` or `in 3 days`. */
 export function formatAge(iso: string, now: number): string {
   const distance = Date.parse(iso) - now
   const [size, unit] = AGES.find(([from]) => Math.abs(distance) >= from) ?? [0, 'minute']
@@ -56,23 +55,22 @@ export function formatAge(iso: string, now: number): string {
     : relative.format(Math.trunc(distance / size), unit)
 }
 
-/** Formats a duration in seconds, such as `40 s`, `3 min` or `2 h`. */
+/** Formats as `40 s`, `3 min` or `2 h`. */
 export function formatDuration(seconds: number): string {
   if (seconds < 90) return `${Math.max(1, Math.round(seconds))} s`
   return seconds < 5_400 ? `${Math.round(seconds / 60)} min` : `${Math.round(seconds / 3_600)} h`
 }
 
-/** Shortens a CID to its first and last characters. */
 export function shortCid(cid: string): string {
   return cid.length <= 20 ? cid : `${cid.slice(0, 10)}…${cid.slice(-6)}`
 }
 
-/** Parses the value of an `<input type="datetime-local">`. Returns undefined if the value is empty. */
+/** Parses the value of an `<input type="datetime-local">`. */
 export function instantIn(local: string): Date | undefined {
   return local === '' ? undefined : new Date(local)
 }
 
-/** Formats a time to the minute, as the value of an `<input type="datetime-local">`. */
+/** Formats a time to the minute, for an `<input type="datetime-local">`. */
 export function localInput(instant: Date): string {
   const shifted = new Date(instant.getTime() - instant.getTimezoneOffset() * MINUTE)
   return shifted.toISOString().slice(0, 16)

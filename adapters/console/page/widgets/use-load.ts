@@ -4,7 +4,7 @@ import { SessionContext } from '../session.ts'
 import { wordsFor } from '../words.ts'
 
 export interface LoadState<Value> {
-  /** Last loaded value. The value stays during a reload. */
+  /** Stays the last loaded value during a reload. */
   value: Value | undefined
   error: string | null
   isLoading: boolean
@@ -21,8 +21,7 @@ function useFailure(): (error: unknown) => string {
 }
 
 /**
- * Loads a value when the component appears, and again whenever `inputs` change. Aborts a load for earlier inputs and
- * discards its answer.
+ * Loads again whenever `inputs` change. Aborts a load for earlier inputs.
  *
  * @param load must stop when the signal aborts
  */
@@ -55,13 +54,11 @@ export function useLoad<Value>(
 export interface Action {
   isBusy: boolean
   error: string | null
-  /** Runs an action unless another action is running. Resolves to true if the action succeeded. */
+  /** Does nothing while another action is running. Resolves to true if the action succeeded. */
   run: (act: () => Promise<unknown>) => Promise<boolean>
-  /** Clears the error message. */
   clear: () => void
 }
 
-/** Returns the state of an action, such as that of a button, and a function that runs the action. */
 export function useAction(): Action {
   const [isBusy, setBusy] = useState(false)
   const [error, setError] = useState<string | null>(null)

@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'preact/hooks'
 
-/** Returns the current time in ms. The component redraws every `everyMs` milliseconds. */
+/** Returns the current time in ms, and redraws the component every `everyMs`. */
 export function useNow(everyMs = 30_000): number {
   const [, draw] = useState(0)
   useEffect(() => {
