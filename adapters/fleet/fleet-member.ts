@@ -11,7 +11,6 @@ import { NodeSender } from './node-sender.ts'
 import { type NodeContent, OtherContent } from './other-content.ts'
 import { ForwardingNodes } from './other-nodes.ts'
 
-/** The implementation of {@link FleetSystem}. */
 export const fleetSystem: FleetSystem = { join: memberOf }
 
 function memberOf(parts: FleetParts): FleetMember {
@@ -39,7 +38,7 @@ function memberOf(parts: FleetParts): FleetMember {
   }
 }
 
-/** Returns the other nodes that have the content. Reachable nodes come first. */
+/** Returns the other nodes that have the content, reachable nodes first. */
 async function placesOf({ places, nodes, self, clock }: FleetParts, cid: CID) {
   const found = await places.find(cid.multihash.bytes, clock.now())
   const known = await nodes.all()
@@ -47,8 +46,7 @@ async function placesOf({ places, nodes, self, clock }: FleetParts, cid: CID) {
     const other = known.find(({ number }) => number === place.node)
     return other === undefined || other.id === self ? [] : [{ ...other, ...place }]
   })
-  // Include unreachable nodes. A read from such a node fails with `UNAVAILABLE`. `NOT_FOUND` would be wrong, because
-  // the content exists.
+  // Include unreachable nodes, because the content exists: a read must fail with `UNAVAILABLE`, not with `NOT_FOUND`.
   return [...others.filter(({ isThere }) => isThere), ...others.filter(({ isThere }) => !isThere)]
 }
 
@@ -72,7 +70,7 @@ async function open(parts: FleetParts, sender: NodeSender, cid: CID): Promise<No
   return null
 }
 
-/** Returns a source whose first read of the block `first` returns `bytes`. All other reads go to `source`. */
+/** Returns a source whose first read of `first` returns `bytes`. */
 function startingWith(first: CID, bytes: Uint8Array, source: BlockSource): BlockSource {
   let kept: Uint8Array | null = bytes
   return {

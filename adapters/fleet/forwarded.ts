@@ -26,17 +26,17 @@ const REQUEST = 'request'
 /** The parts of a forwarded request that its proof covers. */
 interface Asked {
   method: string
-  /** The target of the request: path and query. */
+  /** Path and query. */
   target: string
-  /** The headers that are sent and that the proof covers, by lower-case name. */
+  /** Headers that are sent and that the proof covers, by lower-case name. */
   headers: Readonly<Record<string, string>>
-  /** The whole body. It is null if the body is streamed, and empty if the request has none. */
+  /** Null if the body is streamed, and empty if the request has none. */
   body: Uint8Array | null
-  /** The time of the request, in ms since the epoch. */
+  /** Time of the request, in ms since the epoch. */
   now: number
-  /** A random value, unique to this request. */
+  /** Unique to this request. */
   nonce: string
-  /** The id of the receiving node's current run. */
+  /** Id of the receiving node's current run. */
   run: string
 }
 
@@ -44,18 +44,13 @@ interface Statement extends Forwarded, Covered, Pick<Asked, 'nonce' | 'run'> {
   at: number
 }
 
-/**
- * Returns the value of the {@link FORWARDED_HEADER} for a request.
- *
- * @param secret the fleet's secret
- */
+/** Returns the value of the {@link FORWARDED_HEADER}. */
 export function sealForwarded(secret: Uint8Array, passed: Forwarded, asked: Asked): string {
   const { method, target, headers, body, now, nonce, run } = asked
   const parts = covered(lineOf(method, target), Object.keys(headers), name => headers[name], body)
   return sealStatement(secret, REQUEST, { ...passed, ...parts, nonce, run, at: now } satisfies Statement)
 }
 
-/** Returns the target of a request: path and query. */
 export function targetOf({ path, query }: Pick<ApiRequest, 'path' | 'query'>): string {
   return query === '' ? path : `${path}?${query}`
 }
@@ -68,9 +63,8 @@ interface Answered {
 }
 
 /**
- * Verifies an answer. Returns the answer with only the headers that the proof covers. If the proof covers the body,
- * this function reads and checks the whole body first.
- *
+ * Verifies an answer, and drops the headers that the proof does not cover. If the proof covers the body, reads and
+ * checks the whole body first.
  * @param sealed the value of the {@link FORWARDED_HEADER} in the request
  * @returns null if another server answered, or if the answer was altered in transit
  */
@@ -92,19 +86,19 @@ export async function openAnswer<T extends Answered>(
 
 /** A node of a fleet that receives forwarded requests. */
 export interface Receiver {
-  /** The id of this node. */
+  /** Id of this node. */
   self: string
-  /** A random value, new at each start of the node. A proof for an earlier run is refused. */
+  /** New at each start of the node. A proof for an earlier run is refused. */
   run: string
   /** The fleet's secret. */
   secret: Uint8Array
-  /** Returns the current time, in ms since the epoch. */
+  /** Returns ms since the epoch. */
   now: () => number
 }
 
 /**
- * Returns a handler that verifies forwarded requests and passes them to `handler` as their clients sent them. Requests
- * that no node forwarded go to `otherwise`. A request with an invalid or reused proof gets the status 503.
+ * Passes verified requests to `handler` as their clients sent them. Requests that no node forwarded go to `otherwise`.
+ * A request with an invalid or reused proof gets the status 503.
  */
 export function receiveForwarded(receiver: Receiver, handler: ApiHandler, otherwise: ApiHandler): ApiHandler {
   const { secret } = receiver
@@ -121,7 +115,7 @@ export function receiveForwarded(receiver: Receiver, handler: ApiHandler, otherw
   }
 }
 
-/** Returns the reason to refuse a request, or null to accept the request. An accepted request uses up its nonce. */
+/** Returns the reason to refuse a request, or null to accept it. An accepted request uses up its nonce. */
 function problemOf({ self, run, now }: Receiver, nonces: UsedNonces, statement: Statement, request: ApiRequest) {
   const { node, to, at, nonce } = statement
   if (to !== self)
@@ -136,8 +130,8 @@ function problemOf({ self, run, now }: Receiver, nonces: UsedNonces, statement: 
 }
 
 /**
- * Returns the request with the details of its client. If the proof covers the body, this function first compares the
- * body with the proof, and returns a refusal if the two differ.
+ * Returns the request with the details of its client. If the proof covers the body and does not match it, returns a
+ * refusal.
  */
 async function withBody(request: ApiRequest, statement: Statement): Promise<ApiRequest | ApiResponse> {
   if (statement.body === null) return asForwarded(request, statement, { body: request.body })
@@ -173,8 +167,8 @@ function asForwarded(
 }
 
 /**
- * Returns a refusal that version 0.2.0 accepts, for a request which a node of that version forwarded. Returns null for
- * all other requests.
+ * Refuses a request from a node of version 0.2.0, in the form that this version accepts. Returns null for all other
+ * requests.
  */
 function ofVersion1({ secret, self }: Receiver, header: string, request: ApiRequest): ApiResponse | null {
   const node = senderOfVersion1(secret, lineOf(request.method, targetOf(request)), header)
@@ -190,7 +184,6 @@ function refused(problem: string): ApiResponse {
   return errorResponse(new HoldfastError('UNAVAILABLE', problem), '')
 }
 
-/** Adds the proof of an answer to its headers, as the {@link ANSWERED_HEADER}. */
 function proved(secret: Uint8Array, sealed: string, answer: ApiResponse): ApiResponse {
   const body = coverableBody(answer.body)
   const length = typeof answer.body === 'string' && body !== null ? { 'content-length': String(body.length) } : {}
@@ -205,10 +198,7 @@ function coverableBody(body: ApiResponse['body']): Uint8Array | null {
   return bytes instanceof Uint8Array && bytes.length <= MOST_COVERED_BYTES ? bytes : null
 }
 
-/**
- * Returns the purpose of an answer's proof. The purpose contains the sealed request, which is unique. The proof is
- * therefore valid for no other answer.
- */
+/** Includes the sealed request, which is unique, so that the proof is valid for no other answer. */
 function answerPurpose(sealed: string): string {
   return `answer ${sealed}`
 }

@@ -6,18 +6,16 @@ import type { ApiHandler } from '../../src/http/api-messages.ts'
 import { errorResponse } from '../../src/http/error-response.ts'
 import { parseCid } from '../../src/ipld/cid.ts'
 
-/** The path prefix of the requests by which nodes read each other's blocks. Requests from other clients are refused. */
+/** Path prefix of the requests by which nodes read each other's blocks. Requests from other clients are refused. */
 export const NODE_BLOCKS_PATH = '/fleet/v1/blocks/'
 
-/** The query string that marks a block which a visitor requested by its own CID. */
+/** Query string that marks a block which a visitor requested by its own CID. */
 export const OPENED = 'opened'
 
 /**
- * Returns a handler that serves this node's blocks to other nodes.
- *
- * Without a query, the handler serves any block: the requesting node knows a live root that needs the block, and
- * verifies the block. With the query {@link OPENED}, the handler serves the block only if a live root of this node
- * contains the block.
+ * Serves this node's blocks to other nodes.
+ * Without a query, serves any block: the requesting node knows a live root that needs the block, and verifies the
+ * block. With the query {@link OPENED}, serves only blocks of this node's live roots.
  */
 export function nodeBlocks(
   clusters: Pick<ClusterRegistry, 'backends' | 'readerOf' | 'absent'>,

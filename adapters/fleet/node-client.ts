@@ -2,7 +2,6 @@ import { HoldfastError } from '../../src/domain/errors.ts'
 import { copied } from '../../src/domain/sources.ts'
 import { httpAgent, watchedBody } from '../../src/outgoing/http-agent.ts'
 
-/** A request to forward to another node. */
 export interface NodeRequest {
   method: string
   url: string
@@ -12,19 +11,18 @@ export interface NodeRequest {
   signal: AbortSignal
 }
 
-/** Another node's answer. The caller reads or closes the body. */
+/** The caller reads or closes the body. */
 export interface NodeAnswer {
   status: number
-  /** The headers by lower-case name, without those that concern only the connection. */
+  /** Headers by lower-case name, without those that concern only the connection. */
   headers: Record<string, string>
   body: AsyncIterable<Uint8Array>
 }
 
-/** Sends requests to the other nodes of a fleet. The caller closes the client. */
+/** The caller closes the client. */
 export interface NodeClient {
   /**
-   * Sends a request, and streams the bodies of the request and the answer. Does not follow redirects.
-   *
+   * Sends a request, and streams both bodies. Does not follow redirects.
    * @throws HoldfastError `UNAVAILABLE` if the request was not sent; `OUTCOME_UNKNOWN` if the answer was lost; the
    * signal's reason if the signal aborts
    */
@@ -34,8 +32,8 @@ export interface NodeClient {
 
 const CONNECTIONS = 256
 /**
- * Timeout in ms for the headers of an answer, and between two chunks of its body. The timeout exceeds the longest
- * search for a pin's content.
+ * Timeout in ms for the headers of an answer, and between two chunks of its body. Exceeds the longest search for a
+ * pin's content.
  */
 const ANSWER_TIMEOUT_MS = 600_000
 /** Headers that concern only one connection. They are not forwarded. */

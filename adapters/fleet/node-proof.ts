@@ -1,44 +1,38 @@
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
 
-/** Maximum size in bytes of a body that a proof covers. A larger body is streamed, and the proof does not cover it. */
+/** Maximum size in bytes of a body that a proof covers. A larger body is streamed without proof. */
 export const MOST_COVERED_BYTES = 1024 * 1024
-/** Maximum length of an accepted proof, in characters. */
+/** In characters. */
 const LONGEST = 4_096
 
 /** The part of a message that its proof covers. */
 export interface Covered {
-  /** The lower-case names of the headers that the message has. */
+  /** Lower-case names of the headers that the message has. */
   readonly names: readonly string[]
-  /** A digest of the start line and the named headers. */
+  /** Digest of the start line and the named headers. */
   readonly head: string
-  /** A digest of the body. Null if the body is streamed. */
+  /** Digest of the body. Null if the body is streamed. */
   readonly body: string | null
 }
 
 type Header = (name: string) => string | undefined
 
-/**
- * Returns the digests that the proof of a message contains.
- *
- * @param line the start line of the message, for example its method and target
- */
+/** @param line the start line of the message, for example its method and target */
 export function covered(line: string, names: readonly string[], header: Header, body: Uint8Array | null): Covered {
   return { names, head: headDigest(line, names, header), body: body === null ? null : digest(body) }
 }
 
-/** Returns whether a message has the start line and the headers that its proof covers. */
 export function hasHead({ names, head }: Covered, line: string, header: Header): boolean {
   return headDigest(line, names, header) === head
 }
 
-/** Returns whether a message has the body that its proof covers. Returns true if the proof does not cover the body. */
+/** Returns true if the proof does not cover the body. */
 export function hasBody({ body }: Covered, given: Uint8Array | null): boolean {
   return body === null || (given !== null && digest(given) === body)
 }
 
 /**
- * Returns a statement with its HMAC, encoded as the value of a header.
- *
+ * Returns a statement with its HMAC, as the value of a header.
  * @param purpose the use of the proof, without a line feed. A proof for one purpose is invalid for every other purpose.
  */
 export function sealStatement(secret: Uint8Array, purpose: string, statement: object): string {
@@ -46,7 +40,7 @@ export function sealStatement(secret: Uint8Array, purpose: string, statement: ob
   return `${text}.${macOf(secret, `holdfast 2 ${purpose}\n${text}`)}`
 }
 
-/** Returns the statement in a header. Returns null if no node of the fleet sealed the statement for this purpose. */
+/** Returns null if no node of the fleet sealed the statement for this purpose. */
 export function openStatement<T>(secret: Uint8Array, purpose: string, header: string): T | null {
   const [text = '', mac = ''] = header.length > LONGEST ? [] : header.split('.')
   if (!isSame(mac, macOf(secret, `holdfast 2 ${purpose}\n${text}`))) return null
@@ -54,10 +48,9 @@ export function openStatement<T>(secret: Uint8Array, purpose: string, header: st
 }
 
 /**
- * Returns the sender of a request that a node of version 0.2.0 sealed. Returns null if no such node sealed the request.
- *
- * Proofs of version 0.2.0 cover neither the credential nor the body, and can be replayed. The caller always refuses
- * such a request.
+ * Returns null if no node of version 0.2.0 sealed the request.
+ * The caller must refuse the request: proofs of version 0.2.0 cover neither the credential nor the body, and can be
+ * replayed.
  */
 export function senderOfVersion1(secret: Uint8Array, line: string, header: string): string | null {
   const [text = '', mac = ''] = header.length > LONGEST ? [] : header.split('.')
@@ -70,9 +63,7 @@ export function answerOfVersion1(secret: Uint8Array, sealed: string, status: num
   return macOf(secret, `\n${status}\n${sealed}`)
 }
 
-/**
- * Returns the digest of a start line and headers. An empty header counts as absent, because proxies drop empty headers.
- */
+/** Treats an empty header as absent, because proxies drop empty headers. */
 function headDigest(line: string, names: readonly string[], header: Header): string {
   return digest(Buffer.from(JSON.stringify([line, ...names.map(name => [name, header(name) || null])])))
 }

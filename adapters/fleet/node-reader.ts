@@ -8,14 +8,12 @@ import { wholeUpTo } from '../../src/domain/sources.ts'
 import { NODE_BLOCKS_PATH, OPENED } from './node-blocks.ts'
 import { NO_CLIENT, type NodeSender } from './node-sender.ts'
 
-/** Timeout for reading a block, in ms. */
 const READ_MS = 20_000
-/** Maximum size of a block, in bytes. */
+/** In bytes. */
 const LONGEST_BLOCK = 4 * 1024 * 1024
 
 /**
- * Returns a source that reads and verifies blocks of another node.
- *
+ * Reads and verifies blocks of another node.
  * @param opened a block that a visitor requested by its own CID. The node serves this block only if a live root
  * contains the block.
  */
@@ -36,11 +34,7 @@ interface BlockRequest {
   query: string
 }
 
-/**
- * Reads a block from another node.
- *
- * @throws HoldfastError `GONE` or `LEGAL_REASONS` if every path to the opened block is taken down
- */
+/** Throws a HoldfastError `GONE` or `LEGAL_REASONS` if every path to the opened block is taken down. */
 async function read(request: BlockRequest, signal: AbortSignal): Promise<Uint8Array> {
   const { node, cid } = request
   const { status, bytes } = await ask(request, signal)

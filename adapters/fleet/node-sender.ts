@@ -11,41 +11,37 @@ interface KnownNode {
   url: string
   isThere: boolean
   isLeaving: boolean
-  /** The id of the node's current run, which proofs must contain. Null if the node runs version 0.2.0. */
+  /** Id of the node's current run, which proofs must contain. Null if the node runs version 0.2.0. */
   run: string | null
 }
 
 export interface NodeSenderParts {
   self: string
-  /** Returns the nodes of the fleet. */
   known: () => Promise<readonly KnownNode[]>
   client: Pick<NodeClient, 'send'>
-  /** The fleet's secret. */
   secret: Uint8Array
   clock: Clock
-  /** Returns a unique nonce for a request. */
   newNonce?: () => string
 }
 
 /** The client of a request, as described to the receiving node. */
 type ForwardedClient = Omit<Forwarded, 'node' | 'to'>
 
-/** A request to another node. */
 export interface FleetRequest extends Omit<NodeRequest, 'url'> {
-  /** The target of the request: path and query. */
+  /** Path and query. */
   target: string
   /** The client that sent the request, or {@link NO_CLIENT}. */
   client: ForwardedClient
-  /** True to send the request even to a node that is shutting down. */
+  /** Sends the request even to a node that is shutting down. */
   whileLeaving?: boolean
 }
 
-/** Value in seconds of the header Retry-After, for a request to a node that is down. */
+/** Seconds of the header Retry-After, for a request to a node that is down. */
 const RETRY_SECONDS = 5
-/** Interval in ms of the checks whether another node is up, while this node awaits an answer from the other node. */
+/** Interval in ms of the checks whether the other node is up, while this node awaits its answer. */
 const CHECK_MS = 5_000
 const NONCE_BYTES = 12
-/** Maximum length of a host name. A longer `Host` header is left out of the proof, which would become too long. */
+/** A longer `Host` header is left out of the proof, which would become too long. */
 const LONGEST_HOST = 255
 /** Stands for the client in a request that the node makes for itself. */
 export const NO_CLIENT: ForwardedClient = { requestId: '', client: null, scheme: null, host: null }
@@ -60,7 +56,6 @@ export class NodeSender {
 
   /**
    * Sends a request to another node and verifies the answer.
-   *
    * @throws HoldfastError `UNAVAILABLE` if the node is down or runs an older version; `OUTCOME_UNKNOWN` if the node
    * goes down before it answers, or if another server answers; errors of {@link NodeClient}
    */
@@ -111,8 +106,9 @@ export class NodeSender {
   }
 
   /**
-   * Aborts the request when the catalogue reports the node as down. A stalled node still accepts connections, so the
-   * open connection does not show that the node is up. Returns a function that ends these checks.
+   * Aborts the request when the catalogue reports the node as down. An open connection proves nothing, because a
+   * stalled node still accepts connections.
+   * @returns a function that ends the checks
    */
   #watch(node: string, down: AbortController): () => void {
     let cancel: () => void = () => undefined
@@ -140,7 +136,7 @@ export class NodeSender {
   }
 }
 
-/** Returns the body and the headers exactly as the client sends them, so that the proof covers them. */
+/** Returns the body and the headers exactly as the HTTP client sends them, so that the proof covers them. */
 function asSent({
   body: given,
   headers,
@@ -155,7 +151,7 @@ function randomNonce(): string {
   return randomBytes(NONCE_BYTES).toString('base64url')
 }
 
-/** Closes the connection of an unread body. The connection closes only after the first chunk has arrived. */
+/** Closes the connection of an unread body, which needs the first chunk to arrive. */
 async function discard(body: NodeAnswer['body']): Promise<void> {
   try {
     for await (const _ of body) break

@@ -4,19 +4,15 @@ import type { BlockSource } from '../../src/content/block-source.ts'
 import type { ContentOrigin, HeldContent } from '../../src/gateway/source/request-blocks.ts'
 import { isInline } from '../../src/ipld/cid.ts'
 
-/** Content of another node. */
 export interface NodeContent {
   /** Reads blocks from the node and verifies them. */
   source: BlockSource
-  /**
-   * The time at which the last record of the content expires, in ms since the epoch. Null if a record never expires.
-   */
+  /** Expiry of the content's last record, in ms since the epoch. Null if a record never expires. */
   liveUntil: number | null
 }
 
 /**
- * Finds content on the other nodes of the fleet. Returns null if no other node has the content.
- *
+ * Returns null if no other node has the content.
  * @throws HoldfastError `GONE` or `LEGAL_REASONS` if every node that has the content refuses to serve it
  */
 export type FindNodeContent = (cid: CID) => Promise<NodeContent | null>
@@ -24,7 +20,6 @@ export type FindNodeContent = (cid: CID) => Promise<NodeContent | null>
 /** Maximum number of concurrent block reads from other nodes, across all responses. */
 const READS_AT_ONCE = 64
 
-/** Serves content that other nodes of the fleet have. */
 export class OtherContent implements ContentOrigin {
   readonly isForRecords = true
   readonly #find: FindNodeContent

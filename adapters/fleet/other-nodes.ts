@@ -17,19 +17,18 @@ export interface OtherNodesParts {
   slots: Pick<Slots, 'enter'>
   /**
    * Slots for uploads that this node has received and hands over to another node.
-   *
-   * These slots are separate from `slots`, because a forwarded request may wait until the receiving node hands over the
-   * upload. With shared slots, two nodes could block each other.
+   * A forwarded request in `slots` may wait until the receiving node hands over the upload. With shared slots, two
+   * nodes could therefore block each other.
    */
   handOvers: Pick<Slots, 'enter'>
 }
 
-/** Size in bytes after which this node stops reading the error of a node that refuses an upload. */
+/** Maximum bytes to read of the error of a node that refuses an upload. */
 const LONGEST_ERROR = 1024 * 1024
 
 /**
- * The headers that are forwarded, because an answer may depend on them. The proof contains the client's address, scheme
- * and host.
+ * Headers that are forwarded, because an answer may depend on them. The proof contains the client's address, scheme and
+ * host.
  */
 const HEADERS = [
   'accept',
@@ -47,7 +46,6 @@ const HEADERS = [
 
 /**
  * Forwards requests to the node of their cluster, with the client's credential and without changes.
- *
  * A form may name its cluster only after a large file. This node then receives the whole upload, and sends it to the
  * right node as a new form.
  */
@@ -59,9 +57,8 @@ export class ForwardingNodes implements OtherNodes {
   }
 
   /**
-   * Forwards a request to the node of its cluster, and returns that node's answer. If this node has the cluster,
-   * returns the context with the complete request instead.
-   *
+   * Returns the answer of the cluster's node. If this node has the cluster, returns the context with the complete
+   * request instead.
    * @throws HoldfastError `UNAVAILABLE` if the other node is down; `OUTCOME_UNKNOWN` if its answer was lost
    */
   async answer(context: AuthenticatedContext, goesTo: GoesTo): Promise<ApiResponse | AuthenticatedContext> {

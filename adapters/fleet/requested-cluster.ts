@@ -5,14 +5,13 @@ import { MAX_JSON_BYTES, parseJson } from '../../src/http/json-body.ts'
 import { readForm, readPartText } from '../../src/http/multipart.ts'
 import type { AuthenticatedContext } from '../../src/http/route.ts'
 
-/** Size in bytes of the beginning of a form that is read to choose the node. */
+/** Maximum bytes of a form that are read to choose the node. */
 const PEEKED_BYTES = 64 * 1024
 
 /**
  * Returns the cluster that a request names, and the request with its whole body.
- *
- * Reads a JSON body completely, but only the beginning of a form. A cluster field after a large file is found later,
- * while this node receives the file.
+ * Reads a JSON body completely, but only the beginning of a form. This node finds a cluster field after a large file
+ * later, while it receives the file.
  */
 export async function requestedCluster(
   context: AuthenticatedContext,
@@ -66,10 +65,7 @@ class PeekedBody implements AsyncIterable<Uint8Array> {
   }
 }
 
-/**
- * Returns the value of the last field `cl` in the beginning of a form. Ignores errors in the form, which the handler of
- * the request reports.
- */
+/** Returns the last field `cl` in the beginning of a form. Ignores errors in the form, which the handler reports. */
 async function clusterInForm({ header }: ApiRequest, { start, isWhole }: PeekedBody): Promise<string | undefined> {
   let named: string | undefined
   async function* beginning(): AsyncGenerator<Uint8Array, void, undefined> {

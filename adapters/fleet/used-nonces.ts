@@ -2,37 +2,30 @@
 const MOST = 100_000
 
 /**
- * Accepts each nonce of a proof once.
- *
- * Nonces are grouped by second. When memory is full, all nonces of the oldest second are forgotten, and every proof
- * from that second or earlier is refused. Proofs then expire sooner, but no proof is accepted twice, even if the clock
- * is set back.
+ * Accepts each nonce once.
+ * Nonces are grouped by second. When memory is full, the oldest second is forgotten, and proofs from that second or
+ * earlier are refused. Proofs then expire sooner, but no proof is accepted twice, even if the clock is set back.
  */
 export class UsedNonces {
   readonly #goodForMs: number
   readonly #most: number
   readonly #bySecond = new Map<number, Set<string>>()
   #count = 0
-  /** The newest forgotten second. Proofs from this second or earlier are refused. */
+  /** Newest forgotten second. Proofs from this second or earlier are refused. */
   #forgotten = Number.NEGATIVE_INFINITY
 
-  /**
-   * @param goodForMs maximum age of a proof, in ms
-   * @param most maximum number of nonces in memory
-   */
+  /** @param goodForMs maximum age of a proof, in ms */
   constructor(goodForMs: number, most: number = MOST) {
     this.#goodForMs = goodForMs
     this.#most = most
   }
 
-  /** Number of nonces in memory. */
   get count(): number {
     return this.#count
   }
 
   /**
    * Uses up a nonce. Returns false if the nonce was used before, or may have been used in a forgotten second.
-   *
    * @param at the time of the proof, in ms since the epoch
    */
   take(nonce: string, at: number, now: number): boolean {

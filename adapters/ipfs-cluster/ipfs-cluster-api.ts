@@ -18,7 +18,7 @@ import {
 
 /** Timeout in ms for every request except uploads and lists. */
 const ASK_MS = 60_000
-/** Bytes. A line contains one pin or one peer. */
+/** In bytes. A line contains one pin or one peer. */
 const LONGEST_LINE = 1024 * 1024
 /** Ms without a new line after which the read of a list fails. */
 const LIST_STALL_MS = 120_000

@@ -10,7 +10,6 @@ import { isSendable } from './sendable-blocks.ts'
 
 /** Maximum number of DAGs in one request. */
 const TOGETHER = 32
-/** Ms. */
 const SEND_MS = 120_000
 
 /** For a small DAG, a request of its own costs more than the transfer of its bytes. */

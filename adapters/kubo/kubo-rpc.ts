@@ -27,7 +27,7 @@ import {
 /** Timeouts in ms: for a whole short answer, and for each pause within a long answer. */
 const ASK_MS = 60_000
 const STALL_MS = 120_000
-/** Bytes. */
+/** In bytes. */
 const LONGEST_LINE = 65_536
 const LONGEST_BLOCK = 4 * 1024 * 1024
 /** Stops Kubo from announcing these blocks to the network, where no peer looks for them. */

@@ -2,7 +2,7 @@ import type { Static, TSchema } from 'typebox'
 import { Value } from 'typebox/value'
 import type { HoldfastError } from '../../src/domain/errors.ts'
 
-/** Characters. */
+/** In characters. */
 const MAX_MESSAGE = 200
 
 /** Returns null if the text does not match the schema, which allows unknown fields. */
