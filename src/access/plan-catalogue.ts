@@ -1,10 +1,10 @@
 import { HoldfastError } from '../domain/errors.ts'
 import { builtInPlans, DEFAULT_MAX_KEYS, DEFAULT_MAX_QUEUED_PINS, type Plan, type PlanOptions } from '../domain/plan.ts'
 
-/** Name of the plan that applies if the account's own plan is no longer configured. */
+/** Applies if the account's own plan is no longer configured. */
 const FALLBACK = 'free'
 
-/** Plans of an engine. A configured plan replaces the built-in plan of the same name. */
+/** A configured plan replaces the built-in plan of the same name. */
 export class PlanCatalogue {
   readonly #plans = new Map<string, Plan>()
 
@@ -24,24 +24,18 @@ export class PlanCatalogue {
     return this.#plans.has(name)
   }
 
-  /**
-   * Returns the plan `name`. If there is no such plan, returns the plan `free`. Accounts whose plan was removed
-   * therefore continue to work, with modest limits.
-   */
+  /** Falls back to the plan `free`, so that accounts whose plan was removed continue to work. */
   get(name: string): Plan {
     const plan = this.#plans.get(name) ?? this.#plans.get(FALLBACK)
     if (plan === undefined) throw new HoldfastError('INTERNAL_ERROR', `there is no plan ${FALLBACK}`)
     return plan
   }
 
-  /** Returns the names of all plans. The built-in plans come first. */
+  /** Lists the built-in plans first. */
   names(): string[] {
     return [...this.#plans.keys()]
   }
 
-  /**
-   * Checks that a plan exists. @throws HoldfastError `VALIDATION`, which lists all plans, if there is no plan `name`
-   */
   check(name: string): void {
     if (this.has(name)) return
     throw new HoldfastError('VALIDATION', `plan must be one of ${this.names().join(', ')}`)

@@ -6,7 +6,7 @@ export type { Account, UploadGrant }
 
 /** Scopes that a credential may have (specification, "API key scopes"). */
 export const SCOPES = ['files:read', 'files:write', 'files:delete', 'cluster:read'] as const
-/** Right that a credential may have, such as `files:read`. */
+/** Right of a credential, such as `files:read`. */
 export type Scope = (typeof SCOPES)[number]
 
 export function isScope(text: unknown): text is Scope {
@@ -16,12 +16,12 @@ export function isScope(text: unknown): text is Scope {
 /** API key or session that authenticated a request. */
 export interface Credential {
   kind: 'key' | 'session'
-  /** Stable id of the key or session. Rate limits count requests by this id. */
+  /** Rate limits count requests by this id. */
   id: string
-  /** Name of the key. Null for a session. */
+  /** Null for a session. */
   name: string | null
   scopes: readonly Scope[]
-  /** Time in ms since the epoch at which the credential expires. Null if it never expires. */
+  /** In ms since the epoch. Null if the credential never expires. */
   expiresAt: number | null
   /** Limits of an upload token, which may only upload. Undefined for other credentials. */
   upload?: UploadGrant

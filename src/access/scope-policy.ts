@@ -1,12 +1,11 @@
 import { HoldfastError } from '../domain/errors.ts'
 import { type Principal, SCOPES, type Scope } from './principal.ts'
 
-/** Decision on a request. `required` is a scope that the credential lacks. */
+/** `required` is the first missing scope. */
 export type ScopeDecision = { allowed: true } | { allowed: false; required: Scope }
 
 /** Checks the scopes and the kind of a credential. */
 export class ScopePolicy {
-  /** Checks that a credential has the wanted scopes. A refusal names the first missing scope. */
   decide(held: readonly Scope[], wanted: readonly Scope[]): ScopeDecision {
     const required = wanted.find(scope => !held.includes(scope))
     return required === undefined ? { allowed: true } : { allowed: false, required }
@@ -22,8 +21,7 @@ export class ScopePolicy {
   }
 
   /**
-   * Checks that the caller is an owner, with a session or with an API key that has all scopes.
-   *
+   * Allows owners, with a session or with an API key that has all scopes.
    * @throws HoldfastError `OWNER_REQUIRED` for another account, `missing_scope` for a key that lacks a scope
    */
   checkOwner(principal: Principal): void {
@@ -38,11 +36,7 @@ export class ScopePolicy {
     throw new HoldfastError('missing_scope', 'an upload token can only upload by POST')
   }
 
-  /**
-   * Checks that the caller has the wanted scopes.
-   *
-   * @throws HoldfastError `missing_scope`, with the missing scope as `required` in the error details
-   */
+  /** Throws a HoldfastError `missing_scope`, with the missing scope as `required` in its details. */
   check(principal: Principal, ...wanted: readonly Scope[]): void {
     const decision = this.decide(principal.credential.scopes, wanted)
     if (decision.allowed) return

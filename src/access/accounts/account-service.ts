@@ -19,13 +19,12 @@ export interface AccountServiceOptions {
   random?: RandomBytes
 }
 
-/** Email of the first owner. No other account may use it. */
+/** No other account may use this email. */
 const OWNER_EMAIL = 'owner@localhost'
 const MAX_EMAIL = 254
 const MAX_NAME = 255
 const ROWS_AT_ONCE = 1_000
 
-/** Manages the accounts in the catalogue. */
 export class AccountService implements Accounts {
   readonly #store: AccountStore
   readonly #hasher: PasswordHasher
@@ -44,7 +43,6 @@ export class AccountService implements Accounts {
     this.#random = options.random ?? systemRandom
   }
 
-  /** Calls `listener` after each deletion of an account. The listener can then remove the content of the account. */
   whenDeleted(listener: () => void): void {
     this.#deletionListeners.push(listener)
   }
@@ -163,7 +161,6 @@ export class AccountService implements Accounts {
   }
 }
 
-/** Checks that an account may use an email. @throws HoldfastError `CONFLICT` for the email of the first owner */
 function checkUnreserved(email: string, role: Account['role']): void {
   if (role !== 'owner' && email.toLowerCase() === OWNER_EMAIL) throw emailTaken(email)
 }

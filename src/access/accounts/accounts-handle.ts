@@ -15,27 +15,22 @@ export interface Sessions {
   list(account: string, request: PageRequest): Promise<Page<Session>>
   /** Ends a session immediately. @throws HoldfastError `NOT_FOUND` if the account has no such session */
   end(account: string, id: string): Promise<void>
-  /** Ends all sessions of an account immediately, except the session `keep`. Returns the number of ended sessions. */
+  /** Ends all sessions of an account immediately, except `keep`. Returns the number of ended sessions. */
   endAll(account: string, keep?: string | null): Promise<number>
 }
 
-/**
- * Second factor of accounts. It accepts time-based codes, and recovery codes for users who have lost their
- * authenticator.
- */
+/** Second factor of accounts: time-based codes, and recovery codes for users who have lost their authenticator. */
 export interface SecondFactors {
   /** Returns whether an account needs a code to sign in. */
   isEnabled(account: string): Promise<boolean>
   /**
-   * Stores a new secret. The secret takes effect when {@link SecondFactors.enable} receives a code from it.
-   *
+   * Stores a new secret, which takes effect when {@link SecondFactors.enable} receives a code from it.
    * @throws HoldfastError `CONFLICT` if the second factor is already on, `NOT_FOUND` if there is no such account
    */
   begin(account: Account): Promise<SecondFactorSetup>
   /**
    * Turns the second factor on, so that each login needs a code. Returns the recovery codes, which cannot be read
    * again.
-   *
    * @throws HoldfastError `CONFLICT` if {@link SecondFactors.begin} was not called or the second factor is already on,
    * `2fa_required`, `2fa_invalid`, `RATE_LIMIT`
    */
@@ -46,13 +41,13 @@ export interface SecondFactors {
 
 /** Options to open the accounts of a data directory. */
 export interface AccountsOptions {
-  /** Data directory of an engine. The engine may be running. The directory is created if it is missing. */
+  /** Data directory of an engine, which may be running. The directory is created if it is missing. */
   dataDir: string
-  /** Configuration of the engine. The configuration defines the plans. */
+  /** Configuration of the engine, which defines the plans. */
   config?: EngineConfig
   /** Kinds of backends that the configured clusters use. Default: none. */
   adapters?: readonly BackendKind[]
-  /** Clock. Default: the system clock. */
+  /** Default: the system clock. */
   clock?: Clock
 }
 

@@ -2,15 +2,15 @@ import type { Account } from '../principal.ts'
 
 /** Fields of a new account. */
 export interface NewAccount {
-  /** Email, unique on the node. Case is ignored. */
+  /** Unique on the node. Case is ignored. */
   email: string
   /** Name of a built-in or configured plan. */
   plan: string
   /** Display name. Default: none. */
   name?: string | null
-  /** Password. An account without a password cannot sign in and can only use API keys. */
+  /** An account without a password cannot sign in and can only use API keys. */
   password?: string
-  /** Role of the account. Default `user`. */
+  /** Default `user`. */
   role?: Account['role']
 }
 
@@ -18,21 +18,15 @@ export interface NewAccount {
 export interface Accounts {
   /**
    * Creates an account.
-   *
    * @throws HoldfastError `VALIDATION` for an unknown plan or an invalid email, name or password; `CONFLICT` if another
    * account uses the email
    */
   create(input: NewAccount): Promise<Account>
-  /**
-   * Returns the first owner, who operates the node. If there is no owner, creates an owner with the plan `unlimited`.
-   */
+  /** Returns the first owner, who operates the node. If there is no owner, creates one with the plan `unlimited`. */
   ensureOwner(): Promise<{ account: Account; created: boolean }>
   /** Returns an account by its id. @throws HoldfastError `NOT_FOUND` */
   get(id: string): Promise<Account>
-  /**
-   * Returns an account by its id or by its email. Ignores the case of the email. Returns undefined if there is no
-   * account.
-   */
+  /** Returns an account by its id, or by its email in any case. Returns undefined if there is none. */
   find(idOrEmail: string): Promise<Account | undefined>
   /** Returns all accounts, oldest first. If there are many accounts, {@link Accounts.pages} needs less memory. */
   list(): Promise<Account[]>
@@ -43,36 +37,31 @@ export interface Accounts {
   /** Sets the plan. @throws HoldfastError `VALIDATION` for an unknown plan, `NOT_FOUND` for an unknown account */
   setPlan(id: string, plan: string): Promise<Account>
   /**
-   * Sets the cluster for requests that do not name a cluster. Null means the default cluster of the engine.
-   *
+   * Sets the cluster for requests that do not name one. Null means the default cluster of the engine.
    * @throws HoldfastError `CLUSTER_NOT_ALLOWED` if the plan does not allow the cluster, `NOT_FOUND`
    */
   setDefaultCluster(id: string, cluster: string | null): Promise<Account>
   /**
    * Disables or enables an account. A disabled account keeps its content, but its requests fail with
    * `account_disabled`.
-   *
    * @throws HoldfastError `NOT_FOUND`, `CONFLICT` for the last enabled owner
    */
   setDisabled(id: string, disabled: boolean): Promise<Account>
   /**
    * Changes the email, the name or both. An empty name removes the name.
-   *
    * @throws HoldfastError `VALIDATION`, which names the field, `CONFLICT` if another account uses the email,
    * `NOT_FOUND`
    */
   setProfile(id: string, changes: { email?: string | undefined; name?: string | undefined }): Promise<Account>
   /**
-   * Sets the password, and ends all sessions of the account except the session `keep`.
-   *
+   * Sets the password, and ends all sessions of the account except `keep`.
    * @param options.field name of the password field in error messages. Default `password`.
    * @throws HoldfastError `VALIDATION` for an invalid password, `NOT_FOUND`
    */
   setPassword(id: string, password: string, options?: { keep?: string | null; field?: string }): Promise<void>
   /**
-   * Deletes an account. When the promise resolves, the account is unusable and its email is free. A running engine then
-   * removes keys, sessions and pins in the background. If no engine runs, the next start removes them.
-   *
+   * Deletes an account. When the promise resolves, the account is unusable and its email is free. A running engine, or
+   * the next start, then removes keys, sessions and pins.
    * @throws HoldfastError `NOT_FOUND`, `CONFLICT` for the last enabled owner
    */
   delete(id: string): Promise<void>

@@ -2,25 +2,23 @@ import { type BinaryLike, randomBytes, type ScryptOptions, scrypt, timingSafeEqu
 import { Semaphore } from '../../concurrency/semaphore.ts'
 import { HoldfastError } from '../../domain/errors.ts'
 
-/** Hashes passwords. Hashing is slow, so that a leaked hash is expensive to crack by guessing. */
+/** Hashing is slow, so that a leaked hash is expensive to crack. */
 export interface PasswordHasher {
-  /** Returns the hash to store. The hash includes its parameters. */
+  /** Returns a hash that includes its parameters. */
   hash(password: string): Promise<string>
   /** Returns whether a password matches a stored hash. If the hash is null, returns false after the same time. */
   verify(password: string, stored: string | null): Promise<boolean>
-  /** Returns whether a stored hash has the parameters that new hashes get. */
   isCurrent(stored: string): boolean
 }
 
-/** Parameters of scrypt (RFC 7914). Computing a hash needs 128 × `cost` × `blockSize` bytes of memory. */
+/** Parameters of scrypt (RFC 7914). A hash needs 128 × `cost` × `blockSize` bytes of memory. */
 export interface ScryptParameters {
-  /** CPU and memory cost. It must be a power of two. */
+  /** A power of two. */
   cost: number
   blockSize: number
   parallelization: number
 }
 
-/** Function that computes scrypt. Tests replace it to count the calls. */
 export type DeriveKey = (
   password: BinaryLike,
   salt: Uint8Array,
@@ -28,13 +26,13 @@ export type DeriveKey = (
   options: ScryptOptions,
 ) => Promise<Buffer>
 
-/** Default parameters. A hash needs 32 MiB of memory and about 60 ms. */
+/** A hash needs 32 MiB of memory and about 60 ms. */
 const DEFAULT_PARAMETERS: ScryptParameters = { cost: 2 ** 15, blockSize: 8, parallelization: 1 }
 const SALT_BYTES = 16
 const HASH_BYTES = 32
-/** Maximum number of hashes computed at the same time. Each hash occupies a thread of the pool and 32 MiB of memory. */
+/** Each hash occupies a thread of the pool and 32 MiB of memory. */
 const AT_ONCE = 2
-/** Maximum number of hashes that wait or run. In a longer queue, clients would wait for seconds. */
+/** In a longer queue, clients would wait for seconds. */
 const MOST_WAITING = 100
 const RETRY_SECONDS = 5
 
@@ -49,7 +47,7 @@ interface ParsedHash {
   hash: Buffer
 }
 
-/** Hashes passwords with scrypt in the thread pool. If the queue is full, `hash` and `verify` throw `UNAVAILABLE`. */
+/** Hashes with scrypt in the thread pool. If the queue is full, `hash` and `verify` throw `UNAVAILABLE`. */
 export class ScryptHasher implements PasswordHasher {
   readonly #parameters: ScryptParameters
   readonly #derive: DeriveKey

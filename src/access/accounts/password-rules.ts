@@ -4,8 +4,7 @@ const MIN_LENGTH = 8
 const MAX_LENGTH = 1_024
 
 /**
- * Checks that a password has 8 to 1,024 characters. There are no other rules.
- *
+ * Checks that a password has 8 to 1,024 characters.
  * @throws HoldfastError `VALIDATION`, which names `field`
  */
 export function checkNewPassword(password: string, field = 'password'): void {

@@ -12,17 +12,13 @@ export interface PasswordServiceOptions {
   store: AccountStore
   accounts: AccountService
   hasher: PasswordHasher
-  /** Counts wrong passwords by account. */
   attempts: AttemptStore
   clock: Clock
 }
 
-/**
- * Limit of wrong passwords for each account. The limit stops the holder of a stolen session from guessing the password.
- */
+/** Stops the holder of a stolen session from guessing the password. */
 const WRONG_PASSWORDS: RateLimit = { requests: 10, windowSeconds: 15 * 60 }
 
-/** Checks and changes the passwords of signed-in accounts. */
 export class PasswordService {
   readonly #store: AccountStore
   readonly #accounts: AccountService
@@ -38,7 +34,6 @@ export class PasswordService {
 
   /**
    * Changes the password, and ends all other sessions of the account.
-   *
    * @throws HoldfastError `VALIDATION`, which names the field, `RATE_LIMIT`
    */
   async change(principal: Principal, input: { currentPassword: string; newPassword: string }): Promise<void> {
@@ -47,7 +42,7 @@ export class PasswordService {
     await this.#accounts.setPassword(account.id, input.newPassword, { field: 'newPassword', keep: credential.id })
   }
 
-  /** Checks the password of an account. @throws HoldfastError `VALIDATION`, which names `field`, `RATE_LIMIT` */
+  /** Throws a HoldfastError `VALIDATION`, which names `field`, or `RATE_LIMIT`. */
   async confirm(accountId: string, password: string, field: string): Promise<void> {
     const refusal = await this.#attempts.take(accountId)
     if (refusal !== null) throw refusal

@@ -9,20 +9,17 @@ import type { AccountService } from './account-service.ts'
 
 export interface SignUpSettings {
   enabled: boolean
-  /** Plan that new accounts get. */
   plan: string
 }
 
-/** Maximum number of new accounts from one address. */
+/** From one address. */
 const SIGN_UPS: RateLimit = { requests: 10, windowSeconds: 60 * 60 }
 
-/** Creates accounts for visitors, if the operator has turned on sign-up. */
 export class SignUp {
   readonly #accounts: AccountService
   readonly #settings: SignUpSettings
   readonly #attempts: AttemptLimits
 
-  /** @param attempts counts the sign-ups by address */
   constructor(accounts: AccountService, settings: SignUpSettings, clock: Clock, attempts: AttemptStore) {
     this.#accounts = accounts
     this.#settings = settings
@@ -31,7 +28,6 @@ export class SignUp {
 
   /**
    * Creates an account for a visitor.
-   *
    * @throws HoldfastError `NOT_OFFERED` if sign-up is off; `VALIDATION`, which names the field; `CONFLICT` if another
    * account uses the email; `RATE_LIMIT` after too many sign-ups from the address
    */

@@ -8,12 +8,10 @@ import type { CredentialCache, KnownCredential } from './credential-cache.ts'
 import type { CredentialVerifier } from './credential-verifier.ts'
 import { isLive } from './credential-verifier.ts'
 
-/** Number of characters to which a header is cut. A key has at most 1,024 characters, and a session token has fewer. */
+/** Longer headers are cut. A key has at most 1,024 characters, and a session token fewer. */
 const LONGEST_HEADER = 2_048
 
-/** Parts of a request that identify the caller. */
 export interface AuthenticationRequest {
-  /** Returns the value of a header. The name must be in lower case. */
   header(name: string): string | undefined
   readonly remoteAddress: string | undefined
 }
@@ -23,11 +21,11 @@ export interface AuthenticatorOptions {
   plans: PlanCatalogue
   cache: CredentialCache
   clock: Clock
-  /** Verifiers to try on each secret, in this order. */
+  /** In the order in which they are tried. */
   verifiers: readonly CredentialVerifier[]
 }
 
-/** Authenticates requests by the header `Authorization` or `X-API-Key`. Both headers accept any kind of credential. */
+/** Authenticates requests by the header `Authorization` or `X-API-Key`. Both accept any kind of credential. */
 export class Authenticator {
   readonly #accounts: Pick<AccountStore, 'get'>
   readonly #plans: PlanCatalogue
@@ -45,7 +43,6 @@ export class Authenticator {
 
   /**
    * Returns the caller that the first header with a valid credential identifies.
-   *
    * @throws HoldfastError `INVALID_API_KEY` if no header has a valid credential, `account_disabled`, or
    * `IP_NOT_ALLOWED`
    */
@@ -93,7 +90,7 @@ export class Authenticator {
   }
 }
 
-/** Returns the value of a header without surrounding spaces. A long header is cut, to limit the cost of hashing it. */
+/** Cuts a long header, to limit the cost of hashing it. */
 function textOf(request: AuthenticationRequest, name: string): string | undefined {
   const header = request.header(name)
   if (header === undefined) return undefined

@@ -3,18 +3,17 @@ import type { Clock } from '../../domain/clock.ts'
 import type { Account } from '../principal.ts'
 import type { VerifiedCredential } from './credential-verifier.ts'
 
-/** A valid credential, and the account that owns it. */
 export interface KnownCredential extends VerifiedCredential {
   account: Account
 }
 
 const MAX_CREDENTIALS = 10_000
-/** Maximum time in ms until a change by another process takes effect. */
+/** Ms until a change by another process takes effect. */
 const CHECK_MS = 1_000
 
 /**
- * Cache of valid credentials. Every change of an account, key or session clears the cache. After a change by this
- * process, the caller must call `clear`. A change by another process clears the cache within a second.
+ * Every change of an account, key or session clears this cache: a change by another process within a second. After a
+ * change by this process, the caller must call `clear`.
  */
 export class CredentialCache {
   readonly #known = new LRUCache<string, KnownCredential>({ max: MAX_CREDENTIALS })
@@ -27,7 +26,7 @@ export class CredentialCache {
 
   /**
    * @param readVersion returns a number that differs after each commit of another process
-   * @param checkMs minimum time in ms between two calls of `readVersion`. If 0, each `get` calls `readVersion`.
+   * @param checkMs minimum time in ms between two calls of `readVersion`
    */
   constructor(clock: Clock, readVersion: () => number, checkMs = CHECK_MS) {
     this.#clock = clock
@@ -37,18 +36,16 @@ export class CredentialCache {
     this.#checkedAt = clock.now()
   }
 
-  /** Returns a cached credential by the hash of its secret. Returns undefined if it is not cached. */
   get(hash: string): KnownCredential | undefined {
     this.#forgetIfChanged()
     return this.#known.get(hash)
   }
 
-  /** Number that changes whenever the cache is cleared. */
   get epoch(): number {
     return this.#epoch
   }
 
-  /** Caches a credential that was read during `epoch`. Does nothing if the cache has been cleared since. */
+  /** Caches a credential that was read during `epoch`, unless the cache has been cleared since. */
   set(hash: string, credential: KnownCredential, epoch: number): void {
     if (epoch === this.#epoch) this.#known.set(hash, credential)
   }

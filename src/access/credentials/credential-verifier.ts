@@ -6,26 +6,24 @@ import { hashSecret } from '../keys/api-key-secret.ts'
 import { AddressList } from '../limits/network-address.ts'
 import type { Credential } from '../principal.ts'
 
-/** A valid credential. The expiry, the account and the client's address must still be checked for each request. */
+/** A valid credential. Each request must still check the expiry, the account and the client's address. */
 export interface VerifiedCredential {
   accountId: string
   credential: Credential
-  /** Addresses that may use the credential. Null if every address may use it. */
+  /** Null if every address may use the credential. */
   allowedFrom: AddressList | null
   /** Records the time of the last use. Call this after the request has passed all checks. */
   used(now: number): void
 }
 
-/** Verifies credentials of one kind, such as API keys. */
 export interface CredentialVerifier {
-  /** Returns the credential of a secret. Returns null if the secret is not a valid credential of this kind. */
+  /** Returns null if the secret is not a valid credential of this kind. */
   verify(secret: string): Promise<VerifiedCredential | null>
 }
 
-/** Minimum time in ms between two writes of a key's last use. Users need this time only to find unused keys. */
+/** Minimum time in ms between two writes of a key's last use, which only helps to find unused keys. */
 const LAST_USED_MS = 60_000
 
-/** Returns whether a credential has not expired. */
 export function isLive(key: { expiresAt: number | null }, now: number): boolean {
   return key.expiresAt === null || now < key.expiresAt
 }

@@ -1,16 +1,14 @@
 import { hash, randomBytes } from 'node:crypto'
 
-/** Function that returns `size` random bytes. Tests replace it to choose the bytes. */
 export type RandomBytes = (size: number) => Uint8Array
 
 export const systemRandom: RandomBytes = size => randomBytes(size)
 
 export interface ApiKeySecret {
-  /** Id of the key. */
   id: string
   /** Secret that clients send. The secret is shown once and never stored. */
   secret: string
-  /** Start of the secret. Lists of keys show it. */
+  /** Start of the secret, which lists of keys show. */
   prefix: string
 }
 
@@ -18,8 +16,8 @@ const ID_BYTES = 8
 const SECRET_BYTES = 32
 
 /**
- * Returns a new API key: `hf_<id>_<256 random bits>`. Scanners can find this form in leaked text, and a double click
- * selects the whole key. Unlike a session token, a key has no dots.
+ * Returns `hf_<id>_<256 random bits>`. Scanners can find this form in leaked text, and a double click selects the whole
+ * key. Unlike a session token, a key has no dots.
  */
 export function generateSecret(random: RandomBytes = systemRandom): ApiKeySecret {
   const id = randomId(random, ID_BYTES)
@@ -32,7 +30,7 @@ export function hashSecret(secret: string): Uint8Array {
   return hash('sha256', secret, 'buffer')
 }
 
-/** Returns a random hexadecimal id. The id needs no escaping in URLs, and does not look like a command-line option. */
+/** Returns a hexadecimal id, which needs no escaping in URLs and does not look like a command-line option. */
 export function randomId(random: RandomBytes = systemRandom, bytes = 12): string {
   return Buffer.from(random(bytes)).toString('hex')
 }

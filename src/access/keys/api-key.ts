@@ -7,7 +7,7 @@ export interface ApiKey {
   accountId: string
   /** Name of the key that created this key. Null if a session, the owner or a command created it. */
   parent: string | null
-  /** Name, unique within the account. */
+  /** Unique within the account. */
   name: string
   /** Free text that the client set. Null if there is none. */
   label: string | null
@@ -17,9 +17,9 @@ export interface ApiKey {
   /** IP addresses and networks that may use the key. Empty if all addresses may use it. */
   ipAllowlist: string[]
   createdAt: number
-  /** Time of the last use, accurate to a minute. Null before the first use. */
+  /** Accurate to a minute. Null before the first use. */
   lastUsedAt: number | null
-  /** Time at which the key expires. Null if it never expires. */
+  /** Null if the key never expires. */
   expiresAt: number | null
   /** Limits of an upload token, which may only upload. Null for other keys. */
   upload: UploadGrant | null

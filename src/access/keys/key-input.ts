@@ -7,17 +7,17 @@ import { randomId } from './api-key-secret.ts'
 /** Fields of a new API key, as a client sends them. An absent or null field gets its default. */
 export interface KeyInput {
   /**
-   * Name of 1 to 64 printable characters. It must not contain `/ \ ? # %`, because it is a segment of URLs. An upload
-   * token gets a random name by default. Other keys must have a name.
+   * 1 to 64 printable characters without `/ \ ? # %`, because the name is a segment of URLs. Default: random for an
+   * upload token. Other keys must have a name.
    */
   name?: string | undefined
-  /** Scopes. Default: `files:read`, `files:write` and `cluster:read`. */
+  /** Default: `files:read`, `files:write` and `cluster:read`. */
   scopes?: readonly string[] | null | undefined
   /** Older alternative to `scopes`, with the values `read`, `write` and `admin`. Ignored if `scopes` is given. */
   permissions?: readonly string[] | null | undefined
   /** Lifetime in whole days. 0 means that the key never expires. Default 0. */
   expiresInDays?: number | null | undefined
-  /** IP addresses and networks in CIDR notation that may use the key. Empty means all addresses. Default: empty. */
+  /** IP addresses and networks in CIDR notation that may use the key. Default: empty, for all addresses. */
   ipAllowlist?: readonly string[] | null | undefined
   /** Free text of at most 255 characters. */
   label?: string | null | undefined
@@ -35,7 +35,6 @@ export interface KeyInput {
   expiresInSeconds?: number | null | undefined
 }
 
-/** Fields of a new key after validation of {@link KeyInput}. */
 export interface ParsedKey {
   name: string
   scopes: Scope[]
@@ -48,16 +47,12 @@ export interface ParsedKey {
 const MAX_NAME = 64
 const MAX_LABEL = 255
 const MAX_DAYS = 36_500
-/** Maximum number of entries in an allowlist. */
 export const MAX_ALLOWLIST = 100
-/** Maximum number of scopes or permissions in a request, including duplicates. */
+/** Maximum number of scopes in a request, including duplicates. */
 const MAX_WORDS = 32
 const MAX_USES = 10_000
 const TOKEN_SECONDS = 3_600
-/**
- * Maximum lifetime of an upload token in seconds: seven days. The lifetime is short because strangers hold upload
- * tokens.
- */
+/** Seven days. The lifetime is short because strangers hold upload tokens. */
 const MAX_TOKEN_SECONDS = 604_800
 const UPLOAD_SCOPES: readonly Scope[] = ['files:write']
 const DAY_MS = 24 * 60 * 60 * 1_000
@@ -70,8 +65,7 @@ const PERMISSIONS = new Map<string, readonly Scope[]>([
 ])
 
 /**
- * Validates the fields of a new key. Also checks their types, because the fields come from parsed JSON.
- *
+ * Validates a new key, including the types, because the fields come from parsed JSON.
  * @throws HoldfastError `VALIDATION`, which names the field
  */
 export function parseKeyInput(input: KeyInput, now: number): ParsedKey {
@@ -88,13 +82,9 @@ export function parseKeyInput(input: KeyInput, now: number): ParsedKey {
   }
 }
 
-/** Fields that only upload tokens may have. */
 const TOKEN_FIELDS = ['maxBytes', 'cluster', 'timelock', 'expiresInSeconds'] as const
 
-/**
- * Validates the fields of an upload token. Each upload checks later whether the plan allows the cluster and the
- * timelock.
- */
+/** Validates an upload token. Each upload checks later whether the plan allows the cluster and the timelock. */
 function parseTokenInput(input: KeyInput, now: number): ParsedKey {
   const { name, scopes, permissions } = input
   const wanted = isGiven(scopes) || isGiven(permissions) ? parseScopes(input) : UPLOAD_SCOPES
@@ -120,7 +110,7 @@ function parseTokenInput(input: KeyInput, now: number): ParsedKey {
   }
 }
 
-/** Validates a whole number from 1 to `most`. Returns null if the field is absent. */
+/** Returns null if the field is absent. */
 function whole(field: string, value: unknown, most: number): number | null {
   if (!isGiven(value)) return null
   if (typeof value === 'number' && Number.isInteger(value) && value >= 1 && value <= most) return value

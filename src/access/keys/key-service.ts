@@ -26,14 +26,11 @@ export interface KeyServiceOptions {
   random?: RandomBytes
 }
 
-/** Maximum number of live upload tokens of an account, on every plan. */
 const MOST_UPLOAD_TOKENS = 1_000
 const MIN_CHOSEN_SECRET = 32
 const MAX_CHOSEN_SECRET = 1_024
-/** Maximum number of keys in a page. */
 const PAGE_ROWS = 1_000
 
-/** Manages the API keys in the catalogue. */
 export class KeyService implements Keys {
   readonly #store: KeyStore
   readonly #accounts: Pick<AccountStore, 'get'>
@@ -157,7 +154,6 @@ export class KeyService implements Keys {
     return { secret, key: toApiKey(await this.#find(account.id, wish.name)) }
   }
 
-  /** Checks that a name is free. @throws HoldfastError `CONFLICT` if a live key has the name */
   async #checkFree(accountId: string, name: string): Promise<void> {
     const former = await this.#store.findByName(accountId, name)
     if (former !== null && isLive(former, this.#clock.now())) throw nameTaken(name)

@@ -4,7 +4,7 @@ import type { KeyInput } from './key-input.ts'
 
 /** A new key and its secret. */
 export interface NewKey {
-  /** Secret of the key. Show it now, because the catalogue stores only its hash. */
+  /** Show the secret now, because the catalogue stores only its hash. */
   secret: string
   key: ApiKey
 }
@@ -17,16 +17,13 @@ export interface Keys {
    * Creates a key for the caller. If the caller uses a key, the new key cannot have more scopes, a later expiry or more
    * addresses than the caller's key. Revoking a key also revokes all keys created with it. An account with a second
    * factor needs a `code`.
-   *
    * @throws HoldfastError `VALIDATION`, `missing_scope`, `IP_NOT_ALLOWED`, `CONFLICT` if a live key has the name,
    * `QUOTA_EXCEEDED` if the account has the maximum number of keys, `2fa_required`, `2fa_invalid`, `RATE_LIMIT`
    */
   generate(principal: Principal, input: KeyInput, code?: string): Promise<NewKey>
   /**
-   * Stores a secret that the operator chose. The key is called `name`, has all scopes and never expires. A repeated
-   * call with the same secret changes nothing. A call with another secret replaces the secret. Keys created with the
-   * previous secret remain.
-   *
+   * Stores a secret that the operator chose, as the key `name` with all scopes and without expiry. If the key `name`
+   * exists, replaces its secret. Keys created with the previous secret remain.
    * @throws HoldfastError `VALIDATION` unless the secret has 32 to 1,024 printable ASCII characters; `CONFLICT` if a
    * key of another account or a restricted key has the same secret
    */
@@ -41,7 +38,6 @@ export interface Keys {
   /**
    * Revokes a key of the caller's account, and all keys created with it. The caller needs a session, the key itself, or
    * another key with all scopes of that key. An account with a second factor needs a `code`.
-   *
    * @throws HoldfastError `NOT_FOUND`, `missing_scope`, `2fa_required`, `2fa_invalid`, `RATE_LIMIT`
    */
   revoke(principal: Principal, name: string, code?: string): Promise<void>

@@ -8,13 +8,13 @@ export interface AttemptLimitsOptions {
   store: AttemptStore
   clock: Clock
   limit: RateLimit
-  /** Plural noun for the attempts in the error message. Default `failed attempts`. */
+  /** Plural noun for the error message. Default `failed attempts`. */
   label?: string
 }
 
 /**
- * Rate limit for guesses of a secret. An attempt is counted before its result is known, so that concurrent guesses
- * cannot exceed the limit. After a correct attempt, the caller must call `release` or `clear`.
+ * Rate limit for guesses of a secret. Counts an attempt before its result is known, so that concurrent guesses cannot
+ * exceed the limit. After a correct attempt, the caller must call `release` or `clear`.
  */
 export class AttemptLimits {
   readonly #options: AttemptLimitsOptions
@@ -32,12 +32,10 @@ export class AttemptLimits {
     return rateLimitError(limit, { retryAfter, resetAt: clock.now() + msLeft }, label)
   }
 
-  /** Subtracts one attempt from the count. */
   release(key: string): Promise<void> {
     return this.#options.store.release(key)
   }
 
-  /** Resets the count to zero. Call this after a correct attempt. */
   clear(key: string): Promise<void> {
     return this.#options.store.clear(key)
   }

@@ -4,10 +4,10 @@ import type { Clock } from '../../domain/clock.ts'
 import type { RateLimit } from '../../domain/plan.ts'
 import { decideInWindow, type KeptWindow } from '../../domain/rate-limiter.ts'
 
-/** Maximum number of rate-limit windows in memory. Above this number, the least recently used window is evicted. */
+/** Above this number, the least recently used window is evicted. */
 const MAX_WINDOWS = 50_000
 
-/** Counts the attempts on a single node. The counts are only in memory, so a restart resets them. */
+/** Counts in memory, so a restart resets the counts. */
 export class MemoryAttempts implements AttemptStore {
   readonly #windows = new LRUCache<string, KeptWindow>({ max: MAX_WINDOWS })
   readonly #clock: Clock

@@ -1,16 +1,13 @@
 import { BlockList, isIP, isIPv4 } from 'node:net'
 
-/** Returns a socket's address without its zone. Converts an IPv4 address mapped into IPv6 back to IPv4. */
+/** Removes the zone, and converts an IPv4 address mapped into IPv6 back to IPv4. */
 function plainAddress(address: string): string {
   const withoutZone = address.split('%', 1)[0] ?? ''
   const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(withoutZone)?.[1]
   return mapped !== undefined && isIPv4(mapped) ? mapped : withoutZone
 }
 
-/**
- * Returns the address that identifies a client. For IPv6 this is the /64 network, because one client can own a whole
- * /64.
- */
+/** Returns the address that identifies a client: for IPv6 the /64 network, because one client can own a whole /64. */
 export function clientOf(address: string): string {
   const plain = plainAddress(address)
   if (isIP(plain) !== 6) return plain
@@ -39,7 +36,6 @@ export class AddressList {
     for (const { address, prefix, family } of this.#entries) this.#list.addSubnet(address, prefix, family)
   }
 
-  /** Returns whether the list contains an address. Returns false if the text is not an address. */
   has(address: string): boolean {
     const plain = plainAddress(address)
     const version = isIP(plain)

@@ -4,7 +4,6 @@ import type { RateDecision } from '../../domain/rate-limiter.ts'
 
 /**
  * Returns a `RATE_LIMIT` error. Its details tell the client when to retry.
- *
  * @param label plural noun for the limited actions, such as `requests`
  */
 export function rateLimitError(

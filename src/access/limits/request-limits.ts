@@ -8,11 +8,10 @@ import { clientOf } from './network-address.ts'
 import { rateLimitError } from './rate-limit-error.ts'
 import { type Bucket, RequestShares } from './request-shares.ts'
 
-/** State of a client's rate limit, for the rate limit headers. */
 export interface RateStatus {
   limit: number
   remaining: number
-  /** Time at which the limit resets, in ms since the epoch. */
+  /** In ms since the epoch. */
   resetAt: number
 }
 
@@ -23,23 +22,19 @@ export interface RequestLimitsOptions {
    * minute.
    */
   failures?: RateLimit
-  /** Rate-limit windows that all nodes share. Default: this node has its own windows. */
+  /** Default: this node has its own windows. */
   shared?: RequestWindows | undefined
 }
 
-/**
- * Default limit, which allows for many clients behind one proxy. The limit need not prevent guessing, because a key has
- * 256 bits.
- */
+/** Allows for many clients behind one proxy. The limit need not prevent guessing, because a key has 256 bits. */
 const DEFAULT_FAILURES: RateLimit = { requests: 300, windowSeconds: 60 }
 
-/** Maximum number of rate-limit windows in memory. Above this number, the least recently used window is evicted. */
+/** Above this number, the least recently used window is evicted. */
 const MAX_WINDOWS = 50_000
 
 type Decision = Pick<RateDecision, 'allowed' | 'remaining' | 'resetAt' | 'retryAfter'>
 type Taken = Bucket & { decision: Decision }
 
-/** Applies the rate limits of credentials, accounts and addresses. */
 export class RequestLimits {
   readonly #windows = new LRUCache<string, KeptWindow>({ max: MAX_WINDOWS })
   readonly #clock: Clock
@@ -53,9 +48,8 @@ export class RequestLimits {
   }
 
   /**
-   * Counts one request against the limits of the credential and of its account. Returns the state of the limit with
-   * fewer requests left. Returns null if the plan sets no limit.
-   *
+   * Counts one request against the limits of the credential and of its account. Returns the state of the tighter limit,
+   * or null if the plan sets no limit.
    * @throws HoldfastError `RATE_LIMIT` if either limit is reached, in which case neither limit counts the request;
    * `UNAVAILABLE` if shared windows cannot be read
    */
@@ -68,9 +62,8 @@ export class RequestLimits {
   }
 
   /**
-   * Counts a request that is malformed or lacks a valid credential. If the address is unknown, no limit applies,
-   * because all such clients would share one limit.
-   *
+   * Counts a request that is malformed or lacks a valid credential. Clients with unknown addresses have no limit,
+   * because they would all share one.
    * @throws HoldfastError `RATE_LIMIT` if the limit of the address is reached
    */
   takeFailure(remoteAddress: string | undefined): void {
@@ -105,7 +98,6 @@ export class RequestLimits {
   }
 }
 
-/** Returns the state of the tightest limit, or null without limits. @throws HoldfastError `RATE_LIMIT` for a refusal */
 function statusOf(taken: readonly Taken[]): RateStatus | null {
   const byTight = [...taken].sort(byTightness)
   const refusing = byTight.find(({ decision }) => !decision.allowed)
@@ -116,7 +108,6 @@ function statusOf(taken: readonly Taken[]): RateStatus | null {
   return { limit: limit.requests, remaining: decision.remaining, resetAt: decision.resetAt }
 }
 
-/** Sorts by the number of requests left, then by the time until the reset. The longest time comes first. */
 function byTightness(a: Taken, b: Taken): number {
   return a.decision.remaining - b.decision.remaining || b.decision.resetAt - a.decision.resetAt
 }

@@ -4,12 +4,10 @@ import type { Clock } from '../../domain/clock.ts'
 import type { RateLimit } from '../../domain/plan.ts'
 
 /**
- * Maximum number of shares in memory. Above this number, the least recently used share is evicted, and its unused
- * requests are lost until the window ends.
+ * Above this number, the least recently used share is evicted, and its unused requests are lost until the window ends.
  */
 const MAX_SHARES = 50_000
 
-/** A rate limit, and the key of the credential or account to which it applies. */
 export interface Bucket {
   key: string
   limit: RateLimit
@@ -20,17 +18,15 @@ export interface Share {
   limit: RateLimit
   granted: number
   used: number
-  /** Number of requests of the window that are not yet granted to any node. */
+  /** Requests of the window that are not yet granted to any node. */
   left: number
   grantedAt: number
   endsAt: number
 }
 
 /**
- * Manages this node's shares of the rate-limit windows that all nodes share. The catalogue grants the node a part of
- * the requests left in a window. When the node has used this part, the catalogue grants another part. All nodes
- * together never exceed the limit. If a client changes nodes within a window, unused requests of the first node are
- * lost.
+ * The catalogue grants the node one part after another of the requests left in a window, so that all nodes together
+ * never exceed the limit. If a client changes nodes within a window, unused requests of the first node are lost.
  */
 export class RequestShares {
   readonly #windows: RequestWindows
@@ -44,10 +40,7 @@ export class RequestShares {
     this.#clock = clock
   }
 
-  /**
-   * Counts one request in every bucket. If any bucket is empty, no bucket counts the request. Returns the resulting
-   * shares.
-   */
+  /** Counts one request in every bucket, or in none if any bucket is empty. Returns the resulting shares. */
   async take(buckets: readonly Bucket[]): Promise<Array<{ share: Share; allowed: boolean }>> {
     for (;;) {
       const short = buckets.filter(bucket => this.#needsMore(bucket))
@@ -57,7 +50,6 @@ export class RequestShares {
       }
       const found = buckets.map(bucket => this.#current(bucket))
       const shares = found.flatMap(share => share ?? [])
-      // A window may have ended after the check above.
       if (shares.length < buckets.length) continue
       const taken = shares.map(share => ({ share, allowed: share.used < share.granted }))
       if (taken.every(({ allowed }) => allowed)) for (const { share } of taken) share.used++
@@ -65,7 +57,7 @@ export class RequestShares {
     }
   }
 
-  /** Returns the share of a running window. Returns undefined if there is no share, or if the limit has changed. */
+  /** Returns undefined if there is no share of a running window, or if the limit has changed. */
   #current({ key, limit }: Bucket): Share | undefined {
     const share = this.#shares.get(key)
     const now = this.#clock.now()
@@ -75,8 +67,8 @@ export class RequestShares {
   }
 
   /**
-   * Returns whether the node needs another grant. A share of zero requests means that the window is used up. A new
-   * grant before the end of the window is then useless.
+   * Returns whether the node needs another grant. After a grant of zero requests, the window is used up, so the node
+   * waits for its end.
    */
   #needsMore(bucket: Bucket): boolean {
     const share = this.#current(bucket)
@@ -94,8 +86,8 @@ export class RequestShares {
   }
 
   async #grant(buckets: readonly Bucket[]): Promise<void> {
-    // The database's clock determines when the window ends. The remaining time of the window is added to the time
-    // before the query, so that the local window never ends late.
+    // The database's clock determines when the window ends. Counting the remaining time from before the query makes
+    // sure that the local window never ends late.
     const askedAt = this.#clock.now()
     const shares = await this.#windows.grant(buckets)
     for (const [i, { key, limit }] of buckets.entries()) {
@@ -109,9 +101,7 @@ export class RequestShares {
   }
 }
 
-/**
- * Returns the number of unused requests of a former share. Unused requests remain valid unless the limit was lowered.
- */
+/** Returns the unused requests, which remain valid unless the limit was lowered. */
 function keptOf(share: Share | undefined, { requests, windowSeconds }: RateLimit, now: number): number {
   if (share === undefined || now < share.grantedAt || now >= share.endsAt) return 0
   const isLower = requests < share.limit.requests || windowSeconds < share.limit.windowSeconds

@@ -16,10 +16,7 @@ const schema = Type.Object({
   ),
 })
 
-/**
- * The file `secrets` in a data directory. The file is created with the first signing key. Deleting the file ends all
- * sessions.
- */
+/** The file `secrets` in a data directory, created with the first signing key. Deleting the file ends all sessions. */
 export class SecretsFile implements SigningKeyStore {
   readonly #path: string
   #signingKeys: readonly StoredSigningKey[]
@@ -29,7 +26,7 @@ export class SecretsFile implements SigningKeyStore {
     this.#signingKeys = signingKeys
   }
 
-  /** Opens the file. @throws HoldfastError `DATA_DIR_UNUSABLE` if the file cannot be read or is damaged */
+  /** Throws a HoldfastError `DATA_DIR_UNUSABLE` if the file cannot be read or is damaged. */
   static async open(path: string): Promise<SecretsFile> {
     try {
       const text = await readFile(path, 'utf8')
@@ -48,9 +45,7 @@ export class SecretsFile implements SigningKeyStore {
     return this.#signingKeys
   }
 
-  /**
-   * Replaces all keys. Ignores the expected key, because no other process can change the keys of this data directory.
-   */
+  /** Ignores the expected key, because no other process can change the keys of this data directory. */
   async replace(_: string | null, signingKeys: readonly StoredSigningKey[]): Promise<readonly StoredSigningKey[]> {
     await replaceFile(this.#path, `${JSON.stringify({ signingKeys }, null, 2)}\n`)
     this.#signingKeys = signingKeys

@@ -4,7 +4,6 @@ import type { Clock } from '../../domain/clock.ts'
 import { HoldfastError } from '../../domain/errors.ts'
 import type { CredentialCache } from '../credentials/credential-cache.ts'
 
-/** Lists and ends the sessions of accounts. */
 export class SessionRegistry {
   readonly #store: SessionStore
   readonly #cache: CredentialCache
@@ -16,12 +15,10 @@ export class SessionRegistry {
     this.#clock = clock
   }
 
-  /** Lists the live sessions of an account, oldest first. `after` is the `next` of the previous page. */
   list(accountId: string, { after, limit }: { after: string | null; limit: number }): Promise<Page<Session>> {
     return this.#store.list(accountId, this.#clock.now(), { after, limit })
   }
 
-  /** Ends a session immediately. @throws HoldfastError `NOT_FOUND` if the account has no such session */
   async end(accountId: string, id: string): Promise<void> {
     const session = await this.#store.get(id)
     const ended = session?.accountId === accountId && (await this.#store.end(id))
@@ -29,7 +26,6 @@ export class SessionRegistry {
     if (!ended) throw new HoldfastError('NOT_FOUND', `there is no session ${JSON.stringify(id)}`)
   }
 
-  /** Ends all sessions of an account immediately, except the session `keep`. Returns the number of ended sessions. */
   async endAll(accountId: string, keep: string | null = null): Promise<number> {
     const ended = await this.#store.endAll(accountId, keep)
     this.#cache.clear()

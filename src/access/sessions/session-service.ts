@@ -16,10 +16,7 @@ export interface SessionServiceOptions {
   random?: RandomBytes
 }
 
-/**
- * Begins and ends sessions. A login begins a session. The session ends at a logout, at a change of the password, or
- * after 24 hours.
- */
+/** A session begins at a login, and ends at a logout, at a change of the password, or after 24 hours. */
 export class SessionService {
   readonly #store: SessionStore
   readonly #tokens: SessionTokens
@@ -37,7 +34,6 @@ export class SessionService {
 
   /**
    * Begins a session.
-   *
    * @throws HoldfastError `INVALID_API_KEY` if the password changed after `passwordHash` was read, `account_disabled`
    */
   async begin(accountId: string, passwordHash: string): Promise<{ account: Account; token: string }> {
@@ -52,7 +48,7 @@ export class SessionService {
     return { account, token }
   }
 
-  /** Ends a session. Does nothing if the session has already ended. */
+  /** Does nothing if the session has already ended. */
   async end(id: string): Promise<void> {
     await this.#store.end(id)
     this.#cache.clear()

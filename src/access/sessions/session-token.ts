@@ -4,24 +4,18 @@ import type { SigningKeys } from './signing-keys.ts'
 
 const ALGORITHM = 'HS256'
 const ISSUER = 'holdfast'
-/**
- * Pattern of a token. `eyJ` is the start of a JSON object in base64. Text that does not match needs no signature check.
- */
+/** `eyJ` is the start of a JSON object in base64. Text that does not match needs no signature check. */
 const SHAPE = /^eyJ[\w-]+\.eyJ[\w-]+\.[\w-]+$/
 
-/** Content of a session token. Times are in ms since the epoch, rounded to whole seconds. */
+/** Times are in ms since the epoch, rounded to whole seconds. */
 export interface SessionClaims {
-  /** Id of the session. */
   id: string
   accountId: string
   createdAt: number
   expiresAt: number
 }
 
-/**
- * Signs and verifies session tokens, which are JSON Web Tokens. A valid token does not prove that its session is still
- * live.
- */
+/** Signs and verifies JSON Web Tokens. A valid token does not prove that its session is still live. */
 export class SessionTokens {
   readonly #keys: SigningKeys
   readonly #clock: Clock
@@ -43,7 +37,7 @@ export class SessionTokens {
       .sign(key)
   }
 
-  /** Returns the ids in a token. Returns null if the token has expired, or if none of the signing keys signed it. */
+  /** Returns null if the token has expired, or if none of the signing keys signed it. */
   async verify(token: string): Promise<Pick<SessionClaims, 'id' | 'accountId'> | null> {
     if (!SHAPE.test(token)) return null
     try {

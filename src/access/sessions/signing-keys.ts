@@ -15,9 +15,8 @@ const DAY_MS = 24 * 60 * 60 * 1_000
 const ROTATION_MS = 30 * DAY_MS
 
 /**
- * HMAC SHA-256 keys that sign session tokens. The first login creates a key, and logins replace the key every 30 days.
- * A replaced key still verifies its tokens until they expire. Nodes that share a store use the same keys. If several
- * nodes create a key at the same time, the store keeps only one.
+ * HMAC SHA-256 keys that sign session tokens. Logins replace the key every 30 days. A replaced key still verifies its
+ * tokens until they expire. If several nodes create a key at the same time, their store keeps only one.
  */
 export class SigningKeys {
   readonly #store: SigningKeyStore
@@ -27,9 +26,8 @@ export class SigningKeys {
   /** Keys from the last read of the store, newest first. */
   #keys: readonly ImportedKey[] = []
   #rotating: Promise<SigningKey> | null = null
-  /** Running read of the store. Null if no read is running. */
   #loading: Promise<void> | null = null
-  /** Read of the store that starts after the running read. Null if no read is waiting. */
+  /** Starts after the running read. */
   #loadingNext: Promise<void> | null = null
 
   constructor(store: SigningKeyStore, clock: Clock, tokenLifeMs: number, random: RandomBytes = systemRandom) {
@@ -39,13 +37,13 @@ export class SigningKeys {
     this.#tokenLifeMs = tokenLifeMs
   }
 
-  /** Returns the key to sign with. Rejects if a new key is due but cannot be stored. */
+  /** Rejects if a new key is due but cannot be stored. */
   async current(): Promise<SigningKey> {
     if (this.#keys.length === 0) await this.#load()
     return this.#fresh() ?? this.#rotated()
   }
 
-  /** Returns a key by its id. If the id is unknown, reads the store, because another node may have created the key. */
+  /** If the id is unknown, reads the store, because another node may have created the key. */
   async find(kid: string): Promise<webcrypto.CryptoKey | undefined> {
     if (this.#known(kid) === undefined) await this.#load()
     return this.#known(kid)
@@ -55,7 +53,7 @@ export class SigningKeys {
     return this.#keys.find(key => key.kid === kid)?.key
   }
 
-  /** Returns the newest key. Returns null if a new key is due. */
+  /** Returns null if a new key is due. */
   #fresh(): SigningKey | null {
     const [newest] = this.#keys
     return newest !== undefined && this.#clock.now() < newest.createdAt + ROTATION_MS ? newest : null
@@ -76,8 +74,8 @@ export class SigningKeys {
         secret: Buffer.from(this.#random(SECRET_BYTES)).toString('base64url'),
         createdAt: now,
       }
-      // Keep a key until the last token that it signed has expired. An older key signed its last token when its
-      // successor was created. The newest key signs its last token now.
+      // A key must outlive the last token that it signed. An older key signed its last token when its successor was
+      // created. The newest key signs its last token now.
       const kept = this.#keys.filter((_, i) => now < (this.#keys[i - 1]?.createdAt ?? now) + this.#tokenLifeMs)
       const former = this.#keys[0]?.kid ?? null
       const keys = [made, ...kept].map(({ kid, secret, createdAt }) => ({ kid, secret, createdAt }))

@@ -27,21 +27,19 @@ export class LoginChallenges {
     return token
   }
 
-  /** Returns the login of a temporary token. Returns null if the token is unknown, expired or used. */
+  /** Returns null if the token is unknown, expired or used. */
   async find(token: string): Promise<LoginChallenge | null> {
     const challenge = await this.#store.get(hashSecret(token))
     return challenge !== null && this.#clock.now() < challenge.expiresAt ? challenge : null
   }
 
-  /**
-   * Ends a login. Returns false if the login has already ended. Only one of two concurrent requests therefore succeeds.
-   */
+  /** Returns false if the login has already ended, so that only one of two concurrent requests succeeds. */
   close(token: string): Promise<boolean> {
     return this.#store.remove(hashSecret(token))
   }
 }
 
-/** Unfinished logins of a single node. They are only in memory, so a restart ends them. */
+/** Unfinished logins in memory. A restart ends them. */
 export class MemoryChallenges implements ChallengeStore {
   readonly #open = new LRUCache<string, LoginChallenge>({ max: MAX_CHALLENGES })
 

@@ -12,7 +12,7 @@ import { type SessionService, staleLogin } from '../sessions/session-service.ts'
 import type { LoginChallenges } from './login-challenges.ts'
 import type { SecondFactor } from './second-factor-check.ts'
 
-/** Result of a login: a session, or a temporary token if the account needs the code of its second factor. */
+/** A session, or a temporary token if the account needs the code of its second factor. */
 export type LoginOutcome = { account: Account; token: string } | { temporaryToken: string }
 
 export interface LoginServiceOptions {
@@ -20,20 +20,19 @@ export interface LoginServiceOptions {
   sessions: SessionService
   secondFactor: SecondFactor
   challenges: LoginChallenges
-  /** Returns the store that counts failed logins by address or by account. */
   attempts: (kind: 'login address' | 'login account') => AttemptStore
   hasher: PasswordHasher
   clock: Clock
 }
 
-/** Limit of failed logins from one address. The limit is high enough for an office whose users share an address. */
+/** High enough for an office whose users share an address. */
 const ADDRESS_FAILURES: RateLimit = { requests: 30, windowSeconds: 15 * 60 }
-/** Limit of failed logins to one account, across all addresses. */
+/** Across all addresses. */
 const ACCOUNT_FAILURES: RateLimit = { requests: 10, windowSeconds: 15 * 60 }
 
 /**
- * Signs accounts in. A wrong password, an unknown email and a locked account get the same answer after the same work.
- * The answer reveals neither whether an email has an account nor whether an account is locked.
+ * A wrong password, an unknown email and a locked account get the same answer after the same work. The answer therefore
+ * does not reveal whether an email has an account, or whether an account is locked.
  */
 export class LoginService {
   readonly #parts: LoginServiceOptions
@@ -48,8 +47,7 @@ export class LoginService {
   }
 
   /**
-   * Checks the email and the password, and begins a session unless the account needs a code.
-   *
+   * Begins a session, unless the account needs a code.
    * @throws HoldfastError `INVALID_API_KEY` for a wrong email or password, or a locked account; `account_disabled`;
    * `RATE_LIMIT` after too many failures from the address
    */
@@ -74,7 +72,6 @@ export class LoginService {
 
   /**
    * Finishes a login with the code of the second factor. After a wrong code, the temporary token remains valid.
-   *
    * @throws HoldfastError `INVALID_API_KEY` for an invalid temporary token; `2fa_required`, `2fa_invalid`,
    * `account_disabled`, `RATE_LIMIT`
    */
@@ -91,7 +88,7 @@ export class LoginService {
     return this.#parts.sessions.begin(challenge.accountId, challenge.passwordHash)
   }
 
-  /** Rehashes the password if the stored hash has outdated parameters. Returns the hash that is stored afterwards. */
+  /** Returns the hash that is stored afterwards. */
   async #renewed(accountId: string, password: string, stored: string): Promise<string> {
     if (this.#parts.hasher.isCurrent(stored)) return stored
     const fresh = await this.#parts.hasher.hash(password)
@@ -108,10 +105,7 @@ export class LoginService {
   }
 }
 
-/**
- * Returns the key under which failed logins to an email are counted. The key is a hash, because an email may be of any
- * length.
- */
+/** Returns the key under which failed logins are counted: a hash, because an email may be of any length. */
 function bucketOf(email: string): string {
   return Buffer.from(hashSecret(email.toLowerCase())).toString('base64')
 }

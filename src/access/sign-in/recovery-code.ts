@@ -2,21 +2,15 @@ import { base32 } from 'multiformats/bases/base32'
 import { hashSecret, type RandomBytes } from '../keys/api-key-secret.ts'
 
 const CODES = 10
-/**
- * Number of random bytes in a code. 80 bits make sixteen base32 characters. Such a code cannot be guessed, even if its
- * hash is fast to compute.
- */
+/** 80 bits make sixteen base32 characters. Such a code cannot be guessed, even if its hash is fast to compute. */
 const BYTES = 10
 
-/**
- * Returns ten recovery codes of the form `xxxx-xxxx-xxxx-xxxx`, for a user who has lost the authenticator. Each code
- * works once.
- */
+/** Returns ten codes of the form `xxxx-xxxx-xxxx-xxxx`. Each code works once. */
 export function generateRecoveryCodes(random: RandomBytes): string[] {
   return Array.from({ length: CODES }, () => base32.baseEncode(random(BYTES)).replace(/.{4}(?=.)/g, '$&-'))
 }
 
-/** Returns the hash to store instead of a recovery code. Dashes, spaces and case in the code are ignored. */
+/** Ignores dashes, spaces and case. */
 export function hashRecoveryCode(code: string): Uint8Array {
   return hashSecret(code.replace(/[\s-]/g, '').toLowerCase())
 }

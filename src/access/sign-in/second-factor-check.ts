@@ -20,23 +20,17 @@ export interface SecondFactorSetup {
 
 export interface SecondFactorOptions {
   store: SecondFactorStore
-  /** Encrypts secrets before they are stored. */
   sealing: Sealing
-  /** Counts wrong codes by account. */
   attempts: AttemptStore
   clock: Clock
   random?: RandomBytes
 }
 
-/** Limit of wrong codes for each account. The limit is low because a code has only six digits. */
+/** The limit is low because a code has only six digits. */
 const WRONG_CODES: RateLimit = { requests: 5, windowSeconds: 15 * 60 }
-/** Size of a secret in bytes. RFC 4226 recommends 160 bits. */
+/** RFC 4226 recommends 160 bits. */
 const SECRET_BYTES = 20
 
-/**
- * Second factor of accounts. It accepts time-based codes, and recovery codes for users who have lost their
- * authenticator.
- */
 export class SecondFactor {
   readonly #store: SecondFactorStore
   readonly #sealing: Sealing
@@ -52,7 +46,7 @@ export class SecondFactor {
     this.#attempts = new AttemptLimits({ store: options.attempts, clock: options.clock, limit: WRONG_CODES })
   }
 
-  /** Encrypts the secrets that an earlier version stored in plain text. Call this before any other method. */
+  /** Encrypts the secrets that an earlier version stored in plain text. Must run before any other method. */
   async sealStored(): Promise<void> {
     const inClear = await this.#store.inClear()
     const sealed = inClear.map(secret => ({
@@ -66,11 +60,6 @@ export class SecondFactor {
     return isOn(await this.#store.get(accountId))
   }
 
-  /**
-   * Stores a new secret. The secret takes effect when {@link enable} receives a code from it.
-   *
-   * @throws HoldfastError `CONFLICT` if the second factor is already on, `NOT_FOUND` if there is no such account
-   */
   async begin(account: Account): Promise<SecondFactorSetup> {
     const secret = this.#random(SECRET_BYTES)
     const outcome = await this.#store.begin(account.id, this.#sealing.seal(secret, contextOf(account.id)))
@@ -79,13 +68,6 @@ export class SecondFactor {
     return { secret: totpSecretText(secret), otpauthUrl: otpauthUrl(secret, account.email) }
   }
 
-  /**
-   * Turns the second factor on, so that each login needs a code. Returns the recovery codes, which cannot be read
-   * again.
-   *
-   * @throws HoldfastError `CONFLICT` if {@link begin} was not called or the second factor is already on,
-   * `2fa_required`, `2fa_invalid`, `RATE_LIMIT`
-   */
   async enable(accountId: string, code: string | undefined): Promise<string[]> {
     const row = await this.#store.get(accountId)
     if (row === null) throw new HoldfastError('CONFLICT', 'two-factor authentication has not been set up')
@@ -99,7 +81,6 @@ export class SecondFactor {
     return recoveryCodes
   }
 
-  /** Turns the second factor off. Returns whether the second factor was on. */
   disable(accountId: string): Promise<boolean> {
     return this.#store.disable(accountId)
   }
@@ -107,7 +88,6 @@ export class SecondFactor {
   /**
    * Checks a time-based code or a recovery code, and marks the code as used. An account without a second factor needs
    * no code.
-   *
    * @throws HoldfastError `2fa_required` without a code, `2fa_invalid`, or `RATE_LIMIT` after too many wrong codes
    */
   async check(accountId: string, code: string | undefined): Promise<void> {
@@ -120,11 +100,7 @@ export class SecondFactor {
     })
   }
 
-  /**
-   * Checks a code, and counts it as wrong unless `use` accepts it.
-   *
-   * @param use marks the code as used. Returns true if the code was correct and unused.
-   */
+  /** @param use marks the code as used. Returns true if the code was correct and unused. */
   async #attempt(accountId: string, code: string | undefined, use: (code: string) => Promise<boolean>): Promise<void> {
     const given = code?.trim() ?? ''
     if (given === '') throw new HoldfastError('2fa_required', 'code of the second factor is missing')

@@ -1,21 +1,17 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import { base32upper } from 'multiformats/bases/base32'
 
-/**
- * Duration of a time step in ms. Every authenticator app supports RFC 6238 with SHA-1, six digits and this duration.
- */
+/** Every authenticator app supports RFC 6238 with SHA-1, six digits and this duration in ms. */
 const STEP_MS = 30_000
 const DIGITS = 6
 /** Number of time steps by which the clock of a phone may be ahead or behind. */
 const DRIFT = 1
 const ISSUER = 'Holdfast'
 
-/** Returns the time step that contains an instant. The instant is in ms since the epoch. */
 export function totpStep(now: number): number {
   return Math.floor(now / STEP_MS)
 }
 
-/** Returns the six-digit code of a time step. */
 export function totpCode(secret: Uint8Array, step: number): string {
   const counter = Buffer.alloc(8)
   counter.writeBigUInt64BE(BigInt(step))
@@ -26,8 +22,8 @@ export function totpCode(secret: Uint8Array, step: number): string {
 }
 
 /**
- * Returns the time step of a code. Returns null unless the step is within one step of `now`. Steps up to `lastStep` are
- * refused, because each code works once.
+ * Returns the time step of a code, if the step is at most {@link DRIFT} away from `now`. Refuses steps up to
+ * `lastStep`, because each code works once.
  */
 export function matchTotp(secret: Uint8Array, code: string, now: number, lastStep: number): number | null {
   if (!/^\d{6}$/.test(code)) return null
@@ -40,12 +36,10 @@ export function matchTotp(secret: Uint8Array, code: string, now: number, lastSte
   return matched
 }
 
-/** Returns the secret in base32, for manual entry into an app. */
 export function totpSecretText(secret: Uint8Array): string {
   return base32upper.baseEncode(secret)
 }
 
-/** Returns the `otpauth:` URL of a secret, to be shown as a QR code. */
 export function otpauthUrl(secret: Uint8Array, account: string): string {
   const label = encodeURIComponent(`${ISSUER}:${account}`)
   const parameters = `secret=${totpSecretText(secret)}&issuer=${ISSUER}&algorithm=SHA1&digits=${DIGITS}`
