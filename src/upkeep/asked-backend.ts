@@ -3,12 +3,10 @@ import type { Clock } from '../domain/clock.ts'
 import { HoldfastError, isHoldfastError } from '../domain/errors.ts'
 import { orAborted } from '../domain/sources.ts'
 
-/** Time in ms after which a request, or the next page of a list, counts as failed. */
+/** Ms after which a request, or the next page of a list, counts as failed. */
 const ANSWER_MS = 60_000
-/** Number of consecutive failures after which a backend counts as unreachable. */
 const MOST_FAILURES = 3
 
-/** Sends requests to an external backend, and notices when the backend becomes unreachable. */
 export class AskedBackend {
   readonly #clock: Clock
   readonly #signal: AbortSignal
@@ -27,7 +25,7 @@ export class AskedBackend {
     return this.#isAway
   }
 
-  /** Returns the backend's answer, or null after an error or a timeout. */
+  /** Returns null after an error or a timeout. */
   async ask<T>(question: (signal: AbortSignal) => Promise<T>): Promise<T | null> {
     try {
       const times = { clock: this.#clock, ms: ANSWER_MS, late, signal: this.#signal }

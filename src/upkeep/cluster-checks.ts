@@ -3,22 +3,19 @@ import type { Logger } from '../domain/logger.ts'
 import type { ClusterCheckProgress } from '../ledger/cluster-check-progress.ts'
 import type { ClusterSurvey, SurveyOptions } from './cluster-survey.ts'
 
-/** Time in ms between the start of the node and a check that is due, so that the check does not slow the start down. */
+/** Delay of a check that is due when the node starts, so that the check does not slow the start down. */
 const AFTER_START_MS = 60_000
-/** Maximum time in ms after which a failed or incomplete check is repeated. */
+/** Maximum ms after which a failed or incomplete check is repeated. */
 const AGAIN_MS = 600_000
-/** Maximum number of CIDs of lost content that one log line names. */
 const MOST_NAMED = 20
 
-/** An external backend that is checked on a schedule. */
 export interface CheckedBackend {
-  /** Id of the backend in the ledger. */
   id: number
   /** Key of the remote system that stores the clusters' content. If the key changes, a check is due immediately. */
   place: string
-  /** Id of one of the backend's clusters, for logs. */
+  /** One of the backend's clusters, for logs. */
   cluster: string
-  /** Time in ms from the start of one check to the start of the next. */
+  /** Ms from the start of one check to the start of the next. */
   everyMs: number
   /** Prevents the eviction of local copies until the caller calls the returned function. */
   keepAll: () => Promise<() => void>
@@ -33,8 +30,8 @@ export interface ClusterCheckParts {
 }
 
 /**
- * Checks on a schedule that external backends have their content, and repairs differences. Only logs the unwanted pins
- * if a repair would release too many of them. The time of the last check survives a restart.
+ * Checks on a schedule that external backends have their content, and repairs differences. If a repair would release
+ * too many pins, only logs them. The time of the last check survives a restart.
  */
 export class ClusterChecks {
   readonly #checks: RepeatedCheck[]
@@ -47,7 +44,7 @@ export class ClusterChecks {
     await Promise.all(this.#checks.map(check => check.start()))
   }
 
-  /** Stops all checks. Resolves after the current requests. */
+  /** Resolves after the current requests. */
   async stop(): Promise<void> {
     await Promise.all(this.#checks.map(check => check.stop()))
   }
@@ -93,7 +90,7 @@ class RepeatedCheck {
     })
   }
 
-  /** Runs a check. Returns the time at which the next check is due, in ms since the epoch. */
+  /** Returns the time at which the next check is due, in ms since the epoch. */
   async #check(): Promise<number> {
     const { clock, logger } = this.#parts
     const { cluster, everyMs } = this.#backend
@@ -115,7 +112,7 @@ class RepeatedCheck {
     }
   }
 
-  /** Runs or continues a check. Returns the time at which the check began, or null if the backend is unreachable. */
+  /** Returns the time at which the check began, or null if the backend is unreachable. */
   async #look(): Promise<number | null> {
     const { progress, clock, logger } = this.#parts
     const { id, place, cluster } = this.#backend

@@ -23,31 +23,28 @@ export type ClusterProblem =
   /** The backend became unreachable, and its remaining pins were not checked. */
   | 'cluster-unreachable'
 
-/** An external backend, with a reader for its blocks. */
 export interface SurveyedBackend {
   backend: ClusterBackend
-  /** Reader that bypasses the cache. Null if the backend cannot be read. */
+  /** Bypasses the cache. Null if the backend cannot be read. */
   reader: BlockSource | null
-  /** Id of one of the backend's clusters. */
   cluster: string
-  /** True if the backend can fetch lost content from the network itself. */
+  /** True if the backend can fetch lost content from the network. */
   fetchesItself: boolean
 }
 
 type Dag = DagIdentity & { backendId: number }
 
 export interface ClusterSurveyParts {
-  /** The external backends by their id in the ledger. */
+  /** By id in the ledger. */
   backends: ReadonlyMap<number, SurveyedBackend>
   placements: Placements
-  /** Returns whether this node has a complete copy of a DAG. */
   isWholeHere: (dag: Dag, signal: AbortSignal) => Promise<boolean>
   /** Records that backends have DAGs, according to a check that began at `began`. */
   confirm: (dags: readonly Dag[], began: number) => Promise<void>
   clock: Clock
-  /** Returns a random number from 0 (inclusive) to 1 (exclusive). */
+  /** From 0 (inclusive) to 1 (exclusive). */
   random: () => number
-  /** Number of DAGs of each backend to read back completely. */
+  /** Number of DAGs of each backend to read back. */
   sample: number
   onChanges: (changes: StatusChange[]) => Promise<void>
   /** Starts the jobs that send changes to backends. */
@@ -56,24 +53,19 @@ export interface ClusterSurveyParts {
 
 export interface SurveyOptions {
   signal: AbortSignal
-  /**
-   * True to repair differences: missing DAGs are due to be sent again immediately, and the others are recorded as
-   * confirmed.
-   */
+  /** Repairs differences: missing DAGs are due to be sent again, and the others are recorded as confirmed. */
   mend: boolean
   /**
-   * Start of the check in ms since the epoch. Default: now. If the check continues an earlier check, `after` is the
-   * last placement that the earlier check covered.
+   * Start of the check in ms since the epoch. Default: now. A continued check passes the start of the earlier check,
+   * and as `after` the last placement that it covered.
    */
   began?: number
   after?: number
   found: (kind: ClusterProblem, what: string, detail: string | null) => void
   looked: (what: 'placements' | 'pins' | 'samples', count: number) => Promise<void>
-  /** Called with the id of the last placement that was checked. */
   onStep?: (lastPlacement: number) => Promise<void>
 }
 
-/** The first is the number of rows per step. The second is the maximum number of concurrent requests to a backend. */
 const BATCH = 64
 const ASKED_AT_ONCE = 8
 /** Maximum number of pins that one survey releases. The next survey releases more. */
@@ -82,9 +74,9 @@ const MOST_MENDED = 100_000
 const MOST_RELEASED = 0.01
 
 /**
- * Compares the placements on external backends with the pins that the backends report, in both directions. Also reads
- * some DAGs back. Missing DAGs are due to be sent immediately, because sending a DAG twice does no harm. Only {@link
- * release} releases unwanted pins.
+ * Compares the placements on external backends with the pins that the backends report, in both directions, and reads
+ * some DAGs back. Missing DAGs are due immediately, because sending a DAG twice does no harm. Only {@link release}
+ * releases unwanted pins.
  */
 export class ClusterSurvey {
   readonly #parts: ClusterSurveyParts
@@ -105,12 +97,10 @@ export class ClusterSurvey {
     this.#asked = new Map(asked)
   }
 
-  /** True while every backend is reachable. */
   get isComplete(): boolean {
     return [...this.#asked.values()].every(({ isAway }) => !isAway)
   }
 
-  /** Runs all comparisons. */
   async look(): Promise<void> {
     if (this.#parts.backends.size === 0) return
     await this.#lookForMissing()
@@ -130,7 +120,6 @@ export class ClusterSurvey {
     }
   }
 
-  /** Marks unwanted pins for release. Jobs then send the release to the backends. */
   async release(): Promise<void> {
     const { placements, clock, wake } = this.#parts
     for (const [id, { dags }] of this.#unwanted) {
@@ -164,7 +153,6 @@ export class ClusterSurvey {
     return [...this.#asked.values()].some(({ isAway }) => !isAway)
   }
 
-  /** Returns whether the backend reports a DAG as pinned. Reports and repairs a missing DAG. */
   async #isKept(row: PlacementRow): Promise<boolean> {
     const known = this.#parts.backends.get(row.backendId)
     const asked = this.#asked.get(row.backendId)
@@ -242,7 +230,7 @@ export class ClusterSurvey {
     }
   }
 
-  /** Adds a row to the random sample. Each row has the same chance to be in the sample. */
+  /** Samples each row with the same chance. */
   #sample(row: PlacementRow): void {
     const sample = this.#samples.get(row.backendId) ?? { seen: 0, rows: [] }
     this.#samples.set(row.backendId, sample)

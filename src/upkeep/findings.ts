@@ -29,15 +29,15 @@ export interface Finding {
 
 /** Options of a reconciliation. */
 export interface ReconcileOptions {
-  /** True to report without repairing. Default: false. */
+  /** Reports without repairing. Default: false. */
   dryRun?: boolean | undefined
   /**
-   * True to continue even if more than 1 % of the holds, of the roots, or of a cluster's pins would be released.
-   * Default: false.
+   * Continues even if more than 1 % of the holds, of the roots, or of a cluster's pins would be released. Default:
+   * false.
    */
   force?: boolean | undefined
   signal?: AbortSignal | undefined
-  /** True to check only external clusters. Default: false. */
+  /** Checks only external clusters. Default: false. */
   onlyClusters?: boolean | undefined
   /** Called with the number of items checked so far and the number of findings. */
   onProgress?: ((progress: { seen: number; found: number }) => void) | undefined
@@ -45,7 +45,6 @@ export interface ReconcileOptions {
 
 /** Result of a reconciliation. */
 export interface Reconciled {
-  /** True if this was a dry run, which repairs nothing. */
   dryRun: boolean
   /** Number of checked items, by type. */
   seen: Record<

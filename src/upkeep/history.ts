@@ -6,20 +6,19 @@ import type { EngineStats } from '../pins/lists/statistics.ts'
 export interface HistorySample {
   /** Start of the span in ms since the epoch. */
   at: number
-  /** Number of answered requests to API and gateway. */
   requests: number
-  /** Number of requests rejected with a 4xx status. */
+  /** Requests rejected with a 4xx status. */
   refused: number
-  /** Number of requests that failed with a 5xx status. */
+  /** Requests that failed with a 5xx status. */
   failed: number
-  /** The first is the number of bytes received in request bodies. The second is the number sent in response bodies. */
+  /** Bytes in request bodies, and in response bodies. */
   receivedBytes: number
   sentBytes: number
   /** Total size of durable blocks in bytes. Null before the first reading of the gauges. */
   storedBytes: number | null
   /** Number of live records. Null before the first reading. */
   pins: number | null
-  /** Free space in bytes on the disk of the data directory. Null if unknown. */
+  /** Free bytes on the disk of the data directory. Null if unknown. */
   freeBytes: number | null
   /** Number of connected peers. Null before the first reading. */
   peers: number | null
@@ -31,17 +30,11 @@ type Gauges = Pick<HistorySample, 'storedBytes' | 'pins' | 'freeBytes' | 'peers'
 export const HISTORY_STEPS = [60, 900] as const
 export type HistoryStep = (typeof HISTORY_STEPS)[number]
 
-/**
- * Maximum number of samples by the length of their span: three hours of one-minute spans, and three days of
- * quarter-hour spans.
- */
+/** Three hours of one-minute spans, and three days of quarter-hour spans. */
 const MOST_SAMPLES: Readonly<Record<HistoryStep, number>> = { 60: 180, 900: 288 }
 const READ_MS = 60_000
 
-/**
- * Records recent requests and gauges of a node, in memory only and with a fixed maximum size. Wraps the metrics of the
- * host, and forwards all calls to them.
- */
+/** Records recent requests and gauges in memory. Wraps the metrics of the host, and forwards all calls to them. */
 export class History implements Metrics {
   readonly #clock: Clock
   readonly #metrics: Metrics | null

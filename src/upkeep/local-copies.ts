@@ -8,14 +8,12 @@ import type { Ledger } from '../ledger/ledger.ts'
 const BATCH = 64
 
 export interface LocalCopiesParts {
-  /** The block files of each backend, by backend id. */
   files: ReadonlyMap<number, BlockFiles>
   blocks: Pick<Blocks, 'find' | 'completeRootsOf'>
   ledger: Pick<Ledger, 'neededAfter'>
   heldRoots: Pick<HeldRoots, 'find'>
 }
 
-/** Finds local copies of DAGs that an external backend stores. */
 export class LocalCopies {
   readonly #parts: LocalCopiesParts
 
@@ -23,7 +21,7 @@ export class LocalCopies {
     this.#parts = parts
   }
 
-  /** Returns whether this node's disks have every block of a DAG. Compares the sizes of the files only. */
+  /** Returns whether this node's disks have every block of a DAG. Compares only the sizes of the files. */
   async isWhole({ backendId, ...dag }: DagIdentity & { backendId: number }, signal: AbortSignal): Promise<boolean> {
     const root = this.#parts.heldRoots.find(backendId, dag)
     if (root === undefined) return false
@@ -38,8 +36,8 @@ export class LocalCopies {
   }
 
   /**
-   * Returns whether a block is on this node. The block may also belong to another backend of this node, if a complete
-   * root of that backend needs it.
+   * Returns whether a block is on this node. The block may belong to another backend, if a complete root of that
+   * backend needs it.
    */
   async #isHere({ backendId, multihash, size, inline }: StoredBlock): Promise<boolean> {
     if (inline === 1) return true

@@ -14,9 +14,9 @@ export interface LostBlocksParts {
   ledger: Ledger
   audit: BlockAudit
   stores: ReadonlyMap<number, BlockStore>
-  /** Returns readers of all backends except `backendId`. They check the hash of each block. */
+  /** The readers check the hash of each block. */
   readersBeside: (backendId: number) => BlockSource[]
-  /** Returns the backend id of each cluster by cluster id. Clusters whose content is on other nodes are absent. */
+  /** Returns the backend id of each cluster. Clusters whose content is on other nodes are absent. */
   homes: () => ReadonlyMap<string, number>
   clock: Clock
   onChanges: (changes: StatusChange[]) => void
@@ -24,16 +24,14 @@ export interface LostBlocksParts {
   fetchesChanged: (fetchIds: readonly number[]) => Promise<void>
 }
 
-/** Number of roots of a block that one step handles. */
 const BATCH = 64
 
 export interface SeeOptions {
-  /** True to fetch again the content of the pins that need the block. */
+  /** Fetches again the content of the pins that need the block. */
   requeue: boolean
   signal?: AbortSignal | undefined
 }
 
-/** Handles blocks whose bytes are missing or damaged. */
 export class LostBlocks {
   readonly #parts: LostBlocksParts
 
@@ -42,9 +40,9 @@ export class LostBlocks {
   }
 
   /**
-   * Moves the remains of a block to quarantine and marks the block as lost, unless the block has been repaired in the
-   * meantime. Repairs the block if another backend has it. Otherwise, if `requeue` is true, the content of the pins
-   * that need the block is fetched again.
+   * Quarantines the remains of a block and marks it as lost, unless it has been repaired in the meantime. Repairs the
+   * block if another backend has it. Otherwise, if `requeue` is true, the content of the pins that need the block is
+   * fetched again.
    */
   async see(block: StoredBlock, problem: string, options: SeeOptions): Promise<void> {
     const { audit, blocks, stores } = this.#parts

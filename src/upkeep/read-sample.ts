@@ -6,10 +6,6 @@ import type { Clock } from '../domain/clock.ts'
 import { HoldfastError, isHoldfastError } from '../domain/errors.ts'
 import { cidOf, type DagIdentity } from '../ipld/cid.ts'
 
-/**
- * The first is the maximum number of blocks read concurrently. The others limit one sample: its size in bytes, its
- * number of blocks and its time in ms.
- */
 const READ_AT_ONCE = 4
 const SAMPLE_BYTES = 1024 ** 3
 const SAMPLE_BLOCKS = 1_000_000
@@ -23,7 +19,7 @@ interface SampleParts {
   maxBlocks?: number
 }
 
-/** Reads a DAG back, up to the limits. Returns the error that prevented the read, or null if there was no error. */
+/** Reads a DAG back, up to the limits. Returns the error that prevented the read, or null. */
 export async function problemOfSample(
   dag: DagIdentity,
   { reader, clock, signal, maxBlocks = SAMPLE_BLOCKS }: SampleParts,

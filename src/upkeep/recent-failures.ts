@@ -4,7 +4,6 @@ import type { Logger } from '../domain/logger.ts'
 
 /** A log line of the level warn or error. */
 export interface Failure {
-  /** Time in ms since the epoch. */
   at: number
   level: 'warn' | 'error'
   message: string
@@ -33,7 +32,7 @@ const SAFE_FIELDS = new Set([
   'event',
 ])
 
-/** Records the newest warnings and errors of the log, in memory only and up to a maximum number. */
+/** Records the newest warnings and errors of the log in memory. */
 export class RecentFailures {
   readonly #clock: Clock
   readonly #failures: Failure[] = []
@@ -42,12 +41,10 @@ export class RecentFailures {
     this.#clock = clock
   }
 
-  /** Returns the failures, newest first. */
   get all(): readonly Failure[] {
     return this.#failures.toReversed()
   }
 
-  /** Returns a logger that writes to the given logger and records warnings and errors. */
   noting(logger: Logger): Logger {
     return {
       debug: (fields, message) => logger.debug(fields, message),
@@ -80,8 +77,8 @@ function safeFieldsOf(fields: object): Record<string, string | number> {
 }
 
 /**
- * Returns the text of an error. The message of a foreign error may contain anything, so only its name and code are
- * used. The log contains the whole error.
+ * Returns only the name and code of a foreign error, whose message may contain anything. The log contains the whole
+ * error.
  */
 function errorText(error: unknown): string {
   if (isHoldfastError(error)) return `${error.code}: ${error.message}`.slice(0, LONGEST_TEXT)

@@ -17,7 +17,7 @@ export interface ReconcilerParts {
   blocks: Blocks
   audit: BlockAudit
   stores: ReadonlyMap<number, BlockStore>
-  /** Returns the backend id of each cluster by cluster id. Clusters whose content is on other nodes are absent. */
+  /** Returns the backend id of each cluster. Clusters whose content is on other nodes are absent. */
   homes: () => ReadonlyMap<string, number>
   clock: Clock
   activity: Activity
@@ -26,20 +26,18 @@ export interface ReconcilerParts {
   past: { readonly problem: string | null; accept(problem: string): void } | null
   /** Called with the ids of the fetches that records have joined or left. */
   fetchesChanged: (fetchIds: readonly number[]) => Promise<void>
-  /** The parts for checks of external clusters. */
   clusters: Omit<ClusterSurveyParts, 'onChanges'>
 }
 
 const BATCH = 64
-/** Number of records, or contents, of an account that one step counts. */
 const COUNTED_AT_ONCE = 500
 const MOST_FINDINGS = 1_000
 /** Maximum share of all holds, roots or records that are released or reported as lost without `force`. */
 const MOST_RELEASED = 0.01
 
 /**
- * Compares records, holds, roots, blocks and files in both directions, and repairs inconsistencies. Works in short
- * steps alongside all other work.
+ * Compares records, holds, roots, blocks and files in both directions, and repairs inconsistencies, in short steps
+ * alongside all other work.
  */
 export class Reconciler {
   readonly #parts: ReconcilerParts
@@ -50,8 +48,6 @@ export class Reconciler {
   }
 
   /**
-   * Runs a reconciliation.
-   *
    * @throws HoldfastError `CONFLICT` if another reconciliation is running, or if so much would be released that the
    * database may be the wrong one
    */
@@ -96,8 +92,8 @@ export class Reconciler {
   }
 
   /**
-   * Throws if many records would be reported as lost, because a cluster may have the wrong directory. Each lost record
-   * would lose its hold.
+   * Throws if many records would be reported as lost and lose their holds, because a cluster may have the wrong
+   * directory.
    */
   async #checkLost(options: ReconcileOptions): Promise<void> {
     const looked = new Pass(this.#parts, { ...options, dryRun: true })
@@ -128,7 +124,6 @@ function checkReleases({ seen, found }: Reconciled): void {
   }
 }
 
-/** One pass over all items. */
 class Pass {
   readonly outcome: Reconciled
   readonly #parts: ReconcilerParts
@@ -209,7 +204,7 @@ class Pass {
     }
   }
 
-  /** Counts the usage of all accounts. Runs after the records, because the repair of records changes the counts. */
+  /** Runs after the records, because the repair of records changes the counts. */
   async #accounts(): Promise<void> {
     const { reconciliation } = this.#parts
     for (let after: string | undefined = ''; after !== undefined; ) {

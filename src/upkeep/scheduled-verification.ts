@@ -11,7 +11,6 @@ export interface VerificationParts {
   blocks: Blocks
   verifier: Pick<Verifier, 'problemOf'>
   lost: LostBlocks
-  /** Returns whether lost content can be fetched from the network. */
   hasNetwork: () => boolean
   clock: Clock
   logger: Logger
@@ -22,17 +21,15 @@ export interface VerificationOptions {
   bytesPerSecond: number
 }
 
-/** Number of blocks that one step reads. */
 const BATCH = 8
-/** Minimum size in bytes that a block counts against the rate limit. Reading even a small block costs this much. */
+/** Minimum bytes that a block counts against the rate limit. Reading even a small block costs this much. */
 const LEAST_BYTES = 4_096
 const DAY_MS = 86_400_000
-/** Time in ms after which a failed step is repeated. */
 const RETRY_MS = 60_000
 
 /**
  * Reads every block slowly and checks its hash, in endless rounds. Quarantines and repairs damaged blocks immediately.
- * After a restart, continues the round.
+ * Continues the round after a restart.
  */
 export class ScheduledVerification {
   readonly #parts: VerificationParts
@@ -46,14 +43,13 @@ export class ScheduledVerification {
     this.#options = options
   }
 
-  /** Starts the schedule. The first round begins one interval after the node's first start. */
+  /** The first round begins one interval after the node's first start. */
   async start(): Promise<void> {
     const { table, clock } = this.#parts
     if (table.get() === undefined) await table.set({ lastBlock: 0, blocks: 0, damaged: 0, endedAt: clock.now() })
     this.#sleep(0)
   }
 
-  /** Stops after the current block. */
   async stop(): Promise<void> {
     this.#ending.abort()
     this.#cancelTimer()
@@ -73,7 +69,7 @@ export class ScheduledVerification {
     })
   }
 
-  /** Checks the next blocks if a round is due or in progress. Returns the pause after this step in ms. */
+  /** Returns the pause after this step in ms. */
   async #step(): Promise<number> {
     const { table, blocks, clock, logger } = this.#parts
     const state = table.get() ?? { lastBlock: 0, blocks: 0, damaged: 0, endedAt: clock.now() }
@@ -111,7 +107,6 @@ export class ScheduledVerification {
   }
 }
 
-/** Returns the options, or null if verification is turned off. */
 export function verificationOptions(given: { everyDays: number; bytesPerSecond: number }): VerificationOptions | null {
   const { everyDays, bytesPerSecond } = given
   return everyDays === 0 ? null : { everyMs: everyDays * DAY_MS, bytesPerSecond }
