@@ -1,13 +1,11 @@
 import { HoldfastError } from '../domain/errors.ts'
 
-/** Keeps track of the work in progress. A stop aborts all of it and waits for its end. */
 export class Activity {
   readonly #running = new Set<Promise<unknown>>()
   readonly #stop = new AbortController()
 
   /**
    * Runs `work` with a signal that aborts when the caller's signal aborts or the engine stops.
-   *
    * @throws HoldfastError `UNAVAILABLE` if the engine is already stopping
    */
   async run<T>(signal: AbortSignal | undefined, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
@@ -22,7 +20,6 @@ export class Activity {
     }
   }
 
-  /** Aborts all work in progress and waits for its end. */
   async stop(): Promise<void> {
     this.#stop.abort(new HoldfastError('ABORTED', 'the node is stopping'))
     await Promise.allSettled(this.#running)

@@ -2,17 +2,15 @@ import type { Clock } from '../domain/clock.ts'
 
 export interface DeadlineOptions {
   clock: Clock
-  /** Time in ms without progress after which the deadline expires. */
+  /** Time without progress after which the deadline expires. */
   ms: number
-  /** Returns the error with which the deadline's signal aborts when the deadline expires. */
   late: () => unknown
-  /** If this signal aborts, the deadline's signal aborts with the same reason. */
   signal?: AbortSignal | undefined
 }
 
 /**
- * A signal that aborts after a time without progress, or together with another signal. The owner must call {@link rest}
- * when the work ends.
+ * A signal that aborts after a time without progress, or with another signal. The owner must call {@link rest} when the
+ * work ends.
  */
 export class Deadline {
   readonly signal: AbortSignal
@@ -27,7 +25,6 @@ export class Deadline {
     this.moved()
   }
 
-  /** True if the deadline has expired. */
   get isOver(): boolean {
     return this.#late.signal.aborted
   }

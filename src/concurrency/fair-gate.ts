@@ -1,10 +1,9 @@
 import { ShareQueue } from './share-queue.ts'
 
-/** A request to enter a {@link FairGate}. It is queued or admitted. */
 export interface Pass {
   /** Resolves when the request is admitted. Null if it was admitted immediately. */
   entered: Promise<void> | null
-  /** Leaves the gate, or the queue before it. A second call has no effect. */
+  /** Leaves the gate or its queue. A second call has no effect. */
   leave: () => void
 }
 

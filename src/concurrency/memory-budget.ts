@@ -6,24 +6,22 @@ import { MOST_HOLDERS } from './slot-rows.ts'
 /** A thread's access to the budget. It can be sent to another thread, and the counters stay shared. */
 export interface MemoryShare {
   counters: SharedArrayBuffer
-  /** Size of the budget in bytes, for all threads together. */
   limit: number
   /** Number of the thread, from 0. No other live thread has the same number. */
   holder: number
 }
 
 const UNIT_BYTES = 1024
-/** Maximum time in ms to wait for memory. */
 const WAIT_MS = 15_000
 const RETRY_SECONDS = 5
 
 /**
  * Memory budget of a process, which its threads share in equal parts. A thread that has used up its part waits until it
- * has sent some of its own blocks. No thread can therefore starve another. A single block may exceed the whole part.
+ * has sent some of its own blocks, so that no thread can starve another. A single block may exceed the whole part.
  */
 export class MemoryBudget {
   readonly #share: MemoryShare
-  /** The first word is the number of threads. Each further word is the number of units that one thread has taken. */
+  /** First the number of threads, then the number of units that each thread has taken. */
   readonly #counters: Int32Array
   readonly #taken: Semaphore
   readonly #clock: Clock
@@ -35,25 +33,22 @@ export class MemoryBudget {
     this.#taken = new Semaphore(() => this.#part)
   }
 
-  /** Number of units that this thread may take. */
   get #part(): number {
     return this.#share.limit / UNIT_BYTES / Atomics.load(this.#counters, 0)
   }
 
-  /** Creates a budget of `limit` bytes and returns it for the first thread. */
   static of(limit: number, clock: Clock): MemoryBudget {
     const counters = new SharedArrayBuffer((1 + MOST_HOLDERS) * Int32Array.BYTES_PER_ELEMENT)
     new Int32Array(counters)[0] = 1
     return new MemoryBudget({ counters, limit, holder: 0 }, clock)
   }
 
-  /** Returns the access of another thread. The thread has an equal part until {@link forget}. */
+  /** Returns the access of another thread, which has an equal part until {@link forget}. */
   shareFor(holder: number): MemoryShare {
     Atomics.add(this.#counters, 0, 1)
     return { ...this.#share, holder }
   }
 
-  /** Releases the part of a thread that has ended, so that the other threads can use it. */
   forget(holder: number): void {
     Atomics.sub(this.#counters, 0, 1)
     Atomics.store(this.#counters, 1 + holder, 0)
@@ -63,7 +58,6 @@ export class MemoryBudget {
     return this.#share.limit
   }
 
-  /** Number of bytes that all threads have taken. */
   get used(): number {
     return this.#counters.subarray(1).reduce((sum, units) => sum + units, 0) * UNIT_BYTES
   }
@@ -73,14 +67,12 @@ export class MemoryBudget {
     return Atomics.load(this.#counters, 1 + this.#share.holder) * 2 > this.#part
   }
 
-  /** True if a caller of this thread waits for memory. */
   get isAwaited(): boolean {
     return this.#taken.isAwaited
   }
 
   /**
-   * Takes memory. Waits until enough is free. The caller must give the memory back with {@link give}.
-   *
+   * Waits until enough memory is free. The caller must give the memory back with {@link give}.
    * @throws HoldfastError `UNAVAILABLE` with `retryAfter` if not enough became free in time; the reason of the signal
    */
   async take(bytes: number, signal: AbortSignal): Promise<void> {

@@ -1,6 +1,5 @@
 /** Runs tasks with the same key one after another. Tasks with different keys run concurrently. */
 export class OneByOne {
-  /** Promise of the last task of each key. */
   readonly #last = new Map<string, Promise<unknown>>()
 
   async run<T>(key: string, work: () => Promise<T>): Promise<T> {

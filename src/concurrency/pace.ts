@@ -1,9 +1,7 @@
 import { type Clock, keepAlive } from '../domain/clock.ts'
 
-/** Maximum time in ms by which work may be ahead of its rate. */
 const AHEAD_MS = 1_000
 
-/** Limits the rate at which background work reads bytes. */
 export class Pace {
   readonly #bytesPerMs: number
   readonly #clock: Clock

@@ -4,11 +4,10 @@ import { HoldfastError } from '../domain/errors.ts'
 /** A slot that a request has taken. {@link Slots} issues it. */
 export interface Slot {
   /**
-   * Starts the client's time, so that the client must make progress. If the client is slow and another owner needs the
-   * slot, the slot calls `end`.
+   * Starts the client's time. If the client makes too little progress and another owner needs the slot, the slot calls
+   * `end`.
    */
   watch(end: (reason: HoldfastError) => void): void
-  /** Counts bytes that the client has transferred. */
   progress(bytes: number): void
   /** Stops the client's time until {@link resume}. */
   pause(): void
@@ -19,20 +18,19 @@ export interface Slot {
   leave(): void
 }
 
-/** Number of bytes that a client must transfer before its time of {@link STALL_MS} expires. */
+/** Bytes that a client must transfer within {@link STALL_MS} of its time. */
 const STEP_BYTES = 64 * 1024
 const STALL_MS = 10_000
 const REPORT_MS = 1_000
 
-/** A slot whose client must make progress. */
 export class PacedSlot implements Slot {
   readonly #clock: Clock
   readonly #release: () => void
   readonly #onSlowAt: (slowAt: number) => void
   #end: ((reason: HoldfastError) => void) | null = null
   /**
-   * State of the current step. The first is its bytes. The second is the client's time so far, in ms. The third is the
-   * instant since which the time runs, or null while it is stopped.
+   * State of the current step: its bytes, the client's time so far in ms, and the instant since which the time runs.
+   * The instant is null while the time is stopped.
    */
   #bytes = 0
   #waited = 0
@@ -96,7 +94,6 @@ export class PacedSlot implements Slot {
     this.#report()
   }
 
-  /** Takes the slot away from its client. */
   end(reason: HoldfastError): void {
     this.#end?.(reason)
   }
@@ -105,9 +102,7 @@ export class PacedSlot implements Slot {
     this.#release()
   }
 
-  /**
-   * Reports a changed {@link slowAt}. Ignores changes of less than a second, so that not every chunk causes a report.
-   */
+  /** Ignores changes of {@link slowAt} by less than a second, so that not every chunk causes a report. */
   #report(): void {
     const { slowAt } = this
     if (slowAt === this.#reported || Math.abs(slowAt - this.#reported) < REPORT_MS) return
@@ -116,7 +111,6 @@ export class PacedSlot implements Slot {
   }
 }
 
-/** Returns the error with which a slow client loses its slot. */
 export function tooSlow(): HoldfastError {
   return new HoldfastError('ABORTED', 'others wait, and this one of many to the same client is read too slowly')
 }

@@ -1,7 +1,7 @@
 import type { Clock } from '../domain/clock.ts'
 import { orAborted } from '../domain/sources.ts'
 
-/** Waits for `ms` milliseconds. @throws the reason of the signal */
+/** @throws the reason of the signal */
 export async function pause(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>()
   const cancel = clock.after(ms, resolve)

@@ -46,7 +46,6 @@ export class PortCalls {
 
   /**
    * Calls a function in the other thread. Argument and result must be cloneable.
-   *
    * @throws the HoldfastError that the function threw; HoldfastError `UNAVAILABLE` if the other thread has ended; the
    * reason of the signal
    */
@@ -73,7 +72,7 @@ export class PortCalls {
   }
 }
 
-/** Functions that another thread may call, by name. The signal aborts when the caller no longer waits. */
+/** The signal aborts when the caller no longer waits. */
 export type PortAnswers = Readonly<Record<string, (argument: never, signal: AbortSignal) => unknown>>
 
 /** Answers the calls of {@link PortCalls} at the other end of a port, until the port closes. */

@@ -11,14 +11,12 @@ export class Semaphore {
     this.#capacity = typeof capacity === 'number' ? () => capacity : capacity
   }
 
-  /** True if a caller waits. */
   get isAwaited(): boolean {
     return this.#waiting.length > 0
   }
 
   /**
-   * Takes `amount` of the capacity. Returns null if `amount` was free, or else a promise to await. The caller gives
-   * `amount` back with {@link release}.
+   * Returns null if `amount` was free, or else a promise to await. The caller gives `amount` back with {@link release}.
    */
   acquire(amount: number): Promise<void> | null {
     if (this.#waiting.length === 0 && this.#fits(amount)) {
@@ -37,7 +35,6 @@ export class Semaphore {
     }
   }
 
-  /** Takes `amount`, runs `work`, and then releases `amount`. */
   async hold<T>(amount: number, work: () => Promise<T>): Promise<T> {
     const wait = this.acquire(amount)
     if (wait !== null) await wait

@@ -1,13 +1,12 @@
 interface Share<T> {
-  /** Cost so far. After idle time, it starts at the cost of the owner served last, so idle time earns no credit. */
+  /** Cost so far. After idle time, the cost starts at that of the owner served last, so idle time earns no credit. */
   used: number
-  /** Waiting items in the order in which they arrived. */
   readonly items: Set<T>
 }
 
 /**
- * Weighted fair queue. It serves the owner with the lowest cost so far, and the items of one owner in order. Owners
- * with equal cost take turns. When the queue is empty, it forgets all costs.
+ * Weighted fair queue. Serves the owner with the lowest cost so far, and the items of one owner in order. Owners with
+ * equal cost take turns. When the queue is empty, it forgets all costs.
  */
 export class ShareQueue<T> {
   readonly #shares = new Map<string, Share<T>>()
@@ -15,7 +14,6 @@ export class ShareQueue<T> {
   #level = 0
   #size = 0
 
-  /** Number of waiting items of all owners. */
   get size(): number {
     return this.#size
   }
@@ -28,17 +26,14 @@ export class ShareQueue<T> {
     this.#size++
   }
 
-  /** Removes an item that no longer waits. Does nothing if the item is not in the queue. */
+  /** Does nothing if the item is not in the queue. */
   remove(owner: string, item: T): void {
     if (this.#shares.get(owner)?.items.delete(item) !== true) return
     this.#size--
     this.#forget()
   }
 
-  /**
-   * Removes and returns the next item, or returns null if the queue is empty. The caller then passes the item's cost to
-   * {@link charge}.
-   */
+  /** Removes and returns the next item. The caller then passes the item's cost to {@link charge}. */
   take(): { owner: string; item: T } | null {
     let least: { owner: string; share: Share<T>; item: T } | null = null
     for (const [owner, share] of this.#shares) {
@@ -64,7 +59,6 @@ export class ShareQueue<T> {
     this.#forget()
   }
 
-  /** Forgets all costs if the queue is empty. */
   #forget(): void {
     if (this.#size > 0) return
     this.#shares.clear()

@@ -1,12 +1,10 @@
 import { hash } from 'node:crypto'
 import { SlotRows, type SlotTable, STATE } from './slot-rows.ts'
 
-/** Time in ms to wait after a search that found no slow slot, before the next search. */
+/** After a search that found no slow slot, wait this long before searching again, in ms. */
 const VAIN_MS = 250
-/** Maximum number of names whose hashes a thread caches. */
 const KNOWN_OWNERS = 1_000
 
-/** Outcome of a waiting request: its slot, or `refused`. Null while the request still waits. */
 export type WaiterOutcome = { row: number } | 'refused' | null
 
 /**
@@ -17,7 +15,7 @@ export class SlotMemory {
   readonly #rows: SlotRows
   readonly #table: SlotTable
   readonly #ownSlowAt: (row: number) => number | undefined
-  /** Cache of hashed owners by name, because a hash costs as much as all other work of {@link enter}. */
+  /** Caches hashes by name, because a hash costs as much as all other work of {@link enter}. */
   readonly #owners = new Map<string, bigint>()
   #touched = new Set<number>()
 
@@ -39,7 +37,6 @@ export class SlotMemory {
     return this.#rows.count('waiting')
   }
 
-  /** Returns the hashed owner, as the rows store it. */
   ownerOf(name: string): bigint {
     const known = this.#owners.get(name)
     if (known !== undefined) return known
@@ -49,10 +46,7 @@ export class SlotMemory {
     return owner
   }
 
-  /**
-   * Runs `work`, which changes rows, while no other thread can change them. Then notifies the threads that the change
-   * affects.
-   */
+  /** Runs `work`, which changes rows, under the lock. Then notifies the threads that the change affects. */
   locked<T>(work: () => T): T {
     this.#rows.lock()
     try {
@@ -67,17 +61,15 @@ export class SlotMemory {
     }
   }
 
-  /** Number of changes by other threads that affect this thread. */
   get changes(): number {
     return this.#rows.changes
   }
 
-  /** Resolves when {@link changes} exceeds `seen`. */
   changedSince(seen: number): Promise<void> {
     return this.#rows.changedSince(seen)
   }
 
-  /** Takes a slot or joins the queue. Returns null if the queue is full. */
+  /** Returns null if the queue is full. */
   enter(owner: bigint, now: number): { row: number } | { waiter: number } | null {
     if (this.#mayRun(owner, now)) return { row: this.#admit(owner, this.#table.holder) }
     if (this.waiting >= this.#table.waiting && !this.#makeRoomInQueue(owner)) return null
@@ -89,7 +81,6 @@ export class SlotMemory {
     return { waiter }
   }
 
-  /** Number of times that the slot has been reused. */
   generation(row: number): number {
     return this.#rows.get(row, 'generation')
   }
@@ -105,7 +96,7 @@ export class SlotMemory {
     this.serve(now)
   }
 
-  /** Returns the outcome of a waiting request. If there is an outcome, frees the request's row. */
+  /** Returns the outcome of a waiting request. An outcome frees the request's row. */
   outcomeOf(waiter: number): WaiterOutcome {
     const state = this.#rows.state(waiter)
     if (state === STATE.waits) return null
@@ -185,8 +176,7 @@ export class SlotMemory {
   }
 
   /**
-   * Ends a slow slot, so that `owner` can take it. The slot must belong to an owner with at least two slots more than
-   * `owner`. Returns whether a slot was ended.
+   * Ends a slow slot for `owner`, if the slot's owner has at least two slots more. Returns whether a slot was ended.
    */
   #endSlow(owner: bigint, now: number): boolean {
     if (now - this.#rows.vainSearch < VAIN_MS) return false
@@ -207,15 +197,14 @@ export class SlotMemory {
     return false
   }
 
-  /** Returns the instant from which a slot is slow. For slots of other threads, reads it from the shared memory. */
   #slowAt(row: number): number {
     if (this.#rows.get(row, 'holder') !== this.#table.holder) return this.#rows.slowAt(row)
     return this.#ownSlowAt(row) ?? Number.POSITIVE_INFINITY
   }
 
   /**
-   * Makes room in a full queue. Refuses the newest request of the owner with the most requests. Returns false if no
-   * owner has at least two requests more than `owner`.
+   * Refuses the newest request of the owner with the most requests. Returns false unless that owner has at least two
+   * requests more than `owner`.
    */
   #makeRoomInQueue(owner: bigint): boolean {
     const queued = this.#rows.byOwner(STATE.waits)

@@ -1,10 +1,9 @@
 import { randomBytes } from 'node:crypto'
 
-/** A thread's access to the memory of shared slots. */
 export interface SlotTable {
   memory: SharedArrayBuffer
   capacity: number
-  /** Maximum number of slots of one owner. Null for no limit. */
+  /** Null for no limit. */
   perOwner: number | null
   waiting: number
   /** Number of the thread, from 0. No other live thread has the same number. */
@@ -19,18 +18,15 @@ export interface SlotTable {
 /** Maximum number of threads that may share slots, including the first one. */
 export const MOST_HOLDERS = 64
 
-/** States of a row. A slot is free or taken. A request waits, was admitted or was refused. */
+/** A slot is free or taken. A request waits, was admitted or was refused. */
 export const STATE = { free: 0, taken: 1, waits: 2, admitted: 3, refused: 4 } as const
 export type RowState = (typeof STATE)[keyof typeof STATE]
 
-/**
- * Counters of the table. `running` counts taken slots, `waiting` counts queued requests, and `order` numbers the
- * requests.
- */
+/** `running` counts taken slots, `waiting` counts queued requests, and `order` numbers the requests. */
 export type Count = 'running' | 'waiting' | 'order'
 /**
- * Fields of a row. For a slot, `generation` counts how often it was reused. For a request, `generation` is its number
- * in the queue. `got` is the slot that an admitted request received.
+ * For a slot, `generation` counts how often it was reused. For a request, `generation` is its number in the queue.
+ * `got` is the slot that an admitted request received.
  */
 export type SlotField = 'holder' | 'generation' | 'got'
 
@@ -51,10 +47,7 @@ export class SlotRows {
   readonly holder: number
   readonly #words: Int32Array
   readonly #owners: BigUint64Array
-  /**
-   * The first entry is the instant of the last search that found no slow slot. The others are the instants from which
-   * each slot is slow.
-   */
+  /** First the instant of the last search that found no slow slot, then the instants from which each slot is slow. */
   readonly #instants: Float64Array
 
   constructor({ memory, capacity, waiting, holder }: SlotTable) {
@@ -66,7 +59,6 @@ export class SlotRows {
     this.#words = new Int32Array(memory, (this.rows + capacity + 1) * 8)
   }
 
-  /** Creates the memory for a number of slots and waiting requests. */
   static table({ capacity, perOwner, waiting }: Pick<SlotTable, 'capacity' | 'perOwner' | 'waiting'>): SlotTable {
     const rows = rowsOf(capacity, waiting)
     const memory = new SharedArrayBuffer((rows + capacity + 1) * 8 + (HEAD_WORDS + rows * ROW_WORDS) * 4)
@@ -74,7 +66,6 @@ export class SlotRows {
     return { memory, capacity, perOwner, waiting, holder: 0, seed: randomBytes(16) }
   }
 
-  /** Takes the lock. Waits while another thread holds it. */
   lock(): void {
     const take = (): number => Atomics.compareExchange(this.#words, LOCK, 0, this.holder + 1)
     for (let found = take(); found !== 0; found = take()) Atomics.wait(this.#words, LOCK, found, LOCK_MS)
@@ -86,12 +77,10 @@ export class SlotRows {
     if (held) Atomics.notify(this.#words, LOCK, 1)
   }
 
-  /** Number of changes that affect this thread. */
   get changes(): number {
     return Atomics.load(this.#words, NEWS + this.holder)
   }
 
-  /** Resolves when {@link changes} exceeds `seen`. */
   async changedSince(seen: number): Promise<void> {
     await Atomics.waitAsync(this.#words, NEWS + this.holder, seen).value
   }
@@ -105,7 +94,7 @@ export class SlotRows {
     return Atomics.load(this.#words, COUNTS[name])
   }
 
-  /** Adds to a counter. Returns the counter's previous value. */
+  /** Returns the counter's previous value. */
   add(name: Count, amount: number): number {
     return Atomics.add(this.#words, COUNTS[name], amount)
   }
@@ -130,7 +119,6 @@ export class SlotRows {
     return this.#owners[row] ?? 0n
   }
 
-  /** Stores a slot or a request in a free row. */
   fill(row: number, state: RowState, holder: number, owner: bigint): void {
     this.setState(row, state)
     this.set(row, 'holder', holder)
@@ -145,7 +133,6 @@ export class SlotRows {
     this.#instants[place + 1] = instant
   }
 
-  /** Instant of the last search that found no slow slot, in ms since the epoch. */
   get vainSearch(): number {
     return this.#instants[0] ?? 0
   }
@@ -154,7 +141,6 @@ export class SlotRows {
     this.#instants[0] = instant
   }
 
-  /** Returns all rows in a state. Searches only the rows of slots or only those of requests, depending on the state. */
   all(state: RowState): number[] {
     const [from, to] = this.#range(state)
     const rows: number[] = []
@@ -162,17 +148,13 @@ export class SlotRows {
     return rows
   }
 
-  /** Returns the number of rows in a state for each owner. */
   byOwner(state: RowState): Map<bigint, number> {
     const counts = new Map<bigint, number>()
     for (const row of this.all(state)) counts.set(this.owner(row), (counts.get(this.owner(row)) ?? 0) + 1)
     return counts
   }
 
-  /**
-   * Returns the number of slots of one owner. Low rows are filled first, so the search is short while few slots are
-   * taken.
-   */
+  /** Low rows are filled first, so the search is short while few slots are taken. */
   takenBy(owner: bigint): number {
     let count = 0
     let left = this.count('running')
@@ -184,7 +166,6 @@ export class SlotRows {
     return count
   }
 
-  /** Returns a free row for a slot or for a request, depending on `state`. Returns null if no row is free. */
   free(state: RowState): number | null {
     const [from, to] = this.#range(state)
     for (let row = from; row < to; row++) if (this.state(row) === STATE.free) return row
@@ -197,8 +178,8 @@ export class SlotRows {
 }
 
 /**
- * Returns the number of rows. A request's row stays in use until its thread has read the outcome. The table therefore
- * has more rows than slots and places in the queue.
+ * Returns more rows than slots and places in the queue, because a request's row stays in use until its thread has read
+ * the outcome.
  */
 function rowsOf(capacity: number, waiting: number): number {
   return 2 * (capacity + waiting)

@@ -5,19 +5,16 @@ import { SlotMemory } from './slot-memory.ts'
 import { SlotRows, type SlotTable } from './slot-rows.ts'
 
 export interface SlotLimits {
-  /** Maximum number of slots in use, over all owners. */
   capacity: number
-  /** Maximum number of slots of one owner. Null for no limit. */
+  /** Null for no limit. */
   perOwner: number | null
-  /** Maximum number of requests in the queue. */
   waiting: number
-  /** Maximum time in ms that a request waits before the client is asked to retry. */
+  /** Maximum time that a request waits before the client is asked to retry. */
   waitMs: number
-  /** Name of the scarce resource, for error messages. */
+  /** For error messages. */
   what: string
 }
 
-/** Interval in ms of the search for slow slots while requests wait. */
 const LOOK_MS = 500
 
 interface Waiting {
@@ -41,7 +38,7 @@ export class Slots {
   readonly #memory: SlotMemory
   readonly #limits: SlotLimits
   readonly #clock: Clock
-  /** Slots of this thread, by row. */
+  /** By row. */
   readonly #running = new Map<number, { slot: PacedSlot; generation: number }>()
   readonly #waiting = new Map<number, Waiting>()
   /**
@@ -60,21 +57,20 @@ export class Slots {
     this.#memory = new SlotMemory(this.#table, row => this.#running.get(row)?.slot.slowAt)
   }
 
-  /** Returns the access for another thread. The number of the thread stays reserved until {@link forget}. */
+  /** Returns the access for another thread, whose number stays reserved until {@link forget}. */
   tableFor(holder: number): SlotTable {
     this.#isShared = true
     for (const [row, { slot }] of this.#running) this.#memory.setSlowAt(row, slot.slowAt)
     return { ...this.#table, holder }
   }
 
-  /** Number of taken slots and of waiting requests, over all threads. */
+  /** Over all threads. */
   get state(): { running: number; waiting: number } {
     return this.#memory.locked(() => ({ running: this.#memory.running, waiting: this.#memory.waiting }))
   }
 
   /**
-   * Takes a slot. Waits until one is free. The caller gives the slot back with {@link Slot.leave}.
-   *
+   * Waits until a slot is free. The caller gives the slot back with {@link Slot.leave}.
    * @throws HoldfastError `UNAVAILABLE` with `retryAfter` if the queue is full or no slot became free in time; the
    * reason of the signal
    */
@@ -86,7 +82,6 @@ export class Slots {
     return 'row' in place ? this.#slotAt(place.row) : this.#wait(place.waiter, signal)
   }
 
-  /** Frees the slots of a thread that has ended. */
   forget(holder: number): void {
     this.#memory.forget(holder, this.#clock.now())
     this.#settle()
@@ -124,7 +119,6 @@ export class Slots {
         },
       }
       const giveUp = (reason: unknown): void => {
-        // Another thread may have admitted the request in the meantime.
         const outcome = this.#change(() => this.#memory.giveUp(waiter))
         if (outcome === null || outcome === 'refused') waiting.refuse(reason)
         else waiting.admit(outcome.row)
@@ -138,7 +132,6 @@ export class Slots {
     })
   }
 
-  /** Changes rows. If the change affects this thread, applies it to the slots and requests of this thread. */
   #change<T>(work: () => T): T {
     const { changes } = this.#memory
     const result = this.#memory.locked(work)
@@ -146,7 +139,6 @@ export class Slots {
     return result
   }
 
-  /** Applies changes by other threads to the slots and waiting requests of this thread. */
   #settle(): void {
     for (const [row, { slot, generation }] of this.#running) {
       if (this.#memory.generation(row) === generation) continue
@@ -160,7 +152,6 @@ export class Slots {
     }
   }
 
-  /** Searches for slow slots at intervals while a request of this thread waits. */
   #look(): void {
     if (this.#looking !== null || this.#waiting.size === 0) return
     this.#looking = this.#clock.after(LOOK_MS, () => {
@@ -170,7 +161,6 @@ export class Slots {
     })
   }
 
-  /** Listens for changes by other threads while this thread has a slot or a waiting request. */
   #listen(): void {
     if (this.#isListening) return
     this.#isListening = true

@@ -3,11 +3,11 @@ import { chargeWork, currentOwner } from './work.ts'
 
 /**
  * Maximum time in ms that work on foreign data may hold the event loop. All work in one turn of the loop shares this
- * time. A hundred concurrent walks thus hold the loop no longer than one walk.
+ * time: a hundred concurrent walks hold the loop no longer than one.
  */
 const TURN_MS = 4
 
-/** Start of the work in this turn of the loop. Null before any work has started. */
+/** Null before any work has started in this turn. */
 let begun: number | null = null
 
 /**
@@ -38,21 +38,17 @@ export function turnSpent(): boolean {
  */
 const waiting = new ShareQueue<() => void>()
 
-/** Time in ms after which a round of the loop starts no more work. Several small requests fit into one round. */
+/** Ms after which a round of the loop starts no more work. Several small requests fit into one round. */
 const ROUND_MS = 1
-/** Maximum number of waiting tasks that one round starts. */
 const ROUND_STARTS = 16
 
-/** Start of this round. `isOver` is true if the round starts no more work. */
+/** `isOver` is true if the round starts no more work. */
 let round = { since: 0, isOver: true }
-/** The work of the last turn, whose time has not been charged to its owner yet. */
+/** The work of the last turn, not yet charged to its owner. */
 let served: { owner: string; since: number } | null = null
-/** True if a round is scheduled or running. */
 let isScheduled = false
 
-/**
- * Resolves in a later turn of the loop, after timers and sockets have had their turn. @throws the reason of the signal
- */
+/** Resolves after timers and sockets have had their turn. @throws the reason of the signal */
 export function nextTurn(signal?: AbortSignal): Promise<void> {
   round.isOver = true
   return turnOf(currentOwner(), signal)
@@ -60,7 +56,6 @@ export function nextTurn(signal?: AbortSignal): Promise<void> {
 
 /**
  * Charges the current work to an owner, and waits for the owner's turn. Returns null if the work may start immediately.
- *
  * @throws the reason of the signal
  */
 export function firstTurn(owner: string, signal?: AbortSignal): Promise<void> | null {
@@ -104,7 +99,7 @@ function endRound(): void {
   if (waiting.size > 0) schedule()
 }
 
-/** Charges the work of the last turn to its owner. Returns the current time in ms. */
+/** Returns the current time in ms. */
 function chargeTurn(): number {
   const now = performance.now()
   if (served !== null) waiting.charge(served.owner, now - served.since)
@@ -112,7 +107,7 @@ function chargeTurn(): number {
   return now
 }
 
-/** Yields the items of a source. If the turn is spent, yields to the event loop first. */
+/** Yields to the event loop before an item if the turn is spent. */
 export async function* inTurns<T>(source: Iterable<T> | AsyncIterable<T>, signal?: AbortSignal): AsyncGenerator<T> {
   for await (const item of source) {
     if (turnSpent()) await nextTurn(signal)

@@ -10,32 +10,28 @@ interface Work {
 
 const storage = new AsyncLocalStorage<Work>()
 
-/**
- * Runs work under a name. Logs can then show which work holds the event loop. Asynchronous work started by `work`
- * inherits the name.
- */
+/** Runs work under a name, which its asynchronous work inherits. Logs show which work holds the event loop. */
 export function underName<T>(name: string, work: () => T): T {
   return storage.run({ name, owner: null }, work)
 }
 
-/** Changes the name of the current work. Does nothing if the work has no name. */
+/** Does nothing if the work has no name. */
 export function renameWork(name: string): void {
   const work = storage.getStore()
   if (work !== undefined) work.name = name
 }
 
-/** Charges the turns of the current work to an owner. Does nothing if the work has no name. */
 export function chargeWork(owner: string): void {
   const work = storage.getStore()
   if (work !== undefined) work.owner = owner
 }
 
-/** Returns the name of the current work, or null if it has no name. */
+/** Returns the name of the current work. */
 export function currentWork(): string | null {
   return storage.getStore()?.name ?? null
 }
 
-/** Returns the owner to which the turns of the current work are charged. All work without a name shares one owner. */
+/** All work without a name shares one owner. */
 export function currentOwner(): string {
   const work = storage.getStore()
   return work?.owner ?? work?.name ?? ''
