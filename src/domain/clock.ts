@@ -9,10 +9,7 @@ export interface Clock {
   after(ms: number, callback: () => void): () => void
 }
 
-/**
- * Maximum length of one sleep in ms. A longer sleep is split, because `setTimeout` fires immediately if the delay
- * exceeds a signed 32-bit number.
- */
+/** Longer sleeps are split, because `setTimeout` fires immediately if the delay exceeds a signed 32-bit number. */
 const LONGEST_WAIT_MS = 60_000
 
 export const systemClock: Clock = {
@@ -30,9 +27,7 @@ export function keepAlive(): () => void {
   return () => clearInterval(timer)
 }
 
-/**
- * Returns how long to sleep before `instant`, in ms. The limit of one minute lets the caller notice if the clock jumps.
- */
+/** Returns how long to sleep before `instant`, in ms. The limit lets the caller notice if the clock jumps. */
 export function waitFor(instant: number | null, now: number): number {
   if (instant === null) return LONGEST_WAIT_MS
   return Math.min(Math.max(instant - now, 0), LONGEST_WAIT_MS)

@@ -8,15 +8,13 @@ export interface GatewayDefinition {
 
 /** Limits of the copy that this node stores of a remote cluster's content. */
 export interface KeptHere {
-  /** Maximum size in bytes of the cluster's content that this node caches. Default: 1,073,741,824 (1 GiB). */
+  /** Maximum bytes of the cluster's content that this node caches. Default: 1,073,741,824 (1 GiB). */
   cacheBytes?: number
-  /** Time in seconds for which this node stores new content completely. Default: 86,400 (a day). */
+  /** Time for which this node stores new content completely. Default: 86,400 (a day). */
   localGraceSeconds?: number
 }
 
-/**
- * Configuration of the remote system that stores a cluster's content. The adapter defines and checks the other fields.
- */
+/** The remote system that stores a cluster's content. The adapter defines and checks the other fields. */
 export interface BackendDefinition extends KeptHere {
   /** Name of the adapter, such as `kubo`. */
   readonly type: string
@@ -25,15 +23,14 @@ export interface BackendDefinition extends KeptHere {
 
 /** Configuration of a cluster. */
 export interface ClusterDefinition {
-  /** Id of the cluster in requests and plans. */
   id: string
   /** Label, region and country are only displayed. */
   label: string
   region: string
   country: string | null
-  /** Gateways of the cluster. If empty, the node's own gateway serves the content, at the engine's `publicUrl`. */
+  /** If empty, the node's own gateway serves the content, at the engine's `publicUrl`. */
   gateways: readonly GatewayDefinition[]
-  /** Directory for the cluster's content. If absent, the cluster shares the engine's data directory. */
+  /** Directory for the cluster's content. Default: the engine's data directory. */
   dataDir?: string
   /** More directories with content of the cluster. The node reads and deletes content in them, but adds none. */
   alsoIn?: readonly string[]
@@ -50,10 +47,9 @@ export interface ClusterDefinition {
   backend?: BackendDefinition
 }
 
-/** Cluster of requests that do not name a cluster. */
 export const DEFAULT_CLUSTER = 'cl0-global'
 
-/** The six clusters of the API contract. Their content is on the embedded node unless configured otherwise. */
+/** The six clusters of the API contract, on the embedded node unless configured otherwise. */
 export const knownClusters: readonly ClusterDefinition[] = [
   { id: 'cl0-global', label: 'Primary', region: 'Global', country: null, gateways: [] },
   { id: 'cl1-eu', label: 'eu', region: 'Europe', country: null, gateways: [] },

@@ -1,9 +1,9 @@
-/** Date and time of RFC 3339, section 5.6, but with an optional offset. */
+/** RFC 3339, section 5.6, but with an optional offset. */
 const DATE_TIME = /^(\d{4})-(\d{2})-(\d{2})[Tt ](\d{2}):(\d{2}):(\d{2})(?:\.(\d+))?(?:[Zz]|([+-])(\d{2}):(\d{2}))?$/
 
 /**
- * Returns the instant of an RFC 3339 date-time or of a Date, in ms since the epoch. Returns null for any other value. A
- * date-time without an offset is in UTC.
+ * Returns the instant of an RFC 3339 date-time or of a Date, in ms since the epoch. A date-time without an offset is in
+ * UTC.
  */
 export function instantOf(given: unknown): number | null {
   if (typeof given === 'string') return parseInstant(given)

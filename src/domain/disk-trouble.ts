@@ -9,7 +9,7 @@ import { isHoldfastError } from './errors.ts'
  */
 export type DiskTrouble = 'full' | 'short' | 'failed'
 
-/** Kind of failure for each error code of `node:fs` and SQLite. */
+/** By error code of `node:fs` and SQLite. */
 const TROUBLES: Readonly<Record<string, DiskTrouble>> = {
   ENOSPC: 'full',
   EDQUOT: 'full',
@@ -33,7 +33,7 @@ const TROUBLES: Readonly<Record<string, DiskTrouble>> = {
   ENOTCONN: 'failed',
   SQLITE_READONLY: 'failed',
 }
-/** Kind of failure for each error message of LevelDB, which has no error codes. */
+/** By error message of LevelDB, which has no error codes. */
 const LEVEL_WORDS: ReadonlyArray<readonly [RegExp, DiskTrouble]> = [
   [/^IO error: .*: (No space left on device|Disk quota exceeded)$/, 'full'],
   [/^IO error: .*: Too many open files( in system)?$/, 'short'],
@@ -41,14 +41,13 @@ const LEVEL_WORDS: ReadonlyArray<readonly [RegExp, DiskTrouble]> = [
 ]
 
 /**
- * Returns the kind of disk failure that an error or one of its causes reports. Such a failure means that nothing was
- * written. Returns null if the error is not a disk failure, or if the outcome is unknown.
+ * Returns the disk failure that an error or one of its causes reports, which means that nothing was written. Returns
+ * null for any other error, or if the outcome is unknown.
  */
 export function diskTrouble(error: unknown): DiskTrouble | null {
   return troublesOf(error).find(trouble => trouble !== null) ?? null
 }
 
-/** Returns whether an error or one of its causes says that the disk is full. */
 export function isDiskFull(error: unknown): boolean {
   return troublesOf(error).includes('full')
 }

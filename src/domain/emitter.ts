@@ -4,11 +4,10 @@ import type { Logger } from './logger.ts'
 
 /** Options for adding a listener. */
 export interface ListenOptions {
-  /** Removes the listener when the signal aborts. */
   signal?: AbortSignal | undefined
 }
 
-/** Emitter of typed events. If a listener throws, logs the error, and the other listeners still run. */
+/** If a listener throws, logs the error, and the other listeners still run. */
 export class Emitter<Events extends { [K in keyof Events]: object }> {
   readonly #emitter = new EventEmitter()
   readonly #logger: Logger
@@ -42,11 +41,7 @@ export class Emitter<Events extends { [K in keyof Events]: object }> {
     return off
   }
 
-  /**
-   * Waits for the next event with this name.
-   *
-   * @throws HoldfastError `ABORTED` if the signal aborts first; `UNAVAILABLE` if the emitter is closed
-   */
+  /** @throws HoldfastError `ABORTED` if the signal aborts first; `UNAVAILABLE` if the emitter is closed */
   async once<Name extends keyof Events & string>(name: Name, { signal }: ListenOptions = {}): Promise<Events[Name]> {
     const next = Promise.withResolvers<Events[Name]>()
     const abort = (): void =>
@@ -70,7 +65,7 @@ export class Emitter<Events extends { [K in keyof Events]: object }> {
     }
   }
 
-  /** Rejects all calls of {@link once} that are waiting, because no more events follow. */
+  /** Rejects all waiting calls of {@link once}, because no more events follow. */
   close(): void {
     this.#closing.abort()
   }

@@ -1,9 +1,6 @@
 import { keptText } from './text.ts'
 
-/**
- * Codes of errors. They are stable, so callers may rely on them. `src/http/error-codes.ts` maps each code to an HTTP
- * status.
- */
+/** Stable codes of errors. `src/http/error-codes.ts` maps each code to an HTTP status. */
 export type ErrorCode =
   // access
   | 'INVALID_API_KEY'
@@ -80,7 +77,7 @@ export class HoldfastError extends Error {
   }
 }
 
-/** Returns whether a value is a {@link HoldfastError}. If a code is given, the error must have this code. */
+/** Returns whether a value is a {@link HoldfastError}, and has the given code, if any. */
 export function isHoldfastError(error: unknown, code?: ErrorCode): error is HoldfastError {
   return error instanceof HoldfastError && (code === undefined || error.code === code)
 }

@@ -1,16 +1,14 @@
 /** A file open for writing. */
 export interface NewFile {
-  /** Appends all of the bytes. */
   write(bytes: Uint8Array): Promise<void>
   /** Makes the bytes survive a power cut, but not the name of the file. */
   datasync(): Promise<void>
-  /** Closes the file. Without this call, the file stays open. */
   close(): Promise<void>
 }
 
 /** Space on the file system of a directory, in bytes. */
 export interface DiskSpace {
-  /** Number of bytes that this process may still write. */
+  /** Bytes that this process may still write. */
   freeBytes: number
   totalBytes: number
 }
@@ -24,9 +22,8 @@ export interface FileSystem {
   create(path: string): Promise<NewFile>
   /** Opens an existing file to append to it. The caller closes the file. */
   append(path: string): Promise<NewFile>
-  /** Reads the first `size` bytes of a file, or fewer if the file is shorter. */
+  /** Reads the first `size` bytes, or fewer if the file is shorter. */
   read(path: string, size: number): Promise<Uint8Array>
-  /** Returns the size of a file in bytes. */
   size(path: string): Promise<number>
   /** Renames a file within its file system, and replaces a file that has the new name. */
   rename(from: string, to: string): Promise<void>
@@ -37,21 +34,19 @@ export interface FileSystem {
   list(path: string): Promise<string[]>
   /** Makes created, renamed and deleted entries of a directory survive a power cut. */
   syncDirectory(path: string): Promise<void>
-  /** Returns the space on the file system of a directory. */
   space(path: string): Promise<DiskSpace>
   /**
-   * Returns an identity of a directory that does not depend on the directory's path. If this method is absent, the node
+   * Returns an identity of a directory that does not depend on the directory's path. Without this method, the node
    * cannot detect that a directory was replaced.
    */
   place?(path: string): Promise<string>
 }
 
-/** Returns the error code of a failed file operation, such as `ENOENT`. Returns undefined for other errors. */
 export function fileErrorCode(error: unknown): string | undefined {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined
 }
 
-/** Creates a directory if it is missing. Returns whether it was missing. */
+/** Returns whether the directory was missing. */
 export async function madeDirectory(files: Pick<FileSystem, 'makeDirectory'>, path: string): Promise<boolean> {
   try {
     await files.makeDirectory(path)

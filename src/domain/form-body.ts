@@ -1,20 +1,17 @@
 import { randomBytes } from 'node:crypto'
 
-/** A part of a multipart form that is sent. */
 export type NewPart =
   | { name: string; text: string }
-  /** A file. Its name is undefined if the part contains plain bytes without a file name. */
+  /** The name is undefined if the part contains plain bytes without a file name. */
   | { name: string; filename: string | undefined; content: AsyncIterable<Uint8Array> | Iterable<Uint8Array> }
 
-/** Body of a request that sends a multipart form. */
 export interface FormBody {
-  /** Value of the header `Content-Type`. */
   type: string
-  /** Pieces of the body. Each is valid until the consumer requests the next piece. */
+  /** Each piece is valid until the consumer requests the next piece. */
   body: AsyncIterable<Uint8Array>
 }
 
-/** Returns the body of a form. Reads the content of each part completely before the next part. */
+/** Reads the content of each part completely before the next part. */
 export function formBody(parts: AsyncIterable<NewPart> | Iterable<NewPart>): FormBody {
   // Random, so that nobody can create content that contains the boundary.
   const boundary = randomBytes(16).toString('hex')
@@ -38,8 +35,8 @@ function headersOf(part: NewPart): string {
 }
 
 /**
- * Returns the parameter with the file name, in the short plain form if possible. In the plain form, recipients decode
- * `%22` as a quote, and no other character is escaped.
+ * Returns the file name in the plain form if possible. In the plain form, recipients decode `%22` as a quote, and no
+ * other character is escaped.
  */
 function filenameOf(filename: string): string {
   const isPlain = !/[\\\r\n\0]|%22/.test(filename)

@@ -1,6 +1,5 @@
 /**
- * Splits a text that arrives in pieces into lines. Skips empty lines.
- *
+ * Skips empty lines.
  * @param options.longest maximum size of a line in bytes
  * @param options.tooLong returns the error to throw for a longer line
  */

@@ -9,5 +9,5 @@ export interface Logger {
 
 const ignore = (): void => {}
 
-/** Logger that discards all lines. It is the default of an embedded engine. */
+/** Default of an embedded engine. */
 export const silentLogger: Logger = { debug: ignore, info: ignore, warn: ignore, error: ignore }

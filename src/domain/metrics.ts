@@ -6,15 +6,14 @@ export interface RequestObservation {
   method: string
   /** Route pattern from the route table, or null if no route matched. */
   route: string | null
-  /** HTTP status. */
   status: number
-  /** Error code of a rejected request, or null if there was no error. */
+  /** Null if there was no error. */
   code: ErrorCode | null
   /** Client that the request names, or the kind of the request's credential. */
   source: 'WEB' | 'JWT' | 'API_KEY' | null
-  /** Number of bytes read from the request body. */
+  /** Bytes read from the request body. */
   bytesIn: number
-  /** Time in ms from the request until the response began. */
+  /** Ms from the request until the response began. */
   ms: number
 }
 
@@ -22,13 +21,12 @@ export interface RequestObservation {
 export interface Metrics {
   /** Counts an answered request. The response body may still be in transfer. */
   request(observation: RequestObservation): void
-  /** Counts the bytes sent of a response body, even if the body was not sent completely. Optional. */
+  /** Counts the bytes sent of a response body, even if the body was not sent completely. */
   answered?(bytes: number): void
-  /** Counts a finished garbage collection. */
   collected(freed: { roots: number; blocks: number; bytes: number }): void
 }
 
 const ignore = (): void => {}
 
-/** Metrics that count nothing. They are the default of an engine. */
+/** Default of an engine. */
 export const silentMetrics: Metrics = { request: ignore, collected: ignore }

@@ -11,13 +11,11 @@ export interface StatusReason {
   text: string
 }
 
-/**
- * Codes of reasons. `INCOMPLETE` means that a part of the record's content was imported and the rest is being fetched.
- */
+/** `INCOMPLETE` means that a part of the record's content was imported and the rest is being fetched. */
 export type StatusCode = ErrorCode | 'INCOMPLETE'
 
 /**
- * Allowed transitions of the status. Uploads start as `pinned`. Three transitions go back:
+ * Allowed transitions. Uploads start as `pinned`. Three transitions go back:
  * - `failed` to `queued`: after a backoff, or because of an identical request;
  * - `pinning` to `queued`: after the process that fetched the content has ended;
  * - `pinned` to `pinning`: because lost content is fetched again.
@@ -29,11 +27,7 @@ const TRANSITIONS: Readonly<Record<PinStatus, readonly PinStatus[]>> = {
   failed: ['queued'],
 }
 
-/**
- * Checks that a record may change from one status to another.
- *
- * @throws HoldfastError `INTERNAL_ERROR` if the transition is not allowed
- */
+/** Throws a HoldfastError `INTERNAL_ERROR` if the transition is not allowed. */
 export function checkTransition(from: PinStatus, to: PinStatus): void {
   if (!TRANSITIONS[from].includes(to)) throw new HoldfastError('INTERNAL_ERROR', `a ${from} pin cannot become ${to}`)
 }

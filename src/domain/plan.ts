@@ -1,4 +1,4 @@
-/** Rate limit: `requests` is the maximum number of requests in each window of `windowSeconds`. */
+/** At most `requests` requests in each window of `windowSeconds`. */
 export interface RateLimit {
   requests: number
   windowSeconds: number
@@ -7,28 +7,23 @@ export interface RateLimit {
 /** Limits of an account. Null means no limit. All sizes are in bytes. */
 export interface Plan {
   name: string
-  /** True if uploads and pins may expire. */
   timelock: boolean
   /** Ids of the clusters that the plan may use, or `*` for all clusters. */
   clusters: readonly string[] | '*'
   /** True if the HTTP API allows uploads by server path. Such an upload can read everything in the import roots. */
   serverImport: boolean
-  /** Maximum size of the content of one file. */
   maxFileBytes: number | null
-  /** Maximum total size of all files of one directory upload. */
   maxDirectoryBytes: number | null
-  /** Maximum number of files of one directory upload. */
   maxDirectoryFiles: number | null
   /**
    * Maximum total size of the blocks of an account. Each block counts as at least 512 bytes, and each root counts only
    * once.
    */
   maxStorageBytes: number | null
-  /** Maximum number of live records of an account. */
   maxPins: number | null
-  /** Maximum number of unexpired API keys of an account. */
+  /** Maximum number of unexpired API keys. */
   maxKeys: number | null
-  /** Maximum number of pin requests of an account that wait for their content. */
+  /** Maximum number of pin requests that wait for their content. */
   maxQueuedPins: number | null
   /** Default and maximum number of rows per page of a list. */
   pageLimit: { default: number; max: number }
@@ -48,7 +43,6 @@ export const DEFAULT_MAX_QUEUED_PINS = 1_000
 const MiB = 1024 ** 2
 const GiB = 1024 ** 3
 
-/** Plans that exist without any configuration. */
 export const builtInPlans: readonly Plan[] = [
   {
     name: 'free',

@@ -1,17 +1,14 @@
 import type { RateLimit } from './plan.ts'
 
-/**
- * A rate limit window that is in progress. `startedAt` is in ms since the epoch, and `used` counts the allowed
- * requests.
- */
+/** A window in progress. `startedAt` is in ms since the epoch, and `used` counts the allowed requests. */
 export interface RateWindow {
   readonly startedAt: number
   readonly used: number
 }
 
 /**
- * A rate limit window as stored between two requests. It stores the end that the client knows from a response. A change
- * of the limit's length therefore does not move the end.
+ * A window as stored between two requests. It stores the end that the client knows from a response, so that a change of
+ * the limit's length does not move the end.
  */
 export interface KeptWindow {
   readonly endsAt: number
@@ -23,11 +20,10 @@ export interface RateDecision {
   allowed: boolean
   /** The window after this decision. Pass it to the next call. */
   state: RateWindow
-  /** Number of requests that the window still allows. */
   remaining: number
-  /** End of the window in ms since the epoch. */
+  /** In ms since the epoch. */
   resetAt: number
-  /** Number of whole seconds until `resetAt`, at least 1. */
+  /** Whole seconds, at least 1. */
   retryAfter: number
 }
 
@@ -36,7 +32,7 @@ export interface RateDecision {
  * requests do not count, so a client that waits `retryAfter` seconds succeeds.
  */
 export class RateLimiter {
-  /** Decides about a request at the time `now`, without side effects. If no window is in progress, starts a new one. */
+  /** Has no side effects. If no window is in progress, starts a new one. */
   decide(state: RateWindow | null, limit: RateLimit, now: number): RateDecision {
     const windowMs = limit.windowSeconds * 1_000
     // A start in the future means that the clock was set back. Keeping this window could reject requests for hours.
@@ -57,7 +53,6 @@ export class RateLimiter {
 
 const LIMITER = new RateLimiter()
 
-/** Decides about a request in the client's stored window. Null starts a new window. */
 export function decideInWindow(kept: KeptWindow | null, limit: RateLimit, now: number): RateDecision {
   const state = kept && { startedAt: kept.endsAt - limit.windowSeconds * 1_000, used: kept.used }
   return LIMITER.decide(state, limit, now)

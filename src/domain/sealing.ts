@@ -5,32 +5,26 @@ import { HoldfastError } from './errors.ts'
 export interface Sealing {
   /**
    * Encrypts bytes. The result differs each time.
-   *
    * @param context purpose and owner of the bytes, such as `second-factor <account>`. Decryption needs the same
    * context, so that nobody who can write to the database can swap two secrets.
    */
   seal(bytes: Uint8Array, context: string): Uint8Array
-  /**
-   * Decrypts bytes.
-   *
-   * @throws HoldfastError `DATA_DIR_UNUSABLE` with the context, if bytes, key or context do not match
-   */
+  /** @throws HoldfastError `DATA_DIR_UNUSABLE` with the context, if bytes, key or context do not match */
   open(sealed: Uint8Array, context: string): Uint8Array
 }
 
 export const SEALING_KEY_BYTES = 32
 
-/** First byte of encrypted data, which is the version of the format. */
+/** Version of the format, the first byte of encrypted data. */
 const VERSION = Uint8Array.of(1)
 const CIPHER = 'aes-256-gcm'
-/** Size of the random nonce in bytes. With this size, one key can encrypt some billions of secrets. */
+/** With a nonce of this size, one key can encrypt some billions of secrets. */
 const NONCE_BYTES = 12
 const TAG_BYTES = 16
 
 /**
- * Returns a sealing with AES-256-GCM and a random nonce. Its format is `version (1) | nonce (12) | ciphertext | tag
- * (16)`. The tag also authenticates version and context.
- *
+ * Returns a sealing with AES-256-GCM. Format: `version (1) | nonce (12) | ciphertext | tag (16)`. The tag also
+ * authenticates version and context.
  * @param key must have {@link SEALING_KEY_BYTES} bytes
  */
 export function sealingWith(key: Uint8Array, random: (length: number) => Uint8Array = randomBytes): Sealing {
@@ -60,7 +54,7 @@ export function sealingWith(key: Uint8Array, random: (length: number) => Uint8Ar
   }
 }
 
-/** Returns an id of a key. The id reveals nothing about the key. */
+/** The id reveals nothing about the key. */
 export function sealingKeyId(key: Uint8Array): string {
   return createHash('sha256').update('holdfast data key').update(key).digest('hex').slice(0, 32)
 }

@@ -1,6 +1,5 @@
 import { hash } from 'node:crypto'
 
-/** The fields of a record that can be searched. */
 export interface Searched {
   name: string | null
   type: string
@@ -10,11 +9,9 @@ export interface Searched {
   meta: Readonly<Record<string, string>>
 }
 
-/** Number of characters of an indexed part of a name. */
 const GRAM = 3
-/** Maximum number of name parts in one query. For a longer text, the names of the found rows are compared as well. */
+/** For a longer text, the names of the found rows are compared as well. */
 const MOST_GRAMS = 24
-/** Number of bytes of a hash that an index word contains. */
 const HASH_BYTES = 12
 
 /** Converts a text to lower case and Unicode form NFC, so that names with the same letters compare equal. */
@@ -23,8 +20,8 @@ export function folded(text: string): string {
 }
 
 /**
- * Returns the distinct index words of a record, which contain only ASCII letters and digits. Each word starts with the
- * number of the record's group, which is a list or a block of a list. A search thus never reads words of other groups.
+ * Returns ASCII words. Each starts with the number of the record's group (a list or a block of a list). A search thus
+ * never reads words of other groups.
  */
 export function wordsOf(group: number, { name, type, status, multihash, expires, meta }: Searched): string[] {
   const words = new Set([
@@ -39,7 +36,6 @@ export function wordsOf(group: number, { name, type, status, multihash, expires,
   return [...words]
 }
 
-/** Returns the index words of a record's name. */
 export function wordsOfName(group: number, name: string): Set<string> {
   const words = new Set([nameWord(group, name), foldedNameWord(group, name)])
   // Convert each character only once, because this conversion is a large part of the cost of indexing.
@@ -54,7 +50,6 @@ export function wordsOfName(group: number, name: string): Set<string> {
   return words
 }
 
-/** Returns the index word that every record of a group has. */
 export function listWord(group: number): string {
   return word(group, 'l')
 }
@@ -83,14 +78,13 @@ export function nameWord(group: number, name: string): string {
   return word(group, `n${hashOf(name)}`)
 }
 
-/** Returns the index word of a name regardless of upper and lower case. */
 export function foldedNameWord(group: number, name: string): string {
   return word(group, `i${hashOf(folded(name))}`)
 }
 
 /**
- * Returns the index words of all names that contain `part`, regardless of case. If `isAll` is true, all records with
- * these words match. This is the case for a part of up to three characters.
+ * Returns the index words of all names that contain `part` in any case. If `isAll` is true, all records with these
+ * words match.
  */
 export function partWords(group: number, part: string): { words: string[]; isAll: boolean } {
   const characters = [...folded(part)]
@@ -108,15 +102,11 @@ function gramWord(group: number, characters: readonly string[]): string {
 
 const HEX_OF_ASCII = Array.from({ length: 128 }, (_, code) => code.toString(16).padStart(2, '0'))
 
-/** Returns the UTF-8 bytes of a character as hexadecimal digits. */
 function hexOf(character: string): string {
   return HEX_OF_ASCII[character.codePointAt(0) ?? 0] ?? Buffer.from(character).toString('hex')
 }
 
-/**
- * Returns a word with the number of its group in front. `what` starts with a letter, so words of two groups never
- * collide.
- */
+/** Puts the group's number before `what`, which starts with a letter, so that words of two groups never collide. */
 function word(group: number, what: string): string {
   return `${group}${what}`
 }

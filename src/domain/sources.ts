@@ -3,7 +3,7 @@ import { HoldfastError } from './errors.ts'
 /** A piece of content. A string stands for its UTF-8 bytes. */
 export type Bytes = ArrayBufferView | ArrayBufferLike | string
 
-/** The part of a web stream that is needed to read it. It is compatible with the types of all libraries. */
+/** The part of a web stream that is needed to read it, compatible with the types of all libraries. */
 export interface WebStream {
   getReader(): {
     read(): Promise<{ done: boolean; value?: unknown }>
@@ -24,15 +24,12 @@ export type ByteSource =
   | { readonly body: WebStream | null; readonly bodyUsed: boolean }
 
 export interface ReadOptions {
-  /** Name of the source in error messages. */
   name: string
-  /** When this signal aborts, the reading ends immediately. The reader then throws the reason of the signal. */
   signal?: AbortSignal | undefined
 }
 
 /**
  * Yields the bytes of a source. Closes the source if the consumer stops early.
- *
  * @throws HoldfastError `VALIDATION` if the source is not a {@link ByteSource}, or is a locked stream
  */
 export async function* bytesOf(source: ByteSource, { name, signal }: ReadOptions): AsyncGenerator<Uint8Array> {
@@ -119,7 +116,7 @@ function kindOf(value: unknown): string {
   return `an object (${value.constructor?.name ?? 'without a prototype'})`
 }
 
-/** Yields copies of the pieces of a source. For a source that reuses the memory of its pieces. */
+/** Copies the pieces of a source that reuses their memory. */
 export async function* copied(source: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void, undefined> {
   for await (const piece of source) yield Buffer.from(piece)
 }
@@ -175,7 +172,6 @@ export async function* interruptible<T>(
   }
 }
 
-/** Waits for a promise. If the signal aborts first, throws the reason of the signal. */
 export async function orAborted<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (signal === undefined) return promise
   const { promise: aborted, reject } = Promise.withResolvers<never>()
@@ -190,8 +186,8 @@ export async function orAborted<T>(promise: Promise<T>, signal: AbortSignal | un
 }
 
 /**
- * Reads up to `ahead` items in advance while the consumer works. If the source fails, yields the items before the error
- * first. If the consumer stops early, it does not wait for a stalled source. Such a source is closed at its next item.
+ * Reads up to `ahead` items in advance. If the source fails, yields the items before the error first. If the consumer
+ * stops early, it does not wait for a stalled source, which is closed at its next item.
  */
 export async function* readAhead<T>(source: AsyncIterable<T>, ahead: number): AsyncGenerator<T> {
   const items: T[] = []

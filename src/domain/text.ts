@@ -1,26 +1,20 @@
-/** Character that replaces a character that cannot be stored. */
 const REPLACEMENT = '\ufffd'
 
 /** Error message for a text that {@link isText} rejects. The name of the field precedes it. */
 export const UNKEPT = 'must not contain U+0000 or half of a surrogate pair'
 
-/**
- * Returns whether every catalogue can store a text. PostgreSQL cannot store U+0000 or half of a surrogate pair, so all
- * catalogues reject them.
- */
+/** Returns whether every catalogue can store a text. PostgreSQL cannot store U+0000 or half of a surrogate pair. */
 export function isText(value: string): boolean {
   return !value.includes('\0') && value.isWellFormed()
 }
 
-/** Replaces the characters of a text that a catalogue cannot store. */
 export function keptText(value: string): string {
   return isText(value) ? value : value.replaceAll('\0', REPLACEMENT).toWellFormed()
 }
 
 /**
  * Searches arrays and plain objects, including their keys, for a text that {@link isText} rejects. Returns the name of
- * the text's field, or null if there is no such text.
- *
+ * the text's field.
  * @param field name of the given value; empty for an object whose fields have their own names
  */
 export function unkeptIn(given: unknown, field: string): string | null {
@@ -39,7 +33,7 @@ export function unkeptIn(given: unknown, field: string): string | null {
   return null
 }
 
-/** Returns whether a value is an array or a plain object. An instance of a class is not a plain object. */
+/** An instance of a class is not a plain object. */
 function isPlain(value: unknown): value is object {
   if (typeof value !== 'object' || value === null) return false
   const prototype: unknown = Object.getPrototypeOf(value)

@@ -1,2 +1,2 @@
-/** Version of Holdfast. A test checks that package.json has the same version. */
+/** A test checks that package.json has the same version. */
 export const VERSION = '0.2.0'
