@@ -25,7 +25,7 @@ export interface BackendProblems {
   url(field: string, text: string | undefined): void
 }
 
-/** Fields of every backend definition. They limit the copy that this node stores of the cluster's content. */
+/** Limits of the copy that this node stores of a cluster's content. Every backend definition has these fields. */
 export const keptHereFields = {
   cacheBytes: Type.Optional(
     Type.Integer({

@@ -10,7 +10,7 @@ interface GivenClusters {
   reconcile?: { everyHours?: number }
 }
 
-/** Checks the backend of each cluster with the adapter of its kind. Throws if no adapter for the kind was passed. */
+/** Checks the backend of each cluster. Throws if no adapter for its kind was passed. */
 export function checkBackends(
   { clusters = [], reconcile }: GivenClusters,
   kinds: readonly BackendKind[],
@@ -58,9 +58,7 @@ function checkBackend(
   return kind
 }
 
-/**
- * Returns the problem of an unknown kind. Derives the adapter's name from the kind: `ipfs-cluster` has `ipfsCluster`.
- */
+/** Derives the adapter's name from the kind: `ipfs-cluster` has `ipfsCluster`. */
 function missingKind(type: string, kinds: readonly BackendKind[]): string {
   const passed = kinds.length === 0 ? 'has no adapter' : `must be one of ${kinds.map(kind => kind.type).join(', ')}`
   if (type.length > 32 || !type.split('-').every(word => /^[a-z]+$/.test(word))) return passed

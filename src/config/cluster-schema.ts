@@ -7,7 +7,6 @@ const gatewaySchema = Type.Object(
   closed,
 )
 
-/** JSON Schema of a cluster. */
 export const clusterSchema = Type.Object(
   {
     id: Type.String({

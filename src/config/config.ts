@@ -18,18 +18,16 @@ type RawConfig = Static<typeof configSchema>
 type RawPlan = Static<typeof planSchema>
 type Plans = NonNullable<EngineConfig['plans']>
 
-/** A configuration with all defaults filled in, except defaults that depend on other values. */
+/** A configuration with all defaults, except defaults that depend on other values. */
 export type CompleteConfig = Omit<Complete<typeof configSchema>, 'clusters' | 'plans' | 'network'> &
   Pick<EngineConfig, 'clusters' | 'plans' | 'network'>
 
-/** Fills in the defaults of a configuration. */
 export function withDefaults(config: EngineConfig): CompleteConfig {
   return Value.Default(configSchema, structuredClone(config)) as CompleteConfig
 }
 
 /**
  * Checks a configuration from a file or from code. Fills in the defaults of its clusters and plans.
- *
  * @param source start of the error message, for example a file name
  * @param kinds kinds of remote systems that clusters may use; default: none
  * @throws HoldfastError `CONFIG_INVALID` with the name of the wrong field, such as `plans.team.pageLimit.max`, or of an

@@ -1,7 +1,7 @@
 import { HoldfastError } from '../domain/errors.ts'
 import { UNKEPT, unkeptIn } from '../domain/text.ts'
 
-/** Checks all texts in a value from a caller. @throws HoldfastError `VALIDATION` with the name of the field */
+/** Throws a HoldfastError `VALIDATION` with the name of the field. */
 export function checkTexts(given: unknown, field: string): void {
   const refused = unkeptIn(given, field)
   if (refused !== null) throw new HoldfastError('VALIDATION', `${refused} ${UNKEPT}`)
@@ -10,9 +10,9 @@ export function checkTexts(given: unknown, field: string): void {
 const AsyncGeneratorFunction = Object.getPrototypeOf(async function* () {}).constructor as new () => object
 
 /**
- * Wraps a service so that each method first checks the texts in its arguments, as HTTP requests do. If a text is
- * invalid, the method rejects with `VALIDATION`. A method that returns an async generator throws the error instead. A
- * method with an array argument must check the array's elements itself.
+ * Wraps a service so that each method first checks the texts in its arguments, as HTTP requests do. For an invalid
+ * text, the method rejects with `VALIDATION`, or throws if it returns an async generator. A method with an array
+ * argument must check the array's elements itself.
  */
 export function checkingTexts<T extends object>(service: T): T {
   return new Proxy(service, {

@@ -1,7 +1,6 @@
 import Type from 'typebox'
 import { closed, configText } from './schema-parts.ts'
 
-/** Pattern for the id of a node. */
 export const NODE_ID = '^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$'
 
 export const nodeSchema = Type.Optional(

@@ -1,7 +1,7 @@
 import Type from 'typebox'
 import { closed, configCount, configText, defaulted, orNull } from './schema-parts.ts'
 
-/** Returns the schema of a limit. The default is null, which means no limit. */
+/** Null means no limit. */
 const limit = (description: string) => defaulted(orNull(Type.Integer({ minimum: 0 }), { default: null, description }))
 
 const rateLimit = (description: string) =>
@@ -12,7 +12,6 @@ const rateLimit = (description: string) =>
     }),
   )
 
-/** JSON Schema of a plan. */
 export const planSchema = Type.Object(
   {
     timelock: Type.Boolean({ description: 'True if pins may expire.' }),

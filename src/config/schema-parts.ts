@@ -1,12 +1,10 @@
 import Type, { type Static, type TOptional, type TSchema, type TSchemaOptions } from 'typebox'
 
-/** Option of an object schema that rejects unknown keys. */
 export const closed = { additionalProperties: false }
 
 export const configText = (description?: string) => Type.String({ minLength: 1, ...described(description) })
 export const configCount = (description?: string) => Type.Integer({ minimum: 1, ...described(description) })
 
-/** Returns the schema of an optional text. */
 export const optionalText = (description: string) =>
   Type.Optional(Type.String({ minLength: 1, description, defaultText: 'none' }))
 
@@ -44,6 +42,5 @@ export type Complete<Schema extends TSchema> = Schema extends {
 
 type IsThere<Field> = '~defaulted' extends keyof Field ? true : '~optional' extends keyof Field ? false : true
 
-/** Returns the schema of a number of seconds with a default. */
 export const seconds = (fallback: number, description: string) =>
   defaulted(Type.Number({ exclusiveMinimum: 0, default: fallback, description }))

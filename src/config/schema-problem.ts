@@ -1,13 +1,11 @@
 import type { TSchema } from 'typebox'
 import { Value } from 'typebox/value'
 
-/** A field and the problem of its value. */
 export interface Problem {
   path: string
   problem: string
 }
 
-/** Throws an error with a field and the problem of its value. */
 export type Fail = (path: string, problem: string) => never
 
 /**
@@ -50,7 +48,7 @@ function dotted(instancePath: string): string {
     .join('.')
 }
 
-/** Checks an optional URL. Fails unless it is an http or https URL without query, fragment and credentials. */
+/** Fails unless the text is undefined, or an http or https URL without query, fragment and credentials. */
 export function checkUrl(path: string, text: string | undefined, fail: Fail): void {
   if (text === undefined) return
   const url = URL.canParse(text) ? new URL(text) : null

@@ -1,7 +1,6 @@
 import Type from 'typebox'
 import { defaulted, group, seconds } from './schema-parts.ts'
 
-/** Configuration fields of the work that a node does in the background. */
 export const upkeep = {
   gc: group(
     {
