@@ -19,7 +19,6 @@ const owned = shared[OWNED]
 
 export interface OwnedDirectory {
   datastore: LevelDatastore
-  /** Closes the datastore and releases the directory. */
   close(): Promise<void>
 }
 
@@ -30,8 +29,7 @@ export function placeOf(path: string): string {
 }
 
 /**
- * Rejects a data directory whose restore has not finished. The restore may be running or may have been killed.
- *
+ * Rejects a data directory with a restore that is running or was killed.
  * @throws HoldfastError `DATA_DIR_UNUSABLE`
  */
 export function refuseUnfinishedRestore(dataDir: string): void {
@@ -40,17 +38,13 @@ export function refuseUnfinishedRestore(dataDir: string): void {
   throw new HoldfastError('DATA_DIR_UNUSABLE', `${dataDir} has an unfinished restore (${RESTORING}): ${remedy}`)
 }
 
-/**
- * The first is the maximum time in ms to wait for the previous owner. The second is the time in ms between two
- * attempts.
- */
+/** Maximum time to wait for the previous owner, and time between two attempts. */
 const HANDOVER_MS = 5_000
 const RETRY_MS = 100
 
 /**
- * Takes ownership of a data directory. While LevelDB has `datastore/` open, an operating-system lock protects the
- * directory. The kernel releases the lock when the process ends. The caller closes the directory.
- *
+ * Takes ownership of a data directory, which the caller closes. The lock is that of LevelDB on `datastore/`, which the
+ * kernel releases when the process ends.
  * @param options.isRestoring true if the caller is the unfinished restore itself
  * @throws HoldfastError `DATA_DIR_IN_USE` if another engine still owns the directory after 5 s; `DATA_DIR_UNUSABLE` if
  * the directory cannot be created or written, or has an unfinished restore
@@ -107,7 +101,6 @@ export async function ownDataDirectory(
   }
 }
 
-/** Returns the error for an unusable data directory. The error contains the message of the deepest cause. */
 export function directoryUnusable(dataDir: string, cause: unknown): HoldfastError {
   const deepest = cause instanceof Error && cause.cause instanceof Error ? cause.cause : cause
   const reason = deepest instanceof Error ? deepest.message : String(deepest)

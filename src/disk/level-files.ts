@@ -7,9 +7,7 @@ import { QUARANTINE } from './file-names.ts'
 import { makeDirectory } from './make-directory.ts'
 import { OWNERS_DIRECTORY, syncDirectoryNow } from './node-file-system.ts'
 
-/**
- * Names of the files that contain LevelDB's data. The file `CURRENT` names the manifest, which lists all data files.
- */
+/** LevelDB's data files. The file `CURRENT` names the manifest, which lists all data files. */
 const DATA_FILE = /^(\d+\.(ldb|sst|log)|MANIFEST-\d+)$/
 /**
  * Endings of LevelDB's error messages for a missing file or a wrong file type. The last ending means that `CURRENT` is
@@ -34,8 +32,7 @@ export class LevelFiles {
   }
 
   /**
-   * Opens the datastore. The caller closes it.
-   *
+   * Opens the datastore, which the caller closes.
    * @throws the error of LevelDB; {@link isLocked} recognises that another owner has the datastore open
    */
   async open(): Promise<LevelDatastore> {
@@ -94,7 +91,7 @@ export function isLocked(error: unknown): boolean {
   return deepest(error).code === 'LEVEL_LOCKED'
 }
 
-/** Returns whether the error says that files are empty, wrong or missing. A permission error is not damage. */
+/** Returns whether files are empty, wrong or missing. A permission error is not damage. */
 function isDamaged(error: unknown): boolean {
   const { code, message } = deepest(error)
   return code === 'LEVEL_CORRUPTION' || NO_FILE.test(message)

@@ -4,9 +4,8 @@ import { fileErrorCode } from '../domain/file-system.ts'
 import { syncDirectoryNow } from './node-file-system.ts'
 
 /**
- * Creates a directory and its missing parents. Does not use the option `recursive` of Node.js, which never returns if
- * the file system reports an existing parent as missing. `/proc` does so.
- *
+ * Creates a directory and its missing parents. The option `recursive` of Node.js never returns if the file system, such
+ * as `/proc`, reports an existing parent as missing.
  * @param mode mode of the directory if it is created; parents get the default mode of the process
  * @throws the error of the file system
  */
@@ -16,7 +15,7 @@ export function makeDirectory(path: string, mode?: number): void {
   if (!tryMake(path, mode)) mkdirSync(path)
 }
 
-/** Creates one directory. Returns false if the parent is missing. */
+/** Returns false if the parent is missing. */
 function tryMake(path: string, mode: number | undefined): boolean {
   try {
     mkdirSync(path, mode)
@@ -32,7 +31,7 @@ function tryMake(path: string, mode: number | undefined): boolean {
   }
 }
 
-/** Syncs the parent directory so that the new name survives a power cut. Does nothing without permission to open it. */
+/** Makes the new name survive a power cut. Does nothing without permission to open the parent directory. */
 function syncParent(path: string): void {
   try {
     syncDirectoryNow(dirname(path))

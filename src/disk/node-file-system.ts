@@ -4,12 +4,12 @@ import { platform } from 'node:os'
 import type { DiskSpace, FileSystem, NewFile } from '../domain/file-system.ts'
 
 /**
- * True on Windows, where the node cannot sync a directory and cannot refuse to follow a symbolic link. A power cut may
- * therefore lose the newest directory entries. Only this file handles differences between platforms.
+ * Windows cannot sync a directory, so a power cut may lose the newest entries, and cannot refuse to follow a symbolic
+ * link. Only this file handles differences between platforms.
  */
 const WINDOWS = platform() === 'win32'
 
-/** Modes that give access only to the user who runs the node. The first is for files, the second is for directories. */
+/** Modes of files and directories that give access only to the user who runs the node. */
 export const OWNERS_FILE = 0o600
 export const OWNERS_DIRECTORY = 0o700
 
@@ -19,7 +19,6 @@ export const DIRECT: number | null =
     ? null
     : constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_DIRECT
 
-/** Implements the file system port with `node:fs`, which works in libuv's thread pool. */
 export const nodeFileSystem: FileSystem = {
   create: async path => newFile(await open(path, 'wx', OWNERS_FILE)),
   append: async path => newFile(await open(path, constants.O_WRONLY | constants.O_APPEND), await sizeOf(path)),
@@ -90,9 +89,7 @@ async function spaceAt(path: string): Promise<DiskSpace> {
   return { freeBytes: bavail * bsize, totalBytes: blocks * bsize }
 }
 
-/**
- * Syncs a directory and blocks until the sync ends. For files that must be on the disk before a transaction commits.
- */
+/** Blocks until the sync ends, for files that must be on the disk before a transaction commits. */
 export function syncDirectoryNow(path: string): void {
   if (WINDOWS) return
   const directory = openSync(path, constants.O_RDONLY)
@@ -116,10 +113,7 @@ export function openDirectoryNoFollow(path: string): Promise<FileHandle> {
   return open(path, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW)
 }
 
-/**
- * Returns whether users other than the owner may list a directory or write to it. Permission to enter it does not
- * count.
- */
+/** Returns whether other users may list a directory or write to it. Permission to enter it does not count. */
 export function othersMayUse({ mode }: Stats): boolean {
   return !WINDOWS && (mode & 0o066) !== 0
 }

@@ -4,13 +4,13 @@ import type { Logger } from '../domain/logger.ts'
 import { BALLAST, DATA_KEY, DATABASE, SECRETS, TAKEDOWNS } from './file-names.ts'
 import { OWNERS_DIRECTORY, OWNERS_FILE, othersMayUse } from './node-file-system.ts'
 
-/** Subdirectories of a data directory that are restricted to the owner. This also protects everything inside them. */
+/** Subdirectories that are restricted to the owner, which also protects everything inside them. */
 const DIRECTORIES = ['datastore', 'blocks', 'tmp', 'quarantine']
 const FILES = [BALLAST, SECRETS, TAKEDOWNS, DATA_KEY]
 
 /**
- * Restricts password hashes, content and keys to the owner. Does not change the mode of the data directory itself,
- * because other users may need access to `import/`. Logs a warning if other users can read the data directory.
+ * Restricts password hashes, content and keys to the owner. Only logs a warning if other users can read the data
+ * directory itself, because they may need access to `import/`.
  */
 export function keepToOwner(dataDir: string, logger: Logger): void {
   for (const name of readdirSync(dataDir)) {

@@ -5,8 +5,7 @@ import type { FileSystem } from '../domain/file-system.ts'
 import { nodeFileSystem } from './node-file-system.ts'
 
 /**
- * Replaces the text of a file atomically. After a power cut, the file has either the old text or the new text.
- *
+ * Replaces a file atomically: after a power cut, it has either the old text or the new text.
  * @param options.temporary path of a file for the new text, on the same file system; default: beside the file
  * @throws HoldfastError `OUTCOME_UNKNOWN` if the directory could not be synced. After any other error, the file is
  * unchanged.
