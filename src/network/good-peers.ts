@@ -48,7 +48,7 @@ export class GoodPeers {
     return this.#peers.size
   }
 
-  /** Returns the peer that answered most recently first. */
+  /** Returns all remembered peers, most recent answer first. */
   addresses(): PeerAddress[] {
     const latest = [...this.#peers.values()].toSorted((a, b) => b.answeredAt - a.answeredAt)
     return latest.flatMap(({ addresses }) => {

@@ -26,17 +26,16 @@ import type { StorageModule } from './storage-module.ts'
 
 export type AccessModule = ReturnType<typeof makeAccess>
 
-/** Stores that accounts and credentials use. */
 export interface AccessStorage {
-  /** Returns a number that changes whenever another process may have changed credentials. */
+  /** Changes whenever another process may have changed credentials. */
   credentialsVersion: () => number
   catalogue: Pick<Catalogue, 'accounts' | 'keys' | 'sessions' | 'secondFactors'>
   sealing: Sealing
-  /** Sign-in state that all nodes share. Null for a single node. */
+  /** Null for a single node. */
   signIn: SharedSignIn | null
 }
 
-/** Creates the services for accounts and keys. They also work without a running engine. */
+/** Creates services that need no running engine. */
 export function makeAccounts(
   { config, clock }: Pick<Setup, 'config' | 'clock'>,
   { credentialsVersion, catalogue, sealing, signIn }: AccessStorage,
@@ -65,7 +64,6 @@ export function makeAccounts(
   }
 }
 
-/** Creates the services for accounts, keys, sign-in and authentication. */
 export function makeAccess(setup: Setup, storage: StorageModule) {
   const { clock, logger, config } = setup
   const { accounts: store, keys, sessions: sessionStore } = storage.catalogue
@@ -90,7 +88,7 @@ export function makeAccess(setup: Setup, storage: StorageModule) {
   }
 }
 
-/** Logs a warning if accounts from public sign-up may read files of the server. */
+/** Warns if accounts from public sign-up may read files of the server. */
 function warnOfSignUp({ config, logger }: Setup, plans: PlanCatalogue, importRoots: readonly string[]): void {
   const { enabled, plan } = config.signup
   if (!enabled || importRoots.length === 0 || !plans.get(plan).serverImport) return

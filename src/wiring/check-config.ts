@@ -3,11 +3,9 @@ import { parseConfig, withDefaults } from '../config/config.ts'
 import type { EngineConfig } from '../config/engine-options.ts'
 
 /**
- * Checks a configuration in the same way as `createEngine`. Opens, creates and connects nothing. Returns the
- * configuration with defaults.
- *
+ * Checks a configuration in the same way as `createEngine`, but opens nothing. Returns the configuration with defaults.
  * @param source text at the start of error messages, such as a file name
- * @param kinds kinds of systems that may keep clusters. Default: none.
+ * @param kinds kinds of systems that may keep clusters
  * @throws HoldfastError `CONFIG_INVALID`, which names the field
  */
 export async function checkConfig(
@@ -16,7 +14,7 @@ export async function checkConfig(
   kinds: readonly BackendKind[] = [],
 ): Promise<EngineConfig> {
   const config = parseConfig(value, source, kinds)
-  // Import this module only when it is needed. It imports the libp2p packages for multiaddrs.
+  // This module imports the libp2p packages for multiaddrs.
   const { networkSettings } = await import('../network/network-settings.ts')
   networkSettings(config.network ?? {})
   return withDefaults(config)

@@ -20,7 +20,6 @@ const LOCAL_URL = 'http://127.0.0.1:4100'
 
 export type ClustersModule = ReturnType<typeof makeClusters>
 
-/** Creates the clusters, their backends and the readers of their content. */
 export function makeClusters(
   { clusters, config, clock }: Setup,
   { ledger, heldRoots, ...storage }: StorageModule,
@@ -51,12 +50,9 @@ export function makeClusters(
   return {
     registry,
     embeddedOf,
-    /** External backends by backend id in the ledger. */
     remote,
-    /** External backends that fetch missing content by themselves and whose blocks this node can read. */
     fetchingBackends: fetchingBackendsOf(remote, storage),
     watch,
-    /** Sets the function from which external backends get the multiaddrs of this node. */
     reachableAt: (now: () => readonly string[]): void => {
       addresses = now
     },
@@ -116,7 +112,6 @@ function fetchesItself(backend: ClusterBackend): backend is FetchingBackend['bac
   return backend.sizeOf !== undefined
 }
 
-/** Returns the registry of clusters for the public API. */
 export function publicClusters({ registry, remote }: ClustersModule, access: AccessModule): PublicRegistry {
   const planOf = async (id: string) => access.plans.get((await access.accounts.get(id)).plan)
   return {

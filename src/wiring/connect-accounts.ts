@@ -7,11 +7,10 @@ import { connectCatalogue } from './connect-catalogue.ts'
 import { accountsIn, keyOnDemand, openMigratedDirectory, shownAccounts } from './open-accounts.ts'
 
 /**
- * Opens the accounts and keys of a data directory. The catalogue may be in SQLite or in PostgreSQL. Running engines
+ * Opens the accounts and keys of a data directory, whose catalogue may be in SQLite or PostgreSQL. Running engines
  * notice changes within a second. The caller closes the handle.
  *
- * If the directory is from an older version, it is migrated, unless an engine of that version is running.
- *
+ * Migrates a directory from an older version, unless an engine of that version is running.
  * @throws HoldfastError `CONFIG_INVALID` if `database` is not the catalogue of the directory, or if `catalogue` is
  * missing for PostgreSQL; `UNAVAILABLE`, `DATA_DIR_IN_USE`, `DATA_DIR_UNUSABLE`, `DATA_DIR_NEWER`
  */

@@ -4,12 +4,7 @@ import { HoldfastError } from '../domain/errors.ts'
 import type { Database } from '../storage/database.ts'
 import { catalogueNode } from './open-shared-catalogue.ts'
 
-/**
- * Connects to the PostgreSQL catalogue of a data directory. Returns the catalogue and the directory's name in the
- * catalogue.
- *
- * @throws HoldfastError `CONFIG_INVALID` if the catalogue and the directory do not belong together
- */
+/** @throws HoldfastError `CONFIG_INVALID` if the catalogue and the directory do not belong together */
 export async function connectCatalogue(
   directory: Database,
   { url, adapter }: CatalogueDatabase,

@@ -3,20 +3,18 @@ import 'reflect-metadata/lite'
 import { container, type DependencyContainer, type InjectionToken, instanceCachingFactory } from 'tsyringe'
 import { HoldfastError } from '../domain/errors.ts'
 
-/** Key under which a module is registered. Its type parameter is the type of the module. */
 export type Token<T> = InjectionToken<T> & { readonly type?: T }
 
 export function token<T>(name: string): Token<T> {
   return Symbol(name) as unknown as Token<T>
 }
 
-/** Start and stop of a module. It is safe to call `stop` on a module that has not started. */
+/** It is safe to call `stop` on a module that has not started. */
 export interface Lifecycle {
   start?(): Promise<void>
   stop?(): Promise<void>
 }
 
-/** Access to other modules, for the factory of a module. */
 export type KnownModules = Pick<Modules, 'get'>
 
 /** Modules of one engine. A factory creates each module once, on first use. */
@@ -26,10 +24,7 @@ export class Modules {
   readonly #started: Lifecycle[] = []
 
   /**
-   * Registers the factory of a module.
-   *
-   * @param make factory, which may get other modules only until it returns. Cycles are therefore found when the engine
-   * starts.
+   * @param make factory, which may get other modules only until it returns. Cycles are therefore found at the start.
    */
   provide<T>(token: Token<T>, make: (modules: KnownModules) => T): void {
     this.#container.register(token, { useFactory: instanceCachingFactory(() => this.#make(token, make)) })
@@ -39,7 +34,6 @@ export class Modules {
     return this.#container.resolve(token)
   }
 
-  /** Starts the modules in the given order, one at a time. */
   async start(order: ReadonlyArray<Token<Lifecycle>>): Promise<void> {
     for (const token of order) {
       const module = this.get(token)
@@ -49,8 +43,8 @@ export class Modules {
   }
 
   /**
-   * Stops the started modules in reverse order, including a module whose start failed. If some modules fail to stop,
-   * the other modules are still stopped, and then the first error is thrown.
+   * Stops the started modules in reverse order, including a module whose start failed. After all stops, throws the
+   * first error.
    */
   async stop(): Promise<void> {
     const failures: unknown[] = []

@@ -9,17 +9,13 @@ import { DEFAULT_BACKEND_ID } from '../ledger/blocks.ts'
 import type { Setup } from './setup.ts'
 import type { StorageModule } from './storage-module.ts'
 
-/**
- * Size in bytes up to which a block is stored in the database. Larger blocks are cheaper as files
- * (docs/design/benchmarks.md).
- */
+/** Larger blocks are cheaper as files (docs/design/benchmarks.md). */
 const SMALL_BLOCK_BYTES = 32 * 1024
-/** Default number of threads in the thread pool of libuv. */
+/** Default of libuv. */
 const THREADS = 4
 
 export type ContentModule = ReturnType<typeof makeContent>
 
-/** Creates the block stores, the garbage collector and the verifier. */
 export function makeContent(setup: Setup, storage: StorageModule) {
   const { clock, logger, events, metrics, activity, config } = setup
   const { ledger, blocks, blockFiles } = storage
@@ -44,7 +40,6 @@ export function makeContent(setup: Setup, storage: StorageModule) {
   })
   return {
     leases,
-    /** Block stores by backend id. */
     blockStores,
     collector,
     verifier: new Verifier(blocks, blockStores, activity),
@@ -56,7 +51,7 @@ export function makeContent(setup: Setup, storage: StorageModule) {
 
 function makeBlockStores({ logger, events, threadPoolSize }: Setup, storage: StorageModule) {
   const { ledger, blocks, threads, reserves } = storage
-  // Writes use half of the threads. The other threads are free for reads.
+  // The other threads are free for reads.
   const writes = new Semaphore(Math.max(2, Math.floor((threadPoolSize ?? THREADS) / 2)))
   const stores = new Map<number, BlockStore>()
   for (const [backendId, files] of storage.blockFiles) {
@@ -66,8 +61,7 @@ function makeBlockStores({ logger, events, threadPoolSize }: Setup, storage: Sto
       backendId,
       files,
       threads,
-      // The engine's database stores the small blocks of the default backend. Other backends store all blocks in their
-      // own directories.
+      // Only the default backend stores small blocks in the engine's database.
       smallBlockBytes: backendId === DEFAULT_BACKEND_ID ? SMALL_BLOCK_BYTES : 0,
       writes,
       reserve,

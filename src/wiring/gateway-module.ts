@@ -26,7 +26,7 @@ interface Below {
 /** Share of the process memory for blocks that are being sent to clients. */
 const ANSWERS_SHARE = 1 / 8
 
-/** Creates the gateway, and the content reader for the host program. The same rules apply to both. */
+/** Applies the same rules to the gateway and to the content reader for the host program. */
 export function makeGateway({ config, clock, logger, metrics, activity, memoryBytes }: Setup, below: Below) {
   const { takedowns } = below.network
   const memory = MemoryBudget.of(memoryBytes * ANSWERS_SHARE, clock)
@@ -61,15 +61,11 @@ export function makeGateway({ config, clock, logger, metrics, activity, memoryBy
     arrivalOf: dependencies.arrivalOf,
     reader,
     handler: createGateway(parts),
-    /** Gateway for an origin that serves only gateway content. */
     own: createGateway({ ...parts, options: { ...config.gateway, ownOrigin: true } }),
   }
 }
 
-/**
- * Returns the number and size of the blocks that a running or pending fetch of a CID has stored so far. Returns null if
- * the CID is not being fetched.
- */
+/** Returns null if the CID is not being fetched. */
 async function arrivalOf(
   { storage, clusters, pins }: Below,
   cid: CID,

@@ -37,7 +37,6 @@ interface Below {
   webhooks: WebhooksModule
 }
 
-/** Creates the HTTP handlers of the API and the gateway. */
 export function makeHttp(setup: Setup, below: Below): Border {
   const { trustedProxies, gateway } = setup.config
   const { host = null } = gateway

@@ -16,7 +16,7 @@ import { openStores } from './stores.ts'
 import { makeUpkeep, type UpkeepModule } from './upkeep-module.ts'
 import { makeWebhooks, type WebhooksModule } from './webhooks-module.ts'
 
-/** Tokens of the modules of an engine. A module may use only the modules listed before it. */
+/** A module may use only the modules listed before it. */
 export const M = {
   storage: token<StorageModule>('storage'),
   access: token<AccessModule>('access'),
@@ -33,7 +33,7 @@ export const M = {
   http: token<Border>('http'),
 }
 
-/** Modules that are started and stopped, in start order. They stop in reverse order. */
+/** Start order. The modules stop in reverse order. */
 const ORDER = [
   M.storage,
   M.access,
@@ -48,8 +48,7 @@ const ORDER = [
 ]
 
 /**
- * Opens the stores and starts all modules. On failure, everything is stopped again.
- *
+ * Starts all modules. On failure, everything is stopped again.
  * @throws HoldfastError the errors of {@link openStores}
  */
 export async function startModules(setup: Setup): Promise<Modules> {
@@ -87,7 +86,6 @@ export async function startModules(setup: Setup): Promise<Modules> {
   }
 }
 
-/** Returns the modules on which `pins` depends. */
 function below(modules: KnownModules) {
   return {
     storage: modules.get(M.storage),

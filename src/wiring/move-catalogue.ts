@@ -21,13 +21,13 @@ import { catalogueNode } from './open-shared-catalogue.ts'
 
 /** Source and target of a catalogue move. */
 export interface MoveCatalogueOptions {
-  /** Data directory. No engine may have it open. */
+  /** No engine may have the directory open. */
   dataDir: string
   /** URL of an empty database: `postgres://user:password@host:port/database`. */
   to: string
   /** Adapter of the database: `postgres` from `holdfast/postgres`. */
   catalogue: CatalogueAdapter
-  /** Called after each step of the move. A step with many rows also calls this after every few hundred rows. */
+  /** Called after each step of the move, and after every few hundred rows. */
   onProgress?: (progress: MoveProgress) => void
 }
 
@@ -35,17 +35,15 @@ export interface MoveCatalogueOptions {
 export interface MovedCatalogue {
   /** Name of the data directory in the PostgreSQL catalogue. */
   node: string
-  /** Outcome of the copy. Null if an earlier, interrupted move had already copied the rows. */
+  /** Null if an earlier, interrupted move had already copied the rows. */
   copied: CopiedCatalogue | null
-  /** Number of rows removed from the data directory after the copy. */
+  /** Rows removed from the data directory after the copy. */
   removed: number
 }
 
 /**
- * Moves the catalogue of a data directory into PostgreSQL: accounts, keys, records and jobs. A single commit switches
- * the directory to PostgreSQL. If a move is interrupted, run it again. After an interruption before the commit, the
- * repeated move starts over. After a later interruption, the repeated move only finishes the work.
- *
+ * Moves the catalogue of a data directory into PostgreSQL, which a single commit completes. If a move is interrupted,
+ * run it again: before the commit it starts over, and after the commit it only finishes the work.
  * @throws HoldfastError `CONFLICT` if the database is not empty, or if the directory changed during the move;
  * `CONFIG_INVALID` if another database has the catalogue of the directory, or if `catalogue` is missing;
  * `DATA_DIR_IN_USE`, `DATA_DIR_UNUSABLE`, `DATA_DIR_NEWER`, `UNAVAILABLE`, `OUTCOME_UNKNOWN`
@@ -114,7 +112,7 @@ async function copy({ database, target, directory, onProgress }: Move): Promise<
   return copied
 }
 
-/** Returns the name of the data directory in PostgreSQL. A repeated move uses the same name. */
+/** Returns the same name for a repeated move. */
 function nameOf(database: Database): string {
   const text = 'SELECT name FROM catalogue_move'
   const name = database.prepare<[], { name: string }>(text).get()?.name ?? randomUUID()
@@ -122,14 +120,13 @@ function nameOf(database: Database): string {
   return name
 }
 
-/** Encrypts the secrets that the first versions stored in plain text. Do this before the secrets leave the machine. */
+/** Encrypts the secrets that the first versions stored in plain text, before the secrets leave the machine. */
 async function sealAll(database: Database, sealing: Sealing): Promise<void> {
   const { secondFactors: store } = sqliteAccess(database, new WriteQueue(database))
   const attempts = new MemoryAttempts(systemClock)
   await new SecondFactor({ store, sealing, attempts, clock: systemClock }).sealStored()
 }
 
-/** Deletes the copied rows from the data directory in batches. Nothing reads these rows any more. */
 function remove(database: Database, onProgress: (progress: MoveProgress) => void): number {
   const source = new SqliteMovedCatalogue(database)
   const of = source.left()

@@ -13,15 +13,11 @@ import type { ClustersModule } from './clusters-module.ts'
 import type { Setup } from './setup.ts'
 import type { StorageModule } from './storage-module.ts'
 
-/** Time in ms after which a failed read of other nodes' takedowns is repeated. */
 const RETRY_MS = 400
 
 export type NetworkModule = ReturnType<typeof makeNetwork>
 
-/**
- * Creates the takedown list and the network node. `node` is null until the network has started, and always null if
- * networking is off.
- */
+/** Creates the module with `node` as null, until the network has started. */
 export function makeNetwork(
   { dataDir, config, clock, logger, fileSystem = nodeFileSystem }: Setup,
   { datastore, threads, shared, withheld, reach }: StorageModule,
@@ -36,7 +32,6 @@ export function makeNetwork(
   let node: NetworkNode | null = null
   return {
     takedowns,
-    /** Blocks that peers may fetch from this node. */
     blocks,
     get node(): NetworkNode | null {
       return node
@@ -69,7 +64,7 @@ export function makeNetwork(
   }
 }
 
-/** Returns two functions. `soon` calls `follow` and repeats the call until it succeeds. `end` stops the repetition. */
+/** Returns `soon`, which calls `follow` until it succeeds, and `end`, which stops the repetition. */
 function following(follow: () => Promise<void>, clock: Clock): { soon: () => void; end: () => void } {
   let cancel: () => void = () => undefined
   let isEnded = false

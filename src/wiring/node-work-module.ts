@@ -4,7 +4,6 @@ import type { PinsModule } from './pins-module.ts'
 import type { Setup } from './setup.ts'
 import type { StorageModule } from './storage-module.ts'
 
-/** Creates the module through which other nodes reach this node. It starts after all other modules. */
 export function makeNodeWork(
   setup: Setup,
   { shared, work }: StorageModule,
@@ -24,10 +23,7 @@ export function makeNodeWork(
   }
 }
 
-/**
- * Returns a function that processes the work that other nodes have queued for this node. A call during a run schedules
- * one more run. If a run fails, the next call retries the failed work.
- */
+/** Returns a function that processes the work from other nodes. A call during a run schedules one more run. */
 function following(
   { logger }: Setup,
   work: NodeWork,

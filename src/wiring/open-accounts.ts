@@ -20,9 +20,8 @@ import { catalogueNode } from './open-shared-catalogue.ts'
 
 /**
  * Opens the accounts and keys of a data directory whose catalogue is in SQLite. A running engine notices changes within
- * a second. The caller closes the handle. A directory from an older version is not migrated. To migrate it, start an
- * engine first or use `connectAccounts`.
- *
+ * a second. The caller closes the handle. A directory from an older version needs an engine or `connectAccounts` to
+ * migrate it.
  * @throws HoldfastError `CONFIG_INVALID`, also if the catalogue is in PostgreSQL; `DATA_DIR_IN_USE` for a directory
  * from an older version; `DATA_DIR_UNUSABLE`, `DATA_DIR_NEWER`
  */
@@ -31,7 +30,7 @@ export function openAccounts({ dataDir, config = {}, clock = systemClock, adapte
   return accountsIn(openDirectory(dataDir), { dataDir, config: complete, clock })
 }
 
-/** Returns the accounts in an open database. Closing the returned handle also closes the database. */
+/** Closes the database when the returned handle is closed. */
 export function accountsIn(
   database: Database,
   { dataDir, ...setup }: { dataDir: string; config: CompleteConfig; clock: Clock },
@@ -51,7 +50,6 @@ export function accountsIn(
   return { ...shownAccounts(made), close: () => database.close() }
 }
 
-/** Returns the account services for the public API. */
 export function shownAccounts({
   accounts,
   keys,
@@ -69,7 +67,7 @@ export function shownAccounts({
   }
 }
 
-/** Returns a sealing that reads `data.key` only when the sealing is used. Most commands work without the key. */
+/** Most commands work without the key. */
 export function keyOnDemand(db: Database, dataDir: string): Sealing {
   const open = (): Sealing => openDataKey(db, resolve(dataDir))
   return {
@@ -79,8 +77,7 @@ export function keyOnDemand(db: Database, dataDir: string): Sealing {
 }
 
 /**
- * Opens the database of a data directory. Creates the database if it is missing. An engine may have the directory open.
- *
+ * Creates the database if it is missing.
  * @throws HoldfastError `DATA_DIR_IN_USE` if the schema is older, because only the owner of a directory may migrate it
  */
 function openDirectory(dataDir: string): Database {
@@ -97,12 +94,7 @@ function openDirectory(dataDir: string): Database {
   return database
 }
 
-/**
- * Opens the database of a data directory. If the schema is older, takes ownership of the directory and migrates the
- * schema.
- *
- * @throws HoldfastError `DATA_DIR_IN_USE` while an engine of the older version runs
- */
+/** Migrates an older schema. @throws HoldfastError `DATA_DIR_IN_USE` while an engine of the older version runs */
 export async function openMigratedDirectory(dataDir: string): Promise<Database> {
   try {
     return openDirectory(dataDir)

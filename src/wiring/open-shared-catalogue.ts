@@ -7,21 +7,16 @@ import { openDataKey, openFleetKey } from '../storage/data-key.ts'
 import type { Database } from '../storage/database.ts'
 import type { Setup } from './setup.ts'
 
-/** Context under which the fleet secret is encrypted. */
 export const FLEET_SECRET = 'fleet secret'
 const SECRET_BYTES = 32
 
-/**
- * Returns the name of this data directory in the PostgreSQL catalogue. Returns null if the directory has a SQLite
- * catalogue.
- */
+/** Returns null for a SQLite catalogue. */
 export function catalogueNode(database: Database): string | null {
   return database.prepare<[], { name: string }>('SELECT name FROM catalogue_node').get()?.name ?? null
 }
 
 /**
- * Opens the PostgreSQL catalogue of an engine. Returns null if the catalogue is in SQLite.
- *
+ * Returns null if the catalogue is in SQLite.
  * @throws HoldfastError `CONFIG_INVALID` if the configuration and the data directory name different catalogues
  */
 export async function openSharedCatalogue(

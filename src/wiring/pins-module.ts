@@ -28,12 +28,11 @@ import type { NodesModule } from './nodes-module.ts'
 import type { Setup } from './setup.ts'
 import type { StorageModule } from './storage-module.ts'
 
-/** Maximum number of blocks of one DAG that are requested at the same time. */
+/** Maximum number of concurrent block requests for one DAG. */
 const BLOCKS_AT_ONCE = 32
 
 export type PinsModule = ReturnType<typeof makePins>
 
-/** Modules on which the pins module depends. */
 interface Below {
   storage: StorageModule
   access: AccessModule
@@ -42,10 +41,8 @@ interface Below {
   nodes: NodesModule
 }
 
-/** Modules and callbacks that the parts of the pins module share. */
 type Shared = Below & { changes: PinChanges; publishChanges: (made: readonly StatusChange[]) => void }
 
-/** Creates the services that create, list and remove records, and their background jobs. */
 export function makePins(setup: Setup, below: Below) {
   const { clock, logger, events, activity } = setup
   const { storage, network } = below
@@ -91,7 +88,6 @@ export function makePins(setup: Setup, below: Below) {
     changes,
     publishChanges,
     accountRemoval,
-    /** Wakes the runner that pins and unpins content on external backends. */
     wakePlacements: () => placements.wake(),
     start: async (): Promise<void> => {
       sweeper.start()
@@ -99,8 +95,7 @@ export function makePins(setup: Setup, below: Below) {
       accountRemoval.wake()
       runPlacements(changes, placements)
       if (announcer !== null) await announceChanges(changes, announcer)
-      // If another node removes a record, this node emits no event for the record. Withdraw the provider record of the
-      // content separately.
+      // If another node removes a record, this node emits no event for the record.
       if (announcer !== null) storage.work?.gone(dag => announcer.gone(cidOf(dag)))
       if (node !== null) await scheduler.start(node)
     },
@@ -114,7 +109,6 @@ export function makePins(setup: Setup, below: Below) {
   }
 }
 
-/** Creates the services that create and list records. */
 function pinMakers({ clock, config }: Setup, shared: Shared, scheduler: FetchScheduler) {
   const { storage, access, clusters, network, nodes, changes } = shared
   const { catalogue, heldRoots: held } = storage
@@ -161,7 +155,6 @@ function pinMakers({ clock, config }: Setup, shared: Shared, scheduler: FetchSch
   }
 }
 
-/** Creates the scheduler of fetches. */
 function fetchScheduler(
   { clock, logger, config }: Setup,
   { storage, access, clusters, publishChanges }: Shared,
@@ -170,7 +163,7 @@ function fetchScheduler(
   const { accounts, records, fetches, placements } = storage.catalogue
   const { pin } = config
   const attempts = {
-    // A deleted account has no plan, so it has no limits. Its records will be removed soon.
+    // A deleted account has no plan and therefore no limits. Its records will be removed soon.
     limitsOf: async (accountId: string) => access.plans.get((await accounts.get(accountId))?.plan ?? ''),
     backendOf: (backendId: number) => clusters.registry.backends.find(({ id }) => id === backendId),
     records,
@@ -194,12 +187,10 @@ function fetchScheduler(
   return new FetchScheduler(attempts, logger)
 }
 
-/** Creates the runner that copies content to external backends. */
 function placementRunner({ clock, logger }: Setup, { storage, clusters, publishChanges }: Shared) {
   const parts = {
     backends: clusters.remote,
-    // An external backend may have lost blocks that are no longer in its local cache. Another cluster of this node may
-    // still have these blocks.
+    // An external backend may have lost blocks. Another cluster of this node may still have these blocks.
     sourceOf: (backendId: number) => {
       const beside = clusters.registry.backends.flatMap(({ id, reader }) => {
         return id === backendId || reader === null ? [] : new CheckedSource(reader)
@@ -215,13 +206,11 @@ function placementRunner({ clock, logger }: Setup, { storage, clusters, publishC
   return new PlacementRunner(parts, logger)
 }
 
-/** Wakes the runner now, and after every change of a record. */
 function runPlacements(changes: PinChanges, runner: PlacementRunner): void {
   changes.wakes(runner)
   runner.wake()
 }
 
-/** Starts the announcer and forwards changes of records to the announcer. */
 async function announceChanges(changes: PinChanges, announcer: Announcer): Promise<void> {
   const pinned = (record: PinRecord): void => {
     if (record.status === 'pinned') announcer.pinned(record)

@@ -27,9 +27,8 @@ import { Database } from '../storage/database.ts'
 
 /** Logger and metrics of a reader thread. */
 export interface ReadingMeans {
-  /** Logger of the thread. The default discards all messages. */
+  /** Default: discards all messages. */
   logger?: Logger
-  /** Metrics of the thread. The default discards all observations. */
   metrics?: Pick<Metrics, 'request'>
 }
 
@@ -37,7 +36,6 @@ export interface ReadingMeans {
 export interface Reading {
   /** Handles requests in the same way as `engine.ownGateway`. */
   readonly gateway: ApiHandler
-  /** Closes the message port and the database. */
   close(): void
 }
 
@@ -52,10 +50,8 @@ const MAX_CALLS = {
 }
 
 /**
- * Opens a gateway in this thread that serves the data of an engine in another thread. The gateway has a read-only
- * database connection and its own file handles. It shares leases, slots and takedowns with all other threads. The
- * caller closes the gateway.
- *
+ * Opens a gateway in this thread for the data of an engine in another thread. All threads share leases, slots and
+ * takedowns. The caller closes the gateway.
  * @throws HoldfastError `DATA_DIR_UNUSABLE` if the database cannot be opened
  */
 export function openReading(
@@ -122,7 +118,6 @@ function contentOf(
   return new LiveContent(places, { readerOf: id => sources.get(id) ?? null }, new SharedLeases(leases), clock)
 }
 
-/** Returns a block source that asks the engine's thread to read each block. */
 function engineBlocks(backend: number, calls: PortCalls): BlockSource {
   return {
     read: async (cid, { signal } = {}) =>
@@ -130,10 +125,7 @@ function engineBlocks(backend: number, calls: PortCalls): BlockSource {
   }
 }
 
-/**
- * Returns a function that looks up the progress of a fetch. If this thread can read the table of fetches, it asks the
- * engine only about CIDs that are being fetched.
- */
+/** Asks the engine only about CIDs that are being fetched, if this thread can read the table of fetches. */
 function arrivalsOf({ backends, hasFetches }: ReadingData, database: Database, calls: PortCalls): ArrivalOf {
   const find = database.prepare<[Uint8Array, number, number]>(FIND.sqlite.text)
   const isFetched = ({ multihash, codec }: DagIdentity): boolean =>

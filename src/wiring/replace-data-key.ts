@@ -23,7 +23,7 @@ export interface LostSecrets {
    * password.
    */
   secondFactors: string[]
-  /** URLs of the webhooks. The replacement removes these webhooks. */
+  /** URLs of the webhooks that the replacement removes. */
   webhooks: string[]
   /** Names of the node's private keys. If `self` is among them, the node gets a new peer id. */
   privateKeys: string[]
@@ -42,10 +42,8 @@ export interface ReplaceDataKeyOptions {
 }
 
 /**
- * Replaces the lost `data.key` of a data directory and deletes all secrets encrypted with that key. Without
- * `forgetSecrets` it only lists the secrets. No engine may use the directory. If the catalogue is in PostgreSQL,
- * `database` and `catalogue` are required.
- *
+ * Replaces the lost `data.key` of a data directory and deletes all secrets encrypted with that key. No engine may use
+ * the directory.
  * @throws HoldfastError `CONFLICT` if the key works, or if other nodes have the key; `CONFIG_INVALID` if `database` is
  * not the catalogue of the directory; `DATA_DIR_IN_USE`, `DATA_DIR_UNUSABLE`, `DATA_DIR_NEWER`
  */
@@ -67,7 +65,7 @@ export async function replaceDataKey(
         const privateKeys = keys.map(key => key.toString().slice(PRIVATE_KEYS.length))
         const { secondFactors, webhooks } = await catalogue.sealed()
         if (forgetSecrets) {
-          // Replace the key as the last step. If an earlier step fails, the whole replacement can be repeated.
+          // Replace the key last. If an earlier step fails, the whole replacement can be repeated.
           for (const key of keys) await datastore.delete(key)
           await catalogue.forget()
           replaceKey(database, directory, () => {
@@ -87,10 +85,9 @@ export async function replaceDataKey(
   }
 }
 
-/** Access to the secrets of a catalogue that are encrypted with the key. */
 interface SealingCatalogue {
   sealed(): Promise<Pick<LostSecrets, 'secondFactors' | 'webhooks'>>
-  /** Deletes the secrets. Does nothing for SQLite, because replacing the key also deletes the secrets in SQLite. */
+  /** Does nothing for SQLite, because replacing the key also deletes the secrets in SQLite. */
   forget(): Promise<void>
   close(): Promise<void>
 }

@@ -16,9 +16,8 @@ import type { EngineEvents } from '../pins/pin-types.ts'
 import { History } from '../upkeep/history.ts'
 import { RecentFailures } from '../upkeep/recent-failures.ts'
 
-/** Engine options with defaults applied, and objects that all modules share. */
 export interface Setup {
-  /** Absolute path of the data directory. */
+  /** Absolute path. */
   dataDir: string
   config: CompleteConfig
   clusters: readonly ClusterDefinition[]
@@ -27,9 +26,7 @@ export interface Setup {
   clock: Clock
   logger: Logger
   metrics: Metrics
-  /** History of the metrics that {@link Setup.metrics} records. */
   history: History
-  /** Recent failures that {@link Setup.logger} has logged. */
   failures: RecentFailures
   events: Emitter<EngineEvents>
   activity: Activity
@@ -38,18 +35,17 @@ export interface Setup {
   /** Replaces `node:fs` for access to block files. */
   fileSystem: FileSystem | undefined
   threadPoolSize: number | undefined
-  /** Memory in bytes that the process may use. */
   memoryBytes: number
   /** True if calls that do not name an account use the owner's account. */
   isSingleUser: boolean
   environment: NonNullable<EngineOptions['environment']>
   adapters: NonNullable<EngineOptions['adapters']>
-  /** PostgreSQL database of the catalogue. Null if the catalogue is in SQLite. */
+  /** Null if the catalogue is in SQLite. */
   catalogueDatabase: CatalogueDatabase | null
   backends: NonNullable<EngineOptions['backends']>
 }
 
-/** Checks the options and applies the defaults. @throws HoldfastError `CONFIG_INVALID`, which names the option */
+/** @throws HoldfastError `CONFIG_INVALID`, which names the option */
 export function setupOf(options: EngineOptions): Setup {
   const { dataDir, logger = silentLogger, metrics = null, clock = systemClock, ...rest } = options ?? {}
   const {

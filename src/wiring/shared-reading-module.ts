@@ -27,10 +27,6 @@ interface Below {
   gateway: GatewayModule
 }
 
-/**
- * Creates the module that lets other threads read the content of this engine. The module also answers the calls of
- * these threads.
- */
 export function makeSharedReading(setup: Setup, below: Below) {
   const shares = new Set<() => void>()
   const free = Array.from({ length: MOST_HOLDERS - 1 }, (_, index) => index + 1)
@@ -97,7 +93,7 @@ function dataOf(
 
 const NOTHING = { answers: {}, end: () => undefined }
 
-/** Answers the calls of a reader thread. Returns a function that ends the pending calls. */
+/** Returns a function that ends the pending calls. */
 function answer(
   port: MessagePort,
   { config, clock, events }: Setup,

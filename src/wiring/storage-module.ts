@@ -23,12 +23,12 @@ import { WriteQueue } from '../storage/write-queue.ts'
 import type { Setup } from './setup.ts'
 import type { Stores } from './stores.ts'
 
-/** Maximum number of free database pages that one transaction gives back to the file system. */
+/** Maximum number of free pages that one transaction gives back to the file system. */
 const PAGES_AT_ONCE = 64
 
 export type StorageModule = ReturnType<typeof makeStorage>
 
-/** Creates the ledger and the catalogue from the opened stores. When the module stops, it closes the stores. */
+/** Creates the ledger and the catalogue. Closes the stores when the module stops. */
 export function makeStorage(setup: Setup, stores: Stores) {
   const { database } = stores
   const reserves = diskReserves(setup, stores)
@@ -47,7 +47,6 @@ export function makeStorage(setup: Setup, stores: Stores) {
   )
   return {
     ...stores,
-    /** Ids of the external backends. */
     externalBackends,
     catalogue,
     census,
@@ -55,7 +54,7 @@ export function makeStorage(setup: Setup, stores: Stores) {
     credentialsVersion,
     /** Work that other nodes queue for this node. Null for a single node. */
     work,
-    /** Store whose version changes with every change of a record. Null if other nodes may also write records. */
+    /** The version changes with every change of a record. Null if other nodes may also write records. */
     versioned,
     blocks,
     ledger: new Ledger({ claims, blocks, roots, holds, queue: writes }),
@@ -65,15 +64,12 @@ export function makeStorage(setup: Setup, stores: Stores) {
     announcements: new Announcements(database, writes),
     withheld: new WithheldLedger(database, blocks, writes),
     reach: new ReachWalks(database, writes),
-    /** Reserves of free space on the disks, by backend id. */
     reserves,
-    /**
-     * Returns which block directory is unusable and why, without its path. Returns null if all block directories work.
-     */
+    /** Returns which block directory is unusable and why. */
     storageProblem: () => storageProblem(stores),
-    /** Returns whether a write to the disk has failed. After such a failure, the engine writes nothing more. */
+    /** After a failed write to the disk, the engine writes nothing more. */
     isBroken: (): boolean => writes.isBroken,
-    /** Gives some free pages of the database back to the file system. Returns the number of free pages left. */
+    /** Returns the number of free database pages left. */
     giveBackPages: () => writes.run(() => database.giveBack(PAGES_AT_ONCE), { durable: false }),
     start: async (): Promise<void> => {
       await catalogue.records.finishRemovals()
@@ -90,14 +86,13 @@ export function makeStorage(setup: Setup, stores: Stores) {
 interface CatalogueParts {
   catalogue: Catalogue
   census: Census
-  /** Sign-in state that all nodes share. Null if the catalogue is in SQLite. */
+  /** Null if the catalogue is in SQLite. */
   signIn: SharedSignIn | null
   credentialsVersion: () => number
   versioned: Stores['database'] | null
   work: NodeWork | null
 }
 
-/** Creates the catalogue in SQLite, or the catalogue in PostgreSQL that the nodes share. */
 function catalogueOf(
   { database, shared, sealing }: Stores,
   tables: { roots: RootTable; holds: Holds; blocks: BlockTable; claims: Claims },
@@ -152,8 +147,8 @@ function diskReserves({ config, clock }: Setup, { blockFiles }: Stores): Readonl
 }
 
 /**
- * Creates the queue for all writes to the database. If the disk is full, the queue first restarts the write-ahead log
- * to reuse the log's space. If this is not enough, it deletes the ballast file to make room for deletions.
+ * Creates the queue for all writes to the database. If the disk is full, first restarts the write-ahead log to reuse
+ * its space, then deletes the ballast file.
  */
 function writeQueue(
   { logger }: Setup,
@@ -170,8 +165,8 @@ function writeQueue(
         const isGivenUp = (await reserves.get(DEFAULT_BACKEND_ID)?.giveUpBallast()) ?? false
         if (!isGivenUp) return false
         logger.warn({}, 'the disk is full: deleted the ballast file')
-        // Restart the log before it grows into the freed space. A log without free space cannot be checkpointed, and
-        // the next start would fail.
+        // Restart the log before it grows into the freed space. Without free space, no checkpoint can run, and the next
+        // start would fail.
         database.restartLog()
         return true
       },

@@ -32,49 +32,43 @@ import { LogSync } from '../storage/log-sync.ts'
 import { openSharedCatalogue } from './open-shared-catalogue.ts'
 import type { Setup } from './setup.ts'
 
-/** Divisor of the process memory. The result is the size of SQLite's page cache. */
+/** SQLite's page cache gets the process memory divided by this number. */
 const CACHE_SHARE = 16
-/** Divisor of the process memory. The result is the memory for chunks of uploads. */
+/** Chunks of uploads get the process memory divided by this number. */
 const CHUNKS_SHARE = 16
 
-/** Open files and databases of an engine. */
 export interface Stores {
   database: Database
   checkpoints: Checkpoints
   logSync: LogSync
-  /** Datastore in the engine's own data directory. Its private keys are encrypted. */
+  /** Datastore in the engine's own data directory, with encrypted private keys. */
   datastore: Datastore
   threads: BlockThreads
-  /** Block files by backend id. */
   blockFiles: ReadonlyMap<number, BlockFiles>
   /** Backend ids by cluster id, for the clusters that have a data directory of their own. */
   ownBackends: ReadonlyMap<string, number>
-  /** Ids of the backends whose directories the configuration declares absent. */
+  /** Backends whose directories the configuration declares absent. */
   absent: ReadonlySet<number>
-  /** Clusters on external systems, by cluster id. */
   remotes: ReadonlyMap<string, RemoteCluster>
   importRoots: string[]
   secrets: SecretsFile
-  /** Encrypts and decrypts with the key of the data directory. */
   sealing: Sealing
-  /** Catalogue in PostgreSQL. Null if the catalogue is in SQLite. */
+  /** Null if the catalogue is in SQLite. */
   shared: SharedCatalogue | null
-  /** System through which the nodes of a fleet work together. Null for a single node. */
+  /** Null for a single node. */
   fleetSystem: FleetSystem | null
   close(): Promise<void>
 }
 
 /**
- * Opens all files and databases of an engine. On failure, everything is closed again.
- *
+ * Opens all files and databases. On failure, everything is closed again.
  * @throws HoldfastError `DATA_DIR_IN_USE`, `DATA_DIR_UNUSABLE`, `DATA_DIR_NEWER`, `CONFIG_INVALID`
  */
 export async function openStores(setup: Setup): Promise<Stores> {
   try {
     return await openAll(setup)
   } catch (error) {
-    // If the disk is full, delete the ballast file. Opening the databases needs free space, and so does deleting
-    // content.
+    // Opening the databases needs free space, and so does deleting content.
     if (!isDiskFull(error) || !(await giveUpBallast(nodeFileSystem, setup.dataDir))) throw error
     setup.logger.warn({}, 'the disk is full: deleted the ballast file')
     return openAll(setup)
@@ -152,8 +146,8 @@ async function openAll(setup: Setup): Promise<Stores> {
 }
 
 /**
- * Gives each external cluster a local directory for unsent and cached blocks. If clusters share a backend, they share
- * the directory that already exists.
+ * Gives each external cluster a directory for unsent and cached blocks. Clusters that share a backend share its
+ * directory.
  */
 function withCaches(
   dataDir: string,
@@ -172,7 +166,7 @@ function withCaches(
   })
 }
 
-/** Returns the external cluster whose cache is in a directory. Returns undefined if the directory is not a cache. */
+/** Returns undefined if the directory is not the cache of an external cluster. */
 function remoteOf({ clusterIds }: ClusterDirectory, remotes: Stores['remotes']): RemoteCluster | undefined {
   const [remote, ...others] = new Set(clusterIds.map(id => remotes.get(id)))
   if (others.length > 0) {

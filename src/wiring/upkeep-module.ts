@@ -34,7 +34,6 @@ interface Below {
   pins: PinsModule
 }
 
-/** Creates verification, reconciliation, backups and statistics. */
 export function makeUpkeep(setup: Setup, below: Below) {
   const { clock, logger, activity, config, history, failures } = setup
   const { blocks, catalogue, verification: table } = below.storage
@@ -91,7 +90,7 @@ export function makeUpkeep(setup: Setup, below: Below) {
   }
 }
 
-/** Creates the scheduled checks of the external backends. Each backend has a check of its own. */
+/** Creates one scheduled check for each external backend. */
 function clusterChecks(
   { config, clock, logger }: Setup,
   { storage }: Below,
@@ -115,7 +114,6 @@ function clusterChecks(
   return new ClusterChecks({ progress, survey, clock, logger }, checked)
 }
 
-/** Returns the external backends in the form that reconciliation needs. */
 function surveyedClusters({ clock, config }: Setup, { storage, clusters, pins }: Below): ReconcilerParts['clusters'] {
   const backends = new Map<number, SurveyedBackend>()
   for (const [cluster, { reader }] of storage.remotes) {

@@ -7,7 +7,6 @@ import type { StorageModule } from './storage-module.ts'
 
 export type WebhooksModule = ReturnType<typeof makeWebhooks>
 
-/** Creates the webhook service and the runner that sends the webhooks. */
 export function makeWebhooks(
   { clock, logger, config }: Setup,
   { storage, pins }: { storage: StorageModule; pins: PinsModule },
