@@ -7,7 +7,7 @@ export interface ApiAnswer {
 }
 
 /**
- * Calls an engine's API in-process. Header names are lower case; the entry `body` is not a header but the JSON to send.
+ * Calls an engine's API in-process. Header names are lower case. The entry `body` is not a header but the JSON to send.
  */
 export async function callApi(
   engine: Pick<Engine, 'api'>,

@@ -4,9 +4,9 @@ import type { Page } from 'playwright-core'
 
 const source = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
-/** Returns what axe-core reports for the page as displayed: one `rule: selector` for each violation. */
+/** Returns one `rule: selector` for each violation that axe-core finds in the displayed page. */
 export async function accessibilityFaults(page: Page): Promise<string[]> {
-  // Parts of the page that are still loading are marked busy. Wait until none is.
+  // Parts of the page that are still loading are marked busy.
   await page.locator('[aria-busy="true"]').first().waitFor({ state: 'detached' })
   const session = await page.context().newCDPSession(page)
   try {

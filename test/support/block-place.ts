@@ -4,7 +4,7 @@ import type { CID } from 'multiformats/cid'
 
 const layout = new NextToLast()
 
-/** Returns the path of a block's file relative to `blocks/`, in the layout of blockstore-fs. */
+/** Returns the path relative to `blocks/`, in the layout of blockstore-fs. */
 export function blockFileOf(cid: CID): string {
   const { dir, file } = layout.encode(cid)
   return join(dir, file)

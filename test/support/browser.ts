@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { type Browser, chromium } from 'playwright-core'
 import { needs } from './needs.ts'
 
-/** Path of an installed Chromium: `CHROMIUM`, or where Linux distributions install it. The tests never install one. */
+/** Path of an installed Chromium. The tests never install one. */
 const executable = [
   process.env.CHROMIUM,
   '/usr/bin/chromium',
@@ -10,7 +10,6 @@ const executable = [
   '/usr/bin/google-chrome',
 ].find(path => path !== undefined && existsSync(path))
 
-/** Skips a suite if no Chromium is installed. */
 export const inBrowser = needs(executable !== undefined, 'there is no Chromium, and CHROMIUM names none')
 
 /** Starts a headless Chromium. The caller closes it. */

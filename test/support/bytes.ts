@@ -1,6 +1,6 @@
 import { createCipheriv, createHash } from 'node:crypto'
 
-/** Returns `length` pseudo-random bytes, the same for the same seed. */
+/** Returns the same bytes for the same seed. */
 export function pseudoRandom(length: number, seed: number | string = 0): Buffer {
   const key = createHash('sha256').update(String(seed)).digest().subarray(0, 16)
   return createCipheriv('aes-128-ctr', key, Buffer.alloc(16)).update(Buffer.alloc(length))

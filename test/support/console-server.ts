@@ -6,23 +6,17 @@ import { createHandler, PrometheusMetrics } from '../../adapters/node-http/index
 import { createEngine, type Engine, type EngineOptions, SCOPES } from '../../src/index.ts'
 import { withTempDir } from './temp-dir.ts'
 
-/** A node with its console, served by this process. */
 export interface ConsoleServer {
   engine: Engine
   /** `http://127.0.0.1:<port>` */
   origin: string
-  /** API key of the owner. */
   key: string
-  /** Account id of the owner. */
   owner: string
-  /**
-   * Serves all further requests by this listener, as a newer version would be served; without an argument, by the node
-   * again.
-   */
+  /** Sends all further requests to this listener, as to a newer version; without an argument, to the node again. */
   answerWith(listener?: RequestListener): void
 }
 
-/** Runs a test with a node and its console, on the system clock. Stops and deletes the node afterwards. */
+/** Uses the system clock. Stops and deletes the node afterwards. */
 export function withConsole<T>(
   run: (server: ConsoleServer) => Promise<T>,
   config: Partial<EngineOptions> = {},
@@ -61,7 +55,6 @@ export function withConsole<T>(
   })
 }
 
-/** Opens the console and signs in with an API key through its form. */
 export async function signInByKey(page: Page, { origin, key }: Pick<ConsoleServer, 'origin' | 'key'>): Promise<void> {
   await page.goto(`${origin}/console/`)
   await fillInKey(page, key)

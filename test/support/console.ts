@@ -1,7 +1,6 @@
 import { type ConsoleOptions, createConsole } from '../../adapters/console/index.ts'
 import type { ApiHandler, ApiRequest, ApiResponse } from '../../src/index.ts'
 
-/** Console handlers by their options, created once each. */
 const consoles = new Map<string, ApiHandler>()
 
 /** Returns a request for the console as an adapter would build it. */
@@ -20,7 +19,6 @@ export function consoleRequest(path: string, given: Partial<ApiRequest> = {}, he
   }
 }
 
-/** Returns the console's answer on a node that trusts this many proxies. */
 export function askConsole(
   request: ApiRequest,
   trustedProxies = 0,

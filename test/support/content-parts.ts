@@ -24,7 +24,7 @@ import { withTempDir } from './temp-dir.ts'
 
 /** Block files whose operations a test can delay or make fail. */
 class FaultyBlockFiles extends BlockFiles {
-  /** Called before each write. If it throws, the write fails with that error. */
+  /** If this function throws, the write fails with that error. */
   beforeWrite: (multihash: Uint8Array) => Promise<void> | void = () => undefined
   beforeRemove: (multihash: Uint8Array) => Promise<void> | void = () => undefined
   writes = 0
@@ -59,7 +59,6 @@ export interface ContentParts {
   healed: string[]
   damaged: string[]
   stage(): Promise<StagedDag>
-  /** Turns a staged DAG into a complete root. */
   complete(staged: StagedDag, cid: CID): Promise<void>
   /** Drops a complete root, as the end of its last hold does. */
   drop(staged: StagedDag): Promise<void>
@@ -139,7 +138,6 @@ export async function rawCid(bytes: Uint8Array): Promise<CID> {
   return CID.createV1(0x55, await sha256.digest(bytes))
 }
 
-/** Returns a promise and the function that resolves it. */
 export function gate(): { opened: Promise<void>; open: () => void } {
   const { promise, resolve } = Promise.withResolvers<void>()
   return { opened: promise, open: resolve }

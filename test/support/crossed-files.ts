@@ -6,10 +6,8 @@ import { type ServedEngine, serveEngine } from './served-engine.ts'
 import { withTempDir } from './temp-dir.ts'
 
 /**
- * A program that uploads and reads a large file and prints, as JSON, which files of `src` and `adapters` every chunk
- * passes.
- * A file counts if V8 saw one of its functions called at least once for each chunk of a request. A request of the same
- * kind runs first as a warm-up.
+ * Prints, as JSON, the files of `src` and `adapters` that every chunk of an upload and a read passes. A file counts if
+ * V8 saw one of its functions called once per chunk. The first request is a warm-up.
  */
 const CHUNKS = 96
 const CHUNK_BYTES = 1024 ** 2
@@ -38,7 +36,7 @@ async function read({ url }: ServedEngine): Promise<void> {
 
 async function crossed(served: ServedEngine, request: (served: ServedEngine) => Promise<void>): Promise<string[]> {
   await request(served)
-  // Resets the counters, so that the warm-up does not count.
+  // The warm-up does not count.
   await session.post('Profiler.takePreciseCoverage')
   await request(served)
   const { result } = await session.post('Profiler.takePreciseCoverage')

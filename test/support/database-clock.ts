@@ -2,7 +2,7 @@ import pg from 'pg'
 
 /** A database whose clock stands still until the test moves it. The caller closes it. */
 export interface DatabaseClock {
-  /** URL of the same database with this clock. Its commits are not synced to disk, which makes tests much faster. */
+  /** The same database with this clock. Its commits are not synced to disk, which makes tests much faster. */
   readonly url: string
   advance(ms: number): Promise<void>
   /** Repeats the statement until it returns no rows, for work that runs in the background. @throws after 5,000 tries */
@@ -13,8 +13,8 @@ export interface DatabaseClock {
 const MOST_LOOKS = 5_000
 
 /**
- * Sets the database's clock to `at`, in milliseconds since the epoch, for every client of the returned URL. Its own
- * functions `now` and `clock_timestamp` come before PostgreSQL's in the search path.
+ * Sets the clock to `at`, in ms since the epoch, for every client of the returned URL. Its functions `now` and
+ * `clock_timestamp` come before PostgreSQL's in the search path.
  */
 export async function withStandingClock(given: string, at: number): Promise<DatabaseClock> {
   const client = new pg.Client({ connectionString: given })

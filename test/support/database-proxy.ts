@@ -1,25 +1,23 @@
 import { once } from 'node:events'
 import { connect, createServer, type Socket } from 'node:net'
 
-/** A failure that the proxy injects at one statement. */
 export interface Fault {
   /**
-   * Index of the statement, counted from 0 since {@link DatabaseProxy.inject}; or the commit of the first connection
-   * whose statements contain this text.
+   * Index of the statement, counted from {@link DatabaseProxy.inject}; or the commit of the first connection whose
+   * statements contain this text.
    */
   at: number | { commitOf: string }
   /** `before`: PostgreSQL has not received the statement. `after`: the client has not received the answer. */
   when: 'before' | 'after'
   /**
    * `stop` passes nothing on any more, as if the client's process were suspended. `cut` closes the connection. `outage`
-   * closes all connections and refuses new ones. Each lasts until {@link DatabaseProxy.recover}.
+   * closes all connections and refuses new ones.
    */
   what: 'stop' | 'cut' | 'outage'
 }
 
 /** A proxy between a client and PostgreSQL that injects failures. */
 export interface DatabaseProxy {
-  /** URL that leads to PostgreSQL through the proxy. */
   url: string
   /** Name of the proxy's connections in `pg_stat_activity`. */
   application: string
@@ -27,7 +25,7 @@ export interface DatabaseProxy {
   inject(fault: Fault): Promise<void>
   /** Ends the failure, or cancels one that has not happened yet. */
   recover(): void
-  /** Delays each answer by this many milliseconds. */
+  /** Delays each answer. */
   delay(ms: number): void
   /** Open connections: the number now, and the highest so far. */
   connections(): { now: number; most: number }
@@ -36,10 +34,7 @@ export interface DatabaseProxy {
 
 let proxies = 0
 
-/**
- * Message types of PostgreSQL's protocol: SYNC and QUERY end a request, PARTS come before its end, READY ends an
- * answer.
- */
+/** Message types of PostgreSQL: SYNC and QUERY end a request, PARTS come before its end, READY ends an answer. */
 const SYNC = 'S'
 const QUERY = 'Q'
 const PARTS = 'PBDECH'
@@ -73,7 +68,6 @@ export async function openProxy(serverUrl: string): Promise<DatabaseProxy> {
   }
 }
 
-/** All connections of a proxy, and the failure to inject into one of them. */
 class ProxyState {
   readonly #all = new Set<Connection>()
   #most = 0
@@ -97,7 +91,7 @@ class ProxyState {
     })
   }
 
-  /** Counts a statement. Returns the failure to inject at it, or null. */
+  /** Counts a statement. Returns the failure to inject at it. */
   of(statement: Buffer, connection: Connection): Fault | null {
     const index = this.#seen++
     const fault = this.#fault
@@ -139,7 +133,6 @@ class ProxyState {
   }
 }
 
-/** One connection between a client and PostgreSQL. */
 class Connection {
   readonly #proxy: ProxyState
   readonly #client: Socket
@@ -149,7 +142,7 @@ class Connection {
   readonly #asked = new Messages(false)
   /** Messages received so far of the current statement. */
   #statement: Buffer[] = []
-  /** The answer that must be complete before the failure happens; null if none is expected. */
+  /** The answer that must be complete before the failure happens. */
   #answer: { messages: Messages; fault: Fault } | null = null
   #isEnded = false
   /** True once this connection has sent the text in `commitOf`. */
@@ -179,7 +172,6 @@ class Connection {
     this.#upstream.destroy()
   }
 
-  /** Passes on everything received, unless the proxy is stopped. */
   pass(): void {
     if (this.#proxy.isStopped || this.#client.destroyed) return
     for (const bytes of this.#up.splice(0)) this.#upstream.write(bytes)
@@ -216,7 +208,6 @@ class Connection {
   }
 }
 
-/** Splits a byte stream of PostgreSQL's protocol into messages. */
 class Messages {
   #isStarted: boolean
   #rest = Buffer.alloc(0)

@@ -8,7 +8,7 @@ export class Draws {
 
   /** Returns an integer from 0 to `limit - 1`. */
   below(limit: number): number {
-    // The algorithm is Mulberry32.
+    // Mulberry32.
     this.#state = (this.#state + 0x6d2b_79f5) >>> 0
     let mixed = this.#state
     mixed = Math.imul(mixed ^ (mixed >>> 15), mixed | 1)
@@ -16,7 +16,6 @@ export class Draws {
     return Math.floor((((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32) * limit)
   }
 
-  /** Returns one of the values. */
   pick<T>(values: readonly [T, ...T[]]): T {
     return values[this.below(values.length)] ?? values[0]
   }

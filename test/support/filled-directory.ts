@@ -6,7 +6,6 @@ import { callApi } from './api-call.ts'
 import { pseudoRandom } from './bytes.ts'
 import { ManualClock } from './manual-clock.ts'
 
-/** Accounts, keys and secrets of a filled data directory. */
 export interface Filled {
   clock: ManualClock
   accounts: string[]
@@ -21,9 +20,7 @@ export interface Filled {
 const PASSWORD = 'correct horse battery staple'
 const json = (value: object): string => JSON.stringify(value)
 
-/**
- * Fills a data directory with at least one row of everything that a catalogue stores. No engine has it open afterwards.
- */
+/** Fills a data directory with at least one row of everything that a catalogue stores, and closes it. */
 export async function fillDirectory(options: Pick<EngineOptions, 'dataDir' | 'webhooks'>): Promise<Filled> {
   const clock = new ManualClock()
   const engine = await createEngine({ ...options, clock, passwordCost: 1_024 })
@@ -95,10 +92,7 @@ export async function factsOf(engine: Engine, { accounts, keys, token }: Filled)
   return facts
 }
 
-/**
- * Signs in with a password and a code, with a password and a recovery code, and with a password alone. Returns the
- * statuses.
- */
+/** Signs in with a password and a code, with a password and a recovery code, and with a password alone. */
 export async function signIn(engine: Engine, filled: Filled): Promise<number[]> {
   const codes = [totpCode(filled.secret, totpStep(filled.clock.now()) + 1), filled.recoveryCodes[0] ?? '']
   const answers: number[] = []

@@ -5,7 +5,7 @@ import { createServer } from 'node:net'
 const FIRST = 10_000
 const COUNT = 20_000
 
-/** Returns a free port of 127.0.0.1 outside the ephemeral range. The `behind` ports after it are free as well. */
+/** Returns a free port outside the ephemeral range. The `behind` ports after it are free as well. */
 export async function fixedPort(behind = 0): Promise<number> {
   for (;;) {
     const port = FIRST + Math.floor(Math.random() * COUNT)

@@ -6,11 +6,11 @@ import { fixedPort } from './fixed-port.ts'
 import { ServerProcess } from './server-process.ts'
 
 const KEY = 'fleet-0123456789abcdef0123456789abcdef'
-/** Node processes serve a whole file of tests, so they may live longer than one test, in ms. */
+/** Node processes serve a whole file of tests, so they may live longer than one test. */
 const LONGEST_MS = 600_000
 const cluster = { label: '', region: '', country: null, gateways: [] }
 
-/** A standalone server, one of two on a shared database. It can be killed, and restarts at the same address. */
+/** A standalone server on a shared database. It can be killed, and restarts at the same address. */
 export class NodeProcess {
   readonly id: string
   readonly dataDir: string
@@ -28,7 +28,7 @@ export class NodeProcess {
     this.config = { ...shared, node: { id, url: this.url } }
   }
 
-  /** Path of its configuration file, which each start writes. */
+  /** Each start writes this configuration file. */
   get configFile(): string {
     return `${this.dataDir}.json`
   }
@@ -38,7 +38,6 @@ export class NodeProcess {
     return this.#server
   }
 
-  /** Base URL of its own gateway port. */
   get gateway(): string {
     return /^gateway base +(\S+)\/ipfs\/$/m.exec(this.server.stdout)?.[1] ?? ''
   }
@@ -100,9 +99,8 @@ export class NodeProcess {
 }
 
 export interface BegunUpload {
-  /** Sends the end of the form. */
   end(): void
-  /** Status and error code of the answer; both null if the connection broke. */
+  /** Both null if the connection broke. */
   answer: Promise<{ status: number | null; code: string | null }>
 }
 
@@ -131,7 +129,7 @@ export async function openNodeProcesses(
   }
   try {
     await a.start()
-    // Both nodes need the same key: each decrypts secrets that the other has encrypted in the database.
+    // Each node decrypts secrets that the other has encrypted in the database.
     await mkdir(b.dataDir, { mode: 0o700 })
     await copyFile(join(a.dataDir, 'data.key'), join(b.dataDir, 'data.key'))
     await b.start()

@@ -14,7 +14,7 @@ import { createEngine, type Engine, type EngineConfig, SCOPES } from '../../src/
 export interface FleetNode {
   readonly id: string
   readonly dataDir: string
-  /** `http://127.0.0.1:<port>`, the same after each start. */
+  /** The same after each start. */
   readonly url: string
   readonly server: Server
   readonly engine: Engine
@@ -68,7 +68,7 @@ export async function openFleet(config: NodeConfig): Promise<{ a: FleetNode; b: 
   const directory = await mkdtemp(join(tmpdir(), 'holdfast-fleet-'))
   const [firstDir, secondDir] = [join(directory, 'a'), join(directory, 'b')]
   const a = await fleetNode('a', firstDir, config)
-  // Both nodes need the same key: each decrypts secrets that the other has encrypted in the database.
+  // Each node decrypts secrets that the other has encrypted in the database.
   await mkdir(secondDir, { mode: 0o700 })
   await copyFile(join(firstDir, 'data.key'), join(secondDir, 'data.key'))
   const b = await fleetNode('b', secondDir, config)

@@ -15,13 +15,14 @@ interface Step {
   output: string | null
 }
 
-/** Returns the fenced blocks of a page in order. */
 export function blocksOf(page: string): Block[] {
   const found = readFileSync(page, 'utf8').matchAll(/^```(\w+)(?: ([^\n]+))?\n([\s\S]*?)^```$/gm)
   return [...found].map(([, language = '', name = '', text = '']) => ({ language, name, text }))
 }
 
-/** Returns the commands that a reader types, each with the output shown. Blocks `sh host` are for a server of its own. */
+/**
+ * Returns the commands that a reader types, each with the output shown. Blocks `sh host` are for a server of its own.
+ */
 export function stepsOf(blocks: readonly Block[]): Step[] {
   return blocks.flatMap(({ language, name, text }, place) => {
     if (language !== 'sh' || name !== '') return []
@@ -30,7 +31,6 @@ export function stepsOf(blocks: readonly Block[]): Step[] {
   })
 }
 
-/** Writes the files that a page has the reader make. */
 export function writeFiles(blocks: readonly Block[], directory: string): void {
   for (const { name, text } of blocks.filter(({ name }) => /^[\w./-]+\.\w+$/.test(name))) {
     mkdirSync(dirname(join(directory, name)), { recursive: true })
@@ -38,7 +38,7 @@ export function writeFiles(blocks: readonly Block[], directory: string): void {
   }
 }
 
-/** Runs all steps in one shell, which ends at the first that fails. Returns what each has printed. */
+/** Runs all steps in one shell, which ends at the first that fails. Returns the output of each. */
 export async function runSteps(steps: readonly Step[], cwd: string, env: NodeJS.ProcessEnv): Promise<string[]> {
   const end = '\u0001'
   const script = steps.map(({ commands }) => `${commands}\nprintf '${end}'\n`).join('')

@@ -1,4 +1,4 @@
-/** A program that locks a data directory without opening its database, until it is killed. Argument: the directory. */
+/** Locks a data directory without opening its database, until it is killed. Argument: the directory. */
 import { writeSync } from 'node:fs'
 import { ownDataDirectory } from '../../src/disk/data-directory.ts'
 import { silentLogger } from '../../src/domain/logger.ts'

@@ -10,7 +10,6 @@ import { findKubo } from '../interop/kubo.ts'
 const run = promisify(execFile)
 const USER = 'holdfast'
 const PASSWORD = 'a-password-of-peers'
-/** The secret that the peers of a cluster share. */
 const SECRET = '5a'.repeat(32)
 
 /** Returns the programs that `HOLDFAST_TEST_IPFS_CLUSTER` and `HOLDFAST_TEST_IPFS` name, or null unless both exist. */
@@ -94,7 +93,6 @@ class Daemon {
   }
 }
 
-/** One peer of an IPFS Cluster and its Kubo. */
 class ClusterPeer {
   readonly #kubo: Daemon
   readonly #service: Daemon
@@ -135,7 +133,7 @@ class ClusterPeer {
     return peer
   }
 
-  /** Base URL of its REST API. Each start takes another port. */
+  /** Each start takes another port. */
   get api(): string {
     return urlOf(this.#service.said(/RESTAPI \(HTTP[^)]*\): (\S+)/))
   }
@@ -152,7 +150,6 @@ class ClusterPeer {
     return join(this.#home, 'cluster', 'service.json')
   }
 
-  /** Starts its Kubo and its service, unless they run already. */
   async start(): Promise<void> {
     if (!this.#kuboReady) await this.startKubo()
     if (this.#serviceReady) return
@@ -206,7 +203,6 @@ class ClusterPeer {
     return { API: this.#kubo.said(RPC_LISTENS), Gateway: this.#kubo.said(GATEWAY_LISTENS) }
   }
 
-  /** Calls the peer's REST API. */
   async ask(method: string, path: string): Promise<string> {
     const answer = await fetch(`${this.api}${path}`, { method, headers: { authorization: AUTHORIZATION } })
     const text = await answer.text()
@@ -218,7 +214,6 @@ class ClusterPeer {
     return urlOf(this.#kubo.said(RPC_LISTENS))
   }
 
-  /** Calls the RPC of the peer's Kubo. */
   async rpc(command: string): Promise<string> {
     const answer = await fetch(`${this.rpcUrl}/api/v0/${command}`, { method: 'POST' })
     const text = await answer.text()
@@ -226,7 +221,6 @@ class ClusterPeer {
     return text
   }
 
-  /** Stores a block in the peer's Kubo. */
   async put(bytes: Uint8Array, codec: string): Promise<void> {
     const body = new FormData()
     body.set('data', new Blob([Buffer.from(bytes)]))
@@ -235,9 +229,8 @@ class ClusterPeer {
   }
 }
 
-/** Credentials of the REST API, in the form of a backend's configuration. */
+/** In the form of a backend's configuration. */
 export const AUTH = `basic:${USER}:${PASSWORD}`
-/** The same credentials as an `Authorization` header. */
 export const AUTHORIZATION = `Basic ${Buffer.from(`${USER}:${PASSWORD}`).toString('base64')}`
 
 /** An IPFS Cluster on loopback. Each peer has its own Kubo, and nothing connects to other machines. */
@@ -248,7 +241,7 @@ export class IpfsCluster {
     this.peers = peers
   }
 
-  /** @param options.isSynced whether Kubo syncs each block to disk before it answers; the default is faster */
+  /** @param options.isSynced whether Kubo syncs each block to disk before it answers */
   static async start(
     programs: IpfsClusterPrograms,
     dir: string,
@@ -308,7 +301,6 @@ interface ServiceConfig {
   datastore: { pebble: { pebble_options: Record<string, unknown> } }
 }
 
-/** Configures a peer for loopback, ports chosen by the system, and a heartbeat every second or two. */
 async function configure(file: string, rpc: string): Promise<void> {
   const config = JSON.parse(await readFile(file, 'utf8')) as ServiceConfig
   Object.assign(config.cluster, {
@@ -354,7 +346,6 @@ async function change(file: string, by: (config: Record<string, object>) => void
   await writeFile(file, JSON.stringify(config))
 }
 
-/** Returns the HTTP URL of a multiaddress such as `/ip4/127.0.0.1/tcp/5001`. */
 function urlOf(multiaddr: string): string {
   const [, , host, , port] = multiaddr.split('/')
   return `http://${host}:${port}`

@@ -26,13 +26,13 @@ export function workBefore(rows: number, engine: 'sqlite' | 'postgres'): string[
   ]
 }
 
-/** Query that summarises the jobs after the migration. It runs on both databases. */
+/** Summarises the jobs after the migration. It runs on both databases. */
 export const WORK_AFTER = `
   SELECT kind, queue, COUNT(*) AS count, COUNT(due_at) AS due, SUM(key) AS keys, SUM(attempts) AS attempts,
     COUNT(last_error) AS errors, MIN(account_id) AS first, MAX(account_id) AS last
   FROM jobs GROUP BY kind, queue ORDER BY kind`
 
-/** Returns the rows that {@link WORK_AFTER} must find after {@link workBefore}. @param rows a multiple of 1,000 */
+/** Returns the rows that {@link WORK_AFTER} must find. @param rows a multiple of 1,000 */
 export function workAfter(rows: number, fetchQueue: string): unknown[] {
   const all = Array.from({ length: rows }, (_, i) => i + 1)
   const found = (kind: string, queue: string, isJob: (n: number) => boolean, isDue: (n: number) => boolean) => {

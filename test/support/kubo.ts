@@ -2,7 +2,6 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Kubo } from '../interop/kubo.ts'
 
-/** Token that the RPC of a test's Kubo requires. */
 export const TOKEN = 'a-token-of-the-rpc'
 
 const synced = (spec: { mounts: Array<{ type: string }> }) => ({
@@ -23,7 +22,6 @@ export async function makeKubo(binary: string, repository: string): Promise<Kubo
   return kubo
 }
 
-/** Returns the base URLs of the RPC and the gateway of a running Kubo. */
 export function placesOf(repository: string): { api: string; gateway: string } {
   const port = readFileSync(join(repository, 'api'), 'utf8').trim().split('/').at(-1)
   return { api: `http://127.0.0.1:${port}`, gateway: readFileSync(join(repository, 'gateway'), 'utf8').trim() }

@@ -11,8 +11,8 @@ const ENTRIES = Object.entries(packageJson.exports).flatMap(([entry, target]) =>
 )
 
 /**
- * Makes a directory a project that has `holdfast` installed. Its entries import the sources, which need no build.
- * `others` names more packages to install.
+ * Makes a directory a project with `holdfast` installed, whose entries import the sources without a build. `others`
+ * names more packages to install.
  */
 export async function linkPackage(dir: string, others: readonly string[] = []): Promise<void> {
   const installed = join(dir, 'node_modules', 'holdfast')
@@ -31,7 +31,7 @@ export async function linkPackage(dir: string, others: readonly string[] = []): 
   }
 }
 
-/** Returns the source of a built file: `./dist/src/index.js` is built from `src/index.ts`. */
+/** Returns `src/index.ts` for `./dist/src/index.js`. */
 function sourceOf(built: string): string {
   return built.replace('./dist/', '').replace(/\.js$/, '.ts')
 }

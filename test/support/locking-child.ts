@@ -1,4 +1,4 @@
-/** A program that locks a directory until it is killed. Arguments: the directory, `alone` or `together`. */
+/** Locks a directory until it is killed. Arguments: the directory, `alone` or `together`. */
 import { writeSync } from 'node:fs'
 import { lockDirectory } from '../../src/storage/directory-lock.ts'
 

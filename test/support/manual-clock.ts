@@ -5,7 +5,7 @@ interface Timer {
   callback: () => void
 }
 
-/** The longest delay of a real timer, in ms. A longer one fires at once. */
+/** A real timer with a longer delay fires at once. */
 const LONGEST_DELAY_MS = 2 ** 31 - 1
 
 /** A clock that stands still until a test moves it. */

@@ -1,7 +1,6 @@
 /**
- * A program that opens, and so migrates, a database and kills itself before one step. It prints the name of each step
- * before it.
- * Arguments: the database file, the number of steps to complete.
+ * Migrates a database and kills itself before one step. It prints the name of each step first. Arguments: the database
+ * file, the number of steps to complete.
  */
 import fs from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'

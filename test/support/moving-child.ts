@@ -1,6 +1,6 @@
 /**
- * A program that moves a catalogue to another database and kills itself at a step. Arguments: the data directory, the
- * database, the number of progress reports before that step.
+ * Moves a catalogue to another database and kills itself at a step. Arguments: the data directory, the database, the
+ * number of progress reports before that step.
  */
 import { writeSync } from 'node:fs'
 import { postgres } from '../../adapters/postgres/index.ts'

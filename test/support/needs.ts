@@ -7,10 +7,7 @@ declare module 'vitest' {
   }
 }
 
-/**
- * Returns options that skip a test or a suite unless a condition holds: `needs(canTrace, 'there is no strace')`. Every
- * skipped test gives its reason this way.
- */
+/** Returns options that skip a test unless a condition holds: `needs(canTrace, 'there is no strace')`. */
 export function needs(isThere: boolean, notRun: string): TestOptions {
   return isThere ? {} : { skip: true, meta: { notRun } }
 }

@@ -1,7 +1,4 @@
-/**
- * A program that runs an engine on a data directory until it is killed, or stops it at the first input. Argument: the
- * directory.
- */
+/** Runs an engine on the data directory in its argument until it is killed, or stops it at the first input. */
 import { writeSync } from 'node:fs'
 import { createEngine } from '../../src/index.ts'
 

@@ -31,7 +31,7 @@ export const needsPostgres: TestOptions = needs(
     : 'there is no PostgreSQL: HOLDFAST_TEST_POSTGRES is not set, and no server is installed',
 )
 
-/** A PostgreSQL server for tests. Each test has its own database or schema. */
+/** Each test has its own database or schema. */
 export interface TestPostgres {
   /** Creates an empty database, or schema, and returns its URL. */
   fresh(): Promise<string>
@@ -45,7 +45,7 @@ export interface TestPostgres {
   stop(): Promise<void>
 }
 
-/** Returns the directory of the newest installed server, else that of the npm package, else null. */
+/** Returns the directory of the newest installed server, else that of the npm package. */
 function binaries(): string | null {
   const packed = join(PACKED, `${process.platform}-${process.arch}`, 'native', 'bin')
   const packedIfThere = existsSync(join(packed, 'initdb')) ? packed : null
@@ -60,7 +60,7 @@ function installed(): string | null {
 }
 
 /**
- * Connects to the given server, or starts one in a temporary directory, on loopback.
+ * Connects to the given server, or starts one in a temporary directory.
  *
  * @param options.syncs true if its commits wait for the disk, as a benchmark needs; no test cuts its power
  */

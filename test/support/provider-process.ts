@@ -3,7 +3,6 @@ import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { withTempDir } from './temp-dir.ts'
 
-/** A process that serves blocks to others. */
 export interface ProviderProcess {
   address: string
   process: ChildProcess
@@ -11,11 +10,7 @@ export interface ProviderProcess {
   kill(): Promise<void>
 }
 
-/**
- * Runs a program that serves blocks and prints its address as the first line. Kills it when `use` has ended.
- *
- * @param args arguments of the program after its directory
- */
+/** Runs a program that serves blocks and prints its address as the first line. Kills it when `use` has ended. */
 export function withProviderProcess<T>(
   program: string,
   args: ReadonlyArray<string | number>,

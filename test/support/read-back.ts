@@ -52,8 +52,8 @@ export async function readTree(source: Readable, cid: string): Promise<Record<st
 }
 
 /**
- * Reads every block of a DAG, each checked by its hash. Returns the sizes of the distinct blocks, by multihash, and
- * their sums.
+ * Reads every block of a DAG, checked by its hash. Returns the sizes of the distinct blocks by multihash, and their
+ * sums.
  */
 export async function dagBytes(
   source: Readable,
@@ -82,7 +82,6 @@ export interface GatewayAnswer {
   bytes: Buffer
 }
 
-/** Sends a GET to the engine's own gateway. */
 export async function viaGateway(engine: Engine, path: string): Promise<GatewayAnswer> {
   const { status, body } = await engine.gateway({
     method: 'GET',

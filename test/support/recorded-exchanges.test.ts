@@ -10,7 +10,7 @@ import { withTempDir } from './temp-dir.ts'
 
 const BLOCK = pseudoRandom(5_000, 'sent and given back')
 
-/** A server that takes uploads and counts requests. It can send an upload back, redirect, or cut an answer short. */
+/** Takes uploads and counts requests. Can send an upload back, redirect, or cut an answer short. */
 function foreign(): RequestListener {
   let asked = 0
   return (request, response) => {
@@ -31,7 +31,7 @@ function foreign(): RequestListener {
   }
 }
 
-/** Sends a few requests and returns what the client sees. The form's boundary differs at each call. */
+/** Returns what the client sees. The form's boundary differs at each call. */
 async function talk(base: string): Promise<unknown[]> {
   const seen: unknown[] = []
   const ask = async (path: string, body?: Buffer, boundary = ''): Promise<void> => {

@@ -30,12 +30,10 @@ export interface Exchanges extends AsyncDisposable {
   base: string
 }
 
-/** A proxy that forwards requests to the other server and records the exchanges. */
 export interface Recorder extends Exchanges {
   exchanges: Exchange[]
 }
 
-/** A server that repeats recorded answers. */
 export interface Replay extends Exchanges {
   /** Requests without a recorded answer left. They were answered with 599. */
   unknown: string[]
@@ -44,13 +42,13 @@ export interface Replay extends Exchanges {
 }
 
 const KEPT_HEADERS = ['content-type', 'location', 'retry-after', 'trailer'] as const
-/** Bytes. A shorter answer is stored in full, even if it repeats an upload. */
+/** A shorter answer is stored in full, even if it repeats an upload. */
 const SHORTEST_SENT = 100
 
 /**
  * Forwards each request to another server and records the exchange. The caller disposes of it.
  *
- * @param serverOf returns a server's base URL, without a trailing slash, for a path; throws if no server has it
+ * @param serverOf returns a server's base URL for a path, without a trailing slash; throws if no server has it
  */
 export async function recordExchanges(serverOf: (path: string) => string): Promise<Recorder> {
   const exchanges: Exchange[] = []
@@ -123,12 +121,10 @@ export async function replayExchanges(exchanges: readonly Exchange[]): Promise<R
   return { ...server, unknown, left: () => waiting.map(({ ask }) => ask) }
 }
 
-/** Returns the exchanges that a file has for one test. */
 export function readExchanges(file: string, test: string): Exchange[] {
   return linesOf(file).flatMap(({ test: of, ...exchange }) => (of === test ? [exchange] : []))
 }
 
-/** Replaces the exchanges that a file has for one test. */
 export function writeExchanges(file: string, test: string, exchanges: readonly Exchange[]): void {
   const others = linesOf(file).filter(({ test: of }) => of !== test)
   const lines = [...others, ...exchanges.map(exchange => ({ test, ...exchange }))]

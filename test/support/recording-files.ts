@@ -33,7 +33,7 @@ export class RecordingFiles implements FileSystem {
     for (const waiting of this.#waiting) if (waiting.line === line) waiting.resolve()
   }
 
-  /** Disk space to report; null reports the real one. */
+  /** Disk space to report instead of the real one. */
   room: DiskSpace | null = null
 
   async create(path: string): Promise<NewFile> {

@@ -39,7 +39,6 @@ type CharSet = ReadonlySet<string>
 interface Quantity {
   min: number
   many: boolean
-  /** True if it is part of an optional group, and so may be absent. */
   skipped?: boolean
 }
 type Node =

@@ -1,8 +1,8 @@
 import { Database } from '../../src/storage/database.ts'
 
 /**
- * Runs each transaction twice, and rolls the first run back, as a failed batch or a full disk would. Any effect of the
- * work outside the database happens twice, which a test can see.
+ * Runs each transaction twice, and rolls the first run back, as a failed batch or a full disk would. Effects outside
+ * the database then happen twice, which a test can see.
  */
 export class RepeatingDatabase extends Database {
   override transaction<T>(work: () => T): T {

@@ -6,9 +6,8 @@ import { type ServedEngine, serveEngine } from './served-engine.ts'
 import { withTempDir } from './temp-dir.ts'
 
 /**
- * A program that prints, as JSON, the files of `src` and `adapters` that each kind of request passes.
- * A file counts if V8 sees one of its functions called during every request, which excludes background work. Similar
- * requests run first as a warm-up.
+ * Prints, as JSON, the files of `src` and `adapters` that each kind of request passes. A file counts if V8 saw one of
+ * its functions called during every request, which excludes background work. The first requests are a warm-up.
  */
 const REQUESTS = 4
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
@@ -39,7 +38,7 @@ async function read({ url }: ServedEngine): Promise<void> {
 }
 
 async function list(served: ServedEngine): Promise<void> {
-  // Each request asks for another page size, so that no cached answer is used.
+  // Another page size for each request uses no cached answer.
   await (await call(served, `/api/v3/users/me/uploads?limit=${10 + (fills++ % 50)}`, {}, 200)).json()
 }
 

@@ -1,6 +1,6 @@
 /**
- * A program that restores a backup and, after some blocks, kills itself or hangs. Arguments: the backup, the data
- * directory, the number of blocks to restore first, `kill` or `wait`.
+ * Restores a backup and, after some blocks, kills itself or hangs. Arguments: the backup, the data directory, the
+ * number of blocks to restore first, `kill` or `wait`.
  */
 import { writeSync } from 'node:fs'
 import { restoreBackup } from '../../src/index.ts'

@@ -3,14 +3,13 @@ import http, { type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { HoldfastClient } from '../../adapters/client/index.ts'
 
-/** A server that answers requests in turn from a script. */
+/** Answers requests in turn from a script. */
 export interface ScriptedServer extends AsyncDisposable {
-  /** Base URL of the API that it imitates. */
   base: string
   /** Method and path of each request received. */
   seen: string[]
   client: HoldfastClient
-  /** Delays, in milliseconds, that the client asked for; it does not really wait. */
+  /** Delays that the client asked for; it does not really wait. */
   waits: number[]
 }
 

@@ -6,14 +6,13 @@ import { createEngine, type EngineConfig, SCOPES } from '../../src/index.ts'
 
 /** An engine in this process behind an HTTP server, with an owner and a key. */
 export interface ServedEngine extends AsyncDisposable {
-  /** `http://127.0.0.1:<port>`. */
   readonly url: string
   readonly key: string
-  /** Environment variables that give the command line the server's URL and the key. */
+  /** Give the command line the server's URL and the key. */
   readonly env: { readonly HOLDFAST_API: string; readonly HOLDFAST_API_KEY: string }
 }
 
-/** Starts an engine and its server. The caller disposes of it. */
+/** Starts an engine and its server. The caller disposes of both. */
 export async function serveEngine(dataDir: string, config: EngineConfig = {}): Promise<ServedEngine> {
   const engine = await createEngine({ ...serverAdapters, ...config, dataDir })
   const server = createServer(engine)

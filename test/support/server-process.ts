@@ -7,7 +7,7 @@ import { join, resolve } from 'node:path'
 const MAIN = resolve(import.meta.dirname, '../../adapters/cli/main.ts')
 /** Node's compile cache, so that the many processes of the tests start faster. */
 const COMPILED = resolve(import.meta.dirname, '../../node_modules/.cache/compiled')
-/** Milliseconds after which a hanging process is killed, so that its own test fails. */
+/** Time after which a hanging process is killed, so that its own test fails. */
 const LONGEST_MS = 80_000
 
 export type Env = Record<string, string>
@@ -24,7 +24,6 @@ function environment(extra: Env): NodeJS.ProcessEnv {
   return { ...Object.fromEntries(inherited), NODE_COMPILE_CACHE: COMPILED, ...extra }
 }
 
-/** Runs the command line to its end, and kills it after 80 s. */
 export function runHoldfast(args: readonly string[], env: Env = {}, input = ''): Promise<Finished> {
   return new Promise(resolve => {
     const options = { env: environment(env), timeout: LONGEST_MS }
@@ -55,7 +54,7 @@ export class ServerProcess {
     })
   }
 
-  /** Starts a server. Resolves when it listens. */
+  /** Resolves when the server listens. */
   static async start(
     dataDir: string,
     args: readonly string[] = [],
@@ -64,7 +63,6 @@ export class ServerProcess {
     nodeArgs: readonly string[] = [],
     /** Limit of its open files and sockets; by default that of this process. */
     descriptors?: number,
-    /** Program to run; by default the source of the command line. */
     main = MAIN,
   ): Promise<ServerProcess> {
     const command = [process.execPath, ...nodeArgs, main, 'serve', '--port', '0', '--data-dir', dataDir, ...args]

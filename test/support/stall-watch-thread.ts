@@ -8,7 +8,7 @@ export const HEARD = 2
 export const READY = 3
 export const STOP = 4
 
-/** Interval between two checks of the watcher, in ms. */
+/** Interval between two checks of the watcher. */
 const TICK_MS = 20
 
 interface Watched {
@@ -16,10 +16,7 @@ interface Watched {
   report: string | undefined
 }
 
-/**
- * Returns how long the main thread, whose loop is watched, has waited for a core, in ms; null if the system does not
- * report it.
- */
+/** Returns how long the main thread, whose loop is watched, has waited for a core, if the system reports it. */
 function waitedMs(): number | null {
   try {
     return Number(readFileSync(`/proc/self/task/${process.pid}/schedstat`, 'latin1').split(' ')[1]) / 1e6
@@ -29,8 +26,8 @@ function waitedMs(): number | null {
 }
 
 /**
- * Returns a clock in milliseconds that stops while the loop's thread waits for a core, so that a busy machine is no
- * stall. If the system does not report that, each check counts as one tick, however late it ran.
+ * Returns a clock in ms that stops while the loop's thread waits for a core: a busy machine is no stall. If the system
+ * does not report that, each check counts as one tick, however late it ran.
  */
 function clockOfLoop(): () => number {
   let ticks = 0

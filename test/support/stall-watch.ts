@@ -2,7 +2,6 @@ import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
 import { BEAT, HEARD, LONGEST_MS, READY, STOP } from './stall-watch-thread.ts'
 
-/** Interval of the loop's heartbeat, in ms. */
 const BEAT_MS = 10
 const THREAD = new URL('./stall-watch-thread.ts', import.meta.url)
 
@@ -11,7 +10,7 @@ const THREAD = new URL('./stall-watch-thread.ts', import.meta.url)
  * measures how long it stays the same.
  *
  * It sees a loop blocked by a long computation, and one starved by microtasks, which a histogram of the loop's delay
- * misses. Time that the thread waits for a core does not count.
+ * misses.
  */
 export class StallWatch implements AsyncDisposable {
   readonly #state: Int32Array<SharedArrayBuffer>
@@ -25,7 +24,7 @@ export class StallWatch implements AsyncDisposable {
   }
 
   /**
-   * Starts a watch. Resolves when it is running. The caller disposes of it.
+   * Resolves when the watch is running. The caller disposes of it.
    *
    * @param report a file that receives the longest stall so far, even during the stall, for another process to read
    */
@@ -44,7 +43,7 @@ export class StallWatch implements AsyncDisposable {
     return watch
   }
 
-  /** The longest stall since the last {@link reset}, in milliseconds. */
+  /** The longest stall since the last {@link reset}. */
   get longestMs(): number {
     return Atomics.load(this.#state, LONGEST_MS)
   }

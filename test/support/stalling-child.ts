@@ -1,6 +1,6 @@
 /**
- * A program that blocks its event loop twice, by microtasks and by a computation, while the server's loop watch runs.
- * Prints the log and the metrics.
+ * Blocks its event loop twice, by microtasks and by a computation, while the server's loop watch runs. Prints the log
+ * and the metrics.
  */
 import { PrometheusMetrics, watchLoop } from '../../adapters/node-http/index.ts'
 import { underName } from '../../src/index.ts'

@@ -1,4 +1,4 @@
-/** A process under the watch of its loop, whose main thread waits for a processor. Prints what is logged. */
+/** Watches its event loop while its main thread waits for a processor. Prints what is logged. */
 import { setPriority } from 'node:os'
 import { Worker } from 'node:worker_threads'
 import { watchLoop } from '../../adapters/node-http/index.ts'

@@ -3,11 +3,7 @@ import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
 import { PROBE } from '../../src/content/store-watch.ts'
 
-/**
- * Runs with a new directory and removes it afterwards.
- *
- * @param parent the directory to create it in
- */
+/** Runs with a new directory and removes it afterwards. */
 export async function withTempDir<T>(run: (dir: string) => Promise<T>, parent = tmpdir()): Promise<T> {
   const dir = await realpath(await mkdtemp(join(parent, 'holdfast-test-')))
   try {
@@ -17,9 +13,7 @@ export async function withTempDir<T>(run: (dir: string) => Promise<T>, parent = 
   }
 }
 
-/**
- * Returns every file below a directory, as sorted relative paths. It omits the probe file that a running node writes.
- */
+/** Returns every file below a directory, as sorted relative paths, without the probe file of a running node. */
 export async function filesIn(dir: string): Promise<string[]> {
   const entries = await readdir(dir, { recursive: true, withFileTypes: true })
   return entries

@@ -3,7 +3,7 @@ import { type GatewayAnswer, portClient } from '../gateway/client.ts'
 
 const ENTRY = new URL('./reader-entry.ts', import.meta.url)
 
-/** Reader threads for a test. Each answer says which thread gave it. */
+/** Each answer says which thread gave it. */
 export interface ThreadReaders {
   port: number
   /** Sends a GET over a new connection, so that the threads take turns. */

@@ -1,4 +1,3 @@
-/** Counts the turns of the event loop while something runs. */
 export async function turnsDuring<T>(run: () => Promise<T>): Promise<{ result: T; turns: number }> {
   let turns = 0
   let isOver = false

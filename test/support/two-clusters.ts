@@ -9,7 +9,9 @@ export interface TwoClusters extends TestEngine {
   clusters: ClusterDefinition[]
 }
 
-/** Runs a test with the clusters `near`, in the engine's own directory, and `far` and `far-too`, in another directory. */
+/**
+ * Runs a test with the clusters `near`, in the engine's own directory, and `far` and `far-too`, in another directory.
+ */
 export function withClusters(run: (test: TwoClusters) => Promise<void>): Promise<void> {
   return withTempDir(dir => {
     const farDir = join(dir, 'far')

@@ -5,7 +5,6 @@ import { pipeline } from 'node:stream/promises'
 import { createGunzip } from 'node:zlib'
 import { extract } from 'tar-stream'
 
-/** Unpacks a `.tar.gz` of directories and files into a directory. */
 export async function unpack(archive: string, into: string): Promise<void> {
   const entries = extract()
   const unpacked = (async () => {

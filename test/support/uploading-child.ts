@@ -1,6 +1,5 @@
 /**
- * A program that stores and removes content until it is killed. It prints each acknowledgement as a line of JSON before
- * it continues.
+ * Stores and removes content until it is killed. Prints each acknowledgement as a line of JSON before it continues.
  * Arguments: the data directory, an account id, a seed.
  */
 import { writeSync } from 'node:fs'
@@ -19,7 +18,7 @@ const SIDE_BY_SIDE = 3
 const [dataDir = '', account = '', seed = ''] = process.argv.slice(2)
 let drawn = 0
 
-/** Returns a pseudo-random integer from 0 to `limit - 1`, the same for the same seed. */
+/** Returns the same pseudo-random integer from 0 to `limit - 1` for the same seed. */
 function draw(limit: number): number {
   return pseudoRandom(4, `${seed} draw ${drawn++}`).readUInt32LE() % limit
 }
@@ -65,7 +64,7 @@ async function storeDirectory(label: string): Promise<void> {
 async function removeOne(): Promise<void> {
   const [record] = mine.splice(draw(mine.length), 1)
   if (record === undefined) return
-  // Removes only content with one pin, because a removal takes all pins of the same CID.
+  // A removal takes all pins of the same CID.
   const { items } = await engine.pins.list({ account, cid: record.cid })
   if (items.length !== 1) return
   print({ removing: record.uploadId })

@@ -1,14 +1,11 @@
 /**
- * A setup file of the tests. A test of audits, models or properties fails if it blocks the event loop far too long.
- * Abuse and fuzz tests watch the loops of their servers, in the servers' processes.
+ * A test of audits, models or properties fails if it blocks the event loop far too long. Abuse and fuzz tests watch the
+ * loops of their servers, in the servers' processes.
  */
 import { afterAll, afterEach, beforeAll, beforeEach, expect } from 'vitest'
 import { StallWatch } from './stall-watch.ts'
 
-/**
- * The usual stall is tens of milliseconds. The bound is far higher because all tests share two busy cores. No other
- * test has a timed bound.
- */
+/** Usual stalls take tens of milliseconds. The bound is far higher because all tests share two busy cores. */
 const LONGEST_STALL_MS = 2_000
 const WATCHED = /\/(car|gateway)\/|(audits|property|model|exchange|multipart)\.test\.ts$/
 

@@ -15,7 +15,7 @@ export class WatchedServer {
     this.#report = report
   }
 
-  /** Starts a server. @param report a file that does not exist yet, which the watching thread writes */
+  /** @param report a file that does not exist yet, which the watching thread writes */
   static async start(
     dataDir: string,
     report: string,
@@ -27,7 +27,7 @@ export class WatchedServer {
     return new WatchedServer(process, report)
   }
 
-  /** Returns the longest stall of the loop since {@link reset}, in milliseconds. */
+  /** Returns the longest stall of the loop since {@link reset}. */
   longestStall(): number {
     return Number.parseInt(readFileSync(this.#report, 'utf8'), 10)
   }
@@ -41,7 +41,7 @@ export class WatchedServer {
     }
   }
 
-  /** Returns the peak of the process's memory in RAM, in bytes; null if the system does not report it. */
+  /** Returns the peak of the process's memory in RAM, if the system reports it. */
   peakMemory(): number | null {
     return kibibytesOf(this.process.pid, 'VmHWM')
   }

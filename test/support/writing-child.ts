@@ -1,6 +1,6 @@
 /**
- * A program that makes one write of each kind, so that a test can trace its system calls. It prints a line before and
- * after each. Argument: the data directory.
+ * Makes one write of each kind, so that a test can trace its system calls. Prints a line before and after each.
+ * Argument: the data directory.
  */
 import { writeSync } from 'node:fs'
 import { createEngine } from '../../src/index.ts'
