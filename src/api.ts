@@ -126,7 +126,8 @@ export interface TakedownList {
   /** Returns a page of the takedowns, oldest first. */
   page(request: PageRequest): Promise<Page<Takedown>>
   /**
-   * Takes content down. When the promise resolves, the entry is durable. A repeated call replaces the reason and the status.
+   * Takes content down. When the promise resolves, the entry is durable. A repeated call replaces the reason and the
+   * status.
    * @throws HoldfastError `INVALID_CID`, `VALIDATION`
    */
   add(request: TakedownRequest): Promise<Takedown>

@@ -54,7 +54,7 @@ export type MayUnpin = () => Promise<boolean>
 /** Stores the content of one or more clusters, in this process or on an external system. All calls are idempotent. */
 export interface ClusterBackend {
   /**
-   * Resolves when all blocks are stored durably. A backend for an external system must check this itself.
+   * Pins a DAG durably. A backend for an external system must check the durability itself.
    * @throws the reason if the DAG is not pinned. In this case the backend stores nothing.
    */
   pin(job: PinJob): Promise<void>
@@ -63,7 +63,7 @@ export interface ClusterBackend {
    * seconds. After the abort, the backend must not send a request.
    */
   unpin(hold: string, root: DagIdentity, signal?: AbortSignal, mayUnpin?: MayUnpin): Promise<void>
-  /** Returns the status across all holds of a DAG. @throws if the backend does not answer */
+  /** Returns the status of a DAG, across all of its holds. @throws if the backend does not answer */
   status(root: DagIdentity, signal?: AbortSignal): Promise<BackendStatus>
   /**
    * Yields pages of all pins with this node's mark, in any order. Pins that change during the call may be missing. If a

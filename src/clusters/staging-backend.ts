@@ -28,12 +28,15 @@ export interface Staging {
   take(cid: CID, source: BlockSource, options: TakeOptions): Promise<StagedDag>
 }
 
-/** Backend with an id in the ledger. The ledger stores the holds of the backend. */
+/** Backend whose holds the ledger stores. */
 export interface LedgerBackend extends ClusterBackend {
   readonly id: number
 }
 
-/** Uploads can be staged on this backend before their cluster is known. The engine's own ledger has its blocks. */
+/**
+ * Backend whose blocks are in the engine's own ledger. Uploads can be staged on the backend before their cluster is
+ * known.
+ */
 export interface StagingBackend extends LedgerBackend {
   readonly staging: Staging
   readonly reader: BlockSource

@@ -166,7 +166,9 @@ export class BlockRace {
   }
 }
 
-/** Returns the least busy proven provider, or else providers of the lowest tier, preferably those that can be probed. */
+/**
+ * Returns the least busy proven provider, or else providers of the lowest tier, preferably those that can be probed.
+ */
 function choose(ready: ProviderState[]): ProviderState[] {
   const proven = ready.filter(state => state.proven).sort((a, b) => busyness(a) - busyness(b))[0]
   if (proven !== undefined) return [proven]

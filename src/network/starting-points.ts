@@ -23,8 +23,8 @@ export interface StartingPointsParts {
 }
 
 /**
- * Connects through bootstrap nodes and remembered peers, and reconnects when all peers are lost. Logs once when the node
- * has no peers on the public network, and once when the node has peers again.
+ * Connects through bootstrap nodes and remembered peers, and reconnects when all peers are lost. Logs once when the
+ * node has no peers on the public network, and once when the node has peers again.
  */
 export class StartingPoints {
   readonly #parts: StartingPointsParts
