@@ -1,14 +1,13 @@
 import type { Usage } from './usage.ts'
 
-/** Options of a run. */
 export interface RunOptions {
-  /** An existing empty directory for all files of the run. The caller removes it. */
+  /** An existing empty directory, which the caller removes. */
   dir: string
   scale: Scale
   rounds: number
-  /** Subjects to start; all by default. */
+  /** Default: all subjects. */
   subjects?: readonly string[] | undefined
-  /** Called with a short text of progress, for the person who waits. */
+  /** Receives a short text for the person who waits. */
   progress: (text: string) => void
   signal: AbortSignal
 }
@@ -45,14 +44,13 @@ export interface Target {
   atLeast: number
 }
 
-/** A bench that the command line runs by its name. */
 export interface Bench {
   readonly name: string
   /** True if the bench measures once, whatever the number of rounds. */
   readonly isOnce?: boolean
   /** Rounds at full size, if the default would take too long. */
   readonly rounds?: number
-  /** Approximate minutes at full size on two cores. */
+  /** Approximate, at full size on two cores. */
   readonly minutes: number
   /** Returns one line that describes what is measured at a size. */
   describe(scale: Scale): string

@@ -2,7 +2,6 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface, type Interface } from 'node:readline'
 
-/** Output lines kept. Those of a start are fewer. */
 const LINES_KEPT = 50
 
 /** Flags with which `holdfast` starts Node. Every subject's server gets them. */
@@ -13,7 +12,7 @@ export class ChildServer {
   readonly #child: ChildProcess
   readonly #lines: Interface
   readonly #said: string[]
-  /** Base URL without a trailing slash. */
+  /** Without a trailing slash. */
   readonly url: string
 
   private constructor(child: ChildProcess, lines: Interface, said: string[], url: string) {
@@ -24,8 +23,8 @@ export class ChildServer {
   }
 
   /**
-   * Starts a script with this Node and waits until it prints `listening on <url>`.
-   * @param cores number of cores to restrict it to, by taskset
+   * Starts a script with this Node and waits until it prints `listening on <url>`. @param cores number of cores to
+   * restrict it to, by taskset
    */
   static start(script: string, args: readonly string[], env: NodeJS.ProcessEnv, cores?: number): Promise<ChildServer> {
     const command = [process.execPath, ...NODE_FLAGS, script, ...args]
@@ -45,7 +44,7 @@ export class ChildServer {
     child.stderr.setEncoding('utf8').on('data', text => {
       complaints = (complaints + text).slice(-2_000)
     })
-    // Reads all output, because a full pipe would block the process.
+    // A full pipe would block the process.
     const lines = createInterface(child.stdout)
     const said: string[] = []
     const url = await new Promise<string>((resolve, reject) => {
@@ -60,7 +59,6 @@ export class ChildServer {
     return new ChildServer(child, lines, said, url)
   }
 
-  /** Id of its process. */
   get pid(): number {
     if (this.#child.pid === undefined) throw new Error('the server has no process')
     return this.#child.pid

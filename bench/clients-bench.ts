@@ -72,7 +72,6 @@ async function startSink(): Promise<{ url: string; stop(): Promise<void> }> {
   }
 }
 
-/** Measures the limits of the load clients themselves. */
 export const clientsBench: Bench = {
   name: 'clients',
   minutes: 1,

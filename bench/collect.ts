@@ -12,7 +12,6 @@ const MIB = 1024 * 1024
 const FILE_BYTES: Readonly<Record<Scale, number>> = { full: 256 * MIB, quick: 64 * MIB, tiny: 3 * MIB }
 const FILES: Readonly<Record<Scale, number>> = { full: 5_000, quick: 2_000, tiny: 120 }
 
-/** Content to store and delete before a collection. */
 class Garbage implements Work {
   readonly contents: readonly FormContent[]
 

@@ -2,14 +2,13 @@ import { parseArgs } from 'node:util'
 import type { Scale } from './bench.ts'
 
 export interface BenchCommand {
-  /** Benches in the given order, each once; empty without arguments. */
+  /** Each once, in the given order; empty without arguments. */
   names: string[]
   size: Scale
-  /** Number of rounds; undefined for the size's default. */
+  /** Undefined for the size's default. */
   rounds: number | undefined
-  /** Subjects to run; undefined for all. */
+  /** Undefined for all. */
   subjects: string[] | undefined
-  /** Result files to write, and to compare with. */
   save: string | undefined
   compare: string | undefined
   json: boolean
@@ -18,14 +17,12 @@ export interface BenchCommand {
   dir: string | undefined
 }
 
-/** Argument that stands for every bench. */
 const ALL = 'all'
 const SIZES: readonly Scale[] = ['full', 'quick', 'tiny']
 
-/** A usage error with a message of one line. */
 export class UsageError extends Error {}
 
-/** Parses the arguments. @throws UsageError that names an unknown bench or flag */
+/** @throws UsageError that names an unknown bench or flag */
 export function parseCommand(args: readonly string[], known: readonly string[]): BenchCommand {
   const { values, positionals } = parse(args)
   for (const name of positionals) {

@@ -11,16 +11,15 @@ export interface FormFile {
 }
 
 export interface TreeFile {
-  /** Relative path with `/` between segments. */
+  /** With `/` between segments. */
   path: string
   bytes: Uint8Array
 }
 
-/** Content that is uploaded as a form. */
 export abstract class FormContent implements Work {
   #file: Promise<FormFile> | null = null
 
-  /** Its files. A single file has no path. */
+  /** A single file has no path. */
   abstract readonly files: readonly TreeFile[]
   abstract parts(): FormPart[]
   protected abstract renew(): void
@@ -47,12 +46,10 @@ async function writeForm(form: MultipartForm, path: string): Promise<FormFile> {
   return { path, contentType: form.contentType }
 }
 
-/** One file of random bytes. */
 export class FileContent extends FormContent {
   readonly bytes: Buffer
   readonly files: readonly TreeFile[]
 
-  /** @param size in bytes */
   constructor(size: number) {
     super()
     this.bytes = Buffer.allocUnsafe(size)

@@ -34,11 +34,10 @@ export interface Outcome {
 }
 
 export interface RunningSubject<W extends Work> {
-  /** Ids of its processes, whose processor time and memory are measured. */
+  /** Their processor time and memory are measured. */
   readonly pids?: readonly number[]
   /** Runs before the timed part. */
   prepare?(work: W): Promise<void>
-  /** The timed part. */
   run(work: W): Promise<Outcome>
   /** Runs between rounds, not timed. */
   tidy?(): Promise<void>
@@ -52,7 +51,6 @@ export interface Contest<W extends Work> {
   readonly better: 'higher' | 'lower'
   readonly subjects: ReadonlyArray<Subject<W>>
   createWork(scale: Scale): W
-  /** Returns the figure for this work, time and number of requests. */
   value(work: W, seconds: number, done: number): number
 }
 

@@ -25,7 +25,6 @@ function contest(scale: Scale): Contest<TreeContent> {
   }
 }
 
-/** Stores and pins a tree of many small files as one DAG. */
 export const dag: Bench = {
   name: 'dag',
   minutes: 3,

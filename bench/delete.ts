@@ -45,7 +45,6 @@ function contest(scale: Scale): Contest<Sizes<number>> {
   }
 }
 
-/** Deletes many pins one by one, and measures uploads meanwhile. */
 export const deletes: Bench = {
   name: 'delete',
   minutes: 4,

@@ -4,7 +4,6 @@ import { cpus, loadavg, totalmem } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { programsHere } from './programs.ts'
 
-/** Properties of the machine that influence the figures. */
 export interface BenchEnvironment {
   node: string
   platform: string
@@ -18,9 +17,8 @@ export interface BenchEnvironment {
   commit: string
   /** Load average over a minute at the start. Above 1, the machine was not idle. */
   load: number
-  /** Versions of the installed contenders and load clients. */
   versions: Record<string, string>
-  /** Reasons why others are not run, by name. */
+  /** Why others are not run, by name. */
   absent: Record<string, string>
 }
 
@@ -28,7 +26,7 @@ export interface BenchEnvironment {
 const WRITTEN_BY_RUNS = [':!bench/results', ':!docs']
 const CHECKOUT = fileURLToPath(new URL('..', import.meta.url))
 
-/** Describes the environment of a run. @param directory an existing one, which benches write to */
+/** @param directory an existing one, which benches write to */
 export function benchEnvironment(directory: string): BenchEnvironment {
   const processors = cpus()
   return {
@@ -44,13 +42,11 @@ export function benchEnvironment(directory: string): BenchEnvironment {
   }
 }
 
-/** Formats an environment as one line. */
 export function environmentLine(environment: BenchEnvironment): string {
   const { node, platform, processor, cores, memoryGB, fileSystem, commit, load } = environment
   return `Node ${node}, ${platform}, ${processor}, ${cores} cores, ${memoryGB} GB, ${fileSystem}, load ${load}, commit ${commit}`
 }
 
-/** Returns lines with the programs found and those missing. */
 export function programLines({ versions, absent }: BenchEnvironment): string[] {
   const here = Object.entries(versions).map(([name, version]) => `${name} ${version}`)
   return [
@@ -59,7 +55,6 @@ export function programLines({ versions, absent }: BenchEnvironment): string[] {
   ]
 }
 
-/** Returns the type of the file system that contains a directory. */
 function fileSystemOf(directory: string): string {
   let mounts: string
   try {

@@ -27,7 +27,6 @@ const ours: Source = {
   others: holder => [heliaFetch(holder)],
 }
 
-/** Returns Kubo as a source, if installed. */
 function kuboSources(): Source[] {
   const program = findProgram('kubo')
   if (program === null) return []
@@ -86,7 +85,6 @@ export const fetch: Bench = {
   },
 }
 
-/** Runs a contest with its own source and directories. */
 async function run(
   contestOf: (holder: Holder, source: Source) => Contest<HeldWork>,
   source: Source,

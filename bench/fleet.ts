@@ -17,7 +17,6 @@ const FILE_BYTES = 4 * 1024
 const SECONDS: Readonly<Record<Scale, number>> = { full: 3, quick: 2, tiny: 1 }
 const COUNT: Readonly<Record<Scale, number>> = { full: 4_000, quick: 2_000, tiny: 20 }
 const RECORDS: Readonly<Record<Scale, number>> = { full: 1_000_000, quick: 100_000, tiny: 200 }
-/** Records stored before the first measurements. */
 const FIRST = 100
 
 const cluster = { label: '', region: '', country: null, gateways: [] }
@@ -34,7 +33,7 @@ interface Subject {
   nodes: Node[]
 }
 
-/** Starts nodes. @param database null for a catalogue in SQLite */
+/** @param database null for a catalogue in SQLite */
 async function startNodes(dir: string, database: string | null, ids: readonly string[]): Promise<Node[]> {
   const key = randomBytes(32).toString('hex')
   const nodes: Node[] = []
@@ -94,7 +93,6 @@ async function rate(
   return loads.reduce((sum, { done, seconds }) => sum + done / seconds, 0)
 }
 
-/** Stores some records, one of which is looked up later. */
 async function prepare({ nodes }: Subject): Promise<void> {
   for (const node of nodes) {
     for (let i = 0; i < FIRST / nodes.length; i++) {
@@ -107,7 +105,7 @@ async function prepare({ nodes }: Subject): Promise<void> {
   }
 }
 
-/** Inserts records for the owner directly into the database, without content, because uploads would take too long. */
+/** Inserts records for the owner directly into the database, because uploads would take too long. */
 async function fill(database: string, records: number): Promise<void> {
   const client = new pg.Client({ connectionString: database })
   await client.connect()
@@ -184,7 +182,6 @@ async function run({ dir, scale, rounds, subjects: wanted, progress, signal }: R
   }
 }
 
-/** Compares one node on SQLite with one and two nodes on PostgreSQL. */
 export const fleet: Bench = {
   name: 'fleet',
   minutes: 6,

@@ -74,7 +74,6 @@ const readWhole = (clients: Clients, reader: Reader, name = reader.name) =>
     return { client, seconds }
   })
 
-/** Reads the sources in turn, many times. */
 function readOften<W extends FormContent & { requests: number }>(
   clients: Clients,
   reader: Reader,
@@ -133,10 +132,7 @@ const byPath = (clients: Clients): Contest<ReadTree> => ({
   createWork: scale => new ReadTree(TREE_FILES[scale], REQUESTS[scale]),
 })
 
-/**
- * The contest of all subjects. The node's own figure is also in the contest of the small file, where older results have
- * it.
- */
+/** Contest of all subjects. The small-file contest repeats this node's own figure, for comparison with older results. */
 const notModified = (clients: Clients): Contest<ReadWork> => ({
   metric: 'not-modified',
   ...RATES,
@@ -146,7 +142,6 @@ const notModified = (clients: Clients): Contest<ReadWork> => ({
   createWork: scale => new ReadWork(SMALL_BYTES, REQUESTS[scale]),
 })
 
-/** Reads through the gateway, over HTTP from another process. */
 export const gateway: Bench = {
   name: 'gateway',
   minutes: 2,

@@ -4,8 +4,8 @@ import { open } from 'node:fs/promises'
 const WRITE_BYTES = 1024 * 1024
 
 /**
- * Writes the bytes of a source to a new file and syncs it, hashing meanwhile. Resolves with the SHA-256 in hex.
- * This is the least work that any content-addressed store must do.
+ * Writes, hashes and syncs a file: the least work that any content-addressed store must do. Resolves with the SHA-256
+ * in hex.
  */
 export async function writeHashed(source: AsyncIterable<Uint8Array>, file: string): Promise<string> {
   const hash = createHash('sha256')

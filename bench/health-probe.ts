@@ -10,7 +10,6 @@ export interface ProbeReport {
 
 const PAUSE_MS = 5
 
-/** Runs in its own thread: requests one URL repeatedly and reports the longest time. */
 async function probe(url: string): Promise<void> {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 })
   const ask = (): Promise<void> =>

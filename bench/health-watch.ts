@@ -8,13 +8,13 @@ const THREAD = new URL('./health-probe.ts', import.meta.url)
 export class HealthWatch {
   readonly #worker: Worker
 
-  /** @param base base URL of the server, without a trailing slash */
+  /** @param base without a trailing slash */
   constructor(base: string) {
     this.#worker = new Worker(THREAD, { workerData: `${base}/health`, execArgv: [] })
     this.#worker.on('error', () => undefined)
   }
 
-  /** Runs some work. Resolves with the longest answer time meanwhile, in milliseconds. */
+  /** Runs some work. Resolves with the longest answer time meanwhile, in ms. */
   async longestDuring(work: () => Promise<void>): Promise<number> {
     await this.#report()
     await work()

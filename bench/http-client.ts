@@ -9,13 +9,12 @@ export class HttpClient {
   readonly #headers: Readonly<Record<string, string>>
   readonly #agent = new Agent({ keepAlive: true, maxSockets: 1 })
 
-  /** @param headers sent with every request */
   constructor(base: string, headers: Readonly<Record<string, string>> = {}) {
     this.#base = base
     this.#headers = headers
   }
 
-  /** Sends a form. Resolves with the body of the answer. @throws Error for an unsuccessful answer */
+  /** Resolves with the body of the answer. @throws Error for an unsuccessful answer */
   async postForm(path: string, form: MultipartForm): Promise<string> {
     const outgoing = request(`${this.#base}${path}`, {
       method: 'POST',
@@ -26,7 +25,7 @@ export class HttpClient {
       outgoing.once('response', resolve)
       outgoing.once('error', reject)
     })
-    // The rejection is also thrown below. Without this, a failure during the writing would count as unhandled.
+    // Without this handler, a failure during the writing would count as unhandled.
     answer.catch(() => undefined)
     for (const chunk of form.chunks()) {
       if (!outgoing.write(chunk)) await Promise.race([once(outgoing, 'drain'), answer])

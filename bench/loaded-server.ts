@@ -6,7 +6,6 @@ import { HttpClient } from './http-client.ts'
 import { MultipartForm } from './multipart-form.ts'
 import { cidOf, startStandalone } from './services/holdfast.ts'
 
-/** A standalone server in its own process, with the operations that benches of a loaded server need. */
 export class LoadedServer {
   readonly #server: ChildServer
   readonly #headers: Record<string, string>
@@ -21,7 +20,7 @@ export class LoadedServer {
     this.#client = new HttpClient(server.url, headers)
   }
 
-  /** Starts a server. The caller stops it. @param dir an empty directory for its data */
+  /** Starts a server, which the caller stops. @param dir an empty directory for its data */
   static async start(dir: string): Promise<LoadedServer> {
     const { server, headers } = await startStandalone(dir)
     return new LoadedServer(server, headers, dir)
@@ -31,7 +30,6 @@ export class LoadedServer {
     return this.#server.url
   }
 
-  /** Id of its process, to measure its memory. */
   get pid(): number {
     return this.#server.pid
   }
@@ -47,15 +45,13 @@ export class LoadedServer {
     }
   }
 
-  /** Uploads a directory of this many distinct small files. Returns its CID. */
+  /** Uploads distinct small files. Returns the directory's CID. */
   async uploadDirectory(files: number): Promise<string> {
     const parts = smallFiles(files).map(({ name, content }) => ({ name: 'files[]', filename: name, content }))
     return cidOf(JSON.parse(await this.#client.postForm('/api/v3/files/directory-dag', new MultipartForm(parts))))
   }
 
-  /**
-   * Writes this many distinct small files to its import folder, for {@link importDirectory}. Returns their directory.
-   */
+  /** Writes distinct small files to the import folder, for {@link importDirectory}. Returns their directory. */
   async writeDirectory(files: number): Promise<string> {
     const name = `directory-${++this.#directories}`
     const path = join(this.#dir, 'import', name)
@@ -83,7 +79,6 @@ export class LoadedServer {
     await this.#send(method, path, type, body === undefined ? undefined : JSON.stringify(body))
   }
 
-  /** Reads a gateway's answer to its end. */
   async read(cid: string, format: string): Promise<void> {
     const response = await fetch(`${this.url}/ipfs/${cid}?format=${format}`)
     if (response.status !== 200 || response.body === null) throw new Error(`GET of ${format}: ${response.status}`)
@@ -103,7 +98,6 @@ export class LoadedServer {
   }
 }
 
-/** Returns files of a few bytes with distinct contents. */
 function smallFiles(count: number): Array<{ name: string; content: Uint8Array }> {
   const seed = randomFillSync(Buffer.alloc(8)).toString('hex')
   return Array.from({ length: count }, (_, index) => ({

@@ -37,10 +37,9 @@ const UPLOADS = 4
 const ROOTS_IN_A_CAR = 100
 const REQUESTS_AT_ONCE = 8
 
-/** Work that keeps a server busy. Its preparation is not measured. */
 interface Work {
   subject: string
-  /** Prepares the work. Resolves with a function that does it. */
+  /** Prepares the work, untimed. Resolves with a function that does it. */
   prepare(server: LoadedServer, size: Size): Promise<() => Promise<void>>
 }
 
@@ -111,7 +110,6 @@ const WORKS: readonly Work[] = [
   },
 ]
 
-/** Calls a function `count` times, with a few calls at once. */
 async function repeat(count: number, work: (index: number) => Promise<void>): Promise<void> {
   let next = 0
   const goOn = async (): Promise<void> => {
@@ -170,7 +168,6 @@ async function run(options: RunOptions): Promise<Measurement[]> {
   return measurements
 }
 
-/** Measures how long `/health` takes while the server works for others. */
 export const loop: Bench = {
   name: 'loop',
   minutes: 5,

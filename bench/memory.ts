@@ -11,7 +11,6 @@ interface Size {
   few: number
   many: number
   fileBytes: number
-  /** Number of files in a directory. */
   files: number
 }
 
@@ -23,13 +22,12 @@ const SIZES: Readonly<Record<Scale, Size>> = {
 const METRIC = 'growth'
 const LOOK_MS = 20
 
-/** Returns a process's memory in RAM in bytes. Works on Linux only. */
+/** Works on Linux only. */
 async function residentBytes(pid: number): Promise<number> {
   const status = await readFile(`/proc/${pid}/status`, 'utf8')
   return Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1]) * 1024
 }
 
-/** Returns the highest memory of a process during some work. */
 async function highestDuring(pid: number, work: () => Promise<void>): Promise<number> {
   let highest = 0
   const timer = setInterval(async () => {
@@ -58,7 +56,6 @@ async function withServer<T>(options: RunOptions, name: string, run: (server: Lo
   }
 }
 
-/** Measures the growth of memory from a few uploads to many. */
 function growthOfUploads(options: RunOptions, { few, many, fileBytes }: Size): Promise<number> {
   const content = Buffer.alloc(fileBytes)
   return withServer(options, 'uploads', async server => {
@@ -92,7 +89,6 @@ async function run(options: RunOptions): Promise<Measurement[]> {
     return growthOf(server, () => server.importDirectory(name))
   })
   const measured = { metric: METRIC, unit: 'MB', better: 'lower' } as const
-  // A negative growth counts as almost none.
   const megabytes = (bytes: number): number[] => [Math.max(bytes / 1e6, 0.1)]
   return [
     { ...measured, subject: 'uploads', values: megabytes(uploads) },
@@ -103,7 +99,6 @@ async function run(options: RunOptions): Promise<Measurement[]> {
   ]
 }
 
-/** Measures the growth of a server's memory. */
 export const memory: Bench = {
   name: 'memory',
   minutes: 5,

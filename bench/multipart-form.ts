@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto'
 import { CHUNK_BYTES, slices } from './slices.ts'
 
 export interface FormPart {
-  /** Name of the form field. */
   name: string
   filename: string
   content: Uint8Array

@@ -2,7 +2,6 @@ import { execFileSync } from 'node:child_process'
 import { accessSync, constants } from 'node:fs'
 import { delimiter, join } from 'node:path'
 
-/** External programs: how to find them, and their use in the benches. */
 const PROGRAMS = {
   kubo: { named: 'HOLDFAST_TEST_IPFS', version: ['version', '--number'], is: 'a contender' },
   cluster: { named: 'HOLDFAST_TEST_IPFS_CLUSTER', version: ['--version'], is: 'a contender' },
@@ -15,15 +14,12 @@ const PROGRAMS = {
 
 export type ProgramName = keyof typeof PROGRAMS
 
-/** External programs on this machine. */
 export interface Programs {
-  /** Versions of those found, by name. */
   versions: Record<string, string>
-  /** Reasons why others, and their subjects, are missing. */
+  /** Why others, and their subjects, are missing. */
   absent: Record<string, string>
 }
 
-/** Returns the program's path, or null if it is not found. */
 export function findProgram(name: ProgramName): string | null {
   const program = PROGRAMS[name]
   if ('named' in program) return runnable(process.env[program.named] ?? '')
@@ -31,7 +27,6 @@ export function findProgram(name: ProgramName): string | null {
   return places.map(place => runnable(join(place, program.command))).find(path => path !== null) ?? null
 }
 
-/** Finds all programs on this machine. */
 export function programsHere(): Programs {
   const here: Programs = { versions: {}, absent: {} }
   for (const name of Object.keys(PROGRAMS) as ProgramName[]) {
@@ -47,7 +42,6 @@ export function programsHere(): Programs {
   return here
 }
 
-/** Returns the first text that looks like a version. */
 export function versionIn(text: string): string {
   return /\d+(?:\.\d+)+(?:-[\w.]+)?/.exec(text)?.[0] ?? 'unknown'
 }

@@ -17,7 +17,7 @@ export interface Holder {
   stop(): Promise<void>
 }
 
-/** Starts a Kubo that holds content. The caller stops it. */
+/** Starts a Kubo, which the caller stops. */
 export async function startKuboHolder(program: string, dir: string): Promise<Holder> {
   const kubo = await startKubo(program, dir, {})
   return {
@@ -62,7 +62,6 @@ export class Provider implements Holder {
   }
 }
 
-/** Content in a holder, to fetch by its CID. */
 export class HeldWork implements Work {
   readonly content: FormContent
   readonly #holder: Holder

@@ -5,7 +5,6 @@ export interface Row {
   bench: string
   subject: string
   metric: string
-  /** Median of the rounds. */
   value: number
   unit: string
   /** Lowest and highest value of the rounds. */
@@ -69,7 +68,6 @@ function costOf({ costs, client }: Measurement): Partial<Row> {
   }
 }
 
-/** Formats rows as aligned columns, each target next to its result. */
 export function tableOf(bench: Bench, rows: readonly Row[]): string {
   const hasCosts = rows.some(row => row.cpuSeconds !== undefined)
   const cells = rows.map(row => {
@@ -95,7 +93,7 @@ export function tableOf(bench: Bench, rows: readonly Row[]): string {
     .join('\n')
 }
 
-/** Rounds to three significant digits, or to a whole number from 100 on. The measurements are not more accurate. */
+/** Rounds to three significant digits: the measurements are not more accurate. */
 function rounded(value: number): number {
   return value >= 100 ? Math.round(value) : Number(value.toPrecision(3))
 }

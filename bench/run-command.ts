@@ -47,7 +47,6 @@ const BENCHES: readonly Bench[] = [
   clusters,
   clientsBench,
 ]
-/** Name that runs all benches of the table. */
 const TABLE_NAME = 'table'
 const TABLE_ROUNDS = 3
 const FULL_ROUNDS = 7
@@ -73,10 +72,7 @@ ${BENCHES.map(({ name, minutes, ...bench }) => `  ${name.padEnd(10)}about ${minu
 
 const DEFAULT_PARENT = fileURLToPath(new URL('../data', import.meta.url))
 
-/**
- * Runs the benches that the arguments name. Resolves with the exit code. Results go to standard output, everything else
- * to standard error.
- */
+/** Resolves with the exit code. Results go to standard output, everything else to standard error. */
 export async function runCommand(args: readonly string[]): Promise<number> {
   let command: BenchCommand
   try {
@@ -128,7 +124,7 @@ export async function runCommand(args: readonly string[]): Promise<number> {
   }
 }
 
-/** Returns the options of a bench in the table, or null if the table does not need it. */
+/** Returns null if the table does not need the bench. */
 function forTable({ name }: Bench, command: BenchCommand): BenchCommand | null {
   const subjects = TABLE_SUBJECTS[name]
   if (subjects === undefined) return null
@@ -163,7 +159,6 @@ async function runBench(bench: Bench, command: BenchCommand, parent: string, sig
   }
 }
 
-/** Overwrites one line of progress, on a terminal only. */
 function showProgress(text: string): void {
   if (process.stderr.isTTY) process.stderr.write(`\r\u001b[K${text}`)
 }

@@ -3,7 +3,6 @@ import type { Scale } from './bench.ts'
 import { type BenchEnvironment, environmentLine } from './environment.ts'
 import type { Row } from './report.ts'
 
-/** Results of a run, as `--save` writes them. */
 export interface SavedRun {
   environment: BenchEnvironment
   size: Scale
@@ -14,7 +13,7 @@ export function saveRun(file: string, run: SavedRun): void {
   writeFileSync(file, `${JSON.stringify(run, null, 2)}\n`)
 }
 
-/** Reads a saved run. @throws Error for any other file */
+/** @throws Error for any other file */
 export function readSavedRun(file: string): SavedRun {
   try {
     const saved = JSON.parse(readFileSync(file, 'utf8')) as Partial<SavedRun>

@@ -9,9 +9,7 @@ import { UsageWatch } from './usage.ts'
 
 const MIB = 1024 * 1024
 
-/** Sizes to measure, in increasing order. */
 interface Size {
-  /** Numbers of records of an account. */
   records: readonly number[]
   /** Small files in each uploaded directory, and the number of directories. */
   directory: number
@@ -27,7 +25,6 @@ const SIZES: Readonly<Record<Scale, Size>> = {
   tiny: { records: [300, 600], directory: 60, directories: 2, fileBytes: 2 * MIB, files: 2 },
 }
 
-/** Returns a figure at one size. The size is the subject. */
 function at(size: number, unit: string, metric: string, value: number, better: 'higher' | 'lower'): Measurement {
   return { subject: String(size), metric, unit, better, values: [value] }
 }
@@ -126,7 +123,6 @@ function peakOf(server: LoadedServer): number {
   return UsageWatch.start([server.pid])?.usage().peakMiB ?? 0
 }
 
-/** Measures how the figures change as a node fills. */
 export const scale: Bench = {
   name: 'scale',
   minutes: 12,

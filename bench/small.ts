@@ -42,7 +42,6 @@ function contest(scale: Scale, { metric, connections }: (typeof AT_ONCE)[number]
   }
 }
 
-/** Uploads many small files, one in each request. */
 export const small: Bench = {
   name: 'small',
   minutes: 5,

@@ -44,7 +44,6 @@ const contest: Contest<Sizes<number>> = {
   value: () => Number.NaN,
 }
 
-/** Measures the time from the command to the first answer. */
 export const start: Bench = {
   name: 'start',
   minutes: 1,

@@ -35,7 +35,6 @@ function contest(scale: Scale): Contest<Sizes<number>> {
   }
 }
 
-/** Looks up the status of many pins in turn. */
 export const status: Bench = {
   name: 'status',
   minutes: 2,

@@ -30,7 +30,6 @@ const DIRECTORIES: ReadonlyArray<{ name: string; change(dir: string, cid: string
   { name: 'many-roots', change: async (dir, cid, count) => addRoots(join(dir, 'holdfast.db'), cid, count) },
 ]
 
-/** Returns a denylist of random blocks in the server's format. */
 function listOf(count: number): string {
   const lines = Array.from({ length: count }, () => {
     const cid = cidOfFile(randomBytes(16))
@@ -99,7 +98,6 @@ function contest(read: Read, scale: Scale): Contest<Sizes<number>> {
 
 const NAMES = Object.keys(READS) as Read[]
 
-/** Reads through the gateway with many takedowns, and a block that many roots need. */
 export const takedowns: Bench = {
   name: 'takedowns',
   minutes: 3,

@@ -27,7 +27,6 @@ function contest(scale: Scale): Contest<FileContent> {
   }
 }
 
-/** Stores and pins one large file. */
 export const upload: Bench = {
   name: 'upload',
   minutes: 3,

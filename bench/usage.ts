@@ -37,7 +37,6 @@ export class UsageWatch {
     return pids === undefined || pids.length === 0 || process.platform !== 'linux' ? null : new UsageWatch(pids)
   }
 
-  /** Returns the costs since the start. */
   usage(): Usage {
     const pids = processTree(this.#roots)
     const threads = [...threadSeconds(pids)].map(([thread, seconds]) => seconds - (this.#threads.get(thread) ?? 0))
@@ -65,7 +64,6 @@ export function statFields(line: string): number[] {
     .map(Number)
 }
 
-/** Returns the processes and their descendants that still run. */
 function processTree(roots: readonly number[]): number[] {
   const found: number[] = []
   const next = [...roots]

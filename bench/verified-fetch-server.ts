@@ -1,4 +1,3 @@
-// A program: verified-fetch behind a bare server.
 import { createServer } from 'node:http'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'

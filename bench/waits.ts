@@ -5,7 +5,6 @@ import type { Service } from './services/service.ts'
 
 const FILE_BYTES = 4 * 1024
 
-/** Durations of small uploads one after the other, in milliseconds. */
 export interface Waits {
   median: number
   longest: number
@@ -29,7 +28,6 @@ export async function uploadsDuring(service: Service, work: () => Promise<void>)
   return { seconds: await worked, median: median(times), longest: Math.max(...times) }
 }
 
-/** Uploads small files one by one on an idle server. */
 export async function idleUploads(service: Service, count: number): Promise<Waits> {
   const times: number[] = []
   await askAll(

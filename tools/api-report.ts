@@ -22,7 +22,6 @@ function run(name: string, args: readonly string[]): string {
   return stdout
 }
 
-/** Writes the API report of an entry. Returns its path. */
 function report(declarations: string, types: string, name: string): string {
   const directory = join(declarations, 'reports')
   mkdirSync(directory, { recursive: true })
@@ -57,7 +56,6 @@ function report(declarations: string, types: string, name: string): string {
   return join(directory, `${name}.api.md`)
 }
 
-/** Returns the project's compiler options for the compiler that API Extractor contains. */
 function compilerConfig(): object {
   const { compilerOptions } = JSON.parse(readFileSync(join(ROOT, 'tsconfig.json'), 'utf8')) as {
     compilerOptions: object
@@ -65,7 +63,7 @@ function compilerConfig(): object {
   return { compilerOptions }
 }
 
-/** Checks that every type in a signature is exported by some entry. @throws Error that names the others */
+/** @throws Error that names the types of a signature that no entry exports */
 function checkExported(path: string, exported: Set<string>): void {
   const text = readFileSync(path, 'utf8')
   for (const [, name = ''] of text.matchAll(/^export (?:declare |abstract )*\w+ (\w+)/gm)) exported.add(name)

@@ -57,7 +57,6 @@ async function bundledPage(): Promise<{ page: Map<string, Buffer>; pageModules: 
   return { page: withModulesNamed(page), pageModules: main.moduleIds }
 }
 
-/** Writes the console's files to a directory. */
 function writePage(directory: string): void {
   for (const [path, bytes] of page) {
     mkdirSync(dirname(join(directory, path)), { recursive: true })
@@ -65,7 +64,6 @@ function writePage(directory: string): void {
   }
 }
 
-/** Returns the licences and notices of all bundled packages. */
 function licences(ids: readonly string[]): string {
   const packages = new Map<string, string>()
   for (const id of ids) {
@@ -81,7 +79,6 @@ function licences(ids: readonly string[]): string {
   return `The bundled packages and their licences.\n\n${texts.join(`\n${'-'.repeat(80)}\n\n`)}`
 }
 
-/** Returns the package of a directory, with its version and licence. */
 function packageOf(directory: string): { directory: string; name: string } {
   const file = join(directory, 'package.json')
   if (existsSync(file)) {

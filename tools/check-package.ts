@@ -87,7 +87,6 @@ function installArgs(packages: readonly string[]): string[] {
   return ['install', '--omit=peer', '--prefer-offline', '--ignore-scripts', ...packages]
 }
 
-/** Returns the number of installed packages and their size. */
 function weigh(project: string): string {
   const files = globSync('node_modules/**', { cwd: project, withFileTypes: true }).filter(entry => entry.isFile())
   const bytes = files.reduce((sum, file) => sum + statSync(join(file.parentPath, file.name)).size, 0)
@@ -95,7 +94,7 @@ function weigh(project: string): string {
   return `${packages} packages at the top, ${Math.round(bytes / 1e6)} MB`
 }
 
-/** Checks types without skipLibCheck and without the DOM, so that the package's own declarations must be sound. */
+/** Omits skipLibCheck and the DOM, so that the package's own declarations must be sound. */
 function checkTypes(project: string, file: string): void {
   const options = ['--noEmit', '--strict', '--module', 'nodenext', '--target', 'es2024', '--types', 'node']
   const lib = ['--lib', 'es2024,esnext.disposable', '--allowImportingTsExtensions']

@@ -1,6 +1,6 @@
 import type { Reporter, TestCase, TestModule } from 'vitest/node'
 
-/** Files in a run above which it counts as a complete one. */
+/** A run of more files counts as complete. */
 const FEW = 100
 
 /**
@@ -35,7 +35,6 @@ export default class ClosingLine implements Reporter {
   }
 }
 
-/** Returns the reason why a test or its suite was skipped. */
 function reasonOf(test: TestCase): string | undefined {
   let task: TestCase | TestCase['parent'] = test
   while (task.type !== 'module') {

@@ -63,7 +63,7 @@ function typeText(field: FieldSchema, indent: string): string {
   return field.type === 'integer' ? 'number' : String(field.type)
 }
 
-/** Returns a field's description and default as a docstring. Links are reduced to their text. */
+/** Reduces links to their text. */
 function comment(field: FieldSchema, indent: string): string {
   const fallback = field.properties === undefined ? defaultOf(field) : null
   const told = [field.description, fallback === null ? undefined : `Default: ${fallback}.`]
@@ -83,7 +83,7 @@ function comment(field: FieldSchema, indent: string): string {
   return `${indent}/**\n${lines.map(line => `${indent} * ${line}\n`).join('')}${indent} */\n`
 }
 
-/** Returns the default as text, or null for a required field. */
+/** Returns null for a required field. */
 function defaultOf(field: FieldSchema): string | null {
   if (field.defaultText !== undefined) return field.defaultText
   if (field.default === undefined) return null

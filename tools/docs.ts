@@ -18,7 +18,6 @@ const ROOT = join(import.meta.dirname, '..')
 const FIELD_HEAD = ['Field', 'Default', 'Meaning']
 const CONFIG_TYPES = 'src/config/engine-options.ts'
 
-/** Generators by the name in the mark. */
 const PARTS: Readonly<Record<string, () => string>> = {
   routes: () => byTag(contractRoutes),
   'routes of the owner': () => {

@@ -111,7 +111,7 @@ async function startServer(): Promise<{ base: string; stop: () => Promise<void> 
   throw new Error('the server has not started')
 }
 
-/** Pins the content of a CAR. If a DAG lacks blocks, it pins each existing block by itself. */
+/** If a DAG lacks blocks, pins each existing block by itself. */
 async function provide(base: string, car: Uint8Array): Promise<void> {
   const answer = await importCar(base, car)
   if (answer.ok) return
@@ -132,7 +132,7 @@ function importCar(base: string, car: Uint8Array): Promise<Response> {
   return fetch(`${base}/api/v3/files/car`, { method: 'POST', headers, body: Uint8Array.from(car) })
 }
 
-/** Prints the results. Returns true if only expected tests failed. */
+/** Returns true if only expected tests failed. */
 function printResults(report: string, commit: string): boolean {
   const events = report
     .split('\n')

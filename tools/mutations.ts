@@ -13,7 +13,6 @@ const ROOT = join(import.meta.dirname, '..')
 const COPIED = ['src', 'adapters', 'bench', 'test', 'tools', 'package.json', 'tsconfig.json', 'vitest.config.ts']
 const VITEST = join(ROOT, 'node_modules', 'vitest', 'vitest.mjs')
 
-/** Milliseconds after which a test is stopped. */
 const LONGEST_MS = 120_000
 
 interface Outcome {
@@ -21,7 +20,7 @@ interface Outcome {
   failed: number
 }
 
-/** Runs one test. Returns null if it was stopped or ended without a report. */
+/** Returns null if the test was stopped or ended without a report. */
 function runTest(tree: string, { file, name }: KeptPromise['test']): Outcome | null {
   const report = join(tree, 'report.json')
   rmSync(report, { force: true })
@@ -42,7 +41,7 @@ interface Problem {
   why: string
 }
 
-/** Breaks one promise. Returns null if its test detects it. */
+/** Returns null if its test detects the broken promise. */
 function problemOf(tree: string, kept: KeptPromise): Problem | null {
   const path = join(tree, kept.file)
   const text = readFileSync(path, 'utf8')

@@ -10,7 +10,6 @@ import { CID, EXAMPLES, type Example, type Known } from './route-examples.ts'
 import { NOW } from './totp.ts'
 
 const PAGE = join(import.meta.dirname, '../docs/reference/routes.md')
-/** Fields whose values differ between runs. */
 const VARYING =
   /^(id|uploadId|requestId|requestid|token|key|secret|otpauthUrl|qrCode|backupCodes|recoveryCodes|temporaryToken|account|accountId|parent|lastUsedAt|uptimeSeconds|ms|seconds|path|directory|bytes|dagSize|files|(?:sent|received|database|free|reserve)Bytes|delegates|peerId|addresses|version|memory|startedAt|prefix|session)$/
 /** Saved values that appear in paths and differ between runs. */
@@ -20,7 +19,6 @@ const SECOND_FACTOR = /^\d{6}$|^\w{4}(-\w{4}){3}$/
 const LONGEST_TEXT = 90
 const MOST_ITEMS = 2
 
-/** Runs all examples. Returns the page. */
 export async function routePage(): Promise<string> {
   const directory = await mkdtemp(join(tmpdir(), 'holdfast-routes-'))
   try {

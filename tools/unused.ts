@@ -95,7 +95,6 @@ function declared(declaration: unknown): string[] {
     : [nameOf(declaration.id)]
 }
 
-/** Returns the sources of the package's entries and commands. */
 function published(): string[] {
   const built = [...Object.values(metadata.exports), ...Object.values(metadata.bin)]
   return built

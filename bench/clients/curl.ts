@@ -3,7 +3,7 @@ import { promisify } from 'node:util'
 import type { Call } from '../services/service.ts'
 import type { Transfer } from './load.ts'
 
-/** Sends a file as the body of a request. @throws Error for an unsuccessful answer */
+/** @throws Error for an unsuccessful answer */
 export function sendWithCurl(program: string, call: Call, file: string, type: string): Promise<Transfer> {
   // `-T` streams the file. An empty `Expect` header prevents a wait for `100 Continue`.
   return transfer(program, call, ['-T', file, '-H', `content-type: ${type}`, '-H', 'expect:'], 'size_upload')

@@ -7,8 +7,8 @@ import type { Call } from '../services/service.ts'
 import type { Load } from './load.ts'
 
 /**
- * Makes each call exactly once with h2load over HTTP/1.1. All connections of one process would request the same list,
- * so each connection is a process with its part of the calls.
+ * Makes each call exactly once. All connections of one h2load would request the same list, so each connection is a
+ * process with its part of the calls.
  */
 export async function eachWithH2load(program: string, calls: readonly Call[], connections: number): Promise<Load> {
   const dir = await mkdtemp(join(tmpdir(), 'holdfast-bench-h2load-'))
@@ -36,7 +36,6 @@ export async function eachWithH2load(program: string, calls: readonly Call[], co
   }
 }
 
-/** Splits a list into at most `parts` lists, none of them empty. */
 export function partsOf<T>(items: readonly T[], parts: number): T[][] {
   const lists: T[][] = Array.from({ length: Math.min(parts, items.length) }, () => [])
   for (const [index, item] of items.entries()) lists[index % lists.length]?.push(item)

@@ -1,6 +1,5 @@
 import type { Call } from '../services/service.ts'
 
-/** Result of a load client. */
 export interface Load {
   /** Name of the client. */
   client: string
@@ -13,7 +12,6 @@ export interface Load {
 
 /** A load of repeated requests to one origin, with the same method and headers. */
 export interface Hammering {
-  /** Requests, made in turn. */
   calls: readonly Call[]
   connections: number
   /** Duration, for clients that run for a time. */
@@ -26,9 +24,8 @@ export interface Hammering {
   status?: number
 }
 
-/** Result of one transfer. */
 export interface Transfer {
-  /** Seconds from the connection on, without the client's start. */
+  /** Excludes the client's start. */
   seconds: number
   bytes: number
   body: string

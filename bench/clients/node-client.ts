@@ -35,8 +35,8 @@ export async function hammerWithNode(hammering: Hammering): Promise<Load> {
 }
 
 /**
- * Makes the same call once for each file, sent as a form, over some connections.
- * @param onDone called with the milliseconds of each request
+ * Makes the same call once for each file, sent as a form, over some connections. @param onDone called with the
+ * milliseconds of each request
  */
 export async function askAll(
   call: Call,
@@ -60,7 +60,7 @@ export async function askAll(
   }
 }
 
-/** Sends one request, with the bytes as a form of one file. @throws Error for another status */
+/** @throws Error for another status */
 function ask(agent: Agent, { method, url, headers }: Call, bytes?: Uint8Array, status?: number): Promise<void> {
   const form = bytes === undefined ? undefined : smallForm(bytes)
   return new Promise((resolve, reject) => {
@@ -85,7 +85,7 @@ function smallForm(bytes: Uint8Array): { type: string; body: Buffer } {
   return { type: `multipart/form-data; boundary=${boundary}`, body }
 }
 
-/** Sends a file as the body of a request. @throws Error for an unsuccessful answer */
+/** @throws Error for an unsuccessful answer */
 export async function sendWithNode({ method, url, headers }: Call, file: string, type: string): Promise<Transfer> {
   const { size: bytes } = await stat(file)
   const began = performance.now()

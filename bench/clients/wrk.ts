@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import type { Hammering, Load } from './load.ts'
 
-/** Loads a server with wrk for some whole seconds. wrk is compiled and takes only a small part of a core. */
+/** Loads a server with wrk for some whole seconds. wrk takes only a small part of a core. */
 export async function hammerWithWrk(program: string, hammering: Hammering): Promise<Load> {
   const dir = await mkdtemp(join(tmpdir(), 'holdfast-bench-wrk-'))
   try {

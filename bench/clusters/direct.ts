@@ -5,10 +5,8 @@ import type { KuboService } from '../services/kubo.ts'
 import { call } from '../services/service.ts'
 import type { Keeper } from './keeper.ts'
 
-/** Peers that must have a copy. */
 export const REPLICATION = { min: 2, max: 3 }
 const LOOK_EVERY_MS = 20
-/** CIDs in one request for statuses. */
 const AT_ONCE = 50
 
 /** Adapts a Kubo, used as by `ipfs add`, which answers after the pin. */
@@ -54,7 +52,6 @@ export function ipfsClusterItself({ peers, first }: IpfsCluster): Keeper {
   }
 }
 
-/** Returns the CIDs that enough peers report as pinned. */
 function pinnedIn(lines: string): Set<string> {
   const all = lines
     .trim()

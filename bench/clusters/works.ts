@@ -17,7 +17,6 @@ export interface Sizes {
   oneByOne: number
   atOnce: number
   fileBytes: number
-  /** Number of files in the folder. */
   files: number
 }
 
@@ -34,7 +33,6 @@ export interface Stored {
   fileBytes: number
 }
 
-/** Amount and duration of a work. */
 export interface Done {
   amount: number
   /** Seconds until the last answer. */
@@ -43,10 +41,8 @@ export interface Done {
   pinnedSeconds?: number
 }
 
-/** One kind of work that each system does. */
 export interface Work {
   name: string
-  /** Unit of the rate. */
   unit: string
   run(keeper: Keeper, stored: Stored, at: { scale: Scale; dir: string }): Promise<Done>
 }

@@ -8,13 +8,11 @@ import { searchWords } from '../../src/storage/search-function.ts'
 const RAW = 0x55
 /** Number of records that a search finds, at any size. */
 const FOUND = 10
-/** Number of times that a round measures each query. */
 export const SAMPLES = 20
 const FILES = 50
 /** Value of `ends` for a hold without an end. */
 const FOR_EVER = Number.MAX_SAFE_INTEGER
 
-/** An engine with an account of many records. */
 export interface FilledEngine {
   engine: Engine
   account: string
@@ -25,8 +23,8 @@ export interface FilledEngine {
 }
 
 /**
- * Starts an engine in an empty directory, with an account of this many records, one of which expires. The records are
- * inserted directly, because uploads would take hours. The caller stops the engine.
+ * Starts an engine with this many records, one of which expires. They are inserted directly, because uploads would take
+ * hours. The caller stops the engine.
  */
 export async function filledStore(dataDir: string, records: number, samples: number): Promise<FilledEngine> {
   const first = await createEngine({ dataDir })

@@ -67,14 +67,13 @@ export async function askStore(filled: FilledEngine, records: number): Promise<A
   return asked
 }
 
-/** Returns a CID, a different one at each call. */
+/** Returns a different CID at each call. */
 function some(cids: string[]): string {
   const cid = cids.shift() ?? ''
   cids.splice(Math.floor(cids.length / 2), 0, cid)
   return cid
 }
 
-/** Compares queries of an account with few and with many records. */
 export const list: Bench = {
   name: 'list',
   minutes: 3,
@@ -148,7 +147,7 @@ async function measured(
   )
 }
 
-/** Returns the median time in microseconds. */
+/** Returns microseconds. */
 async function medianOf(ask: () => Promise<unknown>): Promise<number> {
   const times: number[] = []
   for (let i = 0; i < SAMPLES; i++) {

@@ -28,7 +28,7 @@ const FIGURES: ReadonlyArray<{ of: string; says: string; each?: string }> = [
   { of: '-written-theirs', says: 'written by the cluster', each: ' each' },
 ]
 
-/** Formats the results of `clusters`: a line for each figure of a work, a column for each subject. */
+/** Formats a line for each figure of a work, and a column for each subject. */
 export function clustersTable(rows: readonly Row[]): string {
   const own = rows.filter(({ bench }) => bench === 'clusters')
   const subjects = Object.keys(SUBJECTS).filter(name => own.some(({ subject }) => subject === name))

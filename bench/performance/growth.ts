@@ -2,7 +2,6 @@ import type { Row } from '../report.ts'
 import { markdownTable, shown } from './markdown.ts'
 import type { Plot, Series } from './plot.ts'
 
-/** Returns a metric of `scale` at each measured size. */
 export function growthOf(rows: readonly Row[], metric: string): Array<{ x: number; y: number }> {
   return rows
     .filter(row => row.bench === 'scale' && row.metric === metric)
@@ -12,7 +11,7 @@ export function growthOf(rows: readonly Row[], metric: string): Array<{ x: numbe
 
 /**
  * Returns the exponent of a figure's growth with its size, by a least-squares fit of the logarithms: 0 is constant, 1
- * is proportional. Returns null for fewer than two sizes.
+ * is proportional.
  */
 export function exponentOf(points: ReadonlyArray<{ x: number; y: number }>): number | null {
   const logs = points.filter(({ x, y }) => x > 0 && y > 0).map(({ x, y }) => ({ x: Math.log(x), y: Math.log(y) }))
@@ -24,7 +23,6 @@ export function exponentOf(points: ReadonlyArray<{ x: number; y: number }>): num
   return spread === 0 ? null : mean(({ x, y }) => (x - middleX) * (y - middleY)) / spread
 }
 
-/** Formats each figure of the records at each size, with its exponent. */
 export function recordsTable(rows: readonly Row[]): string {
   const metrics = metricsOf(rows, 'records-')
   const sizes = [...new Set(metrics.flatMap(metric => growthOf(rows, metric).map(({ x }) => x)))].sort((a, b) => a - b)
@@ -40,7 +38,6 @@ export function recordsTable(rows: readonly Row[]): string {
   )
 }
 
-/** Formats the first and the last figure of uploads one after the other. */
 export function storedTable(rows: readonly Row[]): string {
   const lines = [...metricsOf(rows, 'blocks-'), ...metricsOf(rows, 'bytes-')].flatMap(metric => {
     const points = growthOf(rows, metric)

@@ -4,7 +4,7 @@ export function markdownTable(head: readonly string[], lines: ReadonlyArray<read
     .join('\n')
 }
 
-/** Formats a number with three significant digits, or as a whole number from 100 on. */
+/** Formats with three significant digits, or as a whole number from 100 on. */
 export function shown(value: number): string {
   return value >= 100 ? Math.round(value).toLocaleString('en') : String(Number(value.toPrecision(3)))
 }

@@ -11,7 +11,6 @@ import { type Plot, svgOf } from './plot.ts'
 /** Runs by the names of their files. Missing runs do not appear on the page. */
 export type Runs = Readonly<Record<string, SavedRun | undefined>>
 
-/** Returns the generated parts of the page by the names of their places. */
 export function blocksOf(runs: Runs): Record<string, string> {
   const { table, scale, cores, clients: loadClients, loop, clusters } = runs
   return {
@@ -30,7 +29,6 @@ export function blocksOf(runs: Runs): Record<string, string> {
   }
 }
 
-/** Returns the plots of the page as SVG, by name. */
 export function plotsOf({ table, scale }: Runs): Record<string, string> {
   const plots: Record<string, Plot> = scale === undefined ? {} : growthPlots(scale.rows)
   return {
@@ -39,7 +37,7 @@ export function plotsOf({ table, scale }: Runs): Record<string, string> {
   }
 }
 
-/** Inserts each block between its marks. @throws Error if the page has no place for one */
+/** @throws Error if the page has no place for a block */
 export function filled(page: string, blocks: Readonly<Record<string, string>>): string {
   return Object.entries(blocks).reduce((text, [name, block]) => {
     const [from, to] = [`<!-- ${name}: made by npm run performance -->`, `<!-- end of ${name} -->`]
@@ -85,7 +83,6 @@ function plainTable(rows: readonly Row[]): string {
   )
 }
 
-/** Draws bars for the ratios of Holdfast's rates to Kubo's. */
 function barsOf(rows: readonly Row[]): string {
   const RATES = [
     ...[

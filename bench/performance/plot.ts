@@ -1,4 +1,3 @@
-/** A line of a plot: points from left to right. */
 export interface Series {
   name: string
   points: ReadonlyArray<{ x: number; y: number }>
@@ -22,7 +21,7 @@ const BOTTOM = 56
 /** Colours of the lines. Each line also has its own mark, for readers who do not see colours. */
 const COLOURS = ['#0b6e99', '#c2410c', '#4d7c0f', '#7e22ce', '#334155', '#b91c1c', '#0f766e', '#a16207']
 
-/** Returns the plot as SVG, readable in light and dark themes. @throws Error for a plot without points */
+/** Returns SVG that is readable in light and dark themes. @throws Error for a plot without points */
 export function svgOf({ title, x, y, isLog = {}, series }: Plot): string {
   const points = series.flatMap(({ points }) => points)
   if (points.length === 0) throw new Error(`${title} has no points`)

@@ -5,7 +5,6 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 
 const CHECKOUT = fileURLToPath(new URL('../..', import.meta.url))
-/** Sources of the command line. */
 const SOURCES = ['src', 'adapters', 'tools/bundle.ts', 'package.json', 'package-lock.json']
 /** The file written last. An interrupted build lacks it. */
 const LAST_WRITTEN = 'LICENSES.txt'
@@ -52,7 +51,6 @@ function changedAt(path: string): number {
   return statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? Number.NEGATIVE_INFINITY
 }
 
-/** Returns the error of the build from Node's output. */
 function reasonOf(error: unknown): string {
   const text = error instanceof Error && 'stderr' in error ? String(error.stderr) : String(error)
   return /^\S*Error\b.*$/m.exec(text)?.[0] ?? text.trim().slice(-300)

@@ -8,7 +8,7 @@ const RAW = 0x55
 const SHA2_256 = 0x12
 const CONNECTIONS = 16
 
-/** Uploads this many distinct small files over several connections. Returns their CIDs. */
+/** Returns the CIDs of distinct small files. */
 export async function fill(service: Service, count: number, fileBytes: number): Promise<string[]> {
   const content = randomFillSync(Buffer.alloc(count * fileBytes))
   const files = Array.from({ length: count }, (_, at) => content.subarray(at * fileBytes, (at + 1) * fileBytes))

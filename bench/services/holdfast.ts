@@ -4,10 +4,8 @@ import { builtServer } from './built-server.ts'
 import { readerThreads } from './reader-threads.ts'
 import { call, type Service, type ServiceKind } from './service.ts'
 
-/** The standalone server in its own process. */
 export const holdfast: ServiceKind = { name: 'http', start: dir => startHoldfast(dir) }
 
-/** The standalone server restricted to a number of cores. */
 export function holdfastOn(cores: number): ServiceKind {
   return { name: `cores-${cores}`, start: dir => startHoldfast(dir, cores) }
 }
@@ -16,7 +14,6 @@ async function startHoldfast(dir: string, cores?: number): Promise<Service> {
   return serviceOf(await startStandalone(dir, { cores }))
 }
 
-/** Adapts a standalone server to the interface of all services. */
 export function serviceOf({ server, headers, gateway }: Awaited<ReturnType<typeof startStandalone>>): Service {
   const api = `${server.url}/api/v3`
   let reading: Promise<void> | undefined
@@ -44,8 +41,8 @@ export function serviceOf({ server, headers, gateway }: Awaited<ReturnType<typeo
 }
 
 /**
- * Starts the built standalone server. `headers` have its first key; `gateway` ends in `/ipfs/`.
- * @param config path of a configuration file; defaults apply without it
+ * Starts the built standalone server. `headers` have its first key; `gateway` ends in `/ipfs/`. @param config path of a
+ * configuration file
  */
 export async function startStandalone(
   dir: string,
@@ -64,7 +61,6 @@ function withoutSettings(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return Object.fromEntries(Object.entries(env).filter(([name]) => !name.startsWith('HOLDFAST_')))
 }
 
-/** Returns the CID in the answer to an upload. */
 export function cidOf(answer: unknown): string {
   if (typeof answer === 'object' && answer !== null && 'cid' in answer && typeof answer.cid === 'string') {
     return answer.cid

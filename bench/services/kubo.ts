@@ -20,18 +20,16 @@ export function kuboKinds(): KuboKind[] {
   ]
 }
 
-/** A kind of service that is a Kubo. */
 export interface KuboKind extends ServiceKind {
   start(dir: string): Promise<KuboService>
 }
 
-/** A running Kubo, with operations of Kubo alone. */
 export interface KuboService extends Service {
   /** Multiaddress of its RPC. */
   rpc: string
   /** Connects it to a peer to fetch from. */
   connect(address: string): Promise<void>
-  /** Pins a DAG. Resolves when it is complete. */
+  /** Resolves when the DAG is complete. */
   pin(cid: string): Promise<void>
   /** Returns its multiaddress on this machine. */
   address(): Promise<string>

@@ -7,7 +7,6 @@ import { ChildServer } from '../child-server.ts'
 export interface Nginx {
   pid: number
   url: string
-  /** Directory of the files that it serves. */
   files: string
   stop(): Promise<void>
 }
@@ -48,7 +47,7 @@ function configOf(dir: string, port: number, processes: number): string {
   ].join('\n')
 }
 
-/** Returns a port that was free a moment ago, because nginx cannot choose one and report it. */
+/** Returns a port that was free a moment ago. nginx cannot choose one and report it. */
 async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')

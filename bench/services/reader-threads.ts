@@ -1,7 +1,7 @@
 import { Agent, get, type IncomingMessage } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/** In ms. It allows for a machine with other work. */
+/** Allows for a machine with other work. */
 const LONGEST_MS = 30_000
 const ASK_EVERY_MS = 50
 

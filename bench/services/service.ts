@@ -11,7 +11,6 @@ export interface Service {
   readonly pids: readonly number[]
   /** Returns the request for an upload of a form with one file, or with the files of a directory. */
   upload(kind: 'file' | 'tree'): Call
-  /** Returns the root in the answer to an upload. */
   rootOf(answer: string): string
   /** True if its roots equal those of the other services at any size. */
   readonly isComparable: boolean
@@ -20,10 +19,8 @@ export interface Service {
   /** Returns the request for content below `/ipfs/` from its gateway. */
   read?(path: string): Call
   status?(cid: string): Call
-  /** Returns the request for a page of an account's records. */
   list?(limit: number): Call
   remove(cid: string): Call
-  /** Collects garbage. Resolves at the end. */
   collect?(): Promise<void>
   stop(): Promise<void>
 }
@@ -34,7 +31,7 @@ export interface ServiceKind {
   start(dir: string): Promise<Service>
 }
 
-/** Makes a small call. @throws Error for an unsuccessful answer */
+/** @throws Error for an unsuccessful answer */
 export async function call({ method, url, headers }: Call, body?: Uint8Array): Promise<string> {
   const init = { method, headers, ...(body === undefined ? {} : { body: Uint8Array.from(body) }) }
   const response = await fetch(url, init)

@@ -18,7 +18,7 @@ import { kuboKinds } from '../services/kubo.ts'
 /** Longer than any round takes. */
 const PATIENCE_SECONDS = 3_600
 
-/** The engine in this process, connected to the holder. It pins by CID and answers when the pin is durable. */
+/** Pins by CID in the engine of this process, and answers when the pin is durable. */
 export function engineFetch(name: string, provider: Holder): Subject<HeldWork> {
   return {
     name,
@@ -46,8 +46,8 @@ export function engineFetch(name: string, provider: Holder): Subject<HeldWork> {
 }
 
 /**
- * Plain Helia on files and LevelDB, connected to the holder. It runs `pins.add` with its default Bitswap. libp2p has
- * only the parts needed on this machine.
+ * Runs `pins.add` of plain Helia on files and LevelDB, with its default Bitswap. libp2p has only the parts needed on
+ * this machine.
  */
 export function heliaFetch(provider: Holder): Subject<HeldWork> {
   return {
@@ -88,7 +88,6 @@ export function heliaFetch(provider: Holder): Subject<HeldWork> {
   }
 }
 
-/** Kubo, connected to the holder. It pins with `pin/add` of its RPC. */
 export function kuboFetchers(provider: Holder): Subject<HeldWork>[] {
   return kuboKinds()
     .filter(({ name }) => name !== 'kubo-sync')

@@ -93,23 +93,19 @@ export function gatewayReader({ name, start }: ServiceKind): Reader {
   }
 }
 
-/** Returns all other services with a gateway. */
 export function gatewayContenders(): Reader[] {
   return kuboKinds()
     .filter(({ name }) => name !== 'kubo-sync')
     .map(gatewayReader)
 }
 
-/** A bare server that sends plain files with one thread. */
 export const limitReader: Reader = scriptReader('limit', '../file-server.ts', [])
 
-/** The same server with as many threads as the gateway. */
 export const limitThreadsReader: Reader = scriptReader('limit-threads', '../file-server.ts', [`${THREADS}`])
 
 /** verified-fetch on plain Helia with files and LevelDB, behind a bare server. */
 export const verifiedFetchReader: Reader = scriptReader('verified-fetch', '../verified-fetch-server.ts', [])
 
-/** Returns nginx with as many processes, if installed. */
 export function nginxReaders(): Reader[] {
   const program = findProgram('nginx')
   if (program === null) return []

@@ -13,7 +13,6 @@ export class Sizes<S> implements Work {
 }
 
 interface Parts<W extends Work, P> {
-  /** Runs before each round, not timed. */
   prepare(service: Service, work: W, before: P | undefined): Promise<P>
   run(service: Service, prepared: P, work: W): Promise<Outcome>
 }

@@ -4,7 +4,6 @@ import type { FormContent } from '../content.ts'
 import type { Subject } from '../contest.ts'
 import type { Service } from '../services/service.ts'
 
-/** A service, or a bare server, that accepts uploads. */
 export interface Uploadable {
   readonly name: string
   start(dir: string): Promise<Pick<Service, 'pids' | 'upload' | 'rootOf' | 'isComparable' | 'stop'>>

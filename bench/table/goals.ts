@@ -21,7 +21,6 @@ export interface TableLine {
   goals: readonly Goal[]
 }
 
-/** Other services, one column each. */
 export const CONTENDERS = ['kubo', 'kubo-sync', 'kubo-pebble', 'cluster'] as const
 
 const upload = { bench: 'upload', subject: 'http', metric: 'throughput' }
@@ -142,7 +141,6 @@ export const TABLE: readonly TableLine[] = [
   { work: 'start, ms', ours: { bench: 'start', subject: 'http', metric: 'start' }, goals: [] },
 ]
 
-/** Subjects that the table needs, by bench. */
 export const TABLE_SUBJECTS: Readonly<Record<string, readonly string[]>> = {
   upload: ['http', 'limit-http', ...CONTENDERS],
   dag: ['http', ...CONTENDERS],

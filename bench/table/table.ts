@@ -4,7 +4,6 @@ import { CONTENDERS, type FigureOf, type Goal, TABLE, type TableLine } from './g
 /** Units of metrics for which less is better. Less is better for every cost. */
 const LESS_IS_BETTER = new Set(['ms', 'µs', 'MB', 'MiB'])
 
-/** Formats the table as Markdown. A line without results is omitted, a missing column has a dash. */
 export function tableMarkdown(rows: readonly Row[], lines: readonly TableLine[] = TABLE): string {
   const head = ['work', 'ours', ...CONTENDERS.map(name => `/ ${name}`), '/ limit', 'goals']
   const body = lines.flatMap(line => {
@@ -30,7 +29,6 @@ export function goalsMet(rows: readonly Row[], lines: readonly TableLine[] = TAB
   return { met: looked.filter(Boolean).length, of: looked.length }
 }
 
-/** Returns undefined if one of the two figures is missing. */
 function isMet(rows: readonly Row[], { ours }: TableLine, goal: Goal): boolean | undefined {
   if (!('against' in goal)) {
     const value = figure(rows, ours)

@@ -1,4 +1,3 @@
-/** A sentence that may stay as it is. */
 export interface Exception {
   path: string
   /** A part of the sentence that identifies it. */

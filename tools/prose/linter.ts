@@ -30,7 +30,6 @@ export async function lint(path: string, text: string): Promise<Finding[]> {
   return messages.map(({ line, ruleId, message }) => ({ path, line, rule: ruleId, message }))
 }
 
-/** Parses a file into textlint's tree: a document of passages. */
 class Processor {
   availableExtensions(): string[] {
     return ['.ts', '.md', '.subject']

@@ -62,7 +62,7 @@ function wordsOf(text: string): number {
 
 const sentences = new Intl.Segmenter('en', { granularity: 'sentence' })
 
-/** Makes a check a textlint rule. It checks each sentence of a passage, but titles and subjects as a whole. */
+/** Checks each sentence of a passage, but titles and subjects as a whole. */
 export function rule(check: Check): TextlintKernelRule['rule'] {
   return ({ report, RuleError }) => ({
     Str(node) {

@@ -3,7 +3,6 @@ export interface Passage {
   kind: Kind
   /** Text in one line. Code is replaced by `x`, so that no rule checks it. */
   value: string
-  /** Offset in the file. */
   start: number
 }
 
@@ -13,7 +12,6 @@ export type Kind = 'docstring' | 'tag' | 'comment' | 'message' | 'title' | 'para
 const LIST_ITEM = /^\s*(?:[-*]|\d+\.)\s+(?:\[.\]\s+)?/
 const TAG = /^@\w+\s*(?:\{[^}]*\}\s*)?/
 
-/** A line of text and its offset in the file. */
 export interface Line {
   value: string
   start: number

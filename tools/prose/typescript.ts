@@ -29,7 +29,6 @@ export function typescriptPassages(path: string, text: string): Passage[] {
   return found
 }
 
-/** Joins consecutive line comments. */
 function commentRuns(comments: Comment[], text: string): Passage[] {
   const found: Passage[] = []
   let run: Line[] = []

@@ -21,7 +21,6 @@ rmSync(OUT, { recursive: true, force: true })
 build(ROOT, '')
 if (tags.length > 1) for (const tag of tags) buildTag(tag)
 
-/** Builds the documents of a source tree into a directory of the site. */
 function build(source: string, directory: string): void {
   const out = join(OUT, directory)
   writeContent(source, join(HERE, 'content'), tags, directory)
@@ -42,7 +41,7 @@ function buildTag(tag: string): void {
   rmSync(source, { recursive: true })
 }
 
-/** Returns true if a tag has an index of its documents. Older versions have none and get no site. */
+/** Returns false for older versions, which get no site. */
 function hasIndex(tag: string): boolean {
   const names = execFileSync('git', ['ls-tree', '-r', '--name-only', tag, INDEX], { cwd: ROOT, encoding: 'utf8' })
   return names.trim() === INDEX

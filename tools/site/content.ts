@@ -57,7 +57,6 @@ function placeOf(page: string): string {
   return below.replace(/(^|\/)README\.md$/, '$1index.md')
 }
 
-/** Returns the links of the index by heading. */
 function groupsOf(index: string): Array<{ text: string; items: Entry[] }> {
   return index
     .split(/^## /m)

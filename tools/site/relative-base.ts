@@ -6,10 +6,8 @@ import { dirname, join, relative } from 'node:path'
 /** Placeholder for the site's base path in VitePress's output. */
 export const PLACEHOLDER = '/holdfast-site-base/'
 const BASE = 'globalThis.siteBase'
-/** Matches a string literal that begins with the placeholder, and captures the rest. */
 const STRING = new RegExp(`"${PLACEHOLDER}((?:[^"\\\\\\n]|\\\\.)*)"`, 'g')
 
-/** Rewrites a built site so that it works below any path. */
 export function makeRelative(directory: string): void {
   for (const file of globSync('**/*.{html,css,js}', { cwd: directory })) {
     const path = join(directory, file)
