@@ -48,16 +48,13 @@ export interface AccountStore {
    * Hides the account permanently and frees its email. Returns `last_owner` if the account is the only enabled owner.
    */
   markDeleted(id: string, now: number): Promise<'marked' | 'no_account' | 'last_owner'>
-  /** Returns the ids of accounts that are marked as deleted and not yet removed. */
+  /** Returns accounts that are marked as deleted and not yet removed. */
   deleted(limit: number): Promise<string[]>
-  /**
-   * Removes up to `limit` keys and `limit` sessions of an account that is marked as deleted. Returns whether more may
-   * be left.
-   */
+  /** Removes up to `limit` keys and `limit` sessions of a deleted account. Returns whether more may be left. */
   purge(id: string, limit: number): Promise<boolean>
   /**
-   * Removes the row of an account that is marked as deleted, unless the account still has a key, session or record.
-   * Returns whether the row was removed.
+   * Removes the row of a deleted account, unless the account still has a key, session or record. Returns whether the
+   * row was removed.
    */
   forget(id: string): Promise<boolean>
 }

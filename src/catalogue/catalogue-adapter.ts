@@ -21,7 +21,7 @@ export function catalogueDatabase(
   return url === undefined ? null : { url, adapter: neededAdapter(adapter) }
 }
 
-/** @throws HoldfastError `CONFIG_INVALID` if the program passed no adapter. The message names the import to add. */
+/** @throws HoldfastError `CONFIG_INVALID` if the program passed no adapter */
 export function neededAdapter(adapter: CatalogueAdapter | undefined): CatalogueAdapter {
   if (typeof adapter?.load === 'function') return adapter
   throw new HoldfastError(

@@ -42,7 +42,7 @@ export interface ConnectedCatalogue extends CatalogueConnection {
   forgetSealed(): Promise<void>
 }
 
-/** The accounts and webhooks with sealed secrets, which are useless without the sealing key. */
+/** The accounts and webhooks with sealed secrets. */
 export interface SealedSecrets {
   /** Emails of accounts with a second factor. */
   secondFactors: string[]
@@ -64,8 +64,6 @@ export interface MoveTarget extends CatalogueConnection {
   /**
    * Checks that this data directory uses the sealing key of the database. If the database names no key yet, stores the
    * name of the data directory's key.
-   *
-   * @param open see {@link SharedOptions.openKey}
    */
   agreeOnKey(open: (expected: string | null) => string): Promise<void>
   /** Switches the node to its copy. Afterwards the database belongs to the node. A second call has no effect. */
@@ -73,7 +71,6 @@ export interface MoveTarget extends CatalogueConnection {
 }
 
 export interface MoveInto {
-  /** Name of the data directory whose ledger contains the holds. */
   node: string
   onProgress: (progress: MoveProgress) => void
 }

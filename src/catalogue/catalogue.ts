@@ -10,7 +10,7 @@ import type { SessionStore } from './session-store.ts'
 import type { WebhookStore } from './webhook-store.ts'
 
 /**
- * The state that all nodes share: accounts, credentials, records and jobs.
+ * The state that all nodes share.
  * Each method is one transaction. Its parameters contain everything that the transaction needs for its decisions,
  * including the current time.
  */

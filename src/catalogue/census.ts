@@ -12,6 +12,5 @@ export interface Census {
    * Returns the request time of the oldest unfinished fetch, in milliseconds since the epoch; null if there is none.
    */
   oldestFetchAt(): Promise<number | null>
-  /** Returns the size of the database, including the blocks that it stores. */
   databaseBytes(): number
 }

@@ -70,8 +70,7 @@ export interface Fetches {
    * Inserts a waiting record, and a fetch if the DAG has none. If an identical record has failed, retries that record
    * instead.
    *
-   * @returns the record with the status `queued`. If the record's fetch is already running, also the change of the
-   *   status to `pinning`.
+   * @returns the record with the status `queued`, and the change to `pinning` if its fetch is already running
    * @throws HoldfastError `QUOTA_EXCEEDED` if the account has too many pins, or too many waiting pins
    */
   request(request: FetchRequest): Promise<RequestedPin>

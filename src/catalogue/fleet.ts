@@ -23,7 +23,6 @@ export interface KnownNode extends NodeAddress {
   run: string | null
 }
 
-/** The register of nodes. Each node reports its own state. */
 export interface FleetNodes {
   /** Reports this node as running, periodically. Calls `onReport` at each report. */
   start(onReport?: () => void): Promise<void>
@@ -34,7 +33,6 @@ export interface FleetNodes {
   all(): Promise<KnownNode[]>
 }
 
-/** A node that stores a DAG for a record. */
 export interface SharedPlace {
   node: number
   /** When the last record of the DAG expires, in milliseconds since the epoch; null for never. */

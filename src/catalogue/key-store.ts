@@ -51,9 +51,9 @@ export interface KeyStore {
    * {@link EXPIRED_KEYS_KEPT}.
    * Upload tokens and other keys are counted separately.
    *
-   * @param limits.maxKeys maximum number of live keys of the account; null for no limit
-   * @returns `no_parent` if the key that creates the new key does not exist or has expired; `name_taken` if a live key
-   *   has the name; `too_many` if the account already has `maxKeys` live keys
+   * @param limits.maxKeys maximum number of live keys; null for no limit
+   * @returns `no_parent` if the parent key does not exist or has expired; `name_taken` if a live key has the name;
+   *   `too_many` if the account already has `maxKeys` live keys
    */
   insert(key: NewKeyRow, limits: { now: number; maxKeys: number | null }): Promise<'inserted' | KeyRefusal>
   /**
@@ -70,7 +70,7 @@ export interface KeyStore {
   list(accountId: string, request: PageRequest & { isUpload?: boolean }): Promise<Page<KeyRow>>
   /** Returns null if the token does not exist. Each commit counts as one upload. */
   uses(id: string): Promise<number | null>
-  /** Removes a key and, recursively, all keys created with it. Returns the number of removed keys. */
+  /** Removes a key and, recursively, all keys created with it. */
   revoke(id: string): Promise<number>
   /** Stores when a key was last used. Resolves before the write is durable. */
   noteUse(id: string, at: number): Promise<void>

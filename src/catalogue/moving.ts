@@ -26,7 +26,6 @@ export const MOVED_TABLES: readonly MovedTable[] = [
 /** A row, with the column names of the target database. Booleans are numbers, and lists are JSON text. */
 export type MovedRow = Readonly<Record<string, string | number | null | Uint8Array>>
 
-/** The source catalogue of a move, which nothing changes during the move. */
 export interface CatalogueToMove {
   count(table: MovedTable): number
   /** Returns all rows in insertion order, in batches of a few hundred. */

@@ -33,7 +33,6 @@ export interface PlacementRow extends DagIdentity {
 export interface PlacementLag {
   /** Number of DAGs to keep that the backend has not confirmed. */
   pins: number
-  /** Number of DAGs that the backend should unpin. */
   unpins: number
   /** When the oldest DAG in `pins` became wanted; null if `pins` is 0. */
   since: number | null
@@ -80,8 +79,8 @@ export interface Placements {
    */
   placed(key: PlacementKey, now: number): Promise<{ changes: StatusChange[]; isDone: boolean }>
   /**
-   * Removes the row after the backend has confirmed an unpin, or if no request was sent. If the DAG is wanted again,
-   * makes its pin due instead.
+   * Removes the row after a confirmed unpin, or if no request was sent. If the DAG is wanted again, makes its pin due
+   * instead.
    *
    * @param at.until when requests of earlier attempts can no longer arrive. Until then the row stays and is not due.
    */
@@ -91,8 +90,7 @@ export interface Placements {
   /** Returns placements of all backends with ids greater than `id`, in the order of their ids. */
   after(id: number, limit: number): Promise<PlacementRow[]>
   /**
-   * Handles the loss of blocks on a backend: makes the placement due, marks all blocks to be sent again, and sets the
-   * records to `pinning`.
+   * Makes a placement due whose backend has lost blocks, and sets the records to `pinning`. All blocks are sent again.
    * Runs several transactions. Does nothing if the generation has changed or the backend never confirmed the DAG.
    */
   lost(key: PlacementKey, lost: { now: number; reason: string }): Promise<StatusChange[]>

@@ -42,7 +42,7 @@ export type ListedRecord = Omit<
 /** A record to insert, without the fields that the transaction determines. */
 export type NewRecord = Omit<RecordRow, 'rootId' | 'dagSize' | 'charge' | 'fetchId'>
 
-/** The limits of a plan that apply to new records; null for no limit. */
+/** The limits of a plan for new records; null for no limit. */
 export interface PinLimits {
   maxPins: number | null
   maxStorageBytes: number | null
@@ -131,7 +131,6 @@ export interface RenameRequest {
 
 /** The usage of an account, counted from its records. */
 export interface AccountUsage {
-  /** Number of live records. */
   pins: number
   expiringPins: number
   /** Number of quota bytes of all distinct roots, including expired records until they are removed. */
@@ -140,7 +139,7 @@ export interface AccountUsage {
 
 /**
  * The records of accounts. Each method that changes something is one transaction, unless stated otherwise.
- * If a crash interrupts several transactions, the next start completes them.
+ * After a crash, the next start completes a method of several transactions.
  */
 export interface Records {
   /** True if a commit can store a DAG of one block, so that the caller need not stage the DAG. */
@@ -155,8 +154,8 @@ export interface Records {
    */
   commit(intents: readonly CommitIntent[], token?: string): Promise<Committed[]>
   /**
-   * Removes an account's live records of a DAG, in several transactions. If `clusterId` is set, removes only records of
-   * this cluster. Returns the removed records, newest first.
+   * Removes an account's live records of a DAG, in several transactions. Removes them from all clusters if `clusterId`
+   * is null. Returns the removed records, newest first.
    */
   remove(request: { accountId: string; dag: DagIdentity; clusterId: string | null; now: number }): Promise<RecordRow[]>
   /** Returns whether the record existed. */
@@ -165,7 +164,7 @@ export interface Records {
   expire(now: number, limit: number): Promise<RecordRow[]>
   /** Completes removals that an earlier process did not finish. */
   finishRemovals(): Promise<void>
-  /** Changes the name of a live record, or replaces its whole meta. Returns whether the record exists. */
+  /** Changes the name, or replaces the whole meta. Returns whether the record exists. */
   rename(request: RenameRequest): Promise<boolean>
 
   get(id: string): Promise<RecordRow | undefined>
@@ -177,7 +176,7 @@ export interface Records {
     now: number
     limit: number
   }): Promise<RecordRow[]>
-  /** If `hasExpiration` is true, ignores records that never expire. */
+  /** Ignores records that never expire, if `hasExpiration` is true. */
   newestOf(request: {
     accountId: string
     dag: DagIdentity

@@ -27,6 +27,6 @@ export interface SessionStore {
   list(accountId: string, now: number, request: PageRequest): Promise<Page<Session>>
   /** Returns whether the session existed. */
   end(id: string): Promise<boolean>
-  /** Ends all sessions of an account except `keep`. Returns the number of ended sessions. */
+  /** Ends all sessions of an account except `keep`. */
   endAll(accountId: string, keep: string | null): Promise<number>
 }

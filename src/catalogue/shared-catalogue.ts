@@ -60,7 +60,6 @@ export interface NodeName {
   make(): string
 }
 
-/** Notifications of changes by other nodes and commands. */
 export interface CatalogueChanges {
   health: CatalogueHealth
   /** Returns a number that changes whenever credentials may have changed. */
@@ -71,7 +70,6 @@ export interface CatalogueChanges {
   takedowns(listener: () => void): void
 }
 
-/** The state of the database at the last check. */
 export interface CatalogueHealth {
   /**
    * With `no-catalogue`, the database accepts no writes.
@@ -120,9 +118,8 @@ export interface NodeWork {
   markChecked(fetch: LeftFetch): Promise<void>
 }
 
-/** A fetch of this node that records on another node have stopped waiting for. */
 export interface LeftFetch {
   id: number
-  /** Number of such records since the last check. */
+  /** Number of records that have stopped waiting for the fetch since the last check. */
   leavings: number
 }

@@ -19,13 +19,13 @@ export interface KnownTakedown extends TakedownRow {
   liftedAt: number | null
 }
 
-/** The takedowns of all nodes. Each method is one transaction. */
+/** Each method is one transaction. */
 export interface TakedownRows {
   /** Returns all takedowns, oldest first. */
   all(): Promise<KnownTakedown[]>
   /** Takes content down, or replaces the reason and status of an existing takedown. */
   put(takedown: TakedownRow): Promise<void>
-  /** Lifts a takedown. Returns whether a takedown was in force. */
+  /** Returns whether a takedown was in force. */
   lift(takedown: Pick<TakedownRow, 'cid' | 'path'>, at: number): Promise<boolean>
   /** Inserts the takedowns that the database does not have. */
   adopt(takedowns: readonly TakedownRow[]): Promise<void>

@@ -33,7 +33,7 @@ export interface DeliveryRow {
   /** When the next attempt is due; null once the delivery has ended. */
   dueAt: number | null
   isDelivered: boolean
-  /** HTTP status of the last attempt; null if there was no response. */
+  /** Null if there was no response. */
   lastStatus: number | null
   lastError: string | null
   lastAt: number | null
@@ -41,11 +41,11 @@ export interface DeliveryRow {
 
 /** The outcome of an attempt at a delivery. */
 export interface DeliveryOutcome {
-  /** HTTP status; null if there was no response. */
+  /** Null if there was no response. */
   status: number | null
   /** Null if there was a response. */
   error: string | null
-  /** When the attempt ended, in milliseconds since the epoch. */
+  /** In milliseconds since the epoch. */
   at: number
 }
 
@@ -68,7 +68,7 @@ export interface WebhookStore {
   get(accountId: string, id: string): Promise<WebhookRow | null>
   /** Lists the webhooks of an account, oldest first. */
   list(accountId: string): Promise<WebhookRow[]>
-  /** Removes a webhook and its deliveries. Returns whether the webhook existed. */
+  /** Returns whether the webhook existed. */
   remove(accountId: string, id: string): Promise<boolean>
   /** Lists deliveries, newest first. */
   deliveries(webhookId: string, request: PageRequest): Promise<Page<DeliveryRow>>

@@ -27,7 +27,7 @@ const MISSING = 'is missing'
  * the database.
  * A missing key is not replaced, because a new key could not open the existing secrets.
  *
- * @throws HoldfastError `DATA_DIR_UNUSABLE` if the key is missing, damaged, unreadable or of another directory
+ * @throws HoldfastError `DATA_DIR_UNUSABLE` if the key of the directory is missing or unusable
  */
 export function openDataKey(database: Database, dataDir: string): Sealing {
   return sealingWith(openKey(database, dataDir, null))

@@ -19,7 +19,6 @@ const BUSY_TIMEOUT_MS = 5_000
 /** Number of log pages at which a commit runs a checkpoint: without and with a checkpoint thread. */
 const CHECKPOINT_PAGES = 1_000
 const LATE_CHECKPOINT_PAGES = 32_000
-/** SQLite's number for `auto_vacuum = INCREMENTAL`. */
 const INCREMENTAL = 2
 /** Number of pages that a copy writes between two turns of the event loop. */
 const COPIED_AT_ONCE = 200
@@ -50,11 +49,11 @@ export class Database {
   /**
    * Opens, creates or migrates the database.
    *
-   * @param options.readonly true to open a copy that no process writes to, without migrating it
+   * @param options.readonly true to open a copy without migrating it
    * @param options.isOwned true if the caller owns the data directory, which a migration requires
-   * @param options.cacheBytes size of the page cache in bytes, at most 64 MiB
-   * @throws HoldfastError `DATA_DIR_NEWER` if a newer Holdfast wrote the file; `DATA_DIR_IN_USE` if an older Holdfast
-   *   wrote it and the caller does not own the directory; `DATA_DIR_UNUSABLE` if the file is unusable
+   * @param options.cacheBytes at most 64 MiB
+   * @throws HoldfastError `DATA_DIR_NEWER` if a newer Holdfast wrote the file; `DATA_DIR_IN_USE` if only the owner may
+   *   migrate it; `DATA_DIR_UNUSABLE` if the file is unusable
    */
   constructor(file: string, { readonly = false, isOwned = true, cacheBytes = MOST_CACHE_BYTES }: DatabaseOptions = {}) {
     let sqlite: SqliteDatabase.Database | undefined
@@ -146,7 +145,6 @@ export class Database {
   /**
    * Rewrites the database without its free pages, so that {@link giveBack} works from now on. Needs disk space for a
    * copy. No other connection may be open.
-   * Returns the size in bytes before and after.
    */
   compact(): { before: number; after: number } {
     this.#checkOpen()

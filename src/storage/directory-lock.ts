@@ -4,7 +4,7 @@ import SqliteDatabase from 'better-sqlite3'
 import { OWNERS_FILE } from '../disk/node-file-system.ts'
 import { HoldfastError } from '../domain/errors.ts'
 
-/** Name of the lock file, which stays empty. */
+/** The file stays empty. */
 export const LOCK = 'lock'
 /** Matches the error codes of SQLite on a read-only file system, which needs no lock. */
 const READ_ONLY = /^SQLITE_(READONLY|CANTOPEN)/

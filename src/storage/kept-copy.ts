@@ -8,10 +8,10 @@ export function keptCopyOf(file: string, version: number): string {
 }
 
 /**
- * Copies a database to a file beside it, and syncs the copy. One rename replaces an earlier copy of the same schema,
- * which a killed migration has left.
+ * Copies a database to a file beside it, and syncs the copy. One rename replaces a copy that a killed migration has
+ * left.
  *
- * @throws the error of SQLite or of the file system, for example if the disk is full. The earlier copy then stays.
+ * @throws the error of SQLite or of the file system. The earlier copy then stays.
  */
 export function keepCopy(sqlite: SqliteDatabase.Database, file: string, version: number): void {
   const copy = keptCopyOf(file, version)

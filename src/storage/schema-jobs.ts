@@ -1,6 +1,5 @@
 import { transitionTriggers } from './schema-webhooks.ts'
 
-/** Returns SQL for a trigger that deletes the job of a deleted row. */
 function gone(table: string, kind: string): string {
   return `
   CREATE TRIGGER ${table}_gone AFTER DELETE ON ${table}

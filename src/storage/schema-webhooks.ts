@@ -29,7 +29,6 @@ function noted(event: string, { row, from, at, hasDue }: Transition): string {
     UPDATE webhooks SET waiting = waiting + 1 WHERE account_id = ${row}.account_id AND waiting < ${MOST_WAITING};`
 }
 
-/** Returns SQL for the triggers that add a delivery for each webhook of a record's account. */
 export function transitionTriggers({ hasDue }: Pick<Transition, 'hasDue'>): string {
   return `CREATE TRIGGER records_created AFTER INSERT ON records WHEN ${hasWebhook('NEW')}
   BEGIN${noted('pin:created', { row: 'NEW', from: 'NULL', at: 'NEW.created_at', hasDue })}

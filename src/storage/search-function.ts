@@ -6,9 +6,7 @@ import { wordsOf } from '../domain/search-words.ts'
  */
 export const LIST_RECORDS = 2 ** 32
 
-/**
- * Number of search ids in one block of a list. Counting the records of a block that contain a word takes about 2 ms.
- */
+/** Counting the records of a block that contain a word takes about 2 ms. */
 export const BLOCK_RECORDS = 2 ** 15
 
 /** Implements the SQL function `search_words`. */

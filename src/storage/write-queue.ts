@@ -80,7 +80,7 @@ export class WriteQueue {
    * Runs `work` in a transaction. Resolves with its result after the commit, or after the sync if `durable` is true.
    *
    * @param work may run again after a rollback, so it changes only the database
-   * @param options.committed called with the result before any reader can see the write
+   * @param options.committed called before any reader can see the write
    * @param options.patient true to commit other writes first, even during the sync of this write
    * @throws HoldfastError `OUTCOME_UNKNOWN` if the disk fails the commit or its sync; `UNAVAILABLE` if the disk has
    *   failed an earlier write
@@ -181,7 +181,7 @@ export class WriteQueue {
     }
   }
 
-  /** Syncs a batch. Commits urgent writes meanwhile, while others must wait for the next sync anyway. */
+  /** Syncs a batch. Meanwhile commits only urgent writes. */
   async #sync(logSync: { run(): Promise<void> }, attempted: readonly Attempted[]): Promise<void> {
     let failure: unknown
     try {

@@ -15,5 +15,4 @@ export const account = columns<Account>({
 
 export const LIVE_ACCOUNT = 'deleted_at IS NULL'
 
-/** Locks a live account until the transaction ends. */
 export const LOCKED_ACCOUNT = sql`SELECT ${account} FROM accounts WHERE id = :accountId AND ${LIVE_ACCOUNT} ${FOR_UPDATE}`

@@ -14,7 +14,7 @@ export interface RuleStep {
 /**
  * A step that runs code of one database instead of a statement.
  *
- * @param connection the connection of the PostgreSQL transaction; null on SQLite, which does not await the step
+ * @param connection the PostgreSQL connection; null on SQLite, which does not await the step
  */
 export type OwnStep = (connection: unknown) => unknown
 
@@ -59,7 +59,6 @@ export function* all<Row>(statement: RuleStatement<Row>, params: object = {}): R
   return (yield { want: 'all', statement, params }) as Row[]
 }
 
-/** Returns the number of changed rows. */
 export function* run(statement: RuleStatement, params: object = {}): Rule<number> {
   return (yield { want: 'run', statement, params }) as number
 }

@@ -59,7 +59,6 @@ export interface StagedRoot {
   holdId: string | null
 }
 
-/** The fetch that a record needs: an existing fetch, or a fetch to insert. */
 export interface WantedFetch {
   backendId: number
   record: DagIdentity & { accountId: string }
@@ -82,7 +81,7 @@ export interface FetchParts {
   notify(node: string): Rule<void>
 }
 
-/** Returns the id of the new fetch; null if the DAG already has a fetch. */
+/** Returns null if the DAG already has a fetch. */
 export function* insertFetch(parts: FetchParts, wanted: WantedFetch, staged: StagedRoot): Rule<number | null> {
   const { backendId, record, origins = [], now, brought = { blocks: 0, bytes: 0, charge: 0 } } = wanted
   const { accountId, codec, multihash } = record

@@ -55,7 +55,6 @@ export function fetchRules(parts: FetchParts): Omit<Fetches, 'request' | 'comple
     for (const step of steps) changes.push(...(yield* status.waiting(fetchId, step)))
     return changes
   }
-  /** Changes all waiting records, in short transactions. */
   const changeAll = async (fetchId: number, steps: readonly StatusStep[], changes: StatusChange[]): Promise<void> => {
     for (const step of steps) {
       while ((await driver.first(SOME_WAITING_AS, { fetchId, from: step.from })) !== null) {
@@ -78,7 +77,6 @@ export function fetchRules(parts: FetchParts): Omit<Fetches, 'request' | 'comple
     else await changeAll(fetchId, steps, made.changes)
     return made
   }
-  /** Ends an attempt and makes the fetch due again. */
   function* schedule(fetchId: number, now: number): Rule<boolean> {
     yield* run(SET_RUNNING, { fetchId, isRunning: false })
     return yield* wakeJob({ kind: 'fetch', key: fetchId }, now)

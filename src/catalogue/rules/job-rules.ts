@@ -16,7 +16,6 @@ export interface NewJob {
   queue: string
   accountId: string
   dueAt: number
-  /** Error of the last attempt; null if no attempt has failed. */
   error: string | null
 }
 

@@ -33,7 +33,6 @@ const WANTED = fragment`account_id = excluded.account_id, wanted = TRUE, generat
 const STATES = withJob('placements', 'placement')
 
 const FIND = sql`SELECT ${placement} FROM ${STATES} WHERE ${DAG}`
-/** Locks a placement against changes until the transaction ends. */
 const FIND_SHARED = sql`SELECT ${placement} FROM ${STATES} WHERE ${DAG} ${either('', 'FOR SHARE OF state')}`
 const LOCKED = sql`SELECT ${placement} FROM ${STATES} WHERE id = :id ${either('', 'FOR UPDATE OF state')}`
 const COMPLETE_ROOT = sql<{ id: number }>`${ROOT}`
@@ -78,7 +77,6 @@ const LEAVING = sql<{ unpins: number }>`
     SELECT 1 FROM placements ${indexed('placements_leaving')}
     WHERE ${isUnset('wanted')} AND backend_id = :backend LIMIT :most) AS waiting`
 
-/** A placement that became wanted. */
 type Changed = Pick<PlacementRow, 'id' | 'unpinUntil'>
 
 /** A page of the records that hold a root. The form of the cursor `next` depends on the database. */
@@ -92,7 +90,6 @@ export interface PlacementPorts {
   node: string
   /** Converts the number of a backend on this node to its number in the catalogue. */
   backend: (backendId: number) => number
-  /** The largest number of a backend on its node. */
   lastBackend: number
   status: StatusRules
   /** Stores in the ledger when a backend received a DAG. `at` is null if the backend does not have the DAG. */

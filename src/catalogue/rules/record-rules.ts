@@ -71,11 +71,7 @@ export function* countsOf(
   return { ...counters, expired: found?.count ?? 0 }
 }
 
-/**
- * Returns the usage of an account without its expired records.
- *
- * @param known see {@link countsOf}
- */
+/** Returns the usage of an account without its expired records. */
 export function* usageOf(accountId: string, now: number, known: AccountUsage | null = null): Rule<AccountUsage> {
   const { pins, expiringPins, storedBytes, expired } = yield* countsOf(accountId, now, known)
   return { pins: pins - expired, expiringPins: expiringPins - expired, storedBytes }

@@ -34,7 +34,6 @@ export interface RemovalParts {
   remove(records: readonly RecordRow[], isCurrent: boolean): Rule<RecordRow[]>
   /** Called within the transaction for each removed record, with the change of its account's usage. */
   uncounted?(record: RecordRow, count: AccountUsage): void
-  /** Called after the commit; see {@link WriteOptions.committed}. */
   removed?(records: readonly RecordRow[]): void
   /** Removes the released holds from the ledger, after the transaction. */
   dropReleased(): Promise<void>

@@ -5,7 +5,7 @@ import { type CatalogueDriver, first, run } from './driver.ts'
 import { pageOf, placeAfter, withPlace } from './row-cursor.ts'
 import { columnNames, columns, fragment, sql, valuesOf } from './statement.ts'
 
-/** A sign-in removes at most this number of expired sessions, and of sessions beyond the account's maximum. */
+/** Maximum number of expired sessions, and of excess sessions, that a sign-in removes. */
 const CLEARED_AT_ONCE = 100
 
 const session = columns<Session>({ id: 'text', accountId: 'text', createdAt: 'integer', expiresAt: 'integer' })

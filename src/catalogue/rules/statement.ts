@@ -29,7 +29,6 @@ export interface Columns<Row> {
   readonly kinds: Kinds<Row>
 }
 
-/** One statement of a rule, rendered for both databases. */
 export interface RuleStatement<Row = unknown> {
   readonly sqlite: RenderedSql
   readonly postgres: RenderedSql
@@ -57,7 +56,6 @@ export function fragment(strings: TemplateStringsArray, ...parts: ReadonlyArray<
   return { sqlite: joined('sqlite', strings, parts), postgres: joined('postgres', strings, parts) }
 }
 
-/** Returns a statement. `Columns` become a `SELECT` list. */
 export function sql<Row = unknown>(
   strings: TemplateStringsArray,
   ...parts: ReadonlyArray<string | Fragment | Columns<Row>>
@@ -103,7 +101,7 @@ function rendered(source: string, placeholder: (place: number) => string, isShar
   return { text, names }
 }
 
-/** Returns columns as a `SELECT` list, for statements that only one of the databases has. */
+/** Returns a `SELECT` list, for statements that only one of the databases has. */
 export function selectList<Row>({ kinds }: Columns<Row>): Fragment {
   const each = Object.entries<string | readonly [string, Fragment | string]>(kinds).map(([field, kind]) => {
     const expression = typeof kind === 'string' ? snakeCase(field) : kind[1]

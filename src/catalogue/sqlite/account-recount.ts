@@ -16,7 +16,7 @@ const THROUGH = -1
 
 /**
  * Recounts the usage of one account in steps: first the records, newest first, and then the bytes of each distinct DAG.
- * Records may change between two steps. A change of the part that is already counted is added immediately.
+ * A change of the part that is already counted is added immediately.
  * The position is a row of a temporary table, so a rollback also resets the position. The caller runs each method in a
  * transaction.
  */

@@ -1,7 +1,6 @@
 import type { Database, Statement } from '../../storage/database.ts'
 import type { Census, StateCount } from '../census.ts'
 
-/** Triggers update the counters. */
 export class CensusTable implements Census {
   readonly #counters: Statement<[], StateCount>
   readonly #oldestRunning: Statement<[], { created_at: number }>

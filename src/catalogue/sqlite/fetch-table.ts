@@ -33,7 +33,6 @@ export class FetchTable {
     }
   }
 
-  /** Stages a root and inserts its fetch. Returns the id of the fetch. */
   *begin(wanted: WantedFetch) {
     const rootId = yield* own(() => this.#roots.stage(wanted.backendId, wanted.now))
     // SQLite has one writer, so no other transaction can have inserted the fetch.

@@ -31,7 +31,6 @@ export class ListOrder {
       WHERE search_id BETWEEN ? AND ? ORDER BY search_id LIMIT 1`)
   }
 
-  /** Returns the ranges, beginning with the oldest commit. */
   spans(accountId: string, { before, after }: Pick<RecordSearch, 'before' | 'after'>, whole: Span): TimedSpan[] {
     if (before === null && after === null) return [{ ...whole, isSure: true }]
     const starts = [whole.first, ...this.#runs.all(accountId).map(({ first }) => first)]

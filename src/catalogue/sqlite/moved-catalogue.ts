@@ -107,7 +107,7 @@ export class SqliteMovedCatalogue implements CatalogueToMove {
     return REMOVED.reduce((sum, table) => sum + this.count(table), 0)
   }
 
-  /** Removes some of the moved rows. Returns the number of removed rows. Runs within the caller's transaction. */
+  /** Removes some of the moved rows. Runs within the caller's transaction. */
   removeSome(): number {
     for (const table of REMOVED) {
       const some = table === 'recovery_codes' ? '' : `WHERE rowid IN (SELECT rowid FROM ${table} LIMIT ${STEP})`

@@ -23,7 +23,7 @@ interface StoredRoot {
 }
 
 /**
- * Changes records together with their content. A record with content has a hold on its root, with the id of the record.
+ * Changes records together with their content. The hold of a record has the id of the record.
  * The caller runs each method in a transaction.
  */
 export class RecordCommit {

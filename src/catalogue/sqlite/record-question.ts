@@ -15,7 +15,6 @@ import type { ListedRecord, NameMatch, RecordFilter, RecordSearch } from '../rec
 /** The multihash is null unless the question searches for content. */
 export type FoundRecord = ListedRecord & { multihash: Uint8Array | null }
 
-/** A search in the form that the search index answers, block by block. */
 export interface RecordQuestion {
   /** Equal for questions with the same matches, apart from the time bounds. */
   key: string

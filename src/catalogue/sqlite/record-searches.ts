@@ -14,7 +14,6 @@ type Searching = RecordFilter & { search: RecordSearch }
 const FEW = 64
 /** Maximum number of words of a question whose rarity is tested in each block. */
 const MOST_PROBED = 8
-/** Maximum number of records that one statement reads. */
 const READ_AT_ONCE = 500
 
 /** The part of a list in one block of the search index. */

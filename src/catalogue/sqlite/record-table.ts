@@ -123,7 +123,6 @@ export class RecordTable {
     return this.#at.first(REPEATED_RECORD, { ...record, now }) ?? undefined
   }
 
-  /** Counts the account's records that wait for content, up to `limit`. */
   countUnfinished(accountId: string, limit: number): number {
     return this.#at.first(COUNT_UNFINISHED, { accountId, limit })?.count ?? 0
   }
@@ -138,9 +137,8 @@ export class RecordTable {
   }
 
   /**
-   * Counts a part of an account's usage. Returns `more` until the count is complete, and then the stored and the
-   * counted numbers.
-   * If `mend` is true, corrects the stored numbers. Returns null if the account does not exist.
+   * Counts a part of an account's usage. Returns `more` until the count is complete. Returns null if the account does
+   * not exist.
    */
   recount(
     accountId: string,

@@ -13,7 +13,6 @@ const STEP = 50
  * about the same for one record as for a hundred.
  */
 export class SearchIndex {
-  /** Counts of matches in the current contents of the index. */
   readonly counts = new BlockCounts()
   readonly #queue: WriteQueue
   readonly #expired: ExpiredWords

@@ -19,7 +19,6 @@ import type { RecordCommit } from './record-commit.ts'
 import type { RecordTable } from './record-table.ts'
 import type { SqliteStatements } from './sqlite-driver.ts'
 
-/** Maximum number of records that one transaction changes to wait for a fetch. */
 const STEP = 50
 const RECORD_ID = /^[0-9a-z]{9}[\w-]{12}$/
 const FETCH_HOLD = /^fetch (\d+)$/

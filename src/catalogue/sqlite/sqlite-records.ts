@@ -10,7 +10,6 @@ import type { RecordTable } from './record-table.ts'
 import type { SearchIndex } from './search-index.ts'
 import type { SqliteDriver } from './sqlite-driver.ts'
 
-/** Creates the records in the engine's own database. One transaction writes a record and its hold. */
 export function sqliteRecords(parts: {
   db: Database
   driver: SqliteDriver
