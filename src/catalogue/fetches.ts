@@ -80,7 +80,7 @@ export interface Fetches {
    */
   start(fetchId: number, now: number): Promise<{ fetch: FetchRow; changes: StatusChange[] } | undefined>
   fail(fetchId: number, failure: FetchFailure, now: number): Promise<StatusChange[]>
-  /** Sets records whose accounts may not have the content to `failed`. The fetch stays for the other records. */
+  /** Sets records to `failed` if their accounts may not have the content. The fetch stays for the other records. */
   refuse(recordIds: readonly string[], reason: StatusReason, now: number): Promise<StatusChange[]>
   /** Marks the staged root as complete. {@link deliver} then updates the waiting records. */
   complete(fetchId: number, dag: WholeDag): Promise<void>

@@ -6,11 +6,11 @@ const ENTRY = new URL(
   import.meta.url.endsWith('.ts') ? './checkpoint-thread.ts' : './checkpoint-thread.js',
   import.meta.url,
 )
-/** In MB. SQLite stores its pages outside the heap. */
+/** Small limits suffice, because SQLite stores its pages outside the heap. */
 const SMALL_HEAP = { maxOldGenerationSizeMb: 16, maxYoungGenerationSizeMb: 1 }
 
 /**
- * Runs the checkpoints of one database in a thread, because writing and syncing thousands of pages blocks.
+ * Runs the checkpoints of one database in a thread, so that they do not block the event loop.
  * The creator calls {@link stop} before closing the database.
  */
 export class Checkpoints {

@@ -45,8 +45,8 @@ export function among(found: Fragment): Fragment {
 }
 
 /**
- * Returns a statement that deletes the rows selected by `which`, which must have a `LIMIT`. PostgreSQL would plan `IN
- * (SELECT … LIMIT)` as a join over the whole table.
+ * Returns a statement that deletes the rows selected by `which`, which must have a `LIMIT`.
+ * PostgreSQL would plan `IN (SELECT … LIMIT)` as a join over the whole table.
  */
 export function deleteSome(table: string, which: Fragment): RuleStatement {
   const sqlite = fragment`rowid IN (SELECT rowid FROM ${table} ${which})`

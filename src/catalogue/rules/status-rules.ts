@@ -42,7 +42,7 @@ export interface StatusRules {
   set(of: RecordRow, to: PinStatus, now: number, reason: StatusReason | null): Rule<StatusChange>
   /** Changes up to {@link STEP} records that wait for a fetch. */
   waiting(fetchId: number, step: StatusStep): Rule<StatusChange[]>
-  /** Sets up to {@link STEP} records that wait for a backend to `pinned`. */
+  /** Sets the status `pinned` of up to {@link STEP} records that wait for a backend. */
   placed(rootId: number, now: number): Rule<{ changes: StatusChange[]; isDone: boolean }>
   among(ids: readonly string[], step: StatusStep): Rule<StatusChange[]>
 }
