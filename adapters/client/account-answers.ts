@@ -1,7 +1,7 @@
 /** Current usage of an account. */
 export interface Usage {
   pins: number
-  /** Each distinct DAG counts once. */
+  /** Bytes that count against the quota. Each distinct DAG counts once. */
   storedBytes: number
 }
 

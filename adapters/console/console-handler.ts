@@ -40,7 +40,7 @@ export function createConsole(engine: ConsoleEngine, options: ConsoleOptions = {
   return consoleOf(consoleFiles, engine, options)
 }
 
-/** Calls `prepare` at the first request, and again after a failure. */
+/** Creates a console whose files `prepare` returns. Calls `prepare` at the first request, and again after a failure. */
 export function consoleOf(
   prepare: () => Promise<ReadonlyMap<string, ConsoleFile>>,
   { trustedProxies }: ConsoleEngine,
@@ -73,7 +73,7 @@ export function consoleOf(
   }
 }
 
-/** Lists full URLs instead of `'self'`, because users' uploads are served from the same origin. */
+/** Returns a policy with full URLs instead of `'self'`, because users' uploads are served from the same origin. */
 function policyOf(request: ApiRequest, prefix: string): string {
   const mount = prefix.endsWith('/') ? prefix.slice(0, -1) : prefix
   const origin = `${request.scheme === 'https' ? 'https' : 'http'}://${request.header('host')}${mount}`

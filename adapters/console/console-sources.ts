@@ -13,8 +13,8 @@ const PLACES: ReadonlyArray<[directory: string, served: string]> = [
 const SPECIFIER = /\b(from|import) ?(["'])([^"'\n]{1,200})["']/g
 
 /**
- * Strips the types. Modules import each other by the paths that they are served at. Modules of the library and of
- * packages are included only if the page uses them.
+ * Builds the files of the console, without types. Modules import each other by the paths that they are served at.
+ * Modules of the library and of packages are included only if the page uses them.
  *
  * The page does not list its modules yet, see {@link withModulesNamed}.
  */
@@ -52,7 +52,7 @@ export function withModulesNamed(files: Map<string, Buffer>): Map<string, Buffer
 
 interface BrowserModule {
   code: string
-  /** Absolute paths. */
+  /** Absolute paths of the modules that this module imports. */
   imported: string[]
 }
 

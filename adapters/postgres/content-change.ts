@@ -51,7 +51,7 @@ export class ContentChange {
     return intent.kind === 'whole' ? this.#commitWhole(intent, hold) : this.#commitPart(intent, hold)
   }
 
-  /** @throws HoldfastError `QUOTA_EXCEEDED` */
+  /** @throws HoldfastError `QUOTA_EXCEEDED` if the account has all pins of its plan */
   async checkPinCount(accountId: string, { maxPins }: PinLimits, now: number): Promise<void> {
     if (maxPins !== null && (await this.accounts.usage(accountId, now)).pins + 1 > maxPins) {
       throw new HoldfastError('QUOTA_EXCEEDED', `the plan allows ${maxPins} pins`)
@@ -102,7 +102,7 @@ export class ContentChange {
     return setStatus(this.#sql, record.id, { status, at: now, reason: null })
   }
 
-  /** Makes a record wait for a fetch. Subtracts the record's content from the account's usage. */
+  /** Makes a record wait for a fetch, and subtracts the record's content from the account's usage. */
   async wait(record: RecordRow, fetchId: number, now: number, reason: string): Promise<RecordRow> {
     await runRule(run(SET_WAITING, { id: record.id, fetchId }), this.#sql)
     if (record.rootId !== null) await this.#free(record)
@@ -169,7 +169,7 @@ export interface ContentParts {
   database: Postgres
   ledger: CatalogueHolds
   holds: SharedHolds
-  /** The numbers of the external backends, each of which needs a placement for each of its DAGs. */
+  /** Numbers of the external backends. Each of their DAGs needs a placement. */
   external: ReadonlySet<number>
 }
 

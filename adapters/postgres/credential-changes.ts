@@ -52,14 +52,12 @@ export class CredentialChanges implements CatalogueChanges {
     return isTrusted ? this.#changes : -1 - Math.floor(now / TRUSTED_MS)
   }
 
-  /**
-   * Sets the listener for new work. It gets the name of the node with new work, or null if a notice may have been lost.
-   */
+  /** Sets the listener for new work of a node. Its argument is null if a notice may have been lost. */
   notices(listener: (node: string | null) => void): void {
     this.#onNotice = listener
   }
 
-  /** Sets the listener for changed takedowns, which is also called when a notice may have been lost. */
+  /** Sets the listener for changed takedowns. It is also called if a notice may have been lost. */
   takedowns(listener: () => void): void {
     this.#onTakedowns = listener
   }
@@ -94,7 +92,7 @@ export class CredentialChanges implements CatalogueChanges {
     else this.#cancel = this.#clock.after(CHECK_MS, () => void this.#check())
   }
 
-  /** Tries a new connection if the pool could not connect: the listening one may work while new ones fail. */
+  /** Tries a new connection if the pool could not connect: the listening connection may work while new ones fail. */
   async #checkHealth(client: PoolClient): Promise<void> {
     if (!this.#database.isRefused) return this.health.check(client)
     if (this.#isProbing) return

@@ -5,7 +5,7 @@ const MOST_SKEW_MS = 2_000
 const SILENT_MS = 5_000
 
 interface Answer {
-  /** In ms since the epoch, by the database's clock. */
+  /** Time in ms since the epoch, by the database's clock. */
   now: number
   isReadOnly: boolean
 }
@@ -44,7 +44,10 @@ export class DatabaseHealth implements CatalogueHealth {
     this.#skew = { ms: (begun + ended) / 2 - answer.now, within: Math.abs(ended - begun) / 2 }
   }
 
-  /** Time in ms by which this node's clock is ahead of the database's. Null before the first check. */
+  /**
+   * Time in ms by which this node's clock is ahead of the database's. Null before the first check, and with the host
+   * program's clock.
+   */
   get skewMs(): number | null {
     return this.#skew === null ? null : Math.round(this.#skew.ms)
   }

@@ -9,10 +9,7 @@ const PAST = `SELECT (SELECT system_identifier::text FROM pg_control_system()) A
   (SELECT oid::text FROM pg_database WHERE datname = current_database()) AS database`
 const UNKNOWN = `SELECT number::float8 AS number FROM unnest($1::bigint[]) AS number
   WHERE NOT EXISTS (SELECT 1 FROM holds WHERE id = 'hold ' || number)`
-/**
- * Count of hold numbers skipped after the database was restored to an earlier point. The lost commits may have used
- * them.
- */
+/** After a restore of the database, skips this many hold numbers, which the lost commits may have used. */
 const GAP = 1_000
 
 /**
@@ -50,7 +47,7 @@ export class DatabasePast implements CataloguePast {
     if (kept === null || kept.problem !== problem) this.#kept.put(kept?.past ?? past, problem)
   }
 
-  /** Accepts the database in its present state. Does nothing if the operator has not seen the current problem. */
+  /** Accepts the present state of the database, unless another problem has replaced the given one. */
   accept(problem: string): void {
     if (problem !== this.#problem) return
     if (this.#current !== null) this.#kept.put(this.#current, null)
@@ -62,7 +59,7 @@ export class DatabasePast implements CataloguePast {
     if (past.database !== known.database) return 'the database was dropped and created again'
     const holds = this.#kept.newestHolds()
     const { rows } = await connection.query<{ number: number }>(UNKNOWN, [holds])
-    // A hold released since the first read is missing from the database, but was not lost. Check the ledger again.
+    // The ledger may have released a hold since the first read. Such a hold is not lost, so check the ledger again.
     const isBehind = rows.some(({ number }) => this.#kept.isHeld(number))
     if (isBehind) {
       // If a new hold reused a number, it could be mistaken for a hold that the database has lost.

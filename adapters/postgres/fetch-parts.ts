@@ -4,7 +4,7 @@ import type { Postgres } from './postgres.ts'
 import { ownStep, PostgresDriver } from './postgres-driver.ts'
 import { NeedsHold, notifyNode, type SharedHolds, type StagedHold } from './shared-holds.ts'
 
-/** The rules for status changes of records. PostgreSQL maintains its indexes itself. */
+/** Updates no index when a status changes, because PostgreSQL maintains its indexes itself. */
 export const STATUS = statusRules(() => undefined)
 
 export function fetchParts(database: Postgres, holds: SharedHolds): FetchParts {
@@ -30,7 +30,7 @@ export function* beginFetch(parts: FetchParts, holds: SharedHolds, wanted: Wante
   if (staged === null) throw new NeedsHold('the fetch has no staged root')
   yield* ownStep(sql => holds.use(sql, staged.id))
   const made = yield* insertFetch(parts, wanted, { rootId: staged.ledgerRootId, holdId: staged.id })
-  // Only a new transaction can see the other fetch of this DAG.
+  // Another transaction has begun a fetch of this DAG. Only a new transaction can see it.
   if (made === null) throw new NeedsHold('another fetch has begun')
   return made
 }

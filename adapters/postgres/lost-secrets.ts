@@ -15,7 +15,7 @@ export async function sealedIn({ reading }: Postgres): Promise<SealedSecrets> {
   }
 }
 
-/** Deletes every sealed secret, signing keys included. The next node that starts chooses the sealing key. */
+/** Deletes every sealed secret, signing keys included. The next node to start chooses the sealing key. */
 export async function forgetSealed(database: Postgres): Promise<void> {
   await database.transaction(async sql => {
     for (const table of ['recovery_codes', 'second_factors', 'webhooks', 'signing_keys', 'sealing_key']) {

@@ -127,8 +127,8 @@ async function compare(sql: Sql, source: CatalogueToMove): Promise<Record<MovedT
 }
 
 /**
- * Deletes the roots that have no row in `holds`. Only the host program holds such roots, and the catalogue does not
- * store its holds.
+ * Deletes the roots without a row in `holds`. Only the host program holds such roots, and the catalogue does not store
+ * its holds.
  */
 async function dropUnheld(sql: Sql): Promise<void> {
   await sql.run('DELETE FROM roots WHERE NOT EXISTS (SELECT 1 FROM holds WHERE holds.root_id = roots.id)')

@@ -54,7 +54,7 @@ const DERIVED: Partial<Record<MovedTable, (row: MovedRow) => MovedRow>> = {
   jobs: ({ kind = null, queue = null, node = null }) => ({ queue: kind === 'fetch' ? node : queue }),
 }
 
-/** The columns with a sequence. New numbers must be larger than the moved ones. */
+/** Columns with a sequence, whose next numbers must exceed the moved ones. */
 const NUMBERED = [
   ['accounts', 'seq'] as const,
   ['api_keys', 'seq'] as const,

@@ -1,7 +1,7 @@
 import type { PoolClient } from 'pg'
 import { HoldfastError } from '../../src/domain/errors.ts'
 
-/** Timeout for the lock. The server may notice late that the previous process has ended. */
+/** Timeout for the lock. The server may notice the end of the previous process late. */
 const WAIT = '2s'
 const IS_TAKEN = '55P03'
 /** With these settings the server detects a vanished client within 25 seconds, but not on a Unix socket. */
@@ -44,7 +44,10 @@ export class NodeClaim {
     this.#isTaken = false
   }
 
-  /** Acquires a lost lock again. Fails while the server still counts the old connection as open. */
+  /**
+   * Acquires the lock again after its connection was lost. Fails while the server still counts the old connection as
+   * open.
+   */
   async takeAgain(connection: PoolClient): Promise<void> {
     if (this.#isTaken) return
     const { rows } = await connection.query<{ taken: boolean }>(`SELECT pg_try_advisory_lock(${LOCK}) AS taken`, [

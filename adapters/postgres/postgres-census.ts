@@ -4,7 +4,7 @@ import type { Postgres } from './postgres.ts'
 /** Kinds of rows counted in this node's ledger. */
 const LEDGER = new Set(['roots', 'blocks', 'garbage'])
 
-/** Counts rows without reading whole tables: sums account counters, and counts only the records that are not pinned. */
+/** Reads no whole tables: sums the counters of accounts, and counts only the records that are not pinned. */
 export class PostgresCensus implements Census {
   readonly #database: Postgres
   readonly #ledger: Census

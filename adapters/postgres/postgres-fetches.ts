@@ -8,7 +8,7 @@ import { beginFetch, fetchParts } from './fetch-parts.ts'
 import { runRule } from './postgres-driver.ts'
 import { NeedsHold, putRoot } from './shared-holds.ts'
 
-/** Lets the node that received the first request fetch the content into its own ledger. */
+/** Returns the store of fetches. The node with the first request fetches the content into its own ledger. */
 export function postgresFetches(of: ContentParts): Fetches {
   const { database, ledger, holds } = of
   const parts = fetchParts(database, holds)
@@ -50,7 +50,7 @@ export function postgresFetches(of: ContentParts): Fetches {
         await sql.run('UPDATE holds SET root_id = $2 WHERE id = $1', [holdId, put.id])
         return put
       })
-      // A null root means that no record waits any more and the hold is void, but the ledger has placed it above.
+      // A null root means that no record waits any more. The hold is void, but the ledger has just placed it again.
       if (root === null) await ledger.release([holdId])
       if (root === null || ledgerRootId === undefined) return
       if (dag.fileCount > 0 && !root.listed) await holds.list(root.id, ledgerRootId)

@@ -26,7 +26,7 @@ const OWN_HOLD = /^(hold \d+|fetch \d+|[0-9a-z]{9}[\w-]{12})$/
 /** A record to repair, with the backend that has its content or must fetch it. */
 type Mended = Pick<WrongRecord, 'record' | 'backendId'> & { now: number }
 
-/** Repairs differences between this node's ledger and the catalogue. The content of other nodes is not changed. */
+/** Repairs differences between this node's ledger and the catalogue, but not the content of other nodes. */
 export class PostgresReconciliation implements ReconciliationParts {
   readonly #parts: ContentParts
   readonly #sql: Sql
@@ -47,7 +47,7 @@ export class PostgresReconciliation implements ReconciliationParts {
     return changes
   }
 
-  /** Makes other changes of the account's records wait until this transaction ends. */
+  /** Recounts in one transaction, which makes other changes of the account's records wait. */
   recount({ accountId, mend }: { accountId: string; limit: number; mend: boolean }) {
     return this.#parts.database.transaction(async sql => {
       const accounts = await LockedAccounts.lock(sql, [accountId])
@@ -105,7 +105,7 @@ export class PostgresReconciliation implements ReconciliationParts {
   async release(ids: readonly string[], isLast: boolean): Promise<void> {
     const { holds } = this.#parts
     if (ids.length > 0) await this.#void(ids)
-    // `ids` has only holds that the ledger has placed. A crash may leave a hold unplaced, and that hold expires.
+    // `ids` contains only holds that the ledger has placed. A hold that a crash left unplaced expires.
     if (isLast) await holds.voidExpired()
     if (isLast || ids.length > 0) await holds.releaseVoid()
   }

@@ -22,7 +22,7 @@ export function postgresSignIn(database: Postgres, sealing: Sealing): SharedSign
   }
 }
 
-/** Expired rows that each insertion deletes: more than one, so that the table shrinks. */
+/** Maximum number of expired rows that each insertion deletes. It exceeds one, so that the table shrinks. */
 const SWEPT = 4
 const inMs = (time: string): string => `EXTRACT(EPOCH FROM ${time})::float8 * 1000`
 
@@ -48,7 +48,8 @@ class PostgresAttempts implements AttemptStore {
          RETURNING used, ${inMs('ends_at')} AS "endsAt", ${inMs('clock_timestamp()')} AS now`,
         [this.#kind, key],
       )
-      // Read the clock after the row is locked: another transaction may have begun the window after this one's now().
+      // Another transaction may have begun the window after this transaction's now(). Read the clock after the row is
+      // locked.
       const now = locked?.now ?? 0
       const { allowed, state, resetAt } = decideInWindow(locked ?? null, limit, now)
       const taken =

@@ -3,7 +3,7 @@ import type { Postgres } from './postgres.ts'
 
 const AT_ONCE = 1_000
 
-/** Stores the takedowns of all nodes. A database trigger notifies each node of every change. */
+/** Stores the takedowns, which all nodes share. A database trigger notifies each node of every change. */
 export class PostgresTakedowns implements TakedownRows {
   readonly #database: Postgres
 
@@ -29,7 +29,7 @@ export class PostgresTakedowns implements TakedownRows {
 
   async put({ cid, path, status, reason, at }: TakedownRow): Promise<void> {
     await this.#database.transaction(async sql => {
-      // The row inserted next gets a new `seq`, so the renewed takedown comes last.
+      // With a new row, the renewed takedown gets a new `seq` and comes last.
       await sql.run('DELETE FROM takedowns WHERE cid = $1 AND path = $2 AND lifted_at IS NOT NULL', [cid, path])
       await sql.run(
         `INSERT INTO takedowns (cid, path, status, reason, at) VALUES ($1, $2, $3, $4, $5)

@@ -5,7 +5,7 @@ import { isConnectionLost, isRetryable, outcomeUnknown, StatementFailure, safeEr
 
 const MOST_ATTEMPTS = 8
 const MOST_CONNECTIONS = 16
-/** The first is for a connection from the pool, the second for the answer to a statement. */
+/** Timeouts for a connection from the pool, and for the answer to a statement. */
 const CONNECT_MS = 15_000
 const ANSWER_MS = 30_000
 /** Time without a statement after which the database ends a transaction, to free the locks of a stalled node. */
@@ -30,7 +30,7 @@ export class Postgres {
   /** The name of each prepared statement by its SQL text. */
   readonly #names = new Map<string, string>()
   #isRefused = false
-  /** The newest transaction of each lane, for which the next one waits. */
+  /** The newest transaction of each lane. The next one waits for it. */
   readonly #lanes = new Map<string, Promise<unknown>>()
 
   private constructor(pool: Pool) {

@@ -59,7 +59,7 @@ export class RecordCommits {
       return prepared
     } catch (error) {
       await holds.discard(prepared.flatMap(({ hold }) => hold?.id ?? []))
-      // No record was written: the unknown outcome is only that of a hold's placement.
+      // The unknown outcome is only that of a hold's placement. No record was written.
       throw isHoldfastError(error, 'OUTCOME_UNKNOWN') ? notRecorded(error) : error
     }
   }
@@ -93,8 +93,8 @@ export class RecordCommits {
   }
 
   /**
-   * Returns whether a commit has happened: then it used one of the holds. Otherwise makes the holds void, so that a
-   * late commit fails.
+   * Returns whether a commit whose answer was lost has used a hold. If not, makes the holds void, so that a late commit
+   * fails.
    */
   async #hasCommitted(prepared: readonly Prepared[], unknown: HoldfastError): Promise<boolean> {
     const ids = prepared.flatMap(({ hold }) => hold?.id ?? [])

@@ -8,7 +8,7 @@ import { live, RECORD_COLUMNS } from './record-rows.ts'
 import type { Sql, SqlParam } from './sql.ts'
 
 const NEWEST_FIRST = 'created_at DESC, id DESC'
-/** Offset from which a query uses the counts in `record_places` instead of reading each skipped record. */
+/** From this offset, a query uses the counts in `record_places` instead of reading each skipped record. */
 const FAR = 1_000
 /** SQL condition of a partial index. Few records are not pinned. */
 const NOT_PINNED = "status <> 'pinned'"
@@ -64,7 +64,7 @@ export class RecordLists {
     return { rows: rows.slice(0, limit), next: last === undefined ? null : `${last.createdAt} ${last.id}` }
   }
 
-  /** Reads the ids of a page from an index alone, then only its records. */
+  /** Reads the ids of a page from an index alone, and then only the records of that page. */
   #slice(filter: RecordFilter, offset: number, limit: number): Promise<RecordRow[]> {
     const conditions = conditionsOf(filter)
     const [most, skipped] = [conditions.param(limit), conditions.param(offset)]
@@ -92,7 +92,7 @@ export class RecordLists {
     return { rows: await this.#rows(questionOf(list, filter), orderOf(filter), limit, offset), total }
   }
 
-  /** Counts the matches up to {@link EXACT_MATCHES}, or to the end of a later page. */
+  /** Counts at most {@link EXACT_MATCHES} matches, or up to the end of a later page. */
   async #foundByText(list: number, filter: Searching, offset: number, limit: number): Promise<NumberedPage<RecordRow>> {
     const enough = Math.max(EXACT_MATCHES, offset + limit)
     const total = await this.#countUpTo(questionOf(list, filter), enough + 1)
@@ -143,7 +143,10 @@ export class RecordLists {
     return hasExpiration ? expiringPins : pins
   }
 
-  /** Subtracts the records that are expired or have another status, so that the query reads no pinned records. */
+  /**
+   * Subtracts the expired records and those with other statuses from the account's counter. Most records are pinned,
+   * and need no read.
+   */
   async #countStates({ accountId, hasExpiration, now, search: { statuses } }: Searching): Promise<number> {
     const text = `SELECT ${hasExpiration ? 'expiring_pins' : 'pins'}
         - (SELECT COUNT(*) FROM records WHERE account_id = $1 AND expires_at <= $2)

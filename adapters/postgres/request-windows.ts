@@ -2,11 +2,14 @@ import type { RequestShare, RequestWindows } from '../../src/catalogue/sign-in.t
 import type { RateLimit } from '../../src/domain/plan.ts'
 import type { Postgres } from './postgres.ts'
 
-/** Expired windows that each call deletes: more than a call creates, so that the table shrinks. */
+/**
+ * Maximum number of expired windows that a call deletes. It exceeds the number that a call creates, so that the table
+ * shrinks.
+ */
 const SWEPT = 4
 /**
- * Also true if the window ends later than one that would begin now. Reads the clock again: `now()` is old if the
- * statement waited for the row's lock.
+ * A window also counts as ended if a new one would end earlier. Reads the clock again: `now()` is old if the statement
+ * waited for the row's lock.
  */
 const HAS_ENDED = '(w.ends_at <= now() OR w.ends_at > clock_timestamp() + (excluded.ends_at - now()))'
 /** Number of parts into which the remaining requests are divided, so that every node gets a share. */

@@ -3,7 +3,7 @@ import type { Postgres } from './postgres.ts'
 
 const STEP = 1_000
 
-/** Stores the files in steps. A repeated step changes nothing. */
+/** Stores the files in steps. Repeating a step changes nothing. */
 export async function storeFiles(
   database: Postgres,
   rootId: number,

@@ -1,4 +1,4 @@
-/** Times are in ms since the epoch, by the nodes' clocks. Leases use the database's clock, which all nodes share. */
+/** Times are in ms since the epoch, by the nodes' clocks. Leases use the database's clock. */
 export const contentSchema = `
   -- A complete DAG on a backend.
   CREATE TABLE roots (

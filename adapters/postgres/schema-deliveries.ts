@@ -1,4 +1,4 @@
-/** Further transitions are dropped and only counted. */
+/** Maximum number of queued deliveries of one webhook. Further ones are dropped and only counted. */
 const MOST_WAITING = 1_000
 
 const queued = `

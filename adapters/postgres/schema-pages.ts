@@ -86,7 +86,7 @@ export const pagesSchema = `
     WHERE expires_at IS NOT NULL;
 `
 
-/** The number of pinned records is the account's counter minus the records in this index. */
+/** Index of the records that are not pinned. The account's counter minus these is the number of pinned records. */
 export const statesSchema = `
   CREATE INDEX records_not_pinned ON records (account_id, seq) WHERE status <> 'pinned';
 `

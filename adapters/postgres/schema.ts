@@ -9,7 +9,7 @@ import { pagesSchema, statesSchema } from './schema-pages.ts'
 import { signInSchema } from './schema-sign-in.ts'
 import { takedownsSchema } from './schema-takedowns.ts'
 
-/** One for each version, in order. Never edit the SQL of a released migration: add another one. */
+/** Migrations, one for each version, in order. Never edit the SQL of a released migration: add another one. */
 export const migrations: readonly Migration[] = [
   { sql: accessSchema, isTolerated: false },
   { sql: contentSchema, isTolerated: false },

@@ -74,7 +74,7 @@ function storesIn(database: Postgres, node: SharedCatalogue['node']): Stores {
 }
 
 /**
- * Migrates the schema. The caller closes the database.
+ * Opens a database and migrates its schema. The caller closes the database.
  *
  * @throws HoldfastError `CONFIG_INVALID` if `pg` is missing, or the server is not PostgreSQL 15 or newer; `UNAVAILABLE`
  * if the database cannot be reached; `DATA_DIR_NEWER` if a newer version of Holdfast wrote the database; `CONFLICT` or

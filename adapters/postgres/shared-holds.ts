@@ -11,7 +11,7 @@ import type { Sql } from './sql.ts'
 /** A hold that the ledger has placed and that a commit can use. */
 export interface PlacedHold {
   id: string
-  /** The id in the catalogue. */
+  /** Id of the root in the catalogue. */
   rootId: number
   /** The size of the DAG's distinct blocks in bytes. */
   dagSize: number
@@ -30,7 +30,10 @@ export interface StagedHold {
 const STEP = 200
 /** Time after which an uncommitted hold expires, by the database's clock. A later commit is refused. */
 export const PLACING = `INTERVAL '10 minutes'`
-/** Not `state = 'placing'`: the planner might then scan the partial index on that state instead of looking up ids. */
+/**
+ * SQL condition. With `state = 'placing'`, the planner might scan the partial index on that state instead of looking up
+ * ids.
+ */
 export const IS_PLACING = "state NOT IN ('used', 'void')"
 
 const NEW_HOLD = `INSERT INTO holds (id, node, root_id, state) SELECT 'hold ' || nextval('hold_numbers'), $1`

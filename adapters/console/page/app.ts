@@ -59,7 +59,7 @@ function Inside({ signedIn, onEnd }: { signedIn: SignedIn; onEnd: PageSession['e
   const session: PageSession = { client, user, clusters, uploads, kind, refresh, end: onEnd }
   const signOut = async (): Promise<void> => {
     if (uploads.isBusy && !confirm('Uploads are in progress. Sign out and cancel them?')) return
-    // Pending deletions need the credential.
+    // Pending deletions need the credential of this session.
     await flushRemovals()
     await client.sessions.signOut().catch(() => undefined)
     // The next user to sign in starts at the first view.

@@ -37,7 +37,7 @@ export function newClient(key?: string): HoldfastClient {
   return new HoldfastClient({ base, key, headers: { 'x-request-source': 'web' } })
 }
 
-/** Returns the URL at the cluster's gateway. If that gateway is unknown, uses the node's own. */
+/** Returns the URL of a content at its cluster's gateway, or at the node's own if the former is unknown. */
 export function contentUrl({ clusters }: PageSession, cid: string, clusterId: string): string {
   const gateway = clusters.find(({ id }) => id === clusterId)?.gateways[0]?.publicUrl
   return `${gateway ?? new URL('../ipfs/', document.baseURI).href}${cid}`

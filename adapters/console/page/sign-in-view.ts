@@ -95,7 +95,7 @@ function KeyForm({ onSignedIn }: Pick<SignInProps, 'onSignedIn'>) {
       onSignedIn({ credential, user, kind: 'key' })
     }),
   )
-  // Password managers need a user name, though hidden, to store the key.
+  // Password managers need a user name to store the key, even if its field is hidden.
   return html`<form onSubmit=${submit}>
     <input type="text" name="username" autocomplete="username" value="Holdfast API key" hidden readonly />
     <${InputField} label="API key" type="password" value=${key} onInput=${setKey}
@@ -132,7 +132,7 @@ function CodeForm({
   </form>`
 }
 
-/** Replaces the error for a refused sign-in, which would look like the end of a session. */
+/** Replaces the error for a refused sign-in. The original error would look like the end of a session. */
 function inWords(text: string): (error: unknown) => never {
   return error => {
     throw isHoldfastError(error, 'INVALID_API_KEY') ? new Error(text) : error

@@ -8,7 +8,7 @@ import { useAction } from '../widgets/use-load.ts'
 
 export function AccountOverview() {
   const { user, refresh } = useSession()
-  // Recent uploads change the usage.
+  // Recent uploads have changed the usage.
   useEffect(refresh, [])
   const { planDetails: plan, usage } = user
   return html`<div class="stack">

@@ -22,7 +22,7 @@ export function readChosen(files: Iterable<File>): Dropped {
   return { sources: [...files].map(fileSource), empty: [] }
 }
 
-/** Reads the files of a folder, whose name is the first part of their paths. */
+/** Reads the files of a folder. Each path begins with the folder's name. */
 export function readChosenFolder(files: Iterable<File>): Dropped {
   const all = [...files]
   const name = all[0]?.webkitRelativePath.split('/')[0] ?? ''

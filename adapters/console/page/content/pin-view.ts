@@ -14,7 +14,10 @@ import { PinFiles } from './pin-files.ts'
 import { PinMeta } from './pin-meta-view.ts'
 import { PinRecords } from './pin-records.ts'
 
-/** Times after which the status reloads: of a pin in progress, and of a failed pin that the server retries. */
+/**
+ * Times after which the status reloads. The first is for a pin in progress, the second for a failed pin that the server
+ * retries.
+ */
 const LOOK_MS = 1_500
 const LATER_LOOK_MS = 10_000
 const MOST_RECORDS = 100
@@ -24,7 +27,7 @@ export function PinView({ cid, cluster }: { cid: string; cluster: string | undef
   const { value, error, reload } = useLoad(
     async signal => {
       const here = await client.pins.status(cid, { cluster, signal })
-      // The status in one cluster lists only that cluster.
+      // The status in one cluster lists only that cluster, so load the status in all clusters.
       const { allocations, peers } = cluster === undefined ? here : await client.pins.status(cid, { signal })
       const status = { ...here, allocations, peers }
       const { uploads } = await client.pins.page(1, { cid, limit: MOST_RECORDS, signal })

@@ -17,7 +17,7 @@ export interface QueuedUpload {
   readonly source: Source
   readonly target: TargetOptions
   readonly state: UploadState
-  /** Bytes sent. They include the multipart form, so they may exceed the size of the files. */
+  /** Bytes sent. They may exceed the size of the files, because they include the multipart form. */
   readonly sent: number
   /** In bytes per second. Null before the first measurement. */
   readonly speed: number | null
@@ -69,14 +69,14 @@ export class UploadQueue {
     this.#fill()
   }
 
-  /** Cancels an upload. In state `storing`, it may still succeed on the server. */
+  /** Cancels an upload. An upload in state `storing` may still succeed on the server. */
   cancel(id: number): void {
     this.#change(id, { state: 'cancelled' }, upload => isUnfinished(upload.state))
     this.#running.get(id)?.abort()
     this.#fill()
   }
 
-  /** Creates no second record if the server already has the content. */
+  /** Restarts an upload. If the server already has the content, it creates no second record. */
   retry(id: number): void {
     this.#change(id, BEGINNING, ({ state }) => state === 'failed' || state === 'cancelled')
     this.#fill()

@@ -5,7 +5,7 @@ import { useSession } from '../session.ts'
 import { formatDuration, plural, shownBytes, shownCount } from '../widgets/shown-values.ts'
 import type { QueuedUpload, UploadState } from './upload-queue.ts'
 
-/** Failed uploads come first, then unfinished ones. */
+/** Maximum number of uploads shown. Failed uploads come first, then unfinished ones. */
 const MOST_SHOWN = 30
 const FIRST: Readonly<Record<UploadState, number>> = {
   failed: 0,

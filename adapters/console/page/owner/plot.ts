@@ -19,7 +19,7 @@ export interface PlotProps {
   back: string
   /** Unit of time after the highest value, such as `/ min`. Empty if the values are totals. */
   each: string
-  /** Stacked from the bottom to the top. */
+  /** Stacked in this order, from the bottom to the top. */
   series: readonly PlotSeries[]
   format: (value: number) => string
 }

@@ -10,7 +10,7 @@ import { useNow } from '../widgets/use-now.ts'
 
 export interface UpkeepProps {
   stats: NodeStats
-  /** The operation may have changed the statistics. */
+  /** Called after an operation that may have changed the statistics. */
   onDone: () => void
 }
 

@@ -7,14 +7,14 @@ export interface DialogProps extends WithChildren {
   onClose: () => void
 }
 
-/** Returns the focus, on closing, to the element that had it before. */
+/** Shows a modal dialog. On closing, the focus returns to the element that had it before. */
 export function Dialog({ title, onClose, children }: DialogProps) {
   const dialog = useRef<HTMLDialogElement>(null)
   const id = useId()
   useLayoutEffect(() => {
     const { current } = dialog
     current?.showModal()
-    // By default, the browser focuses the close button.
+    // The browser would focus the close button.
     current?.querySelector<HTMLElement>('form input:not([hidden]), .secret')?.focus()
     return () => current?.close()
   }, [])

@@ -1,7 +1,7 @@
 import { encode } from 'uqr'
 import { html } from '../markup.ts'
 
-/** Always dark on light, because scanners need that contrast. */
+/** Draws the code dark on light in every theme, because scanners need that contrast. */
 export function QrCode({ text, label }: { text: string; label: string }) {
   const { data, size } = encode(text, { border: 2 })
   const path = data.flatMap((row, y) => row.map((isDark, x) => (isDark ? `M${x} ${y}h1v1h-1z` : ''))).join('')

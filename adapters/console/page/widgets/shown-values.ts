@@ -17,7 +17,7 @@ const AGES: ReadonlyArray<[from: number, unit: Intl.RelativeTimeFormatUnit]> = [
   [MINUTE, 'minute'],
 ]
 
-/** Uses decimal units, such as `1.5 GB`. */
+/** Formats a size in decimal units, such as `1.5 GB`. */
 export function shownBytes(bytes: number): string {
   let value = bytes
   let unit = 0
@@ -25,7 +25,7 @@ export function shownBytes(bytes: number): string {
     value /= STEP
     unit++
   }
-  // No decimal from 10 on, so that 999.96 is not shown as 1000.0.
+  // No decimal from 10 on. Otherwise 999.96 would be shown as 1000.0.
   const shown = unit > 0 && value < 10 ? value.toFixed(1) : Math.round(value).toString()
   return `${shown} ${UNITS[unit]}`
 }

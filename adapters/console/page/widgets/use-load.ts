@@ -4,7 +4,7 @@ import { SessionContext } from '../session.ts'
 import { wordsFor } from '../words.ts'
 
 export interface LoadState<Value> {
-  /** Stays the last loaded value during a reload. */
+  /** Last loaded value, even during a reload. */
   value: Value | undefined
   error: string | null
   isLoading: boolean
@@ -21,7 +21,7 @@ function useFailure(): (error: unknown) => string {
 }
 
 /**
- * Loads again whenever `inputs` change. Aborts a load for earlier inputs.
+ * Loads a value, and again whenever `inputs` change. Aborts a load for earlier inputs.
  *
  * @param load must stop when the signal aborts
  */
@@ -54,7 +54,7 @@ export function useLoad<Value>(
 export interface Action {
   isBusy: boolean
   error: string | null
-  /** Does nothing while another action is running. Resolves to true if the action succeeded. */
+  /** Runs an action unless another one is running. Resolves to true if the action succeeded. */
   run: (act: () => Promise<unknown>) => Promise<boolean>
   clear: () => void
 }
