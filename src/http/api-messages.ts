@@ -37,6 +37,7 @@ export interface Forwarded {
   /** IP address of the client; null if unknown. */
   readonly client: string | null
   readonly scheme: 'http' | 'https' | null
+  /** Host that the client requested. */
   readonly host: string | null
   /** True if the receiver is known to be responsible and must not forward the request again. */
   readonly isDecided?: true
@@ -44,6 +45,7 @@ export interface Forwarded {
 
 /** An HTTP response, which the adapter sends. */
 export interface ApiResponse {
+  /** HTTP status code. */
   readonly status: number
   /** The names are in lower case. */
   readonly headers: Readonly<Record<string, string>>

@@ -3,7 +3,7 @@ import { readParameters } from './header-parameters.ts'
 
 export interface PartHeaders {
   readonly name: string
-  /** As the client sent it, including any directories. */
+  /** The file name as sent, including any directories. */
   readonly filename: string | undefined
   /** True if the part has a file name or the type `application/octet-stream`. */
   readonly isFile: boolean
@@ -65,7 +65,8 @@ const EXTENDED = "utf-8'"
  * Parses a `Content-Disposition: form-data` header, in which each character is one byte. Decodes only the escapes `%22`
  * and `\"`, because no client escapes `%` or a single backslash. `filename*` (RFC 8187) takes precedence over
  * `filename`.
- * Returns null for a malformed value. Parsed partially, a file whose name is lost would be treated as a text field.
+ * Returns null for a malformed value. If a partial parse lost the name of a file, the file would be
+ * treated as a text field.
  */
 function parseDisposition(raw: string): Disposition | null {
   const text = raw.trim()

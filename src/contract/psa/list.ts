@@ -33,7 +33,7 @@ export function psaQuery(query: URLSearchParams): ListQuery & { limit: number } 
 
 /**
  * Returns the newest matching pins. A page must not split pins of the same time, because clients page by that time.
- * Only the first group may exceed the limit.
+ * Only the first group of equal times may exceed the limit.
  */
 export async function psaPageOf(
   pins: ServedPins,

@@ -31,7 +31,7 @@ export interface TakedownMeans {
   clock: Clock
   logger: Logger
   withholding: Pick<Withholding, 'begin' | 'change' | 'settled'>
-  /** Takedowns of the fleet, which the local file copies. Null for a single node. */
+  /** The takedowns of a fleet. The local file is a copy. Null for a single node. */
   shared?: TakedownRows | null
 }
 

@@ -4,7 +4,7 @@ import { HoldfastError, isHoldfastError } from '../../domain/errors.ts'
 import { StreamBody } from '../../http/stream-body.ts'
 import type { ContentStream } from './content-request.ts'
 
-/** A stream that nobody reads is then closed, so garbage collection can delete its blocks. */
+/** After this time, an unread stream is closed, so garbage collection can delete its blocks. */
 const IDLE_MS = 10 * 60_000
 
 /** Call `release` to free the source's resources. A second call does nothing. */

@@ -135,7 +135,7 @@ export class RequestBlocks implements BlockReader {
 
   /** Opens a root. Returns null if no origin has the root. The caller must release the result. */
   static async open(root: CID, parts: RequestBlockParts): Promise<RequestBlocks | null> {
-    // Read before the root is opened, so the first block notices a takedown during the opening.
+    // The revision is read before the root is opened, so the first block notices a takedown in between.
     const { revision } = parts.rules
     const held = await openFirst(root, parts)
     return held === null ? null : new RequestBlocks(root, held, revision, parts)
@@ -202,7 +202,7 @@ export class RequestBlocks implements BlockReader {
     this.#single.clear()
   }
 
-  /** Returns the content to read a block from, after a check that it is still allowed and has not expired. */
+  /** Checks that the block is still allowed and its content has not expired. Returns the content. */
   async #heldFor(cid: CID): Promise<HeldContent> {
     this.#parts.signal.throwIfAborted()
     if (this.#parts.rules.revision !== this.#revision) this.#deciding = this.#decide()
