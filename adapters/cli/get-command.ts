@@ -10,7 +10,6 @@ import { writeWhole } from './whole-file.ts'
 
 const PLACE = { what: 'CID or CID/PATH', min: 1, max: 1 }
 
-/** Runs `get`: downloads a file, or a directory as a TAR. */
 export function get(args: readonly string[], env: Environment): Promise<boolean> {
   const grammar = { values: ['out'], switches: ['tar'], words: PLACE } as const
   return withApi(args, env, grammar, async ({ client, flags, switches, words: [place = ''], json }) => {

@@ -16,7 +16,6 @@ export async function listen(server: Server, host: string, port: number): Promis
   return (server.address() as AddressInfo).port
 }
 
-/** Returns the URL at which this machine can reach the server. */
 export function localUrl(host: string, port: number): string {
   return `http://${urlHost(reachable(host))}:${port}`
 }

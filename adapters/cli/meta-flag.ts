@@ -1,6 +1,6 @@
 import { usageError } from './arguments.ts'
 
-/** Parses all `--meta KEY=VALUE` flags. @throws HoldfastError `VALIDATION` */
+/** @throws HoldfastError `VALIDATION` */
 export function metaFlag(given: readonly string[]): Record<string, string> | undefined {
   if (given.length === 0) return undefined
   const entries = given.map((text): [string, string] => {

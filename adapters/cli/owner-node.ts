@@ -109,7 +109,7 @@ function remoteNode(client: HoldfastClient): OwnerNode {
   }
 }
 
-/** Starts a long operation on a server, reports its progress, and returns the result. */
+/** Reports the progress of a long operation, and returns its result. */
 async function followed(
   client: HoldfastClient,
   path: string,

@@ -21,7 +21,6 @@ export function pin(args: readonly string[], env: Environment): Promise<boolean>
   })
 }
 
-/** Waits until the pin is complete, and shows the number of bytes fetched so far. */
 async function untilPinned(client: HoldfastClient, pin: Pin): Promise<Pin | Status> {
   const bar = new ProgressBar(`fetching ${pin.cid}`, null)
   const onProgress = (status: Pin | Status): void => bar.update('bytes' in status ? status.bytes : 0)

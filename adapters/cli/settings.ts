@@ -34,7 +34,6 @@ export interface ServerSettings extends Settings {
   metricsReaders: MetricsReaders
   /** Undefined if metrics have no separate listener. */
   metricsAddress: MetricsAddress | undefined
-  /** Memory in bytes that the process may use. */
   memoryBytes: number
   /** Size of libuv's thread pool, if the environment sets one. */
   threadPoolSize: number | undefined

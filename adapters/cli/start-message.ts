@@ -9,11 +9,9 @@ export interface Addresses {
   listening: string
   /** URL of the API for programs on this machine. */
   local: string
-  /** URL of the API for clients. */
   public: string
   /** URL of the gateway for programs on this machine. */
   localGateway: string
-  /** URL of the gateway for readers. */
   gateway: string
   /** Null if the console is off. */
   console: string | null
@@ -25,7 +23,6 @@ export interface Addresses {
 /** If the key came from an environment variable, only the name of the variable is shown. */
 export type OwnerKey = { secret: string } | { variable: string }
 
-/** Returns the lines that every start prints. */
 export function startLines(addresses: Addresses): string[] {
   const { listening, public: base, gateway, importRoots, peerAddresses } = addresses
   return [

@@ -38,7 +38,6 @@ function memberOf(parts: FleetParts): FleetMember {
   }
 }
 
-/** Returns the other nodes that have the content, reachable nodes first. */
 async function placesOf({ places, nodes, self, clock }: FleetParts, cid: CID) {
   const found = await places.find(cid.multihash.bytes, clock.now())
   const known = await nodes.all()

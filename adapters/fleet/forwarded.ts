@@ -32,7 +32,7 @@ interface Asked {
   headers: Readonly<Record<string, string>>
   /** Null if the body is streamed, and empty if the request has none. */
   body: Uint8Array | null
-  /** Time of the request, in ms since the epoch. */
+  /** In ms since the epoch. */
   now: number
   /** Unique to this request. */
   nonce: string
@@ -44,7 +44,6 @@ interface Statement extends Forwarded, Covered, Pick<Asked, 'nonce' | 'run'> {
   at: number
 }
 
-/** Returns the value of the {@link FORWARDED_HEADER}. */
 export function sealForwarded(secret: Uint8Array, passed: Forwarded, asked: Asked): string {
   const { method, target, headers, body, now, nonce, run } = asked
   const parts = covered(lineOf(method, target), Object.keys(headers), name => headers[name], body)
@@ -55,7 +54,6 @@ export function targetOf({ path, query }: Pick<ApiRequest, 'path' | 'query'>): s
   return query === '' ? path : `${path}?${query}`
 }
 
-/** An answer that is not verified yet. */
 interface Answered {
   status: number
   headers: Readonly<Record<string, string>>
@@ -84,15 +82,11 @@ export async function openAnswer<T extends Answered>(
   return hasBody(parts, body) ? { ...answer, headers: proved, body: only(body ?? new Uint8Array()) } : null
 }
 
-/** A node of a fleet that receives forwarded requests. */
 export interface Receiver {
-  /** Id of this node. */
   self: string
   /** New at each start of the node. A proof for an earlier run is refused. */
   run: string
-  /** The fleet's secret. */
   secret: Uint8Array
-  /** Returns ms since the epoch. */
   now: () => number
 }
 
@@ -115,7 +109,7 @@ export function receiveForwarded(receiver: Receiver, handler: ApiHandler, otherw
   }
 }
 
-/** Returns the reason to refuse a request, or null to accept it. An accepted request uses up its nonce. */
+/** Returns the reason to refuse. An accepted request uses up its nonce. */
 function problemOf({ self, run, now }: Receiver, nonces: UsedNonces, statement: Statement, request: ApiRequest) {
   const { node, to, at, nonce } = statement
   if (to !== self)

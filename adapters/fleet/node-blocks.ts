@@ -13,7 +13,6 @@ export const NODE_BLOCKS_PATH = '/fleet/v1/blocks/'
 export const OPENED = 'opened'
 
 /**
- * Serves this node's blocks to other nodes.
  * Without a query, serves any block: the requesting node knows a live root that needs the block, and verifies the
  * block. With the query {@link OPENED}, serves only blocks of this node's live roots.
  */

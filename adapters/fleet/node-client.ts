@@ -36,7 +36,7 @@ const CONNECTIONS = 256
  * pin's content.
  */
 const ANSWER_TIMEOUT_MS = 600_000
-/** Headers that concern only one connection. They are not forwarded. */
+/** Not forwarded, because they concern only one connection. */
 const CONNECTION_HEADERS = new Set([
   'connection',
   'date',

@@ -5,9 +5,8 @@ export const MOST_COVERED_BYTES = 1024 * 1024
 /** In characters. */
 const LONGEST = 4_096
 
-/** The part of a message that its proof covers. */
 export interface Covered {
-  /** Lower-case names of the headers that the message has. */
+  /** In lower case. */
   readonly names: readonly string[]
   /** Digest of the start line and the named headers. */
   readonly head: string
@@ -32,7 +31,6 @@ export function hasBody({ body }: Covered, given: Uint8Array | null): boolean {
 }
 
 /**
- * Returns a statement with its HMAC, as the value of a header.
  * @param purpose the use of the proof, without a line feed. A proof for one purpose is invalid for every other purpose.
  */
 export function sealStatement(secret: Uint8Array, purpose: string, statement: object): string {
@@ -58,7 +56,7 @@ export function senderOfVersion1(secret: Uint8Array, line: string, header: strin
   return String(JSON.parse(Buffer.from(text, 'base64url').toString('utf8')).node)
 }
 
-/** Returns the proof for an answer, in the form that version 0.2.0 accepts. */
+/** Returns the form that version 0.2.0 accepts. */
 export function answerOfVersion1(secret: Uint8Array, sealed: string, status: number): string {
   return macOf(secret, `\n${status}\n${sealed}`)
 }

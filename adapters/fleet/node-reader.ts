@@ -13,7 +13,6 @@ const READ_MS = 20_000
 const LONGEST_BLOCK = 4 * 1024 * 1024
 
 /**
- * Reads and verifies blocks of another node.
  * @param opened a block that a visitor requested by its own CID. The node serves this block only if a live root
  * contains the block.
  */

@@ -5,13 +5,12 @@ import type { Forwarded } from '../../src/http/api-messages.ts'
 import { FORWARDED_HEADER, openAnswer, sealForwarded } from './forwarded.ts'
 import type { NodeAnswer, NodeClient, NodeRequest } from './node-client.ts'
 
-/** A node of the fleet, from the catalogue. */
 interface KnownNode {
   id: string
   url: string
   isThere: boolean
   isLeaving: boolean
-  /** Id of the node's current run, which proofs must contain. Null if the node runs version 0.2.0. */
+  /** Null if the node runs version 0.2.0. Otherwise, proofs must contain the run. */
   run: string | null
 }
 
@@ -24,13 +23,11 @@ export interface NodeSenderParts {
   newNonce?: () => string
 }
 
-/** The client of a request, as described to the receiving node. */
 type ForwardedClient = Omit<Forwarded, 'node' | 'to'>
 
 export interface FleetRequest extends Omit<NodeRequest, 'url'> {
   /** Path and query. */
   target: string
-  /** The client that sent the request, or {@link NO_CLIENT}. */
   client: ForwardedClient
   /** Sends the request even to a node that is shutting down. */
   whileLeaving?: boolean
@@ -46,7 +43,6 @@ const LONGEST_HOST = 255
 /** Stands for the client in a request that the node makes for itself. */
 export const NO_CLIENT: ForwardedClient = { requestId: '', client: null, scheme: null, host: null }
 
-/** Sends requests to other nodes, with a proof that this node belongs to the fleet. */
 export class NodeSender {
   readonly #parts: NodeSenderParts
 
@@ -55,7 +51,6 @@ export class NodeSender {
   }
 
   /**
-   * Sends a request to another node and verifies the answer.
    * @throws HoldfastError `UNAVAILABLE` if the node is down or runs an older version; `OUTCOME_UNKNOWN` if the node
    * goes down before it answers, or if another server answers; errors of {@link NodeClient}
    */
@@ -89,7 +84,7 @@ export class NodeSender {
     }
   }
 
-  /** Verifies that the node itself answered. Another server may listen at the node's address. */
+  /** Verifies that the node answered. Another server may listen at the node's address. */
   async #fromNode(node: string, answer: NodeAnswer, proof: string): Promise<NodeAnswer> {
     const opened = await openAnswer(this.#parts.secret, proof, answer).catch((cause: unknown) => {
       const message = `the answer of the responsible node ${node} broke off: it may have made the change`

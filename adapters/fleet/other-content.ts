@@ -5,7 +5,6 @@ import type { ContentOrigin, HeldContent } from '../../src/gateway/source/reques
 import { isInline } from '../../src/ipld/cid.ts'
 
 export interface NodeContent {
-  /** Reads blocks from the node and verifies them. */
   source: BlockSource
   /** Expiry of the content's last record, in ms since the epoch. Null if a record never expires. */
   liveUntil: number | null

@@ -9,7 +9,6 @@ import type { AuthenticatedContext } from '../../src/http/route.ts'
 const PEEKED_BYTES = 64 * 1024
 
 /**
- * Returns the cluster that a request names, and the request with its whole body.
  * Reads a JSON body completely, but only the beginning of a form. This node finds a cluster field after a large file
  * later, while it receives the file.
  */
@@ -27,7 +26,6 @@ export async function requestedCluster(
   return { cluster: target.cluster(named), request: withBody(request, body) }
 }
 
-/** A body whose beginning has been read. */
 class PeekedBody implements AsyncIterable<Uint8Array> {
   readonly #rest: AsyncIterator<Uint8Array>
   readonly start: Uint8Array

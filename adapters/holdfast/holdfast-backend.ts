@@ -56,7 +56,6 @@ export interface HoldfastBackendOptions {
   url: string
   /** Key of an account on the other node, with the scopes `files:read`, `files:write` and `files:delete`. */
   key: string
-  /** Name of the cluster on the other node. */
   cluster: string
   /** Text that marks this node's records on the other node: unique and printable. */
   mark: string

@@ -68,7 +68,6 @@ export class IpfsClusterApi {
     this.#options = options
   }
 
-  /** Returns null if the CID is not pinned. */
   async pinOf(cid: string, signal: AbortSignal): Promise<ClusterPin | null> {
     try {
       return parseClusterAnswer(clusterPinSchema, await this.#ask('GET', `/allocations/${cid}`, signal))
@@ -160,7 +159,6 @@ export class IpfsClusterApi {
     return answer.text
   }
 
-  /** Yields the JSON objects of a list, one from each line. */
   async *#list<Schema extends TSchema>(
     path: string,
     schema: Schema,

@@ -98,7 +98,6 @@ export class IpfsClusterBackend implements ClusterBackend {
     const isAsked = pin !== null && holds.includes(job.hold) && isReplicatedAs(pin, replication)
     const { isRepair = false } = job
     if (!isAsked || isRepair || (!isKept && peers.hasFailed)) {
-      // Prefer the peers to which the pin is already assigned.
       const first = peers.allocations.map(({ peer }) => peer)
       const recipients = isKept && !isRepair ? {} : await this.#upload(block, job, pin === null ? [] : first, signal)
       await this.#changes.run(block.cid.toString(), async () => {
@@ -111,7 +110,6 @@ export class IpfsClusterBackend implements ClusterBackend {
           signal,
         )
       })
-      // No peer has the content immediately.
       await pause(this.#options.clock, FIRST_PAUSE_MS, signal)
     }
     await this.#untilKept(block.cid, job, signal)

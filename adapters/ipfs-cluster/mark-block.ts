@@ -22,7 +22,7 @@ export interface MarkBlock {
   mark: string
 }
 
-/** Returns the mark block of a root. A node has exactly one for each root. */
+/** A node has exactly one mark block for each root. */
 export async function markBlock(mark: string, identity: DagIdentity): Promise<MarkBlock> {
   const root = cidOf(identity)
   const bytes = dagCbor.encode({ mark, root })

@@ -7,7 +7,7 @@ import { IpfsClusterBackend } from './ipfs-cluster-backend.ts'
 import type { IpfsClusterBackendDefinition } from './options.ts'
 
 /**
- * Opens the connection to an IPFS Cluster, which the caller closes.
+ * Opens the connection, which the caller closes.
  * @throws HoldfastError `CONFIG_INVALID` if the credentials cannot be read
  */
 export async function openIpfsCluster(

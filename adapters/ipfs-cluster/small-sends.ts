@@ -8,7 +8,6 @@ import { carOf, type DagBlock } from '../remote/small-dag.ts'
 import type { IpfsClusterApi, Replication } from './ipfs-cluster-api.ts'
 import { isSendable } from './sendable-blocks.ts'
 
-/** Maximum number of DAGs in one request. */
 const TOGETHER = 32
 const SEND_MS = 120_000
 

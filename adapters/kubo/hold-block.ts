@@ -54,10 +54,7 @@ export function readName(mark: string, name: string): { hold: string; root: CID 
   }
 }
 
-/**
- * Returns the root to which a hold block links.
- * @throws Error if the bytes contain no link
- */
+/** @throws Error if the bytes contain no link */
 export function rootIn(bytes: Uint8Array): CID {
   for (const token of cborTokens(bytes)) if (token.kind === 'link') return cidOfLink(token)
   throw new Error('the block links to no root')

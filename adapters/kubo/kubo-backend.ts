@@ -211,7 +211,6 @@ export class KuboBackend implements ClusterBackend {
     return false
   }
 
-  /** Returns null if the pin does not belong to this node. */
   async #marked({ cid, name }: KuboPin, signal: AbortSignal): Promise<MarkedPin | null> {
     const read = readName(this.#mark, name)
     if (read === null) return null

@@ -122,8 +122,7 @@ export class KuboRpc {
   }
 
   /**
-   * Uploads blocks without pinning them. The method has no timeout.
-   * @param signal the caller must abort this signal if the upload makes no progress
+   * Uploads blocks without pinning them. The caller must abort `signal` if the upload makes no progress.
    * @returns the number of blocks that Kubo has imported
    */
   async takeCar(car: AsyncIterable<Uint8Array>, signal: AbortSignal): Promise<number> {
@@ -140,8 +139,8 @@ export class KuboRpc {
   }
 
   /**
-   * Pins a DAG recursively. Kubo first removes an existing pin of the CID. The method has no timeout.
-   * @param signal the caller must abort this signal if `onProgress` is not called for too long
+   * Pins a DAG recursively. Kubo first removes an existing pin of the CID. The caller must abort `signal` if
+   * `onProgress` is not called for too long.
    */
   async pinAdd(cid: CID, name: string, signal: AbortSignal, onProgress: () => void): Promise<void> {
     const query = { arg: `${cid}`, name, progress: 'true', ...UNANNOUNCED }
@@ -162,17 +161,14 @@ export class KuboRpc {
     await this.#ask('swarm/connect', { arg: address }, signal)
   }
 
-  /**
-   * Returns the size of a block in bytes, as Kubo reports it.
-   * @throws HoldfastError `NOT_FOUND` if Kubo does not have the block
-   */
+  /** @throws HoldfastError `NOT_FOUND` if Kubo does not have the block */
   async blockSize(cid: CID, signal: AbortSignal): Promise<number> {
     const text = await this.#ask('block/stat', { arg: `${cid}`, offline: 'true' }, signal, NO_BLOCK)
     if (text === null) throw new HoldfastError('NOT_FOUND', `block ${cid} is not in the cluster`)
     return parseKuboAnswer(blockStatSchema, text).Size
   }
 
-  /** Removes a recursive pin. Does nothing if the CID is not pinned. */
+  /** Does nothing if the CID is not pinned. */
   async pinRm(cid: CID, signal: AbortSignal): Promise<void> {
     await this.#ask('pin/rm', { arg: `${cid}` }, signal, NOT_PINNED)
   }

@@ -9,7 +9,7 @@ import type { KuboBackendDefinition } from './options.ts'
 import { RpcReader } from './rpc-reader.ts'
 
 /**
- * Opens the connection to a Kubo node, which the caller closes.
+ * Opens the connection, which the caller closes.
  * @throws HoldfastError `CONFIG_INVALID` if the credentials cannot be read
  */
 export async function openKubo(
