@@ -38,7 +38,6 @@ export class Slots {
   readonly #memory: SlotMemory
   readonly #limits: SlotLimits
   readonly #clock: Clock
-  /** By row. */
   readonly #running = new Map<number, { slot: PacedSlot; generation: number }>()
   readonly #waiting = new Map<number, Waiting>()
   /**
@@ -64,7 +63,7 @@ export class Slots {
     return { ...this.#table, holder }
   }
 
-  /** Over all threads. */
+  /** Counts of all threads. */
   get state(): { running: number; waiting: number } {
     return this.#memory.locked(() => ({ running: this.#memory.running, waiting: this.#memory.waiting }))
   }

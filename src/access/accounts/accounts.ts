@@ -6,7 +6,6 @@ export interface NewAccount {
   email: string
   /** Name of a built-in or configured plan. */
   plan: string
-  /** Display name. Default: none. */
   name?: string | null
   /** An account without a password cannot sign in and can only use API keys. */
   password?: string

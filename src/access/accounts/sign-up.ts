@@ -12,7 +12,7 @@ export interface SignUpSettings {
   plan: string
 }
 
-/** From one address. */
+/** Limit for one address. */
 const SIGN_UPS: RateLimit = { requests: 10, windowSeconds: 60 * 60 }
 
 export class SignUp {

@@ -8,7 +8,7 @@ import type { CredentialCache, KnownCredential } from './credential-cache.ts'
 import type { CredentialVerifier } from './credential-verifier.ts'
 import { isLive } from './credential-verifier.ts'
 
-/** Longer headers are cut. A key has at most 1,024 characters, and a session token fewer. */
+/** A key has at most 1,024 characters, and a session token fewer. */
 const LONGEST_HEADER = 2_048
 
 export interface AuthenticationRequest {

@@ -17,7 +17,6 @@ export interface VerifiedCredential {
 }
 
 export interface CredentialVerifier {
-  /** Returns null if the secret is not a valid credential of this kind. */
   verify(secret: string): Promise<VerifiedCredential | null>
 }
 

@@ -25,7 +25,7 @@ export function generateSecret(random: RandomBytes = systemRandom): ApiKeySecret
   return { id, prefix, secret: `${prefix}_${randomId(random, SECRET_BYTES)}` }
 }
 
-/** Returns the SHA-256 of the whole secret. The catalogue finds keys by this hash. */
+/** The catalogue finds keys by this hash. */
 export function hashSecret(secret: string): Uint8Array {
   return hash('sha256', secret, 'buffer')
 }

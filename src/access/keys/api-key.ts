@@ -9,7 +9,6 @@ export interface ApiKey {
   parent: string | null
   /** Unique within the account. */
   name: string
-  /** Free text that the client set. Null if there is none. */
   label: string | null
   /** First characters of a generated secret. Empty if the operator chose the secret. */
   prefix: string

@@ -16,7 +16,7 @@ const schema = Type.Object({
   ),
 })
 
-/** The file `secrets` in a data directory, created with the first signing key. Deleting the file ends all sessions. */
+/** Deleting this file ends all sessions. The first signing key creates it. */
 export class SecretsFile implements SigningKeyStore {
   readonly #path: string
   #signingKeys: readonly StoredSigningKey[]

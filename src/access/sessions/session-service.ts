@@ -48,7 +48,6 @@ export class SessionService {
     return { account, token }
   }
 
-  /** Does nothing if the session has already ended. */
   async end(id: string): Promise<void> {
     await this.#store.end(id)
     this.#cache.clear()

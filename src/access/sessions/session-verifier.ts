@@ -5,7 +5,6 @@ import { isLive } from '../credentials/credential-verifier.ts'
 import { SCOPES } from '../principal.ts'
 import type { SessionTokens } from './session-token.ts'
 
-/** Accepts the session token of a live session. */
 export class SessionVerifier implements CredentialVerifier {
   readonly #tokens: SessionTokens
   readonly #store: SessionStore

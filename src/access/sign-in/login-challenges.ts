@@ -19,7 +19,7 @@ export class LoginChallenges {
     this.#random = random
   }
 
-  /** Returns a temporary token that the client must send with the code. The token expires after five minutes. */
+  /** Returns a temporary token, which expires after five minutes. */
   async open(accountId: string, passwordHash: string): Promise<string> {
     const token = `hf2fa_${randomId(this.#random, TOKEN_BYTES)}`
     const now = this.#clock.now()

@@ -27,7 +27,7 @@ export interface LoginServiceOptions {
 
 /** High enough for an office whose users share an address. */
 const ADDRESS_FAILURES: RateLimit = { requests: 30, windowSeconds: 15 * 60 }
-/** Across all addresses. */
+/** For one account, across all addresses. */
 const ACCOUNT_FAILURES: RateLimit = { requests: 10, windowSeconds: 15 * 60 }
 
 /**
@@ -88,14 +88,13 @@ export class LoginService {
     return this.#parts.sessions.begin(challenge.accountId, challenge.passwordHash)
   }
 
-  /** Returns the hash that is stored afterwards. */
   async #renewed(accountId: string, password: string, stored: string): Promise<string> {
     if (this.#parts.hasher.isCurrent(stored)) return stored
     const fresh = await this.#parts.hasher.hash(password)
     return (await this.#parts.accounts.replacePassword(accountId, stored, fresh)) ? fresh : stored
   }
 
-  /** Counts a login attempt from an address. Returns a function that subtracts the attempt from the count. */
+  /** Returns a function that subtracts the attempt from the count. */
   async #takeAddress(remoteAddress: string | undefined): Promise<() => Promise<void>> {
     if (remoteAddress === undefined) return async () => {}
     const client = clientOf(remoteAddress)

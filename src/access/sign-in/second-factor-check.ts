@@ -111,7 +111,7 @@ export class SecondFactor {
     await this.#attempts.clear(accountId)
   }
 
-  /** Returns the stored secret and the time step of a valid time-based code. Returns null for any other code. */
+  /** Returns null unless the code is a valid time-based code. */
   #match(
     accountId: string,
     { secret, lastStep }: SecondFactorRow,
