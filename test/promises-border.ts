@@ -88,9 +88,23 @@ export const borderPromises: readonly KeptPromise[] = [
   {
     promise: 'readers that take nothing lose their places to those who wait',
     file: 'src/concurrency/slot-memory.ts',
-    find: 'return this.running < capacity || this.#endSlow(owner, now)',
-    replace: 'return this.running < capacity',
+    find: ' || this.#endSlow(owner, now)',
+    replace: '',
+    test: { file: slots, name: 'slow readers of many addresses end for those of others' },
+  },
+  {
+    promise: 'one address leaves places to the others',
+    file: 'src/concurrency/slot-memory.ts',
+    find: 'return this.running < most || this.#rows.takenBy(owner) < most',
+    replace: 'return free > 0',
     test: { file: slots, name: 'a thousand slow readers of one address keep nobody out' },
+  },
+  {
+    promise: 'many connections of one address are accepted before work for them',
+    file: 'src/concurrency/turns.ts',
+    find: 'return (accepted.now || accepted.before) && waiting.size >= CROWD',
+    replace: 'return false',
+    test: { file: turns, name: 'queued connections are accepted before waiting tasks, for' },
   },
   {
     promise: 'the log tells what went out of an answer, not what it began with',

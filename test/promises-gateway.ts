@@ -318,6 +318,23 @@ export const gatewayPromises: readonly KeptPromise[] = [
     test: { file: 'test/concurrency/memory-budget.test.ts', name: 'makes callers wait for memory, in order' },
   },
   {
+    promise: 'owners take turns to wait for memory',
+    file: 'src/concurrency/memory-budget.ts',
+    find: 'this.#taken.acquire(units, currentOwner())',
+    replace: 'this.#taken.acquire(units)',
+    test: { file: 'test/concurrency/memory-budget.test.ts', name: 'is shared by the owners that wait' },
+  },
+  {
+    promise: 'owners take turns to read blocks',
+    file: 'src/gateway/source/request-blocks.ts',
+    find: 'this.#reads.hold(1, read, currentOwner())',
+    replace: 'this.#reads.hold(1, read)',
+    test: {
+      file: 'test/gateway/source/sources.test.ts',
+      name: 'a crowd of one owner does not delay the reads of another',
+    },
+  },
+  {
     promise: 'a wait for memory ends in time',
     file: 'src/concurrency/memory-budget.ts',
     find: 'this.#clock.after(WAIT_MS, () => over.reject(spent()))',

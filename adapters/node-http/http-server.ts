@@ -1,5 +1,6 @@
 // The gateway threads load this file. To save memory, neither this file nor its imports may import the engine.
 import http, { type IncomingMessage, type ServerResponse } from 'node:http'
+import { noteConnection } from '../../src/concurrency/turns.ts'
 import type { ApiHandler } from '../../src/index.ts'
 import { type Refusal, refusalText, refuse } from './bare-refusal.ts'
 import { Connections, connectionsFor, descriptorLimit } from './connections.ts'
@@ -41,7 +42,10 @@ export function serverFor(exchange: Exchange, maxConnections = connectionsFor(de
   })
   // A client may close its sending side after the request and still wait for the response.
   Object.assign(server, { httpAllowHalfOpen: true })
-  server.on('connection', socket => connections.add(socket))
+  server.on('connection', socket => {
+    noteConnection()
+    connections.add(socket)
+  })
   server.on('listening', () => server.on('error', surviveSpentDescriptors))
   const answer = (incoming: IncomingMessage, outgoing: ServerResponse, invite?: () => void): void => {
     connections.answering(incoming.socket, outgoing)

@@ -2,6 +2,7 @@ import type { Clock } from '../domain/clock.ts'
 import { HoldfastError } from '../domain/errors.ts'
 import { Semaphore } from './semaphore.ts'
 import { MOST_HOLDERS } from './slot-rows.ts'
+import { currentOwner } from './work.ts'
 
 /** A thread's access to the budget. It can be sent to another thread, and the counters stay shared. */
 export interface MemoryShare {
@@ -17,7 +18,8 @@ const RETRY_SECONDS = 5
 
 /**
  * Memory budget of a process, which its threads share in equal parts. A thread that has used up its part waits until it
- * has sent some of its own blocks, so that no thread can starve another. A single block may exceed the whole part.
+ * has sent some of its own blocks, so that no thread can starve another. In one thread, waiting owners take turns. A
+ * single block may exceed the whole part.
  */
 export class MemoryBudget {
   readonly #share: MemoryShare
@@ -77,7 +79,7 @@ export class MemoryBudget {
    */
   async take(bytes: number, signal: AbortSignal): Promise<void> {
     const units = unitsOf(bytes)
-    const wait = this.#taken.acquire(units)
+    const wait = this.#taken.acquire(units, currentOwner())
     if (wait !== null) await this.#orGiveUp(wait, units, signal)
     Atomics.add(this.#counters, 1 + this.#share.holder, units)
   }

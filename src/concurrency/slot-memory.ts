@@ -3,13 +3,15 @@ import { SlotRows, type SlotTable, STATE } from './slot-rows.ts'
 
 /** After a search that found no slow slot, wait this long before searching again, in ms. */
 const VAIN_MS = 250
+/** Maximum number of slots of one owner for each free slot. */
+const OWN_PER_FREE = 7
 const KNOWN_OWNERS = 1_000
 
 export type WaiterOutcome = { row: number } | 'refused' | null
 
 /**
  * Implements the rules of {@link Slots} in memory that threads share. Work under the lock takes microseconds. Searches
- * the rows only while all slots are taken, or if the number of slots per owner is limited.
+ * the rows only while an eighth of the slots or less is free, or if the number of slots per owner is limited.
  */
 export class SlotMemory {
   readonly #rows: SlotRows
@@ -143,7 +145,16 @@ export class SlotMemory {
   #mayRun(owner: bigint, now: number): boolean {
     const { capacity, perOwner } = this.#table
     if (perOwner !== null && this.#rows.takenBy(owner) >= perOwner) return false
-    return this.running < capacity || this.#endSlow(owner, now)
+    return this.#isWithinShare(owner, capacity - this.running) || this.#endSlow(owner, now)
+  }
+
+  /**
+   * Returns whether an owner may take one of the free slots. A single owner leaves an eighth of the slots free, and more
+   * owners together leave less. The slots are searched only if that eighth is in use.
+   */
+  #isWithinShare(owner: bigint, free: number): boolean {
+    const most = OWN_PER_FREE * free
+    return this.running < most || this.#rows.takenBy(owner) < most
   }
 
   #admit(owner: bigint, holder: number): number {

@@ -26,7 +26,8 @@ interface Waiting {
  * Semaphore for a scarce resource, which owners share fairly. An owner is a client's address or an account. Other
  * threads may share the slots.
  *
- * Fairness applies only while all slots are taken. Otherwise one owner may take every slot. While all slots are taken:
+ * An owner takes a slot only while it has fewer than seven times as many as are free. An owner that comes later thus
+ * finds a free slot, if there are more than seven. While an owner must wait:
  * - A slot that becomes free goes to the owner with the fewest slots.
  * - If the queue is full, an owner with few requests replaces a request of the owner with the most requests.
  * - A slot without progress ends if its owner has more slots than the owner of the waiting request.

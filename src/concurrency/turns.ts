@@ -22,6 +22,7 @@ let begun: number | null = null
  * wait.
  */
 export function turnSpent(): boolean {
+  if (isAccepting()) return true
   const now = performance.now()
   if (begun !== null) return now - begun >= TURN_MS
   begun = now
@@ -47,6 +48,28 @@ let round = { since: 0, isOver: true }
 /** The work of the last turn, not yet charged to its owner. */
 let served: { owner: string; since: number } | null = null
 let isScheduled = false
+
+/** Number of waiting tasks from which accepting connections comes first. */
+const CROWD = 4
+/** Maximum time in ms for which accepting connections delays the waiting tasks. */
+const ACCEPT_MS = 20
+/** True if this round of the loop, or the round before, has accepted a connection. */
+let accepted = { now: false, before: false }
+/** Start of the last round that started work. */
+let worked = 0
+
+/**
+ * Notes that this round of the loop has accepted a connection. Node accepts one connection per round. If a crowd of
+ * tasks waits, the next rounds are kept short until all connections are accepted. Otherwise a client would wait for as
+ * many full rounds as another client has opened connections.
+ */
+export function noteConnection(): void {
+  accepted.now = true
+}
+
+function isAccepting(): boolean {
+  return (accepted.now || accepted.before) && waiting.size >= CROWD
+}
 
 /** Resolves after timers and sockets have had their turn. @throws the reason of the signal */
 export function nextTurn(signal?: AbortSignal): Promise<void> {
@@ -81,7 +104,10 @@ function schedule(): void {
 
 function beginRound(): void {
   begun = null
-  round = { since: performance.now(), isOver: false }
+  const since = performance.now()
+  round = { since, isOver: isAccepting() && since - worked < ACCEPT_MS }
+  accepted = { now: false, before: accepted.now }
+  if (!round.isOver) worked = since
 }
 
 function giveTurn(): void {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { MemoryBudget } from '../../src/concurrency/memory-budget.ts'
+import { chargeWork, underName } from '../../src/concurrency/work.ts'
 import { ManualClock } from '../support/manual-clock.ts'
 
 const KIB = 1024
@@ -22,6 +23,23 @@ describe('the budget of memory', () => {
     memory.give(8 * KIB)
     await Promise.all([second, third])
     expect([order, memory.used]).toEqual([['second', 'third'], 6 * KIB])
+  })
+
+  test('is shared by the owners that wait', async () => {
+    const { budget: memory } = budget(10)
+    await memory.take(10 * KIB, never)
+    const order: string[] = []
+    const take = (owner: string): Promise<void> =>
+      underName('answer', async () => {
+        chargeWork(owner)
+        await memory.take(5 * KIB, never)
+        order.push(owner)
+        memory.give(5 * KIB)
+      })
+    const waiting = [...Array.from({ length: 5 }, () => take('crowd')), take('other')]
+    memory.give(10 * KIB)
+    await Promise.all(waiting)
+    expect(order.indexOf('other')).toBeLessThanOrEqual(2)
   })
 
   test('refuses a caller after 15 s and serves the next', async () => {

@@ -35,7 +35,7 @@ describe('slots', () => {
     return { clock, slots: new Slots(limitsOf(limits), clock) }
   }
 
-  test('one owner may have all of them without contention', async () => {
+  test('one owner may have all of a few without contention', async () => {
     const { slots } = slotsOf()
     const taken = await take(slots, 'a', 4)
     for (const slot of taken) slot.leave()
@@ -159,9 +159,25 @@ describe('slots', () => {
   })
 
   test('a thousand slow readers of one address keep nobody out', async () => {
+    const { slots } = slotsOf({ capacity: 1_024, waiting: 1_024 })
+    const crowd = Array.from({ length: 2_000 }, () => asked(slots, 'crowd'))
+    await settled()
+    expect(crowd.filter(({ slot }) => slot !== null)).toHaveLength(896)
+    await take(slots, 'other', 50)
+    // The crowd takes no slot that the others return.
+    for (const slot of await take(slots, 'another', 50)) slot.leave()
+    await settled()
+    expect(crowd.filter(({ slot }) => slot !== null)).toHaveLength(896)
+    crowd[0]?.slot?.leave()
+    await settled()
+    expect(slots.state.running).toBeLessThan(1_024 - 50)
+  })
+
+  test('slow readers of many addresses end for those of others', async () => {
     const { slots, clock } = slotsOf({ capacity: 1_024, waiting: 1_024, waitMs: 15_000 })
-    for (const slot of await take(slots, 'attacker', 1_024)) slot.watch(() => undefined)
-    const more = Array.from({ length: 1_024 }, () => asked(slots, 'attacker'))
+    const crowd = await Promise.all(Array.from({ length: 1_024 }, (_, index) => slots.enter(`address ${index % 512}`)))
+    for (const slot of crowd) slot.watch(() => undefined)
+    const more = Array.from({ length: 900 }, (_, index) => asked(slots, `address ${index % 512}`))
     const others = Array.from({ length: 50 }, (_, index) => asked(slots, `client ${index}`))
     clock.advance(11_000)
     await settled()

@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { firstTurn, nextTurn, turnSpent } from '../../src/concurrency/turns.ts'
+import { firstTurn, nextTurn, noteConnection, turnSpent } from '../../src/concurrency/turns.ts'
 import { chargeWork, underName } from '../../src/concurrency/work.ts'
 
 /** Holds the loop for a fixed time, however fast the machine is. */
@@ -112,4 +112,29 @@ test('work of an idle node starts at once', async () => {
   await new Promise(resolve => setImmediate(resolve))
   await new Promise(resolve => setImmediate(resolve))
   expect(firstTurn('anybody')).toBeNull()
+})
+
+test('queued connections are accepted before waiting tasks, for 20 ms', async () => {
+  let now = performance.now() + 1_000
+  const clock = vi.spyOn(performance, 'now').mockImplementation(() => now)
+  onTestFinished(() => clock.mockRestore())
+  await nextTurn()
+  const begun = now
+  const started: number[] = []
+  const task = async (): Promise<void> => {
+    await nextTurn()
+    started.push(now - begun)
+  }
+  const tasks = Array.from({ length: 8 }, task)
+  noteConnection()
+  expect(turnSpent()).toBe(true)
+  // Each round takes 5 ms and accepts a connection.
+  for (let rounds = 0; rounds < 10; rounds++) {
+    noteConnection()
+    await new Promise(resolve => setImmediate(resolve))
+    now += 5
+  }
+  await Promise.all(tasks)
+  expect(Math.min(...started)).toBe(20)
+  expect(Math.max(...started)).toBeLessThan(50)
 })

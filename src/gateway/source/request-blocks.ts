@@ -1,6 +1,7 @@
 import type { CID } from 'multiformats/cid'
 import type { MemoryBudget } from '../../concurrency/memory-budget.ts'
 import { Semaphore } from '../../concurrency/semaphore.ts'
+import { currentOwner } from '../../concurrency/work.ts'
 import { type SpareReads, WalkBudget, type WalkLimits } from '../../content/dag/ordered-walk.ts'
 import type { LeasedContent, LiveContent } from '../../content/live-content.ts'
 import type { BlockReader } from '../../content/unixfs/block-reader.ts'
@@ -83,7 +84,8 @@ class LeasedBlocks implements HeldContent {
   }
 
   get(cid: CID): Promise<Uint8Array> {
-    return this.#reads.hold(1, () => this.#leased.source.read(cid, { signal: this.#signal }))
+    const read = (): Promise<Uint8Array> => this.#leased.source.read(cid, { signal: this.#signal })
+    return this.#reads.hold(1, read, currentOwner())
   }
 
   sizeOf(cid: CID): number | null {

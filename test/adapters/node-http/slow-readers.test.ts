@@ -4,17 +4,24 @@ import { type AddressInfo, connect, type Socket } from 'node:net'
 import { expect, test } from 'vitest'
 import { createServer } from '../../../adapters/node-http/index.ts'
 import { pseudoRandom } from '../../support/bytes.ts'
+import type { ManualClock } from '../../support/manual-clock.ts'
 import { needsLinux } from '../../support/needs.ts'
 import { withEngine } from '../../support/test-engine.ts'
 
 const SLOTS = 12
 const FILE_BYTES = 24 * 1024 * 1024
 
-/** Requests content, and stops reading once the answer has begun. */
-async function slowReader(port: number, path: string): Promise<Socket> {
-  const socket = connect({ port, host: '127.0.0.1', localAddress: '127.0.0.1' })
+/** Opens a connection of an address and requests content. */
+function requester(port: number, path: string, localAddress: string): Socket {
+  const socket = connect({ port, host: '127.0.0.1', localAddress })
   socket.on('error', () => {})
   socket.write(`GET ${path} HTTP/1.1\r\nHost: h\r\n\r\n`)
+  return socket
+}
+
+/** Requests content, and stops reading once the answer has begun. */
+async function slowReader(port: number, path: string, address: string): Promise<Socket> {
+  const socket = requester(port, path, address)
   await once(socket, 'readable')
   return socket
 }
@@ -27,7 +34,11 @@ async function ask(port: number, path: string): Promise<number | undefined> {
   return response.statusCode
 }
 
-test('stalled readers of one address do not block other addresses', needsLinux, async () => {
+/** Serves a large file in few slots to slow readers, whose addresses are given. */
+async function withSlowReaders(
+  addresses: readonly string[],
+  run: (given: { port: number; path: string; clock: ManualClock; readers: Socket[] }) => Promise<void>,
+): Promise<void> {
   await withEngine(
     async ({ engine, account, clock }) => {
       const { record } = await engine.pins.upload(pseudoRandom(FILE_BYTES), { account })
@@ -35,18 +46,9 @@ test('stalled readers of one address do not block other addresses', needsLinux, 
       const server = createServer(engine).listen(0, '127.0.0.1')
       await once(server, 'listening')
       const { port } = server.address() as AddressInfo
-      const readers = await Promise.all(Array.from({ length: SLOTS }, () => slowReader(port, path)))
+      const readers = await Promise.all(addresses.map(address => slowReader(port, path, address)))
       try {
-        const timers = clock.waiting
-        const answered = ask(port, path)
-        // It waits in the queue, with a timer of its own and one for the search for slow slots.
-        for (let turns = 0; clock.waiting < timers + 2; turns++) {
-          expect(turns).toBeLessThan(100_000)
-          await new Promise(resolve => setImmediate(resolve))
-        }
-        clock.advance(11_000)
-        expect(await answered).toBe(200)
-        expect(await ask(port, path)).toBe(200)
+        await run({ port, path, clock, readers })
       } finally {
         for (const reader of readers) reader.destroy()
         server.closeAllConnections()
@@ -56,4 +58,38 @@ test('stalled readers of one address do not block other addresses', needsLinux, 
     },
     { gateway: { maxConcurrentRequests: SLOTS } },
   )
+}
+
+test('a crowd of slow readers stays connected while another address is answered', needsLinux, async () => {
+  await withSlowReaders(
+    Array.from({ length: SLOTS - 1 }, () => '127.0.0.1'),
+    async ({ port, path, readers }) => {
+      const waiting = requester(port, path, '127.0.0.1')
+      readers.push(waiting)
+      let answered = 0
+      waiting.once('readable', () => answered++)
+      expect(await ask(port, path)).toBe(200)
+      expect(await ask(port, path)).toBe(200)
+      expect(readers.filter(({ destroyed, readableEnded }) => destroyed || readableEnded)).toEqual([])
+      expect(answered).toBe(0)
+      readers[0]?.destroy()
+      await once(waiting, 'readable')
+    },
+  )
+})
+
+test('stalled readers of few addresses do not block other addresses', needsLinux, async () => {
+  const addresses = Array.from({ length: SLOTS }, (_, index) => (index < SLOTS - 2 ? '127.0.0.1' : '127.0.0.3'))
+  await withSlowReaders(addresses, async ({ port, path, clock }) => {
+    const timers = clock.waiting
+    const answered = ask(port, path)
+    // It waits in the queue, with a timer of its own and one for the search for slow slots.
+    for (let turns = 0; clock.waiting < timers + 2; turns++) {
+      expect(turns).toBeLessThan(100_000)
+      await new Promise(resolve => setImmediate(resolve))
+    }
+    clock.advance(11_000)
+    expect(await answered).toBe(200)
+    expect(await ask(port, path)).toBe(200)
+  })
 })

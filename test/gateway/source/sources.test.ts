@@ -1,7 +1,10 @@
 import { CID } from 'multiformats/cid'
 import { sha256 } from 'multiformats/hashes/sha2'
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { chargeWork, currentOwner, underName } from '../../../src/concurrency/work.ts'
+import type { LiveContent } from '../../../src/content/live-content.ts'
 import { HoldfastError } from '../../../src/domain/errors.ts'
+import { PinnedContent } from '../../../src/gateway/source/request-blocks.ts'
 import type { DirectoryEntry } from '../../../src/index.ts'
 import type { BlockFetcher } from '../../../src/network/block-fetcher.ts'
 import { pseudoRandom } from '../../support/bytes.ts'
@@ -155,3 +158,34 @@ test('an engine with a gateway host gives each root its host name', () =>
 async function* entriesOf(files: Record<string, string>): AsyncGenerator<DirectoryEntry> {
   for (const [path, text] of Object.entries(files)) yield { kind: 'file', path, content: Buffer.from(text) }
 }
+
+test('a crowd of one owner does not delay the reads of another', async () => {
+  const cid = CID.createV1(0x55, await sha256.digest(Buffer.from('block')))
+  const reads: { owner: string; end: () => void }[] = []
+  const lease = () => ({
+    source: {
+      read: () =>
+        new Promise<Uint8Array>(resolve =>
+          reads.push({ owner: currentOwner(), end: () => resolve(new Uint8Array(1)) }),
+        ),
+    },
+    isLocal: true,
+    sizeOf: () => null,
+    liveUntil: null,
+    release: () => undefined,
+  })
+  const content = new PinnedContent({ lease } as unknown as LiveContent)
+  const read = (owner: string) =>
+    underName('answer', () => {
+      chargeWork(owner)
+      return content.open(cid, new AbortController().signal)?.get(cid)
+    })
+  const answers = [...Array.from({ length: 30 }, () => read('crowd')), read('other')]
+  for (let ended = 0; ended < answers.length; ended++) {
+    await new Promise(resolve => setImmediate(resolve))
+    reads[ended]?.end()
+  }
+  await Promise.all(answers)
+  expect(reads).toHaveLength(31)
+  expect(reads.findIndex(({ owner }) => owner === 'other')).toBeLessThan(10)
+})
