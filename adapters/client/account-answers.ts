@@ -32,7 +32,7 @@ export interface User {
   id: string
   email: string
   username: string
-  /** By default the email. */
+  /** The account's email by default. */
   name: string
   role: 'owner' | 'user'
   plan: string
@@ -63,17 +63,17 @@ export interface Key {
 /** Limits of an upload token. */
 export interface UploadGrant {
   maxUses: number
-  /** Null if only the plan limits the size. */
+  /** Maximum size of one upload. Null if only the plan limits the size. */
   maxBytes: number | null
-  /** Null means the account's default cluster. */
+  /** Cluster of the uploads. Null means the account's default cluster. */
   cl: string | null
-  /** Null if they never expire. */
+  /** Expiry of the uploads. Null if they never expire. */
   timelock: string | null
 }
 
 /** A newly created key. */
 export interface NewKey {
-  /** No other response contains this secret. */
+  /** Secret of the key. No other response contains it. */
   token: string
   name: string
   label: string | null
@@ -84,7 +84,7 @@ export interface NewKey {
 
 /** A newly created session. */
 export interface NewSession {
-  /** The credential, with every scope for 24 hours. */
+  /** Credential with every scope for 24 hours. */
   token: string
   user: User
 }
@@ -145,6 +145,6 @@ export interface Delivery {
 /** One page of a list. */
 export interface Page<Row> {
   rows: Row[]
-  /** Null on the last page. */
+  /** Cursor of the next page. Null on the last page. */
   next: string | null
 }

@@ -48,7 +48,7 @@ export class Account {
 export interface NewKeyOptions {
   /** Unique within the account: 1 to 64 printable characters, none of them `/ \ ? # %`. */
   name: string
-  /** Scopes that the caller has as well. Default: `files:read`, `files:write` and `cluster:read`. */
+  /** The caller must have these scopes as well. Default: `files:read`, `files:write` and `cluster:read`. */
   scopes?: readonly string[] | undefined
   label?: string | undefined
   /** In whole days. Default: the key never expires. */
@@ -68,9 +68,9 @@ export interface UploadTokenOptions {
   label?: string | undefined
   /** Maximum content size of one upload. Default: the plan's limit. */
   maxBytes?: number | undefined
-  /** Default: the account's default cluster. */
+  /** Cluster of the uploads. Default: the account's default cluster. */
   cl?: string | undefined
-  /** Time at which the uploads expire, as an RFC 3339 date-time. Default: never. */
+  /** Expiry of the uploads, as an RFC 3339 date-time. Default: never. */
   timelock?: string | undefined
   /** From 1 to 604,800 (seven days). Default: 3,600. */
   expiresInSeconds?: number | undefined

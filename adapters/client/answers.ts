@@ -9,7 +9,7 @@ export interface Upload {
   createdAt: string
   status: PinState
   uploadId: string
-  /** By default the CID. */
+  /** The CID by default. */
   name: string
   /** Content size in bytes. */
   size: number
@@ -94,7 +94,7 @@ export interface ListedUpload extends Upload {
   dagSize: number
   /** Directory that contains this file. Null if the row is a record. */
   parentCid: string | null
-  /** Path in that directory. Null if the row is a record. */
+  /** Path in the directory. Null if the row is a record. */
   path: string | null
 }
 

@@ -13,14 +13,13 @@ import { Webhooks } from './webhooks.ts'
 export interface ClientOptions {
   /** URL of the API, such as `https://pins.example.org/api/v3`. Without a path, the client adds `/api/v3`. */
   base: string
-  /** API key or session token. Reading content needs none. */
+  /** API key or session token. Not needed for reading content. */
   key?: string | undefined
   /** URL of the gateway, ending in `/ipfs`. Default: `/ipfs` in place of the API's `/api/v3`. */
   gateway?: string | undefined
-  /** Headers of every request. */
   headers?: Readonly<Record<string, string>> | undefined
   fetch?: typeof fetch | undefined
-  /** Default: a timer. */
+  /** Waits that many milliseconds. Default: a timer. */
   wait?: ((ms: number) => Promise<unknown>) | undefined
   /** Receives a sentence that explains why a request waits. */
   note?: ((text: string) => void) | undefined

@@ -8,7 +8,7 @@ export type { JsonObject } from './refusal.ts'
 /** Options of a request. */
 export interface RequestOptions {
   query?: Readonly<Record<string, string | undefined>>
-  /** Override the client's headers of the same name. */
+  /** Replace the client's headers of the same name. */
   headers?: Readonly<Record<string, string>>
   /** JSON body. The client omits undefined fields. */
   json?: object | undefined
@@ -19,7 +19,7 @@ export interface RequestOptions {
    * Node's own `fetch` always fails.
    */
   idleMs?: number
-  /** The request then fails with `ABORTED`. */
+  /** Aborts the request, which then fails with `ABORTED`. */
   signal?: AbortSignal | undefined
 }
 
@@ -44,8 +44,6 @@ export const RETRY_MS = [250, 1_000]
 const PASSING = new Set([502, 503, 504])
 
 /**
- * Connection to a server.
- *
  * If the connection breaks, only GET requests are retried: any other request may have taken effect. If the rate limit
  * is reached, the request is retried once after `Retry-After`.
  */

@@ -6,7 +6,7 @@ import type { Answer } from './exchange.ts'
 export interface ReadOptions {
   /** Bytes from `start` up to but not including `end`. Default: all bytes. */
   range?: { start: number; end?: number }
-  /** The request and the stream then fail with `ABORTED`. */
+  /** Aborts the request and the stream, which then fail with `ABORTED`. */
   signal?: AbortSignal
 }
 
@@ -31,7 +31,7 @@ export class Content {
    * Opens a file: `CID`, `CID/path`, `/ipfs/CID/path` or `ipfs://CID/path`. If the connection breaks, reading resumes
    * at the next byte.
    *
-   * @throws HoldfastError `VALIDATION` for a directory; otherwise as of {@link HoldfastClient}
+   * @throws HoldfastError `VALIDATION` for a directory
    */
   async file(place: string, { range, signal }: ReadOptions = {}): Promise<ContentFile> {
     const { start = 0, end } = range ?? {}

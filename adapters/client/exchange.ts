@@ -13,7 +13,7 @@ export interface OutgoingRequest {
   signal?: AbortSignal | undefined
 }
 
-/** The caller must read or discard the body once. */
+/** A response, whose body the caller must read or discard. */
 export interface Answer {
   response: Response
   /** Throws `UNAVAILABLE` if the body breaks off. If the caller stops reading early, the request ends. */
@@ -63,8 +63,8 @@ export async function exchange(send: typeof fetch, request: OutgoingRequest): Pr
 }
 
 /**
- * Uses XMLHttpRequest for progress in a browser, because `fetch` reports none. XMLHttpRequest follows redirects, unlike
- * `fetch` with `redirect: 'manual'`.
+ * Uses XMLHttpRequest for progress in a browser, because `fetch` reports none. Unlike `fetch` with `redirect:
+ * 'manual'`, it follows redirects.
  */
 function dispatch(
   send: typeof fetch,

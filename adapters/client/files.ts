@@ -6,7 +6,7 @@ import { bodyPart, type RequestBody, type UploadSource } from './request-body.ts
 
 /** Options of a new record. */
 export interface TargetOptions {
-  /** Default: the account's default cluster. */
+  /** Id of the cluster. Default: the account's default cluster. */
   cluster?: string | undefined
   /** Time at which the record expires, as ISO 8601 or a `Date`. Default: never. */
   timelock?: string | Date | undefined
@@ -16,9 +16,9 @@ export interface TargetOptions {
 
 /** Options for sending a body. */
 export interface SendOptions {
-  /** Receives the number of bytes sent so far. In browsers, the client then sends the request with XMLHttpRequest. */
+  /** Receives the number of bytes sent so far. In browsers, a request with this option uses XMLHttpRequest. */
   onProgress?: ((bytes: number) => void) | undefined
-  /** The request then fails with `ABORTED`. The server may have stored the content nevertheless. */
+  /** Aborts the request, which then fails with `ABORTED`. The server may have stored the content nevertheless. */
   signal?: AbortSignal | undefined
 }
 
@@ -68,7 +68,7 @@ export class Files {
     return this.#send<Upload>('/files', body, options)
   }
 
-  /** Uploads files as one directory. @throws HoldfastError as {@link upload} */
+  /** Uploads files as one directory. @throws HoldfastError with the codes of {@link upload} */
   async uploadDirectory(files: Iterable<DirectoryFile>, options: UploadOptions = {}): Promise<Directory> {
     const fields = { dirName: options.name, ...textFields(options) }
     const named = [...files].map(({ path, content }) => ({ name: path, content: bodyPart(content) }))
@@ -87,7 +87,7 @@ export class Files {
     })
   }
 
-  /** Imports a CAR as a stream. @throws HoldfastError as {@link upload} */
+  /** Imports a CAR as a stream. @throws HoldfastError with the codes of {@link upload} */
   async importCar(source: UploadSource, options: CarOptions = {}): Promise<Car> {
     const { name, originalName, customName, allowPartial } = options
     const body = { type: CAR_TYPE, parts: [bodyPart(source)], onProgress: options.onProgress }

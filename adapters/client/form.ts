@@ -2,10 +2,7 @@ import { HoldfastError } from '../../src/domain/errors.ts'
 import type { BodyPart, RequestBody } from './request-body.ts'
 
 export interface FormOptions {
-  /**
-   * Undefined fields are omitted. Fields precede the files, so that a server can refuse a field before it reads the
-   * files.
-   */
+  /** Form fields, without undefined ones. They precede the files, so that a server can refuse a field early. */
   fields: Readonly<Record<string, string | undefined>>
   field: 'file' | 'files'
   files: readonly { name: string; content: BodyPart }[]

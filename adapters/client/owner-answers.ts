@@ -21,25 +21,23 @@ export interface NodeStats {
   databaseBytes: number
   /** First the data directory, then the directories of the clusters. */
   disks: { backend: number; freeBytes: number; reserveBytes: number; isFull: boolean }[]
-  /** The last verification if none is running. */
+  /** The running verification, or else the last one. */
   verification: { blocks: number; damaged: number; isRunning: boolean; endedAt: number | null }
   peers: number
   /** Null if the node is not part of the public network. Older nodes omit the field. */
   publicNetwork?: 'connected' | 'no-peers' | null
-  /** Each remote cluster system. Older nodes omit the field. */
+  /** Remote cluster systems. Older nodes omit the field. */
   clusters?: {
     clusters: string[]
     peers: { peer: string; freeBytes: number | null; error: string | null }[]
-    /** Error of the last check. */
     error: string | null
     lookedAt: number | null
-    /** DAGs that the system must still pin or unpin. */
     pins: number
     unpins: number
-    /** When the oldest waiting pin was requested. */
+    /** Time of the oldest request for a pin that still waits. */
     since: number | null
   }[]
-  /** Lead of the node's clock over its PostgreSQL server's. */
+  /** Time by which the node's clock is ahead of its PostgreSQL server's. */
   clockSkewMs: number | null
 }
 

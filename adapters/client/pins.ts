@@ -17,15 +17,15 @@ export interface PinOptions extends TargetOptions {
 /** Filters and order of a list. A row must match all given filters. */
 export interface ListOptions {
   cid?: string | undefined
-  /** Lists the files of the directory with this CID, instead of records. */
+  /** Lists the files of this directory instead of records. */
   parentCid?: string | undefined
   expiring?: boolean | undefined
-  /** Text that the name must contain, in any case. */
+  /** Text that the name must contain. The search ignores case. */
   q?: string | undefined
-  /** `match` selects the comparison, by default `exact`. */
+  /** Compared as `match` says, by default exactly. */
   name?: string | undefined
   match?: 'exact' | 'iexact' | 'partial' | 'ipartial' | undefined
-  /** The record's metadata must contain all of these. */
+  /** Keys and values that the metadata must contain. */
   meta?: Readonly<Record<string, string>> | undefined
   type?: Upload['type'] | readonly Upload['type'][] | undefined
   status?: Upload['status'] | readonly Upload['status'][] | undefined
@@ -45,7 +45,6 @@ export interface WaitOptions {
   signal?: AbortSignal | undefined
 }
 
-/** Most plans allow this page size. */
 const PAGE_ROWS = 100
 const FIRST_LOOK_MS = 500
 const LATER_LOOK_MS = 5_000
@@ -96,8 +95,9 @@ export class Pins {
   }
 
   /**
-   * Polls the status until the pin is complete. @throws HoldfastError `UNAVAILABLE` once the server stops retrying,
-   * `ABORTED` if `signal` aborts
+   * Polls the status until the pin is complete.
+   *
+   * @throws HoldfastError `UNAVAILABLE` once the server stops retrying, `ABORTED` if `signal` aborts
    */
   async untilPinned(pin: Pin, { onProgress, signal }: WaitOptions = {}): Promise<Pin | Status> {
     let latest: Pin | Status = pin
@@ -120,7 +120,7 @@ export class Pins {
     return this.#connection.json<UploadPage>('GET', '/users/me/uploads', { query: { ...query, ...paging }, signal })
   }
 
-  /** Yields all pages, newest row first. Uploads during the iteration shift rows, but each row is yielded only once. */
+  /** Yields all pages, newest row first. Uploads during the iteration shift rows, but no row is yielded twice. */
   async *pages(options: ListOptions = {}): AsyncGenerator<ListedUpload[], void> {
     let before = new Set<string>()
     for (let page = 1; ; page++) {

@@ -1,4 +1,4 @@
-/** With these members of XMLHttpRequest, programs that import the client need no browser types. */
+/** Members of XMLHttpRequest. With this type, programs that import the client need no browser types. */
 interface Sending {
   readonly upload: { onprogress: ((event: { loaded: number }) => void) | null }
   readonly status: number

@@ -21,7 +21,7 @@ export interface RequestBody {
   onProgress?: ((bytes: number) => void) | undefined
 }
 
-/** Smaller pieces are joined before they are sent. */
+/** Minimum size of a piece to send. Smaller pieces are joined. */
 const PIECE_BYTES = 64 * 1024
 
 /** @throws HoldfastError `VALIDATION` for an unsupported source */

@@ -35,8 +35,8 @@ export const holdfast: FastifyPluginCallback<HoldfastPluginOptions> = (app, { en
 }
 
 /**
- * Returns Fastify's server option `frameworkErrors`. Fastify passes no malformed percent-encoding to plugins. With this
- * option, the engine handles such paths below the prefix.
+ * Returns a value for Fastify's server option `frameworkErrors`. Fastify passes no malformed percent-encoding to
+ * plugins. With this option, the engine handles such paths below the prefix.
  */
 export function frameworkErrors(
   options: HoldfastPluginOptions,

@@ -21,7 +21,7 @@ export interface FetchOptions {
   remoteAddress?: (request: Request) => string | undefined
 }
 
-/** Handles a request. */
+/** Handles a request and returns the response. */
 export type FetchHandler = (request: Request) => Promise<Response>
 
 /** A path that matches no route of the API. */

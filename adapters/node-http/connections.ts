@@ -57,7 +57,7 @@ export class Connections {
     return outgoing?.writableFinished === false ? outgoing : undefined
   }
 
-  /** Closes a connection after a client that is still sending could read the response. */
+  /** Closes a connection, but only after a client that is still sending had time to read the response. */
   close(socket: Duplex, bytes = ''): void {
     this.#leave(socket)
     if (!socket.destroyed) this.#lingering.close(socket, bytes)
@@ -85,7 +85,7 @@ export class Connections {
     if (this.#surplus.size > this.#mostSurplus) this.#turnAway(oldest ?? socket)
   }
 
-  /** Closes a connection, after a refusal if there has been no response. */
+  /** Closes a connection. If it has had no response, sends a refusal first. */
   #turnAway(socket: Duplex): void {
     this.#leave(socket)
     if (this.#answers.has(socket)) socket.destroy()
@@ -105,15 +105,17 @@ export class Connections {
 }
 
 /**
- * The maximum number of surplus connections, as a share of the limit. After the time in ms, one without a request is
- * closed.
+ * Maximum number of surplus connections, as a share of all. A surplus connection without a request is closed after the
+ * time.
  */
 const SURPLUS_SHARE = 1 / 8
 const SURPLUS_MS = 5_000
 /** File descriptors in reserve, so that the next connection can be accepted and refused. */
 const RESERVED = 8
 
-/** Compares the descriptor with the limit. The system assigns the lowest free one, so all lower numbers are in use. */
+/**
+ * Returns whether few descriptors are left. The system assigns the lowest free one, so all lower numbers are in use.
+ */
 function isLastDescriptor(socket: Socket): boolean {
   const { _handle: handle }: { _handle?: { fd?: number } | null } = socket as Socket & { _handle?: { fd?: number } }
   return (handle?.fd ?? -1) >= descriptorLimit() - RESERVED
@@ -124,7 +126,7 @@ const MOST = 10_000
 /** Maximum number of connections that the system queues for a server. Linux reduces it to `net.core.somaxconn`. */
 export const BACKLOG = 4_096
 
-/** Leaves about half of the descriptors free for other uses. */
+/** Returns a limit that leaves about half of the descriptors free for other uses. */
 export function connectionsFor(descriptors: number): number {
   return Math.max(FEWEST, Math.min(MOST, Math.floor(descriptors / 2)))
 }

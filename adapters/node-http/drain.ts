@@ -1,12 +1,12 @@
 import type { Server } from 'node:http'
 import { queueEmptied } from './leave-port.ts'
 
-/** A closing server does not close idle connections by itself. */
+/** Interval for closing idle connections, which a closing server leaves open. */
 const IDLE_CHECK_MS = 100
 
 /**
- * Accepts the queued connections, stops listening, and resolves when every connection is closed. After `ms`, closes the
- * remaining connections.
+ * Stops listening after the queued connections, and resolves when all connections are closed. After `ms`, closes the
+ * remaining ones.
  */
 export async function drain(server: Server, ms: number | null): Promise<void> {
   const limit = ms ?? Number.POSITIVE_INFINITY

@@ -37,7 +37,7 @@ export function serverFor(exchange: Exchange, maxConnections = connectionsFor(de
     headersTimeout: HEADERS_MS,
     keepAliveTimeout: KEEP_ALIVE_MS,
     connectionsCheckingInterval: CHECK_MS,
-    // The response of Node to a request without a Host header would have no body.
+    // Node's own response to a request without a Host header has no body.
     requireHostHeader: false,
   })
   // A client may close its sending side after the request and still wait for the response.

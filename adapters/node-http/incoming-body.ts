@@ -18,7 +18,10 @@ const PIECE_BYTES = 256 * 1024
 /** Size up to which a body may be read at once. Node buffers this many bytes before the body is read. */
 const SMALL_BYTES = 64 * 1024
 
-/** Throws if the client sends too slowly. Calls `invite` before the first read, and `abort` if the read fails. */
+/**
+ * Yields the body. Throws if the client sends too slowly. Calls `invite` before the first read, and `abort` if the read
+ * fails.
+ */
 export async function* bodyOf(
   incoming: IncomingMessage,
   invite: () => void,
@@ -76,9 +79,10 @@ async function* inPace(
 }
 
 /**
- * Yields all bytes that have arrived since the previous chunk, whose memory the next read frees at once.
+ * Yields all bytes that have arrived since the previous chunk. Each read frees the memory of the previous chunk.
  *
- * Nothing is read before the first `next`. After the response, the rest of a body not read to its end is discarded.
+ * Nothing is read before the first `next`. If the body is not read to its end, the rest is discarded after the
+ * response.
  */
 export async function* bodyPieces(incoming: Readable): AsyncGenerator<Uint8Array, void, undefined> {
   const arrivals = new Arrivals(incoming)
@@ -106,7 +110,7 @@ class Arrivals {
     incoming.on('data', this.#onData).on('end', this.#onEnd).on('error', this.#onError).on('close', this.#onClose)
   }
 
-  /** Returns the next bytes, at least one, or null at the end of the body. */
+  /** Waits for at least one byte. Returns null at the end of the body. */
   async next(): Promise<Buffer | null> {
     if (this.#bytes === 0 && this.#end === null) {
       await new Promise<void>(wake => {

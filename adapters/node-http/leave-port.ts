@@ -14,8 +14,8 @@ export async function leavePort(server: Server, ms = Number.POSITIVE_INFINITY): 
   server.prependListener('request', (_, answer) => {
     answer.shouldKeepAlive = false
   })
-  // `SocketServer.prototype.close` closes only the listening socket. `server.close` ends the timeout checks, which
-  // close idle connections until then.
+  // `SocketServer.prototype.close` closes only the listening socket. The timeout checks still close idle connections
+  // until `server.close` ends them.
   server.once('close', () => server.close())
   await queueEmptied(server, ms)
   SocketServer.prototype.close.call(server)

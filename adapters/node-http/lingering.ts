@@ -4,7 +4,7 @@ const LINGER_MS = 3_000
 const LINGER_BYTES = 16 * 1024 * 1024
 
 /**
- * Closing connections whose clients may still be sending (RFC 9112, section 9.6).
+ * Connections that are closing while their clients may still be sending (RFC 9112, section 9.6).
  *
  * Closing a socket with unread bytes resets the connection, and the client loses the response. The server therefore
  * closes its sending side first, then discards input until the client closes.
@@ -17,7 +17,7 @@ export class Lingering {
     this.#most = most
   }
 
-  /** Destroys the connection when its client has closed it or exceeds a limit. */
+  /** Closes the sending side. Destroys the connection when its client has closed it or exceeds a limit. */
   close(socket: Duplex, bytes = ''): void {
     this.#sockets.add(socket)
     if (this.#sockets.size > this.#most) this.destroyOldest()

@@ -1,4 +1,4 @@
-// A stall counts only the time in which both this thread and the main thread could run. A stopped process is no stall.
+// Only time in which both this thread and the main thread could run counts as a stall. A stopped process is no stall.
 import { writeSync } from 'node:fs'
 import { Session } from 'node:inspector'
 import { hostname } from 'node:os'
@@ -53,7 +53,7 @@ setInterval(() => {
   }
 }, lookMs)
 
-/** Interrupts the main thread by the inspector, which works although its event loop is blocked. */
+/** Asks through the inspector, which can interrupt the main thread although its event loop is blocked. */
 function askForWork(): void {
   const session = new Session()
   try {

@@ -27,7 +27,7 @@ const LOOPBACK = new BlockList()
 LOOPBACK.addSubnet('127.0.0.0', 8)
 LOOPBACK.addAddress('::1', 'ipv6')
 
-/** Refuses content host names, because untrusted pages run on them. */
+/** Returns false for content host names, because untrusted pages run on them. */
 export function answersMetrics(
   incoming: IncomingMessage,
   path: string,
@@ -96,7 +96,9 @@ function isLoopback(remoteAddress = ''): boolean {
   return address !== '' && LOOPBACK.check(address, address.includes(':') ? 'ipv6' : 'ipv4')
 }
 
-/** Refuses other host names: a malicious page could resolve its own host name to this machine (DNS rebinding). */
+/**
+ * Returns false for other host names: a malicious page could resolve its own host name to this machine (DNS rebinding).
+ */
 function isOwnHost(header: string | undefined): boolean {
   const url = `http://${header}`
   if (header === undefined || !URL.canParse(url)) return false

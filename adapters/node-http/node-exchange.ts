@@ -38,7 +38,7 @@ export function exchangeBy(serve: Serve): Exchange {
   }
 }
 
-/** Returns `isSent`, which is also true if the client does not wait for `100 Continue`. */
+/** Sends `100 Continue` only once. `isSent` is also true if the client does not wait for `100 Continue`. */
 export function invitationBy(invite: (() => void) | undefined): { send: () => void; isSent: () => boolean } {
   let isSent = invite === undefined
   return {
@@ -50,7 +50,7 @@ export function invitationBy(invite: (() => void) | undefined): { send: () => vo
   }
 }
 
-/** Returns true if it refused a request without exactly one Host header (RFC 9112). HTTP/1.0 may omit the header. */
+/** Refuses a request without exactly one Host header (RFC 9112), which HTTP/1.0 may omit. Returns whether it did. */
 export function refusesHost({ httpVersion, rawHeaders }: IncomingMessage, outgoing: ServerResponse): boolean {
   let hosts = 0
   for (let at = 0; at < rawHeaders.length; at += 2) if (rawHeaders[at]?.toLowerCase() === 'host') hosts++

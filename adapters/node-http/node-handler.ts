@@ -26,8 +26,8 @@ export interface HandlerOptions extends MetricsReaders {
 }
 
 /**
- * A request listener, also for use as middleware (Express, Connect). For a path outside the prefix, it calls `next`, or
- * responds with 404.
+ * A request listener, also for use as middleware (Express, Connect). Outside the prefix, it calls `next`, or responds
+ * with 404.
  */
 export type NodeHandler = (incoming: IncomingMessage, outgoing: ServerResponse, next?: () => void) => void
 

@@ -6,7 +6,7 @@ import type { Stall } from './loop-watch.ts'
 
 const QUANTILES = [0.5, 0.9, 0.99] as const
 const LOOP_RESOLUTION_MS = 20
-/** Has one entry for each open file and socket of the process. Only Linux has this directory. */
+/** Directory with one entry for each open file and socket of the process, on Linux only. */
 const DESCRIPTORS = '/proc/self/fd'
 
 /** The reported delay of the event loop covers the time since the metrics were last read. */

@@ -4,7 +4,7 @@ import type { Stall } from './loop-watch.ts'
 import { ProcessMetrics } from './process-metrics.ts'
 import { writeStats } from './stats-metrics.ts'
 
-/** In seconds. */
+/** Bounds in seconds. */
 const BUCKETS = [0.005, 0.025, 0.1, 0.5, 2.5, 10, 60] as const
 /** Refusals of these routes are counted as failed logins. */
 const LOGINS = /\/auth\/(login|2fa\/verify-login)$/
@@ -72,7 +72,7 @@ export class PrometheusMetrics implements Metrics {
     this.#process.stalled(stall)
   }
 
-  /** Returns all metrics in the text format of Prometheus, those of the engine only if `stats` is given. */
+  /** Returns all metrics in the text format of Prometheus. Those of the engine need `stats`. */
   text(stats?: EngineStats, options: MetricsOptions = {}): string {
     return expositionOf(this.families(stats, options))
   }

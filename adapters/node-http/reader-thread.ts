@@ -1,5 +1,5 @@
-// Serves the gateway from the main thread's order `listen` to `end`. A counter shows every 100 ms that the event loop
-// runs.
+// Serves the gateway between the orders `listen` and `end` of the main thread. A counter shows every 100 ms that the
+// event loop runs.
 import { parentPort, workerData } from 'node:worker_threads'
 import type { Logger } from '../../src/index.ts'
 import { openReading } from '../../src/wiring/reading.ts'

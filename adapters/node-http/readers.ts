@@ -52,7 +52,7 @@ const CLAIM_MS = 1_000
 /** A thread that has listened for this long is restarted without a pause. */
 const LIVED_MS = 60_000
 const LONGEST_PAUSE_MS = 60_000
-/** After the deadline of a stop, a thread that still runs is terminated this much later. */
+/** Time after the deadline of a stop, when threads that still run are terminated. */
 const GRACE_MS = 2_000
 const silent = (): void => undefined
 const silence: Logger = { debug: silent, info: silent, warn: silent, error: silent }
@@ -114,8 +114,8 @@ class ReaderPool implements Readers {
   }
 
   /**
-   * Listens on the port exclusively first. Otherwise the server would silently share a port with another program of the
-   * same user.
+   * Opens the port exclusively first. Otherwise the server would silently share a port with another program of the same
+   * user.
    */
   async open(): Promise<void> {
     if (!this.#sharesPort) return this.#serve({ exclusive: true })

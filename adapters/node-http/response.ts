@@ -4,10 +4,7 @@ import { nextTurn, turnSpent } from '../../src/concurrency/turns.ts'
 import type { ApiResponse, BodyStream } from '../../src/index.ts'
 import { IDLE_MS } from './incoming-body.ts'
 
-/**
- * Maximum number of bytes to discard from an unneeded request body. Many clients read the response only after they have
- * sent it.
- */
+/** Limit for discarding an unneeded request body. Many clients read the response only after they have sent the body. */
 const DRAIN_BYTES = 64 * 1024 * 1024
 const DRAIN_IDLE_MS = 10_000
 const DRAIN_MS = 120_000
@@ -106,7 +103,7 @@ async function closeBody({ body }: ApiResponse): Promise<void> {
 }
 
 /**
- * Chunks below the first size are joined, and written at the second: a write costs as much as copying some tens of
+ * Chunks below the first size are joined, up to the second size. A write costs as much as copying some tens of
  * kilobytes.
  */
 const SMALL_BYTES = 16 * 1024

@@ -6,7 +6,7 @@ import { statOf, ThreadTime } from './thread-time.ts'
 const ENTRY = new URL(import.meta.url.endsWith('.ts') ? './reader-thread.ts' : './reader-thread.js', import.meta.url)
 /** A small heap is enough, because blocks are stored outside the heap. */
 const HEAP = { maxOldGenerationSizeMb: 256, maxYoungGenerationSizeMb: 12 }
-/** A thread with an event loop blocked for this long is replaced. Waiting for a processor does not count. */
+/** A thread whose event loop is blocked for this long is replaced. Waiting for a processor does not count. */
 const HANG_MS = 5_000
 /** Higher than {@link HANG_MS}, because a starting thread loads all modules. */
 const START_MS = 60_000
@@ -34,7 +34,7 @@ export class ReaderThread {
   readonly #logger: Logger
   readonly ended: Promise<void>
   isListening = false
-  /** Start of listening, in ms since the epoch. */
+  /** Time when the thread started listening, in ms since the epoch. */
   listeningSince = Number.POSITIVE_INFINITY
   #isReady = false
   #lastBeat = 0
@@ -92,7 +92,7 @@ export class ReaderThread {
   }
 
   /**
-   * Ends the thread after its requests, but not later than `ms`. Terminates it if it has not ended after `ms +
+   * Ends the thread when its requests have ended, after `ms` at the latest. Terminates it if it still runs after `ms +
    * graceMs`.
    */
   async end(ms: number, graceMs: number): Promise<void> {

@@ -22,8 +22,8 @@ export function statOf(thread: number): string {
 }
 
 /**
- * Measures how long a thread could have run: only its used processor time if it runs or waits for a processor. If it
- * sleeps or the system has no `/proc`, all elapsed time counts.
+ * Measures how long a thread could have run. If it runs or waits for a processor, only its used processor time counts.
+ * If it sleeps or the system has no `/proc`, all elapsed time counts.
  */
 export class ThreadTime {
   readonly #read: () => string
