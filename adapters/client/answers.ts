@@ -74,7 +74,7 @@ export interface Status extends Pin {
   reason: string | null
   blocks: number
   bytes: number
-  /** Attempts to fetch the missing blocks. */
+  /** Attempts to fetch. */
   attempts: number
   nextAttemptAt: string | null
   lastError: string | null
