@@ -3,16 +3,15 @@ import { cidOf, type DagIdentity } from '../ipld/cid.ts'
 import type { Database, Statement } from '../storage/database.ts'
 import type { WriteQueue } from '../storage/write-queue.ts'
 
-/** The peer id and the network under which a node announces its roots. */
+/** Peer id and network of a node's announcements. */
 export interface AnnouncedAs {
   peer: string
   network: string
 }
 
-/** Position of a root in the order in which roots become due; null for the start of this order. */
+/** Position in the order in which roots become due; null for the start. */
 export type AnnouncedPlace = { announcedAt: number | null; id: number } | null
 
-/** A root that is due for an announcement. */
 export interface DueRoot {
   id: number
   cid: CID
@@ -44,10 +43,7 @@ export class Announcements {
     this.#queue = queue
   }
 
-  /**
-   * Returns the time since which the node has announced under the peer id `peer` and the network `network`. Earlier
-   * announcements were made under another peer id or network.
-   */
+  /** Returns the time since which the node has announced under this peer id and network. */
   async since({ peer, network }: AnnouncedAs, now: number): Promise<number> {
     const known = this.#as.get()
     // A stored time in the future comes from a wrong clock. Such a time would make all roots due for ever.
@@ -57,8 +53,8 @@ export class Announcements {
   }
 
   /**
-   * Returns the next due roots after a position. A root is due if it was never announced or was last announced before
-   * `before`. It is also due if a wrong clock stored an announcement after `now`.
+   * Returns the next roots that were never announced, or last before `before`. An announcement after `now` comes from a
+   * wrong clock, and its root is also due.
    */
   due({ before, now }: { before: number; now: number }, after: AnnouncedPlace, limit: number): DueRoot[] {
     const isPastNever = after !== null && after.announcedAt !== null
@@ -72,7 +68,6 @@ export class Announcements {
     return rows.map(({ id: rootId, announcedAt, ...dag }) => ({ id: rootId, cid: cidOf(dag), announcedAt }))
   }
 
-  /** Stores when a root was announced. */
   async set(rootId: number, at: number): Promise<void> {
     await this.#queue.run(() => this.#set.run(at, rootId), { durable: false })
   }

@@ -1,10 +1,10 @@
 import type { Database } from '../storage/database.ts'
 
-/** A backend with a data directory of its own. */
+/** A backend with its own data directory. */
 export interface BackendRow {
   id: number
   dataDir: string
-  /** Text of the identity file in the directory; null if an early version created the directory without such a file. */
+  /** Text of the identity file in the directory; null if an early version created the directory without one. */
   identity: string | null
   /** Ids of the clusters that last used the directory, separated by spaces; empty if unknown. */
   clusterIds: string
@@ -20,12 +20,11 @@ export function backendOf(db: Database, identity: string): BackendRow | undefine
   return db.prepare<[string], BackendRow>(`SELECT ${COLUMNS} FROM backends WHERE identity = ?`).get(identity)
 }
 
-/** Returns all backends that have a data directory of their own. */
 export function backends(db: Database): BackendRow[] {
   return db.prepare<[], BackendRow>(`SELECT ${COLUMNS} FROM backends`).all()
 }
 
-/** Adds a data directory to the ledger. Returns the number of its backend. */
+/** Returns the id of the new backend. */
 export function insertBackend(db: Database, dataDir: string, identity: string): number {
   const insert = db.prepare<[string, string]>('INSERT INTO backends (data_dir, identity) VALUES (?, ?)')
   return Number(insert.run(dataDir, identity).lastInsertRowid)
@@ -37,22 +36,18 @@ export function updateBackend(db: Database, { id, dataDir, identity }: Omit<Back
   )
 }
 
-/**
- * Stores which clusters use a directory. If no cluster uses the directory later, the error message names these
- * clusters.
- */
+/** Stores which clusters use a directory, for the error message if no cluster uses the directory later. */
 export function setClusters(db: Database, backendId: number, clusterIds: string): void {
   db.prepare<[string, number]>('UPDATE backends SET cluster_ids = ? WHERE id = ?').run(clusterIds, backendId)
 }
 
-/** Returns whether the ledger contains any block of the directory. The state of the block does not matter. */
 export function hasBlocks(db: Database, backendId: number): boolean {
   return db.prepare<[number]>('SELECT 1 FROM blocks WHERE backend_id = ? LIMIT 1').get(backendId) !== undefined
 }
 
 /**
- * Returns whether the directory has a complete root. If there is none, the query scans the index of all roots. Because
- * of this cost, the function is called only when the node starts.
+ * Returns whether the directory has a complete root. Only for the start of the node, because the query may scan the
+ * index of all roots.
  */
 export function hasRoots(db: Database, backendId: number): boolean {
   const sql = `SELECT 1 FROM roots INDEXED BY roots_by_dag WHERE state = 'complete' AND backend_id = ? LIMIT 1`

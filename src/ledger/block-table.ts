@@ -5,12 +5,11 @@ const COLUMNS = 'b.id, b.size, b.state, b.inline'
 
 const STORED_COLUMNS = `${COLUMNS}, b.backend_id AS backendId, b.multihash`
 
-/** Query for the bytes of an inline block. */
 export const BYTES_OF = 'SELECT bytes FROM small_blocks WHERE block_id = ?'
 
 /**
- * Query for the next blocks by id that are durable, or that are lost and needed by a complete root. The query uses only
- * columns that every version of the schema has.
+ * Next durable blocks by id, with lost blocks that a complete root needs. Uses only columns that every version of the
+ * schema has.
  */
 export const DURABLE_AFTER = `
     SELECT ${STORED_COLUMNS} FROM blocks b
@@ -19,16 +18,15 @@ export const DURABLE_AFTER = `
       WHERE rb.block_id = b.id AND r.state = 'complete')))
     ORDER BY b.id LIMIT ?`
 
-/** Query for a block by its multihash and the id of its backend. */
 export const FIND_BLOCK = `SELECT ${COLUMNS} FROM blocks b WHERE b.multihash = ? AND b.backend_id = ?`
 
 /**
- * Values of `root_blocks.way`. With 0 the block is public through the root. The other values are HTTP statuses with
- * which public requests are refused.
+ * Values of `root_blocks.way`. With 0 the block is public through the root. The other values are HTTP statuses for
+ * refused requests.
  */
 const WAYS = [0, 404, 410, 451]
 
-/** Reads and writes the tables of blocks and of the roots that need them. Each method runs one or two statements. */
+/** Tables of blocks and of the roots that need them. */
 export class BlockTable implements Blocks {
   readonly #find: Statement<[Uint8Array, number], BlockRow>
   readonly #get: Statement<[number], BlockRow>
@@ -122,8 +120,8 @@ export class BlockTable implements Blocks {
   }
 
   /**
-   * Returns the reason why a block is not public; undefined if no live root needs the block. If several live roots need
-   * the block, returns the reason of one of them.
+   * Returns why a block is not public, according to one of the live roots that need the block. Returns undefined if
+   * there is no such root.
    */
   findRefusal(multihash: Uint8Array, now: number): { way: number; barred: number } | undefined {
     return this.#onBackends(multihash, new Set(), backendId => this.#findRefusal.get(multihash, backendId, now))
@@ -150,7 +148,7 @@ export class BlockTable implements Blocks {
     return this.#bytes.get(blockId)?.bytes
   }
 
-  /** Returns the ids of the blocks with this multihash. Each backend that has the block has its own id. */
+  /** Each backend that has the block has its own id. */
   idsOf(multihash: Uint8Array): number[] {
     return this.#idsOf.all(multihash).map(({ id }) => id)
   }
@@ -164,17 +162,15 @@ export class BlockTable implements Blocks {
     return this.#isNeeded.get(blockId) !== undefined
   }
 
-  /** Returns whether the root needs the block. The state of the root and of the block does not matter. */
+  /** The state of the root and of the block does not matter. */
   isNeededBy(rootId: number, blockId: number): boolean {
     return this.#isNeededBy.get(rootId, blockId) !== undefined
   }
 
-  /** Returns up to `limit` of the blocks that a root needs. */
   neededBy(rootId: number, limit: number): number[] {
     return this.#neededBy.all(rootId, limit).map(row => row.blockId)
   }
 
-  /** Returns up to `limit` blocks that a root needs, with ids greater than `id`, in the order of their ids. */
   neededAfter(rootId: number, id: number, limit: number): StoredBlock[] {
     return this.#neededAfter.all(rootId, id, limit)
   }
@@ -192,15 +188,14 @@ export class BlockTable implements Blocks {
   }
 
   /**
-   * Returns the garbage freed at or before `freedBy`, oldest first. Blocks with a time after `now` follow, because only
-   * a wrong clock can have stored such a time.
+   * Returns the garbage freed at or before `freedBy`, oldest first. Blocks with a time after `now` follow, because such
+   * a time comes from a wrong clock.
    */
   garbage(freedBy: number, now: number, limit: number): StoredBlock[] {
     const due = this.#garbage.all(freedBy, limit)
     return due.length < limit ? [...due, ...this.#garbageAhead.all(now, limit - due.length)] : due
   }
 
-  /** Returns the blocks in state `deleting`. A crash may have interrupted their deletion. */
   deleting(): StoredBlock[] {
     return this.#deleting.all()
   }
@@ -209,7 +204,6 @@ export class BlockTable implements Blocks {
     return this.#durableAfter.all(id, limit)
   }
 
-  /** Returns whether any block of the root is lost. */
   isLostFrom(rootId: number): boolean {
     return this.#isLostFrom.get(rootId) !== undefined
   }
@@ -222,10 +216,7 @@ export class BlockTable implements Blocks {
     return this.everyWay(way => this.#completeRootsOf.all(blockId, way, after, limit), limit)
   }
 
-  /**
-   * Queries each way separately and merges the rows by id. This is needed because the index of a block's roots contains
-   * the way before the id.
-   */
+  /** Queries each way separately and merges the rows by id, because the index contains the way before the id. */
   everyWay<T extends { id: number }>(find: (way: number) => T[], limit: number): T[] {
     const found = WAYS.map(find).filter(rows => rows.length > 0)
     if (found.length < 2) return found[0] ?? []

@@ -9,10 +9,10 @@ import type { RootFile, WholeDag } from './whole-dag.ts'
 export interface WantedHold {
   id: string
   backendId: number
-  /** Id of the staged root of the DAG; null if a complete root must already exist. */
+  /** Staged root of the DAG; null if a complete root must already exist. */
   stagedRootId: number | null
   dag: WholeDag
-  /** When the hold ends, in milliseconds since the epoch; null if it lasts until it is released. */
+  /** End in ms since the epoch; null if the hold lasts until it is released. */
   ends: number | null
   /** True if the external backend already has the DAG; undefined if this is unknown. */
   isPlaced?: boolean
@@ -20,8 +20,8 @@ export interface WantedHold {
 
 /**
  * The ledger as an external catalogue uses it. Holds are placed before the catalogue commits, and released after it
- * commits. So after a crash the ledger may have unneeded holds, but no hold is missing.
- * Each method that writes is one transaction, durable when its promise resolves. A call may be repeated.
+ * commits. After a crash, no hold is missing, but some may be unneeded. Each method that writes is one durable
+ * transaction, and may be repeated.
  */
 export class CatalogueHolds {
   readonly #roots: RootTable
@@ -36,10 +36,7 @@ export class CatalogueHolds {
     this.#queue = parts.queue
   }
 
-  /**
-   * Places holds and returns the id of the complete root of each hold. If the root of any hold is missing, places no
-   * hold and returns null.
-   */
+  /** Returns the id of each complete root. If any root is missing, places no hold and returns null. */
   place(wanted: readonly WantedHold[]): Promise<number[] | null> {
     return this.#write(() => {
       const isMissing = ({ backendId, stagedRootId, dag }: WantedHold) =>
@@ -53,7 +50,6 @@ export class CatalogueHolds {
     })
   }
 
-  /** Creates a staged root and places a hold on it. Returns the id of the root. */
   stage(id: string, backendId: number, now: number): Promise<number> {
     return this.#write(() => {
       const rootId = this.#roots.stage(backendId, now)
@@ -62,7 +58,6 @@ export class CatalogueHolds {
     })
   }
 
-  /** Places a hold on a staged root. */
   keep(id: string, stagedRootId: number): Promise<void> {
     return this.#write(() => this.#holds.hold(id, stagedRootId, null))
   }
@@ -81,28 +76,27 @@ export class CatalogueHolds {
     )
   }
 
-  /** Abandons staged roots. Roots that are already complete stay. */
+  /** Does nothing for complete roots. */
   abandon(stagedRootIds: readonly number[]): Promise<void> {
     return this.#write(() => {
       for (const id of stagedRootIds) this.#roots.abandon(id)
     })
   }
 
-  /** Drops each of the given complete roots that has no hold. */
+  /** Drops the complete roots that have no hold. */
   drop(rootIds: readonly number[]): Promise<void> {
     return this.#write(() => {
       for (const id of rootIds) if (!this.#holds.isHeld(id)) this.#roots.drop(id)
     })
   }
 
-  /** Returns the complete root of a DAG on a backend; undefined if there is none. */
   find(backendId: number, dag: DagIdentity): RootRow | undefined {
     return this.#roots.find(backendId, dag)
   }
 
   /**
-   * Stores the time since which the external backend has had a DAG. Null means that the backend does not have the DAG.
-   * A time that is already stored is not replaced by another time.
+   * Stores since when the external backend has had the DAG, unless a time is stored. Null means that the backend does
+   * not have the DAG.
    */
   async setPlaced(backendId: number, dag: DagIdentity, at: number | null): Promise<void> {
     const isSo = ({ id }: RootRow): boolean => this.#roots.isPlaced(id) === (at !== null)
@@ -114,7 +108,6 @@ export class CatalogueHolds {
     })
   }
 
-  /** Returns the id of the root on which a hold is placed; null if the hold does not exist. */
   rootOf(id: string): number | null {
     return this.#holds.rootOf(id)
   }
@@ -123,22 +116,18 @@ export class CatalogueHolds {
     return this.#holds.isHeld(rootId)
   }
 
-  /** Returns whether any block of the root is lost. */
   isLostFrom(rootId: number): boolean {
     return this.#blocks.isLostFrom(rootId)
   }
 
-  /** Returns up to `limit` hold ids greater than `id`, in order. */
   holdsAfter(id: string, limit: number): string[] {
     return this.#holds.after(id, limit).map(hold => hold.id)
   }
 
-  /** Returns up to `limit` complete roots with ids greater than `id`, in the order of their ids. */
   rootsAfter(id: number, limit: number): Array<DagIdentity & { id: number }> {
     return this.#roots.completeAfter(id, limit)
   }
 
-  /** Returns a page of a root's files. */
   files(rootId: number, offset: number, limit: number): RootFile[] {
     return this.#roots.files(rootId, offset, limit)
   }

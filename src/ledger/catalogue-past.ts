@@ -10,10 +10,7 @@ interface Row {
   problem: string | null
 }
 
-/**
- * The history of the external catalogue when this node last used it, and the newest holds that this node placed for the
- * catalogue.
- */
+/** The history of the external catalogue when this node last used it, and the newest holds of this node. */
 export class CataloguePastTable {
   readonly #get: Statement<[], Row>
   readonly #delete: Statement<[], unknown>
@@ -47,7 +44,7 @@ export class CataloguePastTable {
     })
   }
 
-  /** Returns the catalogue's numbers of the newest holds. Leaves out holds without a number. */
+  /** Leaves out holds without a number. */
   newestHolds(): number[] {
     return this.#newest.all(NEWEST).flatMap(({ id }) => (/^hold \d+$/.test(id) ? Number(id.slice('hold '.length)) : []))
   }

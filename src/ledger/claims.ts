@@ -22,9 +22,7 @@ export interface Claim {
   added: boolean
 }
 
-/**
- * Writes that change single blocks: which roots need a block, and the state of the block. Each runs in a transaction.
- */
+/** Changes single blocks: which roots need a block, and the state of the block. */
 export class Claims {
   readonly #blocks: BlockTable
   readonly #queue: WriteQueue
@@ -47,8 +45,8 @@ export class Claims {
   }
 
   /**
-   * Claims a block for a root before the bytes are written. The caller may omit the write only if the claim says so.
-   * One transaction both adds the block to the root, and checks whether the block is durable.
+   * Claims a block for a root before the bytes are written. One transaction adds the block to the root, and checks
+   * whether the block is durable.
    *
    * @param inline the bytes, if they are small enough for the database; null if the bytes belong in a file
    */
@@ -117,7 +115,7 @@ export class Claims {
     )
   }
 
-  /** Claims a durable block for a root. Returns null if the backend does not have the block as durable. */
+  /** Returns null if the backend does not have the block as durable. */
   adopt(rootId: number, backendId: number, multihash: Uint8Array): Promise<{ size: number; added: boolean } | null> {
     return this.#queue.run(
       () => {
@@ -130,8 +128,8 @@ export class Claims {
   }
 
   /**
-   * Claims a block for a root without the bytes of the block, which stay on the external backend. Returns null if this
-   * node is writing or deleting the block. The caller must then fetch the block.
+   * Claims a block for a root without its bytes, which stay on the external backend. Returns null if this node is
+   * writing or deleting the block. The caller must then fetch the block.
    *
    * @param size size in bytes; ignored if the block is already known
    */
@@ -150,7 +148,7 @@ export class Claims {
     return this.#queue.run(work, { durable: false })
   }
 
-  /** Marks blocks as durable. The caller has synced their files and directory entries. */
+  /** The caller has synced the files and directory entries of the blocks. */
   markDurable(blockIds: readonly number[]): Promise<void> {
     return this.#queue.run(
       () => {
@@ -160,10 +158,7 @@ export class Claims {
     )
   }
 
-  /**
-   * Adds rows in state `deleting` for the blocks of stray files, and returns them. Leaves out blocks that already have
-   * a row.
-   */
+  /** Adds rows in state `deleting` for stray files, and returns them. Leaves out blocks that already have a row. */
   claimStrays(backendId: number, multihashes: readonly Uint8Array[]): Promise<StoredBlock[]> {
     return this.#queue.run(
       () =>
@@ -176,12 +171,11 @@ export class Claims {
     )
   }
 
-  /** Sets the state of a block within the caller's transaction. */
   setState(blockId: number, state: BlockState): void {
     this.#setState.run(state, blockId)
   }
 
-  /** Adds a block to the blocks that a root needs. Returns false if the root already needed the block. */
+  /** Returns false if the root already needed the block. */
   #noteNeed(rootId: number, blockId: number): boolean {
     return this.#need.run(rootId, blockId).changes === 1
   }

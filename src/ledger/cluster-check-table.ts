@@ -2,7 +2,6 @@ import type { Database, Statement } from '../storage/database.ts'
 import type { WriteQueue } from '../storage/write-queue.ts'
 import type { ClusterCheck, ClusterCheckProgress } from './cluster-check-progress.ts'
 
-/** Stores the progress of checks in the table `cluster_checks`. */
 export class ClusterCheckTable implements ClusterCheckProgress {
   readonly #get: Statement<[number], ClusterCheck>
   readonly #set: Statement<[number, string, number, number | null], unknown>

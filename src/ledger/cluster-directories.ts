@@ -12,7 +12,6 @@ import type { Database } from '../storage/database.ts'
 import { backendAt, backendOf, hasBlocks, insertBackend, setClusters, updateBackend } from './backend-table.ts'
 import { absentBackends } from './unused-backends.ts'
 
-/** Name of the identity file in the data directory of a cluster. */
 const IDENTITY = 'identity'
 const TEXT = /^[0-9a-f-]{36}\n?$/
 const REMEDY = 'Name the right directory, or set absent: true on the cluster to start without it'
@@ -21,37 +20,32 @@ const REMEDY = 'Name the right directory, or set absent: true on the cluster to 
 export interface ClusterDirectory {
   path: string
   backendId: number
-  /** Ids of the clusters that write new content to the directory; empty if the directory occurs only in `alsoIn`. */
+  /** Clusters that write new content to the directory; empty if the directory occurs only in `alsoIn`. */
   clusterIds: string[]
 }
 
 export interface ClusterDirectories {
   directories: ClusterDirectory[]
-  /** Numbers of the backends whose clusters are declared absent. */
+  /** Backends whose clusters are declared absent. */
   absent: ReadonlySet<number>
 }
 
-/** A directory that the configuration names. */
 interface Found extends Omit<ClusterDirectory, 'backendId'> {
-  /** Number of the backend; null for a new directory. */
+  /** Null for a new directory. */
   backendId: number | null
-  /** True if the directory contains an identity file. */
   isMarked: boolean
-  /** Ids of all clusters that name the directory. */
   namedBy: string[]
   refuse: Refuse
 }
 
 /**
- * Recognises the data directories of clusters by device and inode, and creates new directories. Each directory contains
- * an identity file. With this file, the node distinguishes an empty directory from an unmounted, moved or foreign
- * directory.
- * Before anything is created, the node checks that clusters use all directories with content.
+ * Recognises the data directories of clusters by device and inode, and creates new directories. An identity file in
+ * each directory distinguishes an empty directory from an unmounted, moved or foreign one. Before creating anything,
+ * checks that clusters use all directories with content.
  *
- * @param clusters the clusters of this node
  * @param all the clusters of all nodes, any of which may be declared absent
  * @throws HoldfastError `CONFIG_INVALID` if a directory is the engine's own, or if no cluster uses a directory with
- *   content; `DATA_DIR_UNUSABLE`, naming the cluster and the directory
+ * content; `DATA_DIR_UNUSABLE`, naming the cluster and the directory
  */
 export async function clusterDirectories(
   database: Database,
@@ -111,7 +105,7 @@ function isSameBackend(one: Found, other: Found): boolean {
 
 type Refuse = (reason: string) => never
 
-/** Returns the number of the backend to which a directory with an identity file belongs. */
+/** Returns the id of the backend whose directory contains this identity file. */
 function recognise(database: Database, path: string, identity: string, refuse: Refuse): number {
   const backend = backendOf(database, identity)
   if (backend === undefined) return refuse(`belongs to another Holdfast, or to an older state of this one. ${REMEDY}`)
@@ -124,8 +118,8 @@ function recognise(database: Database, path: string, identity: string, refuse: R
 }
 
 /**
- * Returns the backend number of a directory without an identity file; null for a new directory. Refuses a known
- * directory whose content is missing.
+ * Returns the backend of a directory without an identity file; null for a new directory. Refuses a known directory
+ * whose content is missing.
  */
 function recogniseUnmarked(database: Database, path: string, refuse: Refuse): number | null {
   const known = backendAt(database, path)
@@ -137,7 +131,6 @@ function recogniseUnmarked(database: Database, path: string, refuse: Refuse): nu
   return known.id
 }
 
-/** Writes the identity file of a directory. Returns the number of its backend. */
 async function identify(database: Database, path: string, refuse: Refuse): Promise<number> {
   const known = backendAt(database, path)
   const identity = known?.identity ?? randomUUID()

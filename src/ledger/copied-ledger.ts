@@ -5,14 +5,13 @@ import { type BackendRow, backends, updateBackend } from './backend-table.ts'
 import { BYTES_OF, DURABLE_AFTER, FIND_BLOCK } from './block-table.ts'
 import type { BlockRow, StoredBlock } from './blocks.ts'
 
-/** A complete root in a copy of a ledger. */
 export interface CopiedRoot {
   id: number
-  /** When the last hold of the root ends, in milliseconds since the epoch; null if a hold never ends. */
+  /** End of the root's last hold in ms since the epoch; null if a hold never ends. */
   liveUntil: number | null
 }
 
-/** The ledger in a copy of a database. No engine has the copy open. The caller closes it. */
+/** The ledger in a copy of a database that no engine has open. The caller closes it. */
 export class CopiedLedger {
   readonly #database: Database
   readonly #durableAfter: Statement<[number, number], StoredBlock>
@@ -22,9 +21,7 @@ export class CopiedLedger {
   #completeAfter: Statement<[number, number], CopiedRoot> | null = null
 
   /**
-   * Opens the copy.
-   *
-   * @param readonly true to leave the copy unchanged; false to migrate it to the newest schema
+   * @param readonly false to migrate the copy to the newest schema
    * @throws HoldfastError `DATA_DIR_NEWER`, `DATA_DIR_UNUSABLE`
    */
   constructor(file: string, { readonly }: { readonly: boolean }) {
@@ -34,12 +31,11 @@ export class CopiedLedger {
     this.#find = this.#database.prepare(FIND_BLOCK)
   }
 
-  /** Returns up to `limit` durable blocks with ids greater than `id`, in the order of their ids. */
   durableAfter(id: number, limit: number): StoredBlock[] {
     return this.#durableAfter.all(id, limit)
   }
 
-  /** Returns the bytes of an inline block. */
+  /** Returns the bytes of a block that is stored in the database. */
   bytes(blockId: number): Uint8Array | undefined {
     return this.#bytes.get(blockId)?.bytes
   }
@@ -62,44 +58,38 @@ export class CopiedLedger {
     return this.#keptExternally.get(blockId) !== undefined
   }
 
-  /** Returns up to `limit` complete roots with ids greater than `id`, in the order of their ids. */
   completeAfter(id: number, limit: number): CopiedRoot[] {
     this.#completeAfter ??= this.#database.prepare(`
       SELECT id, live_until AS liveUntil FROM roots WHERE id > ? AND state = 'complete' ORDER BY id LIMIT ?`)
     return this.#completeAfter.all(id, limit)
   }
 
-  /** Returns the identity of the data directory; null if the schema is too old to have an identity. */
+  /** Returns the identity of the data directory; null if the schema is too old to have one. */
   node(): string | null {
     const hasOne = `SELECT 1 FROM sqlite_schema WHERE name = 'node_identity'`
     if (this.#database.prepare(hasOne).get() === undefined) return null
     return this.#database.prepare<[], { id: string }>('SELECT id FROM node_identity').get()?.id ?? null
   }
 
-  /** Assigns a new identity to the copy. */
   renewNode(): void {
     this.#database.prepare('UPDATE node_identity SET id = lower(hex(randomblob(16)))').run()
   }
 
-  /** Returns the id of the data key; null if the data directory has no key yet. */
+  /** Returns null if the data directory has no key yet. */
   dataKeyId(): string | null {
     return this.#database.prepare<[], { id: string }>('SELECT id FROM data_key').get()?.id ?? null
   }
 
-  /**
-   * Returns whether the text of a key file is the data key of the copy. If the copy names no key, any key is accepted.
-   */
+  /** Checks the text of a key file. If the copy names no key, any key is accepted. */
   isDataKey(text: string): boolean {
     const known = this.dataKeyId()
     return known === null || sealingKeyId(Buffer.from(text, 'base64url')) === known
   }
 
-  /** Returns the name of the data directory in its external catalogue; null if it has no external catalogue. */
   catalogueNode(): string | null {
     return this.#database.prepare<[], { name: string }>('SELECT name FROM catalogue_node').get()?.name ?? null
   }
 
-  /** Returns all backends that have a data directory of their own. */
   backends(): BackendRow[] {
     return backends(this.#database)
   }
@@ -108,11 +98,7 @@ export class CopiedLedger {
     updateBackend(this.#database, { ...backend, dataDir })
   }
 
-  /**
-   * Opens the key in a data directory and returns its sealing.
-   *
-   * @throws HoldfastError `DATA_DIR_UNUSABLE` if the key is not the key of the copy
-   */
+  /** @throws HoldfastError `DATA_DIR_UNUSABLE` if the key is not the key of the copy */
   openDataKey(dataDir: string): Sealing {
     return openDataKey(this.#database, dataDir)
   }

@@ -4,29 +4,23 @@ import type { LiveRoot, RootTable } from './root-table.ts'
 /** The location of a block that a live root needs. */
 export interface HeldPlace {
   backendId: number
-  /** Id of a complete root that needs the block. */
+  /** A complete root that needs the block. */
   rootId: number
-  /** When the last hold of the root ends, in milliseconds since the epoch; null if a hold never ends. */
+  /** End of the root's last hold in ms since the epoch; null if a hold never ends. */
   liveUntil: number | null
-  /** True if the block is in a block store of this node. */
   isLocal: boolean
 }
 
-/** HTTP status with which a public request for a block is refused. */
+/** HTTP status of the response to a refused request for a block. */
 export type RefusalStatus = 410 | 451 | 503
 
-/** Lookups of held blocks and roots. They only read, so they work on any connection to the database. */
+/** Finds held blocks and roots. Works on any connection to the database. */
 export class HeldPlaces {
   readonly #roots: RootTable
   readonly #blocks: BlockTable
   readonly #external: ReadonlySet<number>
 
-  /**
-   * Uses the given tables.
-   *
-   * @param external external backends. They are searched last, so that two nodes do not forward a request to each
-   *   other.
-   */
+  /** @param external backends to search last, so that two nodes do not forward a request to each other */
   constructor(roots: RootTable, blocks: BlockTable, external: ReadonlySet<number> = new Set()) {
     this.#roots = roots
     this.#blocks = blocks
@@ -34,8 +28,7 @@ export class HeldPlaces {
   }
 
   /**
-   * Returns the location of a block that is held at `now`; null if the block is not held. For an external backend, the
-   * ledger may know only the root.
+   * Returns the location of a block that is held at `now`. For an external backend, the ledger may know only the root.
    */
   locate(multihash: Uint8Array, now: number): HeldPlace | null {
     const block = this.#blocks.findLive(multihash, now, this.#external)
@@ -45,10 +38,8 @@ export class HeldPlaces {
   }
 
   /**
-   * Locates a block like {@link locate}, but for public requests: returns a location only if a live root makes the
-   * block public.
-   * Otherwise returns the status of the refusal: 410 or 451 because of a takedown, or 503 until the walk of the root
-   * has ended. Returns null if no live root needs the block.
+   * Locates a block like {@link locate}, but only if a live root makes the block public. Otherwise returns the status
+   * of a takedown, or 503 until the walk of the root has ended. Returns null if no live root needs the block.
    */
   open(multihash: Uint8Array, now: number): HeldPlace | RefusalStatus | null {
     const block = this.#blocks.findOpen(multihash, now, this.#external)
@@ -59,7 +50,7 @@ export class HeldPlaces {
     return placeOf(root, !this.#external.has(root.backendId) && this.sizeOf(root.backendId, multihash) !== null)
   }
 
-  /** Returns the size in bytes of a block on this node; null if the block is not durable. */
+  /** Returns null if the block is not durable. */
   sizeOf(backendId: number, multihash: Uint8Array): number | null {
     const found = this.#blocks.find(backendId, multihash)
     return found?.state === 'durable' ? found.size : null
@@ -76,8 +67,8 @@ function placeOf({ backendId, rootId, liveUntil }: LiveRoot, isLocal: boolean): 
 }
 
 /**
- * Returns the HTTP status of a refusal: 503 until the walk of the root has ended, then the status of the takedown.
- * Returns null if no takedown applies.
+ * Returns 503 until the walk of the root has ended, then the status of the takedown. Returns null if no takedown
+ * applies.
  */
 function refusalOf(found: { way: number; barred: number } | undefined): RefusalStatus | null {
   if (found === undefined) return null

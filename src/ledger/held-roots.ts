@@ -4,17 +4,13 @@ import type { BlockTable } from './block-table.ts'
 import { HeldPlaces } from './held-places.ts'
 import type { RootRow, RootTable } from './root-table.ts'
 
-/** Lookups of complete roots, and of the backends that contain a block. */
+/** Finds complete roots, and the backends that contain a block. */
 export class HeldRoots extends HeldPlaces {
   readonly #roots: RootTable
   readonly #blocks: BlockTable
   readonly #queue: WriteQueue
 
-  /**
-   * Uses the given tables.
-   *
-   * @param external see {@link HeldPlaces}
-   */
+  /** @param external see {@link HeldPlaces} */
   constructor(roots: RootTable, blocks: BlockTable, queue: WriteQueue, external: ReadonlySet<number> = new Set()) {
     super(roots, blocks, external)
     this.#roots = roots
@@ -22,23 +18,21 @@ export class HeldRoots extends HeldPlaces {
     this.#queue = queue
   }
 
-  /** Returns the complete root of a DAG on a backend; undefined if there is none. */
   find(backendId: number, dag: DagIdentity): RootRow | undefined {
     return this.#roots.find(backendId, dag)
   }
 
-  /** Returns the complete root of a DAG on any backend; undefined if there is none. */
   findAnywhere(dag: DagIdentity): RootRow | undefined {
     return this.#roots.findAnywhere(dag)
   }
 
-  /** Returns whether a root needs a block. The state of the root does not matter. */
+  /** The state of the root does not matter. */
   isNeededBy(rootId: number, backendId: number, multihash: Uint8Array): boolean {
     const found = this.#blocks.find(backendId, multihash)
     return found !== undefined && this.#blocks.isNeededBy(rootId, found.id)
   }
 
-  /** Yields the complete roots that need a block, on any backend. Reads each root only when the caller requests it. */
+  /** Yields the complete roots that need a block, on any backend. Reads each root on request. */
   *rootsWith(multihash: Uint8Array): Generator<DagIdentity, void, undefined> {
     for (const blockId of this.#blocks.idsOf(multihash)) {
       for (let after = 0; ; ) {
@@ -50,7 +44,7 @@ export class HeldRoots extends HeldPlaces {
     }
   }
 
-  /** Marks DAGs as confirmed: a check that began at `began` found these DAGs on their external backends. */
+  /** Records that a check that began at `began` found these DAGs on their external backends. */
   async confirm(dags: ReadonlyArray<DagIdentity & { backendId: number }>, began: number): Promise<void> {
     const ids = dags.flatMap(dag => this.#roots.unconfirmed(dag.backendId, dag) ?? [])
     if (ids.length === 0) return

@@ -12,8 +12,8 @@ export interface HoldPlace {
 }
 
 /**
- * Holds on roots. A root stays as long as it has a hold, and is dropped when its last hold is released. The table does
- * not store who owns a hold. Each method runs within the caller's transaction.
+ * Holds on roots, without their owners. A root is dropped when its last hold is released. Each method runs within the
+ * caller's transaction.
  */
 export class Holds {
   readonly #roots: RootTable
@@ -36,10 +36,7 @@ export class Holds {
     this.#latest = db.prepare('SELECT ends FROM holds WHERE root_id = ? ORDER BY ends DESC LIMIT 1')
   }
 
-  /**
-   * Places a hold on a root until `ends`, in milliseconds since the epoch. If `ends` is null, the hold lasts until it
-   * is released.
-   */
+  /** @param ends in ms since the epoch; null for a hold that lasts until it is released */
   place(id: string, rootId: number, ends: number | null): void {
     this.#insert.run(id, rootId, ends ?? NEVER)
     this.#follow(rootId)
@@ -49,14 +46,11 @@ export class Holds {
     return this.rootOf(id) !== null
   }
 
-  /** Returns the id of the root on which a hold is placed; null if the hold does not exist. */
   rootOf(id: string): number | null {
     return this.#find.get(id)?.rootId ?? null
   }
 
-  /**
-   * Places a hold on a root, or moves an existing hold to this root. Does nothing if the hold is already on this root.
-   */
+  /** Places a hold on a root, or moves an existing hold to this root. */
   hold(id: string, rootId: number, ends: number | null): void {
     const heldRoot = this.rootOf(id)
     if (heldRoot === rootId) return
@@ -64,12 +58,11 @@ export class Holds {
     this.place(id, rootId, ends)
   }
 
-  /** Returns up to `limit` holds with ids greater than `id`, in the order of their ids. */
   after(id: string, limit: number): Array<{ id: string; rootId: number }> {
     return this.#after.all(id, limit)
   }
 
-  /** Returns up to `limit` holds of a root after the position `after`, in the order of their ends. */
+  /** Returns holds of a root after the position `after`, in the order of their ends. */
   ofRoot(rootId: number, after: HoldPlace, limit: number): HoldPlace[] {
     return this.#ofRoot.all(rootId, after.ends, after.id, limit)
   }
@@ -89,8 +82,8 @@ export class Holds {
 
   /**
    * Completes a staged root of a DAG. If the DAG already has a complete root, abandons the staged root. The caller
-   * places a hold on the result in the same transaction.
-   * Returns the id of the complete root. Returns null if no root was staged and the DAG has no complete root.
+   * places a hold on the result in the same transaction. Returns null if no root was staged and the DAG has no complete
+   * root.
    */
   complete(backendId: number, stagedRootId: number, dag: WholeDag): number
   complete(backendId: number, stagedRootId: number | null, dag: WholeDag): number | null

@@ -18,17 +18,16 @@ export interface LedgerParts {
 /** Maximum number of rows of dropped roots that one transaction releases. */
 const RELEASE_BATCH = 100
 /**
- * Maximum number of blocks whose deletion one transaction starts. The transaction ends earlier if the turn of the event
- * loop is spent.
+ * Maximum number of deletions that one transaction starts. The transaction ends earlier if the turn of the event loop
+ * is spent.
  */
 const DELETE_BATCH = 128
 
 /**
- * The roots and blocks of the node. The database is authoritative: a block is garbage if and only if no root needs it.
- * Each file has a row in the database before the file is written. All writes are asynchronous and share commits.
+ * The roots and blocks of the node. A block is garbage if and only if no root needs it. Each file has a row before the
+ * file is written. All writes share commits.
  */
 export class Ledger {
-  /** Writes that change single blocks. */
   readonly claims: Claims
   readonly #parts: LedgerParts
 
@@ -37,14 +36,13 @@ export class Ledger {
     this.#parts = parts
   }
 
-  /** Creates a staged root. Returns the id of the root. */
   stage(backendId: number, now: number): Promise<number> {
     return this.#parts.queue.run(() => this.#parts.roots.stage(backendId, now), { durable: false })
   }
 
   /**
-   * Completes a staged root and places a hold on it. If a hold with this id already exists, leaves the hold unchanged
-   * and abandons the staged root.
+   * Completes a staged root and places a hold on it. If a hold with this id already exists, abandons the staged root
+   * instead.
    */
   keep(
     hold: string,
@@ -58,7 +56,7 @@ export class Ledger {
     return this.#parts.queue.run(work, { durable: true })
   }
 
-  /** Releases a hold. Does nothing if the hold does not exist. */
+  /** Does nothing if the hold does not exist. */
   release(hold: string): Promise<void> {
     const work = (): void => {
       this.#parts.holds.release(hold)
@@ -66,14 +64,13 @@ export class Ledger {
     return this.#parts.queue.run(work, { durable: true })
   }
 
-  /** Abandons a root unless it is complete. */
   abandon(rootId: number): Promise<void> {
     return this.#parts.queue.run(() => this.#parts.roots.abandon(rootId), { durable: false })
   }
 
   /**
-   * Stores the time since which the external backend has had all blocks of a staged root, so that no local copy is
-   * needed. Null means that the backend does not have the blocks.
+   * Stores since when the external backend has had all blocks of a staged root. Null means that the backend does not
+   * have them.
    */
   setPlaced(rootId: number, at: number | null): Promise<void> {
     return this.#parts.queue.run(() => this.#parts.roots.setPlaced(rootId, at), { durable: true })
@@ -88,17 +85,14 @@ export class Ledger {
     )
   }
 
-  /** Returns a page of the files of a root, in the order in which the files were added. */
   files(rootId: number, offset: number, limit: number): RootFile[] {
     return this.#parts.roots.files(rootId, offset, limit)
   }
 
-  /** Returns up to `limit` blocks that a root needs, with ids greater than `id`, in the order of their ids. */
   neededAfter(rootId: number, id: number, limit: number): StoredBlock[] {
     return this.#parts.blocks.neededAfter(rootId, id, limit)
   }
 
-  /** Moves all files of a staged root to another staged root. */
   async moveFiles(fromRootId: number, toRootId: number): Promise<void> {
     const moveBatch = () => this.#parts.roots.moveFiles(fromRootId, toRootId, RELEASE_BATCH)
     while ((await this.#parts.queue.run(moveBatch, { durable: false })) > 0) {}
@@ -129,8 +123,8 @@ export class Ledger {
   }
 
   /**
-   * Returns some dropped roots with ids up to `upTo` whose rows are not released yet. Leaves out leased roots. Reads
-   * the leases after the roots, because readers in other threads acquire a lease before they check the root.
+   * Returns some dropped roots with ids up to `upTo`, without leased roots. Reads the leases after the roots, because
+   * readers in other threads acquire a lease before they check the root.
    */
   droppedRoots(leased: () => ReadonlySet<number>, upTo: number): number[] {
     const dropped = this.#parts.roots.dropped(upTo, 64 + leased().size)
@@ -138,14 +132,13 @@ export class Ledger {
     return dropped.filter(id => !held.has(id))
   }
 
-  /** Returns the id of the newest root. */
   lastRoot(): number {
     return this.#parts.roots.lastId()
   }
 
   /**
-   * Releases one batch of rows of dropped roots, in the given order. Blocks that no other root needs become garbage.
-   * Returns the number of roots whose rows are all released.
+   * Releases one batch of rows of dropped roots. Blocks that no other root needs become garbage. Returns the number of
+   * roots whose rows are all released.
    */
   releaseBatch(rootIds: readonly number[], now: number): Promise<number> {
     const work = (): number => {
@@ -162,10 +155,7 @@ export class Ledger {
     return this.#parts.queue.run(work, { durable: false })
   }
 
-  /**
-   * Releases up to `most` rows of a root. Returns the number of released rows. If this number is less than `most`, the
-   * root is deleted too.
-   */
+  /** Releases up to `most` rows of a root, and returns their number. If fewer rows were left, deletes the root too. */
   #releaseRoot(rootId: number, most: number, now: number): number {
     const { blocks, roots } = this.#parts
     const blockIds = blocks.neededBy(rootId, most)
@@ -181,8 +171,8 @@ export class Ledger {
 
   /**
    * Removes a batch of blocks from the garbage. Inline blocks are deleted immediately. Other blocks get the state
-   * `deleting`: the caller deletes their files and then calls {@link deleted}. Only the change to `deleting` is synced.
-   * After a power cut, inline blocks are merely garbage again.
+   * `deleting`: the caller deletes their files and then calls {@link deleted}. After a power cut, deleted inline blocks
+   * may be garbage again.
    */
   async takeGarbage(
     freedBy: number,
@@ -216,13 +206,11 @@ export class Ledger {
     return { files, blocks: taken.length, bytes: taken.reduce((sum, { size }) => sum + size, 0), more }
   }
 
-  /** Removes the rows of blocks from the garbage. Returns the blocks that no root needs. */
   #unneeded(blocks: readonly StoredBlock[]): StoredBlock[] {
     for (const { id } of blocks) this.#parts.blocks.dropGarbage(id)
     return blocks.filter(({ id }) => !this.#parts.blocks.isNeeded(id))
   }
 
-  /** Deletes the rows of blocks whose files have been deleted. */
   deleted(blockIds: readonly number[]): Promise<void> {
     return this.#parts.queue.run(
       () => {

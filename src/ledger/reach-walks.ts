@@ -6,18 +6,17 @@ import type { BlockRow } from './blocks.ts'
 import type { WithheldStatus } from './withheld.ts'
 
 /**
- * The stages of a walk, in this order: delete the rows of an earlier walk, walk from the root, store the ways, delete
- * the walk.
+ * Stages of a walk in order: delete the rows of an earlier walk, walk from the root, store the ways, delete the walk.
  */
 export const STAGE = { forget: 0, walk: 1, note: 2, end: 3 } as const
 
-/** A walk through the DAG of one root. It computes the value of `way` for each block of the root. */
+/** A walk through the DAG of one root, which computes `way` for each block of the root. */
 export interface ReachWalk {
   rootId: number
   stage: number
-  /** Id of the last block whose way was stored. */
+  /** Last block whose way was stored. */
   place: number
-  /** State of the root; null if the root no longer exists. */
+  /** Null if the root no longer exists. */
   state: 'staging' | 'complete' | 'dropped' | null
   barred: number
   backendId: number
@@ -25,7 +24,6 @@ export interface ReachWalk {
   multihash: Uint8Array
 }
 
-/** A block that the walk has reached, but whose links it has not followed yet. */
 export interface ReachedBlock {
   blockId: number
   codec: number
@@ -33,19 +31,18 @@ export interface ReachedBlock {
   multihash: Uint8Array
 }
 
-/** A block that a walk reaches. `isLeaf` is true if the block has no links. */
+/** `isLeaf` is true if the block has no links. */
 export interface Reached {
   cid: CID
   way: number
   isLeaf: boolean
 }
 
-/** Maximum number of rows that one transaction changes. */
 const ROWS_AT_ONCE = 100
 /** Value of `way` for a block to which no path leads from the root. */
 const UNREACHED = 404
 
-/** Stores the progress of walks across restarts, in the tables `reach_walks` and `reached`. */
+/** Stores the progress of walks across restarts. */
 export class ReachWalks {
   readonly #queue: WriteQueue
   readonly #next: Statement<[number], ReachWalk>
@@ -93,22 +90,21 @@ export class ReachWalks {
         (SELECT status FROM withheld WHERE withheld.multihash = roots.multihash AND status > 0), 0) WHERE id = ?`)
   }
 
-  /** Returns the walk that has been due for the longest time; undefined if no walk is due. */
+  /** Returns the walk that has been due for the longest time. */
   next(now: number): ReachWalk | undefined {
     return this.#next.get(now)
   }
 
-  /** Postpones a walk until the time `until`. */
   delay(rootId: number, until: number): Promise<void> {
     return this.#write(() => void this.#delay.run(until, rootId))
   }
 
-  /** Returns the status of the takedown of this block itself; null if the block is not taken down. */
+  /** Returns the status of the takedown of this block itself. */
   statusOf(multihash: Uint8Array): WithheldStatus | null {
     return this.#withheld.get(multihash)?.status ?? null
   }
 
-  /** Deletes some of the stored progress of a walk. Returns whether any row was deleted. */
+  /** Returns whether any row was deleted. */
   forget({ rootId }: ReachWalk): Promise<boolean> {
     return this.#write(() => this.#forget.run(rootId, rootId, ROWS_AT_ONCE).changes > 0)
   }
@@ -118,15 +114,15 @@ export class ReachWalks {
   }
 
   /**
-   * Returns some reached blocks whose links the walk must still follow. All have the same way, and blocks with way 0
-   * come first.
+   * Returns reached blocks whose links the walk must still follow. All have the same way, and blocks with way 0 come
+   * first.
    */
   pending({ rootId }: ReachWalk, limit: number): ReachedBlock[] {
     const blocks = this.#pending.all(rootId, limit)
     return blocks.filter(({ way }) => way === blocks[0]?.way)
   }
 
-  /** Stores blocks that the walk has reached. A block that is already stored keeps its way. */
+  /** A block that is already stored keeps its way. */
   async add({ rootId, backendId }: ReachWalk, blocks: readonly Reached[]): Promise<void> {
     for (let index = 0; index < blocks.length; index += ROWS_AT_ONCE) {
       await this.#write(() => {
@@ -158,8 +154,8 @@ export class ReachWalks {
   }
 
   /**
-   * Ends a walk. Afterwards the root makes the blocks below it public, according to their ways, unless the root itself
-   * is taken down.
+   * Ends a walk. Afterwards the root makes its blocks public according to their ways, unless the root itself is taken
+   * down.
    */
   end({ rootId }: ReachWalk): Promise<void> {
     return this.#write(() => {

@@ -4,28 +4,28 @@ import type { DagIdentity } from '../ipld/cid.ts'
 import type { Database, Statement } from '../storage/database.ts'
 import type { RootFile, WholeDag } from './whole-dag.ts'
 
-/** A complete root: a DAG that is stored completely. */
+/** A DAG that is stored completely. */
 export interface RootRow {
   id: number
   backendId: number
   codec: number
   multihash: Uint8Array
-  /** Sum of the sizes of the files in the DAG, in bytes. */
+  /** Total size of the files in bytes. */
   contentSize: number
-  /** Sum of the sizes of the distinct blocks of the DAG, in bytes. */
+  /** Total size of the distinct blocks in bytes. */
   dagSize: number
   fileCount: number
-  /** Number of distinct blocks of the DAG. */
+  /** Number of distinct blocks. */
   blocks: number
-  /** Number of bytes that the DAG counts against a quota. */
+  /** Bytes that the DAG counts against a quota. */
   charge: number
-  /** When the last hold of the root ends, in milliseconds since the epoch; null if a hold never ends. */
+  /** End of the last hold in ms since the epoch; null if a hold never ends. */
   liveUntil: number | null
-  /** When the root was last announced, in milliseconds since the epoch; null for never. */
+  /** In ms since the epoch; null for never. */
   announcedAt: number | null
 }
 
-/** A root with a hold. The field `liveUntil` is when the last hold ends; null if a hold never ends. */
+/** A root with a hold. `liveUntil` is the end of its last hold, or null if a hold never ends. */
 export interface LiveRoot {
   rootId: number
   backendId: number
@@ -40,7 +40,6 @@ const COLUMNS = `id, backend_id AS backendId, codec, multihash, content_size AS 
   file_count AS fileCount, blocks, charge, live_until AS liveUntil,
   announced_at AS announcedAt`
 
-/** Reads and writes the tables `roots` and `root_files`. */
 export class RootTable {
   readonly #stage: Statement<[number, number], unknown>
   readonly #insert: Statement<[number, number, Uint8Array, number, number, number, number, number, number], unknown>
@@ -123,23 +122,19 @@ export class RootTable {
         (SELECT position FROM root_files WHERE root_id = ? LIMIT ?)`)
   }
 
-  /** Creates a staged root and returns its id. Lookups do not find staged roots. */
+  /** Creates a staged root, which lookups do not find. */
   stage(backendId: number, now: number): number {
     return Number(this.#stage.run(backendId, now).lastInsertRowid)
   }
 
-  /** Creates a complete root and returns its id. The caller adds the blocks of the root in the same transaction. */
+  /** The caller adds the blocks of the root in the same transaction. */
   insert(backendId: number, dag: WholeDag, now: number): number {
     const { codec, multihash, contentSize, dagSize, fileCount, blocks, charge } = dag
     const sizes = [contentSize, dagSize, fileCount, blocks, charge] as const
     return Number(this.#insert.run(backendId, codec, multihash, ...sizes, now).lastInsertRowid)
   }
 
-  /**
-   * Completes a staged root.
-   *
-   * @throws HoldfastError `INTERNAL_ERROR` if the root is not staged, because its blocks may have been deleted
-   */
+  /** @throws HoldfastError `INTERNAL_ERROR` if the root is not staged, because its blocks may have been deleted */
   complete(rootId: number, dag: WholeDag): void {
     const { codec, multihash, contentSize, dagSize, fileCount, blocks, charge } = dag
     const sizes = [contentSize, dagSize, fileCount, blocks, charge] as const
@@ -147,12 +142,12 @@ export class RootTable {
     throw new HoldfastError('INTERNAL_ERROR', `root ${rootId} is not being staged`)
   }
 
-  /** Drops a root. The collector later deletes the blocks that only this root needs. */
+  /** The collector later deletes the blocks that only this root needs. */
   drop(rootId: number): void {
     this.#drop.run(rootId)
   }
 
-  /** Drops a staged root. A complete root stays unchanged. */
+  /** A complete root stays unchanged. */
   abandon(rootId: number): void {
     this.#abandon.run(rootId)
   }
@@ -170,24 +165,20 @@ export class RootTable {
     return this.#get.get(rootId)
   }
 
-  /** Returns the complete root of a DAG on a backend; undefined if there is none. */
   find(backendId: number, dag: DagIdentity): RootRow | undefined {
     return this.#find.get(dag.multihash, dag.codec, backendId)
   }
 
-  /** Returns the complete root of a DAG on any backend; undefined if there is none. */
   findAnywhere(dag: DagIdentity): RootRow | undefined {
     return this.#findAnywhere.get(dag.multihash, dag.codec)
   }
 
-  /** Returns a complete root with this multihash that is held at `now`. Its codec does not matter. */
+  /** Returns a complete root with this multihash that is held at `now`. Any codec matches. */
   findLive(multihash: Uint8Array, now: number): LiveRoot | undefined {
     return this.#findLive.get(multihash, now)
   }
 
-  /**
-   * Returns all roots that match like {@link findLive} and are not taken down. Each codec and backend has at most one.
-   */
+  /** Returns all roots like {@link findLive} that are not taken down. Each codec and backend has at most one. */
   findOpen(multihash: Uint8Array, now: number): LiveRoot[] {
     return this.#findOpen.all(multihash, now)
   }
@@ -197,17 +188,15 @@ export class RootTable {
     return this.#isLive.get(rootId, now) !== undefined
   }
 
-  /** Returns up to `limit` complete roots with ids greater than `id`, in the order of their ids. */
   completeAfter(id: number, limit: number): Array<DagIdentity & { id: number }> {
     return this.#completeAfter.all(id, limit)
   }
 
-  /** Returns up to `limit` ids of dropped roots. The ids are not greater than `upTo`. */
   dropped(upTo: number, limit: number): number[] {
     return this.#dropped.all(upTo, limit).map(row => row.id)
   }
 
-  /** Returns the id of the newest root. Each new root has a greater id than all earlier roots. */
+  /** Each new root has a greater id than all earlier roots. */
   lastId(): number {
     return this.#lastId.get()?.id ?? 0
   }
@@ -216,29 +205,24 @@ export class RootTable {
     this.#setLiveUntil.run(liveUntil, rootId, liveUntil)
   }
 
-  /** Returns whether the external backend is known to have the root. */
   isPlaced(rootId: number): boolean {
     return this.#isPlaced.get(rootId) !== undefined
   }
 
   /**
-   * Stores the time since which the external backend has had the root, unless a time is already stored. Null means that
-   * the backend does not have the root.
-   * The blocks stay on this disk until a check confirms the root. A time of 0 needs no confirmation.
+   * Stores since when the external backend has had the root, unless a time is stored. Null means that the backend does
+   * not have the root. The blocks stay on this disk until a check confirms the root. A time of 0 needs no confirmation.
    */
   setPlaced(rootId: number, at: number | null): void {
     this.#setPlaced.run(at, at, at, rootId)
   }
 
-  /** Returns the id of the complete root if no check has confirmed it yet; otherwise null. */
+  /** Returns the id of the complete root if no check has confirmed the root yet. */
   unconfirmed(backendId: number, dag: DagIdentity): number | null {
     return this.#isUnconfirmed.get(dag.multihash, dag.codec, backendId)?.id ?? null
   }
 
-  /**
-   * Marks a root as confirmed by a check of its backend. Has no effect unless the root was placed before the check
-   * began.
-   */
+  /** Has no effect unless the root was placed before the check began. */
   confirm(rootId: number, began: number): void {
     this.#confirm.run(rootId, began)
   }
@@ -247,23 +231,21 @@ export class RootTable {
     this.#addFile.run(rootId, position, file.path, file.codec, file.multihash, file.size)
   }
 
-  /** Returns a page of a root's files. Positions have no gaps, so the cost does not depend on `offset`. */
+  /** Positions have no gaps, so the cost does not depend on `offset`. */
   files(rootId: number, offset: number, limit: number): RootFile[] {
     return this.#files.all(rootId, offset, limit).map(asKept)
   }
 
-  /** Moves up to `limit` files of one root to another root. Returns the number of moved files. */
   moveFiles(fromRootId: number, toRootId: number, limit: number): number {
     return this.#moveFiles.run(toRootId, fromRootId, fromRootId, limit).changes
   }
 
-  /** Deletes up to `limit` file rows of a root. Returns the number of deleted rows. */
   deleteFiles(rootId: number, limit: number): number {
     return this.#deleteFiles.run(rootId, rootId, limit).changes
   }
 }
 
-/** Makes the path of a file valid text. Names in a DAG can be any bytes, but an external catalogue stores only text. */
+/** Names in a DAG can be any bytes, but an external catalogue stores only text. */
 function asKept(file: RootFile): RootFile {
   return { ...file, path: keptText(file.path) }
 }

@@ -4,7 +4,7 @@ import type { Database } from '../storage/database.ts'
 import { type BackendRow, backends, hasRoots } from './backend-table.ts'
 
 /**
- * Returns the numbers of backends that have content, are not used, and whose cluster is declared absent.
+ * Returns the unused backends with content whose cluster is declared absent.
  *
  * @param used backends whose directories are configured
  * @throws HoldfastError `CONFIG_INVALID` if an unused backend has content and its cluster is not declared absent
@@ -18,7 +18,7 @@ export function absentBackends(
   const unused = backends(database).filter(({ id }) => !used.has(id) && hasRoots(database, id))
   for (const backend of unused) {
     const owners = backend.clusterIds.split(' ').filter(id => id !== '')
-    // For a directory of an early version, the ledger does not know the clusters. So any absent cluster may own the
+    // For a directory of an early version, the ledger does not know the clusters. Any absent cluster may own the
     // directory.
     const isAbsent = owners.length === 0 ? declared.size > 0 : owners.some(id => declared.has(id))
     if (!isAbsent) throw unusedDirectory(backend, owners, clusters)

@@ -2,7 +2,6 @@ import type { Database, Statement } from '../storage/database.ts'
 import type { WriteQueue } from '../storage/write-queue.ts'
 import type { VerificationProgress, VerificationState } from './verification-progress.ts'
 
-/** Stores the progress of verification in the table `verification`, which has one row. */
 export class VerificationTable implements VerificationProgress {
   readonly #get: Statement<[], VerificationState>
   readonly #set: Statement<[number, number, number, number], unknown>

@@ -9,17 +9,17 @@ export interface RootFile {
 
 /** Sizes of a DAG. */
 export interface DagSizes {
-  /** Sum of the sizes of the files in the DAG, in bytes. */
+  /** Total size of the files in bytes. */
   contentSize: number
-  /** Sum of the sizes of the distinct blocks of the DAG, in bytes. */
+  /** Total size of the distinct blocks in bytes. */
   dagSize: number
-  /** Number of distinct blocks of the DAG. */
+  /** Number of distinct blocks. */
   blocks: number
-  /** Number of bytes that the DAG counts against a quota. */
+  /** Bytes that the DAG counts against a quota. */
   charge: number
-  /** Number of files below the root of the DAG. */
+  /** Number of files below the root. */
   fileCount: number
 }
 
-/** The identity and sizes of a DAG that is stored completely. */
+/** A DAG that is stored completely. */
 export interface WholeDag extends DagIdentity, DagSizes {}

@@ -6,27 +6,25 @@ import type { BlockTable } from './block-table.ts'
 /** HTTP status of the response to requests for a block that is taken down. */
 export type WithheldStatus = 410 | 451
 
-/** A new takedown of a block. If `status` is null, the change lifts the takedown. */
+/** A takedown of a block, or with `status` null the end of a takedown. */
 export interface WithheldChange {
   multihash: Uint8Array
   status: WithheldStatus | null
-  /** Multihashes of the blocks to which an identity multihash links; empty for other multihashes. */
+  /** Blocks to which an identity multihash links; empty for other multihashes. */
   carried: readonly Uint8Array[]
 }
 
-/** A row of the table `withheld`. */
 export interface WithheldRow {
   multihash: Uint8Array
   /** HTTP status of the takedown; 0 while the takedown is being lifted. */
   status: WithheldStatus | 0
-  /** 1 if all roots that need the block have been updated; otherwise 0. */
+  /** 1 if all roots that need the block have been updated. */
   applied: 0 | 1
 }
 
-/** Maximum number of roots that one transaction updates. */
 const ROOTS_AT_ONCE = 100
 
-/** Stores takedowns of blocks in the table `withheld`, and updates the roots that need these blocks. */
+/** Stores takedowns of blocks, and updates the roots that need these blocks. */
 export class WithheldLedger {
   readonly #queue: WriteQueue
   readonly #blocks: BlockTable
@@ -73,16 +71,14 @@ export class WithheldLedger {
     return this.#get.get(multihash)
   }
 
-  /** Returns up to `limit` rows after a multihash, in the order of the multihashes. */
   after(multihash: Uint8Array, limit: number): WithheldRow[] {
     return this.#after.all(multihash, limit)
   }
 
   /**
-   * Stores takedowns and bars each root that needs one of the blocks, in transactions of a few milliseconds. After a
-   * crash, the caller repeats the call for rows whose `applied` is 0.
-   * The writes are not synced, because the denylist file survives a power cut. Each start compares the rows with the
-   * denylist.
+   * Stores takedowns and bars each root that needs one of the blocks, in short transactions. After a crash, the caller
+   * repeats the call for rows whose `applied` is 0. The writes are not synced, because each start compares the rows
+   * with the denylist file.
    */
   async apply(changes: readonly WithheldChange[]): Promise<void> {
     const begin = () => changes.filter(change => !this.#begin(change))
@@ -107,16 +103,12 @@ export class WithheldLedger {
     return isUpdated
   }
 
-  /**
-   * Ensures that a root gets a walk if it later needs a block to which a taken down identity CID links. The watch ends
-   * when the takedown is lifted.
-   */
+  /** Ensures that a root gets a walk if it later needs a block to which a taken down identity CID links. */
   #watchLinks({ multihash, status, carried }: WithheldChange): void {
     const carrier = createHash('sha256').update(multihash).digest()
     for (const link of carried) (status === null ? this.#unwatch : this.#watch).run(link, carrier)
   }
 
-  /** Returns the ids of the blocks whose roots must be updated. */
   #idsOf({ multihash, carried }: WithheldChange): number[] {
     return [multihash, ...carried].flatMap(one => this.#blocks.idsOf(one))
   }
@@ -132,10 +124,7 @@ export class WithheldLedger {
     await this.#queue.run(() => this.#finish(multihash, status), { durable: false, patient: true })
   }
 
-  /**
-   * Updates up to {@link ROOTS_AT_ONCE} roots that need a block, with ids greater than `after`. Returns the id of the
-   * last updated root; null if no more roots follow.
-   */
+  /** Updates the next roots that need a block. Returns the last updated root, or null if no more roots follow. */
   #updateRoots(blockId: number, after: number, status: WithheldStatus | null): number | null {
     const roots = this.#blocks.everyWay(way => this.#needing.all(blockId, way, after, ROOTS_AT_ONCE), ROOTS_AT_ONCE)
     for (const { id } of roots) {
