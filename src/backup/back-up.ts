@@ -21,13 +21,12 @@ import { checkSameNode, countRoots } from './same-node.ts'
 /** The parts of an engine that a backup reads. */
 export interface BackupSource {
   dataDir: string
-  /** Copies the database into a new file, and syncs the file. The database may be in use. */
+  /** Copies the database, which may be in use, into a new file, and syncs the file. */
   copyDatabase(file: string, signal?: AbortSignal): Promise<void>
-  /** The block files of each backend, by backend id. */
+  /** By backend id. */
   blockFiles: ReadonlyMap<number, BlockFiles>
   collector: Pick<Collector, 'hold'>
   clock: Clock
-  /** Returns the key files of the data directory. */
   keys(): Promise<KeyFiles>
 }
 
@@ -36,14 +35,14 @@ export interface BackupOptions {
   /** Absolute path of the directory for the key files. Default: `keys` in the backup. */
   keys?: string | undefined
   /**
-   * If true, replaces the existing backup even if the backup is of another node or has more than twice as many roots as
-   * this node. Default false.
+   * Replaces the existing backup even if it is of another node or has more than twice as many roots as this node.
+   * Default false.
    */
   force?: boolean | undefined
   /** Maximum read rate in bytes per second. Default: the engine's option `backupBytesPerSecond`. */
   bytesPerSecond?: number | undefined
   signal?: AbortSignal | undefined
-  /** Called with the number of blocks processed so far, and the sum of their sizes in bytes. */
+  /** Called with the number and total size in bytes of the blocks processed so far. */
   onProgress?: ((progress: { blocks: number; bytes: number }) => void) | undefined
 }
 
@@ -59,36 +58,28 @@ export interface BackupOutcome {
   sequence: number
   /** Size of the copied database in bytes. Small blocks are stored in the database. */
   databaseBytes: number
-  /**
-   * Number of block files in the backup. `newBlocks` were added by this run, and `mendedBlocks` were damaged and
-   * replaced.
-   */
+  /** Block files in the backup. This run added `newBlocks`, and replaced the damaged `mendedBlocks`. */
   blocks: number
   newBlocks: number
   mendedBlocks: number
-  /** Sum of the sizes of the block files in the backup, in bytes. */
+  /** Total size of the block files in bytes. */
   bytes: number
-  /** The first thousand CIDs of blocks that are lost or damaged in the data directory itself. */
+  /** The first thousand CIDs of blocks that the data directory itself has lost or damaged. */
   missing: string[]
-  /**
-   * When the whole backup was last read (RFC 3339, UTC), and how many damaged blocks were found; null if the whole
-   * backup was never read.
-   */
+  /** When the whole backup was last read (RFC 3339, UTC), and how many damaged blocks were found; null for never. */
   lastFullRead: { at: string; damaged: number } | null
 }
 
-/** Matches the names of the files in a backup, except its manifest and its lock. */
 const OURS = /^(stores|keys|database-[0-9a-z]+\.db(-journal)?)$/
 
 /**
- * Backs up a data directory, even while an engine uses it. Copies the database first, and then every block that the
- * copied database lists. Blocks become hard links where the file system allows this.
- * The engine deletes no blocks during the backup. A repeated backup into the same directory adds only new blocks. The
- * previous backup stays usable until the new backup is complete.
+ * Backs up a data directory, even while an engine uses it. Copies the database, and then every block that the copied
+ * database lists. Blocks become hard links where possible. A repeated backup into the same directory adds only new
+ * blocks. The previous backup stays usable until the new backup is complete.
  *
  * @throws HoldfastError `VALIDATION` if the directory overlaps the data directory or contains other files; `CONFLICT`
- *   if another process uses the directory, or its backup is of another node or has more than twice as many roots as this
- *   node; `BACKUP_UNUSABLE` if the manifest cannot be read
+ * if another process uses the directory, or its backup is of another node or has more than twice as many roots;
+ * `BACKUP_UNUSABLE` if the manifest cannot be read
  */
 export async function backUp(source: BackupSource, to: string, options: BackupOptions = {}): Promise<BackupOutcome> {
   const directory = resolve(to)
@@ -103,7 +94,7 @@ export async function backUp(source: BackupSource, to: string, options: BackupOp
   }
 }
 
-/** Creates the directory of the backup. Refuses a directory with files that do not belong to a backup. */
+/** Refuses a directory with files that do not belong to a backup. */
 async function prepare(
   { dataDir, blockFiles }: BackupSource,
   { directory, keys, force }: { directory: string; keys: string; force: boolean },
@@ -128,7 +119,6 @@ async function prepare(
   }
 }
 
-/** One run of a backup. Its directory is locked. */
 class Run {
   readonly #source: BackupSource
   readonly #to: { directory: string; keys: string }
@@ -145,7 +135,7 @@ class Run {
   async run(): Promise<BackupOutcome> {
     const { blockFiles, collector } = this.#source
     // An external cluster may receive content during the backup. In the copied database, this content is only on this
-    // node, so this node must not delete its blocks.
+    // node.
     const keeping = [...blockFiles.values()].map(files => files.keepAll())
     const release = await collector.hold()
     try {
@@ -196,17 +186,14 @@ class Run {
     }
   }
 
-  /**
-   * Checks that this node may replace the previous backup, before anything in the backup changes. Returns the keys to
-   * store.
-   */
+  /** Checks that this node may replace the previous backup. Returns the keys to store. */
   async #admit(previous: AnyManifest | null, copy: CopiedLedger, roots: number): Promise<KeyFiles> {
     const { directory } = this.#to
     const now = this.#source.clock.now()
     if (previous !== null && this.#options.force !== true)
       await checkSameNode(directory, previous, { copy, roots, now })
     const keys = await this.#source.keys()
-    // With `force`, the node replaces a key directory of another node inside the backup. The old key files are renamed.
+    // With `force`, the node replaces a key directory of another node inside the backup.
     const isReplaced = this.#options.force === true && this.#externalKeys() === null
     await claimKeys(this.#to.keys, { node: copy.node() ?? '', keys, isReplaced })
     return keys
@@ -224,14 +211,13 @@ class Run {
     }).run(copy)
   }
 
-  /** Returns the path of the key directory; null if it is `keys` in the backup. */
   #externalKeys(): string | null {
     return this.#to.keys === join(this.#to.directory, 'keys') ? null : this.#to.keys
   }
 
   /**
-   * Writes the manifest. First checks that no other run has replaced the manifest. On a file system without locks, two
-   * runs can use the directory.
+   * On a file system without locks, two runs can use the directory. First checks that no other run has replaced the
+   * manifest.
    */
   async #complete(previous: AnyManifest | null, manifest: Manifest): Promise<void> {
     const { directory } = this.#to
@@ -247,10 +233,6 @@ class Run {
   }
 }
 
-/**
- * Returns the manifest of the last backup; null if there is none. With `force`, also returns null if the manifest is
- * unreadable.
- */
 function lastManifest(directory: string, force: boolean): Promise<AnyManifest | null> {
   return readManifest(directory).catch((error: unknown) => {
     if (force && isHoldfastError(error, 'BACKUP_UNUSABLE')) return null
@@ -263,24 +245,20 @@ function sequenceOf(manifest: AnyManifest | null): number {
 }
 
 /**
- * Returns whether unchanged blocks of the last backup need no check. This requires that each block was hashed when it
- * was added, and that no later check has found damage.
+ * Returns whether unchanged blocks of the last backup need no check: each was hashed when it was added, and no later
+ * check has found damage.
  */
 function trustsUnchanged(previous: AnyManifest | null): boolean {
   return previous?.format === 'holdfast-backup-2' && (previous.lastFullRead?.damaged ?? 0) === 0
 }
 
-/**
- * Returns when the whole backup was last read. If blocks of the last backup are not trusted, this run has read all of
- * them.
- */
+/** If blocks of the last backup are not trusted, this run has read all of them. */
 function fullReadBy(previous: AnyManifest | null, createdAt: number): Manifest['lastFullRead'] {
   if (previous === null) return null
   if (!trustsUnchanged(previous)) return { at: new Date(createdAt).toISOString(), damaged: 0 }
   return previous.format === 'holdfast-backup-2' ? previous.lastFullRead : null
 }
 
-/** Deletes files that only earlier backups or failed runs needed. */
 async function prune(directory: string, ledger: CopiedLedger, database: string): Promise<void> {
   for (const name of await readdir(directory)) {
     if (name.startsWith('database-') && name !== database) await rm(join(directory, name), { force: true })

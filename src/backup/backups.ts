@@ -5,11 +5,11 @@ import { realPathOf } from '../disk/real-path.ts'
 import { HoldfastError } from '../domain/errors.ts'
 import { type BackupOptions, type BackupOutcome, type BackupSource, backUp } from './back-up.ts'
 
-/** Runs the backups of one engine, and allows only one at a time. */
+/** Runs the backups of one engine, one at a time. */
 export class Backups {
   readonly #source: BackupSource
   readonly #activity: Activity
-  /** Absolute paths of the directories below which HTTP requests may create backups. */
+  /** Directories below which HTTP requests may create backups. */
   readonly #roots: readonly string[]
   readonly #bytesPerSecond: number
   #running = false
@@ -25,11 +25,7 @@ export class Backups {
     this.#bytesPerSecond = backupBytesPerSecond
   }
 
-  /**
-   * Runs a backup.
-   *
-   * @throws HoldfastError `CONFLICT` while another backup is running; the errors of {@link backUp}
-   */
+  /** @throws HoldfastError `CONFLICT` while another backup is running; the errors of {@link backUp} */
   run(directory: string, options: BackupOptions = {}): Promise<BackupOutcome> {
     if (this.#running) throw new HoldfastError('CONFLICT', 'another backup is running')
     this.#running = true
@@ -42,7 +38,7 @@ export class Backups {
   }
 
   /**
-   * Runs a backup like {@link run} into a directory that an HTTP request names.
+   * Runs a backup into a directory that an HTTP request names.
    *
    * @throws HoldfastError `NOT_OFFERED` if the directory is not below any directory of the option `backupRoots`
    */

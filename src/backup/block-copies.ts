@@ -11,21 +11,19 @@ import { CODEC, cidOf } from '../ipld/cid.ts'
 import type { StoredBlock } from '../ledger/blocks.ts'
 import type { CopiedLedger } from '../ledger/copied-ledger.ts'
 
-/** Counts of the blocks that a run has stored in a backup. */
 export interface CopiedBlocks {
   blocks: number
   newBlocks: number
-  /** Number of blocks whose files in the backup were damaged, and which the run has replaced. */
   mendedBlocks: number
   bytes: number
   missing: string[]
 }
 
 export interface BlockCopiesParts {
-  /** The block files of the data directory, by backend id. */
+  /** By backend id. */
   blockFiles: ReadonlyMap<number, BlockFiles>
   directory: string
-  /** True if unchanged blocks in the backup need no check; false to read and hash every block. */
+  /** False to read and hash every block. */
   trustsUnchanged: boolean
   pace: Pace
   signal?: AbortSignal | undefined
@@ -33,22 +31,19 @@ export interface BlockCopiesParts {
 }
 
 const BATCH = 256
-/** Number of blocks that are copied concurrently. */
 const AT_ONCE = 8
 const MOST_MISSING = 1_000
 const LINK_ATTEMPTS = 3
-/** Error codes after which a block is copied, because it cannot be linked. */
 const NO_LINKS = new Set(['EXDEV', 'EPERM', 'EMLINK', 'ENOTSUP', 'EACCES', 'ENOSYS'])
 
-/** Returns the path of a backend's block files in a backup. The layout below it is the layout of a data directory. */
+/** The layout below the directory is the layout of a data directory. */
 export function storeIn(directory: string, backendId: number): string {
   return join(directory, 'stores', String(backendId))
 }
 
 /**
- * Copies blocks into one backup, and hashes each block when it is added. Each file in the backup is a hard link to the
- * file in the data directory, or a copy with the same modification time.
- * A block counts as unchanged if its size matches and it is either the same file or has the same modification time.
+ * Copies blocks into a backup, and hashes each block when it is added. A block is unchanged if its size matches, and
+ * the file is a hard link or has the same modification time.
  */
 export class BlockCopies {
   readonly #parts: BlockCopiesParts
@@ -60,7 +55,6 @@ export class BlockCopies {
     this.#parts = parts
   }
 
-  /** Copies all blocks that the copied ledger lists, and syncs the block files. */
   async run(ledger: CopiedLedger): Promise<CopiedBlocks> {
     const { signal, onProgress } = this.#parts
     for (let last = 0; ; ) {
@@ -101,7 +95,7 @@ export class BlockCopies {
     this.#copied.missing.push(cidOf({ codec: CODEC.raw, multihash }).toString())
   }
 
-  /** Returns whether the backup contains the undamaged block. Adds or replaces the block if necessary. */
+  /** Ensures that the backup contains the block, undamaged. Returns false if that fails. */
   async #has(block: StoredBlock): Promise<boolean> {
     const { multihash, size, backendId } = block
     const target = await this.#targetOf(backendId)
@@ -125,10 +119,7 @@ export class BlockCopies {
     return hasEntered
   }
 
-  /**
-   * Links or copies a block from the data directory into the backup. Returns false if the block is damaged or
-   * unreadable.
-   */
+  /** Returns false if the block is damaged or unreadable. */
   async #enter(block: StoredBlock, from: string, target: BlockFiles): Promise<boolean> {
     const to = target.pathOf(block.multihash)
     for (let attempt = 1; ; attempt++) {
@@ -148,7 +139,6 @@ export class BlockCopies {
     }
   }
 
-  /** Reads a block from a file. Returns null if the block is damaged or the file cannot be read. */
   async #read(path: string, { multihash, size }: StoredBlock): Promise<{ bytes: Uint8Array; stats: Stats } | null> {
     await this.#parts.pace.spend(size, this.#parts.signal)
     const found = await readWhole(path, size).catch((error: unknown) => {
@@ -177,7 +167,6 @@ async function openStore(directory: string, backendId: number): Promise<BlockFil
   return files
 }
 
-/** Returns the first `size` bytes of a file; null if the file is shorter. */
 async function readWhole(path: string, size: number): Promise<{ bytes: Uint8Array; stats: Stats } | null> {
   const file = await open(path, 'r')
   try {
@@ -194,9 +183,7 @@ async function readWhole(path: string, size: number): Promise<{ bytes: Uint8Arra
   }
 }
 
-/**
- * Creates a hard link, and replaces a file with the same name. Returns false if the file system cannot create the link.
- */
+/** Replaces a file with the same name. Returns false if the file system cannot create the link. */
 async function linked(from: string, to: string): Promise<boolean> {
   try {
     await rm(to, { force: true })
@@ -227,7 +214,7 @@ function isSameFile(one: Stats, other: Stats): boolean {
   return one.dev === other.dev && one.ino === other.ino
 }
 
-/** Returns whether the modification times match. A copy stores its time in whole milliseconds. */
+/** A copy stores its time in whole milliseconds. */
 function hasTimeOf(copy: Stats, origin: Stats): boolean {
   return Math.abs(copy.mtimeMs - origin.mtime.getTime()) < 0.5
 }

@@ -22,14 +22,14 @@ export interface CheckBackupOptions {
   /** Path of the directory with the backup's keys. Default: the directory that the backup used. */
   keys?: string | undefined
   /**
-   * Path of a data directory, from which damaged and missing files of the backup are replaced. The check only reads the
-   * data directory.
+   * Data directory from which damaged and missing files of the backup are replaced. The check only reads the data
+   * directory.
    */
   repairFrom?: string | undefined
   /** Maximum read rate in bytes per second. Default: no limit. */
   bytesPerSecond?: number | undefined
   signal?: AbortSignal | undefined
-  /** Called with the number of blocks read so far, and the sum of their sizes in bytes. */
+  /** Called with the number and total size in bytes of the blocks read so far. */
   onProgress?: ((progress: { blocks: number; bytes: number }) => void) | undefined
 }
 
@@ -39,14 +39,14 @@ export interface CheckedBackup {
   directory: string
   /** When the backup was made (RFC 3339, UTC). */
   createdAt: string
-  /** Number of blocks that the check read. `bytes` is the sum of their sizes. */
+  /** Blocks that the check read, and their total size in bytes. */
   blocks: number
   bytes: number
   /** The first thousand problems. `what` is the path of a damaged or missing file, or the raw CID of a block. */
   problems: Array<{ what: string; problem: string }>
   /** Number of all problems. A backup without problems can be restored. */
   problemCount: number
-  /** Number of problems that the check has repaired. */
+  /** Number of repaired problems. */
   repaired: number
 }
 
@@ -54,12 +54,11 @@ const BATCH = 256
 const MOST_PROBLEMS = 1_000
 
 /**
- * Checks a whole backup: reads its database, its keys and every block, and compares all hashes.
- * Writes the time of the check and the number of problems into the manifest. If the check found problems, the next
- * backup also reads all blocks.
+ * Reads the database, the keys and every block of a backup, and compares all hashes. If the check finds problems, the
+ * next backup also reads all blocks.
  *
  * @throws HoldfastError `BACKUP_UNUSABLE` if the directory contains no backup; `CONFLICT` while another process uses
- *   the backup
+ * the backup
  */
 export async function checkBackup(options: CheckBackupOptions): Promise<CheckedBackup> {
   const directory = resolve(options.backup)
@@ -81,7 +80,6 @@ export async function checkBackup(options: CheckBackupOptions): Promise<CheckedB
   }
 }
 
-/** One check of a backup. The backup is locked. */
 class Check {
   readonly #directory: string
   readonly #manifest: AnyManifest
@@ -168,8 +166,8 @@ class Check {
   }
 
   /**
-   * Replaces a block file of the backup with a new copy. A write into the damaged file could change the data directory
-   * too, because the file may be a hard link. Returns whether an undamaged copy was found.
+   * Writes a new file, because the damaged file may be a hard link into the data directory. Returns whether an
+   * undamaged copy was found.
    */
   async #repair(block: StoredBlock, store: BlockFiles): Promise<boolean> {
     for (const source of this.#sources) {
@@ -187,7 +185,7 @@ class Check {
   }
 }
 
-/** Returns the block files of a data directory. A server may be using the data directory. */
+/** A server may be using the data directory. */
 function storesOf(dataDir: string): BlockFiles[] {
   const ledger = new CopiedLedger(join(dataDir, DATABASE), { readonly: true })
   try {
@@ -201,7 +199,6 @@ async function isWhole({ multihash, size }: StoredBlock, bytes: Uint8Array): Pro
   return bytes.length === size && (await matches(multihash, bytes))
 }
 
-/** Returns the bytes of a block; null if the block cannot be read. */
 export async function readIfThere(files: BlockFiles, multihash: Uint8Array, size: number): Promise<Uint8Array | null> {
   try {
     return await files.read(multihash, size)

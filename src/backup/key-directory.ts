@@ -14,20 +14,17 @@ import type { CopiedLedger } from '../ledger/copied-ledger.ts'
 import { PRIVATE_KEYS, sealedDatastore } from '../network/sealed-datastore.ts'
 import type { AnyManifest } from './manifest.ts'
 
-/** Name of the file with the node's private keys. Each key has the name that it has in the datastore. */
+/** File with the node's private keys, under their names in the datastore. */
 const IDENTITY = 'identity.json'
-/** Name of the file that contains the identity of the node to which a key directory belongs. */
+/** File with the identity of the node to which a key directory belongs. */
 const OWNER = 'node'
 
 const identitySchema = Type.Record(Type.String({ pattern: '^/pkcs8/' }), Type.String())
 
-/** The texts of key files, by file name. */
+/** Texts by file name. */
 export type KeyFiles = ReadonlyMap<string, string>
 
-/**
- * Returns the key files of a data directory: the data key, the keys that sign sessions, and the private keys of the
- * node.
- */
+/** Returns the data key, the keys that sign sessions, and the private keys of the node. */
 export async function keysOf(dataDir: string, datastore: Datastore): Promise<KeyFiles> {
   const files = new Map([[DATA_KEY, await readFile(join(dataDir, DATA_KEY), 'utf8')]])
   const secrets = await textOf(join(dataDir, SECRETS))
@@ -40,10 +37,10 @@ export async function keysOf(dataDir: string, datastore: Datastore): Promise<Key
 }
 
 /**
- * Checks that a key directory belongs to a node. Marks a free directory as belonging to the node. A directory written
- * by version 0.2.0 does not name its node. In this case the key files in the directory must be the keys of the node.
+ * Checks that a key directory belongs to a node, and marks a free directory as belonging to the node. A directory of
+ * version 0.2.0 does not name its node, so its key files must be those of the node.
  *
- * @param isReplaced true to accept a directory of another node, and to mark it as belonging to this node
+ * @param isReplaced true to accept a directory of another node
  * @throws HoldfastError `CONFLICT` if the directory contains the keys of another node
  */
 export async function claimKeys(
@@ -69,8 +66,8 @@ async function hasNoOther(directory: string, keys: KeyFiles): Promise<boolean> {
 }
 
 /**
- * Writes key files into a directory. If an existing file has another text, renames it to a name with its hash, because
- * an earlier backup may need it. Returns the SHA-256 hash of each new file.
+ * Writes key files into a directory. Renames existing files with another text, because an earlier backup may need them.
+ * Returns the SHA-256 hash of each new file.
  */
 export async function storeKeys(directory: string, keys: KeyFiles): Promise<Record<string, string>> {
   const hashes: Record<string, string> = {}
@@ -84,7 +81,7 @@ export async function storeKeys(directory: string, keys: KeyFiles): Promise<Reco
   return hashes
 }
 
-/** Returns the missing and damaged key files of a backup. `what` is the path of the file. */
+/** `what` is the path of the file. */
 export async function keyProblems(
   directory: string,
   manifest: AnyManifest,
@@ -102,10 +99,7 @@ export async function keyProblems(
   return problems
 }
 
-/**
- * Replaces key files of a backup with the files of a data directory. Replaces only files whose hashes in the manifest
- * match.
- */
+/** Replaces key files of a backup with files of a data directory whose hashes match the manifest. */
 export async function repairKeys(directory: string, manifest: AnyManifest, dataDir: string): Promise<void> {
   const hashes = manifest.format === 'holdfast-backup-2' ? manifest.keys.files : {}
   await mkdir(directory, { recursive: true, mode: OWNERS_DIRECTORY })
@@ -115,7 +109,6 @@ export async function repairKeys(directory: string, manifest: AnyManifest, dataD
   }
 }
 
-/** Returns the directory in which a backup has stored its keys. */
 export function keyDirectory(directory: string, manifest: AnyManifest): string {
   const external = manifest.format === 'holdfast-backup-2' ? manifest.keys.directory : null
   return external ?? join(directory, 'keys')
@@ -130,9 +123,8 @@ export interface BroughtKeys {
 }
 
 /**
- * Copies the keys of a backup into the data directory that is being restored.
- * If `sameNode` is false, the data directory becomes a new node, and users must sign in again. Two nodes must not share
- * an identity or the keys that sign sessions.
+ * Copies the keys of a backup into the data directory that is being restored. If `sameNode` is false, omits the
+ * identity and the keys that sign sessions, because two nodes must not share them.
  *
  * @throws HoldfastError `BACKUP_UNUSABLE` if the data key is missing or belongs to another backup
  */
@@ -170,10 +162,7 @@ function cannotUse(path: string, cause?: unknown): HoldfastError {
   return new HoldfastError('BACKUP_UNUSABLE', message, { cause })
 }
 
-/**
- * Returns the text of a key file whose hash matches the manifest; null if no file matches. Backups of the first format
- * have no hashes.
- */
+/** Backups of the first format have no hashes. */
 async function findKey(directory: string, name: string, manifest: AnyManifest): Promise<string | null> {
   if (manifest.format === 'holdfast-backup-1') return textOf(join(directory, name))
   const hash = manifest.keys.files[name]
@@ -193,7 +182,6 @@ function sha256(text: string): string {
   return createHash('sha256').update(text).digest('hex')
 }
 
-/** Returns the text of a file; null if the file does not exist. */
 async function textOf(path: string): Promise<string | null> {
   try {
     return await readFile(path, 'utf8')

@@ -27,12 +27,12 @@ export interface RestoreOptions {
   /** Path of the directory with the backup's keys. Default: `keys` in the backup. */
   keys?: string | undefined
   /**
-   * If true, the restore continues although blocks are damaged or missing. Their content stays damaged until it is
-   * uploaded again. If false, nothing is restored in this case. Default false.
+   * Continues although blocks are damaged or missing. Their content stays damaged until it is uploaded again. Default
+   * false: nothing is restored in this case.
    */
   partial?: boolean | undefined
   signal?: AbortSignal | undefined
-  /** Called with the number of blocks processed so far, and the sum of their sizes in bytes. */
+  /** Called with the number and total size in bytes of the blocks processed so far. */
   onProgress?: ((progress: { blocks: number; bytes: number }) => void) | undefined
 }
 
@@ -43,8 +43,8 @@ export interface RestoreBackupOptions extends RestoreOptions {
   /** Path of a missing or empty directory, which becomes the data directory. */
   dataDir: string
   /**
-   * If true, the restored node has the identity and session keys of the original node. Use it only if the original node
-   * is permanently gone. If false, the restored node is a new node. Default false.
+   * Restores the identity and session keys of the original node. Use it only if the original node is permanently gone.
+   * Default false: the restored node is a new node.
    */
   sameNode?: boolean
 }
@@ -55,13 +55,13 @@ export interface RestoreOutcome {
   dataDir: string
   /** When the backup was made (RFC 3339, UTC). */
   createdAt: string
-  /** Number of restored blocks. `bytes` is the sum of their sizes. */
+  /** Restored blocks, and their total size in bytes. */
   blocks: number
   bytes: number
   /** CIDs of the blocks that are damaged or missing in the backup. */
   damaged: string[]
   /**
-   * The old path (`was`) and the new path (`is`) of each cluster directory. Set the new paths as `dataDir` in the
+   * Old path (`was`) and new path (`is`) of each cluster directory. Set the new paths as `dataDir` in the
    * configuration.
    */
   clusterDirs: Array<{ was: string; is: string }>
@@ -70,15 +70,13 @@ export interface RestoreOutcome {
 const BATCH = 256
 
 /**
- * Restores a backup into a new data directory, and checks the hash of every block. The restore owns the directory until
- * it ends.
- * The database file gets its final name last, so the directory is usable only when all content is on the disk. A
- * restore that was killed can be repeated.
+ * Restores a backup into a new data directory, and checks the hash of every block. The directory is usable only when
+ * all content is on the disk. A restore that was killed can be repeated.
  *
  * @throws HoldfastError `BACKUP_UNUSABLE` if the backup is incomplete; `DATA_DIR_UNUSABLE` if the directory is not
- *   empty; `DATA_DIR_IN_USE` if another process owns the directory; `VALIDATION` if the directory overlaps the backup;
- *   `CONFLICT` while another process writes the backup; `DATA_DIR_NEWER` if a newer version wrote the backup;
- *   `BLOCK_DAMAGED` if a block is damaged and `partial` is false
+ * empty; `DATA_DIR_IN_USE` if another process owns the directory; `VALIDATION` if the directory overlaps the backup;
+ * `CONFLICT` while another process writes the backup; `DATA_DIR_NEWER` if a newer version wrote the backup;
+ * `BLOCK_DAMAGED` if a block is damaged and `partial` is false
  */
 export async function restoreBackup(options: RestoreBackupOptions): Promise<RestoreOutcome> {
   const directory = resolve(options.backup)
@@ -103,11 +101,6 @@ export async function restoreBackup(options: RestoreBackupOptions): Promise<Rest
   }
 }
 
-/**
- * Refuses a data directory that overlaps the backup.
- *
- * @throws HoldfastError `VALIDATION` if the directories overlap
- */
 async function keepApart(backup: string, dataDir: string): Promise<void> {
   const [from, to] = [await realPathOf(backup), await realPathOf(dataDir)]
   if (!isInside(from, to) && !isInside(to, from)) return
@@ -129,10 +122,7 @@ function occupied(dataDir: string, problem: string): HoldfastError {
   return new HoldfastError('DATA_DIR_UNUSABLE', `${dataDir} ${problem}: restore into an empty directory`)
 }
 
-/**
- * Restores a backup into an owned directory. The first step creates a file that prevents engines from starting on the
- * directory.
- */
+/** First creates a file that prevents engines from starting on the directory. */
 async function restoreInto(
   dataDir: string,
   { directory, options, datastore }: { directory: string; options: RestoreBackupOptions; datastore: LevelDatastore },
@@ -164,7 +154,7 @@ async function restoreInto(
   return outcome
 }
 
-/** Copies the database of a backup, checks the hash of the copy and opens it. The caller closes the ledger. */
+/** Checks the hash of the copied database. The caller closes the ledger. */
 async function copyDatabase(
   directory: string,
   unfinished: string,
@@ -182,7 +172,6 @@ async function copyDatabase(
   return { manifest, ledger: new CopiedLedger(unfinished, { readonly: false }) }
 }
 
-/** Removes the log files and the migration copies of a database that is being restored. */
 async function removeBeside(unfinished: string): Promise<void> {
   for (const name of await readdir(dirname(unfinished))) {
     if (/^holdfast\.db\.restored[-.]/.test(name)) await rm(join(dirname(unfinished), name), { force: true })
@@ -196,8 +185,8 @@ interface MovedCluster {
 }
 
 /**
- * Creates the cluster directories of the restored node, with their identity files. A directory that was inside the old
- * data directory has the same relative path. Other directories get a path below `clusters` in the new data directory.
+ * A cluster directory that was inside the old data directory gets the same relative path. Other directories get a path
+ * below `clusters`.
  */
 async function moveClusters(
   ledger: CopiedLedger,
@@ -222,10 +211,9 @@ function freePlace(path: string, taken: ReadonlySet<string>): string {
   return taken.has(path) ? freePlace(`${path}-moved`, taken) : path
 }
 
-/** Copies the blocks of a backup into a new data directory. */
 class RestoredBlocks {
   readonly #directory: string
-  /** The data directories of the backends, by backend id. */
+  /** Data directories by backend id. */
   readonly #places: ReadonlyMap<number, string>
   readonly #ledger: CopiedLedger
   readonly #options: RestoreOptions

@@ -7,12 +7,11 @@ import type { AnyManifest } from './manifest.ts'
 const BATCH = 1_000
 
 /**
- * Checks that a new copy of the database may replace the last backup. Both must be of the same node.
- * The new copy must have at least half as many roots as the last backup. Roots that have expired since then do not
- * count. So the check refuses an empty data directory, such as a mount point without its disk.
+ * Checks that the last backup is of the same node, and that the new copy has at least half of its unexpired roots. An
+ * empty data directory, such as a mount point without its disk, is refused.
  *
  * @param roots number of roots in the new copy
- * @throws HoldfastError `CONFLICT` if the copy may not replace the backup, with the reason
+ * @throws HoldfastError `CONFLICT` with the reason
  */
 export async function checkSameNode(
   directory: string,
@@ -45,7 +44,6 @@ function refusal(directory: string, reason: string): HoldfastError {
   return new HoldfastError('CONFLICT', `the backup in ${directory} ${reason}: ${remedy}`)
 }
 
-/** Counts the complete roots that are held at the instant `at`. */
 export async function countRoots(ledger: CopiedLedger, at: number): Promise<number> {
   let count = 0
   for (let after = 0; ; ) {
