@@ -214,7 +214,7 @@ interface Renamed {
 
 /** Number of waiting blocks that triggers a flush. */
 const GROUP = 256
-/** Leaves threads for writes. */
+/** The limit leaves threads for writes. */
 const SYNCS_AT_ONCE = 4
 
 /**

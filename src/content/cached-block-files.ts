@@ -28,7 +28,7 @@ export class CachedBlockFiles extends BlockFiles {
   readonly #evicting = new Map<string, Promise<void>>()
   readonly #fetching = new Map<string, Promise<Uint8Array>>()
   #trimming: Promise<void> | null = null
-  /** Number of unfinished {@link keepAll} calls. */
+  /** Callers of {@link keepAll} that still prevent evictions. */
   #keepers = 0
 
   constructor(dataDir: string, external: ExternalBlocks, fileSystem?: FileSystem) {

@@ -42,7 +42,7 @@ export class Collector {
   #running: Promise<Collected> | null = null
   #cancelTimer: (() => void) | null = null
   #stopped = false
-  /** Number of unfinished {@link hold} calls. */
+  /** Callers of {@link hold} that still pause deletions. */
   #holds = 0
   #released = Promise.withResolvers<void>()
 

@@ -175,7 +175,7 @@ export class StagedDag {
     }
   }
 
-  /** Yields them in any order. Requires {@link begin} and {@link settle} first. */
+  /** Yields the multihashes in any order. Requires {@link begin} and {@link settle} first. */
   *multihashes(): Generator<Uint8Array, void, undefined> {
     for (let last = 0; ; ) {
       const blocks = this.#ledger.neededAfter(this.rootId, last, BLOCK_BATCH)

@@ -10,7 +10,7 @@ import type { StagedDag } from '../dag/staged-dag.ts'
 
 /** Uses little memory, because a directory may have millions of entries. */
 export interface StoredEntry {
-  /** One character per byte. */
+  /** Bytes of the CID, one character per byte. */
   cid: string
   /** Total size in bytes of all blocks below, including repeated blocks. */
   tsize: number
