@@ -66,7 +66,7 @@ export interface BackupOutcome {
   bytes: number
   /** The first thousand CIDs of blocks that the data directory itself has lost or damaged. */
   missing: string[]
-  /** When the whole backup was last read (RFC 3339, UTC), and how many damaged blocks were found; null for never. */
+  /** When the whole backup was last read (RFC 3339, UTC), and how many damaged blocks were found; null if never. */
   lastFullRead: { at: string; damaged: number } | null
 }
 
@@ -135,7 +135,7 @@ class Run {
   async run(): Promise<BackupOutcome> {
     const { blockFiles, collector } = this.#source
     // An external cluster may receive content during the backup. In the copied database, this content is only on this
-    // node.
+    // node, so keep its blocks.
     const keeping = [...blockFiles.values()].map(files => files.keepAll())
     const release = await collector.hold()
     try {
@@ -216,8 +216,8 @@ class Run {
   }
 
   /**
-   * On a file system without locks, two runs can use the directory. First checks that no other run has replaced the
-   * manifest.
+   * First checks that no other run has replaced the manifest. On a file system without locks, two runs can use the
+   * directory.
    */
   async #complete(previous: AnyManifest | null, manifest: Manifest): Promise<void> {
     const { directory } = this.#to
@@ -252,7 +252,7 @@ function trustsUnchanged(previous: AnyManifest | null): boolean {
   return previous?.format === 'holdfast-backup-2' && (previous.lastFullRead?.damaged ?? 0) === 0
 }
 
-/** If blocks of the last backup are not trusted, this run has read all of them. */
+/** This run has read all blocks if the previous backup is not trusted. */
 function fullReadBy(previous: AnyManifest | null, createdAt: number): Manifest['lastFullRead'] {
   if (previous === null) return null
   if (!trustsUnchanged(previous)) return { at: new Date(createdAt).toISOString(), damaged: 0 }

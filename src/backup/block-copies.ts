@@ -23,7 +23,7 @@ export interface BlockCopiesParts {
   /** By backend id. */
   blockFiles: ReadonlyMap<number, BlockFiles>
   directory: string
-  /** False to read and hash every block. */
+  /** False to read and hash unchanged blocks too. */
   trustsUnchanged: boolean
   pace: Pace
   signal?: AbortSignal | undefined
@@ -36,7 +36,7 @@ const MOST_MISSING = 1_000
 const LINK_ATTEMPTS = 3
 const NO_LINKS = new Set(['EXDEV', 'EPERM', 'EMLINK', 'ENOTSUP', 'EACCES', 'ENOSYS'])
 
-/** The layout below the directory is the layout of a data directory. */
+/** The directory has the layout of a data directory. */
 export function storeIn(directory: string, backendId: number): string {
   return join(directory, 'stores', String(backendId))
 }

@@ -81,7 +81,7 @@ export async function storeKeys(directory: string, keys: KeyFiles): Promise<Reco
   return hashes
 }
 
-/** `what` is the path of the file. */
+/** Returns the missing and damaged key files of a backup by their path. */
 export async function keyProblems(
   directory: string,
   manifest: AnyManifest,
@@ -99,7 +99,7 @@ export async function keyProblems(
   return problems
 }
 
-/** Replaces key files of a backup with files of a data directory whose hashes match the manifest. */
+/** Replaces key files of a backup. Copies only files of the data directory whose hashes match the manifest. */
 export async function repairKeys(directory: string, manifest: AnyManifest, dataDir: string): Promise<void> {
   const hashes = manifest.format === 'holdfast-backup-2' ? manifest.keys.files : {}
   await mkdir(directory, { recursive: true, mode: OWNERS_DIRECTORY })

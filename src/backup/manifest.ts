@@ -44,7 +44,7 @@ const second = Type.Object({
   roots: count,
   /** Path of the key files, or null for `keys` in the backup. `files` contains their SHA-256 hashes. */
   keys: Type.Object({ directory: Type.Union([Type.String(), Type.Null()]), files: Type.Record(Type.String(), sha256) }),
-  /** When the whole backup was last read, and how many damaged or missing blocks were found; null for never. */
+  /** When the whole backup was last read, and how many damaged or missing blocks were found; null if never. */
   lastFullRead: Type.Union([Type.Object({ at: Type.String(), damaged: count }), Type.Null()]),
 })
 

@@ -27,8 +27,8 @@ export interface RestoreOptions {
   /** Path of the directory with the backup's keys. Default: `keys` in the backup. */
   keys?: string | undefined
   /**
-   * Continues although blocks are damaged or missing. Their content stays damaged until it is uploaded again. Default
-   * false: nothing is restored in this case.
+   * Restores the backup even if blocks are damaged or missing. Their content stays damaged until it is uploaded again.
+   * Default false: such a backup is not restored.
    */
   partial?: boolean | undefined
   signal?: AbortSignal | undefined

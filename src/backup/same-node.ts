@@ -7,8 +7,8 @@ import type { AnyManifest } from './manifest.ts'
 const BATCH = 1_000
 
 /**
- * Checks that the last backup is of the same node, and that the new copy has at least half of its unexpired roots. An
- * empty data directory, such as a mount point without its disk, is refused.
+ * Checks that the last backup is of the same node. The new copy must have at least half as many roots as the backup,
+ * without expired roots.
  *
  * @param roots number of roots in the new copy
  * @throws HoldfastError `CONFLICT` with the reason

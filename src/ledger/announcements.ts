@@ -9,7 +9,7 @@ export interface AnnouncedAs {
   network: string
 }
 
-/** Position in the order in which roots become due; null for the start. */
+/** Position of a root in the order of due announcements; null for the start. */
 export type AnnouncedPlace = { announcedAt: number | null; id: number } | null
 
 export interface DueRoot {
@@ -53,8 +53,8 @@ export class Announcements {
   }
 
   /**
-   * Returns the next roots that were never announced, or last before `before`. An announcement after `now` comes from a
-   * wrong clock, and its root is also due.
+   * Returns the roots due after a position. A root is due if it was never announced, was last announced before
+   * `before`, or has an announcement after `now` from a wrong clock.
    */
   due({ before, now }: { before: number; now: number }, after: AnnouncedPlace, limit: number): DueRoot[] {
     const isPastNever = after !== null && after.announcedAt !== null

@@ -148,7 +148,7 @@ export class BlockTable implements Blocks {
     return this.#bytes.get(blockId)?.bytes
   }
 
-  /** Each backend that has the block has its own id. */
+  /** A block has a different id on each backend. */
   idsOf(multihash: Uint8Array): number[] {
     return this.#idsOf.all(multihash).map(({ id }) => id)
   }
@@ -162,7 +162,7 @@ export class BlockTable implements Blocks {
     return this.#isNeeded.get(blockId) !== undefined
   }
 
-  /** The state of the root and of the block does not matter. */
+  /** Ignores the states of the root and of the block. */
   isNeededBy(rootId: number, blockId: number): boolean {
     return this.#isNeededBy.get(rootId, blockId) !== undefined
   }

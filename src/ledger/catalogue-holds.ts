@@ -36,7 +36,7 @@ export class CatalogueHolds {
     this.#queue = parts.queue
   }
 
-  /** Returns the id of each complete root. If any root is missing, places no hold and returns null. */
+  /** Returns the id of the complete root of each hold. If any root is missing, places no hold and returns null. */
   place(wanted: readonly WantedHold[]): Promise<number[] | null> {
     return this.#write(() => {
       const isMissing = ({ backendId, stagedRootId, dag }: WantedHold) =>

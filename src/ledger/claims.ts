@@ -148,7 +148,7 @@ export class Claims {
     return this.#queue.run(work, { durable: false })
   }
 
-  /** The caller has synced the files and directory entries of the blocks. */
+  /** The caller must have synced the files and directory entries of the blocks. */
   markDurable(blockIds: readonly number[]): Promise<void> {
     return this.#queue.run(
       () => {

@@ -26,7 +26,7 @@ export class HeldRoots extends HeldPlaces {
     return this.#roots.findAnywhere(dag)
   }
 
-  /** The state of the root does not matter. */
+  /** Ignores the state of the root. */
   isNeededBy(rootId: number, backendId: number, multihash: Uint8Array): boolean {
     const found = this.#blocks.find(backendId, multihash)
     return found !== undefined && this.#blocks.isNeededBy(rootId, found.id)

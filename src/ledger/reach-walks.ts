@@ -14,7 +14,7 @@ export const STAGE = { forget: 0, walk: 1, note: 2, end: 3 } as const
 export interface ReachWalk {
   rootId: number
   stage: number
-  /** Last block whose way was stored. */
+  /** Id of the last block whose `way` was stored. */
   place: number
   /** Null if the root no longer exists. */
   state: 'staging' | 'complete' | 'dropped' | null
@@ -104,7 +104,7 @@ export class ReachWalks {
     return this.#withheld.get(multihash)?.status ?? null
   }
 
-  /** Returns whether any row was deleted. */
+  /** Deletes some rows of the walk. Returns whether any row was deleted. */
   forget({ rootId }: ReachWalk): Promise<boolean> {
     return this.#write(() => this.#forget.run(rootId, rootId, ROWS_AT_ONCE).changes > 0)
   }
@@ -122,7 +122,7 @@ export class ReachWalks {
     return blocks.filter(({ way }) => way === blocks[0]?.way)
   }
 
-  /** A block that is already stored keeps its way. */
+  /** Does not change the way of a stored block. */
   async add({ rootId, backendId }: ReachWalk, blocks: readonly Reached[]): Promise<void> {
     for (let index = 0; index < blocks.length; index += ROWS_AT_ONCE) {
       await this.#write(() => {

@@ -147,7 +147,7 @@ export class RootTable {
     this.#drop.run(rootId)
   }
 
-  /** A complete root stays unchanged. */
+  /** Does nothing for a complete root. */
   abandon(rootId: number): void {
     this.#abandon.run(rootId)
   }
