@@ -7,7 +7,7 @@ export const DEFAULT_DATA_DIR = './data'
 const OTHERS = 0o077
 
 /**
- * Makes Node cache the compiled code of `serve` in its data directory, for faster starts.
+ * Makes Node cache the compiled code of `serve` in the server's data directory, for faster starts.
  * Anyone who can write to the cache can change the code that runs. Therefore the cache is never in a shared temporary
  * directory or in another user's directory.
  */

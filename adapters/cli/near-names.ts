@@ -1,4 +1,4 @@
-/** Returns the name that the user probably meant: at most two edits away, and fewer than half of the letters. */
+/** Returns the name that the user probably meant: at most two edits away, and fewer edits than half of the letters. */
 export function nearestName(typed: string, names: readonly string[]): string | undefined {
   const most = Math.min(2, Math.floor((typed.length - 1) / 2))
   const ranked = names

@@ -123,7 +123,7 @@ function checkDescriptors(): void {
   )
 }
 
-/** Enables the network by default. In an embedded engine, the network is off by default. */
+/** Enables the network by default, unlike an embedded engine. */
 function networkOf({ network }: EngineConfig): NonNullable<EngineConfig['network']> {
   return { enabled: true, ...network }
 }

@@ -44,7 +44,7 @@ const DEFAULT_PORT = 4100
 const LAST_PORT = 65_535
 const MOST_GATEWAY_THREADS = 32
 const MOST_DRAIN_SECONDS = 300
-/** Least memory in bytes that a server is tested with. */
+/** Least memory in bytes with which a server is tested. */
 export const LEAST_MEMORY_BYTES = 256 * 1024 ** 2
 const DEFAULT_LOG_LEVEL = 'info'
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']
@@ -59,7 +59,7 @@ function readSettings(flags: Flags<CommonFlag>, env: Environment): Settings {
 }
 
 /**
- * Reads the settings for an existing data directory, so that a typo does not create one.
+ * Reads the settings. Refuses a missing data directory, so that a typo does not create one.
  * @throws HoldfastError `CONFIG_INVALID`; `NOT_FOUND` if the data directory does not exist.
  */
 export function readDirectorySettings(flags: Flags<CommonFlag>, env: Environment): Settings {

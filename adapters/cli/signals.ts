@@ -1,4 +1,4 @@
-/** Ignores a second signal within this time, in ms. One Ctrl+C can arrive twice: from the terminal, and from npm. */
+/** Time in ms within which a second signal is ignored. One Ctrl+C can arrive twice: from the terminal, and from npm. */
 const SAME_SIGNAL_MS = 250
 
 /** Resolves at the first SIGTERM or SIGINT. A later signal ends the process at once. */

@@ -6,7 +6,7 @@ export const MOST_COVERED_BYTES = 1024 * 1024
 const LONGEST = 4_096
 
 export interface Covered {
-  /** In lower case. */
+  /** Names of headers, in lower case. */
   readonly names: readonly string[]
   /** Digest of the start line and the named headers. */
   readonly head: string

@@ -9,8 +9,8 @@ import type { AuthenticatedContext } from '../../src/http/route.ts'
 const PEEKED_BYTES = 64 * 1024
 
 /**
- * Reads a JSON body completely, but only the beginning of a form. This node finds a cluster field after a large file
- * later, while it receives the file.
+ * Reads a JSON body completely, but only the beginning of a form. A cluster field after a large file is found later,
+ * while this node receives the file.
  */
 export async function requestedCluster(
   context: AuthenticatedContext,

@@ -5,7 +5,7 @@ import { isHoldfastError } from '../../src/domain/errors.ts'
 import { CODEC, cidOf, type DagIdentity, HASH, parseCid } from '../../src/ipld/cid.ts'
 import type { ClusterPin, PinOptions, Replication } from './ipfs-cluster-api.ts'
 
-/** Keys of a pin's metadata: the node's mark, the root, and one key per hold, with this prefix and the hold's id. */
+/** Keys of a pin's metadata: of the node's mark, of the root, and the prefix of one key per hold. */
 const MARK = 'holdfast'
 const ROOT = 'root'
 const HOLD = 'hold '

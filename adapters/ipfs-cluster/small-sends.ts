@@ -11,7 +11,7 @@ import { isSendable } from './sendable-blocks.ts'
 const TOGETHER = 32
 const SEND_MS = 120_000
 
-/** For a small DAG, a request of its own costs more than the transfer of its bytes. */
+/** Sends small DAGs in batches, because a request costs more than the transfer of such a DAG. */
 export class SmallSends {
   readonly #batch: Batch<readonly DagBlock[], readonly string[]>
 

@@ -30,7 +30,7 @@ const STALL_MS = 120_000
 /** In bytes. */
 const LONGEST_LINE = 65_536
 const LONGEST_BLOCK = 4 * 1024 * 1024
-/** Stops Kubo from announcing these blocks to the network, where no peer looks for them. */
+/** Stops Kubo from announcing blocks that no peer looks for. */
 const UNANNOUNCED = { 'fast-provide-root': 'false' }
 const NOT_PINNED = /\b(?:is not pinned|not pinned or pinned indirectly)/
 const NO_BLOCK = /\bcould not find\b/

@@ -47,7 +47,7 @@ export interface HttpClient {
 }
 
 const CONNECTIONS = 16
-/** Ms for the start of an answer, and between two parts of the answer. */
+/** Timeout in ms for the start of an answer, and between two parts of the answer. */
 const ANSWER_TIMEOUT_MS = 120_000
 const LONGEST_ANSWER = 4 * 1024 * 1024
 

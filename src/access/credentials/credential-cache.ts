@@ -12,8 +12,8 @@ const MAX_CREDENTIALS = 10_000
 const CHECK_MS = 1_000
 
 /**
- * Every change of an account, key or session clears this cache: a change by another process within a second. After a
- * change by this process, the caller must call `clear`.
+ * Every change of an account, key or session clears this cache. After a change by this process, the caller must call
+ * `clear`. A change by another process takes effect within a second.
  */
 export class CredentialCache {
   readonly #known = new LRUCache<string, KnownCredential>({ max: MAX_CREDENTIALS })

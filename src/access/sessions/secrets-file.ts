@@ -16,7 +16,7 @@ const schema = Type.Object({
   ),
 })
 
-/** Deleting this file ends all sessions. The first signing key creates it. */
+/** Signing keys of sessions. Deleting this file ends all sessions. */
 export class SecretsFile implements SigningKeyStore {
   readonly #path: string
   #signingKeys: readonly StoredSigningKey[]
