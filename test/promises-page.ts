@@ -50,11 +50,11 @@ export const pagePromises: readonly KeptPromise[] = [
     test: { file: content, name: 'ignores a file that is dropped outside of the target' },
   },
   {
-    promise: 'a deletion can be undone for a moment',
-    file: `${page}/content/removals.ts`,
-    find: 'const UNDO_MS = 8_000',
-    replace: 'const UNDO_MS = 0',
-    test: { file: pins, name: 'are deleted after a moment for undo' },
+    promise: 'a page that failed to load while the server was unavailable is loaded again',
+    file: `${page}/widgets/use-load.ts`,
+    find: 'if (isOut) retry = setTimeout(reload,',
+    replace: 'if (false) retry = setTimeout(reload,',
+    test: { file: pins, name: 'are listed again after an outage' },
   },
   {
     promise: 'deleting from one cluster leaves the others',
@@ -64,11 +64,11 @@ export const pagePromises: readonly KeptPromise[] = [
     test: { file: pins, name: 'have a page with details and content' },
   },
   {
-    promise: 'signing out first carries out deletions that could still be undone',
-    file: `${page}/app.ts`,
-    find: '    await flushRemovals()\n',
-    replace: '',
-    test: { file: pins, name: 'are deleted before their user signs out' },
+    promise: 'the console waits for the answer before it says that content is deleted',
+    file: `${page}/widgets/confirm-dialog.ts`,
+    find: 'if (await run(act)) onDone()',
+    replace: 'void run(act), onDone()',
+    test: { file: pins, name: 'stay if the server refuses to delete them' },
   },
   {
     promise: 'any page of a long list takes one request',

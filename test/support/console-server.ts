@@ -14,6 +14,8 @@ export interface ConsoleServer {
   owner: string
   /** Sends all further requests to this listener, as to a newer version; without an argument, to the node again. */
   answerWith(listener?: RequestListener): void
+  /** Handles a request as the node does. */
+  node: RequestListener
 }
 
 /** Uses the system clock. Stops and deletes the node afterwards. */
@@ -43,6 +45,7 @@ export function withConsole<T>(
         origin,
         key,
         owner: account.id,
+        node,
         answerWith: (listener = node) => {
           answer = listener
         },

@@ -3,7 +3,6 @@ import type { Cluster, HoldfastClient, SendOptions, TargetOptions, Upload, User 
 import { AccountView } from './account/account-view.ts'
 import { ContentView } from './content/content-view.ts'
 import { PinView } from './content/pin-view.ts'
-import { flushRemovals } from './content/removals.ts'
 import { type Source, UploadQueue } from './content/upload-queue.ts'
 import { html } from './markup.ts'
 import { OwnerView } from './owner/owner-view.ts'
@@ -59,8 +58,6 @@ function Inside({ signedIn, onEnd }: { signedIn: SignedIn; onEnd: PageSession['e
   const session: PageSession = { client, user, clusters, uploads, kind, refresh, end: onEnd }
   const signOut = async (): Promise<void> => {
     if (uploads.isBusy && !confirm('Uploads are in progress. Sign out and cancel them?')) return
-    // Pending deletions need the credential of this session.
-    await flushRemovals()
     await client.sessions.signOut().catch(() => undefined)
     // The next user to sign in starts at the first view.
     location.hash = '#/'

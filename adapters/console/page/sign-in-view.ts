@@ -22,7 +22,8 @@ export interface SignInProps {
 }
 
 export function SignInView({ reason, onSignedIn }: SignInProps) {
-  const [way, setWay] = useState<Way>('password')
+  // A new owner has a key and no password.
+  const [way, setWay] = useState<Way>('key')
   const [temporaryToken, setTemporaryToken] = useState<string | null>(null)
   const choose = (value: Way): void => {
     setWay(value)
@@ -43,7 +44,7 @@ export function SignInView({ reason, onSignedIn }: SignInProps) {
       ? html`<${PasswordForm} onSignedIn=${onSignedIn} onCodeAsked=${setTemporaryToken} />`
       : html`<${KeyForm} onSignedIn=${onSignedIn} />`
   const forms = html`<div>
-    <div role="tablist" aria-label="How to sign in" class="tabs">${tab('password', 'Password')} ${tab('key', 'API key')}</div>
+    <div role="tablist" aria-label="How to sign in" class="tabs">${tab('key', 'API key')} ${tab('password', 'Password')}</div>
     <div role="tabpanel" id="way" aria-label="Sign in">${form}</div>
   </div>`
   return html`<main class="alone">

@@ -2,11 +2,11 @@ import { useState } from 'preact/hooks'
 import type { Status } from '../../../client/index.ts'
 import { html } from '../markup.ts'
 import { useSession } from '../session.ts'
+import { ConfirmDialog } from '../widgets/confirm-dialog.ts'
 import { Dialog } from '../widgets/dialog.ts'
 import { FieldProblem, InputField, submitting } from '../widgets/field.ts'
 import { notify } from '../widgets/notices.ts'
 import { useAction } from '../widgets/use-load.ts'
-import { removeLater } from './removals.ts'
 
 export function RenameButton({ status, onDone }: { status: Status; onDone: () => void }) {
   const { client } = useSession()
@@ -33,17 +33,31 @@ export function RenameButton({ status, onDone }: { status: Status; onDone: () =>
   </span>`
 }
 
-/** Deletes pins, which the user can undo for a few seconds. */
+/** Buttons that delete pins after a confirmation and return to the list. */
 export function DeleteButton({ status }: { status: Status }) {
   const { client } = useSession()
   const { cid, clusterId, name, peers } = status
-  const remove = (cluster: string | undefined) => (): void => {
-    removeLater(client, { cid, cluster, name })
+  const [asked, setAsked] = useState<{ cluster?: string } | null>(null)
+  const done = (): void => {
+    notify({ text: `${name} is deleted` })
     location.hash = '#/content'
   }
-  if (peers.length <= 1) return html`<button class="danger" onClick=${remove(undefined)}>Delete</button>`
+  const button = (target: { cluster?: string }, words: string) =>
+    html`<button class="danger" onClick=${() => setAsked(target)}>${words}</button>`
   return html`<span class="buttons">
-    <button class="danger" onClick=${remove(clusterId)}>Delete from ${clusterId}</button>
-    <button class="danger" onClick=${remove(undefined)}>Delete everywhere</button>
+    ${
+      peers.length <= 1
+        ? button({}, 'Delete')
+        : html`${button({ cluster: clusterId }, `Delete from ${clusterId}`)} ${button({}, 'Delete everywhere')}`
+    }
+    ${
+      asked !== null &&
+      html`<${ConfirmDialog} title=${`Delete ${name}?`} label="Delete it" onClose=${() => setAsked(null)}
+        onDone=${done} act=${() => client.pins.remove(cid, asked)}>
+        <p>All records of this content ${
+          asked.cluster === undefined ? 'in all clusters' : html`in <code>${asked.cluster}</code>`
+        } are deleted. The node deletes the content after its grace period, unless another account keeps it.</p>
+      </${ConfirmDialog}>`
+    }
   </span>`
 }

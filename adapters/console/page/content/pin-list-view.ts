@@ -9,7 +9,6 @@ import { Pager } from '../widgets/pager.ts'
 import { formatAge, formatInstant, shortCid, shownBytes, shownCount } from '../widgets/shown-values.ts'
 import { useLoad } from '../widgets/use-load.ts'
 import { useNow } from '../widgets/use-now.ts'
-import { type Removals, useRemovals } from './removals.ts'
 
 /** An empty value means no filter. */
 interface Filter {
@@ -34,11 +33,10 @@ export function PinListView({ changes = 0 }: { changes?: number }) {
   const [page, setPage] = useState(1)
   const [limit, setLimit] = useState(PAGE_SIZES[0] ?? '')
   const searched = usePaused(filter)
-  const { isGoing, ended } = useRemovals()
   const options = { ...optionsOf(searched), limit: Number(limit) }
   const { value, error, isLoading, reload } = useLoad(
     signal => client.pins.page(page, { ...options, signal }),
-    [client, page, limit, searched, changes, ended],
+    [client, page, limit, searched, changes],
   )
   const isMoving = value?.uploads.some(({ status }) => status === 'queued' || status === 'pinning') ?? false
   useEffect(() => {
@@ -59,7 +57,11 @@ export function PinListView({ changes = 0 }: { changes?: number }) {
     <${Filters} filter=${filter} onChange=${change} />
     <${FieldProblem} text=${error} />
     <div class="list" aria-busy=${isLoading ? 'true' : 'false'}>
-      ${value && html`<${Rows} rows=${value.uploads} isFiltered=${isNarrow(filter)} isGoing=${isGoing} />`}
+      ${
+        value !== undefined
+          ? html`<${Rows} rows=${value.uploads} isFiltered=${isNarrow(filter)} />`
+          : isLoading && html`<${Skeleton} />`
+      }
     </div>
     ${
       value &&
@@ -104,14 +106,14 @@ function Filters({ filter, onChange }: { filter: Filter; onChange: (changed: Par
   </form>`
 }
 
-function Rows({
-  rows,
-  isFiltered,
-  isGoing,
-}: { rows: readonly ListedUpload[]; isFiltered: boolean } & Pick<Removals, 'isGoing'>) {
+/** Placeholder of the rows until the first page has arrived. */
+function Skeleton() {
+  return html`<div class="skeleton" role="status"><span class="unseen">Loading…</span>${[1, 2, 3, 4].map(() => html`<span></span>`)}</div>`
+}
+
+function Rows({ rows, isFiltered }: { rows: readonly ListedUpload[]; isFiltered: boolean }) {
   const now = useNow()
-  const left = rows.filter(({ cid, clusterId }) => !isGoing(cid, clusterId))
-  if (left.length === 0) {
+  if (rows.length === 0) {
     return html`<p class="empty">${isFiltered ? 'No pins match these filters.' : 'No pins yet. Drop a file above.'}</p>`
   }
   return html`<table>
@@ -124,7 +126,7 @@ function Rows({
       </tr>
     </thead>
     <tbody>
-      ${left.map(row => html`<${Row} key=${row.uploadId} row=${row} now=${now} />`)}
+      ${rows.map(row => html`<${Row} key=${row.uploadId} row=${row} now=${now} />`)}
     </tbody>
   </table>`
 }

@@ -40,15 +40,15 @@ function Connected({ peers: { peers, count } }: { peers: NodePeers }) {
     ${peers.length === 0 && html`<p class="empty">Nobody yet.</p>`}
     ${
       peers.length > 0 &&
-      html`<div class="list"><table>
+      html`<div class="list"><table class="stacked">
         <thead><tr>
           <th scope="col">Peer</th><th scope="col">Dialled by</th><th scope="col" class="age">Since</th>
         </tr></thead>
         <tbody>${peers.map(
           ({ id, address, direction, since }) => html`<tr key=${`${id} ${address} ${since}`}>
             <td class="name"><code>${id}</code><span class="under mono">${address}</span></td>
-            <td>${direction === 'inbound' ? 'it' : 'this node'}</td>
-            <td class="age">${formatAge(since, now)}</td>
+            <td data-label="Dialled by">${direction === 'inbound' ? 'it' : 'this node'}</td>
+            <td class="age" data-label="Since">${formatAge(since, now)}</td>
           </tr>`,
         )}</tbody>
       </table></div>`

@@ -2,6 +2,7 @@ import { useRef, useState } from 'preact/hooks'
 import { isHoldfastError, type NodeStats, type Verified } from '../../../client/index.ts'
 import { html } from '../markup.ts'
 import { useSession } from '../session.ts'
+import { ConfirmDialog } from '../widgets/confirm-dialog.ts'
 import { FieldProblem } from '../widgets/field.ts'
 import { notify } from '../widgets/notices.ts'
 import { formatAge, plural, shownBytes, shownCount } from '../widgets/shown-values.ts'
@@ -20,20 +21,28 @@ export function UpkeepView(props: UpkeepProps) {
 
 function Collection({ stats, onDone }: UpkeepProps) {
   const { client } = useSession()
-  const { run, isBusy, error } = useAction()
-  const collect = (): Promise<boolean> =>
-    run(async () => {
-      const { blocks, bytes } = await client.owner.collect({ graceSeconds: 0 })
-      notify({
-        text: blocks === 0 ? 'Nothing to free' : `${shownBytes(bytes)} freed, ${plural(blocks, 'block')}`,
-      })
-      onDone()
+  const [isAsked, setAsked] = useState(false)
+  const collect = async (): Promise<void> => {
+    const { blocks, bytes } = await client.owner.collect({ graceSeconds: 0 })
+    notify({
+      text: blocks === 0 ? 'Nothing to free' : `${shownBytes(bytes)} freed, ${plural(blocks, 'block')}`,
     })
+  }
+  const close = (): void => setAsked(false)
+  const done = (): void => {
+    close()
+    onDone()
+  }
   return html`<section class="card" aria-labelledby="collection-title">
     <h2 id="collection-title">Collection</h2>
     <p>Unused blocks are deleted automatically after a grace period. ${waiting(stats)}</p>
-    <${FieldProblem} text=${error} />
-    <button onClick=${collect} disabled=${isBusy}>${isBusy ? 'Freeing…' : 'Free it now'}</button>
+    <button onClick=${() => setAsked(true)}>Free it now</button>
+    ${
+      isAsked &&
+      html`<${ConfirmDialog} title="Delete unused blocks now?" label="Delete them" act=${collect} onClose=${close} onDone=${done}>
+        <p>The blocks of deleted pins are deleted without waiting for the grace period. Only a backup can restore them.</p>
+      </${ConfirmDialog}>`
+    }
   </section>`
 }
 

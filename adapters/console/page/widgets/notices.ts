@@ -3,28 +3,22 @@ import { html } from '../markup.ts'
 
 export interface Notice {
   text: string
-  /** Button in the notice, such as undo. */
-  action?: { label: string; run: () => void }
-  /** Time after which the notice disappears. Default: 5,000. */
-  ms?: number
   isError?: boolean
 }
 
 type Shown = Notice & { id: number }
 
+/** Time in ms after which a notice disappears. */
 const STAY_MS = 5_000
 
 let shown: readonly Shown[] = []
 let lastId = 0
 const listeners = new Set<() => void>()
 
-/** Returns a function that hides the notice. */
-export function notify(notice: Notice): () => void {
+export function notify(notice: Notice): void {
   const id = ++lastId
-  const remove = (): void => show(shown.filter(one => one.id !== id))
   show([...shown, { ...notice, id }])
-  setTimeout(remove, notice.ms ?? STAY_MS)
-  return remove
+  setTimeout(() => show(shown.filter(one => one.id !== id)), STAY_MS)
 }
 
 function show(notices: readonly Shown[]): void {
@@ -40,15 +34,10 @@ export function Notices() {
     listeners.add(listener)
     return () => void listeners.delete(listener)
   }, [])
-  const act = (notice: Shown) => (): void => {
-    show(shown.filter(one => one !== notice))
-    notice.action?.run()
-  }
   return html`<div class="notices" role="status" aria-live="polite">
     ${shown.map(
       notice => html`<p key=${notice.id} class=${notice.isError ? 'notice error' : 'notice'}>
         <span>${notice.text}</span>
-        ${notice.action && html`<button class="plain" onClick=${act(notice)}>${notice.action.label}</button>`}
       </p>`,
     )}
   </div>`

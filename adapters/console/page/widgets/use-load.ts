@@ -20,8 +20,12 @@ function useFailure(): (error: unknown) => string {
   }
 }
 
+/** Pauses in ms before each retry of a load that failed because the server was unavailable. The last one repeats. */
+const RETRY_MS = [2_000, 5_000, 15_000]
+
 /**
- * Loads a value, and again whenever `inputs` change. Aborts a load for earlier inputs.
+ * Loads a value, and again whenever `inputs` change. Aborts a load for earlier inputs. Retries while the server is
+ * unavailable.
  *
  * @param load must stop when the signal aborts
  */
@@ -35,19 +39,37 @@ export function useLoad<Value>(
     isLoading: true,
   })
   const [turn, setTurn] = useState(0)
+  const failures = useRef(0)
   const failure = useFailure()
+  const reload = useCallback(() => setTurn(before => before + 1), [])
   useEffect(() => {
     const controller = new AbortController()
     const { signal } = controller
-    setState(({ value }) => ({ value, error: null, isLoading: true }))
-    load(signal).then(
-      value => signal.aborted || setState({ value, error: null, isLoading: false }),
-      (error: unknown) =>
-        signal.aborted || setState(({ value }) => ({ value, error: failure(error), isLoading: false })),
-    )
-    return () => controller.abort()
+    let retry: ReturnType<typeof setTimeout> | undefined
+    // A retry keeps the error on the page until the load succeeds.
+    setState(({ value, error }) => ({ value, error: failures.current > 0 ? error : null, isLoading: true }))
+    const failed = (error: unknown): void => {
+      if (signal.aborted) return
+      const isOut = isHoldfastError(error, 'UNAVAILABLE')
+      if (isOut) retry = setTimeout(reload, RETRY_MS[Math.min(failures.current, RETRY_MS.length - 1)])
+      failures.current = isOut ? failures.current + 1 : 0
+      const words = failure(error)
+      setState(({ value }) => ({ value, error: isOut ? `${words}. Trying again…` : words, isLoading: false }))
+    }
+    load(signal).then(value => {
+      if (signal.aborted) return
+      failures.current = 0
+      setState({ value, error: null, isLoading: false })
+    }, failed)
+    return () => {
+      controller.abort()
+      clearTimeout(retry)
+    }
   }, [...inputs, turn])
-  const reload = useCallback(() => setTurn(before => before + 1), [])
+  useEffect(() => {
+    addEventListener('online', reload)
+    return () => removeEventListener('online', reload)
+  }, [reload])
   return { ...state, reload }
 }
 

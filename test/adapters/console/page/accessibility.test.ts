@@ -16,9 +16,10 @@ describe('the console', inBrowser, () => {
         async ({ page, server }) => {
           const clean = async (place: string): Promise<void> =>
             expect([place, await accessibilityFaults(page)]).toEqual([place, []])
+          await clean('key')
+          await page.getByRole('tab', { name: 'Password' }).click()
           await clean('password')
           await page.getByRole('tab', { name: 'API key' }).click()
-          await clean('key')
           await page.getByLabel('API key', { exact: true }).fill('hf_nothing')
           await page.getByRole('button', { name: 'Sign in' }).click()
           await page.getByRole('alert').waitFor()
@@ -81,7 +82,10 @@ describe('the console', inBrowser, () => {
       }
       const focused = (): Promise<string> => page.evaluate(() => document.activeElement?.textContent?.trim() ?? '')
       await press('Tab')
+      await expect.poll(focused).toBe('API key')
       await press('ArrowRight')
+      await expect.poll(focused).toBe('Password')
+      await press('ArrowLeft')
       await expect.poll(focused).toBe('API key')
       await press('Tab')
       await page.keyboard.type(server.key)
@@ -121,6 +125,24 @@ describe('the console', inBrowser, () => {
       },
       { browser: { viewport: { width: 360, height: 740 }, isMobile: true, hasTouch: true } },
     ))
+
+  test('shows its dialogs in the middle of the window', () =>
+    signedIn(async ({ page }) => {
+      for (const [place, button] of [
+        ['account/keys', 'New key'],
+        ['owner/accounts', 'New account'],
+        ['owner', 'Free it now'],
+      ] as const) {
+        await go(page, place)
+        await page.getByRole('button', { name: button }).click()
+        const { top, bottom } = await page.getByRole('dialog').evaluate(shown => {
+          const box = shown.getBoundingClientRect()
+          return { top: box.top, bottom: innerHeight - box.bottom }
+        })
+        expect([place, Math.abs(top - bottom) <= 1]).toEqual([place, true])
+        await page.keyboard.press('Escape')
+      }
+    }))
 
   test('weighs less than 100 KB on the wire', () =>
     atDoor(async ({ page }) => {

@@ -238,6 +238,7 @@ describe('the account in the console', inBrowser, () => {
 })
 
 async function fillIn(page: Page, word: string): Promise<void> {
+  await page.getByRole('tab', { name: 'Password' }).click()
   await page.getByLabel('Email').fill(email)
   await page.getByLabel('Password', { exact: true }).fill(word)
   await page.getByRole('button', { name: 'Sign in' }).click()

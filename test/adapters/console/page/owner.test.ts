@@ -134,6 +134,10 @@ describe('the owner’s part of the console', inBrowser, () => {
       await go(page, 'owner')
       await page.getByText('Waiting now: 1 deleted pin').waitFor()
       await page.getByRole('button', { name: 'Free it now' }).click()
+      await page.getByRole('dialog').getByRole('button', { name: 'Keep it' }).click()
+      await page.getByText('Waiting now: 1 deleted pin').waitFor()
+      await page.getByRole('button', { name: 'Free it now' }).click()
+      await page.getByRole('button', { name: 'Delete them' }).click()
       await page.getByText('2.0 KB freed, 1 block').waitFor()
       await page.getByText('None now').waitFor()
       await page.getByRole('button', { name: 'Check all of it now' }).click()
@@ -209,6 +213,9 @@ describe('the owner’s part of the console', inBrowser, () => {
               .waitFor()
             const [id = ''] = (await other.addresses()).map(address => address.split('/p2p/')[1] ?? '')
             expect(await row(page, id).textContent()).toContain('it')
+            // A phone shows the long addresses without horizontal scrolling.
+            await page.setViewportSize({ width: 360, height: 740 })
+            expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(360)
           } finally {
             await other.stop()
           }

@@ -4,11 +4,8 @@ import { inBrowser } from '../../../support/browser.ts'
 import { fillInKey } from '../../../support/console-server.ts'
 import { consoles, keep } from './opened.ts'
 
-/** Time for undo. */
-const MOMENT_MS = 8_000
-
 describe('pins in the console', inBrowser, () => {
-  const { signedIn } = consoles()
+  const { atDoor, signedIn } = consoles()
   const names = (page: Page) => page.locator('td.name > a').allTextContents()
   const badge = (page: Page) => page.locator('.title .badge')
 
@@ -120,41 +117,72 @@ describe('pins in the console', inBrowser, () => {
       expect(items[1]).toMatchObject({ name: 'new name', meta: { album: 'Summer' }, expiresAt: null })
     }))
 
-  test('are deleted after a moment for undo', () =>
+  test('are deleted at once, after a confirmation', () =>
     signedIn(async ({ page, server }) => {
       const total = async () => (await server.engine.pins.list({ account: server.owner })).total
+      const dialog = page.getByRole('dialog')
       const cid = await keep(server, 'deleted', 'to be deleted')
       await keep(server, 'stays', 'stays')
       await server.engine.pins.pin({ account: server.owner, cid, cluster: 'cl1-eu', originalName: 'to be deleted' })
       await open(page, `pin/${cid}?cluster=cl1-eu`)
-      await page.clock.install()
       await page.getByRole('button', { name: 'Delete from cl1-eu' }).click()
-      await page.clock.fastForward(MOMENT_MS)
-      await expect.poll(total).toBe(2)
-      const press = async (): Promise<void> => {
-        await open(page, `pin/${cid}`)
-        await page.getByRole('button', { name: 'Delete' }).click()
-        await page.getByText('Deleting to be deleted').waitFor()
-        await expect.poll(() => names(page)).toEqual(['stays'])
-        expect(await total()).toBe(2)
-      }
-      await press()
-      await page.getByRole('button', { name: 'Undo' }).click()
-      await expect.poll(() => names(page)).toEqual(['stays', 'to be deleted'])
-      await press()
-      await page.clock.fastForward(MOMENT_MS)
-      await expect.poll(total).toBe(1)
-      await expect.poll(() => page.getByRole('heading', { name: 'Pins' }).textContent()).toContain('1')
-    }))
-
-  test('are deleted before their user signs out', () =>
-    signedIn(async ({ page, server }) => {
-      const cid = await keep(server, 'deleted', 'to be deleted')
+      await dialog.getByRole('button', { name: 'Keep it' }).click()
+      expect(await total()).toBe(3)
+      await page.getByRole('button', { name: 'Delete from cl1-eu' }).click()
+      await dialog.getByRole('button', { name: 'Delete it' }).click()
+      await page.getByText('to be deleted is deleted').waitFor()
+      expect(await total()).toBe(2)
       await open(page, `pin/${cid}`)
       await page.getByRole('button', { name: 'Delete' }).click()
-      await page.getByRole('button', { name: 'Sign out' }).click()
-      await page.getByRole('button', { name: 'Sign in' }).waitFor()
-      expect((await server.engine.pins.list({ account: server.owner })).total).toBe(0)
+      await dialog.getByRole('button', { name: 'Delete it' }).click()
+      await expect.poll(() => names(page)).toEqual(['stays'])
+      expect(await total()).toBe(1)
+    }))
+
+  test('stay if the server refuses to delete them', () =>
+    signedIn(async ({ page, server }) => {
+      const cid = await keep(server, 'stays', 'stays')
+      await open(page, `pin/${cid}`)
+      await page.getByRole('button', { name: 'Delete' }).click()
+      server.answerWith((_, outgoing) => outgoing.writeHead(503).end())
+      await page.getByRole('button', { name: 'Delete it' }).click()
+      await page.getByRole('dialog').getByRole('alert').waitFor()
+      server.answerWith()
+      await page.getByRole('button', { name: 'Delete it' }).click()
+      await page.getByText('stays is deleted').waitFor()
+    }))
+
+  test('are listed again after an outage', () =>
+    signedIn(async ({ page, server }) => {
+      await open(page, 'account')
+      await keep(server, 'first', 'first')
+      await open(page, 'content')
+      await expect.poll(() => names(page)).toEqual(['first'])
+      server.answerWith((_, outgoing) => outgoing.writeHead(503).end())
+      await page.getByLabel('Order').selectOption('oldest')
+      await page.getByText('Trying again…').waitFor()
+      expect(await names(page)).toEqual(['first'])
+      await keep(server, 'second', 'second')
+      server.answerWith()
+      await expect.poll(() => names(page), { timeout: 20_000 }).toEqual(['first', 'second'])
+      expect(await page.getByText('Trying again…').count()).toBe(0)
+    }))
+
+  test('are placeholders until a slow server answers', () =>
+    atDoor(async ({ page, server }) => {
+      const waiting: Array<() => void> = []
+      let isHeld = true
+      server.answerWith((incoming, outgoing) => {
+        const answer = (): void => server.node(incoming, outgoing)
+        if (isHeld && incoming.url?.includes('/users/me/uploads')) waiting.push(answer)
+        else answer()
+      })
+      await fillInKey(page, server.key)
+      await page.getByRole('status').getByText('Loading…').waitFor()
+      expect(await page.getByText('No pins yet').count()).toBe(0)
+      isHeld = false
+      for (const answer of waiting) answer()
+      await page.getByText('No pins yet').waitFor()
     }))
 
   test('are reported as missing if they do not exist', () =>

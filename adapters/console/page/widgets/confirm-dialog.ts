@@ -1,0 +1,32 @@
+import { html, type WithChildren } from '../markup.ts'
+import { Dialog } from './dialog.ts'
+import { FieldProblem, submitting } from './field.ts'
+import { useAction } from './use-load.ts'
+
+export interface ConfirmDialogProps extends WithChildren {
+  title: string
+  /** Label of the button that starts the action. */
+  label: string
+  act: () => Promise<unknown>
+  onClose: () => void
+  /** Called after the action succeeded. */
+  onDone: () => void
+}
+
+/** Dialog that explains an action and asks for confirmation. A failed action leaves it open with the reason. */
+export function ConfirmDialog({ title, label, act, onClose, onDone, children }: ConfirmDialogProps) {
+  const { run, isBusy, error } = useAction()
+  const submit = submitting(async () => {
+    if (await run(act)) onDone()
+  })
+  return html`<${Dialog} title=${title} onClose=${onClose}>
+    <form onSubmit=${submit}>
+      ${children}
+      <${FieldProblem} text=${error} />
+      <div class="buttons">
+        <button type="button" onClick=${onClose}>Keep it</button>
+        <button class="danger" disabled=${isBusy}>${label}</button>
+      </div>
+    </form>
+  </${Dialog}>`
+}
