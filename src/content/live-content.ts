@@ -2,7 +2,7 @@ import type { CID } from 'multiformats/cid'
 import type { Clock } from '../domain/clock.ts'
 import { HoldfastError } from '../domain/errors.ts'
 import { isInline } from '../ipld/cid.ts'
-import type { HeldPlaces, RefusalStatus } from '../ledger/held-places.ts'
+import type { HeldRoots, RefusalStatus } from '../ledger/held-roots.ts'
 import { AbsentBlocks } from './absent-blocks.ts'
 import { type BlockSource, inlineBlocks } from './block-source.ts'
 import type { LeaseHolder } from './leases.ts'
@@ -34,12 +34,12 @@ const RETRY_SECONDS = 5
  * the CID on a path that is not taken down.
  */
 export class LiveContent {
-  readonly #held: HeldPlaces
+  readonly #held: HeldRoots
   readonly #readers: BackendReaders
   readonly #leases: LeaseHolder
   readonly #clock: Clock
 
-  constructor(held: HeldPlaces, readers: BackendReaders, leases: LeaseHolder, clock: Clock) {
+  constructor(held: HeldRoots, readers: BackendReaders, leases: LeaseHolder, clock: Clock) {
     this.#held = held
     this.#readers = readers
     this.#leases = leases

@@ -1,21 +1,60 @@
 import type { DagIdentity } from '../ipld/cid.ts'
-import type { WriteQueue } from '../storage/write-queue.ts'
 import type { BlockTable } from './block-table.ts'
-import { HeldPlaces } from './held-places.ts'
-import type { RootRow, RootTable } from './root-table.ts'
+import type { LiveRoot, RootRow, RootTable } from './root-table.ts'
 
-/** Finds complete roots, and the backends that contain a block. */
-export class HeldRoots extends HeldPlaces {
+/** The location of a block that a live root needs. */
+export interface HeldPlace {
+  backendId: number
+  /** A complete root that needs the block. */
+  rootId: number
+  /** End of the root's last hold in ms since the epoch; null if a hold never ends. */
+  liveUntil: number | null
+  isLocal: boolean
+}
+
+/** HTTP status of the response to a refused request for a block. */
+export type RefusalStatus = 410 | 451 | 503
+
+/** Finds complete roots and held blocks. It only reads, so it works on any connection to the database. */
+export class HeldRoots {
   readonly #roots: RootTable
   readonly #blocks: BlockTable
-  readonly #queue: WriteQueue
+  readonly #external: ReadonlySet<number>
 
-  /** @param external see {@link HeldPlaces} */
-  constructor(roots: RootTable, blocks: BlockTable, queue: WriteQueue, external: ReadonlySet<number> = new Set()) {
-    super(roots, blocks, external)
+  /** @param external backends to search last, so that two nodes do not forward a request to each other */
+  constructor(roots: RootTable, blocks: BlockTable, external: ReadonlySet<number> = new Set()) {
     this.#roots = roots
     this.#blocks = blocks
-    this.#queue = queue
+    this.#external = external
+  }
+
+  /**
+   * Returns the location of a block that is held at `now`. For an external backend, the ledger may know only the root.
+   */
+  locate(multihash: Uint8Array, now: number): HeldPlace | null {
+    const block = this.#blocks.findLive(multihash, now, this.#external)
+    const place = block ?? this.#roots.findLive(multihash, now)
+    if (place === undefined) return null
+    return placeOf(place, block !== undefined && !this.#external.has(place.backendId))
+  }
+
+  /**
+   * Locates a block like {@link locate}, but only if a live root makes the block public. Otherwise returns the status
+   * of a takedown, or 503 until the walk of the root has ended. Returns null if no live root needs the block.
+   */
+  open(multihash: Uint8Array, now: number): HeldPlace | RefusalStatus | null {
+    const block = this.#blocks.findOpen(multihash, now, this.#external)
+    if (block !== undefined) return placeOf(block, !this.#external.has(block.backendId))
+    const roots = this.#roots.findOpen(multihash, now)
+    const root = roots.find(({ backendId }) => !this.#external.has(backendId)) ?? roots[0]
+    if (root === undefined) return refusalOf(this.#blocks.findRefusal(multihash, now))
+    return placeOf(root, !this.#external.has(root.backendId) && this.sizeOf(root.backendId, multihash) !== null)
+  }
+
+  /** Returns null if the block is not durable. */
+  sizeOf(backendId: number, multihash: Uint8Array): number | null {
+    const found = this.#blocks.find(backendId, multihash)
+    return found?.state === 'durable' ? found.size : null
   }
 
   find(backendId: number, dag: DagIdentity): RootRow | undefined {
@@ -44,13 +83,23 @@ export class HeldRoots extends HeldPlaces {
     }
   }
 
-  /** Records that a check that began at `began` found these DAGs on their external backends. */
-  async confirm(dags: ReadonlyArray<DagIdentity & { backendId: number }>, began: number): Promise<void> {
-    const ids = dags.flatMap(dag => this.#roots.unconfirmed(dag.backendId, dag) ?? [])
-    if (ids.length === 0) return
-    const confirm = (): void => {
-      for (const id of ids) this.#roots.confirm(id, began)
-    }
-    await this.#queue.run(confirm, { durable: false })
+  /** Returns whether a root is complete and held at `now`. */
+  isLive(rootId: number, now: number): boolean {
+    return this.#roots.isLive(rootId, now)
   }
+}
+
+function placeOf({ backendId, rootId, liveUntil }: LiveRoot, isLocal: boolean): HeldPlace {
+  return { backendId, rootId, liveUntil, isLocal }
+}
+
+/**
+ * Returns 503 until the walk of the root has ended, then the status of the takedown. Returns null if no takedown
+ * applies.
+ */
+function refusalOf(found: { way: number; barred: number } | undefined): RefusalStatus | null {
+  if (found === undefined) return null
+  if (found.barred === 1) return 503
+  const status = found.barred > 1 ? found.barred : found.way
+  return status === 410 || status === 451 ? status : null
 }

@@ -1,4 +1,5 @@
 import { turnSpent } from '../concurrency/turns.ts'
+import type { DagIdentity } from '../ipld/cid.ts'
 import type { WriteQueue } from '../storage/write-queue.ts'
 import type { BlockTable } from './block-table.ts'
 import type { StoredBlock } from './blocks.ts'
@@ -218,5 +219,15 @@ export class Ledger {
       },
       { durable: false },
     )
+  }
+
+  /** Marks DAGs as confirmed: a check that began at `began` found these DAGs on their external backends. */
+  async confirm(dags: ReadonlyArray<DagIdentity & { backendId: number }>, began: number): Promise<void> {
+    const ids = dags.flatMap(dag => this.#parts.roots.unconfirmed(dag.backendId, dag) ?? [])
+    if (ids.length === 0) return
+    const confirm = (): void => {
+      for (const id of ids) this.#parts.roots.confirm(id, began)
+    }
+    await this.#parts.queue.run(confirm, { durable: false })
   }
 }

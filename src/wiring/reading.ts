@@ -21,7 +21,7 @@ import { errorResponse } from '../http/error-response.ts'
 import { behindProxies } from '../http/proxies.ts'
 import { type DagIdentity, identityOf } from '../ipld/cid.ts'
 import { BlockTable } from '../ledger/block-table.ts'
-import { HeldPlaces } from '../ledger/held-places.ts'
+import { HeldRoots } from '../ledger/held-roots.ts'
 import { RootTable } from '../ledger/root-table.ts'
 import { Database } from '../storage/database.ts'
 
@@ -102,7 +102,7 @@ function contentOf(
   logger: Logger,
 ): LiveContent {
   const blocks = new BlockTable(database)
-  const places = new HeldPlaces(new RootTable(database), blocks, new Set(fallbackBackends))
+  const places = new HeldRoots(new RootTable(database), blocks, new Set(fallbackBackends))
   const sourceOf = (id: number, dataDir: string | null): BlockSource => {
     if (dataDir === null) return engineBlocks(id, calls)
     return new StoredBlocks(blocks, {

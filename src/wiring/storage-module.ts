@@ -58,7 +58,7 @@ export function makeStorage(setup: Setup, stores: Stores) {
     versioned,
     blocks,
     ledger: new Ledger({ claims, blocks, roots, holds, queue: writes }),
-    heldRoots: new HeldRoots(roots, blocks, writes, new Set([...externalBackends, ...stores.absent])),
+    heldRoots: new HeldRoots(roots, blocks, new Set([...externalBackends, ...stores.absent])),
     verification: new VerificationTable(database, writes),
     clusterChecks: new ClusterCheckTable(database, writes),
     announcements: new Announcements(database, writes),

@@ -129,7 +129,7 @@ function surveyedClusters({ clock, config }: Setup, { storage, clusters, pins }:
     backends,
     placements: storage.catalogue.placements,
     isWholeHere: (dag, signal) => copies.isWhole(dag, signal),
-    confirm: (dags, began) => heldRoots.confirm(dags, began),
+    confirm: (dags, began) => ledger.confirm(dags, began),
     clock,
     sample: config.reconcile.sample,
     random: Math.random,

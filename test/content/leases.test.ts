@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { SharedLeases } from '../../src/content/leases.ts'
 import { LiveContent } from '../../src/content/live-content.ts'
 import { BlockTable } from '../../src/ledger/block-table.ts'
-import { HeldPlaces } from '../../src/ledger/held-places.ts'
+import { HeldRoots } from '../../src/ledger/held-roots.ts'
 import { RootTable } from '../../src/ledger/root-table.ts'
 import { Database } from '../../src/storage/database.ts'
 import { GatewayWorld } from '../gateway/world.ts'
@@ -31,7 +31,7 @@ function contentOf(crossing: (rootId: number) => void): LiveContent {
     crossing(rootId)
     return hold(rootId)
   }
-  const places = new HeldPlaces(new RootTable(reading), new BlockTable(reading))
+  const places = new HeldRoots(new RootTable(reading), new BlockTable(reading))
   return new LiveContent(places, { readerOf: () => world }, leases, world.clock)
 }
 

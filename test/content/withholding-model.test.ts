@@ -9,7 +9,7 @@ import { ReachWalker } from '../../src/content/reach-walk.ts'
 import { Withholding } from '../../src/content/withholding.ts'
 import { silentLogger } from '../../src/domain/logger.ts'
 import { Denylist } from '../../src/gateway/policy/denylist.ts'
-import type { RefusalStatus } from '../../src/ledger/held-places.ts'
+import type { RefusalStatus } from '../../src/ledger/held-roots.ts'
 import { type ContentParts, withContentParts } from '../support/content-parts.ts'
 
 /** A block of the pool; it links to others with a larger number. */

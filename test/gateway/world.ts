@@ -95,7 +95,7 @@ export class GatewayWorld {
       onDamaged: (cid, reason) => this.logger.error({ cid: cid.toString(), reason }, 'block damaged'),
     })
     this.content = new LiveContent(
-      new HeldRoots(this.#roots, blocks, this.#queue),
+      new HeldRoots(this.#roots, blocks),
       { readerOf: () => this },
       this.leases,
       this.clock,

@@ -54,7 +54,7 @@ class World {
       return promise
     }
     const announcing: Announcing = { peerId, network, announce, withdraw: async () => undefined }
-    const roots = new HeldRoots(this.#roots, new BlockTable(this.#database), queue)
+    const roots = new HeldRoots(this.#roots, new BlockTable(this.#database))
     const announcements = new Announcements(this.#database, queue)
     const { clock } = this
     this.#running = new Announcer({

@@ -105,7 +105,7 @@ async function openParts(dataDir: string, db: Database, queue: WriteQueue): Prom
     onHealed: cid => healed.push(cid.toString()),
     onDamaged: (cid, reason) => damaged.push(`${cid} ${reason}`),
   })
-  const held = new HeldRoots(roots, blocks, queue)
+  const held = new HeldRoots(roots, blocks)
   const withheld = new WithheldLedger(db, blocks, queue)
   const reach = new ReachWalks(db, queue)
   const database = db
