@@ -1,3 +1,6 @@
+import type { Database, Statement } from '../storage/database.ts'
+import type { WriteQueue } from '../storage/write-queue.ts'
+
 export interface ClusterCheck {
   /** The location of the backend at this check. */
   place: string
@@ -8,8 +11,26 @@ export interface ClusterCheck {
 }
 
 /** Stores the progress of the checks of external backends across restarts. */
-export interface ClusterCheckProgress {
+export class ClusterCheckProgress {
+  readonly #get: Statement<[number], ClusterCheck>
+  readonly #set: Statement<[number, string, number, number | null], unknown>
+  readonly #queue: WriteQueue
+
+  constructor(db: Database, queue: WriteQueue) {
+    this.#get = db.prepare(`
+      SELECT place, began_at AS beganAt, last_placement AS lastPlacement FROM cluster_checks WHERE backend_id = ?`)
+    this.#set = db.prepare(
+      'INSERT OR REPLACE INTO cluster_checks (backend_id, place, began_at, last_placement) VALUES (?, ?, ?, ?)',
+    )
+    this.#queue = queue
+  }
+
   /** Returns undefined if the backend was never checked. */
-  get(backendId: number): ClusterCheck | undefined
-  set(backendId: number, check: ClusterCheck): Promise<void>
+  get(backendId: number): ClusterCheck | undefined {
+    return this.#get.get(backendId)
+  }
+
+  async set(backendId: number, { place, beganAt, lastPlacement }: ClusterCheck): Promise<void> {
+    await this.#queue.run(() => this.#set.run(backendId, place, beganAt, lastPlacement), { durable: false })
+  }
 }

@@ -1,3 +1,6 @@
+import type { Database, Statement } from '../storage/database.ts'
+import type { WriteQueue } from '../storage/write-queue.ts'
+
 export interface VerificationState {
   /** Last checked block; 0 between two rounds. */
   lastBlock: number
@@ -9,8 +12,27 @@ export interface VerificationState {
 }
 
 /** Stores the progress of verification across restarts. */
-export interface VerificationProgress {
+export class VerificationProgress {
+  readonly #get: Statement<[], VerificationState>
+  readonly #set: Statement<[number, number, number, number], unknown>
+  readonly #queue: WriteQueue
+
+  constructor(db: Database, queue: WriteQueue) {
+    this.#get = db.prepare(
+      'SELECT last_block AS lastBlock, blocks, damaged, ended_at AS endedAt FROM verification WHERE id = 1',
+    )
+    this.#set = db.prepare(
+      'INSERT OR REPLACE INTO verification (id, last_block, blocks, damaged, ended_at) VALUES (1, ?, ?, ?, ?)',
+    )
+    this.#queue = queue
+  }
+
   /** Returns undefined before the first start. */
-  get(): VerificationState | undefined
-  set(state: VerificationState): Promise<void>
+  get(): VerificationState | undefined {
+    return this.#get.get()
+  }
+
+  async set({ lastBlock, blocks, damaged, endedAt }: VerificationState): Promise<void> {
+    await this.#queue.run(() => this.#set.run(lastBlock, blocks, damaged, endedAt), { durable: false })
+  }
 }

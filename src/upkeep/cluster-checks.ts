@@ -22,7 +22,7 @@ export interface CheckedBackend {
 }
 
 export interface ClusterCheckParts {
-  progress: ClusterCheckProgress
+  progress: Pick<ClusterCheckProgress, 'get' | 'set'>
   /** @throws HoldfastError `CONFLICT` if the catalogue's database may be the wrong one */
   survey: (backendId: number, options: SurveyOptions) => ClusterSurvey
   clock: Clock

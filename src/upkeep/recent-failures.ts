@@ -47,8 +47,8 @@ export class RecentFailures {
 
   noting(logger: Logger): Logger {
     return {
-      debug: (fields, message) => logger.debug(fields, message),
-      info: (fields, message) => logger.info(fields, message),
+      debug: logger.debug.bind(logger),
+      info: logger.info.bind(logger),
       warn: (fields, message) => {
         this.#note('warn', fields, message)
         logger.warn(fields, message)

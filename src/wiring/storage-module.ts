@@ -11,13 +11,13 @@ import { BlockTable } from '../ledger/block-table.ts'
 import { DEFAULT_BACKEND_ID } from '../ledger/blocks.ts'
 import { CatalogueHolds } from '../ledger/catalogue-holds.ts'
 import { Claims } from '../ledger/claims.ts'
-import { ClusterCheckTable } from '../ledger/cluster-check-table.ts'
+import { ClusterCheckProgress } from '../ledger/cluster-check-progress.ts'
 import { HeldRoots } from '../ledger/held-roots.ts'
 import { Holds } from '../ledger/holds.ts'
 import { Ledger } from '../ledger/ledger.ts'
 import { ReachWalks } from '../ledger/reach-walks.ts'
 import { RootTable } from '../ledger/root-table.ts'
-import { VerificationTable } from '../ledger/verification-table.ts'
+import { VerificationProgress } from '../ledger/verification-progress.ts'
 import { WithheldLedger } from '../ledger/withheld.ts'
 import { WriteQueue } from '../storage/write-queue.ts'
 import type { Setup } from './setup.ts'
@@ -59,8 +59,8 @@ export function makeStorage(setup: Setup, stores: Stores) {
     blocks,
     ledger: new Ledger({ claims, blocks, roots, holds, queue: writes }),
     heldRoots: new HeldRoots(roots, blocks, new Set([...externalBackends, ...stores.absent])),
-    verification: new VerificationTable(database, writes),
-    clusterChecks: new ClusterCheckTable(database, writes),
+    verification: new VerificationProgress(database, writes),
+    clusterChecks: new ClusterCheckProgress(database, writes),
     announcements: new Announcements(database, writes),
     withheld: new WithheldLedger(database, blocks, writes),
     reach: new ReachWalks(database, writes),

@@ -18,7 +18,7 @@ import {
 } from '../../src/ledger/backend-table.ts'
 import { BlockTable } from '../../src/ledger/block-table.ts'
 import { Claims } from '../../src/ledger/claims.ts'
-import { ClusterCheckTable } from '../../src/ledger/cluster-check-table.ts'
+import { ClusterCheckProgress } from '../../src/ledger/cluster-check-progress.ts'
 import { Holds } from '../../src/ledger/holds.ts'
 import { ReachWalks } from '../../src/ledger/reach-walks.ts'
 import { RootTable } from '../../src/ledger/root-table.ts'
@@ -63,7 +63,7 @@ function withStatements(run: (plans: Map<string, string[]>) => void): Promise<vo
     try {
       const roots = new RootTable(db)
       new CensusTable(db)
-      new ClusterCheckTable(db, new WriteQueue(db))
+      new ClusterCheckProgress(db, new WriteQueue(db))
       new Announcements(db, new WriteQueue(db))
       const blocks = new BlockTable(db)
       const claims = new Claims(db, blocks, new WriteQueue(db))

@@ -34,8 +34,9 @@ export function sqliteContent(
   const searchIndex = new SearchIndex(db, queue)
   const statements = new SqliteStatements(db)
   const driver = new SqliteDriver(statements, queue)
-  const records = new RecordTable(db, () => searchIndex.changed(), statements)
-  const status = statusRules(() => searchIndex.changed())
+  const changed = searchIndex.changed.bind(searchIndex)
+  const records = new RecordTable(db, changed, statements)
+  const status = statusRules(changed)
   const fetches = new FetchTable(db, driver, statements, { ...ledger, status })
   const tables = { records, fetches, statements, ...ledger }
   const commit = new RecordCommit(tables, external)

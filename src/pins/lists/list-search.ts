@@ -3,7 +3,7 @@ import { instantOf } from '../../domain/date-time.ts'
 import { HoldfastError } from '../../domain/errors.ts'
 import type { PinStatus } from '../../domain/pin-status.ts'
 import { parseCid } from '../../ipld/cid.ts'
-import { checkedMeta } from '../pin-meta.ts'
+import { checkedMeta } from '../pin-names.ts'
 import type { ListQuery, PinType } from '../pin-types.ts'
 
 export const NAME_MATCHES: readonly NameMatch[] = ['exact', 'iexact', 'partial', 'ipartial']
