@@ -89,7 +89,7 @@ export const accessPromises: readonly KeptPromise[] = [
   {
     promise: 'a key creates no key with more scopes',
     file: 'src/access/keys/key-service.ts',
-    find: '    this.#scopes.check(principal, ...wish.scopes)\n',
+    find: '    this.#options.scopes.check(principal, ...wish.scopes)\n',
     replace: '',
     test: { file: 'test/access/keys/keys.test.ts', name: 'creates keys with a subset' },
   },
@@ -117,7 +117,7 @@ export const accessPromises: readonly KeptPromise[] = [
   {
     promise: 'a key revokes no key with more scopes',
     file: 'src/access/keys/key-service.ts',
-    find: "    if (credential.kind === 'key' && credential.id !== key.id) this.#scopes.check(principal, ...key.scopes)\n",
+    find: "    if (credential.kind === 'key' && credential.id !== key.id) this.#options.scopes.check(principal, ...key.scopes)\n",
     replace: '',
     test: { file: 'test/access/keys/keys.test.ts', name: 'the key itself, or all its scopes' },
   },

@@ -276,7 +276,7 @@ export const promises: readonly KeptPromise[] = [
   {
     promise: 'concurrent uploads share the remaining quota',
     file: 'src/pins/upload/upload-budget.ts',
-    find: '    this.#reservations.add(this.#accountId, step)\n',
+    find: '    this.#options.reservations.add(this.#options.accountId, step)\n',
     replace: '',
     test: { file: 'test/pins/quotas.test.ts', name: 'running uploads share the rest of the' },
   },
@@ -395,8 +395,8 @@ export const promises: readonly KeptPromise[] = [
   {
     promise: 'a deleted account is refused at once',
     file: 'src/access/accounts/account-service.ts',
-    find: 'markDeleted(id, this.#clock.now())\n    this.#cache.clear()\n',
-    replace: 'markDeleted(id, this.#clock.now())\n',
+    find: 'markDeleted(id, this.#options.clock.now())\n    this.#options.cache.clear()\n',
+    replace: 'markDeleted(id, this.#options.clock.now())\n',
     test: { file: removal, name: 'is unusable and leaves nothing' },
   },
   {

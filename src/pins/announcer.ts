@@ -33,17 +33,22 @@ const MOST_FAILURES = 16
 
 type Waiting = Pick<DueRoot, 'id' | 'cid'>
 
+interface AnnouncerParts {
+  announcing: Announcing
+  roots: Pick<HeldRoots, 'findAnywhere'>
+  announcements: Announcements
+  /** Peers can fetch only these blocks. The announcer skips every other root. */
+  served: Pick<ServedBlocks, 'has'>
+  clock: Clock
+  logger: Logger
+}
+
 /**
  * Publishes and renews a provider record for every pinned root. If the peer id or the network changes, the announcer
  * announces all roots again.
  */
 export class Announcer {
-  readonly #announcing: Announcing
-  readonly #roots: Pick<HeldRoots, 'findAnywhere'>
-  readonly #announcements: Announcements
-  readonly #served: Pick<ServedBlocks, 'has'>
-  readonly #clock: Clock
-  readonly #logger: Logger
+  readonly #parts: AnnouncerParts
   readonly #new = new Map<number, Waiting>()
   #due: DueRoot[] = []
   /** Due root that the search read last. Null at the start of a search. */
@@ -58,26 +63,13 @@ export class Announcer {
   #active = 0
   #cancelTimer: () => void = () => undefined
 
-  constructor(parts: {
-    announcing: Announcing
-    roots: Pick<HeldRoots, 'findAnywhere'>
-    announcements: Announcements
-    /** Peers can fetch only these blocks. The announcer skips every other root. */
-    served: Pick<ServedBlocks, 'has'>
-    clock: Clock
-    logger: Logger
-  }) {
-    this.#announcing = parts.announcing
-    this.#roots = parts.roots
-    this.#announcements = parts.announcements
-    this.#served = parts.served
-    this.#clock = parts.clock
-    this.#logger = parts.logger
+  constructor(parts: AnnouncerParts) {
+    this.#parts = parts
   }
 
   async start(): Promise<void> {
-    const { peerId: peer, network } = this.#announcing
-    this.#since = await this.#announcements.since({ peer, network }, this.#clock.now())
+    const { peerId: peer, network } = this.#parts.announcing
+    this.#since = await this.#parts.announcements.since({ peer, network }, this.#parts.clock.now())
     this.#search()
   }
 
@@ -89,7 +81,7 @@ export class Announcer {
 
   pinned(record: PinRecord): void {
     const cid = parseCid(record.cid)
-    const root = this.#roots.findAnywhere(identityOf(cid))
+    const root = this.#parts.roots.findAnywhere(identityOf(cid))
     if (root === undefined || this.#new.size >= MOST_NEW) return
     this.#new.set(root.id, { id: root.id, cid })
     this.#next()
@@ -102,10 +94,10 @@ export class Announcer {
 
   /** Withdraws the provider record of a CID, unless this node has a complete DAG with this root. */
   gone(cid: CID): void {
-    if (this.#roots.findAnywhere(identityOf(cid)) !== undefined) return
-    this.#announcing.withdraw(cid, this.#stop.signal).catch((error: unknown) => {
+    if (this.#parts.roots.findAnywhere(identityOf(cid)) !== undefined) return
+    this.#parts.announcing.withdraw(cid, this.#stop.signal).catch((error: unknown) => {
       if (!this.#stop.signal.aborted)
-        this.#logger.warn({ err: error, cid: cid.toString() }, 'withdrawing a root failed')
+        this.#parts.logger.warn({ err: error, cid: cid.toString() }, 'withdrawing a root failed')
     })
   }
 
@@ -117,7 +109,7 @@ export class Announcer {
 
   #searchAgain(afterMs: number): void {
     this.#isSearching = false
-    this.#cancelTimer = this.#clock.after(afterMs, () => this.#search())
+    this.#cancelTimer = this.#parts.clock.after(afterMs, () => this.#search())
   }
 
   #next(): void {
@@ -144,9 +136,9 @@ export class Announcer {
   #nextDue(): DueRoot | undefined {
     if (!this.#isSearching) return undefined
     if (this.#due.length === 0) {
-      const now = this.#clock.now()
+      const now = this.#parts.clock.now()
       const before = Math.max(now - RENEW_AFTER_MS, this.#since)
-      this.#due = this.#announcements.due({ before, now }, this.#place, DUE_BATCH)
+      this.#due = this.#parts.announcements.due({ before, now }, this.#place, DUE_BATCH)
     }
     const root = this.#due.shift()
     this.#place = root ?? null
@@ -161,29 +153,29 @@ export class Announcer {
 
   /** Warns once when renewals fall behind. Warns again only after a search without an expired record. */
   #noteAge({ announcedAt, cid }: DueRoot): void {
-    if (this.#isLate || announcedAt === null || this.#clock.now() - announcedAt < LIFETIME_MS) return
+    if (this.#isLate || announcedAt === null || this.#parts.clock.now() - announcedAt < LIFETIME_MS) return
     this.#isLate = true
     if (this.#wasLate) return
     const message = 'provider records expire before they are renewed: peers may not find pinned content'
-    this.#logger.warn({ cid: cid.toString(), announcedAt: new Date(announcedAt).toISOString() }, message)
+    this.#parts.logger.warn({ cid: cid.toString(), announcedAt: new Date(announcedAt).toISOString() }, message)
   }
 
   async #announce({ id, cid }: Waiting): Promise<void> {
-    if (!this.#served.has(cid)) return
+    if (!this.#parts.served.has(cid)) return
     const late = (): HoldfastError => new HoldfastError('ABORTED', 'took too long')
     try {
       const isAnnounced = await within(
-        { clock: this.#clock, ms: LONGEST_MS, late, signal: this.#stop.signal },
+        { clock: this.#parts.clock, ms: LONGEST_MS, late, signal: this.#stop.signal },
         ended => {
-          return this.#announcing.announce(cid, ended)
+          return this.#parts.announcing.announce(cid, ended)
         },
       )
       if (!isAnnounced || this.#stop.signal.aborted) return
       this.#failures = 0
-      await this.#announcements.set(id, this.#clock.now())
+      await this.#parts.announcements.set(id, this.#parts.clock.now())
     } catch (error) {
       if (this.#stop.signal.aborted) return
-      this.#logger.warn({ err: error, cid: cid.toString() }, 'announcing a root failed')
+      this.#parts.logger.warn({ err: error, cid: cid.toString() }, 'announcing a root failed')
       if (++this.#failures >= MOST_FAILURES && this.#isSearching) this.#searchAgain(AFTER_FAILURES_MS)
     }
   }

@@ -26,20 +26,12 @@ const MAX_NAME = 255
 const ROWS_AT_ONCE = 1_000
 
 export class AccountService implements Accounts {
-  readonly #store: AccountStore
-  readonly #hasher: PasswordHasher
-  readonly #plans: PlanCatalogue
-  readonly #cache: CredentialCache
-  readonly #clock: Clock
+  readonly #options: AccountServiceOptions
   readonly #random: RandomBytes
   readonly #deletionListeners: Array<() => void> = []
 
   constructor(options: AccountServiceOptions) {
-    this.#store = options.store
-    this.#hasher = options.hasher
-    this.#plans = options.plans
-    this.#cache = options.cache
-    this.#clock = options.clock
+    this.#options = options
     this.#random = options.random ?? systemRandom
   }
 
@@ -56,30 +48,31 @@ export class AccountService implements Accounts {
       role: input.role ?? 'user',
       defaultCluster: null,
       disabled: false,
-      createdAt: this.#clock.now(),
+      createdAt: this.#options.clock.now(),
     }
-    this.#plans.check(account.plan)
+    this.#options.plans.check(account.plan)
     checkUnreserved(account.email, account.role)
     const passwordHash = input.password === undefined ? null : await this.#hash(input.password, 'password')
-    const outcome = await this.#store.insert(account, passwordHash)
+    const outcome = await this.#options.store.insert(account, passwordHash)
     if (outcome === 'email_taken') throw emailTaken(account.email)
     return account
   }
 
   async ensureOwner(): Promise<{ account: Account; created: boolean }> {
-    const owner = await this.#store.findOwner()
+    const owner = await this.#options.store.findOwner()
     if (owner !== null) return { account: owner, created: false }
     return { account: await this.create({ email: OWNER_EMAIL, plan: 'unlimited', role: 'owner' }), created: true }
   }
 
   async get(id: string): Promise<Account> {
-    const account = await this.#store.get(id)
+    const account = await this.#options.store.get(id)
     if (account === null) throw notFound(id)
     return account
   }
 
   async find(idOrEmail: string): Promise<Account | undefined> {
-    const account = (await this.#store.get(idOrEmail)) ?? (await this.#store.findByEmail(idOrEmail.trim()))
+    const account =
+      (await this.#options.store.get(idOrEmail)) ?? (await this.#options.store.findByEmail(idOrEmail.trim()))
     return account ?? undefined
   }
 
@@ -92,24 +85,24 @@ export class AccountService implements Accounts {
   async *pages(): AsyncGenerator<Account[]> {
     let after: string | null = null
     do {
-      const page: Page<Account> = await this.#store.list({ after, limit: ROWS_AT_ONCE })
+      const page: Page<Account> = await this.#options.store.list({ after, limit: ROWS_AT_ONCE })
       if (page.rows.length > 0) yield page.rows
       after = page.next
     } while (after !== null)
   }
 
   async page(offset: number, limit: number): Promise<{ accounts: Account[]; total: number }> {
-    const { rows, total } = await this.#store.slice(offset, limit)
+    const { rows, total } = await this.#options.store.slice(offset, limit)
     return { accounts: rows, total }
   }
 
   async setPlan(id: string, plan: string): Promise<Account> {
-    this.#plans.check(plan)
+    this.#options.plans.check(plan)
     return this.#change(id, { plan })
   }
 
   async setDefaultCluster(id: string, cluster: string | null): Promise<Account> {
-    const { clusters } = this.#plans.get((await this.get(id)).plan)
+    const { clusters } = this.#options.plans.get((await this.get(id)).plan)
     if (cluster !== null && clusters !== '*' && !clusters.includes(cluster)) {
       throw new HoldfastError('CLUSTER_NOT_ALLOWED', `cluster ${cluster} is not available to this account`)
     }
@@ -121,8 +114,8 @@ export class AccountService implements Accounts {
   }
 
   async delete(id: string): Promise<void> {
-    const outcome = await this.#store.markDeleted(id, this.#clock.now())
-    this.#cache.clear()
+    const outcome = await this.#options.store.markDeleted(id, this.#options.clock.now())
+    this.#options.cache.clear()
     if (outcome === 'no_account') throw notFound(id)
     if (outcome === 'last_owner') throw lastOwner()
     for (const listener of this.#deletionListeners) listener()
@@ -141,19 +134,19 @@ export class AccountService implements Accounts {
     { keep = null, field = 'password' }: { keep?: string | null; field?: string } = {},
   ): Promise<void> {
     const hash = await this.#hash(password, field)
-    const exists = await this.#store.setPassword(id, hash, keep)
-    this.#cache.clear()
+    const exists = await this.#options.store.setPassword(id, hash, keep)
+    this.#options.cache.clear()
     if (!exists) throw notFound(id)
   }
 
   async #hash(password: string, field: string): Promise<string> {
     checkNewPassword(password, field)
-    return this.#hasher.hash(password)
+    return this.#options.hasher.hash(password)
   }
 
   async #change(id: string, changes: AccountChanges): Promise<Account> {
-    const outcome = await this.#store.change(id, changes)
-    this.#cache.clear()
+    const outcome = await this.#options.store.change(id, changes)
+    this.#options.cache.clear()
     if (outcome === 'no_account') throw notFound(id)
     if (outcome === 'email_taken') throw emailTaken(changes.email ?? '')
     if (outcome === 'last_owner') throw lastOwner()

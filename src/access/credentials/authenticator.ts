@@ -27,18 +27,10 @@ export interface AuthenticatorOptions {
 
 /** Authenticates requests by the header `Authorization` or `X-API-Key`. Both accept any kind of credential. */
 export class Authenticator {
-  readonly #accounts: Pick<AccountStore, 'get'>
-  readonly #plans: PlanCatalogue
-  readonly #cache: CredentialCache
-  readonly #clock: Clock
-  readonly #verifiers: readonly CredentialVerifier[]
+  readonly #options: AuthenticatorOptions
 
   constructor(options: AuthenticatorOptions) {
-    this.#accounts = options.accounts
-    this.#plans = options.plans
-    this.#cache = options.cache
-    this.#clock = options.clock
-    this.#verifiers = options.verifiers
+    this.#options = options
   }
 
   /**
@@ -48,7 +40,7 @@ export class Authenticator {
    */
   async authenticate(request: AuthenticationRequest): Promise<Principal> {
     const secrets = [bearerToken(textOf(request, 'authorization')), textOf(request, 'x-api-key')]
-    const now = this.#clock.now()
+    const now = this.#options.clock.now()
     for (const secret of secrets) {
       const known = secret ? await this.#find(secret, now) : null
       if (known !== null) return this.#admit(known, request.remoteAddress, now)
@@ -64,16 +56,16 @@ export class Authenticator {
 
   async #find(secret: string, now: number): Promise<KnownCredential | null> {
     const hash = Buffer.from(hashSecret(secret)).toString('base64')
-    const cached = this.#cache.get(hash)
+    const cached = this.#options.cache.get(hash)
     if (cached !== undefined) return isLive(cached.credential, now) ? cached : null
-    const { epoch } = this.#cache
-    for (const verifier of this.#verifiers) {
+    const { epoch } = this.#options.cache
+    for (const verifier of this.#options.verifiers) {
       const verified = await verifier.verify(secret)
       if (verified === null) continue
-      const account = await this.#accounts.get(verified.accountId)
+      const account = await this.#options.accounts.get(verified.accountId)
       if (account === null) return null
       const known = { ...verified, account }
-      this.#cache.set(hash, known, epoch)
+      this.#options.cache.set(hash, known, epoch)
       return known
     }
     return null
@@ -86,7 +78,7 @@ export class Authenticator {
       throw new HoldfastError('IP_NOT_ALLOWED', 'this API key does not allow requests from your address')
     }
     known.used(now)
-    return { account, plan: this.#plans.get(account.plan), credential }
+    return { account, plan: this.#options.plans.get(account.plan), credential }
   }
 }
 

@@ -32,41 +32,29 @@ const MAX_CHOSEN_SECRET = 1_024
 const PAGE_ROWS = 1_000
 
 export class KeyService implements Keys {
-  readonly #store: KeyStore
-  readonly #accounts: Pick<AccountStore, 'get'>
-  readonly #plans: PlanCatalogue
-  readonly #scopes: ScopePolicy
-  readonly #secondFactor: SecondFactor
-  readonly #cache: CredentialCache
-  readonly #clock: Clock
+  readonly #options: KeyServiceOptions
   readonly #random: RandomBytes
 
   constructor(options: KeyServiceOptions) {
-    this.#store = options.store
-    this.#accounts = options.accounts
-    this.#plans = options.plans
-    this.#scopes = options.scopes
-    this.#secondFactor = options.secondFactor
-    this.#cache = options.cache
-    this.#clock = options.clock
+    this.#options = options
     this.#random = options.random ?? systemRandom
   }
 
   async generate(principal: Principal, input: KeyInput, code?: string): Promise<NewKey> {
     const { account, credential } = principal
-    this.#scopes.checkNoUploadToken(principal)
-    const wish = parseKeyInput(input, this.#clock.now())
-    this.#scopes.check(principal, ...wish.scopes)
+    this.#options.scopes.checkNoUploadToken(principal)
+    const wish = parseKeyInput(input, this.#options.clock.now())
+    this.#options.scopes.check(principal, ...wish.scopes)
     const confined = await this.#confine(wish, principal)
     // Check the name first, because a check of the code uses up the code. The insert checks the name again.
     await this.#checkFree(account.id, wish.name)
-    await this.#secondFactor.check(account.id, code)
+    await this.#options.secondFactor.check(account.id, code)
     return this.#insert(account, confined, credential.kind === 'key' ? credential.id : null)
   }
 
   async create(accountId: string, input: KeyInput): Promise<NewKey> {
-    const wish = parseKeyInput(input, this.#clock.now())
-    const account = await this.#accounts.get(accountId)
+    const wish = parseKeyInput(input, this.#options.clock.now())
+    const account = await this.#options.accounts.get(accountId)
     if (account === null) throw noAccount(accountId)
     return this.#insert(account, wish, null)
   }
@@ -77,7 +65,7 @@ export class KeyService implements Keys {
       const length = `${MIN_CHOSEN_SECRET} to ${MAX_CHOSEN_SECRET.toLocaleString('en')}`
       throw new HoldfastError('VALIDATION', `the key must have ${length} printable ASCII characters`)
     }
-    const now = this.#clock.now()
+    const now = this.#options.clock.now()
     const wish = parseKeyInput({ name, scopes: SCOPES }, now)
     const row: NewKeyRow = {
       ...wish,
@@ -90,21 +78,21 @@ export class KeyService implements Keys {
       createdAt: now,
       lastUsedAt: null,
     }
-    const adopted = await this.#store.adopt(row)
-    this.#cache.clear()
+    const adopted = await this.#options.store.adopt(row)
+    this.#options.cache.clear()
     if (adopted.accountId === accountId && isUnrestricted(adopted)) return toApiKey(adopted)
     throw new HoldfastError('CONFLICT', 'another key already has this secret: choose another secret')
   }
 
   async list(accountId: string, { isUpload = false } = {}): Promise<ApiKey[]> {
-    const { rows } = await this.#store.list(accountId, { after: null, limit: PAGE_ROWS, isUpload })
+    const { rows } = await this.#options.store.list(accountId, { after: null, limit: PAGE_ROWS, isUpload })
     return rows.map(toApiKey)
   }
 
   async *pages(accountId: string): AsyncGenerator<ApiKey[]> {
     let after: string | null = null
     do {
-      const page: Page<KeyRow> = await this.#store.list(accountId, { after, limit: PAGE_ROWS })
+      const page: Page<KeyRow> = await this.#options.store.list(accountId, { after, limit: PAGE_ROWS })
       if (page.rows.length > 0) yield page.rows.map(toApiKey)
       after = page.next
     } while (after !== null)
@@ -112,10 +100,10 @@ export class KeyService implements Keys {
 
   async revoke(principal: Principal, name: string, code?: string): Promise<void> {
     const { account, credential } = principal
-    this.#scopes.checkNoUploadToken(principal)
+    this.#options.scopes.checkNoUploadToken(principal)
     const key = toApiKey(await this.#find(account.id, name))
-    if (credential.kind === 'key' && credential.id !== key.id) this.#scopes.check(principal, ...key.scopes)
-    await this.#secondFactor.check(account.id, code)
+    if (credential.kind === 'key' && credential.id !== key.id) this.#options.scopes.check(principal, ...key.scopes)
+    await this.#options.secondFactor.check(account.id, code)
     await this.#delete(key)
   }
 
@@ -134,7 +122,7 @@ export class KeyService implements Keys {
         `${wish.upload === null ? 'expiresInDays' : 'expiresInSeconds'} must end by ${limit}, when the key in use expires`,
       )
     }
-    const own = (await this.#store.findByName(account.id, credential.name ?? ''))?.ipAllowlist ?? []
+    const own = (await this.#options.store.findByName(account.id, credential.name ?? ''))?.ipAllowlist ?? []
     if (own.length === 0) return wish
     if (wish.ipAllowlist.length === 0) return { ...wish, ipAllowlist: own }
     if (!new AddressList(own).covers(new AddressList(wish.ipAllowlist))) {
@@ -145,29 +133,32 @@ export class KeyService implements Keys {
 
   async #insert(account: { id: string; plan: string }, wish: ParsedKey, parentId: string | null): Promise<NewKey> {
     const { secret, id, prefix } = generateSecret(this.#random)
-    const now = this.#clock.now()
-    const maxKeys = wish.upload === null ? this.#plans.get(account.plan).maxKeys : MOST_UPLOAD_TOKENS
+    const now = this.#options.clock.now()
+    const maxKeys = wish.upload === null ? this.#options.plans.get(account.plan).maxKeys : MOST_UPLOAD_TOKENS
     const made = { id, accountId: account.id, parentId, hash: hashSecret(secret), prefix }
-    const outcome = await this.#store.insert({ ...wish, ...made, createdAt: now, lastUsedAt: null }, { now, maxKeys })
-    this.#cache.clear()
+    const outcome = await this.#options.store.insert(
+      { ...wish, ...made, createdAt: now, lastUsedAt: null },
+      { now, maxKeys },
+    )
+    this.#options.cache.clear()
     if (outcome !== 'inserted') throw refusal(outcome, account.id, wish, maxKeys)
     return { secret, key: toApiKey(await this.#find(account.id, wish.name)) }
   }
 
   async #checkFree(accountId: string, name: string): Promise<void> {
-    const former = await this.#store.findByName(accountId, name)
-    if (former !== null && isLive(former, this.#clock.now())) throw nameTaken(name)
+    const former = await this.#options.store.findByName(accountId, name)
+    if (former !== null && isLive(former, this.#options.clock.now())) throw nameTaken(name)
   }
 
   async #find(accountId: string, name: string): Promise<KeyRow> {
-    const row = await this.#store.findByName(accountId, name)
+    const row = await this.#options.store.findByName(accountId, name)
     if (row === null) throw noKey(name)
     return row
   }
 
   async #delete({ id, name }: { id: string; name: string }): Promise<void> {
-    const revoked = await this.#store.revoke(id)
-    this.#cache.clear()
+    const revoked = await this.#options.store.revoke(id)
+    this.#options.cache.clear()
     if (revoked === 0) throw noKey(name)
   }
 }

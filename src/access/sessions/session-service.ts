@@ -18,17 +18,11 @@ export interface SessionServiceOptions {
 
 /** A session begins at a login, and ends at a logout, at a change of the password, or after 24 hours. */
 export class SessionService {
-  readonly #store: SessionStore
-  readonly #tokens: SessionTokens
-  readonly #cache: CredentialCache
-  readonly #clock: Clock
+  readonly #options: SessionServiceOptions
   readonly #random: RandomBytes
 
   constructor(options: SessionServiceOptions) {
-    this.#store = options.store
-    this.#tokens = options.tokens
-    this.#cache = options.cache
-    this.#clock = options.clock
+    this.#options = options
     this.#random = options.random ?? systemRandom
   }
 
@@ -37,20 +31,20 @@ export class SessionService {
    * @throws HoldfastError `INVALID_API_KEY` if the password changed after `passwordHash` was read, `account_disabled`
    */
   async begin(accountId: string, passwordHash: string): Promise<{ account: Account; token: string }> {
-    const now = this.#clock.now()
+    const now = this.#options.clock.now()
     // A token stores times in whole seconds.
     const createdAt = Math.floor(now / 1_000) * 1_000
     const session = { id: randomId(this.#random, 16), accountId, createdAt, expiresAt: createdAt + SESSION_MS }
-    const token = await this.#tokens.sign(session)
-    const account = await this.#store.begin(session, { now, passwordHash })
+    const token = await this.#options.tokens.sign(session)
+    const account = await this.#options.store.begin(session, { now, passwordHash })
     if (account === 'stale') throw staleLogin()
     if (account === 'disabled') throw new HoldfastError('account_disabled', 'this account is disabled')
     return { account, token }
   }
 
   async end(id: string): Promise<void> {
-    await this.#store.end(id)
-    this.#cache.clear()
+    await this.#options.store.end(id)
+    this.#options.cache.clear()
   }
 }
 

@@ -22,13 +22,18 @@ const READ_AHEAD = 4
 /** Other implementations accept messages of at most 4 MiB. */
 const LONGEST_BLOCK = 4 * 1024 * 1024 - 1024
 
+interface PeerServingParts {
+  peer: string
+  blocks: ServedBlocks
+  channel: PeerChannel
+  gate: FairGate
+  wants: WantCount
+  logger: Logger
+}
+
 /** Answers the wants of one peer in order. A block that must not be served gets the same answer as a missing block. */
 export class PeerServing {
-  readonly #peer: string
-  readonly #blocks: ServedBlocks
-  readonly #channel: PeerChannel
-  readonly #gate: FairGate
-  readonly #logger: Logger
+  readonly #options: PeerServingParts
   readonly #wanted: WantQueue
   #answers: Answer[] = []
   #serving = false
@@ -38,20 +43,9 @@ export class PeerServing {
    * @param options.gate limits the outgoing messages in memory, across all peers
    * @param options.wants counts the wants of all peers
    */
-  constructor(options: {
-    peer: string
-    blocks: ServedBlocks
-    channel: PeerChannel
-    gate: FairGate
-    wants: WantCount
-    logger: Logger
-  }) {
+  constructor(options: PeerServingParts) {
     this.#wanted = new WantQueue(options.wants)
-    this.#peer = options.peer
-    this.#blocks = options.blocks
-    this.#channel = options.channel
-    this.#gate = options.gate
-    this.#logger = options.logger
+    this.#options = options
   }
 
   /** @throws if a want has a malformed CID */
@@ -76,7 +70,7 @@ export class PeerServing {
     this.#run()
       .catch((error: unknown) => {
         this.#forget()
-        this.#logger.debug({ err: error, peer: this.#peer }, 'cannot answer a peer')
+        this.#options.logger.debug({ err: error, peer: this.#options.peer }, 'cannot answer a peer')
       })
       .finally(() => {
         this.#serving = false
@@ -89,14 +83,14 @@ export class PeerServing {
     let sent: () => void = () => undefined
     try {
       while (this.#wanted.size + this.#answers.length > 0 && !this.#closed) {
-        const pass = this.#gate.enter(this.#peer)
+        const pass = this.#options.gate.enter(this.#options.peer)
         try {
           await pass.entered
           const message = await this.#nextMessage()
           await sending
           sent()
           sent = pass.leave
-          sending = isEmpty(message) ? Promise.resolve() : this.#channel.send(message)
+          sending = isEmpty(message) ? Promise.resolve() : this.#options.channel.send(message)
           // The next iteration awaits `sending`. Until then this handler prevents an unhandled rejection.
           sending.catch(() => undefined)
         } catch (error) {
@@ -144,9 +138,9 @@ export class PeerServing {
   }
 
   async #find(wanted: Wanted): Promise<Answer['found']> {
-    if (wanted.presence) return this.#blocks.has(wanted.cid) ? 'has' : null
-    const bytes = await this.#blocks.get(wanted.cid).catch((error: unknown) => {
-      this.#logger.warn({ err: error, cid: wanted.cid.toString() }, 'cannot read a block for a peer')
+    if (wanted.presence) return this.#options.blocks.has(wanted.cid) ? 'has' : null
+    const bytes = await this.#options.blocks.get(wanted.cid).catch((error: unknown) => {
+      this.#options.logger.warn({ err: error, cid: wanted.cid.toString() }, 'cannot read a block for a peer')
       return null
     })
     return bytes !== null && bytes.length <= LONGEST_BLOCK ? bytes : null

@@ -24,33 +24,27 @@ export class StorageReservations {
   }
 }
 
+interface UploadBudgetParts {
+  plan: Plan
+  accountId: string
+  storedBytes: number
+  reservations: StorageReservations
+  isDirectory: boolean
+}
+
 /**
  * Limits of one upload. Checks each piece against the size limits (413), then against the quota (403). Call {@link
  * release} after every upload.
  */
 export class UploadBudget {
-  readonly #plan: Plan
-  readonly #accountId: string
-  readonly #storedBytes: number
-  readonly #reservations: StorageReservations
-  readonly #isDirectory: boolean
+  readonly #options: UploadBudgetParts
   #total = 0
   #file = 0
   #files = 0
   #reserved = 0
 
-  constructor(options: {
-    plan: Plan
-    accountId: string
-    storedBytes: number
-    reservations: StorageReservations
-    isDirectory: boolean
-  }) {
-    this.#plan = options.plan
-    this.#accountId = options.accountId
-    this.#storedBytes = options.storedBytes
-    this.#reservations = options.reservations
-    this.#isDirectory = options.isDirectory
+  constructor(options: UploadBudgetParts) {
+    this.#options = options
   }
 
   get total(): number {
@@ -60,7 +54,7 @@ export class UploadBudget {
   /** @throws HoldfastError `FILE_TOO_LARGE` if the announced length exceeds the limit */
   expect(bytes: number | undefined): void {
     // The form of a directory grows with the number of files. Its length does not show the size of the content.
-    if (bytes === undefined || this.#isDirectory) return
+    if (bytes === undefined || this.#options.isDirectory) return
     const content = bytes - FORM_OVERHEAD_BYTES
     this.#checkSize(content, content)
   }
@@ -69,8 +63,8 @@ export class UploadBudget {
   startFile(): void {
     this.#file = 0
     this.#files++
-    const { maxDirectoryFiles } = this.#plan
-    if (this.#isDirectory && maxDirectoryFiles !== null && this.#files > maxDirectoryFiles) {
+    const { maxDirectoryFiles } = this.#options.plan
+    if (this.#options.isDirectory && maxDirectoryFiles !== null && this.#files > maxDirectoryFiles) {
       throw new HoldfastError('DIRECTORY_TOO_LARGE', `the plan allows ${maxDirectoryFiles} files in a directory`)
     }
   }
@@ -93,7 +87,7 @@ export class UploadBudget {
     const step = this.#room() >= STEP_BYTES ? Math.max(STEP_BYTES, missing) : missing
     this.#checkQuota(step)
     this.#reserved += step
-    this.#reservations.add(this.#accountId, step)
+    this.#options.reservations.add(this.#options.accountId, step)
   }
 
   counting(staged: { readonly newCharge: number }, onProgress?: (bytes: number) => void): (length: number) => void {
@@ -105,29 +99,32 @@ export class UploadBudget {
   }
 
   release(): void {
-    this.#reservations.add(this.#accountId, -this.#reserved)
+    this.#options.reservations.add(this.#options.accountId, -this.#reserved)
     this.#reserved = 0
   }
 
   #room(): number {
-    const { maxStorageBytes } = this.#plan
+    const { maxStorageBytes } = this.#options.plan
     if (maxStorageBytes === null) return Number.POSITIVE_INFINITY
-    return maxStorageBytes - this.#storedBytes - this.#reservations.reserved(this.#accountId)
+    return maxStorageBytes - this.#options.storedBytes - this.#options.reservations.reserved(this.#options.accountId)
   }
 
   #checkSize(file: number, total: number): void {
-    const { maxFileBytes, maxDirectoryBytes } = this.#plan
+    const { maxFileBytes, maxDirectoryBytes } = this.#options.plan
     if (maxFileBytes !== null && file > maxFileBytes) {
       throw new HoldfastError('FILE_TOO_LARGE', `the plan allows files of ${maxFileBytes} bytes`)
     }
-    if (this.#isDirectory && maxDirectoryBytes !== null && total > maxDirectoryBytes) {
+    if (this.#options.isDirectory && maxDirectoryBytes !== null && total > maxDirectoryBytes) {
       throw new HoldfastError('DIRECTORY_TOO_LARGE', `the plan allows directories of ${maxDirectoryBytes} bytes`)
     }
   }
 
   #checkQuota(more: number): void {
     if (more > this.#room()) {
-      throw new HoldfastError('QUOTA_EXCEEDED', `the plan allows ${this.#plan.maxStorageBytes} bytes of storage`)
+      throw new HoldfastError(
+        'QUOTA_EXCEEDED',
+        `the plan allows ${this.#options.plan.maxStorageBytes} bytes of storage`,
+      )
     }
   }
 }
