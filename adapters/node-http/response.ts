@@ -1,4 +1,3 @@
-import { once } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { nextTurn, turnSpent } from '../../src/concurrency/turns.ts'
 import type { ApiResponse, BodyStream } from '../../src/index.ts'
@@ -67,12 +66,16 @@ async function pump(outgoing: ServerResponse, body: BodyStream, sent: (bytes: nu
   }
 }
 
-async function writable(outgoing: ServerResponse): Promise<void> {
-  if (outgoing.destroyed) return
-  const settled = new AbortController()
-  const { signal } = settled
-  await Promise.race([once(outgoing, 'drain', { signal }), once(outgoing, 'close', { signal })]).catch(() => {})
-  settled.abort()
+/** Waits until the buffer of the socket is empty or the connection is closed. */
+function writable(outgoing: ServerResponse): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  if (outgoing.destroyed) resolve()
+  const settle = (): void => {
+    outgoing.off('drain', settle).off('close', settle)
+    resolve()
+  }
+  outgoing.on('drain', settle).on('close', settle)
+  return promise
 }
 
 function drain(incoming: IncomingMessage): Promise<void> {
