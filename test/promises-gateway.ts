@@ -427,6 +427,22 @@ export const gatewayPromises: readonly KeptPromise[] = [
     test: { file: 'test/concurrency/turns.test.ts', name: 'each step of a walk is in a later turn' },
   },
   {
+    promise: 'the memory of a block is free only after its bytes have been sent',
+    file: 'adapters/node-http/response.ts',
+    find: `    this.#outgoing.write(chunk, error => {
+      if (error === undefined || error === null) this.#discard(chunk)
+    })`,
+    replace: '    this.#outgoing.write(chunk)\n    this.#discard(chunk)',
+    test: { file: 'test/adapters/node-http/own-bytes.test.ts', name: 'no answer contains bytes of another, beside' },
+  },
+  {
+    promise: 'a block that was read leaves no open file',
+    file: 'src/disk/node-file-system.ts',
+    find: '    closeSync(file)\n',
+    replace: '',
+    test: { file: 'test/disk/node-file-system.test.ts', name: 'a read leaves no open file' },
+  },
+  {
     promise: 'the pump of an answer gives the loop back',
     file: 'adapters/node-http/response.ts',
     find: '      else if (turnSpent()) await nextTurn()\n',
