@@ -544,9 +544,16 @@ const promises: readonly KeptPromise[] = [
   {
     promise: 'a node waits for the answer of a node that is shutting down',
     file: 'adapters/fleet/node-sender.ts',
-    find: 'if (known === undefined || (known.isLeaving && !whileLeaving)) {',
-    replace: 'if (known === undefined) {',
+    find: 'known !== undefined && (!known.isLeaving || request.whileLeaving === true)',
+    replace: 'known !== undefined',
     test: { file: 'test/adapters/fleet/node-sender.test.ts', name: 'only reads from a node that is shutting' },
+  },
+  {
+    promise: 'a node that has started again is reached at once',
+    file: 'adapters/fleet/node-sender.ts',
+    find: 'latest.run === known.run',
+    replace: 'known.run !== null',
+    test: sender('sends a request again to a node that'),
   },
   {
     promise: 'caches keep another node’s content no longer than it lives',

@@ -16,7 +16,7 @@ export const fleetSystem: FleetSystem = { join: memberOf }
 function memberOf(parts: FleetParts): FleetMember {
   const { nodes, clusters, live, secret, self, run, clock } = parts
   const http = openNodeClient()
-  const sender = new NodeSender({ self, known: () => nodes.all(), client: http, secret, clock })
+  const sender = new NodeSender({ self, known: isFresh => nodes.all(isFresh), client: http, secret, clock })
   const blocks = nodeBlocks(clusters, live)
   return {
     content: new OtherContent(cid => open(parts, sender, cid)),

@@ -16,7 +16,7 @@ interface KnownNode {
 
 export interface NodeSenderParts {
   self: string
-  known: () => Promise<readonly KnownNode[]>
+  known: (isFresh?: boolean) => Promise<readonly KnownNode[]>
   client: Pick<NodeClient, 'send'>
   secret: Uint8Array
   clock: Clock
@@ -51,22 +51,38 @@ export class NodeSender {
   }
 
   /**
+   * A node that starts again is known by its former run for up to two seconds, and refuses requests for that run. The
+   * request is then sent again, unless its body was a stream.
    * @throws HoldfastError `UNAVAILABLE` if the node is down or runs an older version; `OUTCOME_UNKNOWN` if the node
    * goes down before it answers, or if another server answers; errors of {@link NodeClient}
    */
-  async send(node: string, { target, client, whileLeaving = false, ...request }: FleetRequest): Promise<NodeAnswer> {
-    const { self, secret, clock, newNonce = randomNonce } = this.#parts
-    const known = await this.#liveNode(node)
-    if (known === undefined || (known.isLeaving && !whileLeaving)) {
+  async send(node: string, request: FleetRequest): Promise<NodeAnswer> {
+    const isOpen = (known?: KnownNode): known is KnownNode =>
+      known !== undefined && (!known.isLeaving || request.whileLeaving === true)
+    let known = await this.#liveNode(node)
+    if (!isOpen(known)) known = await this.#liveNode(node, true)
+    if (!isOpen(known)) {
       const details = { retryAfter: RETRY_SECONDS }
       throw new HoldfastError('UNAVAILABLE', `the responsible node ${node} is down or shutting down`, { details })
     }
-    const { run } = known
+    const answer = await this.#sendTo(known, request)
+    if (answer.status !== 503 || !isWhole(request.body)) return answer
+    const latest = await this.#liveNode(node, true)
+    if (!isOpen(latest) || latest.run === known.run) return answer
+    void discard(answer.body)
+    return this.#sendTo(latest, request)
+  }
+
+  async #sendTo(
+    { id: node, url, run }: KnownNode,
+    { target, client, whileLeaving: _, ...request }: FleetRequest,
+  ): Promise<NodeAnswer> {
+    const { self, secret, clock, newNonce = randomNonce } = this.#parts
     if (run === null) throw new HoldfastError('UNAVAILABLE', `the node ${node} runs an older version: update it`)
     const sent = asSent(request)
     const asked = { method: request.method, target, headers: sent.headers, now: clock.now(), nonce: newNonce(), run }
     const host = client.host !== null && client.host.length > LONGEST_HOST ? null : client.host
-    const body = sent.body === null ? new Uint8Array() : sent.body instanceof Uint8Array ? sent.body : null
+    const body = isWhole(sent.body) ? (sent.body ?? new Uint8Array()) : null
     const proof = sealForwarded(secret, { ...client, host, node: self, to: node }, { ...asked, body })
     const down = new AbortController()
     const cancel = this.#watch(node, down)
@@ -75,7 +91,7 @@ export class NodeSender {
         ...request,
         ...sent,
         signal: AbortSignal.any([request.signal, down.signal]),
-        url: `${known.url}${target}`,
+        url: `${url}${target}`,
         headers: { ...sent.headers, [FORWARDED_HEADER]: proof },
       })
       return await this.#fromNode(node, answer, proof)
@@ -96,8 +112,8 @@ export class NodeSender {
     throw new HoldfastError('OUTCOME_UNKNOWN', message)
   }
 
-  async #liveNode(node: string): Promise<KnownNode | undefined> {
-    return (await this.#parts.known()).find(({ id, isThere }) => id === node && isThere)
+  async #liveNode(node: string, isFresh = false): Promise<KnownNode | undefined> {
+    return (await this.#parts.known(isFresh)).find(({ id, isThere }) => id === node && isThere)
   }
 
   /**
@@ -140,6 +156,10 @@ function asSent({
   const { 'content-length': declared, ...others } = headers
   const length = body instanceof Uint8Array ? String(body.length) : body === null ? undefined : declared
   return { body, headers: length === undefined ? others : { ...others, 'content-length': length } }
+}
+
+function isWhole(body: NodeRequest['body']): body is Uint8Array | null {
+  return body === null || body instanceof Uint8Array
 }
 
 function randomNonce(): string {

@@ -11,7 +11,7 @@ export class Nodes implements FleetNodes {
   readonly #database: Postgres
   readonly #clock: Clock
   readonly #name: string
-  #known: { nodes: Promise<KnownNode[]>; until: number } | null = null
+  #known: { nodes: Promise<KnownNode[]>; until: number; isRead: boolean } | null = null
   #cancel: () => void = () => undefined
   #ended = false
   #isLeaving = false
@@ -45,23 +45,25 @@ export class Nodes implements FleetNodes {
     await this.#heartbeat('NULL', false).catch(() => undefined)
   }
 
-  /**
-   * Returns the nodes that have an address.
-   *
-   * @throws HoldfastError `UNAVAILABLE` if the database cannot be reached
-   */
-  async all(): Promise<KnownNode[]> {
+  /** Callers share a query in progress, so that requests for a node that is down do not multiply queries. */
+  async all(isFresh = false): Promise<KnownNode[]> {
     const now = this.#clock.now()
-    if (this.#known === null || now >= this.#known.until) {
+    if (this.#known === null || now >= this.#known.until || (isFresh && this.#known.isRead)) {
       const nodes = this.#database.reading.all<KnownNode>(
         `SELECT id, number, url, COALESCE(seen_at > clock_timestamp() - ${TIMEOUT}, FALSE) AS "isThere",
            leaving AS "isLeaving", run FROM nodes
          WHERE id IS NOT NULL AND url IS NOT NULL ORDER BY number`,
       )
-      this.#known = { nodes, until: now + CACHE_MS }
-      nodes.catch(() => {
-        this.#known = null
-      })
+      const known = { nodes, until: now + CACHE_MS, isRead: false }
+      this.#known = known
+      nodes.then(
+        () => {
+          known.isRead = true
+        },
+        () => {
+          this.#known = null
+        },
+      )
     }
     return this.#known.nodes
   }

@@ -29,8 +29,12 @@ export interface FleetNodes {
   /** Announces the shutdown, so that other nodes send no new work and wait for running work. */
   leave(): Promise<void>
   stop(): Promise<void>
-  /** Returns the nodes that can be reached. @throws HoldfastError `UNAVAILABLE` */
-  all(): Promise<KnownNode[]>
+  /**
+   * Returns the nodes that have an address, as they were up to two seconds ago.
+   * @param isFresh asks the database at once, for a node that may have started again meanwhile
+   * @throws HoldfastError `UNAVAILABLE`
+   */
+  all(isFresh?: boolean): Promise<KnownNode[]>
 }
 
 export interface SharedPlace {

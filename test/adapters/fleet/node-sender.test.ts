@@ -25,14 +25,16 @@ interface Asked {
 async function asking(
   listener: RequestListener,
   use: (asked: Asked) => Promise<void>,
-  state: () => { isThere?: boolean; isLeaving?: boolean; run?: null } = () => ({}),
+  state: (isFresh?: boolean) => { isThere?: boolean; isLeaving?: boolean; run?: string | null } = () => ({}),
 ): Promise<void> {
   const clock = new ManualClock(0)
   const server = createServer(listener).listen(0, '127.0.0.1')
   await once(server, 'listening')
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   const client = openNodeClient()
-  const known = async () => [{ id: 'there', url, isThere: true, isLeaving: false, run: 'run', ...state() }]
+  const known = async (isFresh?: boolean) => [
+    { id: 'there', url, isThere: true, isLeaving: false, run: 'run', ...state(isFresh) },
+  ]
   const sender = new NodeSender({ self: 'asking', known, client, secret: SECRET, clock })
   try {
     await use({ clock, sender, asked: once(server, 'request') })
@@ -150,6 +152,38 @@ test('an incomplete block or another server’s answer is unavailable', async ()
       await expect(nodeReader(sender, 'there', clock).read(cid)).rejects.toMatchObject({ code: 'UNAVAILABLE' })
     })
   }
+})
+
+test('sends a request again to a node that has started again', async () => {
+  const requests: string[] = []
+  const answer = asNode('there', { status: 201, headers: {}, body: null })
+  const listener: RequestListener = (request, response) => {
+    requests.push(request.method ?? '')
+    return answer(request, response)
+  }
+  const stream = async function* () {
+    yield Buffer.from('streamed')
+  }
+  await asking(
+    listener,
+    async ({ sender }) => {
+      expect((await sender.send('there', REQUEST)).status).toBe(201)
+      expect((await sender.send('there', { ...REQUEST, body: stream() })).status).toBe(503)
+    },
+    isFresh => ({ run: isFresh === true ? 'run' : 'an earlier run' }),
+  )
+  expect(requests).toHaveLength(3)
+  await asking(
+    listener,
+    async ({ sender }) => expect((await sender.send('there', REQUEST)).status).toBe(201),
+    isFresh => ({ isThere: isFresh === true }),
+  )
+  await asking(
+    listener,
+    async ({ sender }) => expect((await sender.send('there', REQUEST)).status).toBe(503),
+    () => ({ run: 'an earlier run' }),
+  )
+  expect(requests).toHaveLength(5)
 })
 
 test('sends no request to a node of version 0.2.0', async () => {

@@ -39,6 +39,8 @@ describe('nodes that share a catalogue', needsPostgres, () => {
       ['b', true, false, null],
     ])
     await b.leave()
+    expect((await a.all())[1]).toMatchObject({ isLeaving: false })
+    expect((await a.all(true))[1]).toMatchObject({ isLeaving: true })
     expect((await known())[1]).toEqual(['b', true, true, null])
     const silent = "UPDATE nodes SET seen_at = clock_timestamp() - $1::interval WHERE name = 'b'"
     await database.command(silent, ['20 seconds'])
