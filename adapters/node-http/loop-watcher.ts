@@ -1,4 +1,4 @@
-// Only time in which both this thread and the main thread could run counts as a stall. A stopped process is no stall.
+// A stall counts only the time in which both threads could run. A process that the system stopped has no stall.
 import { writeSync } from 'node:fs'
 import { Session } from 'node:inspector'
 import { hostname } from 'node:os'

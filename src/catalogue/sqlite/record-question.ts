@@ -34,7 +34,7 @@ export interface RecordQuestion {
   accepts: (record: FoundRecord) => boolean
 }
 
-/** Maximum number of words for parts of names in one query. Further parts are compared with the records found. */
+/** Maximum number of parts of a name that one query looks up. The found records are filtered by the other parts. */
 const MOST_PARTS = 8
 
 export function questionOf(filter: RecordFilter & { search: RecordSearch }): RecordQuestion {

@@ -84,7 +84,7 @@ class TextWriter {
   }
 }
 
-/** Formats a link. Returns `null` for an invalid CID. */
+/** Formats a link as JSON text. An invalid CID becomes `null`. */
 function linkText(link: LinkToken): string {
   try {
     return `"${cidOfLink(link)}"`

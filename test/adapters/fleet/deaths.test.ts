@@ -48,7 +48,7 @@ describe('two servers on one catalogue', { timeout: 120_000, ...needsPostgres },
     ;({ a, b, close } = opened)
   }, 60_000)
   beforeEach(async () => {
-    // A node notices the restart of another within two seconds.
+    // For up to two seconds, a restarted node refuses uploads that another node forwards as streams.
     const probe = () => formOf(pseudoRandom(100, 'probe'), { cl: 'second' })
     await expect.poll(async () => (await a.call('POST', '/api/v3/files', probe())).status, PATIENCE).toBe(201)
     for (const { cid } of await listed(a)) await a.call('DELETE', `/api/v3/files/remove/${cid}`)
