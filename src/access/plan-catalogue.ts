@@ -1,5 +1,5 @@
 import { HoldfastError } from '../domain/errors.ts'
-import { builtInPlans, DEFAULT_MAX_KEYS, DEFAULT_MAX_QUEUED_PINS, type Plan, type PlanOptions } from '../domain/plan.ts'
+import { builtInPlans, PLAN_DEFAULTS, type Plan, type PlanOptions } from '../domain/plan.ts'
 
 /** Applies if the account's own plan is no longer configured. */
 const FALLBACK = 'free'
@@ -10,14 +10,7 @@ export class PlanCatalogue {
 
   constructor(configured: Readonly<Record<string, PlanOptions>> = {}) {
     for (const plan of builtInPlans) this.#plans.set(plan.name, plan)
-    for (const [name, plan] of Object.entries(configured))
-      this.#plans.set(name, {
-        maxKeys: DEFAULT_MAX_KEYS,
-        maxQueuedPins: DEFAULT_MAX_QUEUED_PINS,
-        serverImport: true,
-        ...plan,
-        name,
-      })
+    for (const [name, plan] of Object.entries(configured)) this.#plans.set(name, { ...PLAN_DEFAULTS, ...plan, name })
   }
 
   has(name: string): boolean {

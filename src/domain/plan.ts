@@ -37,8 +37,8 @@ export interface Plan {
 export type PlanOptions = Omit<Plan, 'name' | 'maxKeys' | 'maxQueuedPins' | 'serverImport'> &
   Partial<Pick<Plan, 'maxKeys' | 'maxQueuedPins' | 'serverImport'>>
 
-export const DEFAULT_MAX_KEYS = 100
-export const DEFAULT_MAX_QUEUED_PINS = 1_000
+/** Values of the fields that a configured plan may omit. */
+export const PLAN_DEFAULTS = { maxKeys: 100, maxQueuedPins: 1_000, serverImport: true }
 
 const MiB = 1024 ** 2
 const GiB = 1024 ** 3
@@ -48,14 +48,12 @@ export const builtInPlans: readonly Plan[] = [
     name: 'free',
     timelock: false,
     clusters: ['cl0-global'],
-    serverImport: true,
     maxFileBytes: 100 * MiB,
     maxDirectoryBytes: 500 * MiB,
     maxDirectoryFiles: 1_000,
     maxStorageBytes: GiB,
     maxPins: 1_000,
-    maxKeys: DEFAULT_MAX_KEYS,
-    maxQueuedPins: DEFAULT_MAX_QUEUED_PINS,
+    ...PLAN_DEFAULTS,
     pageLimit: { default: 20, max: 100 },
     rateLimit: { requests: 120, windowSeconds: 60 },
     accountRateLimit: { requests: 300, windowSeconds: 60 },
@@ -64,14 +62,12 @@ export const builtInPlans: readonly Plan[] = [
     name: 'premium',
     timelock: true,
     clusters: '*',
-    serverImport: true,
     maxFileBytes: 32 * GiB,
     maxDirectoryBytes: 128 * GiB,
     maxDirectoryFiles: 100_000,
     maxStorageBytes: 1024 * GiB,
     maxPins: 1_000_000,
-    maxKeys: DEFAULT_MAX_KEYS,
-    maxQueuedPins: DEFAULT_MAX_QUEUED_PINS,
+    ...PLAN_DEFAULTS,
     pageLimit: { default: 50, max: 500 },
     rateLimit: { requests: 1_200, windowSeconds: 60 },
     accountRateLimit: { requests: 3_000, windowSeconds: 60 },
@@ -80,14 +76,12 @@ export const builtInPlans: readonly Plan[] = [
     name: 'unlimited',
     timelock: true,
     clusters: '*',
-    serverImport: true,
     maxFileBytes: null,
     maxDirectoryBytes: null,
     maxDirectoryFiles: null,
     maxStorageBytes: null,
     maxPins: null,
-    maxKeys: DEFAULT_MAX_KEYS,
-    maxQueuedPins: DEFAULT_MAX_QUEUED_PINS,
+    ...PLAN_DEFAULTS,
     pageLimit: { default: 100, max: 1_000 },
     rateLimit: null,
     accountRateLimit: null,

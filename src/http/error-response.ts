@@ -2,7 +2,7 @@ import { type DiskTrouble, diskTrouble } from '../domain/disk-trouble.ts'
 import { type ErrorCode, HoldfastError, isHoldfastError } from '../domain/errors.ts'
 import type { ApiResponse } from './api-messages.ts'
 import { ERROR_TABLE } from './error-codes.ts'
-import { jsonResponse } from './json-response.ts'
+import { jsonResponse } from './json-body.ts'
 
 export const REASON_PHRASES: Readonly<Record<number, string>> = {
   400: 'Bad Request',

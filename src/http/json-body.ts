@@ -1,5 +1,5 @@
 import { HoldfastError } from '../domain/errors.ts'
-import type { ApiRequest } from './api-messages.ts'
+import type { ApiRequest, ApiResponse } from './api-messages.ts'
 import { quoted } from './form-headers.ts'
 
 /** Limit for authenticated requests. */
@@ -100,4 +100,16 @@ function requireJson(contentType: string | undefined): void {
 
 function tooLarge(maxBytes: number): HoldfastError {
   return new HoldfastError('REQUEST_TOO_LARGE', `the body is larger than ${maxBytes} bytes`)
+}
+
+export function jsonResponse(
+  status: number,
+  body: object,
+  headers: Readonly<Record<string, string>> = {},
+): ApiResponse {
+  return {
+    status,
+    headers: { 'content-type': 'application/json; charset=utf-8', 'x-content-type-options': 'nosniff', ...headers },
+    body: JSON.stringify(body),
+  }
 }

@@ -30,23 +30,9 @@ export interface WebhookRunnerParts {
   logger: Logger
 }
 
-/** Sends the events of records to webhooks, until the receiver responds with a 2xx status. */
-export class WebhookRunner {
-  readonly #runner: JobRunner<DeliveryRow, Delivery>
-
-  constructor(parts: WebhookRunnerParts) {
-    this.#runner = new JobRunner(deliveries(parts), parts)
-  }
-
-  /** Schedules one search for due deliveries. */
-  wake(): void {
-    this.#runner.wake()
-  }
-
-  /** Aborts the running deliveries, which are sent again after the next start of the node. */
-  stop(): Promise<void> {
-    return this.#runner.stop()
-  }
+/** Creates the runner that sends the events of records to webhooks, until the receiver responds with a 2xx status. */
+export function webhookRunner(parts: WebhookRunnerParts): JobRunner<DeliveryRow, Delivery> {
+  return new JobRunner(deliveries(parts), parts)
 }
 
 class Delivery implements Attempt<DeliveryRow> {

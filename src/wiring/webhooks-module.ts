@@ -1,5 +1,5 @@
 import { openWebhookSender, type WebhookSender } from '../outgoing/webhook-sender.ts'
-import { WebhookRunner } from '../webhooks/webhook-runner.ts'
+import { webhookRunner } from '../webhooks/webhook-runner.ts'
 import { WebhookService } from '../webhooks/webhook-service.ts'
 import type { PinsModule } from './pins-module.ts'
 import type { Setup } from './setup.ts'
@@ -15,7 +15,7 @@ export function makeWebhooks(
   const { sealing } = storage
   const store = storage.catalogue.webhooks
   const sender: WebhookSender = openWebhookSender({ allowPrivate })
-  const runner = new WebhookRunner({ store, sealing, sender, clock, logger })
+  const runner = webhookRunner({ store, sealing, sender, clock, logger })
   return {
     webhooks: new WebhookService({ store, sealing, clock, allowPrivate }),
     start: async (): Promise<void> => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { isHoldfastError } from '../../src/domain/errors.ts'
-import { jsonResponse } from '../../src/http/json-response.ts'
+import { jsonResponse } from '../../src/http/json-body.ts'
 import type { Route } from '../../src/http/route.ts'
 import { Router } from '../../src/http/router.ts'
 

@@ -1,5 +1,5 @@
 import type { ApiResponse } from '../../http/api-messages.ts'
-import { jsonResponse } from '../../http/json-response.ts'
+import { jsonResponse } from '../../http/json-body.ts'
 import { matchesAny } from '../http/etag.ts'
 import { notModified } from '../http/not-modified.ts'
 import { PAGE_HEADERS } from '../pages/html.ts'

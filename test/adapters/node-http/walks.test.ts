@@ -49,7 +49,7 @@ describe('how many files a whole request passes', () => {
   test.each([
     ['upload', 91],
     ['read', 53],
-    ['pin', 73],
+    ['pin', 72],
     ['remove', 56],
     ['list', 52],
   ])('%s: at most %i', async (name, most) => {
