@@ -32,6 +32,8 @@ const BASE_PATH = '/api/v3'
  *
  * Every error is a HoldfastError. A refusal has the server's `code` and message, and the HTTP `status` in its details. The
  * code `UNAVAILABLE` means that the server did not answer, or that its response broke off.
+ *
+ * Times in responses are ISO 8601 texts in UTC, and sizes are bytes, unless a field says otherwise.
  */
 export class HoldfastClient {
   readonly files: Files
