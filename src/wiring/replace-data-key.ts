@@ -2,7 +2,12 @@ import { join, resolve } from 'node:path'
 import type { Datastore, Key } from 'interface-datastore'
 import { type CatalogueAdapter, type CatalogueDatabase, catalogueDatabase } from '../catalogue/catalogue-adapter.ts'
 import type { SealedSecrets } from '../catalogue/catalogue-system.ts'
-import { forgetSecondFactors, forgetWebhooks, secondFactorsIn, webhooksIn } from '../catalogue/sqlite/lost-secrets.ts'
+import {
+  forgetSecondFactors,
+  forgetWebhooks,
+  secondFactorsIn,
+  webhooksIn,
+} from '../catalogue/sqlite/sealed-with-lost-key.ts'
 import { ownDataDirectory } from '../disk/data-directory.ts'
 import { DATA_KEY, DATABASE } from '../disk/file-names.ts'
 import { HoldfastError } from '../domain/errors.ts'
