@@ -1,5 +1,6 @@
 import type { KeptPromise } from './promises.ts'
 
+const commandLine = 'test/adapters/cli/command-line.test.ts'
 const permissions = 'test/storage/permissions.test.ts'
 const identity = 'test/network/identity.test.ts'
 const dataKey = 'test/storage/data-key.test.ts'
@@ -11,6 +12,13 @@ const lingering = 'test/adapters/node-http/lingering.test.ts'
 
 /** Promises about clients, keys and connections. */
 export const doorPromises: readonly KeptPromise[] = [
+  {
+    promise: 'a misspelt flag is refused with its likeness',
+    file: 'adapters/cli/arguments.ts',
+    find: 'nearestName(unknown, Object.keys(options))',
+    replace: 'undefined as string | undefined',
+    test: { file: commandLine, name: 'a misspelt flag names the flag that it resembles' },
+  },
   {
     promise: 'an export skips pins removed meanwhile',
     file: 'adapters/cli/export-command.ts',

@@ -1,14 +1,12 @@
 import { isHoldfastError } from '../../src/domain/errors.ts'
 import { VERSION } from '../../src/domain/version.ts'
 import { usageError } from './arguments.ts'
-import { COMMANDS } from './commands.ts'
+import { ALIASES, COMMANDS } from './commands.ts'
 import { describeError, isRefusal } from './failure.ts'
 import { HELP, type HelpTopic } from './help.ts'
 import { nearestName } from './near-names.ts'
 import { print } from './output.ts'
 import type { Environment } from './settings.ts'
-
-const ALIASES: Readonly<Record<string, string>> = { list: 'ls' }
 
 /**
  * Runs a command. Prints its error, if any, as one line to standard error.
@@ -20,9 +18,9 @@ export async function runCommandLine(args: readonly string[], env: Environment):
       print(VERSION)
       return 0
     }
-    const { topic, rest } = findTopic(args)
+    const { topic, rest } = findTopic(args.length === 0 ? ['--help'] : args)
     const command = wantsHelp(rest) ? undefined : await COMMANDS.get(topic)?.()
-    if (command === undefined && !wantsHelp(rest)) throw unknownCommand(topic, rest[0])
+    if (command === undefined && !wantsHelp(rest)) throw unknownCommand(topic, rest)
     const done = command !== undefined && (await command(rest, env))
     if (!done) print(HELP[topic])
     return 0
@@ -37,7 +35,8 @@ function findTopic([first = '', ...others]: readonly string[]): { topic: HelpTop
     const { topic, rest } = findTopic(others)
     return { topic, rest: [...rest, ...(rest.length === 0 ? ['--help'] : [])] }
   }
-  const args = first === '' ? [] : [ALIASES[first] ?? first, ...others]
+  const alias = Object.hasOwn(ALIASES, first) ? ALIASES[first] : undefined
+  const args = first === '' ? [] : [alias ?? first, ...others]
   for (const length of [2, 1]) {
     const name = args.slice(0, length).join(' ')
     if (name !== '' && isTopic(name)) return { topic: name, rest: args.slice(length) }
@@ -50,11 +49,12 @@ function wantsHelp(args: readonly string[]): boolean {
   return (end === -1 ? args : args.slice(0, end)).some(arg => arg === '--help' || arg === '-h')
 }
 
-function unknownCommand(topic: HelpTopic, typed: string | undefined): Error {
+function unknownCommand(topic: HelpTopic, [typed, next = '']: readonly string[]): Error {
   const help = topic === '' ? 'holdfast --help' : `holdfast ${topic} --help`
   if (typed === undefined) return usageError(`a command is needed, see ${help}`)
   const name = `${topic} ${typed}`.trim()
-  const near = nearestName(name, [...COMMANDS.keys(), ...Object.keys(ALIASES)])
+  const names = [...Object.keys(HELP), ...Object.keys(ALIASES)]
+  const near = nearestName(`${name} ${next}`, names) ?? nearestName(name, names)
   return usageError(`unknown command ${name}${near === undefined ? '' : `, did you mean ${near}?`}, see ${help}`)
 }
 

@@ -9,7 +9,7 @@ export const HELP = {
   '': `Usage: holdfast <command> [flags]
 
 Your content, on any Holdfast server (--api, --key):
-  upload                 Upload files and directories
+  upload, add, put       Upload files and directories
   import                 Import a CAR file, and check every block
   export                 Export pins to a CAR file for import
   ls, list               List your pins
@@ -17,7 +17,7 @@ Your content, on any Holdfast server (--api, --key):
   cat                    Print a file to standard output
   pin                    Pin content from the network by its CID
   status                 Show the status of a pin
-  rm                     Remove a pin
+  rm, delete, remove     Remove a pin
   webhook add            Send pin events to a URL
   webhook list           List your webhooks
   webhook log            Show the deliveries of a webhook

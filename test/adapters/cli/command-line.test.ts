@@ -5,6 +5,8 @@ import http, { type IncomingMessage } from 'node:http'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { ALIASES } from '../../../adapters/cli/commands.ts'
+import { HELP } from '../../../adapters/cli/help.ts'
 import { VERSION } from '../../../src/domain/version.ts'
 import { openAccounts } from '../../../src/index.ts'
 import { fixedPort } from '../../support/fixed-port.ts'
@@ -33,14 +35,16 @@ async function ask(server: ServerProcess, path: string, key: string) {
 
 describe('usage', () => {
   test.each<[string[], RegExp]>([
-    [[], /^holdfast: a command is needed, see holdfast --help\n$/],
+    [['account'], /^holdfast: a command is needed, see holdfast account --help\n$/],
+    [['acount', 'list'], /unknown command acount, did you mean account list\?/],
+    [['constructor'], /^holdfast: unknown command constructor, see holdfast --help\n$/],
+    [['serve', '--no-such-flag'], /^holdfast: unknown flag --no-such-flag\n$/],
     [['frobnicate'], /^holdfast: unknown command frobnicate, see holdfast --help\n$/],
     [['uplaod', 'x'], /^holdfast: unknown command uplaod, did you mean upload\?, see holdfast --help\n$/],
     [['account', 'crate'], /unknown command account crate, did you mean account create\?, see holdfast account --help/],
     [['help', 'nothing'], /^holdfast: unknown command nothing, see holdfast --help\n$/],
     [['account', 'destroy'], /^holdfast: unknown command account destroy, see holdfast account --help\n$/],
     [['account', 'create', '--plan', 'free'], /^holdfast: --email is needed\n$/],
-    [['account', 'create', '--emial', 'x'], /^holdfast: Unknown option '--emial'\n$/],
     [
       ['account', 'create', '--email', 'a@b.c', '--plan', 'gold'],
       /^holdfast: plan must be one of free, premium, u.*\n$/,
@@ -134,6 +138,20 @@ describe('usage', () => {
       expect(finished).toMatchObject({ code: 0, stderr: '' })
       expect(finished.stdout).toMatch(new RegExp(`^Usage: holdfast ${levels[i]?.join(' ')}`))
     }
+  })
+
+  test('a misspelt flag names the flag that it resembles', async () => {
+    const stderr = 'holdfast: unknown flag --emial, did you mean --email?\n'
+    expect(await runHoldfast(['account', 'create', '--emial', 'x'])).toEqual({ code: 2, stdout: '', stderr })
+  })
+
+  test('the command alone prints the help', async () => {
+    expect(await runHoldfast([])).toEqual({ code: 0, stdout: `${HELP['']}\n`, stderr: '' })
+  })
+
+  test.each(Object.entries(ALIASES))('%s is another name of %s, and in the help', async (alias, topic) => {
+    expect((await runHoldfast([alias, '--help'])).stdout).toBe(`${HELP[topic]}\n`)
+    expect(HELP['']).toMatch(new RegExp(`^  ${topic}, (\\w+, )*${alias}\\b`, 'm'))
   })
 
   test('help and --version print their texts without loading the engine', async () => {
