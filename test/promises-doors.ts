@@ -13,6 +13,20 @@ const lingering = 'test/adapters/node-http/lingering.test.ts'
 /** Promises about clients, keys and connections. */
 export const doorPromises: readonly KeptPromise[] = [
   {
+    promise: 'a list of a missing CID fails',
+    file: 'adapters/cli/list-command.ts',
+    find: 'if (isFirst && directory !== undefined) await',
+    replace: 'if (directory === null) await',
+    test: { file: 'test/adapters/cli/content.test.ts', name: 'a list of a missing CID fails, one of a file is empty' },
+  },
+  {
+    promise: 'an https URL of a plain port fails as such',
+    file: 'adapters/client/refusal.ts',
+    find: 'PLAIN_HTTP.includes(code)',
+    replace: 'false',
+    test: { file: 'test/adapters/cli/content.test.ts', name: 'an https URL of a plain port is a failure that says so' },
+  },
+  {
     promise: 'a misspelt flag is refused with its likeness',
     file: 'adapters/cli/arguments.ts',
     find: 'nearestName(unknown, Object.keys(options))',

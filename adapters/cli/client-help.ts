@@ -20,9 +20,11 @@ export const CLIENT_HELP = {
 Uploads files and directories, and prints the CID of each. On a terminal and with --json it also prints links.
 A directory becomes one upload with all files below it, hidden ones included. Its files open below its CID. Symbolic
 links and empty directories are skipped and listed. Files of any size are streamed.
+The PATH - is standard input, which needs --name.
 ${PUBLIC_NOTICE}
 
   holdfast upload ./site --name 'Site of May' --cluster cl1-eu
+  pg_dump shop | holdfast upload - --name shop.sql
 
   --name NAME      name in lists (default: its own name; for one PATH only)
   --cluster ID     cluster (default: the account's)
@@ -69,9 +71,10 @@ Lists all pins, the newest first. With the CID of a directory, lists its files. 
   --expiring       only pins that expire
 ${SERVER}`,
 
-  get: `Usage: holdfast get CID[/PATH] [flags]
+  get: `Usage: holdfast get CID[/PATH]|URL [flags]
 
 Downloads a file; with --tar a directory, as a TAR. An incomplete download leaves no file.
+A URL of content names what to download; the server is that of --api.
 
   holdfast get bafybeif.../img/logo.png --out logo.png
 
@@ -79,9 +82,9 @@ Downloads a file; with --tar a directory, as a TAR. An incomplete download leave
   --tar            download a TAR with everything below the path
 ${SERVER}`,
 
-  cat: `Usage: holdfast cat CID[/PATH] [flags]
+  cat: `Usage: holdfast cat CID[/PATH]|URL [flags]
 
-Prints a file to standard output.
+Prints a file to standard output. A URL of content names the file; the server is that of --api.
 
   holdfast cat bafybeif.../README.md | less
 

@@ -8,12 +8,13 @@ import { formatBytes } from './printed-text.ts'
 import type { Environment } from './settings.ts'
 import { writeWhole } from './whole-file.ts'
 
-const PLACE = { what: 'CID or CID/PATH', min: 1, max: 1 }
+const PLACE = { what: 'a CID, CID/PATH or URL', min: 1, max: 1 }
 
 export function get(args: readonly string[], env: Environment): Promise<boolean> {
   const grammar = { values: ['out'], switches: ['tar'], words: PLACE } as const
-  return withApi(args, env, grammar, async ({ client, flags, switches, words: [place = ''], json }) => {
-    const names = namesOf(place)
+  return withApi(args, env, grammar, async ({ client, flags, switches, words: [word = ''], json }) => {
+    const names = namesOf(word)
+    const place = names.join('/')
     const asTar = switches.has('tar')
     const last = names.at(-1) ?? ''
     if (flags.out === undefined && /^\.{0,2}$/.test(last)) throw usageError('--out is needed: the path has no name')
@@ -28,7 +29,8 @@ export function get(args: readonly string[], env: Environment): Promise<boolean>
 }
 
 export function cat(args: readonly string[], env: Environment): Promise<boolean> {
-  return withApi(args, env, { values: [], words: PLACE }, async ({ client, words: [place = ''] }) => {
+  return withApi(args, env, { values: [], words: PLACE }, async ({ client, words: [word = ''] }) => {
+    const place = namesOf(word).join('/')
     await pipeline(Readable.from(await fileAt(client, place)), process.stdout, { end: false })
   })
 }
@@ -37,8 +39,25 @@ async function fileAt(client: HoldfastClient, place: string): Promise<AsyncItera
   return (await client.content.file(place)).stream
 }
 
-/** Splits `CID/path`, `/ipfs/CID/path` or `ipfs://CID/path` into the CID and the names. */
-function namesOf(place: string): string[] {
-  const names = place.replace(/^(ipfs:\/\/|\/ipfs\/)/, '').split('/')
-  return names.filter(name => name !== '')
+/**
+ * Splits `CID/path`, `/ipfs/CID/path`, `ipfs://CID/path` or a URL of content into the CID and the names. A gateway names
+ * the CID in the path of its URLs, or in their host.
+ * @throws HoldfastError `VALIDATION` for any other URL
+ */
+function namesOf(word: string): string[] {
+  if (!/^https?:/i.test(word)) return namesIn(word.replace(/^(ipfs:\/\/|\/ipfs\/)/, ''))
+  const { pathname, hostname } = URL.canParse(word) ? new URL(word) : { pathname: '', hostname: '' }
+  const [, inPath] = /\/ipfs\/(.+)$/.exec(pathname) ?? []
+  const [, inHost] = /^(\w+)\.ipfs\./.exec(hostname) ?? []
+  const place = inHost === undefined ? inPath : inHost + pathname
+  try {
+    if (place !== undefined) return namesIn(place).map(decodeURIComponent)
+  } catch {
+    // The URL has an invalid escape. The error below names the URL.
+  }
+  throw usageError(`${word} is not a URL of content, which has /ipfs/CID in its path`)
+}
+
+function namesIn(place: string): string[] {
+  return place.split('/').filter(name => name !== '')
 }

@@ -4,7 +4,7 @@ import { print, printJson, terminalColumns } from './output.ts'
 import type { Environment } from './settings.ts'
 import { uploadLines } from './upload-rows.ts'
 
-/** Runs `ls`. With a CID, lists the files of that directory. */
+/** Runs `ls`. With a CID, lists the files of that directory, and fails if no pin has the CID. */
 export function list(args: readonly string[], env: Environment): Promise<boolean> {
   const grammar = {
     values: ['cid', 'name'],
@@ -22,5 +22,7 @@ export function list(args: readonly string[], env: Environment): Promise<boolean
       else print(uploadLines(rows, { areFiles: directory !== undefined, withHeader: isFirst, columns }).join('\n'))
       isFirst = false
     }
+    // The list of a directory that no pin has is empty as well. The status fails for it.
+    if (isFirst && directory !== undefined) await client.pins.status(directory)
   })
 }

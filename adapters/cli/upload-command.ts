@@ -1,7 +1,7 @@
 import { HoldfastError, isHoldfastError } from '../../src/domain/errors.ts'
 import type { Cluster, Directory, HoldfastClient, Upload } from '../client/index.ts'
 import { withApi } from './api-command.ts'
-import { type Flags, usageError } from './arguments.ts'
+import { type Flags, requireFlag, usageError } from './arguments.ts'
 import { describeError } from './failure.ts'
 import { fileSource, type LeftOut, type LocalContent, readLocalContent } from './local-files.ts'
 import { metaFlag } from './meta-flag.ts'
@@ -11,10 +11,12 @@ import { ProgressBar } from './progress-bar.ts'
 import type { Environment } from './settings.ts'
 
 const FLAGS = ['name', 'cluster', 'timelock'] as const
+/** Path that stands for standard input. A file of this name is `./-`. */
+const STANDARD_INPUT = '-'
 /** Maximum number of skipped files to list. */
 const MOST_NAMES = 10
 
-/** Uploads every path separately. If an upload fails, the others continue. */
+/** Uploads every path separately, and standard input for the path `-`. If an upload fails, the others continue. */
 export function upload(args: readonly string[], env: Environment): Promise<boolean> {
   const words = { what: 'a file or directory', min: 1, max: Number.POSITIVE_INFINITY }
   const grammar = { values: FLAGS, lists: ['meta'], words } as const
@@ -25,11 +27,12 @@ export function upload(args: readonly string[], env: Environment): Promise<boole
     let failed = 0
     for (const path of paths) {
       try {
-        const content = await readLocalContent(path)
-        if (!json) reportSkipped(path, content.leftOut)
+        const content = path === STANDARD_INPUT ? null : await readLocalContent(path)
+        const leftOut = content?.leftOut ?? []
+        if (!json) reportSkipped(path, leftOut)
         const answer = await uploadContent(client, content, { ...flags, meta })
         const url = json || terminalColumns() !== null ? await urlOf(answer) : null
-        if (json) printJson({ path, ...answer, url, ...(content.isDirectory && { leftOut: content.leftOut }) })
+        if (json) printJson({ path, ...answer, url, ...(content?.isDirectory && { leftOut }) })
         else print(`${answer.cid}  ${printable(path)}${url === null ? '' : `\n  ${url}`}`)
       } catch (error) {
         if (!isHoldfastError(error) || paths.length === 1) throw error
@@ -44,20 +47,19 @@ export function upload(args: readonly string[], env: Environment): Promise<boole
 
 async function uploadContent(
   client: HoldfastClient,
-  { name, isDirectory, files }: LocalContent,
+  local: LocalContent | null,
   flags: Flags<(typeof FLAGS)[number]> & { meta: Record<string, string> | undefined },
 ): Promise<Upload | Directory> {
-  const called = flags.name ?? name
-  const total = files.reduce((sum, { size }) => sum + size, 0)
+  const called = local === null ? requireFlag(flags, 'name') : (flags.name ?? local.name)
+  const total = local === null ? null : local.files.reduce((sum, { size }) => sum + size, 0)
   const bar = new ProgressBar(printable(called), total)
   const { cluster, timelock, meta } = flags
   const options = { name: called, cluster, timelock, meta, onProgress: (bytes: number) => bar.update(bytes) }
-  const contents = files.map(file => ({ path: file.path, content: fileSource(file) }))
-  const [first] = contents
+  const contents = local?.files.map(file => ({ path: file.path, content: fileSource(file) })) ?? []
   return (
-    isDirectory || first === undefined
+    local?.isDirectory
       ? client.files.uploadDirectory(contents, options)
-      : client.files.upload(first.content, options)
+      : client.files.upload(contents[0]?.content ?? process.stdin, options)
   ).finally(() => bar.end())
 }
 

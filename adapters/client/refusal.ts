@@ -3,6 +3,9 @@ import { type ErrorCode, HoldfastError } from '../../src/domain/errors.ts'
 /** JSON body of a response, with unchecked fields. */
 export type JsonObject = Readonly<Record<string, unknown>>
 
+/** Codes of OpenSSL for an answer that is not TLS. */
+const PLAIN_HTTP = ['ERR_SSL_WRONG_VERSION_NUMBER', 'ERR_SSL_PACKET_LENGTH_TOO_LONG']
+
 export function brokenOff(cause: unknown): HoldfastError {
   return new HoldfastError('UNAVAILABLE', `the answer broke off${cause === undefined ? '' : `: ${wordsOf(cause)}`}`, {
     cause,
@@ -10,10 +13,13 @@ export function brokenOff(cause: unknown): HoldfastError {
 }
 
 export function unreachable({ origin, pathname }: URL, cause: unknown): HoldfastError {
+  const code = codeOf(cause)
   const message =
-    codeOf(cause) === 'ECONNREFUSED'
+    code === 'ECONNREFUSED'
       ? `nothing listens at ${origin}: is the server running?`
-      : `no answer from ${origin}${pathname}: ${wordsOf(cause)}`
+      : PLAIN_HTTP.includes(code)
+        ? `the server at ${origin} speaks plain HTTP: use ${origin.replace(/^https/, 'http')}`
+        : `no answer from ${origin}${pathname}: ${wordsOf(cause)}`
   return new HoldfastError('UNAVAILABLE', message, { cause })
 }
 

@@ -210,6 +210,37 @@ describe('pins', () => {
   })
 })
 
+test('standard input uploads under a name, and its URL downloads it', async () => {
+  const content = pseudoRandom(300_000, 'input').toString('hex')
+  const made = await runHoldfast(['upload', '-', '--name', 'a b.txt', '--json'], served.env, content)
+  expect(made).toMatchObject({ code: 0, stderr: '' })
+  const { cid, url, size, name } = JSON.parse(made.stdout)
+  expect({ size, name }).toEqual({ size: content.length, name: 'a b.txt' })
+  expect((await run('cat', url)).stdout).toBe(content)
+  const out = join(directory.path, 'input.txt')
+  expect(await json('get', `http://${cid}.ipfs.localhost:1/?query#part`, '--out', out)).toHaveLength(1)
+  expect(await readFile(out, 'utf8')).toBe(content)
+  const unnamed = await runHoldfast(['upload', '-'], served.env, content)
+  expect(unnamed).toEqual({ code: 2, stdout: '', stderr: 'holdfast: --name is needed\n' })
+})
+
+test('a URL of a path in a directory downloads that file', async () => {
+  const root = await makeFiles('urls', { 'a b/100%.txt': 'below' })
+  const [{ url }] = await json('upload', root)
+  expect((await run('cat', `${url}/a%20b/100%25.txt`)).stdout).toBe('below')
+  for (const wrong of ['http://example.org/ipfs/', 'https://example.org/a', `${url}/%zz`, 'http://[']) {
+    const stderr = `holdfast: ${wrong} is not a URL of content, which has /ipfs/CID in its path\n`
+    expect(await run('cat', wrong)).toEqual({ code: 2, stdout: '', stderr })
+  }
+})
+
+test('a list of a missing CID fails, one of a file is empty', async () => {
+  const missing = await run('ls', 'bafkreifljrjcnysaahmfdv755prppgtnjbtfor7oukwigl6c3y4q4vmvcm')
+  expect(missing).toEqual({ code: 1, stdout: '', stderr: 'holdfast: no pin for this cid (404 PIN_NOT_FOUND)\n' })
+  const [{ cid }] = await json('upload', join(await makeFiles('single', { 'a.txt': 'single' }), 'a.txt'))
+  expect(await run('ls', cid)).toEqual({ code: 0, stdout: '', stderr: '' })
+})
+
 describe('usage', () => {
   test('a mistake is one line, with exit code 2', async () => {
     const wrong: [string[], Record<string, string>, RegExp][] = [
@@ -236,6 +267,12 @@ describe('usage', () => {
     await gone[Symbol.asyncDispose]()
     const stderr = `holdfast: nothing listens at ${origin}: is the server running?\n`
     expect(await run('ls', '--api', origin)).toEqual({ code: 1, stdout: '', stderr })
+  })
+
+  test('an https URL of a plain port is a failure that says so', async () => {
+    const secure = served.url.replace('http', 'https')
+    const stderr = `holdfast: the server at ${secure} speaks plain HTTP: use ${served.url}\n`
+    expect(await run('ls', '--api', secure)).toEqual({ code: 1, stdout: '', stderr })
   })
 
   test('every command has help with an example', async () => {
