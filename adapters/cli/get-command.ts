@@ -47,11 +47,11 @@ async function fileAt(client: HoldfastClient, place: string): Promise<AsyncItera
 function namesOf(word: string): string[] {
   if (!/^https?:/i.test(word)) return namesIn(word.replace(/^(ipfs:\/\/|\/ipfs\/)/, ''))
   const { pathname, hostname } = URL.canParse(word) ? new URL(word) : { pathname: '', hostname: '' }
-  const [, inPath] = /\/ipfs\/(.+)$/.exec(pathname) ?? []
   const [, inHost] = /^(\w+)\.ipfs\./.exec(hostname) ?? []
-  const place = inHost === undefined ? inPath : inHost + pathname
+  const [, ...inPath] = pathname.split('/ipfs/')
+  const names = namesIn(inHost === undefined ? inPath.join('/ipfs/') : inHost + pathname)
   try {
-    if (place !== undefined) return namesIn(place).map(decodeURIComponent)
+    if (names.length > 0) return names.map(decodeURIComponent)
   } catch {
     // The URL has an invalid escape. The error below names the URL.
   }
