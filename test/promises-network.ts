@@ -30,9 +30,31 @@ export const networkPromises: readonly KeptPromise[] = [
   {
     promise: 'roots that are due do not hold up new ones',
     file: 'src/pins/announcer.ts',
-    find: 'first !== undefined && this.#isNewNext ? undefined : this.#nextDue()',
-    replace: 'this.#nextDue()',
-    test: announcer('alternates between a new root and a'),
+    find: 'const [first] = this.#new.values()\n    if (',
+    replace:
+      'const due = this.#nextDue()\n    if (due !== undefined) return due\n    const [first] = this.#new.values()\n    if (',
+    test: announcer('announces new roots before a thousand'),
+  },
+  {
+    promise: 'renewals at a slow router leave room for new roots',
+    file: 'src/pins/announcer.ts',
+    find: 'const AT_ONCE = RENEWED_AT_ONCE + 2',
+    replace: 'const AT_ONCE = RENEWED_AT_ONCE',
+    test: announcer('announces new roots while the router'),
+  },
+  {
+    promise: 'announcements leave the event loop to requests',
+    file: 'src/pins/announcer.ts',
+    find: '        await pause(this.#parts.clock, START_EVERY_MS, signal)\n',
+    replace: '',
+    test: announcer('starts at most five announcements a'),
+  },
+  {
+    promise: 'the backlog of announcements is counted',
+    file: 'src/ledger/announcements.ts',
+    find: 'this.#countDue.get(before, limit)',
+    replace: 'this.#countDue.get(0, limit)',
+    test: announcer('counts due renewals, new roots and the'),
   },
   {
     promise: 'the network is found again by remembered peers when all bootstrap nodes are gone',

@@ -26,6 +26,8 @@ export interface NodeStats {
   peers: number
   /** Null if the node is not part of the public network. Older nodes omit the field. */
   publicNetwork?: 'connected' | 'no-peers' | null
+  /** New roots to announce, provider records due for renewal, and the oldest record. Older nodes omit the field. */
+  announcements?: { waiting: number; due: number; oldestAt: number | null } | null
   /** Remote cluster systems. Older nodes omit the field. */
   clusters?: {
     clusters: string[]

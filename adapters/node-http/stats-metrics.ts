@@ -32,10 +32,22 @@ export function writeStats(out: Families, stats: EngineStats): void {
     const up = '1 if the node has peers of the public network.'
     out.gauge('holdfast_public_network_up', up, single(Number(stats.publicNetwork === 'connected')))
   }
+  if (stats.announcements !== null) writeAnnouncements(out, stats.announcements)
   if (stats.clusters.length > 0) writeClusters(out, stats)
   if (stats.clockSkewMs === null) return
   const skew = 'Seconds by which the clock is ahead of the PostgreSQL database.'
   out.gauge('holdfast_clock_skew_seconds', skew, single(stats.clockSkewMs / 1_000))
+}
+
+function writeAnnouncements(
+  out: Families,
+  { waiting, due, oldestAt }: NonNullable<EngineStats['announcements']>,
+): void {
+  out.gauge('holdfast_announcements_waiting', 'New DAGs that wait for their first announcement.', single(waiting))
+  const renewals = 'Provider records that are due for renewal, counted up to 10,000.'
+  out.gauge('holdfast_announcements_due', renewals, single(due))
+  const oldest = 'Announcement time of the oldest provider record; 0 if there is none.'
+  out.gauge('holdfast_oldest_announcement_timestamp_seconds', oldest, single((oldestAt ?? 0) / 1_000))
 }
 
 /** Labels each backend with the name of its first cluster. */

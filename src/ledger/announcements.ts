@@ -24,6 +24,8 @@ type Row = DagIdentity & Omit<DueRoot, 'cid'>
 export class Announcements {
   readonly #never: Statement<[number, number], Row>
   readonly #before: Statement<[number, number, number, number], Row>
+  readonly #oldest: Statement<[], { announcedAt: number }>
+  readonly #countDue: Statement<[number, number], { due: number }>
   readonly #set: Statement<[number, number], unknown>
   readonly #as: Statement<[], AnnouncedAs & { since: number }>
   readonly #setAs: Statement<[string, string, number], unknown>
@@ -37,6 +39,11 @@ export class Announcements {
     this.#before = db.prepare(
       `${roots} AND (announced_at, id) > (?, ?) AND announced_at < ? ORDER BY announced_at, id LIMIT ?`,
     )
+    const announced = "FROM roots INDEXED BY roots_by_announcement WHERE state = 'complete' AND announced_at"
+    this.#oldest = db.prepare(
+      `SELECT announced_at AS announcedAt ${announced} IS NOT NULL ORDER BY announced_at LIMIT 1`,
+    )
+    this.#countDue = db.prepare(`SELECT count(*) AS due FROM (SELECT 1 ${announced} < ? LIMIT ?)`)
     this.#set = db.prepare('UPDATE roots SET announced_at = ? WHERE id = ?')
     this.#as = db.prepare('SELECT peer, network, since FROM announced_as WHERE id = 1')
     this.#setAs = db.prepare('INSERT OR REPLACE INTO announced_as (id, peer, network, since) VALUES (1, ?, ?, ?)')
@@ -66,6 +73,12 @@ export class Announcements {
     const { MAX_SAFE_INTEGER: end } = Number
     if (rows.length < limit) rows.push(...this.#before.all(ahead, aheadId, end, limit - rows.length))
     return rows.map(({ id: rootId, announcedAt, ...dag }) => ({ id: rootId, cid: cidOf(dag), announcedAt }))
+  }
+
+  /** Counts the roots announced before `before`, up to a limit. Excludes roots that were never announced. */
+  backlog(before: number, limit: number): { due: number; oldestAt: number | null } {
+    const { due = 0 } = this.#countDue.get(before, limit) ?? {}
+    return { due, oldestAt: this.#oldest.get()?.announcedAt ?? null }
   }
 
   async set(rootId: number, at: number): Promise<void> {

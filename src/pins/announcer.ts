@@ -1,5 +1,7 @@
 import type { CID } from 'multiformats/cid'
 import { within } from '../concurrency/deadline.ts'
+import { pause } from '../concurrency/pause.ts'
+import { nextTurn, turnSpent } from '../concurrency/turns.ts'
 import { underName } from '../concurrency/work.ts'
 import type { Clock } from '../domain/clock.ts'
 import { HoldfastError } from '../domain/errors.ts'
@@ -19,12 +21,30 @@ export interface Announcing {
   withdraw(cid: CID, signal: AbortSignal): Promise<void>
 }
 
-const AT_ONCE = 8
+/** Provider records that the node has yet to publish. */
+export interface AnnouncementBacklog {
+  /** New roots that wait for their first announcement. */
+  waiting: number
+  /** Roots whose provider record is due for renewal, counted up to 10,000. */
+  due: number
+  /** Oldest provider record of a root, in ms since the epoch. */
+  oldestAt: number | null
+}
+
+const RENEWED_AT_ONCE = 8
+/** New roots may use two places more than renewals, so that slow routers do not delay new roots. */
+const AT_ONCE = RENEWED_AT_ONCE + 2
+/**
+ * One announcement takes about 0.1 s of processor time. The pause leaves the event loop to requests, and still renews
+ * 390,000 roots in {@link RENEW_AFTER_MS}.
+ */
+const START_EVERY_MS = 200
 const LONGEST_MS = 60_000
 /** Provider records live for 48 hours in the public DHT. */
 const RENEW_AFTER_MS = 22 * 3_600_000
 const LIFETIME_MS = 48 * 3_600_000
 const DUE_BATCH = 256
+const MOST_COUNTED = 10_000
 /** The periodic search finds the roots above this limit. */
 const MOST_NEW = 10_000
 const LOOK_EVERY_MS = 10 * 60_000
@@ -55,12 +75,12 @@ export class Announcer {
   #place: AnnouncedPlace = null
   #isSearching = false
   #since = 0
-  #isNewNext = true
   #isLate = false
   #wasLate = false
   #failures = 0
   readonly #stop = new AbortController()
   #active = 0
+  #isStarting = false
   #cancelTimer: () => void = () => undefined
 
   constructor(parts: AnnouncerParts) {
@@ -101,6 +121,10 @@ export class Announcer {
     })
   }
 
+  backlog(): AnnouncementBacklog {
+    return { waiting: this.#new.size, ...this.#parts.announcements.backlog(this.#dueBefore(), MOST_COUNTED) }
+  }
+
   #search(): void {
     this.#isSearching = true
     this.#failures = 0
@@ -113,22 +137,36 @@ export class Announcer {
   }
 
   #next(): void {
-    while (this.#active < AT_ONCE && !this.#stop.signal.aborted) {
-      const root = this.#take()
-      if (root === undefined) return
-      this.#active++
-      void underName('announcements', () => this.#announce(root)).finally(() => {
-        this.#active--
-        this.#next()
-      })
+    if (this.#isStarting) return
+    this.#isStarting = true
+    underName('announcements', () => this.#startAll()).catch((error: unknown) => {
+      if (!this.#stop.signal.aborted) this.#parts.logger.error({ err: error }, 'announcing roots failed')
+    })
+  }
+
+  async #startAll(): Promise<void> {
+    const { signal } = this.#stop
+    try {
+      for (let root = this.#take(); root !== undefined; root = this.#take()) {
+        if (turnSpent()) await nextTurn(signal)
+        if (!this.#parts.served.has(root.cid)) continue
+        this.#active++
+        void this.#announce(root).finally(() => {
+          this.#active--
+          this.#next()
+        })
+        await pause(this.#parts.clock, START_EVERY_MS, signal)
+      }
+    } finally {
+      this.#isStarting = false
     }
   }
 
+  /** Returns a new root, or else a due one if fewer than {@link RENEWED_AT_ONCE} announcements run. */
   #take(): Waiting | undefined {
+    if (this.#stop.signal.aborted || this.#active >= AT_ONCE) return undefined
     const [first] = this.#new.values()
-    const due = first !== undefined && this.#isNewNext ? undefined : this.#nextDue()
-    this.#isNewNext = due !== undefined
-    if (due !== undefined || first === undefined) return due
+    if (first === undefined) return this.#active < RENEWED_AT_ONCE ? this.#nextDue() : undefined
     this.#new.delete(first.id)
     return first
   }
@@ -136,9 +174,8 @@ export class Announcer {
   #nextDue(): DueRoot | undefined {
     if (!this.#isSearching) return undefined
     if (this.#due.length === 0) {
-      const now = this.#parts.clock.now()
-      const before = Math.max(now - RENEW_AFTER_MS, this.#since)
-      this.#due = this.#parts.announcements.due({ before, now }, this.#place, DUE_BATCH)
+      const times = { before: this.#dueBefore(), now: this.#parts.clock.now() }
+      this.#due = this.#parts.announcements.due(times, this.#place, DUE_BATCH)
     }
     const root = this.#due.shift()
     this.#place = root ?? null
@@ -151,6 +188,10 @@ export class Announcer {
     return root
   }
 
+  #dueBefore(): number {
+    return Math.max(this.#parts.clock.now() - RENEW_AFTER_MS, this.#since)
+  }
+
   /** Warns once when renewals fall behind. Warns again only after a search without an expired record. */
   #noteAge({ announcedAt, cid }: DueRoot): void {
     if (this.#isLate || announcedAt === null || this.#parts.clock.now() - announcedAt < LIFETIME_MS) return
@@ -161,7 +202,6 @@ export class Announcer {
   }
 
   async #announce({ id, cid }: Waiting): Promise<void> {
-    if (!this.#parts.served.has(cid)) return
     const late = (): HoldfastError => new HoldfastError('ABORTED', 'took too long')
     try {
       const isAnnounced = await within(

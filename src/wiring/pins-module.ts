@@ -88,6 +88,7 @@ export function makePins(setup: Setup, below: Below) {
     changes,
     publishChanges,
     accountRemoval,
+    announcements: () => announcer?.backlog() ?? null,
     wakePlacements: () => placements.wake(),
     start: async (): Promise<void> => {
       sweeper.start()

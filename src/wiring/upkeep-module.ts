@@ -150,10 +150,11 @@ function backupsOf({ dataDir, clock, activity, config }: Setup, { storage, conte
   return new Backups(source, activity, config)
 }
 
-function statisticsOf({ activity }: Setup, { storage, network, clusters }: Below): Statistics {
+function statisticsOf({ activity }: Setup, { storage, network, clusters, pins }: Below): Statistics {
   return new Statistics(storage.census, activity, {
     peerCount: () => network.peerCount(),
     publicNetwork: () => network.publicNetwork(),
+    announcements: pins.announcements,
     clusters: () => clusters.watch.health(),
     disks: () =>
       Promise.all([...storage.reserves].map(async ([backend, reserve]) => ({ backend, ...(await reserve.look()) }))),

@@ -69,6 +69,13 @@ class World {
     return this.#running
   }
 
+  /** Lets the announcer start one more announcement. */
+  async startNext(): Promise<void> {
+    this.clock.advance(200)
+    await nextTurn()
+    await nextTurn()
+  }
+
   /** Answers announcements until no more come. Returns their CIDs in order. */
   async answerAll(error?: Error): Promise<string[]> {
     const cids: string[] = []
@@ -78,7 +85,7 @@ class World {
         answer(error)
         quiet = 0
       }
-      await nextTurn()
+      await this.startNext()
     }
     return cids
   }
@@ -178,6 +185,7 @@ describe('an announcer', () => {
       await world.answerAll()
       world.clock.advance(1)
       await world.start('second')
+      for (let i = 0; i < 8; i++) await world.startNext()
       const told = world.asked.splice(0).map(({ cid, answer }) => {
         answer()
         return cid
@@ -188,18 +196,61 @@ describe('an announcer', () => {
     })
   })
 
-  test('alternates between a new root and a thousand due ones', async () => {
+  test('announces new roots before a thousand due ones', async () => {
     await withWorld(async world => {
       for (let i = 0; i < 1_000; i++) world.root(`root ${i}`)
       const announcer = await world.start('first')
+      const news = Array.from({ length: 4 }, (_, i) => world.root(`new ${i}`))
+      for (const cid of news) announcer.pinned({ cid } as PinRecord)
+      for (let i = 0; i < 4; i++) await world.startNext()
+      expect(world.asked.slice(1).map(({ cid }) => cid)).toEqual(news)
+      // The due roots follow without a pause.
+      expect(new Set(await world.answerAll()).size).toBe(1_004)
+    })
+  })
+
+  test('announces new roots while the router holds eight renewals', async () => {
+    await withWorld(async world => {
+      for (let i = 0; i < 20; i++) world.root(`root ${i}`)
+      const announcer = await world.start('first')
+      for (let i = 0; i < 20; i++) await world.startNext()
       expect(world.asked.length).toBe(8)
       const cid = world.root('new')
       announcer.pinned({ cid } as PinRecord)
-      for (const { answer } of world.asked.splice(0, 2)) answer()
-      await nextTurn()
-      await expect.poll(() => world.asked.map(asked => asked.cid)).toContain(cid)
-      // The other due roots follow without a pause.
-      expect(new Set(await world.answerAll()).size).toBeGreaterThan(998)
+      await world.startNext()
+      expect(world.asked.at(-1)?.cid).toBe(cid)
+    })
+  })
+
+  test('starts at most five announcements a second', async () => {
+    await withWorld(async world => {
+      for (let i = 0; i < 20; i++) world.root(`root ${i}`)
+      await world.start('first')
+      for (let i = 0; i < 5; i++) await nextTurn()
+      expect(world.asked.length).toBe(1)
+      world.clock.advance(199)
+      for (let i = 0; i < 5; i++) await nextTurn()
+      expect(world.asked.length).toBe(1)
+      world.clock.advance(1)
+      for (let i = 0; i < 5; i++) await nextTurn()
+      expect(world.asked.length).toBe(2)
+    })
+  })
+
+  test('counts due renewals, new roots and the oldest record', async () => {
+    await withWorld(async world => {
+      for (const name of ['a', 'b', 'c']) world.root(name)
+      const announcer = await world.start('first')
+      expect(announcer.backlog()).toEqual({ waiting: 0, due: 0, oldestAt: null })
+      const start = world.clock.now()
+      await world.answerAll()
+      const { due, oldestAt } = announcer.backlog()
+      expect(due).toBe(0)
+      expect((oldestAt ?? 0) - start).toBeLessThan(1_000)
+      world.clock.advance(23 * HOUR_MS)
+      expect(announcer.backlog()).toEqual({ waiting: 0, due: 3, oldestAt })
+      for (let i = 0; i < 20; i++) announcer.pinned({ cid: world.root(`new ${i}`) } as PinRecord)
+      expect(announcer.backlog().waiting).toBeGreaterThan(15)
     })
   })
 

@@ -26,8 +26,9 @@ const stats = route({
   summary: 'Show the storage, peers and clusters of the node',
   details:
     '`{accounts, pins, accountedBytes, roots, blocks, garbageBlocks, databaseBytes, disks, verification, peers, ' +
-    'publicNetwork, clockSkewMs, clusters}`. The field `publicNetwork` is `connected` or `no-peers`, and null off the ' +
-    'public network. The field `clusters` lists the [clusters on other systems](clusters.md), with their peers of the last ' +
+    'publicNetwork, announcements, clockSkewMs, clusters}`. The field `publicNetwork` is `connected` or `no-peers`, and ' +
+    'null off the public network. The field `announcements` counts the new roots that wait for their first announcement, ' +
+    'and the provider records due for renewal, up to 10,000; it is null if the node announces nothing. The field `clusters` lists the [clusters on other systems](clusters.md), with their peers of the last ' +
     'minute and pending work. The field `verification` has the current or last round of ' +
     '[verification](configuration.md). The answer counts `pins` by status, and `roots` and `blocks` by state as ' +
     '`{count, bytes}`. Roots and blocks may be half a minute old.',

@@ -1,6 +1,7 @@
 import type { Census } from '../../catalogue/census.ts'
 import type { ClusterHealth } from '../../clusters/cluster-watch.ts'
 import type { Activity } from '../../concurrency/activity.ts'
+import type { AnnouncementBacklog } from '../announcer.ts'
 
 /** Number and total size in bytes of stored objects, such as blocks. */
 export interface StoredAmount {
@@ -31,6 +32,8 @@ export interface EngineStats {
   peers: number
   /** Null if the node is not part of the public network. */
   publicNetwork: 'connected' | 'no-peers' | null
+  /** Null if the node announces nothing. */
+  announcements: AnnouncementBacklog | null
   clusters: readonly ClusterHealth[]
   /** Milliseconds by which this node's clock is ahead of the PostgreSQL server's clock. Null with SQLite. */
   clockSkewMs: number | null
@@ -39,6 +42,7 @@ export interface EngineStats {
 export interface StatisticsSources {
   peerCount: () => number
   publicNetwork: () => EngineStats['publicNetwork']
+  announcements: () => AnnouncementBacklog | null
   disks: () => Promise<EngineStats['disks']>
   verification: () => EngineStats['verification']
   clusters: () => Promise<readonly ClusterHealth[]>
@@ -88,6 +92,7 @@ export class Statistics {
       verification: this.#sources.verification(),
       peers: this.#sources.peerCount(),
       publicNetwork: this.#sources.publicNetwork(),
+      announcements: this.#sources.announcements(),
       clusters: await this.#sources.clusters(),
       clockSkewMs: this.#sources.clockSkewMs(),
     }

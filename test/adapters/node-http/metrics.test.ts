@@ -176,6 +176,15 @@ describe('metrics', () => {
     await expect.poll(async () => (await asking.stats()).oldestFetchAt).toBe(wanted + 1_000)
   })
 
+  test('report the backlog of announcements if the node announces roots', async () => {
+    const stats = await engine.stats()
+    expect(metrics.text(stats)).not.toContain('announcement')
+    const text = metrics.text({ ...stats, announcements: { waiting: 3, due: 10_000, oldestAt: 4_000 } })
+    expect(text).toContain('holdfast_announcements_waiting 3\n')
+    expect(text).toContain('holdfast_announcements_due 10000\n')
+    expect(text).toContain('holdfast_oldest_announcement_timestamp_seconds 4\n')
+  })
+
   test('combine with those of a host program, each name once', async () => {
     const url = await listen()
     await upload(url, 'something')
