@@ -574,7 +574,7 @@ export const gatewayPromises: readonly KeptPromise[] = [
   {
     promise: 'what is taken down is not announced',
     file: 'src/pins/announcer.ts',
-    find: '    if (!this.#parts.served.has(cid)) return\n',
+    find: '        if (!this.#parts.served.has(root.cid)) continue\n',
     replace: '',
     test: { file: 'test/pins/announcer.test.ts', name: 'announces a withheld root only once' },
   },

@@ -23,8 +23,8 @@ export const networkPromises: readonly KeptPromise[] = [
   {
     promise: 'what was announced under another identity is due at once',
     file: 'src/pins/announcer.ts',
-    find: 'Math.max(now - RENEW_AFTER_MS, this.#since)',
-    replace: 'Math.min(now - RENEW_AFTER_MS, this.#since)',
+    find: 'Math.max(this.#parts.clock.now() - RENEW_AFTER_MS, this.#since)',
+    replace: 'Math.min(this.#parts.clock.now() - RENEW_AFTER_MS, this.#since)',
     test: announcer('resumes after a restart that interrupts'),
   },
   {
