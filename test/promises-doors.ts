@@ -1,5 +1,6 @@
 import type { KeptPromise } from './promises.ts'
 
+const login = 'test/adapters/cli/login.test.ts'
 const commandLine = 'test/adapters/cli/command-line.test.ts'
 const permissions = 'test/storage/permissions.test.ts'
 const identity = 'test/network/identity.test.ts'
@@ -12,6 +13,27 @@ const lingering = 'test/adapters/node-http/lingering.test.ts'
 
 /** Promises about clients, keys and connections. */
 export const doorPromises: readonly KeptPromise[] = [
+  {
+    promise: 'a saved key goes to its server only',
+    file: 'adapters/cli/api-settings.ts',
+    find: 'if (base === saved.api) return',
+    replace: 'if (base !== null) return',
+    test: { file: login, name: 'a saved key never goes to another server' },
+  },
+  {
+    promise: 'login saves no key that the server refuses',
+    file: 'adapters/cli/login-commands.ts',
+    find: '  const { email } = await connect({ base, key }).account.show()\n',
+    replace: '  const email = base\n',
+    test: { file: login, name: 'a refused key is not saved' },
+  },
+  {
+    promise: 'a login that others may read is refused',
+    file: 'adapters/cli/saved-login.ts',
+    find: '(statSync(file).mode & OTHERS) !== 0',
+    replace: 'OTHERS === 0',
+    test: { file: login, name: 'a login that other users may read is refused' },
+  },
   {
     promise: 'a list of a missing CID fails',
     file: 'adapters/cli/list-command.ts',

@@ -7,6 +7,7 @@ import type { Environment } from './settings.ts'
 export interface ApiWork<Name extends string, List extends string, Switch extends string>
   extends Arguments<Name | ApiFlag, List, Switch | 'json'> {
   client: HoldfastClient
+  settings: ApiSettings
   json: boolean
 }
 
@@ -24,8 +25,8 @@ export async function withApi<Name extends string, List extends string = never, 
   })
   if (given === null) return false
   endWithReader()
-  const client = connect(readApiSettings(given.flags, env))
-  await work({ ...given, client, json: given.switches.has('json') })
+  const settings = readApiSettings(given.flags, env)
+  await work({ ...given, client: connect(settings), settings, json: given.switches.has('json') })
   return true
 }
 

@@ -1,4 +1,5 @@
 import { type Flags, usageError } from './arguments.ts'
+import { readLogin } from './saved-login.ts'
 import type { Environment } from './settings.ts'
 
 export const API_FLAGS = ['api', 'key'] as const
@@ -15,16 +16,37 @@ const DEFAULT_API = 'http://127.0.0.1:4100/api/v3'
 const BASE_PATH = '/api/v3'
 
 /**
- * Reads the settings. Flags override environment variables.
+ * Reads the settings. Flags override environment variables. Without a key in either, the saved login applies. Its key
+ * never goes to another server.
  * @throws HoldfastError `VALIDATION` if the base is not a URL, or if there is no key
  */
 export function readApiSettings(flags: Flags<ApiFlag>, env: Environment): ApiSettings {
+  const given = (flags.key ?? env.HOLDFAST_API_KEY ?? '').trim()
+  const saved = given === '' ? readLogin(env) : null
+  const base = apiBase(flags, env, saved?.api)
+  if (saved === null) return { base, key: checkedKey(given) }
+  if (base === saved.api) return { base, key: checkedKey(saved.key) }
+  throw usageError(`the saved login is for ${saved.api}: for ${base} set HOLDFAST_API_KEY, give --key or log in again`)
+}
+
+/** Returns the flag or variable that has the key, or null if only a saved login can have it. */
+export function keySource(flags: Flags<ApiFlag>, env: Environment): string | null {
+  if (flags.key !== undefined) return '--key'
+  return (env.HOLDFAST_API_KEY ?? '').trim() === '' ? null : 'HOLDFAST_API_KEY'
+}
+
+/** Returns the base of the API. @throws HoldfastError `VALIDATION` if it is not a URL */
+export function apiBase(flags: Flags<'api'>, env: Environment, fallback = DEFAULT_API): string {
   const source = flags.api === undefined ? 'HOLDFAST_API' : '--api'
-  const base = parseBase(flags.api ?? (env.HOLDFAST_API || DEFAULT_API), source)
-  const key = (flags.key ?? env.HOLDFAST_API_KEY ?? '').trim()
-  if (key === '') throw usageError('an API key is needed: set HOLDFAST_API_KEY, or give --key')
+  return parseBase(flags.api ?? (env.HOLDFAST_API || fallback), source)
+}
+
+/** Returns the key without surrounding spaces. @throws HoldfastError `VALIDATION` if it cannot be a key */
+export function checkedKey(text: string): string {
+  const key = text.trim()
+  if (key === '') throw usageError('an API key is needed: log in, set HOLDFAST_API_KEY, or give --key')
   if (!/^[\x20-\x7e]+$/.test(key)) throw usageError('the API key may have printable ASCII characters only')
-  return { base, key }
+  return key
 }
 
 /**

@@ -1,4 +1,5 @@
 import { PUBLIC_NOTICE } from '../../src/domain/public-notice.ts'
+import { loginHelp } from './login-help.ts'
 import { webhookHelp } from './webhook-help.ts'
 
 const SERVER = `  --api URL        base of the server's API (HOLDFAST_API, default http://127.0.0.1:4100/api/v3)
@@ -280,5 +281,6 @@ ${OWNER}`,
 Lists blocked content with reasons, oldest first.
 
 ${OWNER}`,
+  ...loginHelp(SERVER),
   ...webhookHelp(SERVER),
 } as const

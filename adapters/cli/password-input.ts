@@ -1,10 +1,10 @@
 import { createInterface } from 'node:readline/promises'
 import { Writable } from 'node:stream'
 
-/** Reads a line of standard input. On a terminal, prompts for the password and hides the input. */
-export async function readPassword(): Promise<string> {
+/** Reads a line of standard input. On a terminal, prompts for it and hides the input. */
+export async function readPassword(prompt = 'New password: '): Promise<string> {
   const terminal = process.stdin.isTTY === true
-  if (terminal) process.stderr.write('New password: ')
+  if (terminal) process.stderr.write(prompt)
   const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() })
   const lines = createInterface({ input: process.stdin, output: nowhere, terminal })
   try {

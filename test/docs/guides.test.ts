@@ -79,7 +79,8 @@ async function follow(blocks: readonly Block[], page: string): Promise<{ printed
       output,
     }))
     const PATH = `${bin}:${join(ROOT, 'node_modules/.bin')}:${process.env.PATH}`
-    const own = { HOLDFAST_API: server.api, HOLDFAST_API_KEY: keyOf(server) }
+    const XDG_CONFIG_HOME = join(temporary.path, 'settings')
+    const own = { HOLDFAST_API: server.api, HOLDFAST_API_KEY: keyOf(server), XDG_CONFIG_HOME }
     const env = { ...process.env, ...own, PATH, SOURCE: source.url, SOURCE_CID: source.cid }
     const shown = (text: string): string => places.reduce((said, [name, real]) => said.replaceAll(real, name), text)
     return { printed: (await runSteps(steps, cwd, env)).map(text => shown(text).trim()), started: shown(server.stdout) }

@@ -18,10 +18,10 @@ export interface Finished {
   stderr: string
 }
 
-/** Returns the environment without variables that would configure the command. */
+/** Returns the environment without variables and a saved login that would configure the command. */
 function environment(extra: Env): NodeJS.ProcessEnv {
   const inherited = Object.entries(process.env).filter(([name]) => !/^(HOLDFAST_|UV_THREADPOOL_SIZE$)/.test(name))
-  return { ...Object.fromEntries(inherited), NODE_COMPILE_CACHE: COMPILED, ...extra }
+  return { ...Object.fromEntries(inherited), NODE_COMPILE_CACHE: COMPILED, XDG_CONFIG_HOME: '/nowhere', ...extra }
 }
 
 export function runHoldfast(args: readonly string[], env: Env = {}, input = ''): Promise<Finished> {

@@ -247,7 +247,11 @@ describe('usage', () => {
       [['upload'], {}, /^holdfast: a file or directory is needed\n$/],
       [['rm', 'a', 'b'], {}, /^holdfast: unexpected argument b\n$/],
       [['upload', 'a', 'b', '--name', 'c'], {}, /^holdfast: --name requires a single upload.*\n$/],
-      [['ls'], { HOLDFAST_API_KEY: '' }, /^holdfast: an API key is needed: set HOLDFAST_API_KEY, or give --key\n$/],
+      [
+        ['ls'],
+        { HOLDFAST_API_KEY: '' },
+        /^holdfast: an API key is needed: log in, set HOLDFAST_API_KEY, or give --key\n$/,
+      ],
       [['ls', '--api', 'ftp://x'], {}, /^holdfast: --api must be the URL of an API base.*\n$/],
       [['ls'], { HOLDFAST_API: 'nonsense' }, /^holdfast: HOLDFAST_API must be the URL of an API base.*\n$/],
       [['pin', 'cid', '--wait=yes'], {}, /^holdfast: .*--wait.*\n$/],
