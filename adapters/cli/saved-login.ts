@@ -2,9 +2,10 @@ import { readFileSync, statSync } from 'node:fs'
 import { mkdir, rm } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { dirname, isAbsolute, join } from 'node:path'
-import { replaceFile } from '../../src/disk/replace-file.ts'
+import { Readable } from 'node:stream'
 import { HoldfastError } from '../../src/domain/errors.ts'
 import type { Environment } from './settings.ts'
+import { writeWhole } from './whole-file.ts'
 
 /** Server and key that `holdfast login` saved. */
 export interface SavedLogin {
@@ -47,7 +48,7 @@ export function readLogin(env: Environment): SavedLogin | null {
 export async function saveLogin(env: Environment, { api, key }: SavedLogin): Promise<void> {
   const file = loginFile(env)
   await mkdir(dirname(file), { recursive: true, mode: 0o700 })
-  await replaceFile(file, `${JSON.stringify({ api, key })}\n`)
+  await writeWhole(file, Readable.from([Buffer.from(`${JSON.stringify({ api, key })}\n`)]))
 }
 
 export async function forgetLogin(env: Environment): Promise<void> {

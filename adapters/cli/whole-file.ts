@@ -1,7 +1,7 @@
 import { open, rename, rm } from 'node:fs/promises'
 import { ProgressBar } from './progress-bar.ts'
 
-/** Writes a file durably and completely, or leaves no file. Returns the size in bytes. */
+/** Writes a file durably and completely, readable by the user alone, or leaves no file. Returns the size in bytes. */
 export async function writeWhole(path: string, pieces: AsyncIterable<Uint8Array>): Promise<number> {
   const unfinished = `${path}.part`
   const file = await open(unfinished, 'w', 0o600)
