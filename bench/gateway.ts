@@ -132,7 +132,7 @@ const byPath = (clients: Clients): Contest<ReadTree> => ({
   createWork: scale => new ReadTree(TREE_FILES[scale], REQUESTS[scale]),
 })
 
-/** Contest of all subjects. The small-file contest repeats this node's own figure, for comparison with older results. */
+/** Contest of all subjects. The small-file contest repeats this node's own figure, to compare with older results. */
 const notModified = (clients: Clients): Contest<ReadWork> => ({
   metric: 'not-modified',
   ...RATES,

@@ -39,14 +39,14 @@ export const doorPromises: readonly KeptPromise[] = [
     file: 'adapters/cli/list-command.ts',
     find: 'if (isFirst && directory !== undefined) await',
     replace: 'if (directory === null) await',
-    test: { file: 'test/adapters/cli/content.test.ts', name: 'a list of a missing CID fails, one of a file is empty' },
+    test: { file: 'test/adapters/cli/content.test.ts', name: 'lists nothing for a file, and fails for a missing CID' },
   },
   {
     promise: 'an https URL of a plain port fails as such',
     file: 'adapters/client/refusal.ts',
     find: 'PLAIN_HTTP.includes(code)',
     replace: 'false',
-    test: { file: 'test/adapters/cli/content.test.ts', name: 'an https URL of a plain port is a failure that says so' },
+    test: { file: 'test/adapters/cli/content.test.ts', name: 'names the plain port when an https URL fails' },
   },
   {
     promise: 'a misspelt flag is refused with its likeness',

@@ -40,8 +40,8 @@ async function fileAt(client: HoldfastClient, place: string): Promise<AsyncItera
 }
 
 /**
- * Splits `CID/path`, `/ipfs/CID/path`, `ipfs://CID/path` or a URL of content into the CID and the names. A gateway names
- * the CID in the path of its URLs, or in their host.
+ * Splits `CID/path`, `/ipfs/CID/path`, `ipfs://CID/path` or a URL of content into the CID and the names. A gateway
+ * names the CID in the path of its URLs, or in their host.
  * @throws HoldfastError `VALIDATION` for any other URL
  */
 function namesOf(word: string): string[] {

@@ -30,8 +30,8 @@ const BASE_PATH = '/api/v3'
 /**
  * Client of the HTTP API, for Node and browsers.
  *
- * Every error is a HoldfastError. A refusal has the server's `code` and message, and the HTTP `status` in its details. The
- * code `UNAVAILABLE` means that the server did not answer, or that its response broke off.
+ * Every error is a HoldfastError. A refusal has the server's `code` and message, and the HTTP `status` in its details.
+ * The code `UNAVAILABLE` means that the server did not answer, or that its response broke off.
  *
  * Times in responses are ISO 8601 texts in UTC, and sizes are bytes, unless a field says otherwise.
  */

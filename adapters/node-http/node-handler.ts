@@ -32,8 +32,8 @@ export interface HandlerOptions extends MetricsReaders {
 export type NodeHandler = (incoming: IncomingMessage, outgoing: ServerResponse, next?: () => void) => void
 
 /**
- * Creates a request listener for a Node server. Below the prefix, `/ipfs/…` is the gateway, `/console/…` the console if
- * one is given, and the rest the API.
+ * Creates a request listener for a Node server. Below the prefix, `/ipfs/…` is the gateway, `/console/…` the console
+ * if one is given, and the rest the API.
  *
  * Mount the listener before any middleware that reads request bodies. The listener never throws.
  */

@@ -149,8 +149,8 @@ export class SlotMemory {
   }
 
   /**
-   * Returns whether an owner may take one of the free slots. A single owner leaves an eighth of the slots free, and more
-   * owners together leave less. The slots are searched only if that eighth is in use.
+   * Returns whether an owner may take one of the free slots. A single owner leaves an eighth of the slots free, and
+   * more owners together leave less. The slots are searched only if that eighth is in use.
    */
   #isWithinShare(owner: bigint, free: number): boolean {
     const most = OWN_PER_FREE * free

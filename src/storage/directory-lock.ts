@@ -8,6 +8,8 @@ import { HoldfastError } from '../domain/errors.ts'
 export const LOCK = 'lock'
 /** Matches the error codes of SQLite on a read-only file system, which needs no lock. */
 const READ_ONLY = /^SQLITE_(READONLY|CANTOPEN)/
+/** The garbage collector closes a database that nothing refers to, and closing releases the lock. */
+const held = new Set<SqliteDatabase.Database>()
 
 /**
  * Locks a directory until the caller calls the returned function or the process ends.
@@ -29,7 +31,11 @@ export function lockDirectory(directory: string, use: 'alone' | 'together'): (()
     file.pragma('journal_mode = MEMORY')
     file.exec(use === 'alone' ? 'BEGIN EXCLUSIVE' : 'BEGIN; SELECT * FROM sqlite_schema')
     const locked = file
-    return () => locked.close()
+    held.add(locked)
+    return () => {
+      held.delete(locked)
+      locked.close()
+    }
   } catch (error) {
     file?.close()
     const code = error instanceof Error && 'code' in error ? String(error.code) : ''

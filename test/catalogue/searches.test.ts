@@ -41,8 +41,8 @@ describe('a search', () => {
             world.db.reset()
             const { rows, total } = await content.records.page(filter, 1, 2)
             expect([total, rows.map(({ id }) => id)]).toEqual([wanted.length, wanted.slice(1, 3)])
-            // Eight statements for every search, and five more after an expiry. Three for each of four blocks: its first
-            // record, the records with a rare word, and their rows.
+            // Eight statements for every search, and five more after an expiry. Three for each of four blocks: its
+            // first record, the records with a rare word, and their rows.
             expect(world.db.statements).toBeLessThanOrEqual(8 + 5 + 4 * 3)
             const walked: string[] = []
             for (let after: string | null = null, isMore = true; isMore; isMore = after !== null) {

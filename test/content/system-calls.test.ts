@@ -14,7 +14,7 @@ const canTrace = spawnSync('strace', ['-f', '-e', 'trace=fsync', 'true']).status
 
 /**
  * Returns system calls in the order of their ends: `sync <path>` (of data or all), `rename <from> <to>`, `write <what>`
- * to the output. Leaves out those of the ballast, which is written beside all else.
+ * to the output. Leaves out those of the ballast and of the probe, which run beside all else.
  */
 async function callsOf(dir: string, dataDir: string): Promise<string[]> {
   const output = join(dir, 'calls')
@@ -29,7 +29,7 @@ async function callsOf(dir: string, dataDir: string): Promise<string[]> {
     const whole = resumed === null ? rest : `${begun.get(thread) ?? ''}${resumed[1]}`
     if (!rest.endsWith('<unfinished ...>') && / = \d+/.test(whole)) calls.push(told(whole, dataDir))
   }
-  return calls.filter(call => !/ ballast$/.test(call))
+  return calls.filter(call => !/ ballast$|\/\.probe$/.test(call))
 }
 
 /** Returns a call with its paths relative to the data directory. */

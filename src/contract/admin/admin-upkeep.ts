@@ -27,9 +27,9 @@ const stats = route({
   details:
     '`{accounts, pins, accountedBytes, roots, blocks, garbageBlocks, databaseBytes, disks, verification, peers, ' +
     'publicNetwork, announcements, clockSkewMs, clusters}`. The field `publicNetwork` is `connected` or `no-peers`, and ' +
-    'null off the public network. The field `announcements` counts the new roots that wait for their first announcement, ' +
-    'and the provider records due for renewal, up to 10,000; it is null if the node announces nothing. The field `clusters` lists the [clusters on other systems](clusters.md), with their peers of the last ' +
-    'minute and pending work. The field `verification` has the current or last round of ' +
+    'null off the public network. The field `announcements` counts new roots that wait for their first announcement, and ' +
+    'provider records due for renewal, up to 10,000. It is null if the node announces nothing. The field `clusters` ' +
+    'lists the [clusters on other systems](clusters.md), with their peers of the last minute and pending work. The field `verification` has the current or last round of ' +
     '[verification](configuration.md). The answer counts `pins` by status, and `roots` and `blocks` by state as ' +
     '`{count, bytes}`. Roots and blocks may be half a minute old.',
   answers: { 200: asIs<EngineStats>() },

@@ -234,7 +234,7 @@ test('a URL of a path in a directory downloads that file', async () => {
   }
 })
 
-test('a list of a missing CID fails, one of a file is empty', async () => {
+test('lists nothing for a file, and fails for a missing CID', async () => {
   const missing = await run('ls', 'bafkreifljrjcnysaahmfdv755prppgtnjbtfor7oukwigl6c3y4q4vmvcm')
   expect(missing).toEqual({ code: 1, stdout: '', stderr: 'holdfast: no pin for this cid (404 PIN_NOT_FOUND)\n' })
   const [{ cid }] = await json('upload', join(await makeFiles('single', { 'a.txt': 'single' }), 'a.txt'))
@@ -273,7 +273,7 @@ describe('usage', () => {
     expect(await run('ls', '--api', origin)).toEqual({ code: 1, stdout: '', stderr })
   })
 
-  test('an https URL of a plain port is a failure that says so', async () => {
+  test('names the plain port when an https URL fails', async () => {
     const secure = served.url.replace('http', 'https')
     const stderr = `holdfast: the server at ${secure} speaks plain HTTP: use ${served.url}\n`
     expect(await run('ls', '--api', secure)).toEqual({ code: 1, stdout: '', stderr })

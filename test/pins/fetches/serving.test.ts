@@ -177,21 +177,22 @@ describe('with a configured router', () => {
       const cid = await upload(holder, 'announced')
       const announcedAt = async (of = cid): Promise<number> =>
         (await holder.engine.pins.status({ account: holder.account, cid: of }))[0]?.announcedAt ?? 0
-      const later =
-        (ms: number, of = cid) =>
+      const afterSearch =
+        (of = cid) =>
         async (): Promise<number> => {
-          // The next search repeats an announcement that failed.
-          holder.clock.advance(ms)
+          // The next search repeats an announcement that failed. A longer step would also end the one that it starts.
+          holder.clock.advance(600_000)
           return announcedAt(of)
         }
-      await expect.poll(later(660_000), { timeout: 10_000, interval: 200 }).toBeGreaterThan(0)
+      await expect.poll(afterSearch(), { timeout: 10_000, interval: 200 }).toBeGreaterThan(0)
       const first = await announcedAt()
       const { record } = await seeker.engine.pins.pin({ account: seeker.account, cid })
       expect(record.status).toBe('pinned')
-      await expect.poll(later(23 * 3_600_000), { timeout: 10_000, interval: 200 }).toBeGreaterThan(first)
+      holder.clock.advance(22 * 3_600_000)
+      await expect.poll(afterSearch(), { timeout: 10_000, interval: 200 }).toBeGreaterThan(first)
       expect(await announcedAt(bad)).toBe(0)
       await holder.engine.takedowns.remove({ cid: bad })
-      await expect.poll(later(660_000, bad), { timeout: 10_000, interval: 200 }).toBeGreaterThan(0)
+      await expect.poll(afterSearch(bad), { timeout: 10_000, interval: 200 }).toBeGreaterThan(0)
     }))
 
   test('a node with a new identity announces all roots again at once', () =>
