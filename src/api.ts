@@ -254,8 +254,9 @@ export interface Engine extends Border, AsyncDisposable {
   /** Returns the size and health of the engine, cheaply enough to repeat every few seconds. */
   stats(): Promise<EngineStats>
   /**
-   * Prepares for {@link Engine.stop}. From now on `/ready` answers 503, and other nodes send no new requests. All other
-   * calls continue, which gives load balancers time to react.
+   * Prepares for {@link Engine.stop}. From now on `/ready` answers 503, and other nodes send no new requests. Ends
+   * running verifications, backups and reconciliations with `ABORTED`. All other calls continue, which gives load
+   * balancers time to react.
    */
   announceStop(): Promise<void>
   /** Returns the bytes of all blocks that are being sent to clients, and their limit. */

@@ -18,7 +18,7 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
   return engineOf(setup, await startModules(setup))
 }
 
-function engineOf({ dataDir, config, events, activity, ending }: Setup, modules: Modules): Engine {
+function engineOf({ dataDir, config, events, activity, longRuns, ending }: Setup, modules: Modules): Engine {
   const access = modules.get(M.access)
   const clusters = modules.get(M.clusters)
   const border = modules.get(M.http)
@@ -28,7 +28,7 @@ function engineOf({ dataDir, config, events, activity, ending }: Setup, modules:
   const { node } = modules.get(M.network)
   let stopping: Promise<void> | null = null
   const stop = async (): Promise<void> => {
-    await activity.stop()
+    await Promise.all([activity.stop(), longRuns.stop()])
     await modules.stop()
     events.close()
   }
@@ -93,6 +93,8 @@ function engineOf({ dataDir, config, events, activity, ending }: Setup, modules:
     reconcile: options => reconciler.run(options),
     announceStop: async () => {
       ending.isAnnounced = true
+      // A server otherwise waits for the requests that started them. `stop` waits for their end.
+      void longRuns.stop()
       if (stopping === null) await modules.get(M.nodes).member?.leave()
     },
     stop: () => {

@@ -11,6 +11,13 @@ const storeWatch = 'test/content/store-watch.test.ts'
 /** Promises of reconciliation and of verification by itself. */
 export const upkeepPromises: readonly KeptPromise[] = [
   {
+    promise: 'a stop ends a reconciliation at once',
+    file: 'src/engine.ts',
+    find: '      void longRuns.stop()\n',
+    replace: '',
+    test: { file: reconcile, name: 'ends when the engine announces its stop' },
+  },
+  {
     promise: 'a database that reads as malformed on a file system that was shut down is a failed disk',
     file: 'src/domain/disk-trouble.ts',
     find: '/^SQLITE_(IOERR|CORRUPT|NOTADB)/',

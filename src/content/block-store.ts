@@ -189,17 +189,17 @@ export class BlockStore extends StoredBlocks {
    * Adds rows with the state `deleting` for block files that have no row. A later put of such a block waits for the
    * deletion.
    */
-  async claimStrays(directory: string): Promise<StoredBlock[]> {
+  async claimStrays(directory: string, signal?: AbortSignal): Promise<StoredBlock[]> {
     // If another directory has replaced ours, its files are not ours to delete.
     if ((await this.#options.files.watch.look()) !== null) return []
-    const strays = await this.straysIn(directory)
+    const strays = await this.straysIn(directory, signal)
     return strays.length === 0 ? [] : this.#ledger.claims.claimStrays(this.backendId, strays)
   }
 
-  async straysIn(directory: string): Promise<Uint8Array[]> {
+  async straysIn(directory: string, signal?: AbortSignal): Promise<Uint8Array[]> {
     const strays: Uint8Array[] = []
     for (const multihash of await this.#options.files.blocksIn(directory)) {
-      if (turnSpent()) await nextTurn()
+      if (turnSpent()) await nextTurn(signal)
       if (this.#blocks.find(this.backendId, multihash) === undefined) strays.push(multihash)
     }
     return strays

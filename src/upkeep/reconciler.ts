@@ -245,9 +245,10 @@ class Pass {
   }
 
   async #files(): Promise<void> {
+    const { signal } = this.#options
     for (const store of this.#parts.stores.values()) {
       for (const directory of await store.directories()) {
-        const strays = this.#mend ? await store.claimStrays(directory) : await store.straysIn(directory)
+        const strays = this.#mend ? await store.claimStrays(directory, signal) : await store.straysIn(directory, signal)
         const multihashes = strays.map(stray => ('multihash' in stray ? stray.multihash : stray))
         for (const multihash of multihashes)
           this.#found('file-unknown', cidOf({ codec: CODEC.raw, multihash }).toString())

@@ -17,7 +17,7 @@ const THREADS = 4
 export type ContentModule = ReturnType<typeof makeContent>
 
 export function makeContent(setup: Setup, storage: StorageModule) {
-  const { clock, logger, events, metrics, activity, config } = setup
+  const { clock, logger, events, metrics, longRuns, config } = setup
   const { ledger, blocks, blockFiles } = storage
   const leases = new Leases()
   const blockStores = makeBlockStores(setup, storage)
@@ -42,7 +42,7 @@ export function makeContent(setup: Setup, storage: StorageModule) {
     leases,
     blockStores,
     collector,
-    verifier: new Verifier(blocks, blockStores, activity),
+    verifier: new Verifier(blocks, blockStores, longRuns),
     audit: new BlockAudit(blockFiles, blocks, ledger),
     start: () => collector.start(),
     stop: () => collector.stop(),

@@ -30,6 +30,8 @@ export interface Setup {
   failures: RecentFailures
   events: Emitter<EngineEvents>
   activity: Activity
+  /** Verifications, backups and reconciliations that a caller has started. `announceStop` ends them. */
+  longRuns: Activity
   /** `isAnnounced` becomes true when `announceStop` is called. */
   ending: { isAnnounced: boolean }
   /** Replaces `node:fs` for access to block files. */
@@ -81,6 +83,7 @@ export function setupOf(options: EngineOptions): Setup {
     failures,
     events: new Emitter<EngineEvents>(failures.noting(logger)),
     activity: new Activity(),
+    longRuns: new Activity(),
     ending: { isAnnounced: false },
     fileSystem,
     threadPoolSize,

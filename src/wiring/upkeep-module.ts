@@ -35,7 +35,7 @@ interface Below {
 }
 
 export function makeUpkeep(setup: Setup, below: Below) {
-  const { clock, logger, activity, config, history, failures } = setup
+  const { clock, logger, longRuns, config, history, failures } = setup
   const { blocks, catalogue, verification: table } = below.storage
   const { audit, blockStores: stores, verifier } = below.content
   const { registry } = below.clusters
@@ -68,7 +68,19 @@ export function makeUpkeep(setup: Setup, below: Below) {
   const statistics = statisticsOf(setup, below)
   const clusters = surveyedClusters(setup, below)
   const past = below.storage.shared?.past ?? null
-  const parts = { reconciliation, blocks, audit, lost, past, stores, homes, clock, activity, fetchesChanged, clusters }
+  const parts = {
+    reconciliation,
+    blocks,
+    audit,
+    lost,
+    past,
+    stores,
+    homes,
+    clock,
+    activity: longRuns,
+    fetchesChanged,
+    clusters,
+  }
   const reconciler = new Reconciler(parts)
   const checks = clusterChecks(setup, below, { clusters, onChanges: changes => lost.changed(changes) })
   return {
@@ -137,7 +149,7 @@ function surveyedClusters({ clock, config }: Setup, { storage, clusters, pins }:
   }
 }
 
-function backupsOf({ dataDir, clock, activity, config }: Setup, { storage, content }: Below): Backups {
+function backupsOf({ dataDir, clock, longRuns, config }: Setup, { storage, content }: Below): Backups {
   const { blockFiles, database, datastore } = storage
   const source = {
     dataDir,
@@ -147,7 +159,7 @@ function backupsOf({ dataDir, clock, activity, config }: Setup, { storage, conte
     copyDatabase: (file: string, signal?: AbortSignal) => database.copyTo(file, signal),
     keys: () => keysOf(dataDir, datastore),
   }
-  return new Backups(source, activity, config)
+  return new Backups(source, longRuns, config)
 }
 
 function statisticsOf({ activity }: Setup, { storage, network, clusters, pins }: Below): Statistics {

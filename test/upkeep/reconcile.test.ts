@@ -246,6 +246,20 @@ describe('a reconciliation', () => {
       await test.engine.reconcile()
     })
   })
+
+  test('ends when the engine announces its stop', async () => {
+    await withEngine(async test => {
+      for (let i = 0; i < 100; i++) await uploaded(test, 20, `stop ${i}`)
+      let steps = 0
+      const onProgress = (): void => {
+        if (steps++ === 0) void test.engine.announceStop()
+      }
+      const ended = { code: 'ABORTED', message: 'the node is stopping' }
+      await expect(test.engine.reconcile({ dryRun: true, onProgress })).rejects.toMatchObject(ended)
+      expect(steps).toBe(1)
+      await uploaded(test, 20, 'others continue')
+    })
+  })
 })
 
 describe('content of another node', () => {
