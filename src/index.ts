@@ -49,7 +49,7 @@ export type { Cluster, Gateway } from './clusters/cluster-registry.ts'
 export type { ClusterHealth } from './clusters/cluster-watch.ts'
 export { currentWork, underName } from './concurrency/work.ts'
 export type { BackendKind, BackendProblems } from './config/backend-kind.ts'
-export { parseConfig } from './config/config.ts'
+export { type ParsedConfig, parseConfig } from './config/config.ts'
 export type { EngineConfig, GatewayConfig, NetworkConfig, NodeConfig } from './config/engine-options.ts'
 export type { BlockSource } from './content/block-source.ts'
 export type { Car, CarBlock } from './content/car/car-reader.ts'
@@ -60,6 +60,7 @@ export type { Clock } from './domain/clock.ts'
 export type {
   BackendDefinition,
   ClusterDefinition,
+  ClusterOptions,
   GatewayDefinition,
   KeptHere,
 } from './domain/cluster.ts'

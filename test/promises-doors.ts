@@ -51,8 +51,8 @@ export const doorPromises: readonly KeptPromise[] = [
   {
     promise: 'a misspelt flag is refused with its likeness',
     file: 'adapters/cli/arguments.ts',
-    find: 'nearestName(unknown, Object.keys(options))',
-    replace: 'undefined as string | undefined',
+    find: 'suggestion(unknown, Object.keys(options), ',
+    replace: 'suggestion(unknown, [], ',
     test: { file: commandLine, name: 'a misspelt flag names the flag that it resembles' },
   },
   {

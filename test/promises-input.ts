@@ -2,6 +2,7 @@ import type { KeptPromise } from './promises.ts'
 
 const contract = 'test/contract/contract.test.ts'
 const body = 'test/http/json-body.test.ts'
+const options = 'test/wiring/given-options.test.ts'
 const texts = 'test/wiring/given-texts.test.ts'
 const sender = 'test/outgoing/webhook-sender.test.ts'
 const inflated = 'test/content/car/inflated.test.ts'
@@ -9,6 +10,20 @@ const fields = 'MUST refuse a field with U+0000 or half a'
 
 /** Promises on what clients send, and on what they learn by it. */
 export const inputPromises: readonly KeptPromise[] = [
+  {
+    promise: 'an unknown key of the configuration names its likeness',
+    file: 'src/config/schema-problem.ts',
+    find: 'const names = namesAt(schema, unknown.schemaPath)',
+    replace: 'const names: string[] = []',
+    test: { file: 'test/config/config.test.ts', name: 'is refused by name' },
+  },
+  {
+    promise: 'an unknown option of createEngine names its likeness',
+    file: 'src/wiring/setup.ts',
+    find: 'if (unknown.length > 0) throw new HoldfastError',
+    replace: 'if (unknown.length > 9) throw new HoldfastError',
+    test: { file: options, name: 'with the nearest name' },
+  },
   {
     promise: 'keys of a JSON object are counted before it is parsed',
     file: 'src/http/json-body.ts',

@@ -24,7 +24,7 @@ const WIDTH = 120
 export function configTypes(): string {
   const interfaces = [...titled(configSchema), configSchema]
   return `// Made by \`npm run docs\` from config-schema.ts, which is the place to change it.
-import type { ClusterDefinition } from '../domain/cluster.ts'
+import type { ClusterOptions } from '../domain/cluster.ts'
 import type { PlanOptions } from '../domain/plan.ts'
 
 ${interfaces.map(interfaceText).join('\n')}`

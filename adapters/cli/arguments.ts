@@ -1,6 +1,6 @@
 import { type ParseArgsOptionDescriptor, parseArgs } from 'node:util'
 import { HoldfastError } from '../../src/domain/errors.ts'
-import { nearestName } from './near-names.ts'
+import { suggestion } from '../../src/domain/near-names.ts'
 
 /** Values of a command's flags by name. Every flag except `help` takes a value. */
 export type Flags<Name extends string> = { [name in Name]?: string }
@@ -93,7 +93,6 @@ function parse(args: readonly string[], options: Record<string, ParseArgsOptionD
     const message = error instanceof Error ? error.message : String(error)
     const [, unknown] = /^Unknown option '--([^']+)'/.exec(message) ?? []
     if (unknown === undefined) throw usageError(message.split(/\.\s|\n/, 1)[0] ?? message)
-    const near = nearestName(unknown, Object.keys(options))
-    throw usageError(`unknown flag --${unknown}${near === undefined ? '' : `, did you mean --${near}?`}`)
+    throw usageError(`unknown flag --${unknown}${suggestion(unknown, Object.keys(options), '--')}`)
   }
 }

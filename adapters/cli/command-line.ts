@@ -1,10 +1,10 @@
 import { isHoldfastError } from '../../src/domain/errors.ts'
+import { nearestName } from '../../src/domain/near-names.ts'
 import { VERSION } from '../../src/domain/version.ts'
 import { usageError } from './arguments.ts'
 import { ALIASES, COMMANDS } from './commands.ts'
 import { describeError, isRefusal } from './failure.ts'
 import { HELP, type HelpTopic } from './help.ts'
-import { nearestName } from './near-names.ts'
 import { print } from './output.ts'
 import type { Environment } from './settings.ts'
 

@@ -1,5 +1,5 @@
 import { HoldfastError } from '../domain/errors.ts'
-import { builtInPlans, PLAN_DEFAULTS, type Plan, type PlanOptions } from '../domain/plan.ts'
+import { builtInPlans, type Plan } from '../domain/plan.ts'
 
 /** Applies if the account's own plan is no longer configured. */
 const FALLBACK = 'free'
@@ -8,9 +8,9 @@ const FALLBACK = 'free'
 export class PlanCatalogue {
   readonly #plans = new Map<string, Plan>()
 
-  constructor(configured: Readonly<Record<string, PlanOptions>> = {}) {
+  constructor(configured: Readonly<Record<string, Omit<Plan, 'name'>>> = {}) {
     for (const plan of builtInPlans) this.#plans.set(plan.name, plan)
-    for (const [name, plan] of Object.entries(configured)) this.#plans.set(name, { ...PLAN_DEFAULTS, ...plan, name })
+    for (const [name, plan] of Object.entries(configured)) this.#plans.set(name, { ...plan, name })
   }
 
   has(name: string): boolean {

@@ -162,7 +162,7 @@ export const configSchema = Type.Object(
     clusters: Type.Optional(
       Type.Array(clusterSchema, {
         minItems: 1,
-        typeText: 'readonly ClusterDefinition[]',
+        typeText: 'readonly ClusterOptions[]',
         description: 'Clusters of the server, in this order; see below.',
         defaultText: 'the six known clusters',
       }),

@@ -1,8 +1,8 @@
 import type { Static } from 'typebox'
 import { Value } from 'typebox/value'
-import { DEFAULT_CLUSTER, knownClusters } from '../domain/cluster.ts'
+import { type ClusterDefinition, DEFAULT_CLUSTER, knownClusters } from '../domain/cluster.ts'
 import { HoldfastError } from '../domain/errors.ts'
-import { builtInPlans } from '../domain/plan.ts'
+import { builtInPlans, type Plan } from '../domain/plan.ts'
 import { UNKEPT, unkeptIn } from '../domain/text.ts'
 import { withoutTrailingSlashes } from '../domain/trailing-slashes.ts'
 import { parseCid } from '../ipld/cid.ts'
@@ -16,13 +16,17 @@ import { checkUrl, type Fail, firstProblem } from './schema-problem.ts'
 
 type RawConfig = Static<typeof configSchema>
 type RawPlan = Static<typeof planSchema>
-type Plans = NonNullable<EngineConfig['plans']>
+/** A checked configuration. All fields of its clusters and plans are filled in. */
+export type ParsedConfig = Omit<EngineConfig, 'clusters' | 'plans'> & {
+  clusters?: readonly ClusterDefinition[]
+  plans?: Readonly<Record<string, Omit<Plan, 'name'>>>
+}
 
 /** A configuration with all defaults, except defaults that depend on other values. */
 export type CompleteConfig = Omit<Complete<typeof configSchema>, 'clusters' | 'plans' | 'network'> &
-  Pick<EngineConfig, 'clusters' | 'plans' | 'network'>
+  Pick<ParsedConfig, 'clusters' | 'plans' | 'network'>
 
-export function withDefaults(config: EngineConfig): CompleteConfig {
+export function withDefaults(config: ParsedConfig): CompleteConfig {
   return Value.Default(configSchema, structuredClone(config)) as CompleteConfig
 }
 
@@ -33,7 +37,7 @@ export function withDefaults(config: EngineConfig): CompleteConfig {
  * @throws HoldfastError `CONFIG_INVALID` with the name of the wrong field, such as `plans.team.pageLimit.max`, or of an
  * unknown key
  */
-export function parseConfig(value: unknown, source: string, kinds: readonly BackendKind[] = []): EngineConfig {
+export function parseConfig(value: unknown, source: string, kinds: readonly BackendKind[] = []): ParsedConfig {
   const fail = (path: string, problem: string): never => {
     throw new HoldfastError('CONFIG_INVALID', [source, path, problem].filter(part => part !== '').join(': '))
   }
@@ -45,7 +49,7 @@ export function parseConfig(value: unknown, source: string, kinds: readonly Back
   if (unkept !== null) return fail(unkept, UNKEPT)
   checkBackends(value, kinds, fail)
   const { clusters: _, plans: __, ...rest } = value
-  const config: EngineConfig = { ...rest, ...completeClusters(value), ...completePlans(value) }
+  const config: ParsedConfig = { ...rest, ...completeClusters(value), ...completePlans(value) }
   checkUrls(config, fail)
   checkClusters(config, fail)
   checkNode(config, fail)
@@ -61,21 +65,21 @@ export function parseConfig(value: unknown, source: string, kinds: readonly Back
   return config
 }
 
-function completeClusters({ clusters }: RawConfig): Pick<EngineConfig, 'clusters'> {
+function completeClusters({ clusters }: RawConfig): Pick<ParsedConfig, 'clusters'> {
   if (clusters === undefined) return {}
   return { clusters: clusters.map(given => ({ label: given.id, region: '', country: null, gateways: [], ...given })) }
 }
 
-function completePlans({ plans }: RawConfig): Pick<EngineConfig, 'plans'> {
+function completePlans({ plans }: RawConfig): Pick<ParsedConfig, 'plans'> {
   if (plans === undefined) return {}
   return { plans: Object.fromEntries(Object.entries(plans).map(([name, plan]) => [name, completePlan(plan)])) }
 }
 
-function completePlan(plan: RawPlan): Plans[string] {
+function completePlan(plan: RawPlan): Omit<Plan, 'name'> {
   return Value.Default(planSchema, { ...plan }) as Complete<typeof planSchema>
 }
 
-function checkGateway({ gateway = {} }: EngineConfig, fail: Fail): void {
+function checkGateway({ gateway = {} }: ParsedConfig, fail: Fail): void {
   const { mode = 'own', allow } = gateway
   if (mode === 'allow-list' && allow === undefined) fail('gateway.allow', 'is required by the mode allow-list')
   if (mode !== 'allow-list' && allow !== undefined) fail('gateway.allow', 'requires the mode allow-list')
@@ -88,7 +92,7 @@ function checkGateway({ gateway = {} }: EngineConfig, fail: Fail): void {
   })
 }
 
-function checkUrls(config: EngineConfig, fail: Fail): void {
+function checkUrls(config: ParsedConfig, fail: Fail): void {
   const check = (path: string, value: string | undefined): void => checkUrl(path, value, fail)
   check('publicUrl', config.publicUrl)
   check('gateway.publicUrl', config.gateway?.publicUrl)
@@ -101,7 +105,7 @@ function checkUrls(config: EngineConfig, fail: Fail): void {
   })
 }
 
-function checkClusters(config: EngineConfig, fail: Fail): void {
+function checkClusters(config: ParsedConfig, fail: Fail): void {
   const ids = clusterIds(config)
   ids.forEach((id, i) => {
     if (ids.indexOf(id) !== i) fail(`clusters.${i}.id`, `${id} occurs twice`)
@@ -117,7 +121,7 @@ function checkClusters(config: EngineConfig, fail: Fail): void {
   fail('defaultCluster', `is required, because ${fallback} is not one of the clusters`)
 }
 
-function checkNode({ node, clusters = knownClusters, database }: EngineConfig, fail: Fail): void {
+function checkNode({ node, clusters = knownClusters, database }: ParsedConfig, fail: Fail): void {
   if (node !== undefined && database === undefined) fail('node', 'requires database, which the nodes share')
   clusters.forEach((cluster, i) => {
     if (node === undefined && cluster.node !== undefined)
@@ -126,7 +130,7 @@ function checkNode({ node, clusters = knownClusters, database }: EngineConfig, f
   })
 }
 
-function checkPlans(config: EngineConfig, fail: Fail): void {
+function checkPlans(config: ParsedConfig, fail: Fail): void {
   const ids = clusterIds(config)
   for (const [name, plan] of Object.entries(config.plans ?? {})) {
     const path = `plans.${name}`
@@ -142,6 +146,6 @@ function checkPlans(config: EngineConfig, fail: Fail): void {
   if (plan !== undefined && !known.includes(plan)) fail('signup.plan', `must be one of ${known.join(', ')}`)
 }
 
-function clusterIds(config: EngineConfig): string[] {
+function clusterIds(config: ParsedConfig): string[] {
   return (config.clusters ?? knownClusters).map(cluster => cluster.id)
 }

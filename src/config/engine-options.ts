@@ -1,5 +1,5 @@
 // Made by `npm run docs` from config-schema.ts, which is the place to change it.
-import type { ClusterDefinition } from '../domain/cluster.ts'
+import type { ClusterOptions } from '../domain/cluster.ts'
 import type { PlanOptions } from '../domain/plan.ts'
 
 /**
@@ -109,7 +109,7 @@ export interface EngineConfig {
   /** Bytes per second that a backup reads at most; see backups. Default: `104857600`. */
   backupBytesPerSecond?: number
   /** Clusters of the server, in this order; see below. Default: the six known clusters. */
-  clusters?: readonly ClusterDefinition[]
+  clusters?: readonly ClusterOptions[]
   /**
    * Cluster of requests that name none. Required if the clusters do not include `cl0-global`. Default: `cl0-global`.
    */

@@ -1,5 +1,6 @@
 import type { TSchema } from 'typebox'
 import { Value } from 'typebox/value'
+import { unknownKeys } from '../domain/near-names.ts'
 
 export interface Problem {
   path: string
@@ -15,10 +16,10 @@ export function firstProblem(schema: TSchema, value: unknown): Problem {
   const errors = Value.Errors(schema, value)
   const unknown = errors.find(error => error.keyword === 'additionalProperties')
   if (unknown?.keyword === 'additionalProperties') {
-    const keys = unknown.params.additionalProperties
+    const names = namesAt(schema, unknown.schemaPath)
     return {
       path: dotted(unknown.instancePath),
-      problem: `unknown ${keys.length > 1 ? 'keys' : 'key'} ${keys.join(', ')}`,
+      problem: unknownKeys(unknown.params.additionalProperties, names),
     }
   }
   const missing = errors.find(error => error.keyword === 'required')
@@ -36,16 +37,24 @@ export function firstProblem(schema: TSchema, value: unknown): Problem {
   return { path: dotted(deepest.instancePath), problem: [...new Set(alternatives)].join(' or ') || deepest.message }
 }
 
+/** Returns the names of an object's properties. The path is that of an error, such as `#/properties/pin`. */
+function namesAt(schema: TSchema, schemaPath: string): string[] {
+  let at: unknown = schema
+  for (const segment of segmentsOf(schemaPath)) at = Reflect.get(Object(at), segment)
+  return Object.keys(Object(Reflect.get(Object(at), 'properties')))
+}
+
 function depth(instancePath: string): number {
   return instancePath.split('/').length
 }
 
 function dotted(instancePath: string): string {
-  return instancePath
-    .split('/')
-    .slice(1)
-    .map(segment => segment.replaceAll('~1', '/').replaceAll('~0', '~'))
-    .join('.')
+  return segmentsOf(instancePath).join('.')
+}
+
+function segmentsOf(pointer: string): string[] {
+  const [, ...segments] = pointer.split('/')
+  return segments.map(segment => segment.replaceAll('~1', '/').replaceAll('~0', '~'))
 }
 
 /** Fails unless the text is undefined, or an http or https URL without query, fragment and credentials. */

@@ -47,6 +47,9 @@ export interface ClusterDefinition {
   backend?: BackendDefinition
 }
 
+/** Configuration of a cluster as an embedder writes it. Omitted fields have defaults. */
+export type ClusterOptions = Pick<ClusterDefinition, 'id'> & Partial<ClusterDefinition>
+
 export const DEFAULT_CLUSTER = 'cl0-global'
 
 /** The six clusters of the API contract, on the embedded node unless configured otherwise. */

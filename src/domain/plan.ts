@@ -34,11 +34,9 @@ export interface Plan {
 }
 
 /** Configuration of a plan. Omitted fields have defaults. */
-export type PlanOptions = Omit<Plan, 'name' | 'maxKeys' | 'maxQueuedPins' | 'serverImport'> &
-  Partial<Pick<Plan, 'maxKeys' | 'maxQueuedPins' | 'serverImport'>>
+export type PlanOptions = Pick<Plan, 'timelock' | 'clusters'> & Partial<Omit<Plan, 'name'>>
 
-/** Values of the fields that a configured plan may omit. */
-export const PLAN_DEFAULTS = { maxKeys: 100, maxQueuedPins: 1_000, serverImport: true }
+const DEFAULTS = { maxKeys: 100, maxQueuedPins: 1_000, serverImport: true }
 
 const MiB = 1024 ** 2
 const GiB = 1024 ** 3
@@ -53,7 +51,7 @@ export const builtInPlans: readonly Plan[] = [
     maxDirectoryFiles: 1_000,
     maxStorageBytes: GiB,
     maxPins: 1_000,
-    ...PLAN_DEFAULTS,
+    ...DEFAULTS,
     pageLimit: { default: 20, max: 100 },
     rateLimit: { requests: 120, windowSeconds: 60 },
     accountRateLimit: { requests: 300, windowSeconds: 60 },
@@ -67,7 +65,7 @@ export const builtInPlans: readonly Plan[] = [
     maxDirectoryFiles: 100_000,
     maxStorageBytes: 1024 * GiB,
     maxPins: 1_000_000,
-    ...PLAN_DEFAULTS,
+    ...DEFAULTS,
     pageLimit: { default: 50, max: 500 },
     rateLimit: { requests: 1_200, windowSeconds: 60 },
     accountRateLimit: { requests: 3_000, windowSeconds: 60 },
@@ -81,7 +79,7 @@ export const builtInPlans: readonly Plan[] = [
     maxDirectoryFiles: null,
     maxStorageBytes: null,
     maxPins: null,
-    ...PLAN_DEFAULTS,
+    ...DEFAULTS,
     pageLimit: { default: 100, max: 1_000 },
     rateLimit: null,
     accountRateLimit: null,

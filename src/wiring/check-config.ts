@@ -1,6 +1,5 @@
 import type { BackendKind } from '../config/backend-kind.ts'
-import { parseConfig, withDefaults } from '../config/config.ts'
-import type { EngineConfig } from '../config/engine-options.ts'
+import { type ParsedConfig, parseConfig, withDefaults } from '../config/config.ts'
 
 /**
  * Checks a configuration in the same way as `createEngine`, but opens nothing. Returns the configuration with defaults.
@@ -12,7 +11,7 @@ export async function checkConfig(
   value: unknown,
   source = 'config',
   kinds: readonly BackendKind[] = [],
-): Promise<EngineConfig> {
+): Promise<ParsedConfig> {
   const config = parseConfig(value, source, kinds)
   // This module imports the libp2p packages for multiaddrs.
   const { networkSettings } = await import('../network/network-settings.ts')

@@ -4,6 +4,8 @@ import type { EngineOptions } from '../api.ts'
 import { type CatalogueDatabase, catalogueDatabase } from '../catalogue/catalogue-adapter.ts'
 import { Activity } from '../concurrency/activity.ts'
 import { type CompleteConfig, parseConfig, withDefaults } from '../config/config.ts'
+import { configSchema } from '../config/config-schema.ts'
+import type { EngineConfig } from '../config/engine-options.ts'
 import { type Clock, systemClock } from '../domain/clock.ts'
 import { type ClusterDefinition, knownClusters } from '../domain/cluster.ts'
 import { uncheckable } from '../domain/cluster-check.ts'
@@ -12,9 +14,27 @@ import { HoldfastError } from '../domain/errors.ts'
 import type { FileSystem } from '../domain/file-system.ts'
 import { type Logger, silentLogger } from '../domain/logger.ts'
 import type { Metrics } from '../domain/metrics.ts'
+import { unknownKeys } from '../domain/near-names.ts'
 import type { EngineEvents } from '../pins/pin-types.ts'
 import { History } from '../upkeep/history.ts'
 import { RecentFailures } from '../upkeep/recent-failures.ts'
+
+/** Names of the options that are not part of the configuration. */
+const OWN_OPTIONS: Readonly<Record<Exclude<keyof EngineOptions, keyof EngineConfig>, true>> = {
+  dataDir: true,
+  logger: true,
+  metrics: true,
+  clock: true,
+  environment: true,
+  adapters: true,
+  catalogue: true,
+  backends: true,
+  fileSystem: true,
+  threadPoolSize: true,
+  memoryBytes: true,
+  singleUser: true,
+}
+const OPTIONS = [...Object.keys(OWN_OPTIONS), ...Object.keys(configSchema.properties)]
 
 export interface Setup {
   /** Absolute path. */
@@ -64,6 +84,8 @@ export function setupOf(options: EngineOptions): Setup {
   if (typeof dataDir !== 'string' || dataDir === '') {
     throw new HoldfastError('CONFIG_INVALID', 'options: dataDir must be the path of a directory')
   }
+  const unknown = Object.keys(given).filter(name => !OPTIONS.includes(name))
+  if (unknown.length > 0) throw new HoldfastError('CONFIG_INVALID', `options: ${unknownKeys(unknown, OPTIONS)}`)
   const config = withDefaults(parseConfig(given, 'options', adapters))
   if (config.reconcile.everyHours === 0 && Object.keys(backends).length > 0) {
     throw new HoldfastError('CONFIG_INVALID', `options: backends: ${uncheckable(0, undefined)}`)

@@ -58,6 +58,8 @@ describe('the settings of a network', () => {
       preset: 'public',
     })
     expect(() => parseConfig({ network: { dht: 'yes' } }, 'x')).toThrow(/^x: network\.dht: must be "off"/)
-    expect(() => parseConfig({ network: { peer: [] } }, 'x')).toThrow('x: network: unknown key peer')
+    expect(() => parseConfig({ network: { peer: [] } }, 'x')).toThrow(
+      'x: network: unknown key peer, did you mean peers?',
+    )
   })
 })

@@ -4,6 +4,7 @@ import type { KeyInput } from '../../../src/access/keys/key-input.ts'
 import { parseKeyInput } from '../../../src/access/keys/key-input.ts'
 import { PlanCatalogue } from '../../../src/access/plan-catalogue.ts'
 import { type Account, type Principal, SCOPES } from '../../../src/access/principal.ts'
+import { parseConfig } from '../../../src/config/config.ts'
 import { openAccounts } from '../../../src/wiring/open-accounts.ts'
 import { planOf } from '../../support/plans.ts'
 import { type Access, failure, openAccess } from '../support.ts'
@@ -262,7 +263,7 @@ describe('keys of an account', () => {
     const caps = plans.names().map(name => [name, plans.get(name).maxKeys])
     expect(Object.fromEntries(caps)).toEqual({ free: 100, premium: 100, unlimited: 100, lifted: null, few: 2 })
     const { maxKeys: _, ...silent } = planOf()
-    expect(new PlanCatalogue({ silent }).get('silent').maxKeys).toBe(100)
+    expect(new PlanCatalogue(parseConfig({ plans: { silent } }, '').plans).get('silent').maxKeys).toBe(100)
   })
 
   test('are revoked with their parent, and remain when it is rotated', async () => {

@@ -121,7 +121,7 @@ describe('usage', () => {
   })
 
   test.each([
-    [{ pin: { waitSecond: 5 } }, /holdfast.json: pin: unknown key waitSecond\n$/],
+    [{ pin: { waitSecond: 5 } }, /holdfast.json: pin: unknown key waitSecond, did you mean waitSeconds\?\n$/],
     [{ network: { peers: ['nobody'] } }, /network.peers.0: is not a multiaddr\n$/],
     [{ trustedProxies: -1 }, /trustedProxies: must be >= 0\n$/],
   ])('--check-config finds %j', async (value, message) => {
@@ -179,7 +179,10 @@ describe('usage', () => {
     const file = join(directory.path, 'config.json')
     writeFileSync(file, '{"plans": {"team": {"timelock": true, "clusters": "*", "maxPinz": 5}}}')
     const bad = await runHoldfast(['account', 'list', '--config', file, '--data-dir', dataDir])
-    expect(bad).toMatchObject({ code: 2, stderr: `holdfast: config file ${file}: plans.team: unknown key maxPinz\n` })
+    expect(bad).toMatchObject({
+      code: 2,
+      stderr: `holdfast: config file ${file}: plans.team: unknown key maxPinz, did you mean maxPins?\n`,
+    })
     writeFileSync(file, '{"plans": {"team": {"timelock": true, "clusters": "*", "maxPins": 5}}}')
     openAccounts({ dataDir }).close()
     const create = ['account', 'create', '--email', 'a@example.org', '--plan', 'team']

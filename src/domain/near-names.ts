@@ -8,6 +8,18 @@ export function nearestName(typed: string, names: readonly string[]): string | u
   return ranked[0]?.name
 }
 
+/** Returns the problem of keys that an object must not have, with the name that the caller probably meant. */
+export function unknownKeys([key = '', ...others]: readonly string[], names: readonly string[]): string {
+  if (others.length > 0) return `unknown keys ${[key, ...others].join(', ')}`
+  return `unknown key ${key}${suggestion(key, names)}`
+}
+
+/** Returns `, did you mean NAME?` for the name that the user probably meant, or nothing. */
+export function suggestion(typed: string, names: readonly string[], prefix = ''): string {
+  const near = nearestName(typed, names)
+  return near === undefined ? '' : `, did you mean ${prefix}${near}?`
+}
+
 /** Counts edits. An edit inserts, deletes or replaces a letter, or swaps two neighbours. */
 function distance(from: string, to: string): number {
   let before: number[] = []
