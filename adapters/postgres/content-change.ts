@@ -115,8 +115,8 @@ export class ContentChange {
   }
 
   async #commitWhole(intent: CommitIntent & { kind: 'whole' }, hold: Prepared['hold']): Promise<Committed> {
-    const { record, dag, limits, now, backendId } = intent
-    const existing = await identicalRecord(this.#sql, record, now)
+    const { record, dag, limits, now, backendId, isAnew = false } = intent
+    const existing = isAnew ? undefined : await identicalRecord(this.#sql, record, now)
     if (existing !== undefined && existing.rootId !== null) return { record: existing, created: false, waited: null }
     if (hold === null || hold.rootId === null) throw new NeedsHold('the content has no hold')
     if (existing === undefined) await this.checkPinCount(record.accountId, limits, now)

@@ -43,7 +43,8 @@ export class RecordCommits {
         if (intent.kind === 'partial') {
           prepared[index] = { hold: { id: await holds.keep(intent.stagedRootId), rootId: null } }
         } else {
-          const known = isRetry
+          const isNew = isRetry || intent.isAnew === true
+          const known = isNew
             ? undefined
             : await identicalRecord(this.#parts.database.reading, intent.record, intent.now)
           if (known === undefined || known.rootId === null) wanted.push({ intent, index })

@@ -72,6 +72,8 @@ export type CommitIntent = {
       /** The only block of the DAG. Requires {@link Records.takesBlocks}. */
       block?: NewBlock | null
       dag: WholeDag
+      /** If true, inserts a new record even if an identical record exists. */
+      isAnew?: boolean
     }
   /** Only a part of the DAG is staged. A fetch gets the remaining blocks. */
   | { kind: 'partial'; stagedRootId: number; brought: Brought }

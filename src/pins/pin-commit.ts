@@ -26,6 +26,8 @@ export interface CommitInput {
   staged: StagedDag | null
   backend: StagingBackend
   sizes: DagSizes
+  /** If true, creates a new record even if an identical record exists. */
+  isAnew?: boolean
   signal?: AbortSignal | undefined
 }
 
@@ -101,7 +103,7 @@ export class PinCommit {
   }
 
   #intentOf(input: CommitInput, names: StoredNames, staged: StagedDag | null, backendId: number): CommitIntent {
-    const { requester, target, type, cid, sizes } = input
+    const { requester, target, type, cid, sizes, isAnew = false } = input
     const now = this.#parts.clock.now()
     const dag = identityOf(cid)
     return {
@@ -128,6 +130,7 @@ export class PinCommit {
         createdAt: now,
       },
       limits: requester.plan,
+      isAnew,
       now,
     }
   }

@@ -157,7 +157,10 @@ export interface PinRequest extends PinTarget, PinNames {
   origins?: readonly string[] | undefined
   /** True to answer immediately with a `queued` record and to fetch the content in the background. */
   respondAsync?: boolean | undefined
-  /** True to create a new `queued` record even if this node has the content, as the Pinning Service API requires. */
+  /**
+   * True to create a new record even if the account has an identical one, as the Pinning Service API requires. The
+   * record is `queued`, and fetched without a search first, unless the cluster has the content on this node.
+   */
   isAnew?: boolean | undefined
   /** Called with the number and size in bytes of the distinct blocks fetched so far. */
   onProgress?: ((progress: { blocks: number; bytes: number }) => void) | undefined

@@ -2,14 +2,16 @@ import type { CID } from 'multiformats/cid'
 import type { ClusterRegistry } from '../clusters/cluster-registry.ts'
 import { stagingOf } from '../clusters/staging-backend.ts'
 import type { BlockSource } from '../content/block-source.ts'
+import type { StagedDag } from '../content/dag/staged-dag.ts'
 import { ADMITTED } from '../content/dag/walk.ts'
 import { listContent } from '../content/unixfs/content-listing.ts'
 import type { Clock } from '../domain/clock.ts'
 import { isHoldfastError } from '../domain/errors.ts'
 import { checkNew, HASH, identityOf, parseCid } from '../ipld/cid.ts'
 import type { HeldRoots } from '../ledger/held-roots.ts'
+import type { DagSizes } from '../ledger/whole-dag.ts'
 import type { NetworkPinner } from './fetch/network-pinner.ts'
-import type { PinCommit } from './pin-commit.ts'
+import type { CommitInput, PinCommit } from './pin-commit.ts'
 import type { PinTargets } from './pin-targets.ts'
 import type { DecidedPin, PinOutcome, PinRequest } from './pin-types.ts'
 
@@ -42,8 +44,8 @@ export class Pinner {
     const target = this.#parts.targets.decide(requester, request)
     const home = stagingOf(this.#parts.clusters.backendOf(target.clusterId))
     const pin: DecidedPin = { request, requester, cid, target, home }
-    const holder =
-      request.isAnew === true ? null : (this.#findHolder(cid) ?? (await this.#parts.others(cid))?.source ?? null)
+    if (request.isAnew === true) return this.#pinAnew(pin)
+    const holder = this.#findHolder(cid) ?? (await this.#parts.others(cid))?.source ?? null
     if (holder === null) return this.#parts.network.pin(pin)
     try {
       return await this.#pinHeld(pin, holder)
@@ -55,22 +57,43 @@ export class Pinner {
     }
   }
 
-  async #pinHeld({ request, requester, cid, target, home }: DecidedPin, holder: BlockSource): Promise<PinOutcome> {
-    const described = { requester, target, names: request, type: 'pin' as const, cidText: request.cid.trim(), cid }
-    const complete = this.#parts.held.find(home.id, identityOf(cid))
-    if (complete !== undefined) {
-      return this.#parts.commit.commit({ ...described, staged: null, backend: home, sizes: complete })
+  /** Commits the record at once if the backend has the complete root. Otherwise queues the record without a search. */
+  async #pinAnew(pin: DecidedPin): Promise<PinOutcome> {
+    const { commit, network } = this.#parts
+    const origins = network.usable(pin.request.origins)
+    const complete = this.#completeRoot(pin)
+    // A complete root has a fetch while the node replaces lost blocks. The record then waits like the other records.
+    if (complete !== null && !(await network.isFetched(pin))) {
+      try {
+        return await commit.commit({ ...complete, isAnew: true })
+      } catch (error) {
+        // The root may be dropped before the commit.
+        if (!isHoldfastError(error, 'CID_NOT_FOUND')) throw error
+      }
     }
+    return network.queue({ ...pin, request: { ...pin.request, origins } })
+  }
+
+  async #pinHeld(pin: DecidedPin, holder: BlockSource): Promise<PinOutcome> {
+    const complete = this.#completeRoot(pin)
+    if (complete !== null) return this.#parts.commit.commit(complete)
+    const { request, cid, home } = pin
     const maxBlocks = cid.multihash.code === HASH.identity ? this.#parts.maxBlocks : ADMITTED
     const staged = await home.staging.take(cid, holder, { maxBlocks, signal: request.signal })
     try {
       const contentSize = await listContent(staged, cid, staged.blockCount, request.signal)
       await staged.settle()
-      return await this.#parts.commit.commit({ ...described, staged, backend: home, sizes: staged.sizes(contentSize) })
+      return await this.#parts.commit.commit(inputOf(pin, staged, staged.sizes(contentSize)))
     } catch (error) {
       await staged.abandon()
       throw error
     }
+  }
+
+  /** Returns the input of a commit, or null if the backend lacks a complete root. */
+  #completeRoot(pin: DecidedPin): CommitInput | null {
+    const sizes = this.#parts.held.find(pin.home.id, identityOf(pin.cid))
+    return sizes === undefined ? null : inputOf(pin, null, sizes)
   }
 
   /**
@@ -82,4 +105,10 @@ export class Pinner {
     const place = this.#parts.held.locate(cid.multihash.bytes, this.#parts.clock.now())
     return place === null ? null : this.#parts.clusters.readerOf(place.backendId)
   }
+}
+
+function inputOf(pin: DecidedPin, staged: StagedDag | null, sizes: DagSizes): CommitInput {
+  const { request, requester, cid, target, home } = pin
+  const cidText = request.cid.trim()
+  return { requester, target, names: request, type: 'pin', cidText, cid, staged, backend: home, sizes }
 }

@@ -39,6 +39,26 @@ export const contentRules: readonly ContentRule[] = [
     },
   },
   {
+    name: 'commits a second record of identical requests if asked to',
+    async run(catalogue) {
+      const { records } = catalogue
+      const limits = { maxPins: 3, maxStorageBytes: 512 }
+      await commit(catalogue, [record('r1')], limits)
+      const waits = await request(catalogue, { ...record('r2', { dag: dagOf('b') }), name: 'r2' })
+      const again = await commit(catalogue, [{ ...record('r3'), name: 'r1' }], { ...limits, isAnew: true })
+      assert.deepEqual([again[0]?.created, again[0]?.record.id, again[0]?.waited], [true, 'r3', null])
+      assert.deepEqual(plain(await records.usage('one', NOW)), { pins: 3, expiringPins: 0, storedBytes: 512 })
+      const fourth = commit(catalogue, [{ ...record('r4'), name: 'r1' }], { ...limits, isAnew: true })
+      await assert.rejects(fourth, isCode('QUOTA_EXCEEDED'))
+      const beside = { dag: dagOf('b') }
+      await commit(catalogue, [{ ...record('r5', beside), name: 'r2' }], { isAnew: true })
+      assert.deepEqual([waits.created, (await records.get('r2'))?.status], [true, 'queued'])
+      assert.deepEqual(await records.discard('r1'), true)
+      assert.notEqual((await records.get('r3'))?.rootId, null)
+      assert.equal((await records.usage('one', NOW)).storedBytes, 1_024)
+    },
+  },
+  {
     name: 'commits several records together or not at all',
     async run(catalogue) {
       const { records } = catalogue

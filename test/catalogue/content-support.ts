@@ -37,16 +37,16 @@ export function record(id: string, more: Partial<NewRecord> & { dag?: typeof DAG
 export async function commit(
   { records, stage }: ContentCatalogue,
   made: NewRecord[],
-  more: Partial<PinLimits & { backendId: number }> = {},
+  more: Partial<PinLimits & { backendId: number; isAnew: boolean }> = {},
 ) {
-  const { backendId = 0, ...limits } = more
+  const { backendId = 0, isAnew = false, ...limits } = more
   const intents: CommitIntent[] = []
   for (const one of made) {
     const { codec, multihash } = one
     const dag = { codec, multihash, ...SIZES }
     const stagedRootId = await stage(backendId)
     const intent = { record: one, backendId, limits: { ...NO_LIMITS, ...limits }, now: NOW }
-    intents.push({ kind: 'whole', ...intent, stagedRootId, dag })
+    intents.push({ kind: 'whole', ...intent, stagedRootId, dag, isAnew })
   }
   return records.commit(intents)
 }

@@ -52,6 +52,16 @@ export const wrongCatalogues: ReadonlyArray<[what: string, broken: Broken, rules
     [/^returns a committed/, /^fulfils a waiting/],
   ],
   [
+    'returns the existing record to a request for a new one',
+    ({ records }) => ({
+      records: {
+        ...records,
+        commit: intents => records.commit(intents.map(one => ({ ...one, isAnew: false }))),
+      },
+    }),
+    [/^commits a second/],
+  ],
+  [
     'removes only a part of a long removal',
     ({ records }) => ({
       records: {

@@ -216,7 +216,7 @@ export class MemoryContent {
 
   commit(intent: CommitIntent): Committed {
     const { record, backendId, limits, now } = intent
-    const existing = this.identical(record, now)
+    const existing = intent.kind === 'whole' && intent.isAnew === true ? undefined : this.identical(record, now)
     if (intent.kind === 'partial') {
       if (existing !== undefined || this.fetchOf(backendId, record) !== undefined) {
         throw new HoldfastError('CONFLICT', 'there in part, or being fetched, already')

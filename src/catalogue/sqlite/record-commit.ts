@@ -96,8 +96,8 @@ export class RecordCommit {
   }
 
   #commitWhole(intent: WholeIntent): Committed {
-    const { record, dag, limits, now, stagedRootId, backendId, block = null } = intent
-    const existing = this.#records.identical(record, now)
+    const { record, dag, limits, now, stagedRootId, backendId, block = null, isAnew = false } = intent
+    const existing = isAnew ? undefined : this.#records.identical(record, now)
     if (existing !== undefined && existing.rootId !== null) {
       if (stagedRootId !== null) this.#roots.abandon(stagedRootId)
       const healed = block !== null && this.#claims.mend(backendId, block)

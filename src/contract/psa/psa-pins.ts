@@ -170,5 +170,6 @@ async function createPin(
     isAnew: true,
     signal: request.signal,
   })
-  return record
+  // Contract: the answer is `queued`, even if the node has the content. The next request shows `pinned`.
+  return { ...record, status: 'queued' as const }
 }

@@ -51,7 +51,6 @@ export class NetworkPinner {
   async pin(pin: DecidedPin): Promise<PinOutcome> {
     const { request, cid, home } = pin
     const origins = request.origins ?? []
-    if (request.isAnew === true) return this.#queue(pin)
     if (this.#parts.fetcher === null || !this.#parts.fetcher.canAsk(origins)) throw notFound(cid)
     const running = await this.#parts.fetches.find(home.id, identityOf(cid))
     const isUnderWay = running !== undefined && this.#parts.scheduler.attempt(running.id) !== undefined
@@ -72,11 +71,22 @@ export class NetworkPinner {
     }
   }
 
-  /** Writes a `queued` record without searching for the root. Stores only the origins that this node can contact. */
-  async #queue(pin: DecidedPin): Promise<PinOutcome> {
-    const { origins = [] } = pin.request
-    const usable = this.#parts.fetcher === null ? origins : this.#parts.fetcher.usable(origins)
-    const { outcome } = await this.#record({ ...pin, request: { ...pin.request, origins: usable } })
+  /**
+   * Returns the origins that this node can contact.
+   * @throws HoldfastError `VALIDATION` for a malformed origin
+   */
+  usable(origins: readonly string[] = []): readonly string[] {
+    return this.#parts.fetcher?.usable(origins) ?? origins
+  }
+
+  /** Returns whether records wait for a fetch of the DAG. */
+  async isFetched({ cid, home }: DecidedPin): Promise<boolean> {
+    return (await this.#parts.fetches.find(home.id, identityOf(cid))) !== undefined
+  }
+
+  /** Writes a `queued` record without searching for the root. */
+  async queue(pin: DecidedPin): Promise<PinOutcome> {
+    const { outcome } = await this.#record(pin)
     this.#parts.scheduler.wake()
     return outcome
   }
