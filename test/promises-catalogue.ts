@@ -1,6 +1,7 @@
 import type { KeptPromise } from './promises.ts'
 
 const searches = 'test/catalogue/searches.test.ts'
+const anew = 'test/pins/anew.test.ts'
 const content = 'test/catalogue/content.test.ts'
 const access = (name: string) => ({ file: 'test/catalogue/access.test.ts', name })
 const statement = (name: string) => ({ file: 'test/catalogue/rules/statement.test.ts', name })
@@ -173,5 +174,33 @@ export const cataloguePromises: readonly KeptPromise[] = [
     find: 'import type { CatalogueAdapter }',
     replace: "import './postgres-system.ts'\nimport type { CatalogueAdapter }",
     test: { file: 'test/architecture.test.ts', name: 'the PostgreSQL adapter imports only its' },
+  },
+  {
+    promise: 'a new pin of content that the cluster has is pinned at once',
+    file: 'src/pins/pinner.ts',
+    find: 'if (complete !== null && !(await',
+    replace: 'if (complete === undefined && !(await',
+    test: { file: anew, name: 'is pinned at once, each as a record of its own' },
+  },
+  {
+    promise: 'a new pin of a root with lost blocks waits for them',
+    file: 'src/pins/pinner.ts',
+    find: '!(await network.isFetched(pin))',
+    replace: 'true',
+    test: { file: anew, name: 'waits for lost blocks like the other pins' },
+  },
+  {
+    promise: 'a new pin is queued if its root is dropped before the commit',
+    file: 'src/pins/pinner.ts',
+    find: "        if (!isHoldfastError(error, 'CID_NOT_FOUND')) throw error\n      }\n    }\n    return",
+    replace: '        throw error\n      }\n    }\n    return',
+    test: { file: anew, name: 'is queued if the root is dropped before the commit' },
+  },
+  {
+    promise: 'the pinning service API answers a stored CID as any other',
+    file: 'src/contract/psa/psa-pins.ts',
+    find: "return { ...record, status: 'queued' as const }",
+    replace: 'return record',
+    test: { file: 'test/contract/psa.test.ts', name: 'MUST create a pin for each request' },
   },
 ]

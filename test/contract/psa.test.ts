@@ -68,15 +68,19 @@ const RULES: ReadonlyArray<[rule: string, run: (service: Service) => Promise<voi
       const { id, call } = await user()
       const { cid } = (await engine.pins.upload('is here', { account: id, name: 'uploaded' })).record
       const ids = new Set<string>()
-      for (const _ of [1, 2, 3]) ids.add((await expectStatus(call('POST', '/pins', { cid }), 202)).json.requestid)
+      for (const _ of [1, 2, 3]) {
+        const { json: made } = await expectStatus(call('POST', '/pins', { cid }), 202)
+        assert.equal(made.status, 'queued')
+        assert.equal((await call('GET', `/pins/${made.requestid}`)).json.status, 'pinned')
+        ids.add(made.requestid)
+      }
       assert.equal(ids.size, 3)
-      await expect
-        .poll(async () => (await call('GET', `/pins?cid=${cid}&status=pinned`)).json.count, {
-          timeout: 20_000,
-          interval: 50,
-        })
-        .toBe(4)
-      for (const requestid of ids) assert.equal((await call('GET', `/pins/${requestid}`)).json.status, 'pinned')
+      assert.equal((await call('GET', `/pins?cid=${cid}&status=pinned`)).json.count, 4)
+      expectError(await call('POST', '/pins', { cid, origins: ['nonsense'] }), 400, 'VALIDATION')
+      const [old] = ids
+      const { json: replaced } = await expectStatus(call('POST', `/pins/${old}`, { cid, name: 'new' }), 202)
+      assert.equal((await call('GET', `/pins/${replaced.requestid}`)).json.status, 'pinned')
+      await expectStatus(call('GET', `/pins/${old}`), 404)
     },
   ],
   [
