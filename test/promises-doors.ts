@@ -1,5 +1,6 @@
 import type { KeptPromise } from './promises.ts'
 
+const unpacking = 'test/adapters/cli/unpack.test.ts'
 const login = 'test/adapters/cli/login.test.ts'
 const commandLine = 'test/adapters/cli/command-line.test.ts'
 const permissions = 'test/storage/permissions.test.ts'
@@ -13,6 +14,20 @@ const lingering = 'test/adapters/node-http/lingering.test.ts'
 
 /** Promises about clients, keys and connections. */
 export const doorPromises: readonly KeptPromise[] = [
+  {
+    promise: 'no path of an archive leaves its folder',
+    file: 'adapters/cli/unpack.ts',
+    find: 'if (names.some(isUnsafe)) {',
+    replace: 'if (names.every(isUnsafe)) {',
+    test: { file: unpacking, name: 'a path that leaves the folder leaves nothing behind' },
+  },
+  {
+    promise: 'unpacking replaces no folder',
+    file: 'adapters/cli/unpack.ts',
+    find: 'if (entry === null) return',
+    replace: 'if (!entry?.isFile()) return',
+    test: { file: unpacking, name: 'an empty folder in the way is refused' },
+  },
   {
     promise: 'a saved key goes to its server only',
     file: 'adapters/cli/api-settings.ts',

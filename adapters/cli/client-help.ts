@@ -74,12 +74,13 @@ ${SERVER}`,
 
   get: `Usage: holdfast get CID[/PATH]|URL [flags]
 
-Downloads a file; with --tar a directory, as a TAR. An incomplete download leaves no file.
+Downloads a file, or a directory into a new folder. An incomplete download leaves nothing. Symbolic links are skipped.
 A URL of content names what to download; the server is that of --api.
 
   holdfast get bafybeif.../img/logo.png --out logo.png
+  holdfast get bafybeif... --out site
 
-  --out FILE       output file (default: the last name of the path, or the CID)
+  --out PATH       output file or new folder (default: the last name of the path, or the CID)
   --tar            download a TAR with everything below the path
 ${SERVER}`,
 

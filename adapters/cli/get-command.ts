@@ -1,11 +1,14 @@
+import { basename, dirname, join } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
+import { isHoldfastError } from '../../src/domain/errors.ts'
 import type { HoldfastClient } from '../client/index.ts'
 import { withApi } from './api-command.ts'
 import { usageError } from './arguments.ts'
 import { print, printJson } from './output.ts'
-import { formatBytes } from './printed-text.ts'
+import { countOf, formatBytes } from './printed-text.ts'
 import type { Environment } from './settings.ts'
+import { refuseExisting, unpack } from './unpack.ts'
 import { writeWhole } from './whole-file.ts'
 
 const PLACE = { what: 'a CID, CID/PATH or URL', min: 1, max: 1 }
@@ -19,13 +22,30 @@ export function get(args: readonly string[], env: Environment): Promise<boolean>
     const last = names.at(-1) ?? ''
     if (flags.out === undefined && /^\.{0,2}$/.test(last)) throw usageError('--out is needed: the path has no name')
     const path = flags.out ?? (asTar ? `${last}.tar` : last)
-    const bytes = await writeWhole(
-      path,
-      asTar ? await client.content.archive(place, 'tar') : await fileAt(client, place),
-    )
+    const file = asTar ? await client.content.archive(place, 'tar') : await fileAt(client, place).catch(noFile)
+    if (file === null) return getFolder(client, { place, folder: join(dirname(path), basename(path)), json })
+    const bytes = await writeWhole(path, file)
     if (json) printJson({ file: path, bytes })
     else print(`${path}  ${formatBytes(bytes)}`)
   })
+}
+
+async function getFolder(
+  client: HoldfastClient,
+  { place, folder, json }: { place: string; folder: string; json: boolean },
+): Promise<void> {
+  await refuseExisting(folder)
+  const { files, bytes, links } = await unpack(folder, await client.content.archive(place, 'tar'))
+  if (json) return printJson({ folder, files, bytes, leftOut: links })
+  print(`${folder}/  ${countOf(files, 'file')}, ${formatBytes(bytes)}`)
+  if (links.length > 0) console.error(`holdfast: skipped ${countOf(links.length, 'symbolic link')}`)
+}
+
+/** Returns null for the error of a directory. */
+function noFile(error: unknown): null {
+  const isDirectory = isHoldfastError(error) && isHoldfastError(error.cause) && error.cause.details.status === 301
+  if (isDirectory) return null
+  throw error
 }
 
 export function cat(args: readonly string[], env: Environment): Promise<boolean> {

@@ -16,7 +16,7 @@ Your content, on any Holdfast server (--api, --key):
   import                 Import a CAR file, and check every block
   export                 Export pins to a CAR file for import
   ls, list               List your pins
-  get                    Download a file, or a directory as TAR
+  get                    Download a file, or a directory into a new folder
   cat                    Print a file to standard output
   pin                    Pin content from the network by its CID
   status                 Show the status of a pin

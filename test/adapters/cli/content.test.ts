@@ -288,7 +288,22 @@ describe('usage', () => {
   })
 })
 
-test('files are downloaded and printed, directories downloaded as TAR', async () => {
+test('a directory is downloaded into a new folder', async () => {
+  const large = pseudoRandom(300_000, 'folder')
+  const long = `${'long/'.repeat(30)}ü.txt`
+  const root = await makeFiles('folder', { 'a b.txt': 'text', [long]: 'deep', 'sub/large.bin': large, empty: '' })
+  const [{ cid }] = await json('upload', root)
+  const out = join(directory.path, 'unpacked')
+  expect(await json('get', cid, '--out', `${out}/`)).toEqual([{ folder: out, files: 4, bytes: 300_008, leftOut: [] }])
+  expect(await readFile(join(out, 'a b.txt'), 'utf8')).toBe('text')
+  expect(await readFile(join(out, long), 'utf8')).toBe('deep')
+  expect((await readFile(join(out, 'sub/large.bin'))).equals(large)).toBe(true)
+  expect(await readFile(join(out, 'empty'), 'utf8')).toBe('')
+  const again = await run('get', cid, '--out', out)
+  expect(again).toEqual({ code: 1, stdout: '', stderr: `holdfast: ${out} exists: name a new folder with --out\n` })
+})
+
+test('files are downloaded and printed, also as TAR', async () => {
   const large = pseudoRandom(300_000, 'get')
   const root = await makeFiles('got', { 'a b.txt': 'text\n', 'sub/large.bin': large })
   const [{ cid }] = await json('upload', root)
@@ -301,16 +316,8 @@ test('files are downloaded and printed, directories downloaded as TAR', async ()
   await json('get', cid, '--tar', '--out', tar)
   expect((await readFile(tar)).includes(large)).toBe(true)
 
-  for (const asked of [
-    ['cat', cid],
-    ['get', cid, '--out', join(directory.path, 'none')],
-  ]) {
-    expect(await run(...asked)).toMatchObject({
-      code: 2,
-      stdout: '',
-      stderr: expect.stringMatching(/is a directory: .* get --tar/),
-    })
-  }
+  const stderr = expect.stringMatching(/is a directory: .* get --tar/)
+  expect(await run('cat', cid)).toMatchObject({ code: 2, stdout: '', stderr })
   expect(await run('get', `${cid}/missing`, '--out', join(directory.path, 'none'))).toMatchObject({ code: 1 })
   expect(existsSync(join(directory.path, 'none'))).toBe(false)
   expect(await run('get', `${cid}/..`)).toMatchObject({ code: 2, stderr: expect.stringContaining('--out is needed') })

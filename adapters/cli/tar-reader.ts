@@ -1,0 +1,91 @@
+import { HoldfastError } from '../../src/domain/errors.ts'
+
+const BLOCK_BYTES = 512
+/** Maximum size of an extended header, which holds a path. */
+const MOST_HEADER_BYTES = 256 * 1024
+
+export interface TarFile {
+  /** Path as the archive has it, which may lead anywhere. */
+  path: string
+  kind: 'file' | 'directory' | 'symlink'
+  /** Bytes of a file. Must be read before the next entry. */
+  bytes: AsyncIterable<Uint8Array>
+}
+
+const KINDS: Readonly<Record<string, TarFile['kind']>> = { '0': 'file', '\0': 'file', '2': 'symlink', '5': 'directory' }
+
+/** Yields the entries of a TAR. @throws HoldfastError `UNAVAILABLE` if the archive is damaged or ends early */
+export async function* readTar(archive: AsyncIterable<Uint8Array>): AsyncGenerator<TarFile, void> {
+  const pieces = archive[Symbol.asyncIterator]()
+  let rest: Uint8Array = new Uint8Array()
+  async function* take(size: number): AsyncGenerator<Uint8Array, void> {
+    for (let left = size; left > 0; ) {
+      if (rest.length === 0) {
+        const { done, value } = await pieces.next()
+        if (done) throw damaged('it ends early')
+        rest = value
+      }
+      const piece = rest.subarray(0, left)
+      rest = rest.subarray(piece.length)
+      left -= piece.length
+      yield piece
+    }
+  }
+  const whole = async (size: number): Promise<Buffer> => Buffer.concat(await Array.fromAsync(take(size)))
+  let extended: ReadonlyMap<string, string> = new Map()
+  try {
+    for (let header = await whole(BLOCK_BYTES); header.some(byte => byte !== 0); header = await whole(BLOCK_BYTES)) {
+      checkSum(header)
+      const size = sizeOf(extended.get('size') ?? Number.parseInt(textAt(header, 124, 12).trim() || '0', 8))
+      const padding = (BLOCK_BYTES - (size % BLOCK_BYTES)) % BLOCK_BYTES
+      const type = header.toString('latin1', 156, 157)
+      if (type === 'x') {
+        if (size > MOST_HEADER_BYTES) throw damaged('a header is too long')
+        extended = recordsOf(await whole(size))
+      } else {
+        const kind = KINDS[type]
+        if (kind === undefined) throw damaged(`an entry has the unknown type ${JSON.stringify(type)}`)
+        const prefix = textAt(header, 345, 155)
+        const path = extended.get('path') ?? (prefix === '' ? '' : `${prefix}/`) + textAt(header, 0, 100)
+        extended = new Map()
+        yield { path, kind, bytes: take(size) }
+      }
+      await whole(padding)
+    }
+  } finally {
+    await pieces.return?.()
+  }
+}
+
+function checkSum(header: Buffer): void {
+  const sum = header.reduce((total, byte, at) => total + (at >= 148 && at < 156 ? 32 : byte), 0)
+  if (Number.parseInt(textAt(header, 148, 8).trim(), 8) !== sum) throw damaged('a header has a wrong checksum')
+}
+
+function sizeOf(text: string | number): number {
+  const size = Number(text)
+  if (!Number.isSafeInteger(size) || size < 0) throw damaged('an entry has no size')
+  return size
+}
+
+/** Reads the records `LENGTH KEY=VALUE` of an extended header. */
+function recordsOf(header: Buffer): Map<string, string> {
+  const records = new Map<string, string>()
+  for (let at = 0; at < header.length; ) {
+    const space = header.indexOf(' ', at)
+    const length = Number(header.toString('latin1', at, space))
+    if (space === -1 || !Number.isSafeInteger(length) || length < 1) throw damaged('a header has a wrong record')
+    const [key = '', ...value] = header.toString('utf8', space + 1, at + length - 1).split('=')
+    records.set(key, value.join('='))
+    at += length
+  }
+  return records
+}
+
+function textAt(header: Buffer, start: number, length: number): string {
+  return header.toString('utf8', start, start + length).split('\0', 1)[0] ?? ''
+}
+
+function damaged(reason: string): HoldfastError {
+  return new HoldfastError('UNAVAILABLE', `the archive cannot be unpacked: ${reason}`)
+}

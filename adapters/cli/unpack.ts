@@ -1,0 +1,84 @@
+import { lstat, mkdir, mkdtemp, open, rename, rm } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { HoldfastError, isHoldfastError } from '../../src/domain/errors.ts'
+import { printable } from './printed-text.ts'
+import { ProgressBar } from './progress-bar.ts'
+import { readTar } from './tar-reader.ts'
+
+export interface Unpacked {
+  files: number
+  bytes: number
+  /** Paths of symbolic links, which are not created. */
+  links: string[]
+}
+
+/**
+ * Unpacks a TAR into a new folder without the name of its top directory. An incomplete download leaves no folder. Only
+ * new directories and files are created in a new private directory, so no path can lead out of it by a link.
+ * @throws HoldfastError `INVALID_PATH` if the folder exists or cannot be written, or if a path leaves it
+ */
+export async function unpack(folder: string, archive: AsyncIterable<Uint8Array>): Promise<Unpacked> {
+  const unfinished = await mkdtemp(`${folder}.part-`).catch(cause => {
+    throw unwritable(folder, cause)
+  })
+  const bar = new ProgressBar(printable(folder), null)
+  const done: Unpacked = { files: 0, bytes: 0, links: [] }
+  try {
+    for await (const { path, kind, bytes } of readTar(archive)) {
+      const names = namesBelowTop(path)
+      const place = join(unfinished, ...names)
+      if (kind === 'symlink') done.links.push(names.join('/'))
+      else if (kind === 'directory') await mkdir(place, { recursive: true, mode: 0o700 })
+      else {
+        await mkdir(dirname(place), { recursive: true, mode: 0o700 })
+        done.files += 1
+        await writeNew(place, bytes, size => {
+          done.bytes += size
+          bar.update(done.bytes)
+        })
+      }
+    }
+    await refuseExisting(folder)
+    await rename(unfinished, folder)
+    return done
+  } catch (error) {
+    await rm(unfinished, { recursive: true, force: true })
+    throw isHoldfastError(error) ? error : unwritable(folder, error)
+  } finally {
+    bar.end()
+  }
+}
+
+/** @throws HoldfastError `INVALID_PATH` if anything, even a dangling link, has the name */
+export async function refuseExisting(folder: string): Promise<void> {
+  const entry = await lstat(folder).catch(() => null)
+  if (entry === null) return
+  throw new HoldfastError('INVALID_PATH', `${printable(folder)} exists: name a new folder with --out`)
+}
+
+async function writeNew(path: string, pieces: AsyncIterable<Uint8Array>, wrote: (bytes: number) => void) {
+  const file = await open(path, 'wx', 0o600)
+  try {
+    for await (const piece of pieces) {
+      await file.writeFile(piece)
+      wrote(piece.length)
+    }
+  } finally {
+    await file.close()
+  }
+}
+
+/** Splits the path of an entry, and omits the top directory. */
+function namesBelowTop(path: string): string[] {
+  const names = path.replace(/\/$/, '').split('/')
+  const isUnsafe = (name: string): boolean => name === '' || name === '.' || name === '..' || /[\0\\]/.test(name)
+  if (names.some(isUnsafe)) {
+    throw new HoldfastError('INVALID_PATH', `cannot unpack ${printable(path)}: its path may leave the folder`)
+  }
+  return names.slice(1)
+}
+
+function unwritable(folder: string, cause: unknown): HoldfastError {
+  const { message } = cause as Error
+  return new HoldfastError('INVALID_PATH', `cannot unpack into ${printable(folder)}: ${message}`, { cause })
+}
