@@ -1,6 +1,7 @@
 import type { KeptPromise } from './promises.ts'
 
 const unpacking = 'test/adapters/cli/unpack.test.ts'
+const interrupted = 'test/adapters/cli/interrupted-get.test.ts'
 const login = 'test/adapters/cli/login.test.ts'
 const commandLine = 'test/adapters/cli/command-line.test.ts'
 const permissions = 'test/storage/permissions.test.ts'
@@ -27,6 +28,27 @@ export const doorPromises: readonly KeptPromise[] = [
     find: 'if (entry === null) return',
     replace: 'if (!entry?.isFile()) return',
     test: { file: unpacking, name: 'an empty folder in the way is refused' },
+  },
+  {
+    promise: 'a signal deletes an unfinished download',
+    file: 'adapters/cli/signals.ts',
+    find: 'rmSync(path, { recursive',
+    replace: 'void ({ recursive',
+    test: { file: interrupted, name: 'a signal deletes the unfinished folder or file' },
+  },
+  {
+    promise: 'a URL names a file of the current directory',
+    file: 'adapters/cli/get-command.ts',
+    find: "namesIn(names.map(decodeURIComponent).join('/'))",
+    replace: 'names.map(decodeURIComponent)',
+    test: { file: interrupted, name: 'a URL with an escaped path has a default name in the current directory' },
+  },
+  {
+    promise: 'a download replaces no device',
+    file: 'adapters/cli/whole-file.ts',
+    find: 'if (entry?.isFile() === false)',
+    replace: 'if (entry?.isSymbolicLink())',
+    test: { file: interrupted, name: 'a path that cannot be written is named in one line, and stays as it is' },
   },
   {
     promise: 'a saved key goes to its server only',

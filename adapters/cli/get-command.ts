@@ -6,7 +6,7 @@ import type { HoldfastClient } from '../client/index.ts'
 import { withApi } from './api-command.ts'
 import { usageError } from './arguments.ts'
 import { print, printJson } from './output.ts'
-import { countOf, formatBytes } from './printed-text.ts'
+import { countOf, formatBytes, printable } from './printed-text.ts'
 import type { Environment } from './settings.ts'
 import { refuseExisting, unpack } from './unpack.ts'
 import { writeWhole } from './whole-file.ts'
@@ -20,13 +20,14 @@ export function get(args: readonly string[], env: Environment): Promise<boolean>
     const place = names.join('/')
     const asTar = switches.has('tar')
     const last = names.at(-1) ?? ''
-    if (flags.out === undefined && /^\.{0,2}$/.test(last)) throw usageError('--out is needed: the path has no name')
+    const isNameless = flags.out === '' || (flags.out === undefined && /^\.{0,2}$/.test(last))
+    if (isNameless) throw usageError('--out is needed, with the name of a file or a new folder')
     const path = flags.out ?? (asTar ? `${last}.tar` : last)
     const file = asTar ? await client.content.archive(place, 'tar') : await fileAt(client, place).catch(noFile)
     if (file === null) return getFolder(client, { place, folder: join(dirname(path), basename(path)), json })
     const bytes = await writeWhole(path, file)
     if (json) printJson({ file: path, bytes })
-    else print(`${path}  ${formatBytes(bytes)}`)
+    else print(printable(`${path}  ${formatBytes(bytes)}`))
   })
 }
 
@@ -35,10 +36,11 @@ async function getFolder(
   { place, folder, json }: { place: string; folder: string; json: boolean },
 ): Promise<void> {
   await refuseExisting(folder)
-  const { files, bytes, links } = await unpack(folder, await client.content.archive(place, 'tar'))
-  if (json) return printJson({ folder, files, bytes, leftOut: links })
-  print(`${folder}/  ${countOf(files, 'file')}, ${formatBytes(bytes)}`)
-  if (links.length > 0) console.error(`holdfast: skipped ${countOf(links.length, 'symbolic link')}`)
+  const done = await unpack(folder, await client.content.archive(place, 'tar'))
+  if (json) return printJson({ folder, ...done })
+  print(printable(`${folder}/  ${countOf(done.files, 'file')}, ${formatBytes(done.bytes)}`))
+  if (done.skippedLinks > 0)
+    console.error(`holdfast: skipped ${countOf(done.skippedLinks, 'symbolic link')}, see --tar`)
 }
 
 /** Returns null for the error of a directory. */
@@ -71,7 +73,7 @@ function namesOf(word: string): string[] {
   const [, ...inPath] = pathname.split('/ipfs/')
   const names = namesIn(inHost === undefined ? inPath.join('/ipfs/') : inHost + pathname)
   try {
-    if (names.length > 0) return names.map(decodeURIComponent)
+    if (names.length > 0) return namesIn(names.map(decodeURIComponent).join('/'))
   } catch {
     // The URL has an invalid escape. The error below names the URL.
   }

@@ -94,3 +94,9 @@ export function unreadable(path: string, cause: unknown): HoldfastError {
   const reason = code === 'ENOENT' ? 'no such file or directory' : code === 'EACCES' ? 'permission denied' : message
   return new HoldfastError('INVALID_PATH', `cannot read ${printable(path)}: ${reason}`, { cause })
 }
+
+/** Returns the error of a failed write. Any other error stays as it is. */
+export function unwritable(path: string, cause: unknown): unknown {
+  if (!(cause instanceof Error && 'syscall' in cause)) return cause
+  return new HoldfastError('INVALID_PATH', `cannot write ${printable(path)}: ${cause.message}`, { cause })
+}

@@ -1,3 +1,4 @@
+import { buffer } from 'node:stream/consumers'
 import { HoldfastError } from '../../src/domain/errors.ts'
 
 const BLOCK_BYTES = 512
@@ -31,14 +32,15 @@ export async function* readTar(archive: AsyncIterable<Uint8Array>): AsyncGenerat
       yield piece
     }
   }
-  const whole = async (size: number): Promise<Buffer> => Buffer.concat(await Array.fromAsync(take(size)))
+  const whole = async (size: number): Promise<Buffer> => buffer(take(size))
   let extended: ReadonlyMap<string, string> = new Map()
   try {
     for (let header = await whole(BLOCK_BYTES); header.some(byte => byte !== 0); header = await whole(BLOCK_BYTES)) {
       checkSum(header)
-      const size = sizeOf(extended.get('size') ?? Number.parseInt(textAt(header, 124, 12).trim() || '0', 8))
-      const padding = (BLOCK_BYTES - (size % BLOCK_BYTES)) % BLOCK_BYTES
       const type = header.toString('latin1', 156, 157)
+      const given = sizeOf(extended.get('size') ?? textAt(header, 124, 12).trim(), extended.has('size') ? 10 : 8)
+      // A directory or a link has no bytes, whatever its header says.
+      const size = type === '2' || type === '5' ? 0 : given
       if (type === 'x') {
         if (size > MOST_HEADER_BYTES) throw damaged('a header is too long')
         extended = recordsOf(await whole(size))
@@ -50,7 +52,7 @@ export async function* readTar(archive: AsyncIterable<Uint8Array>): AsyncGenerat
         extended = new Map()
         yield { path, kind, bytes: take(size) }
       }
-      await whole(padding)
+      await whole((BLOCK_BYTES - (size % BLOCK_BYTES)) % BLOCK_BYTES)
     }
   } finally {
     await pieces.return?.()
@@ -62,9 +64,9 @@ function checkSum(header: Buffer): void {
   if (Number.parseInt(textAt(header, 148, 8).trim(), 8) !== sum) throw damaged('a header has a wrong checksum')
 }
 
-function sizeOf(text: string | number): number {
-  const size = Number(text)
-  if (!Number.isSafeInteger(size) || size < 0) throw damaged('an entry has no size')
+function sizeOf(text: string, base: 8 | 10): number {
+  const size = /^\d*$/.test(text) ? Number.parseInt(text || '0', base) : Number.NaN
+  if (!Number.isSafeInteger(size)) throw damaged('an entry has no size')
   return size
 }
 
@@ -72,12 +74,13 @@ function sizeOf(text: string | number): number {
 function recordsOf(header: Buffer): Map<string, string> {
   const records = new Map<string, string>()
   for (let at = 0; at < header.length; ) {
-    const space = header.indexOf(' ', at)
-    const length = Number(header.toString('latin1', at, space))
-    if (space === -1 || !Number.isSafeInteger(length) || length < 1) throw damaged('a header has a wrong record')
-    const [key = '', ...value] = header.toString('utf8', space + 1, at + length - 1).split('=')
+    // A length has six digits at most. A longer search would take quadratic time.
+    const [start = '', digits = ''] = /^(\d{1,6}) /.exec(header.toString('latin1', at, at + 7)) ?? []
+    const end = at + Number(digits)
+    if (end <= at + start.length || end > header.length) throw damaged('a header has a wrong record')
+    const [key = '', ...value] = header.toString('utf8', at + start.length, end - 1).split('=')
     records.set(key, value.join('='))
-    at += length
+    at = end
   }
   return records
 }

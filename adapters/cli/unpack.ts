@@ -1,33 +1,39 @@
 import { lstat, mkdir, mkdtemp, open, rename, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { HoldfastError, isHoldfastError } from '../../src/domain/errors.ts'
+import { HoldfastError } from '../../src/domain/errors.ts'
+import { unwritable } from './local-files.ts'
 import { printable } from './printed-text.ts'
 import { ProgressBar } from './progress-bar.ts'
+import { deleteOnSignal } from './signals.ts'
 import { readTar } from './tar-reader.ts'
+
+/** Characters of a refused path in the message. */
+const LONGEST_SHOWN = 200
 
 export interface Unpacked {
   files: number
   bytes: number
-  /** Paths of symbolic links, which are not created. */
-  links: string[]
+  /** Symbolic links in the archive, which are not created. */
+  skippedLinks: number
 }
 
 /**
- * Unpacks a TAR into a new folder without the name of its top directory. An incomplete download leaves no folder. Only
- * new directories and files are created in a new private directory, so no path can lead out of it by a link.
+ * Unpacks a TAR into a new folder without the name of its top directory. Only the user can read the folder. An
+ * incomplete download leaves no folder. Only new directories and files are created in a new private directory, so no
+ * path can lead out of it by a link.
  * @throws HoldfastError `INVALID_PATH` if the folder exists or cannot be written, or if a path leaves it
  */
 export async function unpack(folder: string, archive: AsyncIterable<Uint8Array>): Promise<Unpacked> {
   const unfinished = await mkdtemp(`${folder}.part-`).catch(cause => {
     throw unwritable(folder, cause)
   })
+  const keep = deleteOnSignal(unfinished)
   const bar = new ProgressBar(printable(folder), null)
-  const done: Unpacked = { files: 0, bytes: 0, links: [] }
+  const done: Unpacked = { files: 0, bytes: 0, skippedLinks: 0 }
   try {
     for await (const { path, kind, bytes } of readTar(archive)) {
-      const names = namesBelowTop(path)
-      const place = join(unfinished, ...names)
-      if (kind === 'symlink') done.links.push(names.join('/'))
+      const place = join(unfinished, ...namesBelowTop(path))
+      if (kind === 'symlink') done.skippedLinks += 1
       else if (kind === 'directory') await mkdir(place, { recursive: true, mode: 0o700 })
       else {
         await mkdir(dirname(place), { recursive: true, mode: 0o700 })
@@ -43,8 +49,9 @@ export async function unpack(folder: string, archive: AsyncIterable<Uint8Array>)
     return done
   } catch (error) {
     await rm(unfinished, { recursive: true, force: true })
-    throw isHoldfastError(error) ? error : unwritable(folder, error)
+    throw unwritable(folder, error)
   } finally {
+    keep()
     bar.end()
   }
 }
@@ -73,12 +80,8 @@ function namesBelowTop(path: string): string[] {
   const names = path.replace(/\/$/, '').split('/')
   const isUnsafe = (name: string): boolean => name === '' || name === '.' || name === '..' || /[\0\\]/.test(name)
   if (names.some(isUnsafe)) {
-    throw new HoldfastError('INVALID_PATH', `cannot unpack ${printable(path)}: its path may leave the folder`)
+    const shown = printable(path.slice(0, LONGEST_SHOWN))
+    throw new HoldfastError('INVALID_PATH', `cannot unpack ${shown}: its path may leave the folder, see --tar`)
   }
   return names.slice(1)
-}
-
-function unwritable(folder: string, cause: unknown): HoldfastError {
-  const { message } = cause as Error
-  return new HoldfastError('INVALID_PATH', `cannot unpack into ${printable(folder)}: ${message}`, { cause })
 }

@@ -294,7 +294,9 @@ test('a directory is downloaded into a new folder', async () => {
   const root = await makeFiles('folder', { 'a b.txt': 'text', [long]: 'deep', 'sub/large.bin': large, empty: '' })
   const [{ cid }] = await json('upload', root)
   const out = join(directory.path, 'unpacked')
-  expect(await json('get', cid, '--out', `${out}/`)).toEqual([{ folder: out, files: 4, bytes: 300_008, leftOut: [] }])
+  expect(await json('get', cid, '--out', `${out}/`)).toEqual([
+    { folder: out, files: 4, bytes: 300_008, skippedLinks: 0 },
+  ])
   expect(await readFile(join(out, 'a b.txt'), 'utf8')).toBe('text')
   expect(await readFile(join(out, long), 'utf8')).toBe('deep')
   expect((await readFile(join(out, 'sub/large.bin'))).equals(large)).toBe(true)

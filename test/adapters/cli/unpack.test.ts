@@ -1,5 +1,7 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
+import { buffer } from 'node:stream/consumers'
+import { pack } from 'tar-stream'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { unpack } from '../../../adapters/cli/unpack.ts'
 import { type TarEntry, tarEnd, tarHeader, tarPadding } from '../../../src/gateway/representations/tar-header.ts'
@@ -33,7 +35,7 @@ async function unpackInto(...entries: Parameters<typeof archive>[0]) {
 
 test('a folder has the files without the top directory', async () => {
   const long = `${'x'.repeat(90)}/${'y'.repeat(90)}/ü`
-  expect(await unpackInto('top/a', `top/${long}`)).toEqual({ files: 2, bytes: 8, links: [] })
+  expect(await unpackInto('top/a', `top/${long}`)).toEqual({ files: 2, bytes: 8, skippedLinks: 0 })
   expect(readFileSync(join(folder, 'a'), 'utf8')).toBe('text')
   expect(readFileSync(join(folder, long), 'utf8')).toBe('text')
 })
@@ -59,8 +61,8 @@ test('a path that leaves the folder leaves nothing behind', async () => {
 
 test('a link in the archive is not created, so no later path follows it', async () => {
   const target = directory.path
-  const { links, files } = await unpackInto({ name: 'top/link', type: 'symlink', target }, 'top/link/escaped')
-  expect({ links, files }).toEqual({ links: ['link'], files: 1 })
+  const done = await unpackInto({ name: 'top/link', type: 'symlink', target }, 'top/link/escaped')
+  expect(done).toMatchObject({ skippedLinks: 1, files: 1 })
   expect(readdirSync(directory.path)).toEqual(['in'])
   expect(readFileSync(join(folder, 'link/escaped'), 'utf8')).toBe('text')
 })
@@ -84,16 +86,95 @@ test('two entries of one name leave nothing behind', async () => {
   expect(readdirSync(join(directory.path, 'in'))).toEqual([])
 })
 
-test('a damaged or short archive leaves nothing behind', async () => {
+/** Changes bytes of a header, and its checksum. */
+function changed(header: Uint8Array, at: number, text: string): Buffer {
+  const bytes = Buffer.from(header)
+  bytes.write(text, at, 'latin1')
+  bytes.write('        ', 148, 'latin1')
+  const sum = bytes.reduce((total, byte) => total + byte, 0)
+  bytes.write(`${sum.toString(8).padStart(6, '0')}\0 `, 148, 'latin1')
+  return bytes
+}
+
+async function* piecesOf(bytes: Uint8Array) {
+  for (let at = 0; at < bytes.length; at += 100_000) yield bytes.subarray(at, at + 100_000)
+}
+
+/** Makes an extended header with this text, and its entry. */
+function extended(text: string): Buffer {
+  const header = changed(tarHeader({ name: 'x', type: 'file', size: text.length }), 156, 'x')
+  const entry = tarHeader({ name: 'top/a', type: 'file', size: 0 })
+  return Buffer.concat([header, Buffer.from(text), tarPadding(text.length), entry, tarEnd()])
+}
+
+const file = tarHeader({ name: 'top/a', type: 'file', size: 4 })
+
+test('a damaged, short or unknown archive leaves nothing behind', async () => {
   mkdirSync(join(directory.path, 'in'))
-  const whole = Buffer.concat(await Array.fromAsync(archive(['top/a', 'top/b'])))
+  const whole = await buffer(archive(['top/a', 'top/b']))
   const wrong = Buffer.from(whole)
   wrong[3] = 0x41
-  for (const bytes of [whole.subarray(0, 514), whole.subarray(0, 1024), wrong]) {
-    const pieces = (async function* () {
-      yield bytes
-    })()
-    await expect(unpack(folder, pieces)).rejects.toMatchObject({ code: 'UNAVAILABLE' })
+  const archives = {
+    'short header': whole.subarray(0, 514),
+    'short file': whole.subarray(0, 1024 - 510),
+    'no end': whole.subarray(0, 1024),
+    'wrong checksum': wrong,
+    'hard link': changed(file, 156, '1'),
+    device: changed(file, 156, '3'),
+    pipe: changed(file, 156, '6'),
+    'global header': changed(file, 156, 'g'),
+    'no size': changed(file, 124, '-1\0'),
+    'binary size': changed(file, 124, '\x80\0\0\0'),
+    'huge size': changed(file, 124, '77777777777\0'),
+    'long header': changed(changed(file, 156, 'x'), 124, '77777777777\0'),
+    'huge extended size': extended('24 size=9999999999999999\n'),
+    'record without end': extended('99 path=a\n'),
+    'record without length': extended('path=a\n'),
+    'empty record': extended('1 '),
+  }
+  for (const [name, bytes] of Object.entries(archives)) {
+    await expect(unpack(folder, piecesOf(bytes)), name).rejects.toMatchObject({ code: 'UNAVAILABLE' })
+    expect(readdirSync(join(directory.path, 'in')), name).toEqual([])
+  }
+})
+
+test('a path that no disk can hold leaves nothing behind', async () => {
+  mkdirSync(join(directory.path, 'in'))
+  for (const name of ['top/a\0b', `top/${'d/'.repeat(100_000)}f`, `top/${'n'.repeat(300)}`]) {
+    await expect(unpack(folder, piecesOf(tarHeader({ name, type: 'file', size: 0 })))).rejects.toMatchObject({
+      code: 'INVALID_PATH',
+    })
     expect(readdirSync(join(directory.path, 'in'))).toEqual([])
   }
+})
+
+test('a header with a long number is refused within a second', async () => {
+  mkdirSync(join(directory.path, 'in'))
+  const started = performance.now()
+  await expect(unpack(folder, piecesOf(extended('0'.repeat(200_000))))).rejects.toMatchObject({ code: 'UNAVAILABLE' })
+  expect(performance.now() - started).toBeLessThan(1_000)
+})
+
+test('a size of a directory or link counts no bytes', async () => {
+  mkdirSync(join(directory.path, 'in'))
+  const [inside, link] = ['5', '2'].map(type => changed(file, 156, type))
+  const bytes = Buffer.concat([...[inside, link].filter(part => part !== undefined), tarEnd()])
+  expect(await unpack(folder, piecesOf(bytes))).toEqual({ files: 0, bytes: 0, skippedLinks: 1 })
+})
+
+test('an archive of another program is unpacked', async () => {
+  mkdirSync(join(directory.path, 'in'))
+  const packed = pack()
+  const long = `${'ö'.repeat(90)}/`.repeat(3)
+  packed.entry({ name: `top/${long}`, type: 'directory' })
+  packed.entry({ name: `top/${long}a`, mtime: new Date(0.5) }, 'text')
+  packed.finalize()
+  expect(await unpack(folder, packed as AsyncIterable<Uint8Array>)).toEqual({ files: 1, bytes: 4, skippedLinks: 0 })
+  expect(readFileSync(join(folder, long, 'a'), 'utf8')).toBe('text')
+})
+
+test('only the user can read the folder and its files', async () => {
+  await unpackInto('top/sub/a')
+  const modes = ['', 'sub', 'sub/a'].map(path => statSync(join(folder, path)).mode & 0o777)
+  expect(modes).toEqual([0o700, 0o700, 0o600])
 })

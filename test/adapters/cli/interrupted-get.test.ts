@@ -1,0 +1,65 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { tarHeader } from '../../../src/gateway/representations/tar-header.ts'
+import { say, scriptedServer } from '../../support/scripted-server.ts'
+import { runHoldfast, temporaryDirectory } from '../../support/server-process.ts'
+
+const MAIN = resolve('adapters/cli/main.ts')
+const CID = 'bafkreifljrjcnysaahmfdv755prppgtnjbtfor7oukwigl6c3y4q4vmvcm'
+const isDirectory = say(301, '', { location: `/ipfs/${CID}/` })
+
+let directory: ReturnType<typeof temporaryDirectory>
+beforeEach(() => {
+  directory = temporaryDirectory()
+})
+afterEach(() => directory.remove())
+
+/** Returns a server whose archive stops in the middle of a large file, and no more. */
+function stalled() {
+  return scriptedServer((request, response) => {
+    if (!request.url?.includes('format=tar')) return isDirectory(request, response)
+    response.writeHead(200, { 'content-type': 'application/x-tar' })
+    response.write(tarHeader({ name: 'top/large', type: 'file', size: 1_000_000 }))
+    response.write(Buffer.alloc(100_000))
+  })
+}
+
+test('a signal deletes the unfinished folder or file', async () => {
+  for (const flags of [[], ['--tar']]) {
+    await using server = await stalled()
+    const args = ['get', CID, ...flags, '--out', 'site', '--api', server.base, '--key', 'k']
+    const child = spawn(process.execPath, [MAIN, ...args], { cwd: directory.path })
+    await expect.poll(() => readdirSync(directory.path), { timeout: 20_000 }).toEqual([expect.stringMatching(/^site/)])
+    child.kill('SIGINT')
+    expect(await once(child, 'close')).toEqual([null, 'SIGINT'])
+    expect(readdirSync(directory.path)).toEqual([])
+  }
+})
+
+test('a URL with an escaped path has a default name in the current directory', async () => {
+  await using server = await scriptedServer(say(200, 'text'))
+  const args = ['get', `https://evil.example/ipfs/${CID}/..%2F..%2Fescaped`, '--api', server.base, '--key', 'k']
+  mkdirSync(join(directory.path, 'a/b'), { recursive: true })
+  const child = spawn(process.execPath, [MAIN, ...args], { cwd: join(directory.path, 'a/b') })
+  expect(await once(child, 'close')).toEqual([0, null])
+  expect(readdirSync(directory.path, { recursive: true }).sort()).toEqual(['a', 'a/b', 'a/b/escaped'])
+})
+
+test('a path that cannot be written is named in one line, and stays as it is', async () => {
+  writeFileSync(join(directory.path, 'file'), '')
+  mkdirSync(join(directory.path, 'folder'))
+  for (const [name, message] of [
+    ['folder', 'is not a file'],
+    ['file/a', 'cannot write .*: ENOTDIR'],
+    ['missing/a', 'cannot write .*: ENOENT'],
+  ] as const) {
+    await using server = await scriptedServer(say(200, 'text'))
+    const path = join(directory.path, name)
+    const finished = await runHoldfast(['get', CID, '--out', path, '--api', server.base, '--key', 'k'])
+    expect(finished).toMatchObject({ code: 1, stdout: '', stderr: expect.stringMatching(RegExp(`^.*${message}.*\n$`)) })
+  }
+  expect(readdirSync(directory.path)).toEqual(['file', 'folder'])
+})
