@@ -41,14 +41,14 @@ export const doorPromises: readonly KeptPromise[] = [
     file: 'adapters/cli/get-command.ts',
     find: "namesIn(names.map(decodeURIComponent).join('/'))",
     replace: 'names.map(decodeURIComponent)',
-    test: { file: interrupted, name: 'a URL with an escaped path has a default name in the current directory' },
+    test: { file: interrupted, name: 'names the file of an escaped URL in the current directory' },
   },
   {
     promise: 'a download replaces no device',
     file: 'adapters/cli/whole-file.ts',
     find: 'if (entry?.isFile() === false)',
     replace: 'if (entry?.isSymbolicLink())',
-    test: { file: interrupted, name: 'a path that cannot be written is named in one line, and stays as it is' },
+    test: { file: interrupted, name: 'names a path that cannot be written, and keeps it' },
   },
   {
     promise: 'a saved key goes to its server only',

@@ -39,7 +39,7 @@ test('a signal deletes the unfinished folder or file', async () => {
   }
 })
 
-test('a URL with an escaped path has a default name in the current directory', async () => {
+test('names the file of an escaped URL in the current directory', async () => {
   await using server = await scriptedServer(say(200, 'text'))
   const args = ['get', `https://evil.example/ipfs/${CID}/..%2F..%2Fescaped`, '--api', server.base, '--key', 'k']
   mkdirSync(join(directory.path, 'a/b'), { recursive: true })
@@ -48,7 +48,7 @@ test('a URL with an escaped path has a default name in the current directory', a
   expect(readdirSync(directory.path, { recursive: true }).sort()).toEqual(['a', 'a/b', 'a/b/escaped'])
 })
 
-test('a path that cannot be written is named in one line, and stays as it is', async () => {
+test('names a path that cannot be written, and keeps it', async () => {
   writeFileSync(join(directory.path, 'file'), '')
   mkdirSync(join(directory.path, 'folder'))
   for (const [name, message] of [
