@@ -1,4 +1,5 @@
-import { lstat, mkdir, mkdtemp, open, rename, rm } from 'node:fs/promises'
+import { randomBytes } from 'node:crypto'
+import { lstat, mkdir, open, rename, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { HoldfastError } from '../../src/domain/errors.ts'
 import { unwritable } from './local-files.ts'
@@ -24,13 +25,12 @@ export interface Unpacked {
  * @throws HoldfastError `INVALID_PATH` if the folder exists or cannot be written, or if a path leaves it
  */
 export async function unpack(folder: string, archive: AsyncIterable<Uint8Array>): Promise<Unpacked> {
-  const unfinished = await mkdtemp(`${folder}.part-`).catch(cause => {
-    throw unwritable(folder, cause)
-  })
+  const unfinished = `${folder}.part-${randomBytes(6).toString('hex')}`
   const keep = deleteOnSignal(unfinished)
   const bar = new ProgressBar(printable(folder), null)
   const done: Unpacked = { files: 0, bytes: 0, skippedLinks: 0 }
   try {
+    await mkdir(unfinished, { mode: 0o700 })
     for await (const { path, kind, bytes } of readTar(archive)) {
       const place = join(unfinished, ...namesBelowTop(path))
       if (kind === 'symlink') done.skippedLinks += 1
@@ -48,7 +48,7 @@ export async function unpack(folder: string, archive: AsyncIterable<Uint8Array>)
     await rename(unfinished, folder)
     return done
   } catch (error) {
-    await rm(unfinished, { recursive: true, force: true })
+    await rm(unfinished, { recursive: true, force: true }).catch(() => undefined)
     throw unwritable(folder, error)
   } finally {
     keep()

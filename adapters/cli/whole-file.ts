@@ -13,25 +13,25 @@ export async function writeWhole(path: string, pieces: AsyncIterable<Uint8Array>
   const entry = await stat(path).catch(() => null)
   if (entry?.isFile() === false) throw new HoldfastError('INVALID_PATH', `${printable(path)} is not a file`)
   const unfinished = `${path}.part`
-  const file = await open(unfinished, 'w', 0o600).catch(cause => {
-    throw unwritable(path, cause)
-  })
   const keep = deleteOnSignal(unfinished)
   const bar = new ProgressBar(path, null)
   let bytes = 0
   try {
-    for await (const piece of pieces) {
-      await file.writeFile(piece)
-      bytes += piece.length
-      bar.update(bytes)
+    const file = await open(unfinished, 'w', 0o600)
+    try {
+      for await (const piece of pieces) {
+        await file.writeFile(piece)
+        bytes += piece.length
+        bar.update(bytes)
+      }
+      await file.sync()
+    } finally {
+      await file.close()
     }
-    await file.sync()
-    await file.close()
     await rename(unfinished, path)
     return bytes
   } catch (error) {
-    await file.close().catch(() => undefined)
-    await rm(unfinished, { force: true })
+    await rm(unfinished, { force: true }).catch(() => undefined)
     throw unwritable(path, error)
   } finally {
     keep()
