@@ -31,9 +31,9 @@ export const doorPromises: readonly KeptPromise[] = [
   },
   {
     promise: 'a signal deletes an unfinished download',
-    file: 'adapters/cli/signals.ts',
-    find: 'rmSync(path, { recursive',
-    replace: 'void ({ recursive',
+    file: 'adapters/cli/interruptible.ts',
+    find: 'for (const signal of SIGNALS) process.on(signal, hear)',
+    replace: '',
     test: { file: interrupted, name: 'a signal deletes the unfinished folder or file' },
   },
   {

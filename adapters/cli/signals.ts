@@ -1,5 +1,3 @@
-import { rmSync } from 'node:fs'
-
 /** Time in ms within which a second signal is ignored. One Ctrl+C can arrive twice: from the terminal, and from npm. */
 const SAME_SIGNAL_MS = 250
 
@@ -18,20 +16,4 @@ export function untilSignalled(): Promise<NodeJS.Signals> {
     process.on('SIGTERM', heard)
     process.on('SIGINT', heard)
   })
-}
-
-/** Deletes an unfinished file or directory if a signal ends the process. Returns a function that turns this off. */
-export function deleteOnSignal(path: string): () => void {
-  const heard = (signal: NodeJS.Signals): void => {
-    off()
-    // A write in progress may add a file during the deletion, which then repeats.
-    rmSync(path, { recursive: true, force: true, maxRetries: 3 })
-    process.kill(process.pid, signal)
-  }
-  const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
-  const off = (): void => {
-    for (const signal of signals) process.off(signal, heard)
-  }
-  for (const signal of signals) process.on(signal, heard)
-  return off
 }

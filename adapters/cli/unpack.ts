@@ -2,10 +2,10 @@ import { randomBytes } from 'node:crypto'
 import { lstat, mkdir, open, rename, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { HoldfastError } from '../../src/domain/errors.ts'
+import { interruptible } from './interruptible.ts'
 import { unwritable } from './local-files.ts'
 import { printable } from './printed-text.ts'
 import { ProgressBar } from './progress-bar.ts'
-import { deleteOnSignal } from './signals.ts'
 import { readTar } from './tar-reader.ts'
 
 /** Characters of a refused path in the message. */
@@ -24,9 +24,12 @@ export interface Unpacked {
  * path can lead out of it by a link.
  * @throws HoldfastError `INVALID_PATH` if the folder exists or cannot be written, or if a path leaves it
  */
-export async function unpack(folder: string, archive: AsyncIterable<Uint8Array>): Promise<Unpacked> {
+export function unpack(folder: string, archive: AsyncIterable<Uint8Array>): Promise<Unpacked> {
+  return interruptible(archive, pieces => unpackPieces(folder, pieces))
+}
+
+async function unpackPieces(folder: string, archive: AsyncIterable<Uint8Array>): Promise<Unpacked> {
   const unfinished = `${folder}.part-${randomBytes(6).toString('hex')}`
-  const keep = deleteOnSignal(unfinished)
   const bar = new ProgressBar(printable(folder), null)
   const done: Unpacked = { files: 0, bytes: 0, skippedLinks: 0 }
   try {
@@ -51,7 +54,6 @@ export async function unpack(folder: string, archive: AsyncIterable<Uint8Array>)
     await rm(unfinished, { recursive: true, force: true }).catch(() => undefined)
     throw unwritable(folder, error)
   } finally {
-    keep()
     bar.end()
   }
 }

@@ -1,19 +1,22 @@
 import { open, rename, rm, stat } from 'node:fs/promises'
 import { HoldfastError } from '../../src/domain/errors.ts'
+import { interruptible } from './interruptible.ts'
 import { unwritable } from './local-files.ts'
 import { printable } from './printed-text.ts'
 import { ProgressBar } from './progress-bar.ts'
-import { deleteOnSignal } from './signals.ts'
 
 /**
  * Writes a file durably and completely, readable by the user alone, or leaves no file. Returns the size in bytes.
  * @throws HoldfastError `INVALID_PATH` if the file cannot be written, or if the path is a directory or a device
  */
-export async function writeWhole(path: string, pieces: AsyncIterable<Uint8Array>): Promise<number> {
+export function writeWhole(path: string, pieces: AsyncIterable<Uint8Array>): Promise<number> {
+  return interruptible(pieces, given => writePieces(path, given))
+}
+
+async function writePieces(path: string, pieces: AsyncIterable<Uint8Array>): Promise<number> {
   const entry = await stat(path).catch(() => null)
   if (entry?.isFile() === false) throw new HoldfastError('INVALID_PATH', `${printable(path)} is not a file`)
   const unfinished = `${path}.part`
-  const keep = deleteOnSignal(unfinished)
   const bar = new ProgressBar(path, null)
   let bytes = 0
   try {
@@ -34,7 +37,6 @@ export async function writeWhole(path: string, pieces: AsyncIterable<Uint8Array>
     await rm(unfinished, { force: true }).catch(() => undefined)
     throw unwritable(path, error)
   } finally {
-    keep()
     bar.end()
   }
 }
