@@ -31,7 +31,7 @@ export const doorPromises: readonly KeptPromise[] = [
   },
   {
     promise: 'a signal deletes an unfinished download',
-    file: 'adapters/cli/interruptible.ts',
+    file: 'adapters/cli/until-interrupted.ts',
     find: 'for (const signal of SIGNALS) process.on(signal, hear)',
     replace: '',
     test: { file: interrupted, name: 'a signal deletes the unfinished folder or file' },

@@ -2,11 +2,11 @@ import { randomBytes } from 'node:crypto'
 import { lstat, mkdir, open, rename, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { HoldfastError } from '../../src/domain/errors.ts'
-import { interruptible } from './interruptible.ts'
 import { unwritable } from './local-files.ts'
 import { printable } from './printed-text.ts'
 import { ProgressBar } from './progress-bar.ts'
 import { readTar } from './tar-reader.ts'
+import { untilInterrupted } from './until-interrupted.ts'
 
 /** Characters of a refused path in the message. */
 const LONGEST_SHOWN = 200
@@ -25,7 +25,7 @@ export interface Unpacked {
  * @throws HoldfastError `INVALID_PATH` if the folder exists or cannot be written, or if a path leaves it
  */
 export function unpack(folder: string, archive: AsyncIterable<Uint8Array>): Promise<Unpacked> {
-  return interruptible(archive, pieces => unpackPieces(folder, pieces))
+  return untilInterrupted(archive, pieces => unpackPieces(folder, pieces))
 }
 
 async function unpackPieces(folder: string, archive: AsyncIterable<Uint8Array>): Promise<Unpacked> {

@@ -1,16 +1,16 @@
 import { open, rename, rm, stat } from 'node:fs/promises'
 import { HoldfastError } from '../../src/domain/errors.ts'
-import { interruptible } from './interruptible.ts'
 import { unwritable } from './local-files.ts'
 import { printable } from './printed-text.ts'
 import { ProgressBar } from './progress-bar.ts'
+import { untilInterrupted } from './until-interrupted.ts'
 
 /**
  * Writes a file durably and completely, readable by the user alone, or leaves no file. Returns the size in bytes.
  * @throws HoldfastError `INVALID_PATH` if the file cannot be written, or if the path is a directory or a device
  */
 export function writeWhole(path: string, pieces: AsyncIterable<Uint8Array>): Promise<number> {
-  return interruptible(pieces, given => writePieces(path, given))
+  return untilInterrupted(pieces, given => writePieces(path, given))
 }
 
 async function writePieces(path: string, pieces: AsyncIterable<Uint8Array>): Promise<number> {

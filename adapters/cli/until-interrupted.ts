@@ -4,7 +4,7 @@ const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
  * Runs work that reads pieces. At a signal, the next read fails at once, so that the work can clean up. The signal ends
  * the process when the work has ended.
  */
-export async function interruptible<Result>(
+export async function untilInterrupted<Result>(
   pieces: AsyncIterable<Uint8Array>,
   work: (pieces: AsyncIterable<Uint8Array>) => Promise<Result>,
 ): Promise<Result> {
