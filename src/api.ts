@@ -26,6 +26,7 @@ import type {
   ByteSource,
   CarImportOptions,
   CarOutcome,
+  CidOptions,
   CidRequest,
   DirectoryEntries,
   DirectoryOutcome,
@@ -45,9 +46,10 @@ import type {
 import type { Reconciled, ReconcileOptions } from './upkeep/findings.ts'
 
 /**
- * Uploads, pins, lists and removes the content of accounts.
- * @throws HoldfastError from every method: `VALIDATION` if no account is named, `NOT_FOUND` for an unknown account,
- * `UNAVAILABLE` after the engine has stopped
+ * Uploads, pins, lists and removes the content of accounts. A call without `account` uses the only account of the
+ * engine, and creates the owner if there is no account.
+ * @throws HoldfastError from every method: `VALIDATION` if no account is named and the engine has several, or for an
+ * unknown option; `NOT_FOUND` for an unknown account; `UNAVAILABLE` after the engine has stopped
  */
 export interface PinService {
   /**
@@ -80,11 +82,13 @@ export interface PinService {
    * `TIMELOCK_NOT_ALLOWED`; `VALIDATION` for a name
    */
   pin(request: PinRequest): Promise<PinOutcome>
+  pin(cid: string, options?: Omit<PinRequest, 'cid'>): Promise<PinOutcome>
   /**
    * Removes an account's records of a CID, in one cluster or in all. Resolves when the removal is durable.
    * @throws HoldfastError `PIN_NOT_FOUND` if there is no record, or if the CID is malformed
    */
   remove(request: CidRequest): Promise<PinRecord[]>
+  remove(cid: string, options?: CidOptions): Promise<PinRecord[]>
   /** @throws HoldfastError `NOT_FOUND` */
   get(request: RecordRequest): Promise<PinRecord>
   /** Removes a record by its id. @throws HoldfastError `NOT_FOUND` */
@@ -98,8 +102,10 @@ export interface PinService {
   all(query?: WholeListQuery): AsyncIterable<ListItem>
   /** Returns the progress of an account's records of a CID, newest first. @throws HoldfastError `PIN_NOT_FOUND` */
   status(request: StatusRequest): Promise<PinProgress[]>
+  status(cid: string, options?: Omit<StatusRequest, 'cid'>): Promise<PinProgress[]>
   /** Returns an account's newest record of a CID. @throws HoldfastError `PIN_NOT_FOUND` */
   dag(request: CidRequest): Promise<DirectoryOutcome>
+  dag(cid: string, options?: CidOptions): Promise<DirectoryOutcome>
   /** @throws HoldfastError `NOT_FOUND`, `VALIDATION` */
   rename(request: RenameRequest): Promise<PinRecord>
   usage(account?: string): Promise<Usage>
@@ -188,8 +194,8 @@ export interface EngineOptions extends EngineConfig {
   /** Memory that the process may use. Default: the memory of the machine. */
   memoryBytes?: number
   /**
-   * If true, calls of `engine.pins` without an account use the owner's account, which is created if missing. Otherwise
-   * such calls fail with `VALIDATION`.
+   * If true, calls of `engine.pins` without an account use the owner's account, which is created if missing, even if
+   * there are other accounts.
    */
   singleUser?: boolean
 }

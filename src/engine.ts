@@ -1,10 +1,14 @@
-import type { Engine, EngineOptions } from './api.ts'
-import { checkingTexts } from './config/given-texts.ts'
+import type { Accounts } from './access/accounts/accounts.ts'
+import type { Engine, EngineOptions, PinService, TakedownList } from './api.ts'
+import { checkingCalls } from './config/given-calls.ts'
 import { HoldfastError } from './domain/errors.ts'
+import type { Content } from './gateway/reader/content-request.ts'
 import type { ApiHandler } from './http/api-messages.ts'
 import { errorResponse } from './http/error-response.ts'
+import type { Events } from './pins/events.ts'
 import { publicClusters } from './wiring/clusters-module.ts'
 import type { Modules } from './wiring/container.ts'
+import * as given from './wiring/given-options.ts'
 import { M, startModules } from './wiring/modules.ts'
 import { type Setup, setupOf } from './wiring/setup.ts'
 
@@ -39,27 +43,39 @@ function engineOf({ dataDir, config, events, activity, longRuns, ending }: Setup
   const running = (): void => {
     if (stopping !== null) throw stopped()
   }
+  const upkeep: given.UpkeepCalls = {
+    collect: async ({ graceSeconds } = {}) => {
+      return collector.collect(graceSeconds === undefined ? undefined : graceSeconds * 1_000)
+    },
+    verify: options => verifier.verify(options),
+    backup: (directory, options) => backups.run(directory, options),
+    reconcile: options => reconciler.run(options),
+  }
   const engine: Engine = {
-    pins: checkingTexts(modules.get(M.pins).service),
-    content: reader,
-    clusters: checkingTexts(publicClusters(clusters, access)),
-    accounts: checkingTexts(access.accounts),
-    keys: checkingTexts(access.keys),
-    events,
-    takedowns: checkingTexts({
-      page: async request => {
-        running()
-        return takedowns.page(request)
+    ...checkingCalls(upkeep, given.UPKEEP_CALLS),
+    pins: checkingCalls<PinService>(modules.get(M.pins).service, given.PIN_CALLS),
+    content: checkingCalls<Content>(reader, given.CONTENT_CALLS),
+    clusters: checkingCalls(publicClusters(clusters, access), given.CLUSTER_CALLS),
+    accounts: checkingCalls<Accounts>(access.accounts, given.ACCOUNT_CALLS),
+    keys: checkingCalls(access.keys, given.KEY_CALLS),
+    events: checkingCalls<Events>(events, given.EVENT_CALLS, ['on']),
+    takedowns: checkingCalls<TakedownList>(
+      {
+        page: async request => {
+          running()
+          return takedowns.page(request)
+        },
+        add: async request => {
+          running()
+          return takedowns.add(request)
+        },
+        remove: async target => {
+          running()
+          return takedowns.remove(target)
+        },
       },
-      add: async request => {
-        running()
-        return takedowns.add(request)
-      },
-      remove: async target => {
-        running()
-        return takedowns.remove(target)
-      },
-    }),
+      given.TAKEDOWN_CALLS,
+    ),
     ...border,
     api: whileRunning(border.api),
     gateway: whileRunning(border.gateway),
@@ -74,9 +90,6 @@ function engineOf({ dataDir, config, events, activity, longRuns, ending }: Setup
       running()
       return modules.get(M.sharedReading).share()
     },
-    collect: async ({ graceSeconds } = {}) => {
-      return collector.collect(graceSeconds === undefined ? undefined : graceSeconds * 1_000)
-    },
     helia: async () => {
       running()
       if (node === null) throw new HoldfastError('UNAVAILABLE', 'networking is off: set network.enabled')
@@ -88,9 +101,6 @@ function engineOf({ dataDir, config, events, activity, longRuns, ending }: Setup
     },
     stats: () => statistics.read(),
     answerMemory: async () => ({ used: memory.used, limit: memory.limit }),
-    verify: options => verifier.verify(options),
-    backup: (directory, options) => backups.run(directory, options),
-    reconcile: options => reconciler.run(options),
     announceStop: async () => {
       ending.isAnnounced = true
       // A server otherwise waits for the requests that started them. `stop` waits for their end.

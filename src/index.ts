@@ -102,6 +102,7 @@ export type {
   CarImportOptions,
   CarOutcome,
   CarRoot,
+  CidOptions,
   CidRequest,
   DagFile,
   DirectoryEntries,

@@ -3,6 +3,7 @@ import type { KeptPromise } from './promises.ts'
 const contract = 'test/contract/contract.test.ts'
 const body = 'test/http/json-body.test.ts'
 const options = 'test/wiring/given-options.test.ts'
+const everyday = 'test/pins/everyday.test.ts'
 const texts = 'test/wiring/given-texts.test.ts'
 const sender = 'test/outgoing/webhook-sender.test.ts'
 const inflated = 'test/content/car/inflated.test.ts'
@@ -16,6 +17,27 @@ export const inputPromises: readonly KeptPromise[] = [
     find: 'const names = namesAt(schema, unknown.schemaPath)',
     replace: 'const names: string[] = []',
     test: { file: 'test/config/config.test.ts', name: 'is refused by name' },
+  },
+  {
+    promise: 'an unknown option of a method is refused',
+    file: 'src/config/given-calls.ts',
+    find: 'if (fields !== undefined) checkFields',
+    replace: 'if (fields === null) checkFields',
+    test: { file: options, name: 'refuse an unknown key, naming the nearest' },
+  },
+  {
+    promise: 'account: undefined is no omitted account',
+    file: 'src/wiring/own-account.ts',
+    find: 'if (!isOmitted) throw',
+    replace: 'if (accounts === null) throw',
+    test: { file: everyday, name: 'are never those of the only account' },
+  },
+  {
+    promise: 'several accounts have no default',
+    file: 'src/wiring/own-account.ts',
+    find: 'if (total > 1) throw',
+    replace: 'if (total > 9) throw',
+    test: { file: everyday, name: 'need an account if there are several' },
   },
   {
     promise: 'an unknown option of createEngine names its likeness',
@@ -111,7 +133,7 @@ export const inputPromises: readonly KeptPromise[] = [
   {
     promise: 'programs are refused the texts that requests are',
     file: 'src/engine.ts',
-    find: 'checkingTexts(modules.get(M.pins).service)',
+    find: 'checkingCalls<PinService>(modules.get(M.pins).service, given.PIN_CALLS)',
     replace: 'modules.get(M.pins).service',
     test: { file: texts, name: 'is refused in a call, naming the field' },
   },

@@ -35,8 +35,11 @@ export interface PinServiceParts {
   activity: Activity
   clock: Clock
   changes: PinChanges
-  /** Returns undefined if every call must name an account. */
-  ownAccount: () => Promise<string | undefined>
+  /**
+   * Returns the account of calls without one. `isOmitted` is false if the caller passed `account: undefined`.
+   * @throws HoldfastError `VALIDATION` if the call must name an account
+   */
+  ownAccount: (call: { isOmitted: boolean }) => Promise<string>
 }
 
 /** Implements the interface `PinService` of `api.ts`, which documents each method. */
@@ -79,11 +82,12 @@ export class PinService {
     return this.#making(options, own => this.#parts.carImporter.import(source, own, handOver))
   }
 
-  pin(request: types.PinRequest): Promise<types.PinOutcome> {
-    return this.#making(request, own => this.#parts.pinner.pin(own))
+  pin(given: string | types.PinRequest, options: Omit<types.PinRequest, 'cid'> = {}): Promise<types.PinOutcome> {
+    return this.#making(requestOf(given, options), own => this.#parts.pinner.pin(own))
   }
 
-  async remove(request: types.CidRequest): Promise<types.PinRecord[]> {
+  async remove(given: string | types.CidRequest, options: types.CidOptions = {}): Promise<types.PinRecord[]> {
+    const request = requestOf(given, options)
     const accountId = await this.#accountOf(request)
     const dag = dagOf(request.cid)
     const clusterId = request.cluster?.trim() || null
@@ -126,12 +130,14 @@ export class PinService {
     yield* this.#parts.lists.all(await this.#owned(query))
   }
 
-  async status(request: StatusRequest): Promise<PinProgress[]> {
+  async status(given: string | StatusRequest, options: Omit<StatusRequest, 'cid'> = {}): Promise<PinProgress[]> {
+    const request = requestOf(given, options)
     const { cid, cluster, peers = false } = request
     return this.#parts.statuses.status(await this.#accountOf(request), { cid, cluster: cluster?.trim() || null, peers })
   }
 
-  async dag(request: types.CidRequest): Promise<types.DirectoryOutcome> {
+  async dag(given: string | types.CidRequest, options: types.CidOptions = {}): Promise<types.DirectoryOutcome> {
+    const request = requestOf(given, options)
     return this.#parts.statuses.dag(await this.#accountOf(request), request.cid)
   }
 
@@ -146,11 +152,9 @@ export class PinService {
     return this.get(request)
   }
 
-  async usage(account?: string): Promise<types.Usage> {
-    const { pins, storedBytes } = await this.#parts.records.usage(
-      await this.#accountOf({ account }),
-      this.#parts.clock.now(),
-    )
+  async usage(...given: [account?: string]): Promise<types.Usage> {
+    const owned = given.length === 0 ? {} : { account: given[0] }
+    const { pins, storedBytes } = await this.#parts.records.usage(await this.#accountOf(owned), this.#parts.clock.now())
     return { pins, storedBytes }
   }
 
@@ -173,8 +177,11 @@ export class PinService {
     return outcome
   }
 
+  /** @throws HoldfastError `VALIDATION` if the request must name an account */
   async #owned<R extends Requesting>(request: R): Promise<R> {
-    return request.account === undefined ? { ...request, account: await this.#parts.ownAccount() } : request
+    if (request.account !== undefined) return request
+    // `account: user?.id` of a missing user must not reach the content of the only account.
+    return { ...request, account: await this.#parts.ownAccount({ isOmitted: !Object.hasOwn(request, 'account') }) }
   }
 
   /** @throws HoldfastError `VALIDATION` if the request must name an account */
@@ -187,6 +194,14 @@ export class PinService {
 
 interface Requesting {
   account?: string | undefined
+}
+
+/** Returns the request of a call that may give the CID by itself, before the other fields. */
+function requestOf<R extends { cid: string }>(
+  given: string | R,
+  options: Omit<R, 'cid'>,
+): R | (Omit<R, 'cid'> & { cid: string }) {
+  return typeof given === 'string' ? { ...options, cid: given } : given
 }
 
 function isPin(outcome: object): outcome is types.PinOutcome {

@@ -69,7 +69,7 @@ export interface UploadToken extends UploadGrant {
 
 /** Account, target and names of an upload. */
 export interface UploadOptions extends PinTarget, PinNames {
-  /** Default: the owner, if `singleUser` is set. */
+  /** Default: the only account of the engine, or the owner if `singleUser` is set. */
   account?: string | undefined
   /**
    * Called once, after the content has been read, for form fields that follow the file. Returned values override the
@@ -150,7 +150,7 @@ export type HandOver<Piece, T> = (staged: ForwardedUpload<Piece>) => Promise<T>
 
 /** Request to pin content by its CID. */
 export interface PinRequest extends PinTarget, PinNames {
-  /** Default: the owner, if `singleUser` is set. */
+  /** Default: the only account of the engine, or the owner if `singleUser` is set. */
   account?: string | undefined
   cid: string
   /** Providers to ask first: multiaddrs that end in `/p2p/<id>`, or URLs of trustless gateways. */
@@ -188,7 +188,7 @@ export interface DecidedPin {
 
 /** Filters of a list. A record must match all given filters. */
 export interface ListQuery {
-  /** Default: the owner, if `singleUser` is set. */
+  /** Default: the only account of the engine, or the owner if `singleUser` is set. */
   account?: string | undefined
   /** Page number, starting at 1. */
   page?: number | undefined
@@ -225,16 +225,19 @@ export type WholeListQuery = Omit<ListQuery, 'page' | 'limit'>
 
 /** Selects the records of one account with this CID. */
 export interface CidRequest {
-  /** Default: the owner, if `singleUser` is set. */
+  /** Default: the only account of the engine, or the owner if `singleUser` is set. */
   account?: string | undefined
   cid: string
   /** Selects only records in this cluster. */
   cluster?: string | undefined
 }
 
+/** Further fields of a call that names its CID first. */
+export type CidOptions = Omit<CidRequest, 'cid'>
+
 /** Selects one record of an account. */
 export interface RecordRequest {
-  /** Default: the owner, if `singleUser` is set. */
+  /** Default: the only account of the engine, or the owner if `singleUser` is set. */
   account?: string | undefined
   uploadId: string
 }

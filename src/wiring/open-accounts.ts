@@ -1,8 +1,9 @@
 import { join, resolve } from 'node:path'
+import type { Accounts } from '../access/accounts/accounts.ts'
 import type { AccountsHandle, AccountsOptions } from '../access/accounts/accounts-handle.ts'
 import { sqliteAccess } from '../catalogue/sqlite/sqlite-access.ts'
 import { type CompleteConfig, parseConfig, withDefaults } from '../config/config.ts'
-import { checkingTexts } from '../config/given-texts.ts'
+import { checkingCalls } from '../config/given-calls.ts'
 import { ownDataDirectory, refuseUnfinishedRestore } from '../disk/data-directory.ts'
 import { DATABASE } from '../disk/file-names.ts'
 import { makeDirectory } from '../disk/make-directory.ts'
@@ -16,6 +17,7 @@ import { openDataKey } from '../storage/data-key.ts'
 import { Database } from '../storage/database.ts'
 import { WriteQueue } from '../storage/write-queue.ts'
 import { makeAccounts } from './access-module.ts'
+import * as given from './given-options.ts'
 import { catalogueNode } from './open-shared-catalogue.ts'
 
 /**
@@ -60,10 +62,10 @@ export function shownAccounts({
   'close'
 > {
   return {
-    accounts: checkingTexts(accounts),
-    keys: checkingTexts(keys),
-    secondFactor: checkingTexts(secondFactor),
-    sessions: checkingTexts(sessionRegistry),
+    accounts: checkingCalls<Accounts>(accounts, given.ACCOUNT_CALLS),
+    keys: checkingCalls(keys, given.KEY_CALLS),
+    secondFactor: checkingCalls(secondFactor, given.SECOND_FACTOR_CALLS),
+    sessions: checkingCalls(sessionRegistry, given.SESSION_CALLS),
   }
 }
 

@@ -25,6 +25,7 @@ import type { AccessModule } from './access-module.ts'
 import type { ClustersModule } from './clusters-module.ts'
 import type { NetworkModule } from './network-module.ts'
 import type { NodesModule } from './nodes-module.ts'
+import { ownAccountOf } from './own-account.ts'
 import type { Setup } from './setup.ts'
 import type { StorageModule } from './storage-module.ts'
 
@@ -57,8 +58,7 @@ export function makePins(setup: Setup, below: Below) {
   const leaveFetch = (fetchId: number): void => void scheduler.left(fetchId)
   const sweeper = new ExpirySweeper({ records, clock, changes, leaveFetch, logger })
   const makers = pinMakers(setup, shared, scheduler)
-  const ownAccount = async (): Promise<string | undefined> =>
-    setup.isSingleUser ? (await below.access.accounts.ensureOwner()).account.id : undefined
+  const ownAccount = ownAccountOf(setup, below.access)
   const service = new PinService({ ...makers, sweeper, scheduler, records, clock, changes, activity, ownAccount })
   const accountRemoval = new AccountRemoval({
     accounts: storage.catalogue.accounts,

@@ -55,12 +55,42 @@ describe('pins of an embedder', () => {
     })
   })
 
-  test('need an account, unless the engine is for a single user', async () => {
+  test('belong to the only account if a call names none', async () => {
+    await withTempDir(async dataDir => {
+      await using engine = await createEngine({ dataDir })
+      const { record } = await engine.pins.upload('mine')
+      const { account, created } = await engine.accounts.ensureOwner()
+      expect([record.accountId, created]).toEqual([account.id, false])
+      expect((await engine.pins.pin(record.cid, { name: 'twice' })).record).toMatchObject({ accountId: account.id })
+      expect((await engine.pins.status(record.cid))[0]?.record.cid).toBe(record.cid)
+      expect((await engine.pins.dag(record.cid)).record.cid).toBe(record.cid)
+      expect(await codeOf(engine.pins.remove(record.cid, { cluster: 'cl1-eu' }))).toBe('PIN_NOT_FOUND')
+      expect((await engine.pins.remove(record.cid)).length).toBeGreaterThan(0)
+    })
+  })
+
+  test('are never those of the only account if a call passes undefined', async () => {
+    await withEngine(async ({ engine: { pins }, account }) => {
+      await pins.upload('of a customer', { account })
+      expect((await pins.list()).total).toBe(1)
+      const refused = { code: 'VALIDATION', message: 'account is undefined: pass an id, or omit the field' }
+      await expect(pins.list({ account: undefined })).rejects.toMatchObject(refused)
+      await expect(pins.usage(undefined)).rejects.toMatchObject(refused)
+      await expect(pins.pin('bafkqaaa', { account: undefined })).rejects.toMatchObject(refused)
+    })
+  })
+
+  test('need an account if there are several, unless the engine is for a single user', async () => {
     await withTempDir(async dataDir => {
       const many = await createEngine({ dataDir })
-      for (const call of [many.pins.upload('x'), many.pins.list(), many.pins.usage(), many.pins.all()]) {
+      for (const name of ['one', 'two']) await many.accounts.create({ email: `${name}@example.org`, plan: 'free' })
+      const calls = [many.pins.upload('x'), many.pins.list(), many.pins.usage(), many.pins.all(), many.pins.remove('x')]
+      for (const call of calls) {
         const settled = 'then' in call ? call : call[Symbol.asyncIterator]().next()
-        expect(await codeOf(settled)).toBe('VALIDATION')
+        await expect(settled).rejects.toMatchObject({
+          code: 'VALIDATION',
+          message: 'account must be the id of an account, because the engine has 2 accounts',
+        })
       }
       await many.stop()
       const engine = await createEngine({ dataDir, singleUser: true })

@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import { createEngine, type EngineOptions } from '../../src/index.ts'
+import { createEngine, type Engine, type EngineOptions } from '../../src/index.ts'
+import * as given from '../../src/wiring/given-options.ts'
 import { withTempDir } from '../support/temp-dir.ts'
+import { withEngine } from '../support/test-engine.ts'
 
 describe('createEngine', () => {
   test.each([
@@ -21,6 +23,52 @@ describe('createEngine', () => {
         { id: 'near', label: 'near' },
       ])
       expect((await engine.accounts.create({ email: 'a@example.org', plan: 'team' })).plan).toBe('team')
+    })
+  })
+})
+
+/** Services of an engine by name, with the fields that their methods take. */
+const SERVICES = {
+  pins: given.PIN_CALLS,
+  content: given.CONTENT_CALLS,
+  clusters: given.CLUSTER_CALLS,
+  accounts: given.ACCOUNT_CALLS,
+  keys: given.KEY_CALLS,
+  takedowns: given.TAKEDOWN_CALLS,
+  events: given.EVENT_CALLS,
+} as const
+const CALLS = [...Object.entries(SERVICES), ['', given.UPKEEP_CALLS] as const].flatMap(([service, methods]) =>
+  Object.entries(methods).flatMap(([method, positions]) =>
+    Object.entries(positions).map(([at, fields]) => ({ service, method, at: Number(at), fields: Object.keys(fields) })),
+  ),
+)
+
+/** Calls a method with one argument at a position, and returns its error. */
+async function errorOf(engine: Engine, { service, method, at }: (typeof CALLS)[number], argument: object) {
+  const target: object = service === '' ? engine : Reflect.get(engine, service)
+  const args = [...Array.from({ length: at }, () => 'x'), argument]
+  try {
+    await Reflect.apply(Reflect.get(target, method), target, args)
+    return null
+  } catch (error) {
+    return error
+  }
+}
+
+describe('the options of each method', () => {
+  test('refuse an unknown key, naming the nearest one', async () => {
+    await withEngine(async ({ engine }) => {
+      expect(CALLS.length).toBeGreaterThan(30)
+      for (const call of CALLS) {
+        const [field = ''] = call.fields
+        const error = await errorOf(engine, call, { [`${field}q`]: undefined })
+        const message = new RegExp(`^${call.method}: unknown key ${field}q(, did you mean \\w+\\?)?$`)
+        expect(error, call.method).toMatchObject({ code: 'VALIDATION', message: expect.stringMatching(message) })
+        if (field.length > 3) expect(error).toMatchObject({ message: expect.stringContaining('did you mean') })
+      }
+      const read = engine.content.read({ cid: 'x', range: { strat: 1 } as object })
+      const nested = { code: 'VALIDATION', message: 'read: range: unknown key strat, did you mean start?' }
+      await expect(read).rejects.toMatchObject(nested)
     })
   })
 })

@@ -3,11 +3,11 @@ import { underName } from '../../concurrency/work.ts'
 import type { Clock } from '../../domain/clock.ts'
 import { isHoldfastError } from '../../domain/errors.ts'
 import type { Logger } from '../../domain/logger.ts'
-import type { PinService } from '../pin-service.ts'
+import type { CidRequest } from '../pin-types.ts'
 
 export interface AccountRemovalParts {
   accounts: Pick<AccountStore, 'deleted' | 'purge' | 'forget'>
-  pins: Pick<PinService, 'remove'>
+  pins: { remove(request: CidRequest): Promise<unknown> }
   pinned: (accountId: string, limit: number) => Promise<string[]>
   clock: Clock
   logger: Logger

@@ -1,0 +1,182 @@
+import type { Accounts, NewAccount } from '../access/accounts/accounts.ts'
+import type { SecondFactors, Sessions } from '../access/accounts/accounts-handle.ts'
+import type { KeyInput } from '../access/keys/key-input.ts'
+import type { Keys } from '../access/keys/keys.ts'
+import type { ClusterRegistry, Engine, PinService, TakedownList } from '../api.ts'
+import type { BackupOptions } from '../backup/back-up.ts'
+import type { PageRequest } from '../catalogue/page.ts'
+import type { CallFields, Fields } from '../config/given-calls.ts'
+import type { VerifyOptions } from '../content/verifier.ts'
+import type { ListenOptions } from '../domain/emitter.ts'
+import type { TakedownRequest } from '../gateway/policy/takedowns.ts'
+import type { Content, ContentAddress, ReadRequest } from '../gateway/reader/content-request.ts'
+import type { Events } from '../pins/events.ts'
+import type { StatusRequest } from '../pins/fetch/pin-progress.ts'
+import type {
+  CarImportOptions,
+  CidRequest,
+  PinNames,
+  PinRequest,
+  PinTarget,
+  RecordRequest,
+  RenameRequest,
+  UploadOptions,
+  WholeListQuery,
+} from '../pins/pin-types.ts'
+import type { ReconcileOptions } from '../upkeep/findings.ts'
+
+const target: Fields<PinTarget> = { cluster: true, timelock: true, fromNode: true }
+const names: Fields<PinNames> = { name: true, originalName: true, customName: true, meta: true }
+const upload: Fields<UploadOptions> = {
+  ...target,
+  ...names,
+  account: true,
+  late: true,
+  expectedBytes: true,
+  signal: true,
+  token: true,
+  onProgress: true,
+}
+const car: Fields<CarImportOptions> = { ...upload, allowPartial: true }
+const pinOptions: Fields<Omit<PinRequest, 'cid'>> = {
+  ...target,
+  ...names,
+  account: true,
+  origins: true,
+  respondAsync: true,
+  isAnew: true,
+  onProgress: true,
+  signal: true,
+}
+const pin: Fields<PinRequest> = { ...pinOptions, cid: true }
+const cidOptions: Fields<Omit<CidRequest, 'cid'>> = { account: true, cluster: true }
+const byCid: Fields<CidRequest> = { ...cidOptions, cid: true }
+const statusOptions: Fields<Omit<StatusRequest, 'cid'>> = { ...cidOptions, peers: true }
+const status: Fields<StatusRequest> = { ...statusOptions, cid: true }
+const record: Fields<RecordRequest> = { account: true, uploadId: true }
+const rename: Fields<RenameRequest> = { ...record, name: true, meta: true }
+const wholeList: Fields<WholeListQuery> = {
+  account: true,
+  cid: true,
+  cids: true,
+  parentCid: true,
+  hasExpiration: true,
+  q: true,
+  name: true,
+  match: true,
+  meta: true,
+  type: true,
+  status: true,
+  before: true,
+  after: true,
+  sort: true,
+}
+
+/** Fields of the options of `engine.pins`. The compiler checks that no method and no field is missing. */
+export const PIN_CALLS: CallFields<PinService> = {
+  upload: { 1: upload },
+  uploadDirectory: { 1: upload },
+  importDirectory: { 1: upload },
+  importCar: { 1: car },
+  pin: { 0: pin, 1: pinOptions },
+  remove: { 0: byCid, 1: cidOptions },
+  get: { 0: record },
+  discard: { 0: record },
+  list: { 0: { ...wholeList, page: true, limit: true } },
+  all: { 0: wholeList },
+  status: { 0: status, 1: statusOptions },
+  dag: { 0: byCid, 1: cidOptions },
+  rename: { 0: rename },
+  usage: {},
+  checkTarget: { 1: target },
+}
+
+const address: Fields<ContentAddress> = { cid: true, path: true, account: true, signal: true }
+const read: Fields<ReadRequest> = { ...address, range: ['start', 'end'] }
+
+export const CONTENT_CALLS: CallFields<Content> = {
+  read: { 0: read },
+  stat: { 0: address },
+  entries: { 0: address },
+  exportCar: { 0: address },
+}
+
+export const CLUSTER_CALLS: CallFields<ClusterRegistry> = { list: { 0: { account: true } }, backendOf: {} }
+
+const newAccount: Fields<NewAccount> = { email: true, plan: true, name: true, password: true, role: true }
+
+export const ACCOUNT_CALLS: CallFields<Accounts> = {
+  create: { 0: newAccount },
+  ensureOwner: {},
+  get: {},
+  find: {},
+  list: {},
+  pages: {},
+  page: {},
+  setPlan: {},
+  setDefaultCluster: {},
+  setDisabled: {},
+  setProfile: { 1: { email: true, name: true } },
+  setPassword: { 2: { keep: true, field: true } },
+  delete: {},
+}
+
+const key: Fields<KeyInput> = {
+  name: true,
+  scopes: true,
+  permissions: true,
+  expiresInDays: true,
+  ipAllowlist: true,
+  label: true,
+  maxUses: true,
+  maxBytes: true,
+  cluster: true,
+  timelock: true,
+  expiresInSeconds: true,
+}
+
+export const KEY_CALLS: CallFields<Keys> = {
+  create: { 1: key },
+  generate: { 1: key },
+  adopt: {},
+  list: { 1: { isUpload: true } },
+  pages: {},
+  revoke: {},
+  revokeByName: {},
+}
+
+const page: Fields<PageRequest> = { after: true, limit: true }
+export const SESSION_CALLS: CallFields<Sessions> = { list: { 1: page }, end: {}, endAll: {} }
+export const SECOND_FACTOR_CALLS: CallFields<SecondFactors> = { isEnabled: {}, begin: {}, enable: {}, disable: {} }
+
+const takedown: Fields<TakedownRequest> = { cid: true, path: true, reason: true, status: true }
+
+export const TAKEDOWN_CALLS: CallFields<TakedownList> = {
+  page: { 0: page },
+  add: { 0: takedown },
+  remove: { 0: { cid: true, path: true } },
+}
+
+const listen: Fields<ListenOptions> = { signal: true }
+
+export const EVENT_CALLS: CallFields<Events> = { on: { 2: listen }, once: { 1: listen } }
+
+const verify: Fields<VerifyOptions> = { signal: true, onProgress: true }
+const backup: Fields<BackupOptions> = { bytesPerSecond: true, force: true, keys: true, onProgress: true, signal: true }
+const reconcile: Fields<ReconcileOptions> = {
+  dryRun: true,
+  force: true,
+  signal: true,
+  onlyClusters: true,
+  onProgress: true,
+}
+
+/** Methods of the engine itself that take options. */
+export type UpkeepCalls = Pick<Engine, 'collect' | 'verify' | 'backup' | 'reconcile'>
+
+export const UPKEEP_CALLS: CallFields<UpkeepCalls> = {
+  collect: { 0: { graceSeconds: true } },
+  verify: { 0: verify },
+  backup: { 1: backup },
+  reconcile: { 0: reconcile },
+}
