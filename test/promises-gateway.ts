@@ -15,6 +15,13 @@ const identities = 'test/contract/contract.test.ts'
 /** Promises of the gateway about content from untrusted people. */
 export const gatewayPromises: readonly KeptPromise[] = [
   {
+    promise: 'a stream of content is not read before somebody asks',
+    file: 'src/gateway/reader/open-streams.ts',
+    find: 'highWaterMark: 0',
+    replace: 'highWaterMark: 100',
+    test: { file: 'test/gateway/reader/content-reader.test.ts', name: 'keeps its content from garbage collection' },
+  },
+  {
     promise: 'the text of a CID is bounded before it is decoded',
     file: 'src/ipld/cid.ts',
     find: 'if (text.length > (prefix === base32.prefix ? LONGEST_BASE32 : LONGEST_TEXT)) throw tooLong()',

@@ -1,3 +1,5 @@
+import type { ReadableStream } from 'node:stream/web'
+
 /** The address of content. */
 export interface ContentAddress {
   /** CID of the root, in any version and multibase. */
@@ -26,10 +28,10 @@ export interface ReadRequest extends ContentAddress {
 }
 
 /**
- * Verified bytes, which can be read once. To close the stream early, leave the `for await` loop or abort the signal. If
- * an iteration throws, all earlier chunks are valid.
+ * Verified bytes, which can be read once, as a web stream or by `for await`. The stream reads only on demand. To close
+ * it early, leave the loop, cancel the stream or abort the signal. If a read fails, all earlier chunks are valid.
  */
-export type ContentStream = AsyncIterableIterator<Uint8Array>
+export type ContentStream = ReadableStream<Uint8Array>
 
 /** The content of a file, or the bytes of a block that is not UnixFS. */
 export interface ReadContent {

@@ -1,3 +1,4 @@
+import { ReadableStream } from 'node:stream/web'
 import type { Activity } from '../../concurrency/activity.ts'
 import type { Clock } from '../../domain/clock.ts'
 import { HoldfastError, isHoldfastError } from '../../domain/errors.ts'
@@ -81,8 +82,23 @@ export class OpenStreams {
     own.addEventListener('abort', abort, { once: true })
     cancel = watch()
     if (own.aborted) abort()
-    return body
+    return webStreamOf(body)
   }
+}
+
+function webStreamOf(body: StreamBody): ContentStream {
+  return new ReadableStream<Uint8Array>(
+    {
+      pull: async controller => {
+        const { done, value } = await body.next()
+        if (done === true) controller.close()
+        else controller.enqueue(value)
+      },
+      cancel: async () => void (await body.return()),
+    },
+    // Without a queue, a stream that nobody reads holds no more blocks than its start.
+    { highWaterMark: 0 },
+  )
 }
 
 function left(): HoldfastError {

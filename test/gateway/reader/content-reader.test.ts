@@ -1,7 +1,7 @@
 import { CarReader } from '@ipld/car'
 import { CID } from 'multiformats/cid'
 import { describe, expect, test } from 'vitest'
-import type { ContentEntry, DirectoryEntry } from '../../../src/index.ts'
+import type { ContentEntry, ContentStream, DirectoryEntry } from '../../../src/index.ts'
 import { collect, pseudoRandom } from '../../support/bytes.ts'
 import { withEngine } from '../../support/test-engine.ts'
 
@@ -12,6 +12,16 @@ function codeOf(promise: Promise<unknown>): Promise<string> {
     () => 'no error',
     (error: { code?: string }) => error.code ?? String(error),
   )
+}
+
+/** Reads one chunk and leaves the stream open. */
+async function firstOf(stream: ContentStream): Promise<Uint8Array | undefined> {
+  const reader = stream.getReader()
+  try {
+    return (await reader.read()).value
+  } finally {
+    reader.releaseLock()
+  }
 }
 
 async function list(entries: AsyncIterable<ContentEntry>): Promise<string[]> {
@@ -172,12 +182,25 @@ describe('content in the process', () => {
 describe('a stream', () => {
   const bytes = pseudoRandom(9 * MIB, 'streams')
 
+  test('is a web stream that Response, pipes and uploads take', async () => {
+    await withEngine(async ({ engine, account }) => {
+      const { cid } = (await engine.pins.upload(bytes, { account })).record
+      const { stream } = await engine.content.read({ cid, account })
+      expect(stream).toBeInstanceOf(ReadableStream)
+      expect(Buffer.from(await new Response(stream).arrayBuffer()).equals(bytes)).toBe(true)
+      const { stream: piped } = await engine.content.read({ cid, account })
+      expect((await collect(piped.pipeThrough(new TransformStream()))).equals(bytes)).toBe(true)
+      const { record } = await engine.pins.upload((await engine.content.read({ cid, account })).stream, { account })
+      expect(record.cid).toBe(cid)
+    })
+  })
+
   test('keeps its content from garbage collection until any end', async () => {
     await withEngine(async ({ engine, account, clock }) => {
       const open = async (signal?: AbortSignal) => {
         const { cid } = (await engine.pins.upload(bytes, { account })).record
         const { stream } = await engine.content.read({ cid, signal })
-        await stream.next()
+        await firstOf(stream)
         await engine.pins.remove({ account, cid })
         expect((await engine.collect({ graceSeconds: 0 })).blocks).toBe(0)
         return stream
@@ -185,16 +208,18 @@ describe('a stream', () => {
       const isCollected = async () => (await engine.collect({ graceSeconds: 0 })).blocks > 0
       expect((await collect(await open())).length).toBe(8 * MIB)
       expect(await isCollected()).toBe(true)
-      await (await open()).return?.()
+      await (await open()).cancel()
+      expect(await isCollected()).toBe(true)
+      for await (const _ of await open()) break
       expect(await isCollected()).toBe(true)
       const abort = new AbortController()
       const aborted = await open(abort.signal)
       abort.abort()
-      expect(await codeOf(aborted.next())).toBe('ABORTED')
+      expect(await codeOf(firstOf(aborted))).toBe('ABORTED')
       expect(await isCollected()).toBe(true)
       const left = await open()
       clock.advance(10 * 60_000)
-      expect(await codeOf(left.next())).toBe('ABORTED')
+      expect(await codeOf(firstOf(left))).toBe('ABORTED')
       expect(await isCollected()).toBe(true)
     })
   })
@@ -203,7 +228,7 @@ describe('a stream', () => {
     await withEngine(async ({ engine, account }) => {
       const { cid } = (await engine.pins.upload(bytes, { account })).record
       const { stream } = await engine.content.read({ cid })
-      await stream.next()
+      await firstOf(stream)
       await engine.stop()
       expect(await codeOf(collect(stream))).toBe('UNAVAILABLE')
       expect(await codeOf(engine.content.read({ cid }))).toBe('UNAVAILABLE')
