@@ -203,4 +203,11 @@ export const cataloguePromises: readonly KeptPromise[] = [
     replace: 'return record',
     test: { file: 'test/contract/psa.test.ts', name: 'MUST create a pin for each request' },
   },
+  {
+    promise: 'a root lives on after its first end if a hold never ends',
+    file: 'src/ledger/holds.ts',
+    find: 'if (ends === null) this.#roots.setLiveUntil(rootId, null)',
+    replace: 'if (ends === null) return',
+    test: { file: 'test/content/holds.test.ts', name: 'a root lives until its last hold ends' },
+  },
 ]

@@ -133,7 +133,7 @@ export class CatalogueHolds {
   }
 
   #hold({ id, backendId, stagedRootId, dag, ends, isPlaced }: WantedHold): number {
-    const rootId = this.#holds.complete(backendId, stagedRootId, dag) ?? this.#roots.find(backendId, dag)?.id ?? 0
+    const rootId = this.#holds.complete(backendId, stagedRootId, dag)?.id ?? 0
     // The cluster has unpinned the DAG but the local hold remains, so the blocks of the DAG must stay on disk.
     if (isPlaced === false && this.#roots.isPlaced(rootId)) this.#roots.setPlaced(rootId, null)
     this.#holds.hold(id, rootId, ends)

@@ -5,6 +5,9 @@ import type { WholeDag } from './whole-dag.ts'
 /** Stored end of a hold that never ends. A number allows one index lookup to find the latest end. */
 const NEVER = Number.MAX_SAFE_INTEGER
 
+/** A DAG that is stored completely, with the id of its root. */
+type CompleteRoot = WholeDag & { id: number }
+
 /** Position of a hold among the holds of the same root. */
 export interface HoldPlace {
   ends: number
@@ -39,7 +42,9 @@ export class Holds {
   /** @param ends in ms since the epoch; null for a hold that lasts until it is released */
   place(id: string, rootId: number, ends: number | null): void {
     this.#insert.run(id, rootId, ends ?? NEVER)
-    this.#follow(rootId)
+    // No hold ends later than one that never ends, so the latest end needs no query.
+    if (ends === null) this.#roots.setLiveUntil(rootId, null)
+    else this.#follow(rootId)
   }
 
   has(id: string): boolean {
@@ -85,16 +90,17 @@ export class Holds {
    * places a hold on the result in the same transaction. Returns null if no root was staged and the DAG has no complete
    * root.
    */
-  complete(backendId: number, stagedRootId: number, dag: WholeDag): number
-  complete(backendId: number, stagedRootId: number | null, dag: WholeDag): number | null
-  complete(backendId: number, stagedRootId: number | null, dag: WholeDag): number | null {
+  complete(backendId: number, stagedRootId: number, dag: WholeDag): CompleteRoot
+  complete(backendId: number, stagedRootId: number | null, dag: WholeDag): CompleteRoot | null
+  complete(backendId: number, stagedRootId: number | null, dag: WholeDag): CompleteRoot | null {
     const complete = this.#roots.find(backendId, dag)
     if (complete !== undefined) {
       if (stagedRootId !== null) this.#roots.abandon(stagedRootId)
-      return complete.id
+      return complete
     }
-    if (stagedRootId !== null) this.#roots.complete(stagedRootId, dag)
-    return stagedRootId
+    if (stagedRootId === null) return null
+    this.#roots.complete(stagedRootId, dag)
+    return { ...dag, id: stagedRootId }
   }
 
   #follow(rootId: number): void {

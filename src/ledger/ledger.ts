@@ -52,7 +52,7 @@ export class Ledger {
     const { backendId, stagedRootId, dag, ends } = root
     const work = (): void => {
       if (this.#parts.holds.has(hold)) this.#parts.roots.abandon(stagedRootId)
-      else this.#parts.holds.place(hold, this.#parts.holds.complete(backendId, stagedRootId, dag), ends)
+      else this.#parts.holds.place(hold, this.#parts.holds.complete(backendId, stagedRootId, dag).id, ends)
     }
     return this.#parts.queue.run(work, { durable: true })
   }

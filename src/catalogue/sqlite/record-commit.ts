@@ -119,9 +119,9 @@ export class RecordCommit {
 
   /** Completes a staged root. Returns the existing complete root if the DAG already has one. */
   #complete(backendId: number, stagedRootId: number | null, dag: WholeDag): StoredRoot {
-    const rootId = this.#holds.complete(backendId, stagedRootId, dag)
-    if (rootId === null) throw new HoldfastError('CID_NOT_FOUND', 'this node no longer has the content')
-    const { dagSize, charge } = this.#roots.get(rootId) ?? dag
+    const root = this.#holds.complete(backendId, stagedRootId, dag)
+    if (root === null) throw new HoldfastError('CID_NOT_FOUND', 'this node no longer has the content')
+    const { id: rootId, dagSize, charge } = root
     return { rootId, healed: false, dagSize, charge }
   }
 

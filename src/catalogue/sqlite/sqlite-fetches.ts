@@ -41,7 +41,7 @@ export function sqliteFetches(
       driver.transaction(function* () {
         const fetch = yield* first(GET, { fetchId })
         if (fetch === null || fetch.isWhole) return
-        const rootId = holds.complete(fetch.backendId, fetch.rootId, dag)
+        const { id: rootId } = holds.complete(fetch.backendId, fetch.rootId, dag)
         if (rootId !== fetch.rootId) {
           holds.release(fetchHold(fetchId))
           holds.place(fetchHold(fetchId), rootId, null)
