@@ -25,6 +25,7 @@ import { status } from './status.ts'
 import { TABLE_SUBJECTS } from './table/goals.ts'
 import { goalsMet, tableMarkdown } from './table/table.ts'
 import { takedowns } from './takedowns.ts'
+import { testEngine } from './test-engine.ts'
 import { upload } from './upload.ts'
 
 const BENCHES: readonly Bench[] = [
@@ -39,6 +40,7 @@ const BENCHES: readonly Bench[] = [
   deletes,
   collect,
   start,
+  testEngine,
   loop,
   memory,
   scale,

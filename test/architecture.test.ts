@@ -9,6 +9,7 @@ const ROOT = join(import.meta.dirname, '..')
 /** Layers from the highest to the lowest. Imports go down, or stay in their folder. */
 const LAYERS = [
   'adapters',
+  'src/testing',
   'src/index.ts',
   'src/engine.ts',
   ...[
@@ -453,6 +454,7 @@ describe('architecture', () => {
       'src/wiring/',
       'src/engine.ts',
       'src/index.ts',
+      'src/testing/',
     ]
     const wrong = importsWhere((file, _, target) => {
       if (target === null || knowing.some(path => file.path.startsWith(path))) return null

@@ -3,6 +3,7 @@ import type { KeptPromise } from './promises.ts'
 const contract = 'test/contract/contract.test.ts'
 const body = 'test/http/json-body.test.ts'
 const options = 'test/wiring/given-options.test.ts'
+const testEngines = 'test/testing/test-engine.test.ts'
 const everyday = 'test/pins/everyday.test.ts'
 const texts = 'test/wiring/given-texts.test.ts'
 const sender = 'test/outgoing/webhook-sender.test.ts'
@@ -17,6 +18,20 @@ export const inputPromises: readonly KeptPromise[] = [
     find: 'const names = namesAt(schema, unknown.schemaPath)',
     replace: 'const names: string[] = []',
     test: { file: 'test/config/config.test.ts', name: 'is refused by name' },
+  },
+  {
+    promise: 'an engine for tests has an identity of its own',
+    file: 'src/storage/empty-database.ts',
+    find: "sqlite.exec('UPDATE node_identity",
+    replace: "sqlite.exec('UPDATE node_identity SET id = id -- ",
+    test: { file: testEngines, name: 'has the same database as any engine, and its' },
+  },
+  {
+    promise: 'an engine for tests leaves no directory',
+    file: 'src/testing/test-engine.ts',
+    find: 'engine.stop().finally(remove)',
+    replace: 'engine.stop()',
+    test: { file: testEngines, name: 'starts engines that share nothing, and deletes' },
   },
   {
     promise: 'an unknown option of a method is refused',

@@ -224,7 +224,8 @@ function preparedOnce(sql: string): string {
   return sql.replaceAll('?', '+?')
 }
 
-function prepareForWriting(sqlite: SqliteDatabase.Database, file: string, isOwned: boolean): void {
+/** Sets the pragmas of a writer and migrates the schema. */
+export function prepareForWriting(sqlite: SqliteDatabase.Database, file: string, isOwned: boolean): void {
   // This check comes before any pragma, because an older server may have the file open.
   if (!isOwned) refuseOlder(sqlite, file)
   // Has an effect only in a database without pages. SQLite can then return free pages in small steps.

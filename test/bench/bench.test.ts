@@ -35,6 +35,7 @@ import { small } from '../../bench/small.ts'
 import { start } from '../../bench/start.ts'
 import { status } from '../../bench/status.ts'
 import { takedowns } from '../../bench/takedowns.ts'
+import { testEngine } from '../../bench/test-engine.ts'
 import { upload } from '../../bench/upload.ts'
 import { findIpfsCluster } from '../support/ipfs-cluster.ts'
 import { hasPostgres } from '../support/postgres-server.ts'
@@ -58,7 +59,7 @@ function tinyRun(over: Partial<RunOptions> = {}): RunOptions {
   return { dir, scale: 'tiny', rounds: 1, progress: () => undefined, signal: new AbortController().signal, ...over }
 }
 
-const LIGHT = [upload, dag, small, fetch, gateway, takedowns, list, status, deletes, collect, start, memory]
+const LIGHT = [upload, dag, small, fetch, gateway, takedowns, list, status, deletes, collect, start, testEngine, memory]
 
 test.each(isHeavy ? [...LIGHT, loop, scale, ...(hasPostgres ? [fleet] : [])] : LIGHT)(
   '$name runs every subject of its targets with the same CID',

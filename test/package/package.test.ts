@@ -58,6 +58,7 @@ describe('the package', () => {
       './holdfast',
       './postgres',
       './client',
+      './testing',
       './package.json',
     ]
     expect(Object.keys(metadata.exports)).toEqual(entries)

@@ -1,55 +1,8 @@
-import type { Clock } from '../../src/domain/clock.ts'
+import { TestClock } from '../../src/testing/index.ts'
 
-interface Timer {
-  at: number
-  callback: () => void
-}
-
-/** A real timer with a longer delay fires at once. */
-const LONGEST_DELAY_MS = 2 ** 31 - 1
-
-/** A clock that stands still until a test moves it. */
-export class ManualClock implements Clock {
-  readonly #timers = new Set<Timer>()
-  #now: number
-
+/** A clock for tests whose dates are written out. */
+export class ManualClock extends TestClock {
   constructor(start: number | string = '2030-01-01T00:00:00.000Z') {
-    this.#now = typeof start === 'number' ? start : Date.parse(start)
-  }
-
-  now(): number {
-    return this.#now
-  }
-
-  /** Throws for a delay that a real timer cannot wait, so that no test relies on one. */
-  after(ms: number, callback: () => void): () => void {
-    if (!(ms <= LONGEST_DELAY_MS)) throw new RangeError(`a timer of ${ms} ms would fire at once`)
-    const timer = { at: this.#now + Math.max(0, ms), callback }
-    this.#timers.add(timer)
-    return () => this.#timers.delete(timer)
-  }
-
-  /** Number of pending timers. */
-  get waiting(): number {
-    return this.#timers.size
-  }
-
-  /** Moves the clock. Each timer fires in order at its own time, including timers set on the way. */
-  advance(ms: number): void {
-    const end = this.#now + ms
-    for (;;) {
-      const due = [...this.#timers].filter(timer => timer.at <= end).sort((a, b) => a.at - b.at)[0]
-      if (due === undefined) break
-      this.#timers.delete(due)
-      this.#now = Math.max(this.#now, due.at)
-      due.callback()
-    }
-    this.#now = end
-  }
-
-  /** Moves the clock at once, as after a machine's sleep: all due timers fire late, at the new time. */
-  jump(ms: number): void {
-    this.#now += ms
-    this.advance(0)
+    super(start)
   }
 }

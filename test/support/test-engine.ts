@@ -1,5 +1,6 @@
 import { serverAdapters } from '../../adapters/cli/server-adapters.ts'
-import { createEngine, type Engine, type EngineOptions } from '../../src/index.ts'
+import type { Engine, EngineOptions } from '../../src/index.ts'
+import { createTestEngine } from '../../src/testing/index.ts'
 import { ManualClock } from './manual-clock.ts'
 import { withTempDir } from './temp-dir.ts'
 
@@ -31,7 +32,7 @@ async function runEngine<T>(
   const clock = new ManualClock()
   let accounts = 0
   const test: TestEngine = {
-    engine: await createEngine({ ...serverAdapters, ...options, dataDir, clock }),
+    engine: await createTestEngine({ ...serverAdapters, ...options, dataDir, clock }),
     dataDir,
     clock,
     account: '',
@@ -41,7 +42,7 @@ async function runEngine<T>(
     },
     restart: async changed => {
       await test.engine.stop()
-      test.engine = await createEngine({ ...serverAdapters, ...options, ...changed, dataDir, clock })
+      test.engine = await createTestEngine({ ...serverAdapters, ...options, ...changed, dataDir, clock })
       return test.engine
     },
   }

@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import type { Clock } from '../../domain/clock.ts'
+import { atMost } from '../../domain/lru.ts'
 import type { Account } from '../principal.ts'
 import type { VerifiedCredential } from './credential-verifier.ts'
 
@@ -16,7 +17,7 @@ const CHECK_MS = 1_000
  * `clear`. A change by another process takes effect within a second.
  */
 export class CredentialCache {
-  readonly #known = new LRUCache<string, KnownCredential>({ max: MAX_CREDENTIALS })
+  readonly #known = new LRUCache<string, KnownCredential>(atMost(MAX_CREDENTIALS))
   readonly #clock: Clock
   readonly #readVersion: () => number
   readonly #checkMs: number

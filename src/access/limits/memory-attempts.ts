@@ -1,6 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import type { AttemptDecision, AttemptStore } from '../../catalogue/sign-in.ts'
 import type { Clock } from '../../domain/clock.ts'
+import { atMost } from '../../domain/lru.ts'
 import type { RateLimit } from '../../domain/plan.ts'
 import { decideInWindow, type KeptWindow } from '../../domain/rate-limiter.ts'
 
@@ -9,7 +10,7 @@ const MAX_WINDOWS = 50_000
 
 /** Counts in memory, so a restart resets the counts. */
 export class MemoryAttempts implements AttemptStore {
-  readonly #windows = new LRUCache<string, KeptWindow>({ max: MAX_WINDOWS })
+  readonly #windows = new LRUCache<string, KeptWindow>(atMost(MAX_WINDOWS))
   readonly #clock: Clock
 
   constructor(clock: Clock) {

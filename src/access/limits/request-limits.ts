@@ -1,6 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import type { RequestWindows } from '../../catalogue/sign-in.ts'
 import type { Clock } from '../../domain/clock.ts'
+import { atMost } from '../../domain/lru.ts'
 import type { RateLimit } from '../../domain/plan.ts'
 import { decideInWindow, type KeptWindow, type RateDecision } from '../../domain/rate-limiter.ts'
 import type { Principal } from '../principal.ts'
@@ -36,7 +37,7 @@ type Decision = Pick<RateDecision, 'allowed' | 'remaining' | 'resetAt' | 'retryA
 type Taken = Bucket & { decision: Decision }
 
 export class RequestLimits {
-  readonly #windows = new LRUCache<string, KeptWindow>({ max: MAX_WINDOWS })
+  readonly #windows = new LRUCache<string, KeptWindow>(atMost(MAX_WINDOWS))
   readonly #clock: Clock
   readonly #failures: RateLimit
   readonly #shares: RequestShares | null

@@ -1,6 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import type { RequestWindows } from '../../catalogue/sign-in.ts'
 import type { Clock } from '../../domain/clock.ts'
+import { atMost } from '../../domain/lru.ts'
 import type { RateLimit } from '../../domain/plan.ts'
 
 /**
@@ -31,7 +32,7 @@ export interface Share {
 export class RequestShares {
   readonly #windows: RequestWindows
   readonly #clock: Clock
-  readonly #shares = new LRUCache<string, Share>({ max: MAX_SHARES })
+  readonly #shares = new LRUCache<string, Share>(atMost(MAX_SHARES))
   /** Running requests for grants, by key. All requests with the same key wait for the same grant. */
   readonly #granting = new Map<string, Promise<void>>()
 

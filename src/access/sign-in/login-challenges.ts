@@ -1,6 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import type { ChallengeStore, LoginChallenge } from '../../catalogue/sign-in.ts'
 import type { Clock } from '../../domain/clock.ts'
+import { atMost } from '../../domain/lru.ts'
 import { hashSecret, type RandomBytes, randomId, systemRandom } from '../keys/api-key-secret.ts'
 
 const LIFE_MS = 5 * 60 * 1_000
@@ -41,7 +42,7 @@ export class LoginChallenges {
 
 /** Unfinished logins in memory. A restart ends them. */
 export class MemoryChallenges implements ChallengeStore {
-  readonly #open = new LRUCache<string, LoginChallenge>({ max: MAX_CHALLENGES })
+  readonly #open = new LRUCache<string, LoginChallenge>(atMost(MAX_CHALLENGES))
 
   async insert(hash: Uint8Array, challenge: LoginChallenge): Promise<void> {
     this.#open.set(keyOf(hash), challenge)

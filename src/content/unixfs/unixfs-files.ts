@@ -1,6 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import type { CID } from 'multiformats/cid'
 import { nextTurn, turnSpent } from '../../concurrency/turns.ts'
+import { atMost } from '../../domain/lru.ts'
 import { CODEC, dagKey } from '../../ipld/cid.ts'
 import type { NodeLinks } from '../dag/dag-pb.ts'
 import { decodeNode } from './node.ts'
@@ -90,7 +91,7 @@ export async function listFiles(root: CID, options: ListOptions): Promise<FileTo
 
 class Listing {
   readonly #options: ListOptions
-  readonly #kinds = new LRUCache<string, { kind: UnixfsKind; size: number }>({ max: KNOWN_NODES })
+  readonly #kinds = new LRUCache<string, { kind: UnixfsKind; size: number }>(atMost(KNOWN_NODES))
   /** By the key of the directory. */
   readonly #known = new Map<string, FileTotals>()
   readonly #open: Open[] = []
