@@ -20,124 +20,46 @@ import type { Content } from './gateway/reader/content-request.ts'
 import type { SharedReading } from './gateway/source/shared-reading.ts'
 import type { ApiHandler } from './http/api-messages.ts'
 import type { Events } from './pins/events.ts'
-import type { PinProgress, StatusRequest } from './pins/fetch/pin-progress.ts'
 import type { EngineStats } from './pins/lists/statistics.ts'
-import type {
-  ByteSource,
-  CarImportOptions,
-  CarOutcome,
-  CidOptions,
-  CidRequest,
-  DirectoryEntries,
-  DirectoryOutcome,
-  ListItem,
-  ListPage,
-  ListQuery,
-  PinOutcome,
-  PinRecord,
-  PinRequest,
-  PinTarget,
-  RecordRequest,
-  RenameRequest,
-  UploadOptions,
-  Usage,
-  WholeListQuery,
-} from './pins/pin-types.ts'
+import type { PinService } from './pins/public-pin-service.ts'
 import type { Reconciled, ReconcileOptions } from './upkeep/findings.ts'
 
-/**
- * Uploads, pins, lists and removes the content of accounts. A call without `account` uses the only account of the
- * engine, and creates the owner if there is no account.
- * @throws HoldfastError from every method: `VALIDATION` if no account is named and the engine has several, or for an
- * unknown option; `NOT_FOUND` for an unknown account; `UNAVAILABLE` after the engine has stopped
- */
-export interface PinService {
-  /**
-   * Stores and pins a file. Resolves when the content and its record are durable. On failure nothing is stored.
-   * @throws HoldfastError `FILE_TOO_LARGE`, `QUOTA_EXCEEDED`, `CLUSTER_NOT_ALLOWED`, `INVALID_TIMELOCK`,
-   * `TIMELOCK_NOT_ALLOWED`, `VALIDATION`, `STORAGE_FULL`, `ABORTED`; errors of the source
-   */
-  upload(content: ByteSource, options?: UploadOptions): Promise<PinOutcome>
-  /**
-   * Stores files as one directory and pins its root.
-   * @throws HoldfastError errors of {@link PinService.upload}; `DIRECTORY_TOO_LARGE`; `INVALID_PATH`, which names the
-   * path
-   */
-  uploadDirectory(entries: DirectoryEntries, options?: UploadOptions): Promise<DirectoryOutcome>
-  /**
-   * Stores and pins a directory below an import root.
-   * @throws HoldfastError errors of {@link PinService.uploadDirectory}
-   */
-  importDirectory(dirPath: string, options?: UploadOptions): Promise<DirectoryOutcome>
-  /**
-   * Stores the DAGs in a CAR and pins all of its roots, or none. The CAR may omit blocks of live records on this node.
-   * @throws HoldfastError errors of {@link PinService.upload}; `DIRECTORY_TOO_LARGE` for the size of the CAR;
-   * `INVALID_CID` for an unsupported codec or hash; `NOT_OFFERED` or `CONFLICT` if an incomplete root cannot be
-   * accepted
-   */
-  importCar(source: ByteSource, options?: CarImportOptions): Promise<CarOutcome>
-  /**
-   * Pins existing content by its CID.
-   * @throws HoldfastError `INVALID_CID`, `CID_NOT_FOUND`, `QUOTA_EXCEEDED`; `CLUSTER_NOT_ALLOWED`, `INVALID_TIMELOCK`,
-   * `TIMELOCK_NOT_ALLOWED`; `VALIDATION` for a name
-   */
-  pin(request: PinRequest): Promise<PinOutcome>
-  pin(cid: string, options?: Omit<PinRequest, 'cid'>): Promise<PinOutcome>
-  /**
-   * Removes an account's records of a CID, in one cluster or in all. Resolves when the removal is durable.
-   * @throws HoldfastError `PIN_NOT_FOUND` if there is no record, or if the CID is malformed
-   */
-  remove(request: CidRequest): Promise<PinRecord[]>
-  remove(cid: string, options?: CidOptions): Promise<PinRecord[]>
-  /** @throws HoldfastError `NOT_FOUND` */
-  get(request: RecordRequest): Promise<PinRecord>
-  /** Removes a record by its id. @throws HoldfastError `NOT_FOUND` */
-  discard(request: RecordRequest): Promise<PinRecord>
-  /**
-   * Returns a page of an account's records, by default newest first.
-   * @throws HoldfastError `VALIDATION`, which names the field, `INVALID_CID` for a filter
-   */
-  list(query?: ListQuery): Promise<ListPage>
-  /** Yields all items of a list. Records added or removed meanwhile do not repeat or hide other records. */
-  all(query?: WholeListQuery): AsyncIterable<ListItem>
-  /** Returns the progress of an account's records of a CID, newest first. @throws HoldfastError `PIN_NOT_FOUND` */
-  status(request: StatusRequest): Promise<PinProgress[]>
-  status(cid: string, options?: Omit<StatusRequest, 'cid'>): Promise<PinProgress[]>
-  /** Returns an account's newest record of a CID. @throws HoldfastError `PIN_NOT_FOUND` */
-  dag(request: CidRequest): Promise<DirectoryOutcome>
-  dag(cid: string, options?: CidOptions): Promise<DirectoryOutcome>
-  /** @throws HoldfastError `NOT_FOUND`, `VALIDATION` */
-  rename(request: RenameRequest): Promise<PinRecord>
-  usage(account?: string): Promise<Usage>
-  /**
-   * Call this before the body of a request is read.
-   * @throws HoldfastError `CLUSTER_NOT_ALLOWED`, `INVALID_TIMELOCK`, `TIMELOCK_NOT_ALLOWED`
-   */
-  checkTarget(account: string, target: PinTarget): Promise<void>
-}
+export type { PinService }
 
 /** Clusters of an engine, and the backends that keep their content. */
 export interface ClusterRegistry {
   /**
    * Returns the clusters in configured order. With an account, returns only the clusters that the account may use.
    * @throws HoldfastError `NOT_FOUND` for an unknown account
+   * @example const ids = (await engine.clusters.list({ account })).map(({ id }) => id)
    */
   list(options?: { account?: string | undefined }): Promise<Cluster[]>
-  /** Without a name, returns the default cluster's backend. @throws HoldfastError `NOT_FOUND` */
+  /**
+   * Without a name, returns the default cluster's backend.
+   * @throws HoldfastError `NOT_FOUND`
+   * @example const backend = await engine.clusters.backendOf('cl1-eu')
+   */
   backendOf(cluster?: string): Promise<ClusterBackend>
 }
 
 /** Content that the operator has taken down. The gateway and the peer exchange do not serve this content. */
 export interface TakedownList {
-  /** Returns a page of the takedowns, oldest first. */
+  /**
+   * Returns a page of the takedowns, oldest first.
+   * @example const { rows, next } = await engine.takedowns.page({ after: null, limit: 100 })
+   */
   page(request: PageRequest): Promise<Page<Takedown>>
   /**
    * Takes content down. When the promise resolves, the entry is durable. A repeated call replaces the reason and the
    * status.
    * @throws HoldfastError `INVALID_CID`, `VALIDATION`
+   * @example await engine.takedowns.add({ cid, reason: 'court order 12/34', status: 451 })
    */
   add(request: TakedownRequest): Promise<Takedown>
-  /** @throws HoldfastError `INVALID_CID`, `VALIDATION`; `NOT_FOUND` if there is no takedown with this CID and path */
+  /**
+   * @throws HoldfastError `INVALID_CID`, `VALIDATION`; `NOT_FOUND` if there is no takedown with this CID and path
+   * @example await engine.takedowns.remove({ cid })
+   */
   remove(target: Pick<TakedownRequest, 'cid' | 'path'>): Promise<void>
 }
 
@@ -160,7 +82,10 @@ export interface Border {
   readonly ownGateway: ApiHandler
   /** Number of reverse proxies between clients and the node. */
   readonly trustedProxies: number
-  /** Returns whether the headers of a request name a host that serves only content. */
+  /**
+   * Returns whether the headers of a request name a host that serves only content.
+   * @example const servesOnlyContent = engine.isContentHost(name => request.headers.get(name) ?? undefined)
+   */
   isContentHost(header: (name: string) => string | undefined): boolean
 }
 
@@ -220,26 +145,37 @@ export interface Engine extends Border, AsyncDisposable {
   /**
    * Sets the public URL of the node and of a gateway with its own address. Call this if the URL is known only after the
    * server listens.
+   * @example await engine.setPublicUrl('https://app.example.org/storage')
    */
   setPublicUrl(url: string, gateway?: string): Promise<void>
   /**
    * Lets another thread serve the content of this engine, like `ownGateway`. Pass the result to `openReading`, or call
    * `startReaders` from `holdfast/node-http`.
    * @throws HoldfastError `UNAVAILABLE` for more than 63 threads
+   * @example const { data, port } = await engine.shareReading()
    */
   shareReading(): Promise<SharedReading>
   /**
    * Runs a garbage collection now. `graceSeconds: 0` also deletes content released just before. Default: the configured
    * grace period.
+   * @example const { blocks } = await engine.collect({ graceSeconds: 0 })
    */
   collect(options?: { graceSeconds?: number }): Promise<Collected>
-  /** Returns the Helia node, which stops with the engine. @throws HoldfastError `UNAVAILABLE` if networking is off */
+  /**
+   * Returns the Helia node, which stops with the engine.
+   * @throws HoldfastError `UNAVAILABLE` if networking is off
+   * @example const { blockstore } = await engine.helia()
+   */
   helia(): Promise<HeliaNode>
-  /** Returns the multiaddrs of this node, or none if networking is off. */
+  /**
+   * Returns the multiaddrs of this node, or none if networking is off.
+   * @example const multiaddrs = await engine.addresses()
+   */
   addresses(): Promise<string[]>
   /**
    * Checks the hash of every block. To repair a damaged file, upload it again. If the signal aborts, returns the
    * findings so far.
+   * @example const { damagedBlocks } = await engine.verify({ signal: AbortSignal.timeout(60_000) })
    */
   verify(options?: VerifyOptions): Promise<Verified>
   /**
@@ -248,6 +184,7 @@ export interface Engine extends Border, AsyncDisposable {
    * @throws HoldfastError `CONFLICT` while another process uses the directory, or for a backup of another node;
    * `CONFLICT` without `force` if the backup has more than twice as many roots as this node; `VALIDATION` for a
    * directory inside the data directory or with other files; `BACKUP_UNUSABLE` for an unreadable manifest
+   * @example await engine.backup('/backups/app', { bytesPerSecond: 10_000_000 })
    */
   backup(directory: string, options?: BackupOptions): Promise<BackupOutcome>
   /**
@@ -255,18 +192,29 @@ export interface Engine extends Border, AsyncDisposable {
    * `pinning` until the content is fetched again.
    * @throws HoldfastError `CONFLICT` while another reconciliation runs; `CONFLICT` without `force` if the repair would
    * release more than 1 % of all holds or roots
+   * @example const { findings } = await engine.reconcile({ dryRun: true })
    */
   reconcile(options?: ReconcileOptions): Promise<Reconciled>
-  /** Returns the size and health of the engine, cheaply enough to repeat every few seconds. */
+  /**
+   * Returns the size and health of the engine, cheaply enough to repeat every few seconds.
+   * @example const stats = await engine.stats()
+   */
   stats(): Promise<EngineStats>
   /**
    * Prepares for {@link Engine.stop}. From now on `/ready` answers 503, and other nodes send no new requests. Ends
    * running verifications, backups and reconciliations with `ABORTED`. All other calls continue, which gives load
    * balancers time to react.
+   * @example await engine.announceStop()
    */
   announceStop(): Promise<void>
-  /** Returns the bytes of all blocks that are being sent to clients, and their limit. */
+  /**
+   * Returns the bytes of all blocks that are being sent to clients, and their limit.
+   * @example const { used, limit } = await engine.answerMemory()
+   */
   answerMemory(): Promise<{ used: number; limit: number }>
-  /** Aborts running work and closes all stores. Repeated calls are allowed. */
+  /**
+   * Aborts running work and closes all stores. Repeated calls are allowed.
+   * @example await engine.stop()
+   */
   stop(): Promise<void>
 }

@@ -6,6 +6,7 @@ export interface Events {
   /**
    * Calls the listener for each event of this name, until the signal aborts. Returns a function that removes the
    * listener.
+   * @example const off = engine.events.on('pin:created', ({ record }) => console.log(record.cid))
    */
   on<Name extends keyof EngineEvents>(
     name: Name,
@@ -16,6 +17,7 @@ export interface Events {
    * Returns the next event of this name.
    *
    * @throws HoldfastError `ABORTED` if the signal aborts first, `UNAVAILABLE` if the engine stops first
+   * @example const { record } = await engine.events.once('pin:status', { signal: AbortSignal.timeout(60_000) })
    */
   once<Name extends keyof EngineEvents>(name: Name, options?: ListenOptions): Promise<EngineEvents[Name]>
 }

@@ -42,7 +42,7 @@ export interface PinServiceParts {
   ownAccount: (call: { isOmitted: boolean }) => Promise<string>
 }
 
-/** Implements the interface `PinService` of `api.ts`, which documents each method. */
+/** Implements the interface `PinService` of `public-pin-service.ts`, which documents each method. */
 export class PinService {
   readonly #parts: PinServiceParts
 

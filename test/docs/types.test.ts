@@ -1,55 +1,47 @@
-import { execFileSync } from 'node:child_process'
-import { globSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { globSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import packageJson from '../../package.json' with { type: 'json' }
 import { blocksOf } from '../support/guide.ts'
+import { RESOLUTIONS, type SourceFile, typeProblems } from '../support/type-check.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
-const CACHE = join(ROOT, 'node_modules/.cache')
 const PAGES = globSync(['README.md', 'docs/{start,guides,reference}/*.md'], { cwd: ROOT })
-/** JSX types for blocks of React, which is not a dependency. */
-const JSX = 'declare namespace JSX { interface IntrinsicElements { [name: string]: object } interface Element {} }\n'
+/** Interfaces of an engine, whose methods have an example each. */
+const INTERFACES: Readonly<Record<string, readonly string[]>> = {
+  'src/api.ts': ['ClusterRegistry', 'TakedownList', 'Border', 'Engine'],
+  'src/pins/public-pin-service.ts': ['PinService'],
+  'src/gateway/reader/content-request.ts': ['Content'],
+  'src/access/accounts/accounts.ts': ['Accounts'],
+  'src/access/keys/keys.ts': ['Keys'],
+  'src/pins/events.ts': ['Events'],
+}
+/** What every example may use. */
+const CONTEXT = `
+import { createReadStream, createWriteStream } from 'node:fs'
+import { pipeline } from 'node:stream/promises'
+import type { Engine, Principal } from 'holdfast'
+declare const engine: Engine, principal: Principal, request: Request
+declare const account: string, cid: string, uploadId: string, password: string, secretOfTheOperator: string
+void [createReadStream, createWriteStream, pipeline, engine, principal, request, account, cid, uploadId, password]
+void secretOfTheOperator
+`
 
-/** Type-checks blocks with the project's strict settings. Returns the compiler's output. */
-function check(blocks: ReadonlyArray<{ name: string; text: string }>): string {
-  mkdirSync(CACHE, { recursive: true })
-  const directory = mkdtempSync(join(CACHE, 'types-'))
-  try {
-    const entries = Object.entries(packageJson.exports).flatMap(([entry, target]) =>
-      typeof target === 'string' ? [] : [[`holdfast${entry.slice(1)}`, [sourceOf(target.default)]]],
-    )
-    const compilerOptions = {
-      noEmit: true,
-      allowJs: true,
-      strict: true,
-      jsx: 'preserve',
-      paths: Object.fromEntries(entries),
-    }
-    const config = { extends: join(ROOT, 'tsconfig.json'), compilerOptions, include: ['**/*'], exclude: [] }
-    writeFileSync(join(directory, 'tsconfig.json'), JSON.stringify(config))
-    writeFileSync(join(directory, 'jsx.d.ts'), JSX)
-    for (const { name, text } of blocks) {
-      mkdirSync(dirname(join(directory, name)), { recursive: true })
-      writeFileSync(join(directory, name), `${text}\nexport {}\n`)
-    }
-    execFileSync(process.execPath, [join(ROOT, 'node_modules/typescript/bin/tsc'), '-p', directory], {
-      encoding: 'utf8',
-    })
-    return ''
-  } catch (error) {
-    return (error as { stdout: string }).stdout
-  } finally {
-    rmSync(directory, { recursive: true })
+/** Returns the methods of an interface by name, each with its examples. */
+function examplesOf(path: string, name: string): Map<string, string[]> {
+  const [, body = ''] =
+    readFileSync(join(ROOT, path), 'utf8').match(
+      new RegExp(`^export interface ${name} [\\s\\S]*?\\{\\n([\\s\\S]*?)^\\}$`, 'm'),
+    ) ?? []
+  const methods = new Map<string, string[]>()
+  for (const [, comment = '', method = ''] of body.matchAll(/(?:^ {2}\/\*\*([\s\S]*?)\*\/\n)?^ {2}(\w+)[(<]/gm)) {
+    const examples = [...comment.matchAll(/@example\s+(.+)$/gm)].map(([, code = '']) => code.trim())
+    methods.set(method, [...(methods.get(method) ?? []), ...examples])
   }
+  return methods
 }
 
-function sourceOf(built: string): string {
-  return join(ROOT, built.replace('./dist/', '').replace(/\.js$/, '.ts'))
-}
-
-test('TypeScript blocks of the documents compile under strict', { timeout: 90_000 }, () => {
-  const blocks = PAGES.flatMap(page =>
+function blocksOfPages(): SourceFile[] {
+  return PAGES.flatMap(page =>
     blocksOf(join(ROOT, page))
       .filter(({ language, name }) => language === 'ts' || language === 'tsx' || name === 'engine.js')
       .map(({ language, name, text }, place) => ({
@@ -57,12 +49,31 @@ test('TypeScript blocks of the documents compile under strict', { timeout: 90_00
         text,
       })),
   )
-  expect(blocks.length).toBeGreaterThan(3)
-  expect(check(blocks)).toBe('')
-})
+}
+
+function exampleFiles(): SourceFile[] {
+  const methods = Object.entries(INTERFACES).flatMap(([path, names]) =>
+    names.flatMap(name => [...examplesOf(path, name)].map(([method, examples]) => ({ name, method, examples }))),
+  )
+  expect(methods.filter(({ examples }) => examples.length === 0)).toEqual([])
+  return methods.flatMap(({ name, method, examples }) =>
+    examples.map((code, i) => ({ name: `${name}/${method}-${i}.ts`, text: `${CONTEXT}{\n${code}\n}` })),
+  )
+}
+
+test.each(RESOLUTIONS)(
+  'blocks of the documents and examples of all methods compile under strict, by %s',
+  { timeout: 90_000 },
+  resolution => {
+    const [blocks, examples] = [blocksOfPages(), exampleFiles()]
+    expect(blocks.length).toBeGreaterThan(3)
+    expect(examples.length).toBeGreaterThan(50)
+    expect(typeProblems([...blocks, ...examples], resolution)).toBe('')
+  },
+)
 
 test('a block with a wrong type is refused', { timeout: 90_000 }, () => {
   const text =
     "import { createEngine } from 'holdfast'\nexport const engine: string = await createEngine({ dataDir: 1 })"
-  expect(check([{ name: 'wrong.ts', text }])).toContain('wrong.ts')
+  expect(typeProblems([{ name: 'wrong.ts', text }], 'nodenext')).toContain('wrong.ts')
 })

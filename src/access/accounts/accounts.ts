@@ -19,49 +19,78 @@ export interface Accounts {
    * Creates an account.
    * @throws HoldfastError `VALIDATION` for an unknown plan or an invalid email, name or password; `CONFLICT` if another
    * account uses the email
+   * @example const { id } = await engine.accounts.create({ email: 'ada@example.org', plan: 'free' })
    */
   create(input: NewAccount): Promise<Account>
-  /** Returns the first owner, who operates the node. If there is no owner, creates one with the plan `unlimited`. */
+  /**
+   * Returns the first owner, who operates the node. If there is no owner, creates one with the plan `unlimited`.
+   * @example const { account } = await engine.accounts.ensureOwner()
+   */
   ensureOwner(): Promise<{ account: Account; created: boolean }>
-  /** Returns an account by its id. @throws HoldfastError `NOT_FOUND` */
+  /**
+   * Returns an account by its id.
+   * @throws HoldfastError `NOT_FOUND`
+   * @example const { email } = await engine.accounts.get(account)
+   */
   get(id: string): Promise<Account>
-  /** Returns an account by its id, or by its email in any case. Returns undefined if there is none. */
+  /**
+   * Returns an account by its id, or by its email in any case. Returns undefined if there is none.
+   * @example const found = await engine.accounts.find('ada@example.org')
+   */
   find(idOrEmail: string): Promise<Account | undefined>
-  /** Returns all accounts, oldest first. If there are many accounts, {@link Accounts.pages} needs less memory. */
+  /**
+   * Returns all accounts, oldest first. If there are many accounts, {@link Accounts.pages} needs less memory.
+   * @example const accounts = await engine.accounts.list()
+   */
   list(): Promise<Account[]>
-  /** Yields all accounts, oldest first, in pages of one thousand. */
+  /**
+   * Yields all accounts, oldest first, in pages of one thousand.
+   * @example for await (const accounts of engine.accounts.pages()) console.log(accounts.length)
+   */
   pages(): AsyncIterable<Account[]>
-  /** Returns up to `limit` accounts, oldest first, starting at the position `offset`. `total` counts all accounts. */
+  /**
+   * Returns up to `limit` accounts, oldest first, starting at the position `offset`. `total` counts all accounts.
+   * @example const { accounts, total } = await engine.accounts.page(0, 20)
+   */
   page(offset: number, limit: number): Promise<{ accounts: Account[]; total: number }>
-  /** Sets the plan. @throws HoldfastError `VALIDATION` for an unknown plan, `NOT_FOUND` for an unknown account */
+  /**
+   * Sets the plan.
+   * @throws HoldfastError `VALIDATION` for an unknown plan, `NOT_FOUND` for an unknown account
+   * @example await engine.accounts.setPlan(account, 'premium')
+   */
   setPlan(id: string, plan: string): Promise<Account>
   /**
    * Sets the cluster for requests that do not name one. Null means the default cluster of the engine.
    * @throws HoldfastError `CLUSTER_NOT_ALLOWED` if the plan does not allow the cluster, `NOT_FOUND`
+   * @example await engine.accounts.setDefaultCluster(account, 'cl1-eu')
    */
   setDefaultCluster(id: string, cluster: string | null): Promise<Account>
   /**
    * Disables or enables an account. A disabled account keeps its content, but its requests fail with
    * `account_disabled`.
    * @throws HoldfastError `NOT_FOUND`, `CONFLICT` for the last enabled owner
+   * @example await engine.accounts.setDisabled(account, true)
    */
   setDisabled(id: string, disabled: boolean): Promise<Account>
   /**
    * Changes the email, the name or both. An empty name removes the name.
    * @throws HoldfastError `VALIDATION`, which names the field, `CONFLICT` if another account uses the email,
    * `NOT_FOUND`
+   * @example await engine.accounts.setProfile(account, { name: 'Ada' })
    */
   setProfile(id: string, changes: { email?: string | undefined; name?: string | undefined }): Promise<Account>
   /**
    * Sets the password, and ends all sessions of the account except `keep`.
    * @param options.field name of the password field in error messages. Default `password`.
    * @throws HoldfastError `VALIDATION` for an invalid password, `NOT_FOUND`
+   * @example await engine.accounts.setPassword(account, password)
    */
   setPassword(id: string, password: string, options?: { keep?: string | null; field?: string }): Promise<void>
   /**
    * Deletes an account. When the promise resolves, the account is unusable and its email is free. A running engine, or
    * the next start, then removes keys, sessions and pins.
    * @throws HoldfastError `NOT_FOUND`, `CONFLICT` for the last enabled owner
+   * @example await engine.accounts.delete(account)
    */
   delete(id: string): Promise<void>
 }

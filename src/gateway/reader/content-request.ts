@@ -76,16 +76,24 @@ export interface Content {
    * Reads a file, or a block that is not UnixFS. The promise resolves when the first bytes are available.
    *
    * @throws HoldfastError `INVALID_PATH` for a directory; `RANGE_NOT_SATISFIABLE` for a range that starts after the end
+   * @example const { stream } = await engine.content.read({ cid, path: 'index.html' })
    */
   read(request: ReadRequest): Promise<ReadContent>
-  /** Returns the type and size of the content without reading all of it. */
+  /**
+   * Returns the type and size of the content without reading all of it.
+   * @example const { type, size } = await engine.content.stat({ cid })
+   */
   stat(request: ContentAddress): Promise<ContentStat>
   /**
    * Yields the entries of a directory: a plain directory by name, a sharded directory in the order of its shards.
    *
    * @throws HoldfastError `INVALID_PATH` if the content is not a directory
+   * @example for await (const { name, size } of engine.content.entries({ cid })) console.log(name, size)
    */
   entries(request: ContentAddress): AsyncIterable<ContentEntry>
-  /** Exports the whole DAG as a CAR, version 1, in depth-first order. Each block occurs once. */
+  /**
+   * Exports the whole DAG as a CAR, version 1, in depth-first order. Each block occurs once.
+   * @example await pipeline(await engine.content.exportCar({ cid }), createWriteStream('site.car'))
+   */
   exportCar(request: ContentAddress): Promise<ContentStream>
 }
