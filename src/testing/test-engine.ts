@@ -9,8 +9,8 @@ import { TestClock } from './test-clock.ts'
 /** Options of an engine for tests. */
 export interface TestEngineOptions extends Omit<EngineOptions, 'clock' | 'dataDir'> {
   /**
-   * Keeps the data in this directory, and continues with the data in it. Default: a new directory, in memory if the
-   * system has room there, which is deleted after the engine has stopped.
+   * Keeps the data in this directory, and continues with the data in it. Default: a new directory, which `stop`
+   * deletes. It is in memory if `/dev/shm` has 1 GiB free.
    */
   dataDir?: string
   /** Default: a clock that stands at the time of the system. */
@@ -28,8 +28,8 @@ const MEMORY = '/dev/shm'
 const LEAST_MEMORY = 1024 ** 3
 
 /**
- * Starts an engine for a test: in a directory of its own, without network, on a clock that stands still. `stop` and
- * `await using` stop the engine and delete the directory.
+ * Starts an engine for a test, in a directory of its own, without network, on a clock that stands still. Call `stop`,
+ * or declare the engine by `await using`, to stop it and to delete the directory.
  * @throws HoldfastError the errors of `createEngine`
  * @example
  * await using engine = await createTestEngine()

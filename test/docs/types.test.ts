@@ -15,7 +15,7 @@ const INTERFACES: Readonly<Record<string, readonly string[]>> = {
   'src/access/keys/keys.ts': ['Keys'],
   'src/pins/events.ts': ['Events'],
 }
-/** What every example may use. */
+/** Declarations that every example may use. */
 const CONTEXT = `
 import { createReadStream, createWriteStream } from 'node:fs'
 import { pipeline } from 'node:stream/promises'
@@ -62,7 +62,7 @@ function exampleFiles(): SourceFile[] {
 }
 
 test.each(RESOLUTIONS)(
-  'blocks of the documents and examples of all methods compile under strict, by %s',
+  'blocks of documents and examples of methods compile under strict, by %s',
   { timeout: 90_000 },
   resolution => {
     const [blocks, examples] = [blocksOfPages(), exampleFiles()]

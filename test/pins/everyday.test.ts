@@ -80,7 +80,7 @@ describe('pins of an embedder', () => {
     })
   })
 
-  test('need an account if there are several, unless the engine is for a single user', async () => {
+  test('need an account if there are several, except with singleUser', async () => {
     await withTempDir(async dataDir => {
       const many = await createEngine({ dataDir })
       for (const name of ['one', 'two']) await many.accounts.create({ email: `${name}@example.org`, plan: 'free' })
