@@ -18,7 +18,7 @@ import type { Metrics } from './domain/metrics.ts'
 import type { Takedown, TakedownRequest } from './gateway/policy/takedowns.ts'
 import type { Content } from './gateway/reader/content-request.ts'
 import type { SharedReading } from './gateway/source/shared-reading.ts'
-import type { ApiHandler } from './http/api-messages.ts'
+import type { ApiHandler, ApiRequest } from './http/api-messages.ts'
 import type { Events } from './pins/events.ts'
 import type { EngineStats } from './pins/lists/statistics.ts'
 import type { PinService } from './pins/public-pin-service.ts'
@@ -82,6 +82,12 @@ export interface Border {
   readonly ownGateway: ApiHandler
   /** Number of reverse proxies between clients and the node. */
   readonly trustedProxies: number
+  /**
+   * Returns the base URL of the gateway to which `gateway` redirects the documents, frames and workers of browsers. Null
+   * if content shares the origin of the request. Pass the request as the client sent it.
+   * @example const base = engine.documentsAt({ scheme: 'http', header: name => request.headers.get(name) ?? undefined })
+   */
+  documentsAt(request: Pick<ApiRequest, 'header' | 'scheme'>): string | null
   /**
    * Returns whether the headers of a request name a host that serves only content.
    * @example const servesOnlyContent = engine.isContentHost(name => request.headers.get(name) ?? undefined)
@@ -148,6 +154,12 @@ export interface Engine extends Border, AsyncDisposable {
    * @example await engine.setPublicUrl('https://app.example.org/storage')
    */
   setPublicUrl(url: string, gateway?: string): Promise<void>
+  /**
+   * Names the port of this machine that serves only `ownGateway`. On loopback hosts, `gateway` then redirects documents
+   * to this port, unless `gateway.publicUrl` is set.
+   * @example await engine.setGatewayPort(4101)
+   */
+  setGatewayPort(port: number): Promise<void>
   /**
    * Lets another thread serve the content of this engine, like `ownGateway`. Pass the result to `openReading`, or call
    * `startReaders` from `holdfast/node-http`.

@@ -26,7 +26,7 @@ function engineOf({ dataDir, config, events, activity, longRuns, ending }: Setup
   const access = modules.get(M.access)
   const clusters = modules.get(M.clusters)
   const border = modules.get(M.http)
-  const { takedowns, reader, memory } = modules.get(M.gateway)
+  const { takedowns, reader, memory, apart } = modules.get(M.gateway)
   const { collector, verifier } = modules.get(M.content)
   const { statistics, backups, reconciler } = modules.get(M.upkeep)
   const { node } = modules.get(M.network)
@@ -85,6 +85,10 @@ function engineOf({ dataDir, config, events, activity, longRuns, ending }: Setup
     setPublicUrl: async (url, gateway) => {
       running()
       clusters.registry.setGatewayUrl(config.gateway.publicUrl ?? gateway ?? url)
+    },
+    setGatewayPort: async port => {
+      running()
+      apart.port = port
     },
     shareReading: async () => {
       running()

@@ -33,8 +33,8 @@ test('every method of the public API returns a promise', () => {
   expectTypeOf<SyncMethods<Sessions>>().toBeNever()
   expectTypeOf<SyncMethods<SecondFactors>>().toBeNever()
   expectTypeOf<SyncMethods<TakedownList>>().toBeNever()
-  // `isContentHost` only reads headers and the configuration, before a request is processed.
-  expectTypeOf<SyncMethods<Engine>>().toEqualTypeOf<'isContentHost'>()
+  // Both only read headers and the configuration, before a request is processed.
+  expectTypeOf<SyncMethods<Engine>>().toEqualTypeOf<'documentsAt' | 'isContentHost'>()
 })
 
 test('exported classes can be made without an engine', () => {

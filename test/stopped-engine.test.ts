@@ -37,6 +37,7 @@ const QUESTIONS: Readonly<Record<string, (engine: Engine, account: string) => un
   'takedowns.remove': ({ takedowns }) => takedowns.remove({ cid: CID }),
   'events.once': ({ events }) => events.once('pin:created'),
   setPublicUrl: engine => engine.setPublicUrl('https://pins.example.org'),
+  setGatewayPort: engine => engine.setGatewayPort(4101),
   shareReading: engine => engine.shareReading(),
   helia: engine => engine.helia(),
   addresses: engine => engine.addresses(),

@@ -189,6 +189,7 @@ async function listenAt(
   const local = localUrl(host, bound)
   const localGateway = readers === null ? local : localUrl(host, readers.port)
   if (config.publicUrl === undefined) await engine.setPublicUrl(local, localGateway)
+  if (readers !== null) await engine.setGatewayPort(readers.port)
   return {
     listening: `http://${urlHost(host)}:${bound}`,
     local,

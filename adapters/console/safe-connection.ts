@@ -1,3 +1,4 @@
+import { hostNameOf, isLoopbackName } from '../../src/http/host-name.ts'
 import type { ApiRequest } from '../../src/index.ts'
 
 /**
@@ -6,7 +7,7 @@ import type { ApiRequest } from '../../src/index.ts'
  */
 export function unsafeConnection(request: ApiRequest, trustedProxies: number): string | null {
   const { scheme } = request
-  const host = hostOf(request.header('host'))
+  const host = hostNameOf(request.header('host'))
   if (host === null) return 'The console needs a Host header.'
   if (scheme === 'https' || (scheme === 'http' && isLoopbackName(host))) return null
   const why =
@@ -21,15 +22,4 @@ export function unsafeConnection(request: ApiRequest, trustedProxies: number): s
         'tunnel (ssh -L 4100:127.0.0.1:4100 the-machine).'
       : 'Set trustedProxies in the configuration, and let the proxy send X-Forwarded-For, X-Forwarded-Proto and Host.'
   return `The console is not served at this address.\n\n${why}\n\n${how}`
-}
-
-/** Returns null for an invalid header, which would be unsafe in response headers. */
-function hostOf(header: string | undefined): string | null {
-  if (header === undefined || !/^[a-z0-9.\-_[\]:]+$/i.test(header) || !URL.canParse(`http://${header}`)) return null
-  return new URL(`http://${header}`).hostname.toLowerCase()
-}
-
-/** Returns whether a host name is a loopback name, as the Secure Contexts standard defines. */
-function isLoopbackName(host: string): boolean {
-  return host === 'localhost' || host.endsWith('.localhost') || host === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(host)
 }

@@ -23,6 +23,7 @@ import { Admission, type TakenDown } from './policy/admission.ts'
 import { DenylistFile } from './policy/denylist-file.ts'
 import { contentCorsHeaders } from './representations/content-headers.ts'
 import { respond } from './representations/respond.ts'
+import { type ApartGateway, withDocumentsApart } from './site/documents-apart.ts'
 import { siteRoute } from './site/routing.ts'
 import { isSiteMatter, siteResponse } from './site/site-rules.ts'
 import type { ContentOrigin, RequestBlocks } from './source/request-blocks.ts'
@@ -43,6 +44,8 @@ export interface GatewayDependencies {
   /** Content of the fleet's other nodes. */
   others?: ContentOrigin | null
   takedowns?: TakenDown
+  /** Where documents are, if this gateway shares an origin with the API. Default: documents are served like all content. */
+  apart?: Pick<ApartGateway, 'baseFor'>
   limits?: WalkLimits
   /** Default: an opener made from the other dependencies. */
   opener?: RootOpener
@@ -71,6 +74,8 @@ export function createGateway(dependencies: GatewayDependencies): ApiHandler {
   const accessLog = { logger, metrics }
   const { slots = gatewaySlots(options, clock) } = dependencies
   const maxDurationMs = options.maxDurationSeconds * 1000
+  const { apart } = dependencies
+  const answer = apart === undefined ? answerHere : withDocumentsApart(answerHere, apart)
 
   return async request => {
     const started = clock.now()
@@ -99,7 +104,7 @@ export function createGateway(dependencies: GatewayDependencies): ApiHandler {
     })
   }
 
-  async function answer(request: ApiRequest): Promise<ApiResponse> {
+  async function answerHere(request: ApiRequest): Promise<ApiResponse> {
     if (request.method === 'OPTIONS') return PREFLIGHT
     if (request.method !== 'GET' && request.method !== 'HEAD') {
       throw new HoldfastError('METHOD_NOT_ALLOWED', `content supports only ${METHODS}`, { details: { allow: METHODS } })

@@ -2,6 +2,7 @@ import type { CID } from 'multiformats/cid'
 import { MemoryBudget } from '../concurrency/memory-budget.ts'
 import { createGateway, gatewaySlots, openerOf } from '../gateway/gateway.ts'
 import { ContentReader } from '../gateway/reader/content-reader.ts'
+import { ApartGateway } from '../gateway/site/documents-apart.ts'
 import { identityOf } from '../ipld/cid.ts'
 import { OwnedContent } from '../pins/owned-content.ts'
 import type { AccessModule } from './access-module.ts'
@@ -54,13 +55,15 @@ export function makeGateway({ config, clock, logger, metrics, activity, memoryBy
   })
   const slots = gatewaySlots(config.gateway, clock)
   const parts = { ...dependencies, metrics, opener, slots }
+  const apart = new ApartGateway(config.gateway)
   return {
     takedowns,
     slots,
     memory,
     arrivalOf: dependencies.arrivalOf,
     reader,
-    handler: createGateway(parts),
+    apart,
+    handler: createGateway({ ...parts, apart }),
     own: createGateway({ ...parts, options: { ...config.gateway, ownOrigin: true } }),
   }
 }

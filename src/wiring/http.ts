@@ -40,7 +40,7 @@ interface Below {
 export function makeHttp(setup: Setup, below: Below): Border {
   const { trustedProxies, gateway } = setup.config
   const { host = null } = gateway
-  const { handler, own } = below.gateway
+  const { handler, own, apart } = below.gateway
   const behind = behindProxies(trustedProxies, setup.logger)
   const { clock, logger, metrics } = setup
   const { member } = below.nodes
@@ -62,6 +62,7 @@ export function makeHttp(setup: Setup, below: Below): Border {
     gateway: behind(handler),
     ownGateway: behind(own),
     trustedProxies,
+    documentsAt: request => apart.baseFor(request),
     isContentHost: header =>
       isContentHost(requestedHost(header, trustedProxies), host) || isContentHost(header('host'), host),
   }

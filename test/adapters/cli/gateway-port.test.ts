@@ -57,6 +57,11 @@ describe('the port of the gateway', () => {
     const shared = await fetch(`${server.url}/ipfs/${cid}?filename=page.html`)
     expect(shared.status).toBe(200)
     expect(shared.headers.get('content-security-policy')).toMatch(SANDBOX)
+    const page = await fetch(`${server.url}/ipfs/${cid}`, {
+      headers: { 'sec-fetch-dest': 'document' },
+      redirect: 'manual',
+    })
+    expect([page.status, page.headers.get('location')]).toEqual([307, `${base}${cid}`])
     for (const path of ['/metrics', '/health', '/api/v3', '/api/v3/users/me', '/']) {
       const answer = await fetch(new URL(path, base), { headers: { 'x-api-key': KEY } })
       expect(answer.status, path).toBe(404)
