@@ -1,6 +1,6 @@
 import type { KeptPromise } from './promises.ts'
 
-const documents = 'test/gateway/documents-apart.test.ts'
+const apart = 'test/gateway/documents-apart.test.ts'
 const bounds = 'test/gateway/representations/bounds.test.ts'
 const documents = 'test/gateway/pages/document.test.ts'
 const takedowns = 'test/gateway/policy/takedowns.test.ts'
@@ -612,27 +612,27 @@ export const gatewayPromises: readonly KeptPromise[] = [
     file: 'src/gateway/site/documents-apart.ts',
     find: "DOCUMENTS.includes(request.header('sec-fetch-dest')) || ",
     replace: '',
-    test: { file: documents, name: 'documents, frames and workers go to the public' },
+    test: { file: apart, name: 'documents, frames and workers go to the public' },
   },
   {
     promise: 'no worker of content shares the origin of the console',
     file: 'src/gateway/site/documents-apart.ts',
     find: "  'serviceworker',\n",
     replace: '',
-    test: { file: documents, name: 'documents, frames and workers go to the public' },
+    test: { file: apart, name: 'documents, frames and workers go to the public' },
   },
   {
     promise: 'a gateway never redirects documents to itself',
     file: 'src/gateway/site/documents-apart.ts',
     find: 'sharesHost(asked, publicUrl) ? null : publicUrl',
     replace: 'publicUrl',
-    test: { file: documents, name: 'documents stay where the gateway has no origin' },
+    test: { file: apart, name: 'documents stay where the gateway has no origin' },
   },
   {
     promise: 'no document is redirected to a port that other machines cannot reach',
     file: 'src/gateway/site/documents-apart.ts',
     find: " || !isLoopbackName(name)",
     replace: '',
-    test: { file: documents, name: 'documents stay where the gateway has no origin' },
+    test: { file: apart, name: 'documents stay where the gateway has no origin' },
   },
 ]

@@ -107,6 +107,16 @@ export class Keys {
     return this.#connection.json<NewKey>('POST', '/tokens/generate', { json: options })
   }
 
+  /**
+   * Creates the key that keeps the sign-in of a console with this client's key. It ends after twelve hours at most, or at
+   * {@link Sessions.signOut}.
+   *
+   * @throws HoldfastError `CONFLICT` for a session, `missing_scope` or `2fa_required` if the key may create none
+   */
+  createForConsole(): Promise<NewKey> {
+    return this.#connection.json<NewKey>('POST', '/tokens/console')
+  }
+
   /** Lists the keys, oldest first, without upload tokens. */
   list(): Promise<Key[]> {
     return this.#connection.json<Key[]>('GET', '/tokens/list')

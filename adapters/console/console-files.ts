@@ -23,7 +23,10 @@ const TYPES: Readonly<Record<string, string>> = {
 
 const compress = promisify(gzip)
 
-/** Reads and compresses the files. The path of the page itself is `''`. */
+/** Path of the page for an origin without content. No request has this path. */
+export const PAGE_APART = '?apart'
+
+/** Reads and compresses the files. The path of the page itself is `''`, or {@link PAGE_APART}. */
 export async function consoleFiles(): Promise<ReadonlyMap<string, ConsoleFile>> {
   // The published package has the compiled files in the directory of this module.
   const contents = import.meta.url.endsWith('.ts')
@@ -33,11 +36,20 @@ export async function consoleFiles(): Promise<ReadonlyMap<string, ConsoleFile>> 
   for (const [path, plain] of contents) {
     const type = TYPES[extname(path)]
     if (type === undefined) continue
-    const etag = `W/"${createHash('sha256').update(plain).digest('base64url')}"`
-    const gzipped = await compress(plain, { level: constants.Z_BEST_COMPRESSION })
-    files.set(path === 'index.html' ? '' : path, { type, plain, gzipped, etag })
+    if (path !== 'index.html') {
+      files.set(path, await fileOf(type, plain))
+      continue
+    }
+    files.set('', await fileOf(type, plain))
+    const apart = plain.toString().replace('data-content="shared"', 'data-content="apart"')
+    files.set(PAGE_APART, await fileOf(type, Buffer.from(apart)))
   }
   return files
+}
+
+async function fileOf(type: string, plain: Buffer): Promise<ConsoleFile> {
+  const etag = `W/"${createHash('sha256').update(plain).digest('base64url')}"`
+  return { type, plain, etag, gzipped: await compress(plain, { level: constants.Z_BEST_COMPRESSION }) }
 }
 
 async function filesBelow(directory: string): Promise<Map<string, Buffer>> {

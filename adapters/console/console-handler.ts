@@ -7,11 +7,11 @@ import {
   type Logger,
   PROXY_HEADERS,
 } from '../../src/index.ts'
-import { type ConsoleFile, consoleFiles } from './console-files.ts'
+import { type ConsoleFile, consoleFiles, PAGE_APART } from './console-files.ts'
 import { unsafeConnection } from './safe-connection.ts'
 
 /** The part of an engine that the console needs. */
-export type ConsoleEngine = Pick<Engine, 'trustedProxies'>
+export type ConsoleEngine = Pick<Engine, 'trustedProxies' | 'documentsAt'>
 
 /** Options of the console. */
 export interface ConsoleOptions {
@@ -33,8 +33,9 @@ export interface ConsoleOptions {
  * Creates the console of an engine: a page that administers content in the browser. Pass the result to a handler, which
  * then serves `<prefix>/console/`.
  *
- * The console uses only the HTTP API. It stores no credential and sets no cookie. Loading the page clears the cache and
- * the storage of its origin. Over plain HTTP, the console works only at a loopback address.
+ * The console uses only the HTTP API, and sets no cookie. If content has another origin (`Engine.documentsAt`), the tab
+ * stores a credential that ends within a day, and the sign-in clears the cache of its origin. Otherwise nothing is
+ * stored. Over plain HTTP, the console works only at a loopback address.
  */
 export function createConsole(engine: ConsoleEngine, options: ConsoleOptions = {}): ApiHandler {
   return consoleOf(consoleFiles, engine, options)
@@ -43,9 +44,10 @@ export function createConsole(engine: ConsoleEngine, options: ConsoleOptions = {
 /** Creates a console whose files `prepare` returns. Calls `prepare` at the first request, and again after a failure. */
 export function consoleOf(
   prepare: () => Promise<ReadonlyMap<string, ConsoleFile>>,
-  { trustedProxies }: ConsoleEngine,
+  engine: ConsoleEngine,
   { prefix = '', publicUrl, logger }: ConsoleOptions,
 ): ApiHandler {
+  const { trustedProxies } = engine
   const published = publicUrl === undefined ? null : new URL(publicUrl)
   let prepared: Promise<ReadonlyMap<string, ConsoleFile> | null> | undefined
   const files = (): Promise<ReadonlyMap<string, ConsoleFile> | null> => {
@@ -66,7 +68,9 @@ export function consoleOf(
     if (request.header('service-worker') !== undefined) return told(403, 'the console has no service worker')
     const found = await files()
     if (found === null) return told(500, 'the files of the console cannot be prepared: see the log')
-    const file = found.get(request.path.slice('/console/'.length))
+    const path = request.path.slice('/console/'.length)
+    if (path === 'cleared') return told(200, 'cleared', CLEARED)
+    const file = found.get(path === '' && engine.documentsAt(request) !== null ? PAGE_APART : path)
     if (file === undefined) return told(404, 'no such file of the console')
     const isPublished = published !== null && (isProxied(received) || request.header('host') === published.host)
     return answer(request, file, policyOf(request, isPublished ? published.pathname : prefix))
@@ -83,7 +87,7 @@ function policyOf(request: ApiRequest, prefix: string): string {
     `script-src ${own}`,
     `style-src ${own}`,
     `img-src ${own} data:`,
-    `connect-src ${origin}/api/v3/ ${origin}/admin/v1/ ${origin}/health`,
+    `connect-src ${own} ${origin}/api/v3/ ${origin}/admin/v1/ ${origin}/health`,
     "form-action 'none'",
     "frame-ancestors 'none'",
     "base-uri 'none'",
@@ -99,8 +103,6 @@ function answer(request: ApiRequest, file: ConsoleFile, policy: string): ApiResp
     'cache-control': isPage ? 'no-store' : 'no-cache',
     etag: file.etag,
     vary: 'accept-encoding',
-    // An old cache entry may lack the sandbox and could run scripts.
-    ...(isPage && { 'clear-site-data': '"cache", "storage"' }),
   }
   const matches = request
     .header('if-none-match')
@@ -113,6 +115,9 @@ function answer(request: ApiRequest, file: ConsoleFile, policy: string): ApiResp
   headers['content-length'] = String(bytes.byteLength)
   return { status: 200, headers, body: request.method === 'HEAD' ? null : bytes }
 }
+
+/** Removes cached pages of older versions, which run without a sandbox. The page asks for it before it stores anything. */
+const CLEARED = { 'clear-site-data': '"cache"' } as const
 
 /** Headers of scripts, styles and images. The page's own headers decide what the page may do. */
 const PART_HEADERS = {

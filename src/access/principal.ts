@@ -25,6 +25,8 @@ export interface Credential {
   expiresAt: number | null
   /** Limits of an upload token, which may only upload. Undefined for other credentials. */
   upload?: UploadGrant
+  /** For a key that keeps a sign-in at the console: id of the key that signed in. Undefined for other credentials. */
+  consoleOf?: string
 }
 
 /** Authenticated caller of a request. */

@@ -36,6 +36,16 @@ export class ScopePolicy {
     throw new HoldfastError('missing_scope', 'an upload token can only upload by POST')
   }
 
+  /**
+   * Refuses credentials that create no keys: upload tokens, and keys that keep a sign-in at the console. A stolen one
+   * thus never outlives itself. @throws HoldfastError `missing_scope`
+   */
+  checkMayMint(principal: Principal): void {
+    this.checkNoUploadToken(principal)
+    if (principal.credential.consoleOf === undefined) return
+    throw new HoldfastError('missing_scope', 'this key only keeps a sign-in: sign in again to create keys')
+  }
+
   /** Throws a HoldfastError `missing_scope`, with the missing scope as `required` in its details. */
   check(principal: Principal, ...wanted: readonly Scope[]): void {
     const decision = this.decide(principal.credential.scopes, wanted)

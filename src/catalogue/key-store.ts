@@ -41,15 +41,28 @@ export type NewKeyRow = Omit<KeyRow, 'parent' | 'uses'>
 /** The reason why a key was not inserted. */
 export type KeyRefusal = 'no_account' | 'no_parent' | 'name_taken' | 'too_many'
 
+/**
+ * Returns the name of the key that keeps a sign-in at the console with the key `parentId`. There is one at most for each
+ * key, and it does not count against the maximum number of keys.
+ */
+export function consoleKeyName(parentId: string): string {
+  return `console-${parentId}`
+}
+
+/** Returns whether a key keeps a sign-in at the console. */
+export function isConsoleKey({ name, parentId }: Pick<KeyRow, 'name' | 'parentId'>): boolean {
+  return parentId !== null && name === consoleKeyName(parentId)
+}
+
 /** Maximum number of expired keys kept per account, for display. */
 export const EXPIRED_KEYS_KEPT = 100
 
 /** The store of API keys. Each method except {@link noteUse} is one transaction, durable when its promise resolves. */
 export interface KeyStore {
   /**
-   * Inserts a key. Replaces an expired key of the same name, and removes the oldest expired keys beyond
+   * Inserts a key. Replaces an expired key or a console key of the same name, and removes the oldest expired keys beyond
    * {@link EXPIRED_KEYS_KEPT}.
-   * Upload tokens and other keys are counted separately.
+   * Upload tokens and other keys are counted separately. Console keys are not counted.
    *
    * @param limits.maxKeys maximum number of live keys; null for no limit
    * @returns `no_parent` if the parent key does not exist or has expired; `name_taken` if a live key has the name;

@@ -58,7 +58,9 @@ const create = route({
   handler: async ({ body, principal }, services) => {
     checkReads(principal, services)
     const { url } = await body()
-    const keyId = principal.credential.kind === 'key' ? principal.credential.id : null
+    const { kind, id, consoleOf } = principal.credential
+    // A key of the console ends at the sign-out, and would end its webhooks.
+    const keyId = kind === 'key' ? (consoleOf ?? id) : null
     const { webhook, secret } = await services.webhooks.create(principal.account.id, { url, keyId })
     return { status: 201, body: { ...presentWebhook(webhook), secret } }
   },

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import {
   type Account,
+  consoleKeyName,
   EXPIRED_KEYS_KEPT,
   MOST_SESSIONS,
   type NewKeyRow,
@@ -235,6 +236,28 @@ export const accessRules: readonly AccessRule[] = [
       assert.deepEqual((await Promise.all(asked)).toSorted(), ['inserted', 'inserted', 'inserted', 'too_many'])
       assert.equal(await keys.insert(key('one', 'e'), { now: NOW + 1, maxKeys: 3 }), 'inserted')
       assert.equal(await keys.insert(key('one', 'f'), { now: NOW + 1, maxKeys: 0 }), 'too_many')
+    },
+  },
+  {
+    name: 'keeps one console key for each key, replaced and not counted',
+    async run({ accounts, keys }) {
+      await accounts.insert(account('one'), null)
+      const limits = { now: NOW, maxKeys: 2 }
+      const consoleKey = (id: string, parentId: string, changes: Partial<NewKeyRow> = {}) =>
+        key('one', id, { parentId, name: consoleKeyName(parentId), expiresAt: NOW + 2, ...changes })
+      await keys.insert(key('one', 'a'), limits)
+      await keys.insert(key('one', 'b', { expiresAt: NOW + 2 }), limits)
+      assert.equal(await keys.insert(consoleKey('c1', 'a'), { now: NOW, maxKeys: null }), 'inserted')
+      assert.equal(await keys.insert(consoleKey('c2', 'b'), { now: NOW, maxKeys: null }), 'inserted')
+      assert.equal(await keys.insert(consoleKey('c3', 'a'), { now: NOW, maxKeys: null }), 'inserted')
+      assert.deepEqual(await walk(request => keys.list('one', request), 10), ['a', 'b', 'c2', 'c3'])
+      assert.equal(await keys.insert(key('one', 'd'), limits), 'too_many')
+      assert.equal(await keys.insert(key('one', 'd'), { now: NOW, maxKeys: 3 }), 'inserted')
+      // Only a key of the same parent is replaced.
+      const foreign = consoleKey('c4', 'b', { name: consoleKeyName('d') })
+      assert.equal(await keys.insert(foreign, { now: NOW, maxKeys: null }), 'inserted')
+      assert.equal(await keys.insert(consoleKey('c5', 'd'), { now: NOW, maxKeys: null }), 'name_taken')
+      assert.equal(await keys.revoke('a'), 2)
     },
   },
   {

@@ -5,6 +5,7 @@ import {
   type Catalogue,
   type ClearSecret,
   EXPIRED_KEYS_KEPT,
+  isConsoleKey,
   type KeyRefusal,
   type KeyRow,
   type KeyStore,
@@ -210,8 +211,10 @@ function keysOf(rows: AccessRows, along: GoesAlong): KeyStore {
     if (live(rows, accountId) === undefined) return 'no_account'
     const theirs = rows.keys.filter(other => other.accountId === accountId && isLive(other, now))
     if (parentId !== null && !theirs.some(({ id }) => id === parentId)) return 'no_parent'
-    if (theirs.some(other => other.name === name)) return 'name_taken'
-    return maxKeys !== null && theirs.filter(other => isAlike(other, key)).length >= maxKeys ? 'too_many' : null
+    const former = theirs.find(other => other.name === name)
+    if (former !== undefined && !(isConsoleKey(key) && former.parentId === parentId)) return 'name_taken'
+    const counted = theirs.filter(other => isAlike(other, key) && !isConsoleKey(other))
+    return maxKeys !== null && counted.length >= maxKeys ? 'too_many' : null
   }
   return {
     insert: async (key, { now, maxKeys }) => {

@@ -1,6 +1,7 @@
 import { accessAudits } from './audits-access.ts'
 import { authAudits } from './audits-auth.ts'
 import { carAudits } from './audits-car.ts'
+import { consoleKeyAudits } from './audits-console-keys.ts'
 import { dialectAudits } from './audits-dialects.ts'
 import { directoryAudits } from './audits-directory.ts'
 import { keyAudits } from './audits-keys.ts'
@@ -24,6 +25,7 @@ export const audits: readonly Audit[] = [
   ...accessAudits,
   ...limitAudits,
   ...keyAudits,
+  ...consoleKeyAudits,
   ...webhookAudits,
   ...authAudits,
   ...secondFactorAudits,

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import http, { type RequestListener } from 'node:http'
 import type { Page } from 'playwright-core'
 import { createConsole } from '../../adapters/console/index.ts'
-import { createHandler, PrometheusMetrics } from '../../adapters/node-http/index.ts'
+import { createGatewayServer, createHandler, PrometheusMetrics } from '../../adapters/node-http/index.ts'
 import { createEngine, type Engine, type EngineOptions, SCOPES } from '../../src/index.ts'
 import { withTempDir } from './temp-dir.ts'
 
@@ -18,10 +18,14 @@ export interface ConsoleServer {
   node: RequestListener
 }
 
-/** Uses the system clock. Stops and deletes the node afterwards. */
+/**
+ * Uses the system clock. Stops and deletes the node afterwards.
+ * @param hasGatewayPort true for a gateway on a port of its own, as in the standalone server
+ */
 export function withConsole<T>(
   run: (server: ConsoleServer) => Promise<T>,
   config: Partial<EngineOptions> = {},
+  hasGatewayPort = false,
 ): Promise<T> {
   return withTempDir(async dataDir => {
     const metrics = new PrometheusMetrics()
@@ -33,9 +37,9 @@ export function withConsole<T>(
     })
     let answer: RequestListener = node
     const server = http.createServer((incoming, outgoing) => answer(incoming, outgoing))
-    server.listen(0, '127.0.0.1')
-    await once(server, 'listening')
-    const origin = `http://127.0.0.1:${(server.address() as { port: number }).port}`
+    const gateway = createGatewayServer(engine.ownGateway)
+    const origin = `http://127.0.0.1:${await portOf(server)}`
+    if (hasGatewayPort) await engine.setGatewayPort(await portOf(gateway))
     try {
       if (publicUrl === undefined) await engine.setPublicUrl(origin)
       const { account } = await engine.accounts.ensureOwner()
@@ -51,11 +55,18 @@ export function withConsole<T>(
         },
       })
     } finally {
-      server.closeAllConnections()
-      server.close()
+      for (const each of [server, gateway]) {
+        each.closeAllConnections()
+        each.close()
+      }
       await engine.stop()
     }
   })
+}
+
+async function portOf(server: http.Server): Promise<number> {
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  return (server.address() as { port: number }).port
 }
 
 export async function signInByKey(page: Page, { origin, key }: Pick<ConsoleServer, 'origin' | 'key'>): Promise<void> {

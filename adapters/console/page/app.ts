@@ -4,20 +4,30 @@ import { AccountView } from './account/account-view.ts'
 import { ContentView } from './content/content-view.ts'
 import { PinView } from './content/pin-view.ts'
 import { type Source, UploadQueue } from './content/upload-queue.ts'
+import { forget, isKept, resume, signOut as signOutKept } from './kept-sign-in.ts'
 import { html } from './markup.ts'
 import { OwnerView } from './owner/owner-view.ts'
 import { type PageRoute, routeTo, useRoute } from './page-route.ts'
-import { newClient, type PageSession, SessionContext } from './session.ts'
-import { type SignedIn, SignInView } from './sign-in-view.ts'
+import { newClient, type PageSession, SessionContext, type SignedIn } from './session.ts'
+import { SignInView } from './sign-in-view.ts'
 import { Notices } from './widgets/notices.ts'
+import { wordsFor } from './words.ts'
 
 export function App() {
   const [signedIn, setSignedIn] = useState<SignedIn | null>(null)
+  const [isResuming, setResuming] = useState(isKept)
   const [reason, setReason] = useState<string | null>(null)
   const end = (why?: string): void => {
+    forget()
     setReason(why ?? null)
     setSignedIn(null)
   }
+  useEffect(() => {
+    if (!isResuming) return
+    const resumed = resume().then(setSignedIn, error => setReason(wordsFor(error)))
+    void resumed.then(() => setResuming(false))
+  }, [])
+  if (isResuming) return html`<main class="alone"><p role="status">Signing in…</p></main>`
   return html`<div>
     ${
       signedIn === null
@@ -58,7 +68,7 @@ function Inside({ signedIn, onEnd }: { signedIn: SignedIn; onEnd: PageSession['e
   const session: PageSession = { client, user, clusters, uploads, kind, refresh, end: onEnd }
   const signOut = async (): Promise<void> => {
     if (uploads.isBusy && !confirm('Uploads are in progress. Sign out and cancel them?')) return
-    await client.sessions.signOut().catch(() => undefined)
+    await signOutKept(credential).catch(() => undefined)
     // The next user to sign in starts at the first view.
     location.hash = '#/'
     onEnd()

@@ -3,10 +3,15 @@ import { useContext } from 'preact/hooks'
 import { type Cluster, HoldfastClient, type User } from '../../client/index.ts'
 import type { UploadQueue } from './content/upload-queue.ts'
 
-/**
- * Only `client` has the credential, which is in no storage, cookie or URL. The user therefore signs in again after a
- * reload.
- */
+/** A credential that the server has accepted. */
+export interface SignedIn {
+  /** An API key or a session token. */
+  credential: string
+  user: User
+  kind: 'password' | 'key'
+}
+
+/** Only `client` has a pasted key, which is in no storage, cookie or URL. */
 export interface PageSession {
   client: HoldfastClient
   user: User
@@ -15,7 +20,7 @@ export interface PageSession {
   /** Uploads continue when the user changes the view. */
   uploads: UploadQueue
   /** A key has only its own scopes, and cannot do anything that requires the password. */
-  kind: 'password' | 'key'
+  kind: SignedIn['kind']
   /** Reloads `user` after a change of usage or profile. */
   refresh: () => void
   /** Signs the user out. The sign-in view then shows the reason. */

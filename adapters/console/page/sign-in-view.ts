@@ -1,16 +1,10 @@
 import { useState } from 'preact/hooks'
-import { isHoldfastError, type User } from '../../client/index.ts'
+import { isHoldfastError } from '../../client/index.ts'
+import { keep, maySurvive } from './kept-sign-in.ts'
 import { html } from './markup.ts'
-import { newClient } from './session.ts'
+import { newClient, type SignedIn } from './session.ts'
 import { FieldProblem, InputField, submitting } from './widgets/field.ts'
 import { useAction } from './widgets/use-load.ts'
-
-export interface SignedIn {
-  /** An API key or a session token. */
-  credential: string
-  user: User
-  kind: 'password' | 'key'
-}
 
 type Way = SignedIn['kind']
 const OTHER: Readonly<Record<Way, Way>> = { password: 'key', key: 'password' }
@@ -21,7 +15,15 @@ export interface SignInProps {
   onSignedIn: (signedIn: SignedIn) => void
 }
 
-export function SignInView({ reason, onSignedIn }: SignInProps) {
+interface FormProps {
+  onSignedIn: (signedIn: SignedIn) => Promise<void>
+}
+
+export function SignInView({ reason, onSignedIn: onEnd }: SignInProps) {
+  const onSignedIn: FormProps['onSignedIn'] = async signedIn => {
+    await keep(signedIn)
+    onEnd(signedIn)
+  }
   // A new owner has a key and no password.
   const [way, setWay] = useState<Way>('key')
   const [temporaryToken, setTemporaryToken] = useState<string | null>(null)
@@ -58,7 +60,8 @@ export function SignInView({ reason, onSignedIn }: SignInProps) {
       }
     </section>
     <p class="hint">
-      The browser stores none of this, so you sign in again after a reload. Everything pinned is public: anyone with its CID can read it.
+      ${maySurvive() ? 'This tab keeps you signed in over a reload, until you close it.' : 'The browser stores none of this, so you sign in again after a reload.'}
+      ${' '}Everything pinned is public: anyone with its CID can read it.
     </p>
   </main>`
 }
@@ -66,7 +69,7 @@ export function SignInView({ reason, onSignedIn }: SignInProps) {
 function PasswordForm({
   onSignedIn,
   onCodeAsked,
-}: Pick<SignInProps, 'onSignedIn'> & { onCodeAsked: (temporaryToken: string) => void }) {
+}: FormProps & { onCodeAsked: (temporaryToken: string) => void }) {
   const [email, setEmail] = useState('')
   const [password, setPassword] = useState('')
   const { run, isBusy, error } = useAction()
@@ -74,7 +77,7 @@ function PasswordForm({
     run(async () => {
       const answer = await newClient().sessions.signIn(email.trim(), password).catch(inWords('Wrong email or password'))
       if ('temporaryToken' in answer) onCodeAsked(answer.temporaryToken)
-      else onSignedIn({ credential: answer.token, user: answer.user, kind: 'password' })
+      else await onSignedIn({ credential: answer.token, user: answer.user, kind: 'password' })
     }),
   )
   return html`<form onSubmit=${submit}>
@@ -86,14 +89,14 @@ function PasswordForm({
   </form>`
 }
 
-function KeyForm({ onSignedIn }: Pick<SignInProps, 'onSignedIn'>) {
+function KeyForm({ onSignedIn }: FormProps) {
   const [key, setKey] = useState('')
   const { run, isBusy, error } = useAction()
   const submit = submitting(() =>
     run(async () => {
       const credential = key.trim()
       const user = await newClient(credential).account.show().catch(inWords('Unknown or revoked key'))
-      onSignedIn({ credential, user, kind: 'key' })
+      await onSignedIn({ credential, user, kind: 'key' })
     }),
   )
   // Password managers need a user name to store the key, even if its field is hidden.
@@ -111,7 +114,7 @@ function CodeForm({
   temporaryToken,
   onSignedIn,
   onBack,
-}: Pick<SignInProps, 'onSignedIn'> & { temporaryToken: string; onBack: () => void }) {
+}: FormProps & { temporaryToken: string; onBack: () => void }) {
   const [code, setCode] = useState('')
   const { run, isBusy, error } = useAction()
   const submit = submitting(() =>
@@ -119,7 +122,7 @@ function CodeForm({
       const { token, user } = await newClient()
         .sessions.confirm(temporaryToken, code.trim())
         .catch(inWords('This took too long: go back and enter the password again'))
-      onSignedIn({ credential: token, user, kind: 'password' })
+      await onSignedIn({ credential: token, user, kind: 'password' })
     }),
   )
   return html`<form onSubmit=${submit}>

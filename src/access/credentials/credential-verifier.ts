@@ -1,4 +1,4 @@
-import type { KeyStore } from '../../catalogue/key-store.ts'
+import { isConsoleKey, type KeyRow, type KeyStore } from '../../catalogue/key-store.ts'
 import type { Clock } from '../../domain/clock.ts'
 import type { Logger } from '../../domain/logger.ts'
 import { toApiKey } from '../keys/api-key.ts'
@@ -41,11 +41,11 @@ export class ApiKeyVerifier implements CredentialVerifier {
   async verify(secret: string): Promise<VerifiedCredential | null> {
     const row = await this.#keys.findByHash(hashSecret(secret))
     if (row === null || !isLive(row, this.#clock.now())) return null
-    const { id, name, scopes, expiresAt, ipAllowlist, upload } = toApiKey(row)
+    const { id, ipAllowlist } = row
     let lastUsedAt = row.lastUsedAt
     return {
       accountId: row.accountId,
-      credential: { kind: 'key', id, name, scopes, expiresAt, ...(upload === null ? {} : { upload }) },
+      credential: credentialOf(row),
       allowedFrom: ipAllowlist.length === 0 ? null : new AddressList(ipAllowlist),
       used: now => {
         if (lastUsedAt !== null && Math.abs(now - lastUsedAt) < LAST_USED_MS) return
@@ -55,5 +55,19 @@ export class ApiKeyVerifier implements CredentialVerifier {
           .catch(error => this.#logger.warn({ err: error, key: id }, 'cannot store the last use of a key'))
       },
     }
+  }
+}
+
+function credentialOf(row: KeyRow): Credential {
+  const { id, name, scopes, expiresAt, upload } = toApiKey(row)
+  const { parentId } = row
+  return {
+    kind: 'key',
+    id,
+    name,
+    scopes,
+    expiresAt,
+    ...(upload !== null && { upload }),
+    ...(parentId !== null && isConsoleKey(row) && { consoleOf: parentId }),
   }
 }

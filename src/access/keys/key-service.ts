@@ -1,5 +1,5 @@
 import type { AccountStore } from '../../catalogue/account-store.ts'
-import type { KeyRefusal, KeyRow, KeyStore, NewKeyRow } from '../../catalogue/key-store.ts'
+import { consoleKeyName, type KeyRefusal, type KeyRow, type KeyStore, type NewKeyRow } from '../../catalogue/key-store.ts'
 import type { Page } from '../../catalogue/page.ts'
 import type { Clock } from '../../domain/clock.ts'
 import { HoldfastError } from '../../domain/errors.ts'
@@ -27,6 +27,8 @@ export interface KeyServiceOptions {
 }
 
 const MOST_UPLOAD_TOKENS = 1_000
+/** Lifetime of a key that keeps a sign-in at the console. */
+const CONSOLE_MS = 12 * 60 * 60 * 1_000
 const MIN_CHOSEN_SECRET = 32
 const MAX_CHOSEN_SECRET = 1_024
 const PAGE_ROWS = 1_000
@@ -42,7 +44,7 @@ export class KeyService implements Keys {
 
   async generate(principal: Principal, input: KeyInput, code?: string): Promise<NewKey> {
     const { account, credential } = principal
-    this.#options.scopes.checkNoUploadToken(principal)
+    this.#options.scopes.checkMayMint(principal)
     const wish = parseKeyInput(input, this.#options.clock.now())
     this.#options.scopes.check(principal, ...wish.scopes)
     const confined = await this.#confine(wish, principal)
@@ -50,6 +52,31 @@ export class KeyService implements Keys {
     await this.#checkFree(account.id, wish.name)
     await this.#options.secondFactor.check(account.id, code)
     return this.#insert(account, confined, credential.kind === 'key' ? credential.id : null)
+  }
+
+  /**
+   * Creates the key that keeps a sign-in at the console over a reload: with the scopes and addresses of the caller's key,
+   * for at most twelve hours. Replaces the former one of that key.
+   * @throws HoldfastError `CONFLICT` for a session; `missing_scope` for a key that may create none; `2fa_required` for
+   * an account with a second factor
+   */
+  async generateForConsole(principal: Principal): Promise<NewKey> {
+    const { account, credential } = principal
+    const { id, kind, name, scopes, expiresAt } = credential
+    this.#options.scopes.checkMayMint(principal)
+    if (kind === 'session') throw new HoldfastError('CONFLICT', 'a session needs no key to be kept')
+    await this.#options.secondFactor.check(account.id, undefined)
+    const own = await this.#find(account.id, name ?? '')
+    const latest = this.#options.clock.now() + CONSOLE_MS
+    const wish: ParsedKey = {
+      name: consoleKeyName(id),
+      scopes: [...scopes],
+      expiresAt: Math.min(expiresAt ?? latest, latest),
+      ipAllowlist: own.ipAllowlist,
+      label: 'signed in at the console',
+      upload: null,
+    }
+    return this.#insert(account, wish, id)
   }
 
   async create(accountId: string, input: KeyInput): Promise<NewKey> {
@@ -96,6 +123,14 @@ export class KeyService implements Keys {
       if (page.rows.length > 0) yield page.rows.map(toApiKey)
       after = page.next
     } while (after !== null)
+  }
+
+  /** Revokes the key of the caller if it keeps a sign-in at the console. Otherwise returns false. */
+  async endConsole({ credential }: Principal): Promise<boolean> {
+    const { id, name, consoleOf } = credential
+    if (consoleOf === undefined) return false
+    await this.#delete({ id, name: name ?? '' })
+    return true
   }
 
   async revoke(principal: Principal, name: string, code?: string): Promise<void> {

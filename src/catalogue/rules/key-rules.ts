@@ -1,4 +1,11 @@
-import { EXPIRED_KEYS_KEPT, type KeyRefusal, type KeyRow, type KeyStore, type NewKeyRow } from '../key-store.ts'
+import {
+  EXPIRED_KEYS_KEPT,
+  isConsoleKey,
+  type KeyRefusal,
+  type KeyRow,
+  type KeyStore,
+  type NewKeyRow,
+} from '../key-store.ts'
 import { LOCKED_ACCOUNT } from './account-rows.ts'
 import { deleteSome, either, FOR_UPDATE, SEQ } from './dialect.ts'
 import { type CatalogueDriver, first, type Rule, run } from './driver.ts'
@@ -40,12 +47,14 @@ const PAGE = sql`
   ORDER BY created_at, ${SEQ} LIMIT :rows`
 const LIVE_PARENT = sql`
   SELECT 1 FROM api_keys WHERE id = :parentId AND account_id = :accountId AND (expires_at IS NULL OR expires_at > :now)`
+/** The name that `consoleKeyName` returns. Such a key always expires. */
+const NOT_OF_CONSOLE = "(parent_id IS NULL OR name <> 'console-' || parent_id)"
 const ofKind = (expiry: string) =>
   fragment`(SELECT 1 FROM api_keys WHERE account_id = :accountId AND ${OF_KIND} AND ${expiry} LIMIT :maxKeys) AS live`
 /** Counts keys that never expire, and live keys with an expiry. Each part reads one range of the index. */
 const COUNT_LIVE = sql<{ count: number }>`
   SELECT (SELECT COUNT(*) FROM ${ofKind('expires_at IS NULL')})
-    + (SELECT COUNT(*) FROM ${ofKind('expires_at > :now')}) AS count`
+    + (SELECT COUNT(*) FROM ${ofKind(`expires_at > :now AND ${NOT_OF_CONSOLE}`)}) AS count`
 const INSERT = sql`
   INSERT INTO api_keys (${columnNames(newKey)}, max_uses${either('', ', is_token')})
   VALUES (${valuesOf(newKey)}, :maxUses${either('', ', :isToken')})`
@@ -103,7 +112,8 @@ function* insert(
   if ((yield* first(LOCKED_ACCOUNT, { accountId })) === null) return 'no_account'
   if (parentId !== null && (yield* first(LIVE_PARENT, { parentId, accountId, now })) === null) return 'no_parent'
   const former = yield* first(BY_NAME, { accountId, name })
-  if (former !== null && (former.expiresAt === null || former.expiresAt > now)) return 'name_taken'
+  const isReplaced = isConsoleKey(added) && former?.parentId === parentId
+  if (former !== null && !isReplaced && (former.expiresAt === null || former.expiresAt > now)) return 'name_taken'
   if (maxKeys !== null) {
     const live = yield* first(COUNT_LIVE, { accountId, isToken, now, maxKeys })
     if ((live?.count ?? 0) >= maxKeys) return 'too_many'

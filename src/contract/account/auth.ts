@@ -75,10 +75,11 @@ const logout = route({
   access: 'authenticated',
   tag: 'Signing in',
   summary: 'End the session',
-  details: 'An API key is not affected.',
+  details: 'Also revokes a key of `POST /tokens/console`. Other API keys are not affected.',
   answers: { 200: Type.Object({ message: text }, { title: 'Message' }) },
-  handler: async ({ principal }, { sessions }) => {
+  handler: async ({ principal }, { keys, sessions }) => {
     const { kind, id } = principal.credential
+    if (await keys.endConsole(principal)) return { status: 200, body: { message: 'signed out' } }
     if (kind === 'key')
       return { status: 200, body: { message: 'an API key has no session; it is valid until revoked' } }
     await sessions.end(id)

@@ -161,8 +161,26 @@ const revokeByBody = route({
   },
 })
 
+const keepConsole = route({
+  method: 'POST',
+  path: '/tokens/console',
+  access: 'authenticated',
+  tag: 'API keys',
+  summary: 'Create the key that keeps a sign-in at the console',
+  details:
+    'For the key of the request: a key with its scopes and addresses, which ends after twelve hours at most, at `POST ' +
+    '/auth/logout`, or when that key does this again. It does not count against the maximum number of keys, and creates ' +
+    'none itself. Refused for sessions, upload tokens and accounts with a second factor.',
+  answers: { 201: NewKey },
+  errors: ['CONFLICT', 'missing_scope', ...CODE_ERRORS],
+  handler: async ({ principal }, { keys }) => {
+    const { secret, key } = await keys.generateForConsole(principal)
+    return { status: 201, body: presentNewKey(secret, key) }
+  },
+})
+
 /** The key service checks whether the caller may create or revoke a key. */
-export const tokenRoutes: readonly ContractRoute[] = [generate, list, revoke, revokeByBody]
+export const tokenRoutes: readonly ContractRoute[] = [generate, keepConsole, list, revoke, revokeByBody]
 
 async function revokeKey(
   keys: ServedKeys,

@@ -1,0 +1,95 @@
+import { isHoldfastError } from '../../client/index.ts'
+import { newClient, type SignedIn } from './session.ts'
+
+/** What the storage of the tab has: the token of a session, or a key that only keeps a sign-in. */
+type Kept = Pick<SignedIn, 'credential' | 'kind'>
+
+/** One name for each console, because an origin may have several. */
+const NAME = `holdfast ${new URL('.', document.baseURI).pathname}`
+const CLEARED = new URL('cleared', document.baseURI)
+const PROBE = new URL('icon.svg', document.baseURI)
+/** Codes of a credential that can no longer sign in. */
+const ENDED = ['INVALID_API_KEY', 'account_disabled', 'IP_NOT_ALLOWED'] as const
+
+/** Returns whether a reload may keep the sign-in: pages of content on this origin could read the storage. */
+export function maySurvive(): boolean {
+  return document.documentElement.dataset.content === 'apart'
+}
+
+/**
+ * Keeps a sign-in for reloads of this tab, if no page of content can read the storage. Otherwise, or if the key may
+ * create no keys, a reload signs the user out.
+ */
+export async function keep({ credential, kind }: SignedIn): Promise<void> {
+  if (!maySurvive()) return
+  try {
+    if (!(await clearOldPages())) return
+    const token = kind === 'password' ? credential : (await newClient(credential).keys.createForConsole()).token
+    const kept: Kept = { credential: token, kind }
+    sessionStorage.setItem(NAME, JSON.stringify(kept))
+  } catch {
+    forget()
+  }
+}
+
+/** Returns whether the tab has a sign-in from before the reload. */
+export function isKept(): boolean {
+  return keptHere() !== null
+}
+
+/** Returns the sign-in from before the reload. Returns null if it has ended. */
+export async function resume(): Promise<SignedIn | null> {
+  const kept = keptHere()
+  if (kept === null) return null
+  try {
+    return { ...kept, user: await newClient(kept.credential).account.show() }
+  } catch (error) {
+    if (!ENDED.some(code => isHoldfastError(error, code))) throw error
+    forget()
+    return null
+  }
+}
+
+export function forget(): void {
+  sessionStorage.removeItem(NAME)
+}
+
+/** Signs out on the server as well, where the kept credential ends. */
+export async function signOut(credential: string): Promise<void> {
+  const kept = keptHere()
+  forget()
+  await newClient(kept?.credential ?? credential).sessions.signOut()
+}
+
+function keptHere(): Kept | null {
+  if (!maySurvive()) forget()
+  const text = sessionStorage.getItem(NAME)
+  if (text === null) return null
+  try {
+    const { credential, kind }: Partial<Kept> = JSON.parse(text)
+    if (typeof credential === 'string' && (kind === 'password' || kind === 'key')) return { credential, kind }
+  } catch {
+    // Another page of this origin has written it.
+  }
+  return null
+}
+
+/**
+ * Removes pages and service workers that the browser has of older versions. They run on this origin without a sandbox.
+ * Returns false if the browser does not obey.
+ */
+async function clearOldPages(): Promise<boolean> {
+  const workers = (await navigator.serviceWorker?.getRegistrations()) ?? []
+  await Promise.all(workers.map(worker => worker.unregister()))
+  await fetch(PROBE, { cache: 'force-cache' })
+  const wasCached = await isCached(PROBE)
+  await fetch(CLEARED, { cache: 'no-store' })
+  return wasCached && !(await isCached(PROBE))
+}
+
+async function isCached(file: URL): Promise<boolean> {
+  return fetch(file, { cache: 'only-if-cached', mode: 'same-origin' }).then(
+    ({ ok }) => ok,
+    () => false,
+  )
+}
