@@ -1,5 +1,7 @@
 import type { KeptPromise } from './promises.ts'
 
+const contract = 'test/contract/contract.test.ts'
+
 /** Promises about authentication, authorization and webhooks. */
 export const accessPromises: readonly KeptPromise[] = [
   {
@@ -317,5 +319,61 @@ export const accessPromises: readonly KeptPromise[] = [
     find: 'if (owner.disabled) return',
     replace: "if (owner.id === '') return",
     test: { file: 'test/catalogue/access.test.ts', name: 'begins a session only with the current' },
+  },
+  {
+    promise: 'a sign-in at the console takes no place of another key',
+    file: 'src/catalogue/rules/key-rules.ts',
+    find: ' AND ${NOT_OF_CONSOLE}',
+    replace: '',
+    test: { file: 'test/catalogue/access.test.ts', name: 'keeps one console key for each key' },
+  },
+  {
+    promise: 'each key keeps one sign-in at the console at most',
+    file: 'src/catalogue/rules/key-rules.ts',
+    find: 'isConsoleKey(added) && former?.parentId === parentId',
+    replace: 'former === null',
+    test: { file: 'test/catalogue/access.test.ts', name: 'keeps one console key for each key' },
+  },
+  {
+    promise: 'a kept sign-in creates no keys',
+    file: 'src/access/scope-policy.ts',
+    find: 'if (principal.credential.consoleOf === undefined) return',
+    replace: 'if (principal !== null) return',
+    test: { file: contract, name: 'MUST create no keys with a kept sign-in' },
+  },
+  {
+    promise: 'a kept sign-in ends after twelve hours',
+    file: 'src/access/keys/key-service.ts',
+    find: 'Math.min(expiresAt ?? latest, latest)',
+    replace: 'expiresAt',
+    test: { file: contract, name: 'MUST keep a sign-in with the rights of its key' },
+  },
+  {
+    promise: 'a kept sign-in has the addresses of its key',
+    file: 'src/access/keys/key-service.ts',
+    find: 'ipAllowlist: own.ipAllowlist',
+    replace: 'ipAllowlist: []',
+    test: { file: contract, name: 'MUST keep a sign-in with the rights of its key' },
+  },
+  {
+    promise: 'a sign-out revokes the kept sign-in',
+    file: 'src/contract/account/auth.ts',
+    find: 'await keys.endConsole(principal)',
+    replace: 'principal === null',
+    test: { file: contract, name: 'MUST end a kept sign-in at the sign-out' },
+  },
+  {
+    promise: 'a webhook made in the console survives the sign-out',
+    file: 'src/contract/webhook-routes.ts',
+    find: '(consoleOf ?? id)',
+    replace: 'id',
+    test: { file: contract, name: 'MUST end a kept sign-in at the sign-out' },
+  },
+  {
+    promise: 'no other key has the name of a kept sign-in',
+    file: 'src/access/keys/key-input.ts',
+    find: '/^console-[0-9a-f]{16,24}$/.test(name)',
+    replace: "name === ''",
+    test: { file: contract, name: 'MUST create no keys with a kept sign-in' },
   },
 ]

@@ -2,6 +2,8 @@ import type { KeptPromise } from './promises.ts'
 
 const safety = 'test/adapters/console/safety.test.ts'
 const handler = 'test/adapters/console/handler.test.ts'
+const kept = 'test/adapters/console/kept-sign-in.test.ts'
+const page = 'adapters/console/page/kept-sign-in.ts'
 const failures = 'test/upkeep/recent-failures.test.ts'
 const console = 'adapters/console/console-handler.ts'
 
@@ -36,25 +38,11 @@ export const consolePromises: readonly KeptPromise[] = [
     test: { file: safety, name: 'neither runs scripts of /ipfs/ nor reads its content' },
   },
   {
-    promise: "a page that 0.1.0 left in the browser's cache is cleared before sign-in",
-    file: console,
-    find: `'"cache", "storage"'`,
-    replace: `'"storage"'`,
-    test: { file: safety, name: 'clears unsandboxed pages of 0.1.0 before the sign-in' },
-  },
-  {
-    promise: 'a service worker of 0.1.0 is removed before sign-in',
-    file: console,
-    find: `'"cache", "storage"'`,
-    replace: `'"cache"'`,
-    test: { file: safety, name: 'removes service workers of 0.1.0, and gives its modules to none' },
-  },
-  {
     promise: 'no module of the console becomes a service worker',
     file: console,
     find: `request.header('service-worker') !== undefined`,
     replace: 'false',
-    test: { file: safety, name: 'removes service workers of 0.1.0, and gives its modules to none' },
+    test: { file: safety, name: 'gives its modules to no service worker of 0.1.0' },
   },
   {
     promise: 'a page that opens the console has no access to it',
@@ -131,5 +119,54 @@ export const consolePromises: readonly KeptPromise[] = [
     find: ' && engine.isContentHost?.(header) !== true',
     replace: '',
     test: { file: handler, name: 'it answers below the prefix, but on no host name of content' },
+  },
+  {
+    promise: 'a sign-in is stored only where no content shares the origin',
+    file: console,
+    find: ' && engine.documentsAt(request) !== null ?',
+    replace: ' ?',
+    test: { file: kept, name: 'stores nothing where content shares the origin' },
+  },
+  {
+    promise: 'no cached page of an older version reads a stored sign-in',
+    file: console,
+    find: `{ 'clear-site-data': '"cache"' }`,
+    replace: '{}',
+    test: { file: kept, name: 'survives reloads of its tab, as a key of its' },
+  },
+  {
+    promise: 'a sign-in is stored only after the browser has dropped its old pages',
+    file: page,
+    find: '    if (!(await clearOldPages())) return\n',
+    replace: '',
+    test: { file: kept, name: 'is out of reach for cached pages of older' },
+  },
+  {
+    promise: 'a browser that cannot drop its old pages stores no sign-in',
+    file: page,
+    find: 'return wasCached && !(await isCached(PROBE))',
+    replace: 'return true',
+    test: { file: kept, name: 'stores nothing in a browser that does not' },
+  },
+  {
+    promise: 'no service worker of an older version reads a stored sign-in',
+    file: page,
+    find: '  await Promise.all(workers.map(worker => worker.unregister()))\n',
+    replace: '',
+    test: { file: kept, name: 'is out of reach for service workers of' },
+  },
+  {
+    promise: 'the console stores no pasted key',
+    file: page,
+    find: "kind === 'password' ? credential :",
+    replace: 'kind !== null ? credential :',
+    test: { file: kept, name: 'survives reloads of its tab, as a key of its' },
+  },
+  {
+    promise: 'a sign-out ends the stored sign-in on the server',
+    file: page,
+    find: 'kept?.credential ?? credential',
+    replace: 'credential',
+    test: { file: kept, name: 'survives reloads of its tab, as a key of its' },
   },
 ]

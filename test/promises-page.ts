@@ -90,7 +90,7 @@ export const pagePromises: readonly KeptPromise[] = [
   {
     promise: 'signing out of the console ends the session at the node',
     file: `${page}/app.ts`,
-    find: '    await client.sessions.signOut().catch(() => undefined)\n',
+    find: '    await signOutKept(credential).catch(() => undefined)\n',
     replace: '',
     test: {
       file: account,

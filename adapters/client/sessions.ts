@@ -40,7 +40,7 @@ export class Sessions {
     return this.#connection.json('POST', '/auth/2fa/verify-login', { json: { temporaryToken, code } })
   }
 
-  /** Ends the session of this client, or revokes its key of a console. Does nothing for other keys. */
+  /** Ends the session of this client, or revokes its key if that only keeps a sign-in. Does nothing for other keys. */
   async signOut(): Promise<void> {
     await this.#connection.json('POST', '/auth/logout')
   }

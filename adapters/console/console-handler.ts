@@ -87,7 +87,7 @@ function policyOf(request: ApiRequest, prefix: string): string {
     `script-src ${own}`,
     `style-src ${own}`,
     `img-src ${own} data:`,
-    `connect-src ${own} ${origin}/api/v3/ ${origin}/admin/v1/ ${origin}/health`,
+    `connect-src ${origin}/api/v3/ ${origin}/admin/v1/ ${origin}/health ${own}`,
     "form-action 'none'",
     "frame-ancestors 'none'",
     "base-uri 'none'",

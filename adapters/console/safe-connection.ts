@@ -1,4 +1,4 @@
-import { hostNameOf, isLoopbackName } from '../../src/http/host-name.ts'
+import { hostNameOf, isLoopbackName } from '../../src/domain/host-name.ts'
 import type { ApiRequest } from '../../src/index.ts'
 
 /**

@@ -72,7 +72,10 @@ export interface Health {
 }
 export type Clusters = Pick<ClusterRegistry, 'allowed' | 'absent'>
 export type Plans = Pick<PlanCatalogue, 'names' | 'get'>
-export type ServedKeys = Pick<KeyService, 'create' | 'generate' | 'generateForConsole' | 'endConsole' | 'list' | 'revoke'>
+export type ServedKeys = Pick<
+  KeyService,
+  'create' | 'generate' | 'generateForConsole' | 'endConsole' | 'list' | 'revoke'
+>
 export type ServedAccounts = Pick<
   AccountService,
   'create' | 'setPlan' | 'setProfile' | 'page' | 'get' | 'setDisabled' | 'delete'

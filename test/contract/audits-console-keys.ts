@@ -36,7 +36,13 @@ export const consoleKeyAudits: readonly Audit[] = [
       const first = await kept(world, parent)
       const [listed, ...others] = await named(account, 'narrow')
       assert.deepEqual(others, [])
-      assert.deepEqual([listed.scopes, listed.ipAllowlist], [['files:read', 'files:write'], ['127.0.0.0/8', '::1']])
+      assert.deepEqual(
+        [listed.scopes, listed.ipAllowlist],
+        [
+          ['files:read', 'files:write'],
+          ['127.0.0.0/8', '::1'],
+        ],
+      )
       assert.equal(listed.expiresAt, new Date(world.now() + 12 * HOUR_MS).toISOString())
       await expectStatus(ask(world, first, 'GET', '/users/me'), 200)
       const second = await kept(world, parent)
@@ -91,7 +97,7 @@ export const consoleKeyAudits: readonly Audit[] = [
       assertError(await ask(world, parent, 'POST', '/tokens/console'), 400, '2fa_required')
       const id = (await named(account, 'able'))[0].name
       const taken = await account.request('POST', `${BASE}/tokens/generate`, json({ name: id }))
-      assert.match(assertError(taken, 400, 'VALIDATION').message, /^name /)
+      assert.match(String(assertError(taken, 400, 'VALIDATION').message), /^name /)
     },
   },
 ]

@@ -24,7 +24,10 @@ async function nextCode(world: World, secret: string): Promise<string> {
 }
 
 /** Enables the second factor of an account. */
-export async function protect(world: World, account: Actor): Promise<{ secret: string; codes: string[]; token: string }> {
+export async function protect(
+  world: World,
+  account: Actor,
+): Promise<{ secret: string; codes: string[]; token: string }> {
   const token = await signIn(world, account)
   const { json: setup } = await expectStatus(post(world, '/auth/2fa/setup', {}, token), 200)
   const code = await nextCode(world, setup.secret)

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { ApartGateway, type ApartOptions } from '../../src/gateway/site/documents-apart.ts'
-import { type GatewayAnswer, directClient } from './client.ts'
+import { directClient, type GatewayAnswer } from './client.ts'
 import { AUDIT_HOST, GatewayWorld } from './world.ts'
 
 const DOCUMENTS = ['document', 'frame', 'iframe', 'fencedframe', 'embed', 'object']
@@ -74,7 +74,14 @@ test('documents stay where the gateway has no origin apart', () => {
   const at = (apart: ApartGateway, host: string | undefined) => apart.baseFor({ header: () => host, scheme: 'http' })
   const own = atPort(4101)
   expect(at(own, 'localhost:4100')).toBe('http://localhost:4101')
-  for (const host of ['pins.example.org', 'localhost.example.org', '10.0.0.1:4100', 'localhost:4101', 'a b', undefined]) {
+  for (const host of [
+    'pins.example.org',
+    'localhost.example.org',
+    '10.0.0.1:4100',
+    'localhost:4101',
+    'a b',
+    undefined,
+  ]) {
     expect(at(own, host), host).toBe(null)
   }
   for (const scheme of ['https', undefined] as const) {

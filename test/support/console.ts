@@ -25,7 +25,7 @@ export function askConsole(
   options: ConsoleOptions = {},
 ): Promise<ApiResponse> {
   const which = JSON.stringify([trustedProxies, options])
-  const answer = consoles.get(which) ?? createConsole({ trustedProxies }, options)
+  const answer = consoles.get(which) ?? createConsole({ trustedProxies, documentsAt: () => null }, options)
   consoles.set(which, answer)
   return answer(request)
 }

@@ -66,10 +66,7 @@ export function SignInView({ reason, onSignedIn: onEnd }: SignInProps) {
   </main>`
 }
 
-function PasswordForm({
-  onSignedIn,
-  onCodeAsked,
-}: FormProps & { onCodeAsked: (temporaryToken: string) => void }) {
+function PasswordForm({ onSignedIn, onCodeAsked }: FormProps & { onCodeAsked: (temporaryToken: string) => void }) {
   const [email, setEmail] = useState('')
   const [password, setPassword] = useState('')
   const { run, isBusy, error } = useAction()
@@ -110,11 +107,7 @@ function KeyForm({ onSignedIn }: FormProps) {
   </form>`
 }
 
-function CodeForm({
-  temporaryToken,
-  onSignedIn,
-  onBack,
-}: FormProps & { temporaryToken: string; onBack: () => void }) {
+function CodeForm({ temporaryToken, onSignedIn, onBack }: FormProps & { temporaryToken: string; onBack: () => void }) {
   const [code, setCode] = useState('')
   const { run, isBusy, error } = useAction()
   const submit = submitting(() =>

@@ -1,5 +1,11 @@
 import type { AccountStore } from '../../catalogue/account-store.ts'
-import { consoleKeyName, type KeyRefusal, type KeyRow, type KeyStore, type NewKeyRow } from '../../catalogue/key-store.ts'
+import {
+  consoleKeyName,
+  type KeyRefusal,
+  type KeyRow,
+  type KeyStore,
+  type NewKeyRow,
+} from '../../catalogue/key-store.ts'
 import type { Page } from '../../catalogue/page.ts'
 import type { Clock } from '../../domain/clock.ts'
 import { HoldfastError } from '../../domain/errors.ts'

@@ -1,5 +1,5 @@
+import { hostNameOf, isLoopbackName } from '../../domain/host-name.ts'
 import type { ApiHandler, ApiRequest, ApiResponse } from '../../http/api-messages.ts'
-import { hostNameOf, isLoopbackName } from '../../http/host-name.ts'
 import { parseHost } from './subdomain.ts'
 
 /** The parts of a request that decide where its documents are. */

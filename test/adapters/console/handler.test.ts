@@ -62,9 +62,11 @@ describe('the console', () => {
     expect(silent).toContain('script-src http://localhost:8080/storage/console/;')
   })
 
-  test('clears the browser’s storage with the page, but not with modules', async () => {
-    expect((await askConsole(consoleRequest('/console/'))).headers['clear-site-data']).toBe('"cache", "storage"')
-    expect((await askConsole(consoleRequest('/console/style.css'))).headers).not.toHaveProperty('clear-site-data')
+  test('clears the cache for its page only, which asks for it', async () => {
+    expect((await askConsole(consoleRequest('/console/cleared'))).headers['clear-site-data']).toBe('"cache"')
+    for (const path of ['/console/', '/console/style.css']) {
+      expect((await askConsole(consoleRequest(path))).headers).not.toHaveProperty('clear-site-data')
+    }
   })
 
   test('isolates its window, sets no cookie and allows no other origin', async () => {
@@ -149,7 +151,7 @@ test('reports and logs files that cannot be prepared, and retries them', async (
       const bytes = Buffer.from('a page')
       return new Map([['', { type: 'text/html', plain: bytes, gzipped: bytes, etag: 'W/"1"' }]])
     },
-    { trustedProxies: 0 },
+    { trustedProxies: 0, documentsAt: () => null },
     { logger: { debug: note, info: note, warn: note, error: note } },
   )
   const failed = await answer(consoleRequest('/console/'))
@@ -188,7 +190,7 @@ describe('mounted', () => {
         const asked = (host: string) => answer(new Request(`https://${host}/console/`))
         expect(await (await asked('localhost')).text()).toContain('<!doctype html>')
         const page = await asked('bafkqaaa.ipfs.example.org')
-        expect(page.headers.get('clear-site-data')).toBeNull()
+        expect(page.headers.get('cross-origin-opener-policy')).toBeNull()
       },
       { console: true, gateway: { host: 'example.org' } },
     ))

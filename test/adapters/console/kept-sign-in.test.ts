@@ -177,7 +177,13 @@ describe('a kept sign-in', inBrowser, () => {
           document.body.append(frame)
         })`
         expect(await bare.evaluate(framed), tag).toBe('closed')
-        expect(bare.frames().map(frame => new URL(frame.url()).origin).slice(1), tag).not.toContain(server.origin)
+        expect(
+          bare
+            .frames()
+            .map(frame => new URL(frame.url()).origin)
+            .slice(1),
+          tag,
+        ).not.toContain(server.origin)
       }
     }))
 
