@@ -1,7 +1,7 @@
 import { isHoldfastError } from '../../client/index.ts'
 import { newClient, type SignedIn } from './session.ts'
 
-/** What the storage of the tab has: the token of a session, or a key that only keeps a sign-in. */
+/** Content of the tab's storage: the token of a session, or a key that only keeps a sign-in. */
 type Kept = Pick<SignedIn, 'credential' | 'kind'>
 
 /** One name for each console, because an origin may have several. */

@@ -61,8 +61,8 @@ export class KeyService implements Keys {
   }
 
   /**
-   * Creates the key that keeps a sign-in at the console over a reload: with the scopes and addresses of the caller's key,
-   * for at most twelve hours. Replaces the former one of that key.
+   * Creates the key that keeps a sign-in at the console over a reload. It has the scopes and addresses of the caller's
+   * key, and ends after twelve hours. Replaces the former one of that key.
    * @throws HoldfastError `CONFLICT` for a session; `missing_scope` for a key that may create none; `2fa_required` for
    * an account with a second factor
    */

@@ -168,8 +168,8 @@ const keepConsole = route({
   tag: 'API keys',
   summary: 'Create the key that keeps a sign-in at the console',
   details:
-    'For the key of the request: a key with its scopes and addresses, which ends after twelve hours at most, at `POST ' +
-    '/auth/logout`, or when that key does this again. It does not count against the maximum number of keys, and creates ' +
+    'It has the scopes and addresses of the key in use. It ends after twelve hours at most, at `POST /auth/logout`, or ' +
+    'with the next such request of that key. It does not count against the maximum number of keys, and creates ' +
     'none itself. Refused for sessions, upload tokens and accounts with a second factor.',
   answers: { 201: NewKey },
   errors: ['CONFLICT', 'missing_scope', ...CODE_ERRORS],

@@ -6,7 +6,7 @@ import { inBrowser, launchBrowser } from '../../support/browser.ts'
 import { type ConsoleServer, fillInKey, signInByKey, withConsole } from '../../support/console-server.ts'
 
 const CID = 'bafybeigdyrzt5sfp7udm7hu76uh7y26nf3efuylqabf3oclgtqy55fbzdi'
-/** What a page of the console's origin can read. */
+/** Everything that a page of the console's origin can read. */
 const STORED = 'JSON.stringify(sessionStorage) + JSON.stringify(localStorage) + document.cookie'
 const PASSWORD = 'a password of the owner'
 
@@ -88,7 +88,7 @@ describe('a kept sign-in', inBrowser, () => {
       expect((await server.engine.keys.list(server.owner)).map(({ name }) => name)).toEqual(['owner'])
     }))
 
-  test('ends on the page with its key, and when its key is replaced', () =>
+  test('ends in a tab when another tab replaces its key', () =>
     visited(async ({ server, context, page }) => {
       await signInByKey(page, server)
       await page.reload()
