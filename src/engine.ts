@@ -1,4 +1,5 @@
 import type { Accounts } from './access/accounts/accounts.ts'
+import type { Keys } from './access/keys/keys.ts'
 import type { Engine, EngineOptions, PinService, TakedownList } from './api.ts'
 import { checkingCalls } from './config/given-calls.ts'
 import { HoldfastError } from './domain/errors.ts'
@@ -57,7 +58,7 @@ function engineOf({ dataDir, config, events, activity, longRuns, ending }: Setup
     content: checkingCalls<Content>(reader, given.CONTENT_CALLS),
     clusters: checkingCalls(publicClusters(clusters, access), given.CLUSTER_CALLS),
     accounts: checkingCalls<Accounts>(access.accounts, given.ACCOUNT_CALLS),
-    keys: checkingCalls(access.keys, given.KEY_CALLS),
+    keys: checkingCalls<Keys>(access.keys, given.KEY_CALLS),
     events: checkingCalls<Events>(events, given.EVENT_CALLS, ['on']),
     takedowns: checkingCalls<TakedownList>(
       {

@@ -303,20 +303,8 @@ describe('architecture', () => {
 
   test('adapters import src and shared adapters only by their public modules', () => {
     const adapterOf = (path: string): string => path.split('/').slice(0, 2).join('/')
-<<<<<<< HEAD
-    const names = ['errors', 'near-names', 'public-notice', 'version'].map(name => `domain/${name}`)
+    const names = ['errors', 'host-name', 'near-names', 'public-notice', 'version'].map(name => `domain/${name}`)
     const light = [...names, 'ipld/cid', 'concurrency/turns', 'concurrency/work'].map(name => `src/${name}.ts`)
-=======
-    const names = [
-      'domain/errors',
-      'domain/host-name',
-      'domain/public-notice',
-      'domain/version',
-      'ipld/cid',
-      'concurrency/turns',
-    ]
-    const light = [...names, 'concurrency/work'].map(name => `src/${name}.ts`)
->>>>>>> 31db8a48 (console: document the kept sign-in)
     const indexes = ['node-http', 'client', 'console'].map(name => `adapters/${name}/index.ts`)
     const shared = ['src/index.ts', 'src/wiring/reading.ts', ...light, ...indexes]
     const wrong = importsWhere((file, _, target) => {
