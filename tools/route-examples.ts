@@ -109,6 +109,7 @@ export const EXAMPLES: readonly Example[] = [
   api('DELETE /tokens/revoke/:name', { path: () => '/api/v3/tokens/revoke/ci' }),
   KEY,
   api('POST /tokens/revoke', { json: () => ({ name: 'ci' }) }),
+  api('POST /tokens/console'),
   api('POST /webhooks', { json: () => ({ url: 'https://app.example.org/pins' }), keep: { webhook: 'id' } }),
   api('GET /webhooks'),
   api('GET /webhooks/:id/deliveries', { path: known => `/api/v3/webhooks/${known.webhook}/deliveries` }),

@@ -16,6 +16,8 @@ const VARYING =
 const PATH_IDS = ['uploadId', 'sessionId', 'webhook', 'requestid', 'account']
 /** Codes of a second factor, as opposed to error codes. */
 const SECOND_FACTOR = /^\d{6}$|^\w{4}(-\w{4}){3}$/
+/** Name of the key that keeps a sign-in at the console. */
+const CONSOLE_KEY = /^console-[0-9a-f]+$/
 const LONGEST_TEXT = 90
 const MOST_ITEMS = 2
 
@@ -152,6 +154,7 @@ function withoutVarying(value: unknown, field = ''): unknown {
     return Object.fromEntries(Object.entries(value).map(([name, part]) => [name, withoutVarying(part, name)]))
   }
   if (value !== null && VARYING.test(field)) return '…'
+  if (typeof value === 'string' && CONSOLE_KEY.test(value)) return 'console-…'
   if (field === 'code' && typeof value === 'string' && SECOND_FACTOR.test(value)) return '…'
   return typeof value === 'string' && value.length > LONGEST_TEXT ? `${value.slice(0, LONGEST_TEXT)}…` : value
 }
