@@ -303,7 +303,9 @@ describe('architecture', () => {
 
   test('adapters import src and shared adapters only by their public modules', () => {
     const adapterOf = (path: string): string => path.split('/').slice(0, 2).join('/')
-    const names = ['errors', 'host-name', 'near-names', 'public-notice', 'version'].map(name => `domain/${name}`)
+    const names = ['errors', 'host-name', 'near-names', 'public-notice', 'sources', 'version'].map(
+      name => `domain/${name}`,
+    )
     const light = [...names, 'ipld/cid', 'concurrency/turns', 'concurrency/work'].map(name => `src/${name}.ts`)
     const indexes = ['node-http', 'client', 'console'].map(name => `adapters/${name}/index.ts`)
     const shared = ['src/index.ts', 'src/wiring/reading.ts', ...light, ...indexes]

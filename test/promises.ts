@@ -4,6 +4,7 @@ import { benchPromises } from './promises-bench.ts'
 import { borderPromises } from './promises-border.ts'
 import { cataloguePromises } from './promises-catalogue.ts'
 import { clusterPromises } from './promises-clusters.ts'
+import { commandPromises } from './promises-commands.ts'
 import { consolePromises } from './promises-console.ts'
 import { doorPromises } from './promises-doors.ts'
 import { gatewayPromises } from './promises-gateway.ts'
@@ -339,6 +340,7 @@ export const promises: readonly KeptPromise[] = [
   ...benchPromises,
   ...borderPromises,
   ...inputPromises,
+  ...commandPromises,
   ...doorPromises,
   ...cataloguePromises,
   ...clusterPromises,

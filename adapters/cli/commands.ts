@@ -18,6 +18,7 @@ export const COMMANDS: ReadonlyMap<HelpTopic, () => Promise<Command>> = new Map<
   ['login', async () => (await import('./login-commands.ts')).login],
   ['whoami', async () => (await import('./login-commands.ts')).whoami],
   ['logout', async () => (await import('./login-commands.ts')).logout],
+  ['completion', async () => (await import('./completion-command.ts')).completion],
   ['webhook add', async () => (await import('./webhook-commands.ts')).addWebhook],
   ['webhook list', async () => (await import('./webhook-commands.ts')).listWebhooks],
   ['webhook log', async () => (await import('./webhook-commands.ts')).webhookLog],

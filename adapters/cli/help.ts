@@ -12,6 +12,7 @@ Your content, on any Holdfast server (--api, --key):
   login                  Save a server and an API key for all commands
   whoami                 Show the server and account of your key
   logout                 Delete the saved server and key
+  completion             Print a script that completes commands in a shell
   upload, add, put       Upload files and directories
   import                 Import a CAR file, and check every block
   export                 Export pins to a CAR file for import

@@ -14,6 +14,14 @@ If a command has a key by --key or HOLDFAST_API_KEY, it ignores the file. The sa
 
 Deletes the saved server and key from this machine. The key itself stays valid.`,
 
+  completion: `Usage: holdfast completion bash|zsh|fish
+
+Prints a script that completes commands, flags and paths in a shell.
+
+  source <(holdfast completion bash)                                        in ~/.bashrc
+  source <(holdfast completion zsh)                                         in ~/.zshrc, after compinit
+  holdfast completion fish > ~/.config/fish/completions/holdfast.fish`,
+
   whoami: `Usage: holdfast whoami [flags]
 
 Shows the server, the account, and the origin of the key.
