@@ -6,7 +6,7 @@ const completion = 'test/adapters/cli/completion.test.ts'
 export const commandPromises: readonly KeptPromise[] = [
   {
     promise: 'completions know the flags of the help',
-    file: 'adapters/cli/completion-table.ts',
+    file: 'adapters/cli/completions.ts',
     find: '...flags.map(({ name, about }) => ({ name, about }))',
     replace: '',
     test: { file: completion, name: 'suggests after' },
@@ -14,8 +14,8 @@ export const commandPromises: readonly KeptPromise[] = [
   {
     promise: 'a completion names files only for paths',
     file: 'adapters/cli/completion-scripts.ts',
-    find: '  compopt +o default',
-    replace: '  : +o default',
+    find: '&& compopt +o default',
+    replace: '&& : +o default',
     test: { file: completion, name: 'allows paths only where one belongs' },
   },
 ]

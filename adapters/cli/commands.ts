@@ -52,12 +52,3 @@ export const COMMANDS: ReadonlyMap<HelpTopic, () => Promise<Command>> = new Map<
   ['key list', async () => (await import('./key-commands.ts')).listKeys],
   ['key revoke', async () => (await import('./key-commands.ts')).revokeKey],
 ])
-
-/** Other names of commands, which people know from other programs. */
-export const ALIASES: Readonly<Record<string, HelpTopic>> = {
-  add: 'upload',
-  put: 'upload',
-  list: 'ls',
-  delete: 'rm',
-  remove: 'rm',
-}

@@ -1,6 +1,6 @@
 import { readArguments, usageError } from './arguments.ts'
 import { bashScript, fishScript, zshScript } from './completion-scripts.ts'
-import { completionTable } from './completion-table.ts'
+import { completionTable } from './completions.ts'
 import { print } from './output.ts'
 
 const SCRIPTS = { bash: bashScript, zsh: zshScript, fish: fishScript }

@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { COMMANDS } from '../../../adapters/cli/commands.ts'
-import { completionTable } from '../../../adapters/cli/completion-table.ts'
+import { completionTable } from '../../../adapters/cli/completions.ts'
 import { needs } from '../../support/needs.ts'
 import { runHoldfast, temporaryDirectory } from '../../support/server-process.ts'
 

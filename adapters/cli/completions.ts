@@ -1,4 +1,4 @@
-import { ALIASES } from './commands.ts'
+import { ALIASES } from './aliases.ts'
 import { HELP } from './help.ts'
 
 /** Words that can follow a topic of the help. */
