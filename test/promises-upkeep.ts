@@ -39,6 +39,20 @@ export const upkeepPromises: readonly KeptPromise[] = [
     test: { file: wrongDirectories, name: 'is named beside the right one' },
   },
   {
+    promise: 'a record with a hold on other content is not called sound',
+    file: 'src/ledger/holds.ts',
+    find: ' AND r.backend_id = ? AND r.codec = ? AND r.multihash = ?`)\n    this.#delete',
+    replace: ' AND ? <> -1 AND ? <> -1 AND ? IS NOT NULL`)\n    this.#delete',
+    test: { file: reconcile, name: 'moves holds from other content back to the records' },
+  },
+  {
+    promise: 'a block with missing bytes in the database is not called whole',
+    file: 'src/content/block-audit.ts',
+    find: "    if (found === size && block.state === 'durable') return null\n",
+    replace: "    if (block.state === 'durable') return null\n",
+    test: { file: reconcile, name: 'finds a block whose bytes in the database are missing or cut off' },
+  },
+  {
     promise: 'many records are not called lost without asking',
     file: 'src/upkeep/reconciler.ts',
     find: '        if (asks) await this.#checkLost({ ...options, signal })\n',

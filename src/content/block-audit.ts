@@ -29,7 +29,8 @@ export class BlockAudit {
     const { id, size, inline } = block
     // Blocks of an absent cluster cannot be checked.
     if (!this.#files.has(block.backendId)) return null
-    const found = inline === 1 ? (this.#blocks.bytes(id)?.length ?? null) : await this.#fileSize(block)
+    const found = inline === 1 ? (this.#blocks.storedSize(id) ?? null) : await this.#fileSize(block)
+    if (found === size && block.state === 'durable') return null
     const state = this.#blocks.get(id)?.state
     if (state === undefined || state === 'deleting') return null
     if (typeof found === 'string') return found

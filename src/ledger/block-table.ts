@@ -36,6 +36,7 @@ export class BlockTable implements Blocks {
   readonly #backendsOf: Statement<[Uint8Array], { backendId: number }>
   readonly #idsOf: Statement<[Uint8Array], { id: number }>
   readonly #bytes: Statement<[number], { bytes: Uint8Array }>
+  readonly #storedSize: Statement<[number], { size: number }>
   readonly #delete: Statement<[number], unknown>
   readonly #deleteBytes: Statement<[number], unknown>
   readonly #isNeeded: Statement<[number], unknown>
@@ -68,6 +69,7 @@ export class BlockTable implements Blocks {
     this.#backendsOf = db.prepare('SELECT backend_id AS backendId FROM blocks WHERE multihash = ? ORDER BY backend_id')
     this.#idsOf = db.prepare('SELECT id FROM blocks WHERE multihash = ?')
     this.#bytes = db.prepare(BYTES_OF)
+    this.#storedSize = db.prepare('SELECT length(bytes) AS size FROM small_blocks WHERE block_id = ?')
     this.#delete = db.prepare('DELETE FROM blocks WHERE id = ?')
     this.#deleteBytes = db.prepare('DELETE FROM small_blocks WHERE block_id = ?')
     this.#isNeeded = db.prepare('SELECT 1 FROM root_blocks WHERE block_id = ? LIMIT 1')
@@ -146,6 +148,10 @@ export class BlockTable implements Blocks {
 
   bytes(blockId: number): Uint8Array | undefined {
     return this.#bytes.get(blockId)?.bytes
+  }
+
+  storedSize(blockId: number): number | undefined {
+    return this.#storedSize.get(blockId)?.size
   }
 
   /** A block has a different id on each backend. */

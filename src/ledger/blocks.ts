@@ -35,6 +35,8 @@ export interface Blocks {
   get(blockId: number): BlockRow | undefined
   /** Returns the bytes of a block that is stored in the database. */
   bytes(blockId: number): Uint8Array | undefined
+  /** Returns the number of bytes that {@link Blocks.bytes} has, without reading them. */
+  storedSize(blockId: number): number | undefined
   /** Returns durable blocks with ids greater than `id`, and lost blocks that complete roots need. */
   durableAfter(id: number, limit: number): StoredBlock[]
   /** Returns complete roots with ids greater than `after` that need the block. */

@@ -112,8 +112,9 @@ export class CatalogueHolds {
     return this.#holds.rootOf(id)
   }
 
-  isHeld(rootId: number): boolean {
-    return this.#holds.isHeld(rootId)
+  /** Returns whether a hold keeps the complete root of a DAG. */
+  keeps(id: string, backendId: number, dag: DagIdentity): boolean {
+    return this.#holds.keeps(id, backendId, dag)
   }
 
   isLostFrom(rootId: number): boolean {
@@ -124,7 +125,8 @@ export class CatalogueHolds {
     return this.#holds.after(id, limit).map(hold => hold.id)
   }
 
-  rootsAfter(id: number, limit: number): Array<DagIdentity & { id: number }> {
+  /** Returns complete roots in the order of their ids. */
+  rootsAfter(id: number, limit: number): Array<DagIdentity & { id: number; isHeld: 0 | 1 }> {
     return this.#roots.completeAfter(id, limit)
   }
 

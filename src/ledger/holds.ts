@@ -1,3 +1,4 @@
+import type { DagIdentity } from '../ipld/cid.ts'
 import type { Database, Statement } from '../storage/database.ts'
 import type { RootTable } from './root-table.ts'
 import type { WholeDag } from './whole-dag.ts'
@@ -22,6 +23,7 @@ export class Holds {
   readonly #roots: RootTable
   readonly #insert: Statement<[string, number, number], unknown>
   readonly #find: Statement<[string], { rootId: number }>
+  readonly #keeps: Statement<[string, number, number, Uint8Array], unknown>
   readonly #delete: Statement<[string], unknown>
   readonly #latest: Statement<[number], { ends: number }>
   readonly #ofRoot: Statement<[number, number, string, number], HoldPlace>
@@ -31,6 +33,10 @@ export class Holds {
     this.#roots = roots
     this.#insert = db.prepare('INSERT INTO holds (id, root_id, ends) VALUES (?, ?, ?)')
     this.#find = db.prepare('SELECT root_id AS rootId FROM holds WHERE id = ?')
+    // Finds the root by its id. Roots with consecutive holds are close together by id, but far apart by multihash.
+    this.#keeps = db.prepare(`
+      SELECT 1 FROM holds h CROSS JOIN roots r NOT INDEXED ON r.id = h.root_id
+      WHERE h.id = ? AND r.state = 'complete' AND r.backend_id = ? AND r.codec = ? AND r.multihash = ?`)
     this.#delete = db.prepare('DELETE FROM holds WHERE id = ?')
     this.#after = db.prepare('SELECT id, root_id AS rootId FROM holds WHERE id > ? ORDER BY id LIMIT ?')
     this.#ofRoot = db.prepare(
@@ -53,6 +59,11 @@ export class Holds {
 
   rootOf(id: string): number | null {
     return this.#find.get(id)?.rootId ?? null
+  }
+
+  /** Returns whether a hold keeps the complete root of a DAG. */
+  keeps(id: string, backendId: number, { codec, multihash }: DagIdentity): boolean {
+    return this.#keeps.get(id, backendId, codec, multihash) !== undefined
   }
 
   /** Places a hold on a root, or moves an existing hold to this root. */

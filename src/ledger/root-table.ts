@@ -54,7 +54,7 @@ export class RootTable {
   readonly #findLive: Statement<[Uint8Array, number], LiveRoot>
   readonly #findOpen: Statement<[Uint8Array, number], LiveRoot>
   readonly #isLive: Statement<[number, number], unknown>
-  readonly #completeAfter: Statement<[number, number], IdentifiedRow>
+  readonly #completeAfter: Statement<[number, number], IdentifiedRow & { isHeld: 0 | 1 }>
   readonly #dropped: Statement<[number, number], { id: number }>
   readonly #lastId: Statement<[], { id: number | null }>
   readonly #setLiveUntil: Statement<[number | null, number, number | null], unknown>
@@ -94,9 +94,9 @@ export class RootTable {
     this.#isLive = db.prepare(
       `SELECT 1 FROM roots WHERE id = ? AND state = 'complete' AND (live_until IS NULL OR live_until > ?)`,
     )
-    this.#completeAfter = db.prepare(
-      `SELECT id, codec, multihash FROM roots WHERE id > ? AND state = 'complete' ORDER BY id LIMIT ?`,
-    )
+    this.#completeAfter = db.prepare(`
+      SELECT id, codec, multihash, EXISTS (SELECT 1 FROM holds WHERE root_id = roots.id) AS isHeld FROM roots
+      WHERE id > ? AND state = 'complete' ORDER BY id LIMIT ?`)
     this.#dropped = db.prepare(`SELECT id FROM roots WHERE state = 'dropped' AND id <= ? ORDER BY id LIMIT ?`)
     this.#lastId = db.prepare('SELECT MAX(id) AS id FROM roots')
     this.#setLiveUntil = db.prepare('UPDATE roots SET live_until = ? WHERE id = ? AND live_until IS NOT ?')
@@ -188,7 +188,7 @@ export class RootTable {
     return this.#isLive.get(rootId, now) !== undefined
   }
 
-  completeAfter(id: number, limit: number): Array<DagIdentity & { id: number }> {
+  completeAfter(id: number, limit: number): Array<IdentifiedRow & { isHeld: 0 | 1 }> {
     return this.#completeAfter.all(id, limit)
   }
 

@@ -30,7 +30,9 @@ export interface ReconcilerParts {
 }
 
 const BATCH = 64
-const COUNTED_AT_ONCE = 500
+const COUNTED_AT_ONCE = 100
+/** Blocks whose files are looked up concurrently. */
+const SIZED_AT_ONCE = 16
 const MOST_FINDINGS = 1_000
 /** Maximum share of all holds, roots or records that are released or reported as lost without `force`. */
 const MOST_RELEASED = 0.01
@@ -230,9 +232,14 @@ class Pass {
       const last = batch.at(-1)
       if (last === undefined) return
       after = last.id
-      for (const block of batch) {
-        const problem = await audit.problemOf(block)
-        if (problem !== null) await this.#lost(block, problem)
+      for (let i = 0; i < batch.length; i += SIZED_AT_ONCE) {
+        const some = batch.slice(i, i + SIZED_AT_ONCE)
+        const problems = await Promise.all(some.map(block => audit.problemOf(block)))
+        for (const block of some.filter((_, j) => problems[j] !== null)) {
+          // The repair of another block may have taken long.
+          const problem = await audit.problemOf(block)
+          if (problem !== null) await this.#lost(block, problem)
+        }
         if (turnSpent()) await nextTurn(this.#options.signal)
       }
       await this.#looked('blocks', batch.length)

@@ -148,6 +148,13 @@ describe('a wrong directory of a cluster', () => {
         { id: 1, count: 15 },
         { id: 2, count: 5 },
       ])
+      withDatabase(node.path('data'), db =>
+        db.prepare('DELETE FROM holds WHERE root_id = (SELECT MAX(id) FROM roots WHERE backend_id = 2)').run(),
+      )
+      await node.running([both], async engine => {
+        expect((await engine.reconcile()).found).toEqual({ 'record-unheld': 1 })
+      })
+      await node.expectWhole(both)
       // An empty directory need not be named.
       await node.running([both], async engine => {
         for (const cid of node.cids.splice(10, 5)) await engine.pins.remove({ account: node.account, cid })

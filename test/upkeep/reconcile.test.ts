@@ -98,6 +98,25 @@ describe('a reconciliation', () => {
     })
   })
 
+  test('moves holds from other content back to the records', async () => {
+    await withEngine(async test => {
+      for (const size of [40_000, 50_000]) await uploaded(test, size, 'held')
+      change(test.dataDir, 'UPDATE holds SET root_id = (SELECT MIN(id) FROM roots)')
+      expect((await test.engine.reconcile()).found).toEqual({ 'record-unheld': 1 })
+      expect((await test.engine.reconcile()).found).toEqual({})
+    })
+  })
+
+  test('finds a block whose bytes in the database are missing or cut off', async () => {
+    await withEngine(async test => {
+      for (const seed of ['missing', 'cut off']) await uploaded(test, 100, seed)
+      change(test.dataDir, 'DELETE FROM small_blocks WHERE block_id = (SELECT MIN(id) FROM blocks)')
+      change(test.dataDir, 'UPDATE small_blocks SET bytes = substr(bytes, 1, 7)')
+      const { findings } = await test.engine.reconcile({ dryRun: true })
+      expect(findings.map(({ detail }) => detail)).toEqual(['is missing', 'has 7 of 100 bytes'])
+    })
+  })
+
   test('makes pins with a lost root wait, and gives them local content', async () => {
     await withEngine(async test => {
       const { engine, dataDir, account } = test

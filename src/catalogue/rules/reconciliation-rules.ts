@@ -15,7 +15,7 @@ export interface WrongRecord {
 
 export type ReconciledLedger = Pick<
   CatalogueHolds,
-  'holdsAfter' | 'rootsAfter' | 'drop' | 'isHeld' | 'isLostFrom' | 'find' | 'rootOf'
+  'holdsAfter' | 'rootsAfter' | 'drop' | 'keeps' | 'isLostFrom' | 'find' | 'rootOf'
 >
 
 export interface ReconciliationParts extends Pick<Reconciliation, 'recount' | 'requeue'> {
@@ -61,7 +61,7 @@ export function reconciliationRules(driver: CatalogueDriver, parts: Reconciliati
     },
     roots: async ({ after, limit, mend }) => {
       const found = ledger.rootsAfter(after, limit)
-      const unwanted = found.filter(({ id }) => !ledger.isHeld(id))
+      const unwanted = found.filter(({ isHeld }) => isHeld === 0)
       if (mend && unwanted.length > 0) await ledger.drop(unwanted.map(({ id }) => id))
       const cids = unwanted.map(dag => cidOf(dag).toString())
       return { unwanted: cids, seen: found.length, last: found.at(-1)?.id ?? null }
@@ -72,6 +72,7 @@ export function reconciliationRules(driver: CatalogueDriver, parts: Reconciliati
       for (const { node, own, ...record } of found) {
         const home = homes.get(record.clusterId)
         if (home === undefined || (node !== null && node !== parts.node)) continue
+        if (own !== null && isSound(ledger, record, own)) continue
         const isThere = own !== null && ledger.find(own, record) !== undefined
         const backendId = isThere ? own : home
         const kind = await driver.read(problemOf(ledger, record, backendId))
@@ -90,6 +91,12 @@ export function reconciliationRules(driver: CatalogueDriver, parts: Reconciliati
     recount: step => parts.recount(step),
     requeue: root => parts.requeue(root),
   }
+}
+
+/** Recognises most records in one lookup. {@link problemOf} also finds no problem with such a record. */
+function isSound(ledger: ReconciledLedger, record: HeldRecord, backendId: number): boolean {
+  const { status, holdId } = record
+  return status === 'pinned' && holdId !== null && ledger.keeps(holdId, backendId, record)
 }
 
 /** Returns null if the record and the ledger agree. */

@@ -28,7 +28,7 @@ export class AccountRecount {
   readonly #addRecords: Statement<[number, string, number, number, number], unknown>
   readonly #nextDag: Statement<[string, Uint8Array, number], { multihash: Uint8Array; codec: number }>
   readonly #chargeOf: Statement<[string, Uint8Array, number], { charge: number }>
-  readonly #addDag: Statement<[Uint8Array, number, number, number], unknown>
+  readonly #addDags: Statement<[Uint8Array, number, number, number], unknown>
   readonly #changed: Statement<[number, number, number, number, string], unknown>
   readonly #dagChanged: Statement<[number, number, Uint8Array, number], unknown>
   #accountId: string | null = null
@@ -58,7 +58,7 @@ export class AccountRecount {
     this.#chargeOf = db.prepare(`
       SELECT charge FROM records INDEXED BY records_identical
       WHERE account_id = ? AND multihash = ? AND codec = ? AND (root_id IS NULL) = 0 LIMIT 1`)
-    this.#addDag = db.prepare(`
+    this.#addDags = db.prepare(`
       UPDATE recounts SET multihash = ?, codec = ?, stored_bytes = stored_bytes + ? WHERE count = ?`)
     this.#changed = db.prepare(`
       UPDATE recounts SET pins = pins + ?, expiring_pins = expiring_pins + ?
@@ -86,18 +86,20 @@ export class AccountRecount {
     return null
   }
 
-  #countDags(accountId: string, { multihash, codec }: Place, limit: number): AccountUsage | null {
-    for (let place = { multihash, codec }, counted = 0; counted < limit; counted++) {
-      const next = this.#nextDag.get(accountId, place.multihash, place.codec)
+  #countDags(accountId: string, place: Place, limit: number): AccountUsage | null {
+    const { multihash, codec, pins, expiringPins, storedBytes } = place
+    let last = { multihash, codec }
+    let bytes = 0
+    for (let counted = 0; counted < limit; counted++) {
+      const next = this.#nextDag.get(accountId, last.multihash, last.codec)
       if (next === undefined) {
-        const { pins, expiringPins, storedBytes } = this.#placeOf(accountId)
         this.#drop.run()
-        return { pins, expiringPins, storedBytes }
+        return { pins, expiringPins, storedBytes: storedBytes + bytes }
       }
-      const charge = this.#chargeOf.get(accountId, next.multihash, next.codec)?.charge ?? 0
-      this.#addDag.run(next.multihash, next.codec, charge, this.#count)
-      place = next
+      bytes += this.#chargeOf.get(accountId, next.multihash, next.codec)?.charge ?? 0
+      last = next
     }
+    this.#addDags.run(last.multihash, last.codec, bytes, this.#count)
     return null
   }
 

@@ -34,6 +34,7 @@ export class RecordTable {
   readonly #recount: AccountRecount
   readonly #setContent: Statement<[number, number, number, number, string], unknown>
   readonly #delete: Statement<[string], unknown>
+  readonly #exists: Statement<[string], unknown>
   readonly #nextNumber: Statement<[string, number], { searchId: number }>
   readonly #searchId: Statement<[string], { searchId: number }>
   readonly #changed: () => void
@@ -44,6 +45,7 @@ export class RecordTable {
     this.#changed = changed
     this.#recount = new AccountRecount(db)
     this.#delete = db.prepare('DELETE FROM records WHERE id = ?')
+    this.#exists = db.prepare('SELECT 1 FROM records WHERE id = ?')
     this.#nextNumber = db.prepare(`
       INSERT INTO search_lists (account_id, last, newest) VALUES (?, 1, ?)
       ON CONFLICT (account_id) DO UPDATE SET last = last + 1,
@@ -81,6 +83,10 @@ export class RecordTable {
 
   get(id: string): RecordRow | undefined {
     return this.#at.first(GET_RECORD, { id }) ?? undefined
+  }
+
+  exists(id: string): boolean {
+    return this.#exists.get(id) !== undefined
   }
 
   /** Returns an id that follows the insertion order. */
