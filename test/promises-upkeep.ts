@@ -39,6 +39,20 @@ export const upkeepPromises: readonly KeptPromise[] = [
     test: { file: wrongDirectories, name: 'is named beside the right one' },
   },
   {
+    promise: 'a large account delays the removal of no other account',
+    file: 'src/pins/removal/account-removal.ts',
+    find: '    if ((await accounts.purge(id, BATCH)) || (await pins.clear(id))) return true\n',
+    replace: '    while ((await accounts.purge(id, BATCH)) || (await pins.clear(id)));\n',
+    test: { file: 'test/access/removal.test.ts', name: 'takes turns with an account that is deleted meanwhile' },
+  },
+  {
+    promise: 'an account whose removal fails stops no other removal',
+    file: 'src/pins/removal/account-removal.ts',
+    find: "        logger.error({ err, account: id }, 'removing an account failed')\n",
+    replace: '        if (logger !== undefined) throw err\n',
+    test: { file: 'test/access/removal.test.ts', name: 'continues with other accounts after a failure' },
+  },
+  {
     promise: 'a record with a hold on other content is not called sound',
     file: 'src/ledger/holds.ts',
     find: ' AND r.backend_id = ? AND r.codec = ? AND r.multihash = ?`)\n    this.#delete',

@@ -162,6 +162,8 @@ export interface Records {
   remove(request: { accountId: string; dag: DagIdentity; clusterId: string | null; now: number }): Promise<RecordRow[]>
   /** Returns whether the record existed. */
   discard(id: string): Promise<boolean>
+  /** Removes records in one transaction. Returns the records that existed. */
+  discardAll(ids: readonly string[]): Promise<RecordRow[]>
   /** Removes expired records in the order of their expiry. */
   expire(now: number, limit: number): Promise<RecordRow[]>
   /** Completes removals that an earlier process did not finish. */

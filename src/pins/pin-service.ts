@@ -1,4 +1,4 @@
-import type { Records } from '../catalogue/records.ts'
+import type { RecordRow, Records } from '../catalogue/records.ts'
 import type { Activity } from '../concurrency/activity.ts'
 import { nextTurn, turnSpent } from '../concurrency/turns.ts'
 import type { StagedFile } from '../content/unixfs/staged-files.ts'
@@ -20,6 +20,10 @@ import type { ExpirySweeper } from './removal/expiry-sweeper.ts'
 import type { Timelock } from './removal/timelock.ts'
 import type { CarImporter } from './upload/car-importer.ts'
 import type { Uploader } from './upload/uploader.ts'
+
+/** Records of a deleted account that one step removes, and how many of them one transaction removes. */
+const CLEARED = 50
+const CLEARED_AT_ONCE = 10
 
 export interface PinServiceParts {
   uploader: Uploader
@@ -94,6 +98,24 @@ export class PinService {
     const now = this.#parts.clock.now()
     const rows = dag === null ? [] : await this.#parts.records.remove({ accountId, dag, clusterId, now })
     if (rows.length === 0) throw new HoldfastError('PIN_NOT_FOUND', 'no pin for this cid')
+    return this.#removed(rows)
+  }
+
+  /** Removes some records of an account, newest first. Returns false if the account has none. */
+  async clear(accountId: string): Promise<boolean> {
+    const { records, clock } = this.#parts
+    const live = { accountId, multihash: null, hasExpiration: false, now: clock.now() }
+    const { rows } = await records.walk(live, { after: null, limit: CLEARED })
+    const removals: Promise<unknown>[] = []
+    for (let i = 0; i < rows.length; i += CLEARED_AT_ONCE) {
+      const ids = rows.slice(i, i + CLEARED_AT_ONCE).map(({ id }) => id)
+      removals.push(records.discardAll(ids).then(removed => this.#removed(removed)))
+    }
+    await Promise.all(removals)
+    return rows.length > 0
+  }
+
+  async #removed(rows: readonly RecordRow[]): Promise<types.PinRecord[]> {
     for (const fetchId of new Set(rows.map(row => row.fetchId))) {
       if (fetchId !== null) await this.#parts.scheduler.left(fetchId)
     }

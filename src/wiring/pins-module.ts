@@ -63,11 +63,6 @@ export function makePins(setup: Setup, below: Below) {
   const accountRemoval = new AccountRemoval({
     accounts: storage.catalogue.accounts,
     pins: service,
-    pinned: async (accountId, limit) => {
-      const live = { accountId, multihash: null, hasExpiration: false, now: clock.now() }
-      const { rows } = await records.page(live, 0, limit)
-      return rows.map(({ cid }) => cid)
-    },
     clock,
     logger,
   })

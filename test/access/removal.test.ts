@@ -134,13 +134,12 @@ describe('the removal of an account', () => {
           forget: id => afterStep(() => (pinned.size === 0 ? accounts.forget(id) : false)),
         },
         pins: {
-          remove: async ({ cid }) => {
-            step()
-            if (!pinned.delete(cid)) throw new HoldfastError('PIN_NOT_FOUND', 'no pin for this cid')
-            return []
+          clear: async () => {
+            const some = [...pinned].slice(0, 3)
+            for (const cid of some) await afterStep(() => pinned.delete(cid))
+            return some.length > 0
           },
         },
-        pinned: (_, limit) => afterStep(() => [...pinned].slice(0, limit)),
         clock,
         logger: silentLogger,
       })
@@ -185,5 +184,46 @@ describe('the removal of an account', () => {
     stopped.wake()
     await stopped.settled()
     expect([steps(), clock.waiting]).toEqual([0, 0])
+  })
+
+  /** Returns a removal of two accounts, of which `clear` removes pins. The second is not marked yet. */
+  async function ofTwo(clear: (id: string) => Promise<boolean>) {
+    const { accounts } = memoryAccess()
+    const rest = { name: null, plan: 'free', role: 'user' as const, defaultCluster: null, disabled: false }
+    for (const id of ['a', 'b']) await accounts.insert({ id, email: `${id}@example.org`, createdAt: 1, ...rest }, null)
+    await accounts.markDeleted('a', 1)
+    const clock = new ManualClock()
+    return { accounts, clock, removal: new AccountRemoval({ accounts, pins: { clear }, clock, logger: silentLogger }) }
+  }
+
+  test('takes turns with an account that is deleted meanwhile', async () => {
+    const cleared: string[] = []
+    const { accounts, removal } = await ofTwo(async id => {
+      cleared.push(id)
+      if (cleared.length === 3) {
+        await accounts.markDeleted('b', 2)
+        removal.wake()
+      }
+      return id === 'a' && cleared.length < 100
+    })
+    removal.wake()
+    await removal.settled()
+    expect(cleared.indexOf('b')).toBe(4)
+    expect(await accounts.deleted(10)).toEqual([])
+  })
+
+  test('continues with other accounts after a failure, and repeats it a minute later', async () => {
+    let failures = 0
+    const { accounts, clock, removal } = await ofTwo(async id => {
+      if (id === 'a' && failures++ === 0) throw new HoldfastError('STORAGE_FULL', 'a fault of the test')
+      return false
+    })
+    await accounts.markDeleted('b', 2)
+    removal.wake()
+    await removal.settled()
+    expect([await accounts.deleted(10), failures]).toEqual([['a'], 1])
+    clock.advance(60_000)
+    await removal.settled()
+    expect(await accounts.deleted(10)).toEqual([])
   })
 })

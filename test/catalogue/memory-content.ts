@@ -294,6 +294,7 @@ export function memoryRecords(all: MemoryContent, takeUse: (token: string) => vo
     },
     remove: async request => taken(await ofDag({ ...request, limit: Number.POSITIVE_INFINITY })),
     discard: async id => taken([...all.rows.values()].filter(row => row.id === id)).length > 0,
+    discardAll: async ids => taken([...all.rows.values()].filter(row => ids.includes(row.id))),
     expire: async (now, limit) =>
       taken(
         [...all.rows.values()]

@@ -63,7 +63,7 @@ const LOCK_ACCOUNTS = sql`${either('', 'SELECT 1 FROM accounts WHERE id = ANY(:a
 export function removalRules(
   driver: CatalogueDriver,
   parts: RemovalParts,
-): Pick<Records, 'remove' | 'discard' | 'expire' | 'finishRemovals'> {
+): Pick<Records, 'remove' | 'discard' | 'discardAll' | 'expire' | 'finishRemovals'> {
   const removing = <T extends { rows: RecordRow[] }>(make: () => Rule<T>, lane?: string): Promise<T> =>
     driver.transaction(make, { patient: true, committed: ({ rows }) => parts.removed?.(rows), lane })
 
@@ -101,6 +101,19 @@ export function removalRules(
     }
   }
 
+  async function discardAll(ids: readonly string[]): Promise<RecordRow[]> {
+    const known = await Promise.all(ids.map(id => driver.first(GET_RECORD, { id })))
+    return removeAll(known.filter(row => row !== null))
+  }
+
+  async function removeAll(known: readonly RecordRow[]): Promise<RecordRow[]> {
+    if (known.length === 0) return []
+    const [first, ...others] = new Set(known.map(({ accountId }) => accountId))
+    const { rows } = await removing(() => removeKnown(known), others.length === 0 ? first : undefined)
+    await parts.dropReleased()
+    return rows
+  }
+
   return {
     remove: async ({ dag: { codec, multihash }, accountId, clusterId, now }) => {
       const of = { codec, multihash, accountId, clusterId, createdBy: now }
@@ -113,20 +126,12 @@ export function removalRules(
       await parts.dropReleased()
       return rows
     },
-    discard: async id => {
-      const known = await driver.first(GET_RECORD, { id })
-      if (known === null) return false
-      const { rows } = await removing(() => removeKnown([known]), known.accountId)
-      await parts.dropReleased()
-      return rows.length > 0
-    },
+    discard: async id => (await discardAll([id])).length > 0,
+    discardAll,
     expire: async (now, limit) => {
       await finishNoted(now - LATE_MS)
       const ended = await driver.all(EXPIRED_RECORDS, { now, limit: Math.min(limit, STEP) })
-      if (ended.length === 0) return []
-      const { rows } = await removing(() => removeKnown(ended))
-      await parts.dropReleased()
-      return rows
+      return removeAll(ended)
     },
     finishRemovals: async () => {
       await finishNoted(Number.MAX_SAFE_INTEGER)

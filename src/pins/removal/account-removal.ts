@@ -1,19 +1,19 @@
 import type { AccountStore } from '../../catalogue/account-store.ts'
 import { underName } from '../../concurrency/work.ts'
 import type { Clock } from '../../domain/clock.ts'
-import { isHoldfastError } from '../../domain/errors.ts'
 import type { Logger } from '../../domain/logger.ts'
-import type { CidRequest } from '../pin-types.ts'
+import type { PinService } from '../pin-service.ts'
 
 export interface AccountRemovalParts {
   accounts: Pick<AccountStore, 'deleted' | 'purge' | 'forget'>
-  pins: { remove(request: CidRequest): Promise<unknown> }
-  pinned: (accountId: string, limit: number) => Promise<string[]>
+  pins: Pick<PinService, 'clear'>
   clock: Clock
   logger: Logger
 }
 
+/** Keys, sessions and webhooks that one step removes. */
 const BATCH = 50
+const MOST_ACCOUNTS = 1_000
 /**
  * Time between two searches. A search finds accounts that another process has marked, or that an earlier search could
  * not remove.
@@ -21,8 +21,8 @@ const BATCH = 50
 const LOOK_AGAIN_MS = 60_000
 
 /**
- * Removes accounts that are marked as deleted: keys and sessions first, then pins, then the account. Each step is
- * idempotent, which lets a removal continue after a crash.
+ * Removes accounts that are marked as deleted: keys and sessions first, then pins, then the account. The accounts take
+ * turns. Each step is idempotent, which lets a removal continue after a crash.
  */
 export class AccountRemoval {
   readonly #parts: AccountRemovalParts
@@ -30,6 +30,8 @@ export class AccountRemoval {
   #running: Promise<void> | null = null
   #isWanted = false
   #isStopped = false
+  /** By account: end of a pause after the last batch or a failure, in ms since the epoch. */
+  #rests = new Map<string, number>()
 
   constructor(parts: AccountRemovalParts) {
     this.#parts = parts
@@ -61,38 +63,33 @@ export class AccountRemoval {
     const { clock, logger } = this.#parts
     while (this.#isWanted && !this.#isStopped) {
       this.#isWanted = false
-      await this.#removeMarked().catch((error: unknown) => logger.error({ err: error }, 'removing an account failed'))
+      await this.#round().catch((err: unknown) => logger.error({ err }, 'looking for deleted accounts failed'))
     }
     if (!this.#isStopped) this.#cancelTimer = clock.after(LOOK_AGAIN_MS, () => this.wake())
   }
 
-  async #removeMarked(): Promise<void> {
-    const ids = await this.#parts.accounts.deleted(BATCH)
-    let gone = 0
-    for (const id of ids) if (await this.#remove(id)) gone++
-    if (gone > 0 && ids.length === BATCH) this.#isWanted = true
-  }
-
-  /** Returns false if data remains, for example expired records that the sweeper has not yet removed. */
-  async #remove(id: string): Promise<boolean> {
-    const { accounts, logger } = this.#parts
-    while (!this.#isStopped && (await accounts.purge(id, BATCH)));
-    while (!this.#isStopped && (await this.#removePins(id)));
-    if (this.#isStopped || !(await accounts.forget(id))) return false
-    logger.info({ account: id }, 'account removed')
-    return true
-  }
-
-  /** Returns false if the account has no more pins. */
-  async #removePins(account: string): Promise<boolean> {
-    const cids = new Set(await this.#parts.pinned(account, BATCH))
-    const removals = [...cids].map(async cid => {
-      await this.#parts.pins.remove({ account, cid }).catch((error: unknown) => {
-        // The record has expired or was removed after it was listed.
-        if (!isHoldfastError(error, 'PIN_NOT_FOUND')) throw error
+  /** Removes one batch of each marked account. An account therefore never waits for the whole removal of another. */
+  async #round(): Promise<void> {
+    const { accounts, clock, logger } = this.#parts
+    const now = clock.now()
+    this.#rests = new Map([...this.#rests].filter(([, until]) => until > now))
+    for (const id of await accounts.deleted(MOST_ACCOUNTS)) {
+      if (this.#isStopped) return
+      if (this.#rests.has(id)) continue
+      const hasMore = await this.#step(id).catch((err: unknown) => {
+        logger.error({ err, account: id }, 'removing an account failed')
+        return false
       })
-    })
-    await Promise.all(removals)
-    return cids.size > 0
+      if (hasMore) this.#isWanted = true
+      else this.#rests.set(id, now + LOOK_AGAIN_MS)
+    }
+  }
+
+  /** Returns false if the account is gone, or if only the sweeper can remove the rest. */
+  async #step(id: string): Promise<boolean> {
+    const { accounts, pins, logger } = this.#parts
+    if ((await accounts.purge(id, BATCH)) || (await pins.clear(id))) return true
+    if (await accounts.forget(id)) logger.info({ account: id }, 'account removed')
+    return false
   }
 }
