@@ -29,7 +29,7 @@ export function postgresContent(
   const parts = { database, ledger, holds, external }
   const driver = new PostgresDriver(database)
   const content = {
-    records: postgresRecords(parts),
+    ...postgresRecords(parts),
     fetches: postgresFetches(parts),
     files: fileRules(driver),
     placements: postgresPlacements(parts),

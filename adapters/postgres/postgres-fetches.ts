@@ -6,7 +6,8 @@ import type { ContentParts } from './content-change.ts'
 import { deliverSome, waitingRecords } from './deliver.ts'
 import { beginFetch, fetchParts } from './fetch-parts.ts'
 import { runRule } from './postgres-driver.ts'
-import { NeedsHold, putRoot } from './shared-holds.ts'
+import { NeedsHold } from './shared-holds.ts'
+import { putRoot } from './shared-roots.ts'
 
 /** Returns the store of fetches. The node with the first request fetches the content into its own ledger. */
 export function postgresFetches(of: ContentParts): Fetches {

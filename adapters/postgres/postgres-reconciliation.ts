@@ -94,7 +94,7 @@ export class PostgresReconciliation implements ReconciliationParts {
     const own = found.filter(id => OWN_HOLD.test(id))
     const wanted = await this.#sql.all<{ id: string }>(
       `SELECT id FROM holds WHERE id = ANY($1)
-         AND (state = 'used' OR (state = 'placing' AND placed_at > clock_timestamp() - ${PLACING}))`,
+         AND (state IN ('used', 'kept') OR (state = 'placing' AND placed_at > clock_timestamp() - ${PLACING}))`,
       [own],
     )
     const isWanted = new Set(wanted.map(({ id }) => id))

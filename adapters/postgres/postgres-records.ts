@@ -1,5 +1,7 @@
-import type { Records } from '../../src/catalogue/records.ts'
-import { recordRules } from '../../src/catalogue/rules/record-rules.ts'
+import type { Catalogue } from '../../src/catalogue/catalogue.ts'
+import type { RecordRow } from '../../src/catalogue/records.ts'
+import { bulkRules } from '../../src/catalogue/rules/bulk-rules.ts'
+import { type RecordParts, recordRules } from '../../src/catalogue/rules/record-rules.ts'
 import { type HeldRecord, heldRecord } from '../../src/catalogue/rules/removal-rules.ts'
 import { selectList } from '../../src/catalogue/rules/statement.ts'
 import type { ContentParts } from './content-change.ts'
@@ -7,35 +9,52 @@ import { ownStep, PostgresDriver } from './postgres-driver.ts'
 import { RecordCommits } from './record-commits.ts'
 import { RecordLists } from './record-lists.ts'
 import { foundBy } from './record-rows.ts'
+import type { Sql } from './sql.ts'
 
 /** Locks the records in the order of their ids, to avoid deadlocks. */
 const REMOVE = `
   DELETE FROM records WHERE id = ANY(ARRAY(SELECT id FROM records WHERE id = ANY($1) ORDER BY id FOR UPDATE))
   RETURNING ${selectList(heldRecord).postgres}`
 
-export function postgresRecords(parts: ContentParts): Records {
+export function postgresRecords(parts: ContentParts): Pick<Catalogue, 'records' | 'bulk'> {
   const { database, holds } = parts
   const commits = new RecordCommits(parts)
   const lists = new RecordLists(database)
-  return {
-    ...recordRules(new PostgresDriver(database), {
-      found: foundBy,
-      remove: records =>
-        ownStep(async sql => {
-          const ids = records.map(({ id }) => id)
-          const removed = new Map((await sql.all<HeldRecord>(REMOVE, [ids])).map(row => [row.id, row]))
-          const rows = ids.flatMap(id => removed.get(id) ?? [])
-          await holds.void(
-            sql,
-            rows.flatMap(({ holdId }) => holdId ?? []),
-          )
-          return rows.map(({ holdId: _, ...row }) => row)
-        }),
-      // The records are already removed. If the ledger fails now, a later call releases their holds.
-      dropReleased: async () => void (await holds.releaseVoid().catch(() => undefined)),
-    }),
-    commit: (intents, token) => commits.commit(intents, token),
-    page: (filter, offset, limit) => lists.page(filter, offset, limit),
-    walk: (filter, page) => lists.walk(filter, page),
+  const driver = new PostgresDriver(database)
+  const removing = (release: (sql: Sql, ids: string[]) => Promise<void>) => (records: readonly RecordRow[]) =>
+    ownStep(async sql => {
+      const ids = records.map(({ id }) => id)
+      const removed = new Map((await sql.all<HeldRecord>(REMOVE, [ids])).map(row => [row.id, row]))
+      const rows = ids.flatMap(id => removed.get(id) ?? [])
+      await release(sql, holdsOf(rows))
+      return rows.map(({ holdId: _, ...row }) => row)
+    })
+  const removal: RecordParts = {
+    found: foundBy,
+    remove: removing((sql, ids) => holds.void(sql, ids)),
+    // The records are already removed. If the ledger fails now, a later call releases their holds.
+    dropReleased: async () => void (await holds.releaseVoid().catch(() => undefined)),
   }
+  return {
+    records: {
+      ...recordRules(driver, removal),
+      commit: (intents, token) => commits.commit(intents, token),
+      page: (filter, offset, limit) => lists.page(filter, offset, limit),
+      walk: (filter, page) => lists.walk(filter, page),
+    },
+    bulk: bulkRules(driver, {
+      ...removal,
+      node: holds.node,
+      keep: removing((sql, ids) => holds.mute(sql, ids)),
+      unkeep: ({ holdId, expiresAt }) =>
+        ownStep(async sql => {
+          if (holdId !== null) await holds.unmute(sql, holdId, expiresAt)
+        }),
+      release: records => ownStep(sql => holds.void(sql, holdsOf(records))),
+    }),
+  }
+}
+
+function holdsOf(records: readonly HeldRecord[]): string[] {
+  return records.flatMap(({ holdId }) => holdId ?? [])
 }

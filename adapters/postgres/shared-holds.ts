@@ -1,11 +1,13 @@
 import { HoldfastError } from '../../src/domain/errors.ts'
 import type { DagIdentity } from '../../src/ipld/cid.ts'
 import type { CatalogueHolds, WantedHold } from '../../src/ledger/catalogue-holds.ts'
+import { MUTED } from '../../src/ledger/holds.ts'
 import type { WholeDag } from '../../src/ledger/whole-dag.ts'
 import type { SharedBackend } from './backends.ts'
 import { NODES_CHANNEL } from './credential-changes.ts'
 import type { Postgres } from './postgres.ts'
 import { deleteFiles, storeFiles } from './root-files.ts'
+import { dropUnheld, putRoot } from './shared-roots.ts'
 import type { Sql } from './sql.ts'
 
 /** A hold that the ledger has placed and that a commit can use. */
@@ -34,23 +36,9 @@ export const PLACING = `INTERVAL '10 minutes'`
  * SQL condition. With `state = 'placing'`, the planner might scan the partial index on that state instead of looking up
  * ids.
  */
-export const IS_PLACING = "state NOT IN ('used', 'void')"
+export const IS_PLACING = "state NOT IN ('used', 'kept', 'void')"
 
 const NEW_HOLD = `INSERT INTO holds (id, node, root_id, state) SELECT 'hold ' || nextval('hold_numbers'), $1`
-const ROOT = `id, dag_size AS "dagSize", charge, content_size AS "contentSize", listed, EXISTS (
-  SELECT 1 FROM placements p WHERE p.multihash = roots.multihash AND p.codec = roots.codec
-    AND p.backend_id = roots.backend_id AND p.placed) AS "isPlaced"`
-
-interface RootFound {
-  id: number
-  dagSize: number
-  charge: number
-  contentSize: number
-  listed: boolean
-  /** True if the root's external backend has the DAG. */
-  isPlaced: boolean
-}
-
 /**
  * Places and releases this node's holds for the catalogue.
  *
@@ -143,10 +131,20 @@ export class SharedHolds {
       `UPDATE holds SET state = 'void' WHERE id = ANY($1) AND state <> 'void' RETURNING root_id AS "rootId", node`,
       [ids],
     )
-    const others = new Set(voided.map(({ node }) => node))
-    others.delete(this.node)
-    for (const node of others) await notifyNode(sql, node)
+    await this.#notify(sql, voided)
     await dropUnheld(sql, [...new Set(voided.flatMap(({ rootId }) => rootId ?? []))])
+  }
+
+  /** Ends the holds of removed records in their undo period. The ledgers keep the content, but nobody may read it. */
+  async mute(sql: Sql, ids: readonly string[]): Promise<void> {
+    const text = `UPDATE holds SET state = 'kept', new_end = ${MUTED} WHERE id = ANY($1) AND state = 'used' RETURNING node`
+    await this.#notify(sql, await sql.all<{ node: string }>(text, [ids]))
+  }
+
+  /** Makes the hold of a restored record an ordinary one again. */
+  async unmute(sql: Sql, id: string, ends: number | null): Promise<void> {
+    const text = `UPDATE holds SET state = 'used', new_end = $2 WHERE id = $1 AND state = 'kept' RETURNING node`
+    await this.#notify(sql, await sql.all<{ node: string }>(text, [id, ends ?? Number.MAX_SAFE_INTEGER]))
   }
 
   /** Discards the unused holds. After a failure, {@link releaseVoid} or a reconciliation releases them. */
@@ -188,8 +186,9 @@ export class SharedHolds {
     this.#onGone = listener
   }
 
-  /** Releases all void holds of this node. Returns their number. */
+  /** Stores the new ends of this node's holds in the ledger, then releases all its void holds. Returns their number. */
   async releaseVoid(): Promise<number> {
+    await this.#storeEnds()
     let count = 0
     for (;;) {
       const found = await this.#database.reading.all<{ id: string }>(
@@ -216,6 +215,30 @@ export class SharedHolds {
     await storeFiles(this.#database, rootId, (offset, limit) => this.#ledger.files(ledgerRootId, offset, limit))
   }
 
+  async #storeEnds(): Promise<void> {
+    for (let found = STEP; found === STEP; ) {
+      const due = await this.#database.reading.all<{ id: string; ends: number }>(
+        'SELECT id, new_end AS ends FROM holds WHERE node = $1 AND new_end IS NOT NULL ORDER BY id LIMIT $2',
+        [this.node, STEP],
+      )
+      found = due.length
+      if (found === 0) break
+      await this.#ledger.setEnds(due)
+      // An end that has changed meanwhile is still due.
+      await this.#database.command(
+        `UPDATE holds SET new_end = NULL FROM unnest($1::text[], $2::bigint[]) AS stored (id, ends)
+         WHERE holds.id = stored.id AND new_end = stored.ends`,
+        [due.map(({ id }) => id), due.map(({ ends }) => ends)],
+      )
+    }
+  }
+
+  async #notify(sql: Sql, holders: ReadonlyArray<{ node: string }>): Promise<void> {
+    const others = new Set(holders.map(({ node }) => node))
+    others.delete(this.node)
+    for (const node of others) await notifyNode(sql, node)
+  }
+
   async #begin(backendId: number, dag: WholeDag): Promise<PlacedHold & { isListed: boolean; isPlaced: boolean }> {
     return this.#database.transaction(async sql => {
       const root = await putRoot(sql, this.backend(backendId), dag)
@@ -238,46 +261,6 @@ export class SharedHolds {
 /** Sends the notice when the transaction commits. */
 export async function notifyNode(sql: Sql, node: string): Promise<void> {
   await sql.run('SELECT pg_notify($1, $2)', [NODES_CHANNEL, node])
-}
-
-/** Inserts or finds a root, and locks it until the transaction ends. Nobody can drop the root before it has a hold. */
-export async function putRoot(sql: Sql, backend: number, dag: WholeDag): Promise<RootFound> {
-  const { codec, multihash, contentSize, dagSize, blocks, charge, fileCount } = dag
-  const root = await sql.first<RootFound>(
-    `INSERT INTO roots (backend_id, codec, multihash, content_size, dag_size, blocks, charge, file_count)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
-     ON CONFLICT (multihash, codec, backend_id) DO UPDATE SET backend_id = excluded.backend_id RETURNING ${ROOT}`,
-    [backend, codec, multihash, contentSize, dagSize, blocks, charge, fileCount],
-  )
-  if (root === undefined) throw new HoldfastError('INTERNAL_ERROR', 'the inserted row was not returned')
-  return root
-}
-
-/** Drops the roots without holds. Marks their placements as unwanted, and their files for deletion. */
-async function dropUnheld(sql: Sql, ids: readonly number[]): Promise<void> {
-  if (ids.length === 0) return
-  // A transaction that places a hold locks the root's row. After this lock, the query below sees every hold.
-  await sql.run('SELECT 1 FROM roots WHERE id = ANY($1) ORDER BY id FOR UPDATE', [ids])
-  const gone = await sql.all<{ id: number }>(
-    `WITH gone AS (
-       DELETE FROM roots WHERE id = ANY($1)
-         AND NOT EXISTS (SELECT 1 FROM holds WHERE holds.root_id = roots.id AND holds.state <> 'void')
-       RETURNING id, backend_id, codec, multihash, file_count
-     ), unwanted AS (
-       UPDATE placements p SET wanted = FALSE, placed = FALSE, generation = generation + 1
-       FROM gone WHERE p.multihash = gone.multihash AND p.codec = gone.codec AND p.backend_id = gone.backend_id
-         AND p.wanted
-       RETURNING p.id, p.backend_id, p.account_id
-     ), queued AS (
-       INSERT INTO jobs (kind, key, queue, account_id, due_at)
-       SELECT 'placement', id, backend_id::text, account_id, 0 FROM unwanted
-       ON CONFLICT (kind, key) DO UPDATE SET due_at = 0, attempts = 0, leased_until = NULL
-     )
-     SELECT id FROM gone WHERE file_count > 0`,
-    [ids],
-  )
-  if (gone.length === 0) return
-  await sql.run('INSERT INTO roots_gone SELECT unnest($1::bigint[])', [gone.map(({ id }) => id)])
 }
 
 function idOf(hold: { id: string } | undefined): string {

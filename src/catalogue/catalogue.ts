@@ -1,4 +1,5 @@
 import type { AccountStore } from './account-store.ts'
+import type { BulkChanges } from './bulk-changes.ts'
 import type { Fetches } from './fetches.ts'
 import type { KeyStore } from './key-store.ts'
 import type { Files } from './listed-files.ts'
@@ -21,6 +22,7 @@ export interface Catalogue {
   secondFactors: SecondFactorStore
   webhooks: WebhookStore
   records: Records
+  bulk: BulkChanges
   fetches: Fetches
   files: Files
   placements: Placements

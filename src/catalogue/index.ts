@@ -6,6 +6,16 @@ export type { DagIdentity } from '../ipld/cid.ts'
 export type { NewBlock } from '../ledger/blocks.ts'
 export type { DagSizes, WholeDag } from '../ledger/whole-dag.ts'
 export type { Account, AccountChanges, AccountStore } from './account-store.ts'
+export type {
+  BulkAction,
+  BulkChange,
+  BulkChanges,
+  BulkFailure,
+  BulkPhase,
+  BulkStep,
+  NewBulkChange,
+} from './bulk-changes.ts'
+export { CHANGE_KEPT_MS, FAILURES_KEPT, MOST_CHANGES, usageWithRemoved } from './bulk-changes.ts'
 export type { Catalogue } from './catalogue.ts'
 export type { Fetches, FetchFailure, FetchRequest, FetchRow, RequestedPin, StatusChange } from './fetches.ts'
 export { OVER_QUOTA } from './fetches.ts'

@@ -32,7 +32,7 @@ export interface SharedCatalogue {
   close(): Promise<void>
 }
 
-export type SharedContent = Pick<Catalogue, 'records' | 'fetches' | 'files' | 'placements' | 'reconciliation'>
+export type SharedContent = Pick<Catalogue, 'records' | 'bulk' | 'fetches' | 'files' | 'placements' | 'reconciliation'>
 
 export interface SharedOptions {
   url: string

@@ -15,6 +15,20 @@ export const upkeep = {
     },
     { description: 'Garbage collection of unused content.' },
   ),
+  bulk: group(
+    {
+      undoSeconds: defaulted(
+        Type.Number({
+          minimum: 0,
+          maximum: 604_800,
+          default: 600,
+          description:
+            'How long a job that deletes records can be undone. Until then the content stays on the disk, but counts against no quota. `0` for no undo.',
+        }),
+      ),
+    },
+    { description: 'Jobs that change many records.' },
+  ),
   verify: group(
     {
       everyDays: defaulted(

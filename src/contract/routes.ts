@@ -16,6 +16,7 @@ import { goneRoutes, health, metaRoutes, ready } from './meta.ts'
 import { absentRoutes } from './not-offered.ts'
 import { psaDocsRoute } from './psa/psa-docs.ts'
 import { PSA_PATH, psaRoutes } from './psa/psa-pins.ts'
+import { jobRoutes } from './records/job-routes.ts'
 import { pinRoutes } from './records/pin-routes.ts'
 import { statusRoutes } from './records/status.ts'
 import { carRoutes } from './uploads/car.ts'
@@ -33,6 +34,7 @@ export const contractRoutes: readonly ContractRoute[] = [
   ...carRoutes,
   ...pinRoutes,
   ...uploadRoutes,
+  ...jobRoutes,
   ...clusterRoutes,
   ...statusRoutes,
   ...profileRoutes,

@@ -15,6 +15,7 @@ import type { Collector } from '../content/collector.ts'
 import type { Verifier } from '../content/verifier.ts'
 import type { Takedowns } from '../gateway/policy/takedowns.ts'
 import type { Connection } from '../network/network-node.ts'
+import type { BulkService } from '../pins/bulk/bulk-service.ts'
 import type { Statistics } from '../pins/lists/statistics.ts'
 import type { PinService } from '../pins/pin-service.ts'
 import type { History } from '../upkeep/history.ts'
@@ -90,6 +91,7 @@ export type ServedSecondFactors = Pick<SecondFactor, 'isEnabled' | 'begin' | 'en
 export interface Services {
   rememberedAnswers: Pick<RememberedAnswers, 'answer'>
   pins: ServedPins
+  bulk: Pick<BulkService, 'start' | 'get' | 'undo'>
   uploadSlots: UploadSlots
   clusters: Clusters
   keys: ServedKeys

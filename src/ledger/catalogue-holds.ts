@@ -62,6 +62,13 @@ export class CatalogueHolds {
     return this.#write(() => this.#holds.hold(id, stagedRootId, null))
   }
 
+  /** Sets the ends of holds, in ms since the epoch; null for holds that last until they are released. */
+  setEnds(ends: ReadonlyArray<{ id: string; ends: number | null }>): Promise<void> {
+    return this.#write(() => {
+      for (const hold of ends) this.#holds.setEnds(hold.id, hold.ends)
+    })
+  }
+
   /** Releases holds. Returns the complete DAGs that have no hold any more. */
   release(ids: readonly string[]): Promise<DagIdentity[]> {
     return this.#write(() =>

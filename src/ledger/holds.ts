@@ -9,6 +9,9 @@ const NEVER = Number.MAX_SAFE_INTEGER
 /** A DAG that is stored completely, with the id of its root. */
 type CompleteRoot = WholeDag & { id: number }
 
+/** End of a hold that keeps a root, but lets nobody read it. */
+export const MUTED = 0
+
 /** Position of a hold among the holds of the same root. */
 export interface HoldPlace {
   ends: number
@@ -24,6 +27,7 @@ export class Holds {
   readonly #insert: Statement<[string, number, number], unknown>
   readonly #find: Statement<[string], { rootId: number }>
   readonly #keeps: Statement<[string, number, number, Uint8Array], unknown>
+  readonly #setEnds: Statement<[number, string], unknown>
   readonly #delete: Statement<[string], unknown>
   readonly #latest: Statement<[number], { ends: number }>
   readonly #ofRoot: Statement<[number, number, string, number], HoldPlace>
@@ -37,6 +41,7 @@ export class Holds {
     this.#keeps = db.prepare(`
       SELECT 1 FROM holds h CROSS JOIN roots r NOT INDEXED ON r.id = h.root_id
       WHERE h.id = ? AND r.state = 'complete' AND r.backend_id = ? AND r.codec = ? AND r.multihash = ?`)
+    this.#setEnds = db.prepare('UPDATE holds SET ends = ? WHERE id = ?')
     this.#delete = db.prepare('DELETE FROM holds WHERE id = ?')
     this.#after = db.prepare('SELECT id, root_id AS rootId FROM holds WHERE id > ? ORDER BY id LIMIT ?')
     this.#ofRoot = db.prepare(
@@ -72,6 +77,18 @@ export class Holds {
     if (heldRoot === rootId) return
     if (heldRoot !== null) this.release(id)
     this.place(id, rootId, ends)
+  }
+
+  /**
+   * Sets the end of a hold, if the hold exists. A hold that has ended still keeps its root, but lets nobody read it.
+   *
+   * @param ends in ms since the epoch; null for a hold that lasts until it is released
+   */
+  setEnds(id: string, ends: number | null): void {
+    const rootId = this.rootOf(id)
+    if (rootId === null) return
+    this.#setEnds.run(ends ?? NEVER, id)
+    this.#follow(rootId)
   }
 
   after(id: string, limit: number): Array<{ id: string; rootId: number }> {

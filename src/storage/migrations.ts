@@ -1,3 +1,4 @@
+import { bulkSchema } from './schema-bulk.ts'
 import { backendClustersSchema, holdsSchema } from './schema-holds.ts'
 import { jobsSchema } from './schema-jobs.ts'
 import { announcedAsSchema, nodeIdentitySchema } from './schema-node-identity.ts'
@@ -296,4 +297,5 @@ export const migrations: readonly string[] = [
   nodeIdentitySchema,
   jobsSchema,
   searchBlocksSchema,
+  bulkSchema,
 ]

@@ -10,6 +10,7 @@ import { isContentHost, withContentHosts } from '../gateway/site/subdomain.ts'
 import { createApi } from '../http/pipeline.ts'
 import { behindProxies, requestedHost } from '../http/proxies.ts'
 import type { AccessModule } from './access-module.ts'
+import type { BulkModule } from './bulk-module.ts'
 import type { ClustersModule } from './clusters-module.ts'
 import type { ContentModule } from './content-module.ts'
 import type { GatewayModule } from './gateway-module.ts'
@@ -32,6 +33,7 @@ interface Below {
   network: NetworkModule
   nodes: NodesModule
   pins: PinsModule
+  bulk: BulkModule
   upkeep: UpkeepModule
   gateway: GatewayModule
   webhooks: WebhooksModule
@@ -73,6 +75,7 @@ function servicesOf(setup: Setup, { access, pins, upkeep, ...below }: Below): Se
     ...access,
     ...upkeep,
     pins: pins.service,
+    bulk: below.bulk.bulk,
     uploadSlots: uploadSlots(setup),
     rememberedAnswers: new RememberedAnswers({
       store: below.storage.versioned,

@@ -1,5 +1,6 @@
 import type { Border } from '../api.ts'
 import { type AccessModule, makeAccess } from './access-module.ts'
+import { type BulkModule, makeBulk } from './bulk-module.ts'
 import { type ClustersModule, makeClusters } from './clusters-module.ts'
 import { type KnownModules, type Lifecycle, Modules, token } from './container.ts'
 import { type ContentModule, makeContent } from './content-module.ts'
@@ -25,6 +26,7 @@ export const M = {
   network: token<NetworkModule>('network'),
   nodes: token<NodesModule>('nodes'),
   pins: token<PinsModule>('pins'),
+  bulk: token<BulkModule>('bulk'),
   nodeWork: token<Lifecycle>('node work'),
   webhooks: token<WebhooksModule>('webhooks'),
   upkeep: token<UpkeepModule>('upkeep'),
@@ -41,6 +43,7 @@ const ORDER = [
   M.clusters,
   M.network,
   M.pins,
+  M.bulk,
   M.webhooks,
   M.upkeep,
   M.sharedReading,
@@ -61,6 +64,7 @@ export async function startModules(setup: Setup): Promise<Modules> {
   modules.provide(M.network, m => makeNetwork(setup, m.get(M.storage), m.get(M.clusters)))
   modules.provide(M.nodes, m => makeNodes(setup, m.get(M.storage), m.get(M.clusters)))
   modules.provide(M.pins, m => makePins(setup, below(m)))
+  modules.provide(M.bulk, m => makeBulk(setup, { ...below(m), pins: m.get(M.pins) }))
   modules.provide(M.nodeWork, m => makeNodeWork(setup, m.get(M.storage), m.get(M.nodes), m.get(M.pins)))
   modules.provide(M.webhooks, m => makeWebhooks(setup, { storage: m.get(M.storage), pins: m.get(M.pins) }))
   modules.provide(M.upkeep, m => makeUpkeep(setup, { ...below(m), pins: m.get(M.pins) }))
@@ -70,6 +74,7 @@ export async function startModules(setup: Setup): Promise<Modules> {
     makeHttp(setup, {
       ...below(m),
       pins: m.get(M.pins),
+      bulk: m.get(M.bulk),
       upkeep: m.get(M.upkeep),
       gateway: m.get(M.gateway),
       webhooks: m.get(M.webhooks),

@@ -80,6 +80,7 @@ export function makePins(setup: Setup, below: Below) {
   return {
     service,
     scheduler,
+    backendOf: makers.backendOf,
     changes,
     publishChanges,
     accountRemoval,
@@ -121,9 +122,10 @@ function pinMakers({ clock, config }: Setup, shared: Shared, scheduler: FetchSch
   const times = { findMs: findTimeoutSeconds * 1_000, waitMs: waitSeconds * 1_000 }
   const fetcher = network.node
   const networkPinner = new NetworkPinner({ scheduler, fetches, records, clock, changes, times, fetcher })
-  const backendOf = (clusterId: string) =>
+  const backendOf = (clusterId: string): number | null =>
     registry.nodeOf(clusterId) !== null || registry.absent.includes(clusterId) ? null : registry.backendOf(clusterId).id
   return {
+    backendOf,
     targets,
     timelock,
     uploader: new Uploader({ clusters: registry, commit, staging, importRoots: storage.importRoots }),

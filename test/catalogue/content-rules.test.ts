@@ -10,6 +10,7 @@ import { Database } from '../../src/storage/database.ts'
 import { WriteQueue } from '../../src/storage/write-queue.ts'
 import { RepeatingDatabase } from '../support/repeating-database.ts'
 import { withTempDir } from '../support/temp-dir.ts'
+import { bulkRules } from './bulk-rules.ts'
 import { contentRules } from './content-rules.ts'
 import { ACCOUNTS, EXTERNAL } from './content-support.ts'
 import { wrongCatalogues } from './content-wrong.ts'
@@ -20,7 +21,14 @@ import { searchRules } from './search-rules.ts'
 
 import { webhookRules } from './webhook-rules.ts'
 
-const rules = [...contentRules, ...searchRules, ...placementRules, ...reconciliationRules, ...webhookRules]
+const rules = [
+  ...contentRules,
+  ...bulkRules,
+  ...searchRules,
+  ...placementRules,
+  ...reconciliationRules,
+  ...webhookRules,
+]
 
 function withSqlite(run: (catalogue: ContentCatalogue) => Promise<void>, DatabaseClass = Database): Promise<void> {
   return withTempDir(async dir => {

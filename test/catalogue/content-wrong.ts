@@ -1,4 +1,5 @@
 import type { RecordFilter, RecordSearch } from '../../src/catalogue/index.ts'
+import { wrongBulk } from './bulk-wrong.ts'
 import type { ContentCatalogue } from './memory-catalogue.ts'
 import { wrongPlacements } from './placements-wrong.ts'
 import { wrongReconciliations } from './reconciliation-wrong.ts'
@@ -11,6 +12,7 @@ export const wrongCatalogues: ReadonlyArray<[what: string, broken: Broken, rules
   ...wrongPlacements,
   ...wrongReconciliations,
   ...wrongWebhooks,
+  ...wrongBulk,
   [
     'acknowledges a commit without storing it',
     ({ records, stage }) => ({

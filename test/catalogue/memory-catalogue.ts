@@ -1,5 +1,6 @@
 import type { Catalogue, ListedFile } from '../../src/catalogue/index.ts'
 import { memoryAccess } from './memory-access.ts'
+import { memoryBulk } from './memory-bulk.ts'
 import { MemoryContent, memoryFetches, memoryRecords } from './memory-content.ts'
 import { memoryPlacements } from './memory-placements.ts'
 import { memoryFiles, memoryReconciliation } from './memory-reconciliation.ts'
@@ -37,6 +38,7 @@ export function memoryCatalogue(external: ReadonlySet<number>): ContentCatalogue
     ...access,
     webhooks: memoryWebhooks(all, { account, hasKey }),
     records: memoryRecords(all, takeUse),
+    bulk: memoryBulk(all, id => account(id) !== undefined),
     fetches: memoryFetches(all),
     files: memoryFiles(all, files),
     placements: memoryPlacements(all),

@@ -66,7 +66,7 @@ export const NEXT_EXPIRY = sql<{ at: number }>`
   SELECT expires_at AS at FROM records ${indexed('records_by_expiry')}
   WHERE expires_at IS NOT NULL ORDER BY expires_at LIMIT 1`
 /** Columns that only one of the databases has. Queries use them to find records. */
-const DERIVED = either('search_id', 'hold_id, identity, folded_name, words')
+export const DERIVED = either('search_id', 'hold_id, identity, folded_name, words')
 const DERIVED_VALUES = either(':searchId', ':holdId, :identity, :foldedName, :words')
 export const INSERT_RECORD = sql`
   INSERT INTO records (${columnNames(record)}, ${DERIVED}) VALUES (${valuesOf(record)}, ${DERIVED_VALUES})`

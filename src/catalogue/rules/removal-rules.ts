@@ -58,7 +58,7 @@ const NOTE = sql<{ id: number }>`
   VALUES (:accountId, :codec, :multihash, :clusterId, :createdBy) RETURNING id`
 const NOTED = sql`SELECT ${removal} FROM removals WHERE created_by < :before ORDER BY id LIMIT 1`
 const FORGET = sql`DELETE FROM removals WHERE id = :id`
-const LOCK_ACCOUNTS = sql`${either('', 'SELECT 1 FROM accounts WHERE id = ANY(:accounts) ORDER BY id FOR UPDATE')}`
+export const LOCK_ACCOUNTS = sql`${either('', 'SELECT 1 FROM accounts WHERE id = ANY(:accounts) ORDER BY id FOR UPDATE')}`
 
 export function removalRules(
   driver: CatalogueDriver,

@@ -37,6 +37,7 @@ export class RecordTable {
   readonly #exists: Statement<[string], unknown>
   readonly #nextNumber: Statement<[string, number], { searchId: number }>
   readonly #searchId: Statement<[string], { searchId: number }>
+  readonly #removed: Statement<[string], unknown>
   readonly #changed: () => void
 
   /** @param changed called when a change affects the search words of a record */
@@ -53,6 +54,7 @@ export class RecordTable {
         run = CASE WHEN ${CLOCK_SET_BACK} THEN last + 1 ELSE run END
       RETURNING number * 4294967296 + last AS searchId`)
     this.#setContent = db.prepare('UPDATE records SET root_id = ?, size = ?, dag_size = ?, charge = ? WHERE id = ?')
+    this.#removed = db.prepare('SELECT 1 FROM removed_records WHERE id = ?')
     this.#searchId = db.prepare('SELECT search_id AS searchId FROM records WHERE id = ?')
   }
 
@@ -87,6 +89,11 @@ export class RecordTable {
 
   exists(id: string): boolean {
     return this.#exists.get(id) !== undefined
+  }
+
+  /** Returns whether the record exists, or is removed and in its undo period. */
+  isStored(id: string): boolean {
+    return this.exists(id) || this.#removed.get(id) !== undefined
   }
 
   /** Returns an id that follows the insertion order. */

@@ -30,7 +30,7 @@ export function sqliteContent(
   queue: WriteQueue,
   ledger: { roots: RootTable; holds: Holds; blocks: BlockTable; claims: Claims },
   external: ReadonlySet<number> = new Set(),
-): Pick<Catalogue, 'records' | 'fetches' | 'files' | 'placements' | 'reconciliation'> {
+): Pick<Catalogue, 'records' | 'bulk' | 'fetches' | 'files' | 'placements' | 'reconciliation'> {
   const searchIndex = new SearchIndex(db, queue)
   const statements = new SqliteStatements(db)
   const driver = new SqliteDriver(statements, queue)
@@ -42,7 +42,7 @@ export function sqliteContent(
   const commit = new RecordCommit(tables, external)
   const pages = new RecordPages(db, records)
   return {
-    records: sqliteRecords({ db, driver, table: records, holds: ledger.holds, commit, pages, searchIndex }),
+    ...sqliteRecords({ db, driver, table: records, holds: ledger.holds, commit, pages, searchIndex }),
     files: fileRules(driver),
     fetches: sqliteFetches(tables, commit, record => pages.added(record)),
     placements: sqlitePlacements(driver, status, ledger),

@@ -100,7 +100,7 @@ export class SqliteReconciliation implements ReconciliationParts {
   }
 
   #isUnwanted(hold: string): boolean {
-    if (RECORD_ID.test(hold)) return !this.#tables.records.exists(hold)
+    if (RECORD_ID.test(hold)) return !this.#tables.records.isStored(hold)
     const fetchId = FETCH_HOLD.exec(hold)?.[1]
     return fetchId !== undefined && !this.#tables.fetches.has(Number(fetchId))
   }

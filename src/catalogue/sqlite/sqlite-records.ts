@@ -1,8 +1,10 @@
-import type { Holds } from '../../ledger/holds.ts'
+import { type Holds, MUTED } from '../../ledger/holds.ts'
 import type { Database } from '../../storage/database.ts'
+import type { Catalogue } from '../catalogue.ts'
 import type { Records } from '../records.ts'
+import { bulkRules } from '../rules/bulk-rules.ts'
 import { own } from '../rules/driver.ts'
-import { recordRules, takeUse } from '../rules/record-rules.ts'
+import { type RecordParts, recordRules, takeUse } from '../rules/record-rules.ts'
 import type { RecordCommit } from './record-commit.ts'
 import type { RecordPages } from './record-pages.ts'
 import { RecordSearches } from './record-searches.ts'
@@ -18,30 +20,51 @@ export function sqliteRecords(parts: {
   commit: RecordCommit
   pages: RecordPages
   searchIndex: SearchIndex
-}): Records {
+}): Pick<Catalogue, 'records' | 'bulk'> {
   const { db, driver, table, holds, commit, pages, searchIndex } = parts
   const searches = new RecordSearches(db, table, searchIndex)
-  return {
-    ...recordRules(driver, {
-      found: record => {
-        table.found(record)
-        return {}
-      },
-      remove: (records, isCurrent) =>
-        own(() => {
-          const rows = isCurrent ? [...records] : records.flatMap(({ id }) => table.get(id) ?? [])
-          for (const { id } of rows) {
-            table.delete(id)
-            holds.release(id)
-          }
-          return rows
-        }),
-      uncounted: (record, count) => table.found(record, count),
-      removed: records => {
-        for (const record of records) pages.removed(record)
-      },
-      dropReleased: async () => undefined,
-    }),
+  const removal: RecordParts = {
+    found: record => {
+      table.found(record)
+      return {}
+    },
+    remove: (records, isCurrent) =>
+      own(() => {
+        const rows = isCurrent ? [...records] : records.flatMap(({ id }) => table.get(id) ?? [])
+        for (const { id } of rows) {
+          table.delete(id)
+          holds.release(id)
+        }
+        return rows
+      }),
+    uncounted: (record, count) => table.found(record, count),
+    removed: records => {
+      for (const record of records) pages.removed(record)
+    },
+    dropReleased: async () => undefined,
+  }
+  const bulk = bulkRules(driver, {
+    ...removal,
+    node: '',
+    keep: records =>
+      own(() => {
+        for (const { id } of records) {
+          table.delete(id)
+          holds.setEnds(id, MUTED)
+        }
+        return [...records]
+      }),
+    unkeep: ({ id, expiresAt }) => own(() => holds.setEnds(id, expiresAt)),
+    release: records =>
+      own(() => {
+        for (const { id } of records) holds.release(id)
+      }),
+    added: records => {
+      for (const record of records) pages.added(record)
+    },
+  })
+  const records: Records = {
+    ...recordRules(driver, removal),
     takesBlocks: true,
     commit: (intents, token) =>
       driver.transaction(
@@ -66,4 +89,5 @@ export function sqliteRecords(parts: {
       return search === undefined ? pages.walk(filter, page) : searches.walk({ ...filter, search }, page)
     },
   }
+  return { records, bulk }
 }

@@ -1,4 +1,4 @@
-import type { NameMatch, RecordSearch } from '../../catalogue/records.ts'
+import type { NameMatch, RecordFilter, RecordSearch } from '../../catalogue/records.ts'
 import { instantOf } from '../../domain/date-time.ts'
 import { HoldfastError } from '../../domain/errors.ts'
 import type { PinStatus } from '../../domain/pin-status.ts'
@@ -12,6 +12,16 @@ const PIN_STATUSES: readonly PinStatus[] = ['queued', 'pinning', 'pinned', 'fail
 
 const LONGEST_NAME = 255
 const MOST_CIDS = 10
+
+/**
+ * Returns the filter of a list, which only records match.
+ *
+ * @throws HoldfastError `VALIDATION`, which names the field; `INVALID_CID`
+ */
+export function recordFilterOf(accountId: string, query: ListQuery, now: number): RecordFilter {
+  const multihash = query.cid === undefined ? null : parseCid(query.cid).multihash.bytes
+  return { accountId, multihash, hasExpiration: query.hasExpiration === true, now, search: searchOf(query) }
+}
 
 /** Returns undefined if the query has no search filters. @throws HoldfastError `VALIDATION`, which names the field */
 export function searchOf(query: ListQuery): RecordSearch | undefined {

@@ -7,7 +7,7 @@ import { cidOf, identityOf, parseCid } from '../../ipld/cid.ts'
 import type { PinTargets } from '../pin-targets.ts'
 import type { ListItem, ListPage, ListQuery } from '../pin-types.ts'
 import { presentRecord } from '../present-record.ts'
-import { searchOf } from './list-search.ts'
+import { recordFilterOf, searchOf } from './list-search.ts'
 
 const AT_ONCE = 500
 
@@ -64,9 +64,7 @@ export class PinList {
   }
 
   #filterOf(accountId: string, query: ListQuery): RecordFilter {
-    const multihash = query.cid === undefined ? null : parseCid(query.cid).multihash.bytes
-    const search = searchOf(query)
-    return { accountId, multihash, hasExpiration: query.hasExpiration === true, now: this.#parts.clock.now(), search }
+    return recordFilterOf(accountId, query, this.#parts.clock.now())
   }
 
   async #recordSlice(accountId: string, query: ListQuery, offset: number, limit: number): Promise<Slice> {

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, test } from 'vitest'
 import { migrate } from '../../../adapters/postgres/migrate.ts'
 import { Postgres } from '../../../adapters/postgres/postgres.ts'
 import { migrations } from '../../../adapters/postgres/schema.ts'
+import { bulkRules } from '../../catalogue/bulk-rules.ts'
 import { contentRules } from '../../catalogue/content-rules.ts'
 import { placementRules } from '../../catalogue/placement-rules.ts'
 import { reconciliationRules } from '../../catalogue/reconciliation-rules.ts'
@@ -11,7 +12,14 @@ import { needsPostgres, startPostgres, type TestPostgres } from '../../support/p
 import { withAccounts, withNode } from './catalogue-in-postgres.ts'
 import { emptied } from './emptied.ts'
 
-const rules = [...contentRules, ...searchRules, ...placementRules, ...reconciliationRules, ...webhookRules]
+const rules = [
+  ...contentRules,
+  ...bulkRules,
+  ...searchRules,
+  ...placementRules,
+  ...reconciliationRules,
+  ...webhookRules,
+]
 
 describe('content in PostgreSQL, held by a ledger in SQLite', needsPostgres, () => {
   let server: TestPostgres

@@ -1,0 +1,118 @@
+import type { AccountUsage, PinLimits, RecordRow } from './records.ts'
+
+export type BulkAction = 'delete'
+/** `running` and `undoing` need work. A change that is `done` or `undone` waits for the end of its undo period. */
+export type BulkPhase = 'running' | 'done' | 'undoing' | 'undone'
+
+/** A change of many records, carried out in steps. Times are milliseconds since the epoch. */
+export interface BulkChange {
+  /** Key of the job. */
+  id: number
+  /** Unguessable, URL-safe id for clients. */
+  name: string
+  accountId: string
+  action: BulkAction
+  /** The selected records, as the caller wrote them. Empty once the change has ended. */
+  selection: string
+  phase: BulkPhase
+  /** Place in the selection, or in the removed records while the change is being undone. */
+  place: string
+  /** Number of selected records. */
+  total: number
+  done: number
+  failed: number
+  restored: number
+  /** JSON array of the first {@link BulkFailure}s. */
+  failures: string
+  /** Quota bytes that the removed records have freed. */
+  freedBytes: number
+  /** Length of the undo period. 0 for none. */
+  undoMs: number
+  createdAt: number
+  /** Null until the change, or its undoing, has ended. */
+  endedAt: number | null
+  attempts: number
+}
+
+export type NewBulkChange = Pick<
+  BulkChange,
+  'name' | 'accountId' | 'action' | 'selection' | 'total' | 'undoMs' | 'createdAt'
+>
+
+/** Why a change left a record as it was. */
+export interface BulkFailure {
+  uploadId: string
+  code: string
+}
+
+/** Maximum number of failures that a change stores. It counts all failures. */
+export const FAILURES_KEPT = 100
+/** Maximum number of stored changes of an account. */
+export const MOST_CHANGES = 100
+/** How long an ended change can be read. */
+export const CHANGE_KEPT_MS = 3_600_000
+
+/** The records of one step, and the places before and after the step. */
+export interface BulkStep {
+  id: number
+  place: string
+  /** Null for the last step. */
+  next: string | null
+  ids: readonly string[]
+  now: number
+}
+
+/**
+ * Changes of many records. Each method that changes something is one short transaction.
+ *
+ * A removed record stays in the undo period, with its hold. It belongs to no list, no usage and no search, and its hold
+ * lets nobody read the content.
+ */
+export interface BulkChanges {
+  /** @throws HoldfastError `QUOTA_EXCEEDED` if the account has too many changes, `NOT_FOUND` if it does not exist */
+  add(change: NewBulkChange): Promise<BulkChange>
+  get(accountId: string, name: string): Promise<BulkChange | undefined>
+  /**
+   * Begins to restore the removed records. Returns the change unchanged if it is being undone or is undone.
+   *
+   * @throws HoldfastError `NOT_FOUND`; `CONFLICT` if the undo period is over or the change is no removal;
+   *   `QUOTA_EXCEEDED` if the records no longer fit into the plan
+   */
+  undo(request: { accountId: string; name: string; limits: PinLimits; now: number }): Promise<BulkChange>
+  /** Removes live records of the account. Returns null if the change is not at this place, and removes nothing. */
+  remove(step: BulkStep): Promise<RecordRow[] | null>
+  /** Returns removed records in the order of their ids. */
+  removed(id: number, after: string, limit: number): Promise<RecordRow[]>
+  /**
+   * Restores records. A record that has expired or does not fit into the plan stays removed, as a failure.
+   *
+   * @returns the restored records; null if the change is not at this place, and then restores nothing
+   */
+  restore(step: BulkStep & { limits: PinLimits }): Promise<RecordRow[] | null>
+  /**
+   * Releases the holds of some removed records whose undo period is over. After the last of them, removes the change
+   * when it has been kept for an hour.
+   *
+   * @returns true if more records are left
+   */
+  purge(id: number, now: number): Promise<boolean>
+
+  due(query: { now: number; after: string; accounts: number; each: number }): Promise<{
+    jobs: BulkChange[]
+    last: string | null
+  }>
+  nextDue(): Promise<number | null>
+  /** Counts an attempt and leases the job. Returns undefined if another node has the lease. */
+  begin(id: number): Promise<BulkChange | undefined>
+  retry(id: number, at: number, error: string): Promise<void>
+  /** Ends an attempt before the change has ended. */
+  pause(change: BulkChange, now: number): Promise<void>
+}
+
+/** Returns the usage that an account has with the removed records. */
+export function usageWithRemoved(usage: AccountUsage, change: BulkChange): { pins: number; storedBytes: number } {
+  return {
+    pins: usage.pins + change.done - change.restored,
+    storedBytes: usage.storedBytes + change.freedBytes,
+  }
+}

@@ -1,0 +1,112 @@
+import { Type } from 'typebox'
+import { orNull } from '../../config/schema-parts.ts'
+import { iso } from '../../domain/iso-instant.ts'
+import type { BulkJob } from '../../pins/bulk/bulk-service.ts'
+import { NAME_MATCHES, PIN_TYPES } from '../../pins/lists/list-search.ts'
+import { count, instant, text } from '../answer-fields.ts'
+import { identifier, optional, optionalMeta } from '../body-reader.ts'
+import { type ContractRoute, json, route, type Shown } from '../contract-route.ts'
+import { state } from '../record-fields.ts'
+
+const MOST_IDS = 1_000
+
+const Filter = Type.Object({
+  createdBefore: Type.String({ format: 'date-time', description: 'only records created before this instant' }),
+  expected: Type.Integer({ minimum: 0, description: 'the number of records that you expect the filter to select' }),
+  cid: optional,
+  hasExpiration: Type.Optional(Type.Boolean()),
+  q: optional,
+  name: optional,
+  match: Type.Optional(Type.Enum([...NAME_MATCHES])),
+  meta: optionalMeta,
+  type: Type.Optional(Type.Array(Type.Enum([...PIN_TYPES]))),
+  status: Type.Optional(Type.Array(state)),
+  after: optional,
+})
+
+const Job = Type.Object(
+  {
+    id: text,
+    action: Type.Enum(['delete']),
+    state: Type.Enum(['running', 'done', 'undoing', 'undone']),
+    total: Type.Integer({ minimum: 0, description: 'number of selected records' }),
+    done: Type.Integer({ minimum: 0, description: 'number of records that the job has changed' }),
+    failed: count,
+    restored: Type.Integer({ minimum: 0, description: 'number of records that an undo has restored' }),
+    failures: Type.Array(Type.Object({ uploadId: text, code: text }), {
+      description: 'the first 100 failures, with `NOT_FOUND`, `EXPIRED` or `QUOTA_EXCEEDED`',
+    }),
+    createdAt: instant,
+    endedAt: orNull(instant),
+    undoUntil: orNull(
+      Type.String({ format: 'date-time', description: 'end of the undo period; null if the job cannot be undone now' }),
+    ),
+  },
+  { title: 'Job' },
+)
+const Answer = Type.Object({ job: Job })
+
+const shared = { tag: 'Jobs', params: { id: 'The `id` of the job.' } } as const
+
+const start = route({
+  tag: 'Jobs',
+  method: 'POST',
+  path: '/jobs',
+  access: 'files:delete',
+  summary: 'Delete many records',
+  details:
+    'Takes up to 1,000 `ids`, or a `filter` like that of the list of uploads. If the filter does not select exactly ' +
+    '`expected` records, the answer is 409 and nothing is deleted. The job goes on after the answer, also after a ' +
+    'restart.',
+  body: json(
+    Type.Object({
+      action: Type.Enum(['delete']),
+      ids: Type.Optional(Type.Array(identifier, { maxItems: MOST_IDS })),
+      filter: Type.Optional(Filter),
+    }),
+  ),
+  answers: { 202: Answer },
+  errors: ['VALIDATION', 'INVALID_CID', 'CONFLICT', 'QUOTA_EXCEEDED'],
+  handler: async ({ principal, body }, { bulk }) => {
+    const { action, ids, filter } = await body()
+    const job = await bulk.start({ account: principal.account.id, action, ids, filter })
+    return { status: 202, body: { job: presentJob(job) } }
+  },
+})
+
+const show = route({
+  ...shared,
+  method: 'GET',
+  path: '/jobs/:id',
+  access: 'files:read',
+  summary: 'Show a job',
+  details: 'A job can be read for an hour after its end.',
+  answers: { 200: Answer },
+  errors: ['NOT_FOUND'],
+  handler: async ({ principal, param }, { bulk }) => {
+    return { status: 200, body: { job: presentJob(await bulk.get(principal.account.id, param('id'))) } }
+  },
+})
+
+const undo = route({
+  ...shared,
+  method: 'POST',
+  path: '/jobs/:id/undo',
+  access: 'files:write',
+  summary: 'Restore the records that a job deleted',
+  details:
+    'Possible while the job runs, and until `undoUntil`. Restores the same records, with their ids, names and times. ' +
+    'A record that has expired meanwhile stays deleted.',
+  answers: { 202: Answer },
+  errors: ['NOT_FOUND', 'CONFLICT', 'QUOTA_EXCEEDED'],
+  handler: async ({ principal, param }, { bulk }) => {
+    return { status: 202, body: { job: presentJob(await bulk.undo(principal.account.id, param('id'))) } }
+  },
+})
+
+export const jobRoutes: readonly ContractRoute[] = [start, show, undo]
+
+function presentJob({ createdAt, endedAt, undoUntil, ...job }: BulkJob): Shown<typeof Job> {
+  const at = (instant: number | null): string | null => (instant === null ? null : iso(instant))
+  return { ...job, createdAt: iso(createdAt), endedAt: at(endedAt), undoUntil: at(undoUntil) }
+}

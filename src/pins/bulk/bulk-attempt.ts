@@ -1,0 +1,143 @@
+import type { BulkChange, BulkChanges, BulkStep } from '../../catalogue/bulk-changes.ts'
+import type { Fetches } from '../../catalogue/fetches.ts'
+import type { PinLimits, RecordRow, Records } from '../../catalogue/records.ts'
+import { nextTurn, turnSpent } from '../../concurrency/turns.ts'
+import type { Clock } from '../../domain/clock.ts'
+import { type HoldfastError, isHoldfastError } from '../../domain/errors.ts'
+import type { Attempt } from '../../jobs/job-runner.ts'
+import { recordFilterOf } from '../lists/list-search.ts'
+import type { PinChanges } from '../pin-changes.ts'
+import type { ListQuery } from '../pin-types.ts'
+
+export interface BulkAttemptParts {
+  bulk: BulkChanges
+  records: Records
+  fetches: Fetches
+  changes: PinChanges
+  clock: Clock
+  limitsOf: (accountId: string) => Promise<PinLimits>
+  /** Returns null for a cluster that this node cannot fetch into. */
+  backendOf: (clusterId: string) => number | null
+  leaveFetch: (fetchId: number) => Promise<void>
+  wakeFetches: () => void
+}
+
+/** Records that one transaction changes. */
+const STEP = 50
+/** Records that one query of a filter finds. */
+const FOUND_AT_ONCE = 500
+/** Time after which an attempt ends, so that the jobs of other accounts get their turn. */
+const SLICE_MS = 2_000
+
+/** Carries out a change of many records for a while. After a crash, the next attempt continues at the stored place. */
+export class BulkAttempt implements Attempt<BulkChange> {
+  readonly job: BulkChange
+  readonly #parts: BulkAttemptParts
+  #aborted: HoldfastError | null = null
+
+  constructor(job: BulkChange, parts: BulkAttemptParts) {
+    this.job = job
+    this.#parts = parts
+  }
+
+  abort(reason: HoldfastError): void {
+    this.#aborted = reason
+  }
+
+  async run(begun: BulkChange): Promise<void> {
+    const { bulk, clock } = this.#parts
+    const until = clock.now() + SLICE_MS
+    for (let change: BulkChange | undefined = begun; change !== undefined; ) {
+      if (this.#aborted !== null) throw this.#aborted
+      if (!(await this.#step(change))) return
+      change = await bulk.get(change.accountId, change.name)
+      if (change !== undefined && clock.now() >= until) return bulk.pause(change, clock.now())
+      if (turnSpent()) await nextTurn()
+    }
+  }
+
+  /** Returns false if the change needs no more work now. */
+  #step(change: BulkChange): Promise<boolean> {
+    if (change.phase === 'running') return this.#remove(change)
+    if (change.phase === 'undoing') return this.#restore(change)
+    return this.#parts.bulk.purge(change.id, this.#parts.clock.now())
+  }
+
+  async #remove(change: BulkChange): Promise<boolean> {
+    const { ids, next } = await this.#selected(change)
+    for (let from = 0; from === 0 || from < ids.length; from += STEP) {
+      if (this.#aborted !== null) throw this.#aborted
+      // Before the last step, a repetition finds only the records that are left, so the place stays.
+      const isLast = from + STEP >= ids.length
+      const step = { ids: ids.slice(from, from + STEP), next: isLast ? next : change.place }
+      const rows = await this.#parts.bulk.remove({ ...this.#stepOf(change), ...step })
+      if (rows === null) return true
+      await this.#tellRemoved(rows)
+    }
+    return true
+  }
+
+  /** Returns the next selected records, and the place that follows them. */
+  async #selected({ accountId, selection, place }: BulkChange): Promise<{ ids: string[]; next: string | null }> {
+    const selected = JSON.parse(selection) as ListQuery | string[]
+    if (Array.isArray(selected)) {
+      const from = Number(place)
+      const next = from + STEP < selected.length ? String(from + STEP) : null
+      return { ids: selected.slice(from, from + STEP), next }
+    }
+    const filter = recordFilterOf(accountId, selected, this.#parts.clock.now())
+    const page = { after: place === '' ? null : place, limit: FOUND_AT_ONCE }
+    const { rows, next } = await this.#parts.records.walk(filter, page)
+    return { ids: rows.map(({ id }) => id), next }
+  }
+
+  async #tellRemoved(rows: readonly RecordRow[]): Promise<void> {
+    const { changes, leaveFetch } = this.#parts
+    for (const fetchId of new Set(rows.map(row => row.fetchId))) if (fetchId !== null) await leaveFetch(fetchId)
+    for (const row of rows) {
+      changes.removed(row, 'deleted')
+      if (turnSpent()) await nextTurn()
+    }
+  }
+
+  async #restore(change: BulkChange): Promise<boolean> {
+    const { bulk, changes, limitsOf } = this.#parts
+    const limits = await limitsOf(change.accountId)
+    const removed = await bulk.removed(change.id, change.place, STEP)
+    for (const row of removed) if (isUnfinished(row)) await this.#fetch(row, limits)
+    const ids = removed.map(({ id }) => id)
+    const next = removed.length < STEP ? null : (ids.at(-1) ?? null)
+    const rows = await bulk.restore({ ...this.#stepOf(change), ids, next, limits })
+    for (const row of rows ?? []) {
+      changes.created(row)
+      if (turnSpent()) await nextTurn()
+    }
+    return true
+  }
+
+  /** Requests the content of a removed record again, under the same id. A failure leaves the record `failed`. */
+  async #fetch(row: RecordRow, limits: PinLimits): Promise<void> {
+    const { records, fetches, changes, clock, backendOf, wakeFetches } = this.#parts
+    const backendId = backendOf(row.clusterId)
+    const now = clock.now()
+    const isExpired = row.expiresAt !== null && row.expiresAt <= now
+    if (backendId === null || isExpired || (await records.get(row.id)) !== undefined) return
+    const record = { ...row, status: 'queued' as const, statusAt: now, statusCode: null, statusReason: null }
+    try {
+      const made = await fetches.request({ record, backendId, origins: [], limits, now, isAnew: true })
+      changes.created(made.record)
+      for (const { record: changed, from } of made.changes) changes.changed(changed, from)
+      wakeFetches()
+    } catch (error) {
+      if (!isHoldfastError(error, 'QUOTA_EXCEEDED')) throw error
+    }
+  }
+
+  #stepOf({ id, place }: BulkChange): Pick<BulkStep, 'id' | 'place' | 'now'> {
+    return { id, place, now: this.#parts.clock.now() }
+  }
+}
+
+function isUnfinished({ rootId, status }: RecordRow): boolean {
+  return rootId === null && (status === 'queued' || status === 'pinning')
+}

@@ -1,0 +1,142 @@
+import type { AccountService } from '../../access/accounts/account-service.ts'
+import type { PlanCatalogue } from '../../access/plan-catalogue.ts'
+import type { BulkAction, BulkChange, BulkChanges, BulkFailure } from '../../catalogue/bulk-changes.ts'
+import type { RecordFilter, Records } from '../../catalogue/records.ts'
+import type { Clock } from '../../domain/clock.ts'
+import { instantOf } from '../../domain/date-time.ts'
+import { HoldfastError } from '../../domain/errors.ts'
+import type { Plan } from '../../domain/plan.ts'
+import { recordFilterOf } from '../lists/list-search.ts'
+import type { ListQuery } from '../pin-types.ts'
+import { newUploadId } from '../present-record.ts'
+
+/** Filters of a list. Records created at `createdBefore` or later are not selected. */
+export type BulkFilter = Omit<ListQuery, 'account' | 'page' | 'limit' | 'parentCid' | 'sort' | 'before'> & {
+  createdBefore: Date | string
+  /** Number of records that the caller expects to select. */
+  expected: number
+}
+
+/** A change of many records. Exactly one of `ids` and `filter` is set. */
+export interface BulkRequest {
+  account: string
+  action: BulkAction
+  ids?: readonly string[] | undefined
+  filter?: BulkFilter | undefined
+}
+
+/** A job that changes many records. Times are milliseconds since the epoch. */
+export interface BulkJob {
+  id: string
+  action: BulkAction
+  state: BulkChange['phase']
+  total: number
+  done: number
+  failed: number
+  restored: number
+  failures: readonly BulkFailure[]
+  createdAt: number
+  endedAt: number | null
+  /** End of the undo period. Null while the job runs, and for a job that cannot be undone. */
+  undoUntil: number | null
+}
+
+export interface BulkServiceParts {
+  bulk: BulkChanges
+  records: Records
+  accounts: Pick<AccountService, 'get'>
+  plans: Pick<PlanCatalogue, 'get'>
+  clock: Clock
+  undoMs: number
+  wake: () => void
+}
+
+const MOST_IDS = 1_000
+const COUNTED_AT_ONCE = 500
+
+/** Creates, shows and undoes jobs that change many records. */
+export class BulkService {
+  readonly #parts: BulkServiceParts
+
+  constructor(parts: BulkServiceParts) {
+    this.#parts = parts
+  }
+
+  /**
+   * @throws HoldfastError `VALIDATION`; `CONFLICT` if the filter selects another number of records than expected;
+   *   `QUOTA_EXCEEDED` if the account has too many jobs
+   */
+  async start({ account: accountId, action, ids, filter }: BulkRequest): Promise<BulkJob> {
+    const { bulk, clock, undoMs, wake } = this.#parts
+    if ((ids === undefined) === (filter === undefined)) throw invalid('exactly one of ids and filter must be given')
+    const { selection, total } = filter === undefined ? selectedIds(ids ?? []) : await this.#selected(accountId, filter)
+    const now = clock.now()
+    const change = { name: newUploadId(now), accountId, action, selection: JSON.stringify(selection), total, undoMs }
+    const made = await bulk.add({ ...change, createdAt: now })
+    wake()
+    return presentJob(made)
+  }
+
+  /** @throws HoldfastError `NOT_FOUND` */
+  async get(accountId: string, id: string): Promise<BulkJob> {
+    const found = await this.#parts.bulk.get(accountId, id)
+    if (found === undefined) throw new HoldfastError('NOT_FOUND', 'no job has this id')
+    return presentJob(found)
+  }
+
+  /** @throws HoldfastError `NOT_FOUND`, `CONFLICT`, `QUOTA_EXCEEDED` */
+  async undo(accountId: string, id: string): Promise<BulkJob> {
+    const { bulk, clock, wake } = this.#parts
+    const limits = await this.#planOf(accountId)
+    const change = await bulk.undo({ accountId, name: id, limits, now: clock.now() })
+    wake()
+    return presentJob(change)
+  }
+
+  async #planOf(accountId: string): Promise<Plan> {
+    const { accounts, plans } = this.#parts
+    return plans.get((await accounts.get(accountId)).plan)
+  }
+
+  async #selected(accountId: string, filter: BulkFilter): Promise<{ selection: ListQuery; total: number }> {
+    const { createdBefore, expected, ...query } = filter
+    const before = typeof createdBefore === 'number' ? createdBefore : instantOf(createdBefore)
+    if (before === null)
+      throw invalid('filter.createdBefore must be an RFC 3339 date-time such as 2030-01-31T12:00:00Z')
+    const selection: ListQuery = { ...query, before: new Date(before).toISOString() }
+    const total = await this.#count(recordFilterOf(accountId, selection, this.#parts.clock.now()))
+    if (total === expected) return { selection, total }
+    throw new HoldfastError('CONFLICT', `the filter selects ${total} records, not ${expected}`)
+  }
+
+  async #count(filter: RecordFilter): Promise<number> {
+    const { records } = this.#parts
+    const { total, totalIsLowerBound } = await records.page(filter, 0, 1)
+    if (totalIsLowerBound !== true) return total
+    let count = 0
+    let after: string | null = null
+    do {
+      const page: Awaited<ReturnType<Records['walk']>> = await records.walk(filter, { after, limit: COUNTED_AT_ONCE })
+      count += page.rows.length
+      after = page.next
+    } while (after !== null)
+    return count
+  }
+}
+
+function selectedIds(ids: readonly string[]): { selection: readonly string[]; total: number } {
+  const selection = [...new Set(ids)]
+  if (selection.length > 0 && selection.length <= MOST_IDS) return { selection, total: selection.length }
+  throw invalid(`ids must have 1 to ${MOST_IDS} ids`)
+}
+
+function presentJob(change: BulkChange): BulkJob {
+  const { name: id, action, phase: state, total, done, failed, restored, createdAt, endedAt, undoMs } = change
+  const failures = JSON.parse(change.failures) as BulkFailure[]
+  const undoUntil = state === 'done' && undoMs > 0 && endedAt !== null ? endedAt + undoMs : null
+  return { id, action, state, total, done, failed, restored, failures, createdAt, endedAt, undoUntil }
+}
+
+function invalid(message: string): HoldfastError {
+  return new HoldfastError('VALIDATION', message)
+}

@@ -1,0 +1,32 @@
+import { bulkRunner } from '../pins/bulk/bulk-runner.ts'
+import { BulkService } from '../pins/bulk/bulk-service.ts'
+import type { AccessModule } from './access-module.ts'
+import type { PinsModule } from './pins-module.ts'
+import type { Setup } from './setup.ts'
+import type { StorageModule } from './storage-module.ts'
+
+export type BulkModule = ReturnType<typeof makeBulk>
+
+export function makeBulk(
+  { clock, logger, config }: Setup,
+  { storage, access, pins }: { storage: StorageModule; access: AccessModule; pins: PinsModule },
+) {
+  const { bulk, records, fetches, accounts: stored } = storage.catalogue
+  const { accounts, plans } = access
+  const { changes, scheduler, backendOf } = pins
+  const runner = bulkRunner(
+    {
+      ...{ bulk, records, fetches, changes, clock, backendOf },
+      limitsOf: async accountId => plans.get((await stored.get(accountId))?.plan ?? ''),
+      leaveFetch: fetchId => scheduler.left(fetchId),
+      wakeFetches: () => scheduler.wake(),
+    },
+    logger,
+  )
+  const undoMs = config.bulk.undoSeconds * 1_000
+  return {
+    bulk: new BulkService({ bulk, records, accounts, plans, clock, undoMs, wake: () => runner.wake() }),
+    start: async (): Promise<void> => runner.wake(),
+    stop: () => runner.stop(),
+  }
+}

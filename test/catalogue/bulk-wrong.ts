@@ -1,0 +1,101 @@
+import type { BulkChanges } from '../../src/catalogue/index.ts'
+import type { Broken } from './content-wrong.ts'
+
+type Change = (bulk: BulkChanges) => Partial<BulkChanges>
+
+function broken(change: Change): Broken {
+  return ({ bulk }) => ({ bulk: { ...bulk, ...change(bulk) } })
+}
+
+/** Changes of many records with one fault each, and the rules that must detect it. */
+export const wrongBulk: ReadonlyArray<[what: string, broken: Broken, rules: RegExp[]]> = [
+  [
+    'removes records of other accounts with a job',
+    ({ bulk, records }) => ({
+      bulk: {
+        ...bulk,
+        remove: async step => {
+          if (step.ids.includes('theirs')) await records.discard('theirs')
+          return bulk.remove(step)
+        },
+      },
+    }),
+    [/^removes the selected/],
+  ],
+  [
+    'gives a restored record another name',
+    ({ bulk, records }) => ({
+      bulk: {
+        ...bulk,
+        restore: async step => {
+          const rows = await bulk.restore(step)
+          for (const { id } of rows ?? []) {
+            await records.rename({ accountId: 'one', id, name: 'restored', meta: undefined, now: step.now })
+          }
+          return rows
+        },
+      },
+    }),
+    [/^restores removed records/],
+  ],
+  [
+    'releases removed content before the undo period ends',
+    broken(bulk => ({ purge: (id, now) => bulk.purge(id, now + 1) })),
+    [/^keeps removed content/],
+  ],
+  ['never releases removed content', broken(() => ({ purge: async () => false })), [/^keeps removed/, /^shows a job/]],
+  [
+    'keeps removed content without an undo period',
+    broken(bulk => ({ add: change => bulk.add({ ...change, undoMs: change.undoMs || 100 }) })),
+    [/^removes content at once/],
+  ],
+  [
+    'undoes a job without checking the plan',
+    broken(bulk => ({
+      undo: request => bulk.undo({ ...request, limits: { maxPins: null, maxStorageBytes: null, maxQueuedPins: null } }),
+    })),
+    [/^refuses an undo/],
+  ],
+  [
+    'restores more records than the plan allows',
+    broken(bulk => ({
+      restore: step => bulk.restore({ ...step, limits: { maxPins: null, maxStorageBytes: null, maxQueuedPins: null } }),
+    })),
+    [/^restores neither/],
+  ],
+  [
+    'repeats a step',
+    broken(bulk => ({ remove: async step => (await bulk.remove(step)) ?? [] })),
+    [/^carries out no step/],
+  ],
+  [
+    'restores a record without content as queued',
+    ({ bulk, records }) => ({
+      bulk,
+      records: {
+        ...records,
+        get: async id => {
+          const row = await records.get(id)
+          return row?.status === 'failed' ? { ...row, status: 'queued' } : row
+        },
+      },
+    }),
+    [/^restores a record without/],
+  ],
+  [
+    'retries a job without a pause',
+    broken(bulk => ({ retry: (id, _, error) => bulk.retry(id, 0, error) })),
+    [/^shows a job/],
+  ],
+  [
+    'accepts any number of jobs',
+    broken(bulk => {
+      let made = 0
+      return {
+        add: change =>
+          made++ < 99 || change.accountId !== 'one' ? bulk.add(change) : bulk.add({ ...change, accountId: 'two' }),
+      }
+    }),
+    [/^limits the changes/],
+  ],
+]
