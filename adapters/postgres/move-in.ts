@@ -99,16 +99,18 @@ async function dropIndexes(sql: Sql): Promise<string[]> {
 
 /** Inserts the holds of the copied rows, with their ids from the ledger. */
 async function insertHolds(sql: Sql, table: MovedTable, batch: readonly MovedRow[], node: string): Promise<void> {
-  const held = table === 'records' ? batch.filter(row => row.root_id !== null) : table === 'fetches' ? batch : []
+  const isFetch = table === 'fetches'
+  const isRecord = table === 'records' || table === 'removed_records'
+  const held = isRecord ? batch.filter(row => row.root_id !== null) : isFetch ? batch : []
   if (held.length === 0) return
-  const isRecord = table === 'records'
   await sql.run(
     `INSERT INTO holds (id, node, root_id, state)
-     SELECT id, $1, root_id, 'used' FROM unnest($2::text[], $3::bigint[]) AS held (id, root_id)`,
+     SELECT id, $1, root_id, $4 FROM unnest($2::text[], $3::bigint[]) AS held (id, root_id)`,
     [
       node,
       held.map(row => String(isRecord ? row.id : row.hold_id)),
       held.map(row => (isRecord ? row.root_id : row.held_root_id) as number | null),
+      table === 'removed_records' ? 'kept' : 'used',
     ],
   )
 }

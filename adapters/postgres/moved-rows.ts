@@ -6,6 +6,13 @@ import type { Sql, SqlParam } from './sql.ts'
 
 type Value = MovedRow[string]
 
+const RECORD = `
+    id text, seq bigint, account_id text, cluster_id text, cid text, codec bigint, multihash bytea,
+    root_id bigint, hold_id text, type text, status text, status_at bigint, status_code text,
+    status_reason text, fetch_id bigint, name text, original_name text, custom_name text, meta text,
+    size bigint, dag_size bigint, charge bigint, expires_at bigint, created_at bigint, identity bytea,
+    folded_name text, words text[]`
+
 /** The columns of each table. The source passes array columns as JSON. */
 const COLUMNS: Readonly<Record<MovedTable, string>> = {
   accounts: `
@@ -27,13 +34,13 @@ const COLUMNS: Readonly<Record<MovedTable, string>> = {
     id bigint, account_id text, backend_id bigint, codec bigint, multihash bytea, node text, root_id bigint,
     hold_id text, origins text[], attempts bigint, last_error text, blocks bigint,
     bytes bigint, charge bigint, created_at bigint, running boolean, whole boolean`,
-  records: `
-    id text, seq bigint, account_id text, cluster_id text, cid text, codec bigint, multihash bytea,
-    root_id bigint, hold_id text, type text, status text, status_at bigint, status_code text,
-    status_reason text, fetch_id bigint, name text, original_name text, custom_name text, meta text,
-    size bigint, dag_size bigint, charge bigint, expires_at bigint, created_at bigint, identity bytea,
-    folded_name text, words text[]`,
+  records: RECORD,
   removals: 'id bigint, account_id text, codec bigint, multihash bytea, cluster_id text, created_by bigint',
+  bulk_changes: `
+    id bigint, name text, account_id text, action text, selection text, phase text, place text, total bigint,
+    done bigint, failed bigint, restored bigint, failures text, freed_bytes bigint, undo_ms bigint,
+    created_at bigint, ended_at bigint`,
+  removed_records: `${RECORD}, change_id bigint`,
   placements: `
     id bigint, backend_id bigint, codec bigint, multihash bytea, account_id text, wanted boolean,
     generation bigint, placed boolean, unpin_until bigint, anew boolean, wanted_at bigint, entrusted boolean`,
@@ -51,6 +58,7 @@ const DERIVED: Partial<Record<MovedTable, (row: MovedRow) => MovedRow>> = {
   // The email of a deleted account is a placeholder, which no other account can have.
   accounts: ({ email = null, deleted_at }) => ({ email_key: deleted_at === null ? emailKey(String(email)) : email }),
   records: derivedOfRecord,
+  removed_records: derivedOfRecord,
   jobs: ({ kind = null, queue = null, node = null }) => ({ queue: kind === 'fetch' ? node : queue }),
 }
 
@@ -60,6 +68,7 @@ const NUMBERED = [
   ['api_keys', 'seq'] as const,
   ['sessions', 'seq'] as const,
   ['records', 'seq'] as const,
+  ['bulk_changes', 'id'] as const,
   ['roots', 'id'] as const,
   ['fetches', 'id'] as const,
   ['removals', 'id'] as const,
@@ -86,8 +95,11 @@ export async function insertMoved(sql: Sql, table: MovedTable, rows: readonly Mo
 
 export async function advanceSequences(sql: Sql): Promise<void> {
   for (const [table, column] of NUMBERED) {
+    // A removed record gets its number back when it is restored.
+    const removed = table === 'records' ? 'UNION ALL SELECT MAX(seq) FROM removed_records' : ''
     await sql.run(
-      `SELECT setval(pg_get_serial_sequence('${table}', '${column}'), GREATEST(1, (SELECT MAX(${column}) FROM ${table})))`,
+      `SELECT setval(pg_get_serial_sequence('${table}', '${column}'), GREATEST(1, (
+         SELECT MAX(last) FROM (SELECT MAX(${column}) AS last FROM ${table} ${removed}) AS numbers)))`,
     )
   }
 }

@@ -173,6 +173,14 @@ export interface EngineConfig {
     /** Interval of garbage collection. Default: `30`. */
     intervalSeconds?: number
   }
+  /** Jobs that change many records. */
+  bulk?: {
+    /**
+     * How long a job that deletes records can be undone. Until then the content stays on the disk, but counts against
+     * no quota. `0` for no undo. Default: `600`.
+     */
+    undoSeconds?: number
+  }
   /** Verification of all blocks in the background. Damaged blocks are quarantined and fetched again. */
   verify?: {
     /**

@@ -15,6 +15,9 @@ interface TableSource {
 }
 
 const DAG = 'backend_id, codec, multihash'
+const RECORD = `r.id, r.search_id AS seq, r.account_id, r.cluster_id, r.cid, r.codec, r.multihash, r.root_id, r.type,
+  r.status, r.status_at, r.status_code, r.status_reason, r.fetch_id, r.name, r.original_name, r.custom_name, r.meta,
+  r.size, r.dag_size, r.charge, r.expires_at, r.created_at, COALESCE(a.rowid, 0) AS list`
 const SOURCES: Readonly<Record<MovedTable, TableSource>> = {
   accounts: {
     columns: `id, rowid AS seq, email, name, plan, role, default_cluster, password_hash, disabled, created_at, deleted_at,
@@ -48,11 +51,19 @@ const SOURCES: Readonly<Record<MovedTable, TableSource>> = {
     key: ['f.id'],
   },
   records: {
-    columns: `r.id, r.search_id AS seq, r.account_id, r.cluster_id, r.cid, r.codec, r.multihash, r.root_id, r.type, r.status, r.status_at,
-      r.status_code, r.status_reason, r.fetch_id, r.name, r.original_name, r.custom_name, r.meta, r.size, r.dag_size,
-      r.charge, r.expires_at, r.created_at, COALESCE(a.rowid, 0) AS list`,
+    columns: RECORD,
     from: 'records r LEFT JOIN accounts a ON a.id = r.account_id',
     key: ['r.search_id'],
+  },
+  bulk_changes: {
+    columns: `id, name, account_id, action, selection, phase, place, total, done, failed, restored, failures,
+      freed_bytes, undo_ms, created_at, ended_at`,
+    from: 'bulk_changes',
+  },
+  removed_records: {
+    columns: `${RECORD}, r.change_id`,
+    from: 'removed_records r LEFT JOIN accounts a ON a.id = r.account_id',
+    key: ['r.rowid'],
   },
   removals: { columns: 'id, account_id, codec, multihash, cluster_id, created_by', from: 'removals' },
   placements: {
@@ -128,5 +139,6 @@ export class SqliteMovedCatalogue implements CatalogueToMove {
  */
 const REMOVED = [
   ...(['webhooks', 'deliveries', 'records', 'removals', 'placements', 'fetches'] as const),
+  ...(['bulk_changes', 'removed_records'] as const),
   ...(['recovery_codes', 'second_factors', 'sessions', 'api_keys', 'accounts'] as const),
 ]

@@ -24,6 +24,7 @@ const GIVEN: Readonly<Record<string, SqlValue>> = {
   ...{ 'accounts.role': 'owner', 'roots.state': 'complete', 'records.type': 'pin', 'records.status': 'pinned' },
   // These are recounted after the move.
   ...{ 'accounts.pins': 1, 'accounts.expiring_pins': 1, 'accounts.stored_bytes': CHARGE },
+  ...{ 'removed_records.meta': '{"a key":"a value"}' },
   ...{ 'records.meta': '{"a key":"a value"}', 'api_keys.upload': '{"a":1}' },
   ...{
     'api_keys.scopes': '["a scope"]',
@@ -46,6 +47,7 @@ const GIVEN: Readonly<Record<string, SqlValue>> = {
 /** SQLite columns without a column of the same name in PostgreSQL, and why. */
 const ONLY_SQLITE: Readonly<Record<string, string>> = {
   'records.search_id': 'is seq in PostgreSQL',
+  'removed_records.search_id': 'is seq in PostgreSQL',
   'roots.state': 'only complete roots move',
   'roots.live_until': 'follows from the records',
   'roots.created_at': 'the fetch has its own',
@@ -62,6 +64,9 @@ const ONLY_POSTGRES: Readonly<Record<string, unknown>> = {
   ...{ 'fetches.hold_id': expect.stringMatching(/^fetch \d+$/), 'fetches.leavings': 0 },
   ...{ 'records.seq': expect.any(Number), 'records.hold_id': 'records id', 'records.identity': expect.any(Buffer) },
   ...{ 'records.folded_name': 'records name', 'records.words': expect.any(Array) },
+  ...{ 'removed_records.seq': expect.any(Number), 'removed_records.hold_id': 'removed_records id' },
+  ...{ 'removed_records.identity': expect.any(Buffer), 'removed_records.words': expect.any(Array) },
+  ...{ 'removed_records.folded_name': 'removed_records name' },
   ...{ 'jobs.leased_by': null, 'jobs.leased_until': null },
 }
 
@@ -83,7 +88,7 @@ const STAYING = [
 
 /** Tables that only PostgreSQL has, with their rows after the move. */
 const NEW_TABLES = {
-  ...{ attempts: 0, fleet_secret: 0, holds: 2, login_challenges: 0, moves: 1, nodes: 0, record_places: 1 },
+  ...{ attempts: 0, fleet_secret: 0, holds: 3, login_challenges: 0, moves: 1, nodes: 0, record_places: 1 },
   ...{ request_windows: 0, roots_gone: 0, schema_versions: migrations.length, sealing_key: 0, signing_keys: 0 },
   ...{ takedowns: 0 },
 }

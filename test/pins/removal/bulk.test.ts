@@ -1,0 +1,154 @@
+import { describe, expect, test } from 'vitest'
+import { SCOPES } from '../../../src/index.ts'
+import { callApi } from '../../support/api-call.ts'
+import { type TestEngine, withEngine } from '../../support/test-engine.ts'
+
+const MINUTE_MS = 60_000
+const UNDO_MS = 10 * MINUTE_MS
+
+interface Job {
+  id: string
+  state: string
+  done: number
+  total: number
+  restored: number
+  failed: number
+  failures: Array<{ uploadId: string; code: string }>
+  undoUntil: string | null
+}
+
+class Client {
+  readonly test: TestEngine
+  readonly #key: string
+
+  private constructor(test: TestEngine, key: string) {
+    this.test = test
+    this.#key = key
+  }
+
+  static async of(test: TestEngine, account = test.account): Promise<Client> {
+    return new Client(test, (await test.engine.keys.create(account, { name: 'bulk', scopes: SCOPES })).secret)
+  }
+
+  async ask(method: string, path: string, body?: unknown) {
+    const headers = { 'x-api-key': this.#key, 'content-type': 'application/json' }
+    return callApi(this.test.engine, method, path, body === undefined ? headers : { ...headers, body: JSON.stringify(body) })
+  }
+
+  async start(body: object): Promise<Job> {
+    const { status, json } = await this.ask('POST', '/jobs', { action: 'delete', ...body })
+    expect([status, json.code]).toEqual([202, undefined])
+    return json.job
+  }
+
+  async ended({ id }: Job): Promise<Job> {
+    for (let tries = 0; tries < 1_000; tries++) {
+      const { job } = (await this.ask('GET', `/jobs/${id}`)).json as { job: Job }
+      if (job.state === 'done' || job.state === 'undone') return job
+      await new Promise(resolve => setTimeout(resolve, 10))
+    }
+    throw new Error('the job does not end')
+  }
+
+  async undo(job: Job): Promise<Job> {
+    const { status, json } = await this.ask('POST', `/jobs/${job.id}/undo`)
+    expect([status, json.code]).toEqual([202, undefined])
+    return this.ended(json.job)
+  }
+
+  async list(query = ''): Promise<{ uploads: Array<{ uploadId: string; cid: string }>; total: number }> {
+    return (await this.test.engine.api({
+      method: 'GET',
+      path: '/api/v3/users/me/uploads',
+      query,
+      header: name => (name === 'x-api-key' ? this.#key : undefined),
+      body: (async function* () {})(),
+      signal: new AbortController().signal,
+      remoteAddress: '127.0.0.1',
+    }).then(({ body }) => JSON.parse(String(body)))) as never
+  }
+}
+
+async function fill({ engine, account, clock }: TestEngine, count: number): Promise<void> {
+  for (let i = 0; i < count; i++) {
+    await engine.pins.upload(Buffer.from(`content ${i}`), { account, name: `file ${i}`, meta: { n: String(i) } })
+    if (i % 7 === 0) clock.advance(1)
+  }
+  clock.advance(1)
+}
+
+function allBefore({ clock }: TestEngine, expected: number): { filter: object } {
+  return { filter: { createdBefore: new Date(clock.now()).toISOString(), expected } }
+}
+
+async function readable({ engine }: TestEngine, cid: string): Promise<number> {
+  const response = await engine.gateway({
+    method: 'GET',
+    path: `/ipfs/${cid}`,
+    query: '',
+    header: () => undefined,
+    body: (async function* () {})(),
+    signal: new AbortController().signal,
+    remoteAddress: '127.0.0.1',
+  })
+  if (typeof response.body === 'object' && response.body !== null && Symbol.asyncIterator in response.body) {
+    for await (const _ of response.body as AsyncIterable<Uint8Array>);
+  }
+  return response.status
+}
+
+describe('a job that deletes all that match', () => {
+  test('hides the records at once, and an undo restores the same records', async () => {
+    await withEngine(async world => {
+      await fill(world, 130)
+      const client = await Client.of(world)
+      const before = await client.list('limit=100')
+      const [first] = before.uploads
+      const usage = await world.engine.pins.usage(world.account)
+      const job = await client.ended(await client.start(allBefore(world, 130)))
+      expect(job).toMatchObject({ state: 'done', done: 130, total: 130, failed: 0 })
+      expect(job.undoUntil).toBe(new Date(world.clock.now() + UNDO_MS).toISOString())
+      expect((await client.list()).total).toBe(0)
+      expect(await world.engine.pins.usage(world.account)).toEqual({ pins: 0, storedBytes: 0 })
+      expect(await readable(world, first?.cid ?? '')).toBe(404)
+      expect((await world.engine.reconcile()).found).toEqual({})
+      expect((await world.engine.collect({ graceSeconds: 0 })).blocks).toBe(0)
+      expect(await client.undo(job)).toMatchObject({ state: 'undone', restored: 130, failed: 0 })
+      expect(await client.list('limit=100')).toEqual(before)
+      expect((await client.list('q=file 129')).total).toBe(1)
+      expect(await world.engine.pins.usage(world.account)).toEqual(usage)
+      expect(await readable(world, first?.cid ?? '')).toBe(200)
+    })
+  })
+
+  test('selects by filter, and refuses another number of records than expected', async () => {
+    await withEngine(async world => {
+      await fill(world, 12)
+      const client = await Client.of(world)
+      const { filter } = allBefore(world, 11)
+      const refused = await client.ask('POST', '/jobs', { action: 'delete', filter })
+      expect([refused.status, refused.json.code]).toEqual([409, 'CONFLICT'])
+      await world.engine.pins.upload(Buffer.from('later'), { account: world.account, name: 'file later' })
+      const job = await client.start({ filter: { ...filter, q: 'FILE 1', expected: 3 } })
+      expect(await client.ended(job)).toMatchObject({ done: 3, total: 3 })
+      expect((await client.list('q=file 1')).total).toBe(0)
+      expect((await client.list()).total).toBe(10)
+    })
+  })
+
+  test('collects the content after the undo period', async () => {
+    await withEngine(async world => {
+      await fill(world, 60)
+      const client = await Client.of(world)
+      const [first] = (await client.list()).uploads
+      const job = await client.ended(await client.start(allBefore(world, 60)))
+      world.clock.advance(UNDO_MS)
+      const late = await client.ask('POST', `/jobs/${job.id}/undo`)
+      expect([late.status, late.json.code]).toEqual([409, 'CONFLICT'])
+      let collected = 0
+      const collect = async () => (collected += (await world.engine.collect({ graceSeconds: 0 })).blocks)
+      await expect.poll(collect, { timeout: 10_000 }).toBe(60)
+      expect(await readable(world, first?.cid ?? '')).toBe(404)
+    })
+  })
+})

@@ -1,0 +1,109 @@
+import { writeFileSync } from 'node:fs'
+import { afterAll, describe, expect, test } from 'vitest'
+import { ServerProcess } from '../../support/server-process.ts'
+import { withDatabase } from '../../support/store-inspection.ts'
+import { withTempDir } from '../../support/temp-dir.ts'
+
+afterAll(() => ServerProcess.killAll())
+
+const COUNT = 600
+const KEY = 'hf_owner_key_of_the_test_0123456789abcdef'
+const ENV = { HOLDFAST_BOOTSTRAP_KEY: KEY }
+const NO_DELAY = { gc: { graceSeconds: 0, intervalSeconds: 0.2 }, bulk: { undoSeconds: 3 } }
+
+interface Job {
+  id: string
+  state: string
+  done: number
+  restored: number
+  failed: number
+}
+
+async function ask<T>(server: ServerProcess, method: string, path: string, body?: object): Promise<T> {
+  const headers = { 'x-api-key': KEY, 'content-type': 'application/json' }
+  const response = await fetch(`${server.api}${path}`, { method, headers, body: body && JSON.stringify(body) })
+  return response.json() as Promise<T>
+}
+
+async function fill(server: ServerProcess): Promise<void> {
+  const upload = async (i: number): Promise<void> => {
+    const form = new FormData()
+    form.append('file', new Blob([`content ${i}`]), `file ${i}`)
+    await fetch(`${server.api}/files`, { method: 'POST', headers: { 'x-api-key': KEY }, body: form })
+  }
+  for (let i = 0; i < COUNT; i += 50) await Promise.all(Array.from({ length: 50 }, (_, j) => upload(i + j)))
+}
+
+interface Listed {
+  uploads: object[]
+  total: number
+}
+
+async function ended(server: ServerProcess, id: string): Promise<Job> {
+  for (let tries = 0; tries < 600; tries++) {
+    const { job } = await ask<{ job: Job }>(server, 'GET', `/jobs/${id}`)
+    if (job.state === 'done' || job.state === 'undone') return job
+    await new Promise(resolve => setTimeout(resolve, 50))
+  }
+  throw new Error('the job does not end')
+}
+
+/** Kills the server once the job has begun, and before it has ended. */
+async function killedDuring(server: ServerProcess, id: string, progress: 'done' | 'restored'): Promise<void> {
+  for (;;) {
+    const { job } = await ask<{ job: Job }>(server, 'GET', `/jobs/${id}`)
+    if (job[progress] > 0) break
+  }
+  server.signal('SIGKILL')
+  await server.ended()
+}
+
+describe('a server that is killed', () => {
+  test('completes a deletion and its undo after the restart, with the same records', async () => {
+    await withTempDir(async directory => {
+      const config = `${directory}/holdfast.json`
+      writeFileSync(config, JSON.stringify({ ...NO_DELAY, bulk: { undoSeconds: 60 } }))
+      const start = () => ServerProcess.start(`${directory}/data`, ['--config', config], ENV)
+      let server = await start()
+      await fill(server)
+      const list = '/users/me/uploads?limit=1000'
+      const before = await ask<Listed>(server, 'GET', list)
+      expect(before.total).toBe(COUNT)
+      const filter = { createdBefore: new Date(Date.now() + 1_000).toISOString(), expected: COUNT }
+      const { job } = await ask<{ job: Job }>(server, 'POST', '/jobs', { action: 'delete', filter })
+      await killedDuring(server, job.id, 'done')
+      server = await start()
+      expect(await ended(server, job.id)).toMatchObject({ state: 'done', done: COUNT, failed: 0 })
+      expect((await ask<Listed>(server, 'GET', list)).total).toBe(0)
+      await ask(server, 'POST', `/jobs/${job.id}/undo`)
+      await killedDuring(server, job.id, 'restored')
+      server = await start()
+      expect(await ended(server, job.id)).toMatchObject({ state: 'undone', restored: COUNT, failed: 0 })
+      expect(await ask<Listed>(server, 'GET', list)).toEqual(before)
+      server.signal('SIGTERM')
+      await server.ended()
+      const unheld = withDatabase(`${directory}/data`, db =>
+        db.prepare('SELECT 1 FROM records WHERE NOT EXISTS (SELECT 1 FROM holds WHERE holds.id = records.id)').all(),
+      )
+      expect(unheld).toEqual([])
+    })
+  }, 120_000)
+
+  test('collects the deleted content after the restart, when the undo period is over', async () => {
+    await withTempDir(async directory => {
+      const config = `${directory}/holdfast.json`
+      writeFileSync(config, JSON.stringify(NO_DELAY))
+      const start = () => ServerProcess.start(`${directory}/data`, ['--config', config], ENV)
+      let server = await start()
+      await fill(server)
+      const filter = { createdBefore: new Date(Date.now() + 1_000).toISOString(), expected: COUNT }
+      const { job } = await ask<{ job: Job }>(server, 'POST', '/jobs', { action: 'delete', filter })
+      await killedDuring(server, job.id, 'done')
+      server = await start()
+      const blocks = () =>
+        withDatabase(`${directory}/data`, db => db.prepare<[], { n: number }>('SELECT COUNT(*) AS n FROM blocks').get()?.n)
+      await expect.poll(blocks, { timeout: 60_000, interval: 200 }).toBe(0)
+      expect((await ask<{ job: Job }>(server, 'GET', `/jobs/${job.id}`)).job).toMatchObject({ done: COUNT })
+    })
+  }, 120_000)
+})
