@@ -4,6 +4,7 @@ import { carAudits } from './audits-car.ts'
 import { consoleKeyAudits } from './audits-console-keys.ts'
 import { dialectAudits } from './audits-dialects.ts'
 import { directoryAudits } from './audits-directory.ts'
+import { jobAudits } from './audits-jobs.ts'
 import { keyAudits } from './audits-keys.ts'
 import { limitAudits } from './audits-limits.ts'
 import { listAudits } from './audits-lists.ts'
@@ -36,6 +37,7 @@ export const audits: readonly Audit[] = [
   ...carAudits,
   ...pinAudits,
   ...listAudits,
+  ...jobAudits,
   ...offerAudits,
   ...statusAudits,
   ...dialectAudits,

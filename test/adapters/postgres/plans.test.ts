@@ -19,6 +19,7 @@ import { CensusTable } from '../../../src/catalogue/sqlite/census-table.ts'
 import { systemClock } from '../../../src/domain/clock.ts'
 import { sealingWith } from '../../../src/domain/sealing.ts'
 import { accessRules } from '../../catalogue/access-rules.ts'
+import { bulkRules } from '../../catalogue/bulk-rules.ts'
 import { contentRules } from '../../catalogue/content-rules.ts'
 import { placementRules } from '../../catalogue/placement-rules.ts'
 import { reconciliationRules } from '../../catalogue/reconciliation-rules.ts'
@@ -28,7 +29,14 @@ import { needsPostgres, startPostgres, type TestPostgres } from '../../support/p
 import { withAccounts, withNode } from './catalogue-in-postgres.ts'
 import { emptied } from './emptied.ts'
 
-const contents = [...contentRules, ...searchRules, ...placementRules, ...reconciliationRules, ...webhookRules]
+const contents = [
+  ...contentRules,
+  ...bulkRules,
+  ...searchRules,
+  ...placementRules,
+  ...reconciliationRules,
+  ...webhookRules,
+]
 /** Slow rules that send no statement of their own. */
 const LONG = /^whoever signs in more often|^what waits for one webhook is bounded|^expired keys are kept/
 
@@ -67,6 +75,10 @@ const SEED = `
       CASE WHEN n % 20 = 0 THEN n / 20 END, 'n' || n, 1, 1, 512, CASE WHEN n % 7 = 0 THEN n * 10 END, n,
       decode(md5(n::text), 'hex'), 'n' || n, ARRAY['7n' || n, '7g' || n % 300, '7g' || n % 30]
     FROM generate_series(1, 100000) n;
+  UPDATE holds SET new_end = 0 WHERE root_id % 500 = 1;
+  INSERT INTO removed_records SELECT r.*, seq % 100 FROM records r LIMIT 20000;
+  INSERT INTO bulk_changes (name, account_id, action, selection, total, undo_ms, created_at)
+    SELECT 'b' || n, 'a' || n % 2000, 'delete', '', 1, 1, n FROM generate_series(1, 20000) n;
   INSERT INTO removals (account_id, codec, multihash, created_by)
     SELECT 'a' || n, 85, '', n FROM generate_series(1, 20000) n;
   INSERT INTO placements (backend_id, codec, multihash, account_id, wanted, generation)
@@ -78,6 +90,7 @@ const SEED = `
   INSERT INTO jobs (kind, key, queue, account_id, due_at)
     SELECT 'fetch', id, 'here', account_id, CASE WHEN id % 100 <> 0 THEN id END FROM fetches WHERE id % 2 = 0
     UNION ALL SELECT 'placement', id, backend_id::text, account_id, id FROM placements WHERE id % 2 = 0
+    UNION ALL SELECT 'bulk', id, '', account_id, id FROM bulk_changes WHERE id % 2 = 0
     UNION ALL SELECT 'delivery', id, '', account_id, id FROM deliveries WHERE id % 2 = 0;
   INSERT INTO attempts SELECT 'code', 'a' || n, 1, now() + n * INTERVAL '1 second' FROM generate_series(1, 20000) n;
   INSERT INTO login_challenges SELECT decode(md5(n::text), 'hex'), 'a' || n, '', n FROM generate_series(1, 20000) n;

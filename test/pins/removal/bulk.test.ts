@@ -32,7 +32,12 @@ class Client {
 
   async ask(method: string, path: string, body?: unknown) {
     const headers = { 'x-api-key': this.#key, 'content-type': 'application/json' }
-    return callApi(this.test.engine, method, path, body === undefined ? headers : { ...headers, body: JSON.stringify(body) })
+    return callApi(
+      this.test.engine,
+      method,
+      path,
+      body === undefined ? headers : { ...headers, body: JSON.stringify(body) },
+    )
   }
 
   async start(body: object): Promise<Job> {
@@ -57,15 +62,17 @@ class Client {
   }
 
   async list(query = ''): Promise<{ uploads: Array<{ uploadId: string; cid: string }>; total: number }> {
-    return (await this.test.engine.api({
-      method: 'GET',
-      path: '/api/v3/users/me/uploads',
-      query,
-      header: name => (name === 'x-api-key' ? this.#key : undefined),
-      body: (async function* () {})(),
-      signal: new AbortController().signal,
-      remoteAddress: '127.0.0.1',
-    }).then(({ body }) => JSON.parse(String(body)))) as never
+    return (await this.test.engine
+      .api({
+        method: 'GET',
+        path: '/api/v3/users/me/uploads',
+        query,
+        header: name => (name === 'x-api-key' ? this.#key : undefined),
+        body: (async function* () {})(),
+        signal: new AbortController().signal,
+        remoteAddress: '127.0.0.1',
+      })
+      .then(({ body }) => JSON.parse(String(body)))) as never
   }
 }
 
@@ -149,6 +156,82 @@ describe('a job that deletes all that match', () => {
       const collect = async () => (collected += (await world.engine.collect({ graceSeconds: 0 })).blocks)
       await expect.poll(collect, { timeout: 10_000 }).toBe(60)
       expect(await readable(world, first?.cid ?? '')).toBe(404)
+    })
+  })
+})
+
+describe('a job of ids', () => {
+  test('deletes the given records, and reports the missing ones', async () => {
+    await withEngine(async world => {
+      await fill(world, 60)
+      const client = await Client.of(world)
+      const ids = (await client.list('limit=55')).uploads.map(({ uploadId }) => uploadId)
+      const job = await client.ended(await client.start({ ids: ['none', ...ids, ids[0]] }))
+      expect(job).toMatchObject({ total: 56, done: 55, failed: 1, failures: [{ uploadId: 'none', code: 'NOT_FOUND' }] })
+      expect((await client.list()).total).toBe(5)
+      const twice = await client.ask('POST', '/jobs', { action: 'delete', ids, filter: {} })
+      expect([twice.status, twice.json.code]).toEqual([400, 'VALIDATION'])
+    })
+  })
+
+  test('continues after a restart, and is undone while it runs', async () => {
+    await withEngine(async world => {
+      await fill(world, 400)
+      const client = await Client.of(world)
+      const before = await client.list('limit=100')
+      const job = await client.start(allBefore(world, 400))
+      await world.restart()
+      expect(await client.ended(job)).toMatchObject({ done: 400, failed: 0 })
+      await client.undo(job)
+      expect(await client.list('limit=100')).toEqual(before)
+      const undone = await client.undo(await client.start(allBefore(world, 400)))
+      expect(undone.restored).toBe(undone.done)
+      expect(await client.list('limit=100')).toEqual(before)
+    })
+  })
+
+  test('cannot be undone if the records no longer fit into the plan', async () => {
+    await withEngine(
+      async world => {
+        await fill(world, 3)
+        const account = await world.newAccount('two')
+        const client = await Client.of(world, account)
+        for (const text of ['a', 'b']) await world.engine.pins.upload(Buffer.from(text), { account })
+        world.clock.advance(1)
+        const job = await client.ended(await client.start(allBefore(world, 2)))
+        await world.engine.pins.upload(Buffer.from('c'), { account })
+        const refused = await client.ask('POST', `/jobs/${job.id}/undo`)
+        expect([refused.status, refused.json.code]).toEqual([403, 'QUOTA_EXCEEDED'])
+        expect((await client.list()).total).toBe(1)
+      },
+      { plans: { two: { timelock: false, clusters: '*', maxPins: 2 } } },
+    )
+  })
+
+  test('restores a pin that waits for its content, under the same id', async () => {
+    await withEngine(async world => {
+      const cid = 'bafkreigh2akiscaildcqabsyg3dfr6chu3fgpregiymsck7e7aqa4s52zy'
+      const { account } = world
+      const { record } = await world.engine.pins.pin({ account, cid, isAnew: true, customName: 'waits' })
+      world.clock.advance(5)
+      const client = await Client.of(world)
+      const job = await client.ended(await client.start({ ids: [record.uploadId] }))
+      expect(await world.engine.pins.usage(account)).toEqual({ pins: 0, storedBytes: 0 })
+      await client.undo(job)
+      expect(await world.engine.pins.get({ account, uploadId: record.uploadId })).toEqual(record)
+    })
+  })
+
+  test('belongs to its account, and can be read for an hour after its end', async () => {
+    await withEngine(async world => {
+      await fill(world, 1)
+      const client = await Client.of(world)
+      const other = await Client.of(world, await world.newAccount())
+      const job = await client.ended(await client.start(allBefore(world, 1)))
+      for (const path of [`/jobs/${job.id}`, '/jobs/none']) expect((await other.ask('GET', path)).status).toBe(404)
+      expect((await other.ask('POST', `/jobs/${job.id}/undo`)).status).toBe(404)
+      world.clock.advance(61 * MINUTE_MS)
+      await expect.poll(async () => (await client.ask('GET', `/jobs/${job.id}`)).status).toBe(404)
     })
   })
 })

@@ -6,7 +6,7 @@ import { withTempDir } from '../../support/temp-dir.ts'
 
 afterAll(() => ServerProcess.killAll())
 
-const COUNT = 600
+const COUNT = 300
 const KEY = 'hf_owner_key_of_the_test_0123456789abcdef'
 const ENV = { HOLDFAST_BOOTSTRAP_KEY: KEY }
 const NO_DELAY = { gc: { graceSeconds: 0, intervalSeconds: 0.2 }, bulk: { undoSeconds: 3 } }
@@ -101,7 +101,10 @@ describe('a server that is killed', () => {
       await killedDuring(server, job.id, 'done')
       server = await start()
       const blocks = () =>
-        withDatabase(`${directory}/data`, db => db.prepare<[], { n: number }>('SELECT COUNT(*) AS n FROM blocks').get()?.n)
+        withDatabase(
+          `${directory}/data`,
+          db => db.prepare<[], { n: number }>('SELECT COUNT(*) AS n FROM blocks').get()?.n,
+        )
       await expect.poll(blocks, { timeout: 60_000, interval: 200 }).toBe(0)
       expect((await ask<{ job: Job }>(server, 'GET', `/jobs/${job.id}`)).job).toMatchObject({ done: COUNT })
     })

@@ -1,0 +1,63 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { migrate } from '../../../adapters/postgres/migrate.ts'
+import { Postgres } from '../../../adapters/postgres/postgres.ts'
+import { postgresContent } from '../../../adapters/postgres/postgres-content.ts'
+import { migrations } from '../../../adapters/postgres/schema.ts'
+import { commit, NO_LIMITS, NOW, record } from '../../catalogue/content-support.ts'
+import { needsPostgres, startPostgres, type TestPostgres } from '../../support/postgres-server.ts'
+import { type TestNode, withAccounts, withNode } from './catalogue-in-postgres.ts'
+import { emptied } from './emptied.ts'
+
+describe('records of one node that a job on another node removes', needsPostgres, () => {
+  let server: TestPostgres
+  let database: Postgres
+  beforeAll(async () => {
+    server = await startPostgres()
+    database = await Postgres.open({ url: await server.fresh() })
+    await migrate(database, migrations)
+  })
+  beforeEach(async () => {
+    await emptied(database)
+    await withAccounts(database)
+  })
+  afterAll(async () => {
+    await database?.close()
+    await server?.stop()
+  })
+
+  test('lose their readers, keep their content, and get both back', async () => {
+    await withNode(database, 'here', async here => {
+      const { work } = postgresContent(database, here.ledger, { name: 'here', number: 0 })
+      await commit(here, [record('r1', { expiresAt: NOW + 500 })])
+      expect(liveUntil(here)).toEqual([NOW + 500])
+      await withNode(
+        database,
+        'there',
+        async there => {
+          const selection = JSON.stringify(['r1'])
+          const change = { name: 'job', accountId: 'one', action: 'delete' as const, selection, undoMs: 100 }
+          const { id } = await there.bulk.add({ ...change, total: 1, createdAt: NOW })
+          const step = { id, place: '', next: null, ids: ['r1'], now: NOW }
+          expect(await there.bulk.remove(step)).toHaveLength(1)
+          await work.dropReleased()
+          expect(liveUntil(here)).toEqual([0])
+          const { unwanted } = await here.reconciliation.holds({ after: '', limit: 10, mend: true })
+          expect([unwanted, liveUntil(here)]).toEqual([[], [0]])
+          await there.bulk.undo({ accountId: 'one', name: 'job', limits: NO_LIMITS, now: NOW })
+          expect(await there.bulk.restore({ ...step, limits: NO_LIMITS })).toHaveLength(1)
+          await work.dropReleased()
+          expect(liveUntil(here)).toEqual([NOW + 500])
+          await here.records.discard('r1')
+          expect(liveUntil(here)).toEqual([])
+        },
+        1,
+      )
+    })
+  })
+})
+
+/** Returns the times until which the complete roots of a node may be read. */
+function liveUntil({ db }: TestNode): Array<number | null> {
+  const found = db.prepare<[], { at: number | null }>("SELECT live_until AS at FROM roots WHERE state = 'complete'")
+  return found.all().map(({ at }) => at)
+}
