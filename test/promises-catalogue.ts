@@ -67,7 +67,7 @@ export const cataloguePromises: readonly KeptPromise[] = [
   {
     promise: 'removing a record releases its hold',
     file: 'src/catalogue/sqlite/sqlite-records.ts',
-    find: '            holds.release(id)\n',
+    find: '          holds.release(id)\n',
     replace: '',
     test: { file: content, name: 'takes many short transactions of a few' },
   },

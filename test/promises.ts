@@ -2,6 +2,7 @@ import { accessPromises } from './promises-access.ts'
 import { backupPromises } from './promises-backup.ts'
 import { benchPromises } from './promises-bench.ts'
 import { borderPromises } from './promises-border.ts'
+import { bulkPromises } from './promises-bulk.ts'
 import { cataloguePromises } from './promises-catalogue.ts'
 import { clusterPromises } from './promises-clusters.ts'
 import { commandPromises } from './promises-commands.ts'
@@ -337,6 +338,7 @@ export const promises: readonly KeptPromise[] = [
   ...webhookPromises,
   ...wirePromises,
   ...backupPromises,
+  ...bulkPromises,
   ...benchPromises,
   ...borderPromises,
   ...inputPromises,

@@ -11,13 +11,14 @@ import { NOW } from './totp.ts'
 
 const PAGE = join(import.meta.dirname, '../docs/reference/routes.md')
 const VARYING =
-  /^(id|uploadId|requestId|requestid|token|key|secret|otpauthUrl|qrCode|backupCodes|recoveryCodes|temporaryToken|account|accountId|parent|lastUsedAt|uptimeSeconds|ms|seconds|path|directory|bytes|dagSize|files|(?:sent|received|database|free|reserve)Bytes|delegates|peerId|addresses|version|memory|startedAt|prefix|session)$/
+  /^(id|uploadId|requestId|requestid|token|key|secret|otpauthUrl|qrCode|ids|backupCodes|recoveryCodes|temporaryToken|account|accountId|parent|lastUsedAt|uptimeSeconds|ms|seconds|path|directory|bytes|dagSize|files|(?:sent|received|database|free|reserve)Bytes|delegates|peerId|addresses|version|memory|startedAt|prefix|session)$/
 /** Saved values that appear in paths and differ between runs. */
-const PATH_IDS = ['uploadId', 'sessionId', 'webhook', 'requestid', 'account']
+const PATH_IDS = ['uploadId', 'job', 'sessionId', 'webhook', 'requestid', 'account']
 /** Codes of a second factor, as opposed to error codes. */
 const SECOND_FACTOR = /^\d{6}$|^\w{4}(-\w{4}){3}$/
 /** Name of the key that keeps a sign-in at the console. */
 const CONSOLE_KEY = /^console-[0-9a-f]+$/
+const JOB_ENDS = ['pin:removed', 'pin:created'] as const
 const LONGEST_TEXT = 90
 const MOST_ITEMS = 2
 
@@ -59,8 +60,12 @@ async function pageFrom(directory: string): Promise<string> {
     // Lists are sorted by time, so each example needs its own.
     now += 1
     const request = await requestOf(example, known, answer)
+    // A job ends with the event of its only record. The next answers must not depend on when that is.
+    const isJob = example.route.startsWith('POST /api/v3/jobs')
+    const changed = isJob ? new Promise(resolve => JOB_ENDS.map(event => engine.events.on(event, resolve))) : null
     const response = await answer(request.asked)
     const body = await bodyOf(response, example, known)
+    await changed
     if (example.isHidden !== true) shown.push(section(example, request.shown, response.status, body, backups))
   }
   return [HEAD, ...shown].join('\n')

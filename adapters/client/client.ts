@@ -3,6 +3,7 @@ import { Account, Keys } from './account.ts'
 import { Connection, type JsonObject, type RequestOptions } from './connection.ts'
 import { Content } from './content.ts'
 import { Files } from './files.ts'
+import { Jobs } from './jobs.ts'
 import { Owner } from './owner.ts'
 import { Pins } from './pins.ts'
 import { SecondFactor } from './second-factor.ts'
@@ -38,6 +39,7 @@ const BASE_PATH = '/api/v3'
 export class HoldfastClient {
   readonly files: Files
   readonly pins: Pins
+  readonly jobs: Jobs
   readonly content: Content
   readonly account: Account
   readonly keys: Keys
@@ -63,6 +65,7 @@ export class HoldfastClient {
     })
     this.files = new Files(this.#connection)
     this.pins = new Pins(this.#connection)
+    this.jobs = new Jobs(this.#connection)
     this.content = new Content(this.#connection)
     this.account = new Account(this.#connection)
     this.keys = new Keys(this.#connection)

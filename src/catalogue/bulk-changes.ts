@@ -1,5 +1,6 @@
 import type { AccountUsage, PinLimits, RecordRow } from './records.ts'
 
+/** Kind of a change. */
 export type BulkAction = 'delete'
 /** `running` and `undoing` need work. A change that is `done` or `undone` waits for the end of its undo period. */
 export type BulkPhase = 'running' | 'done' | 'undoing' | 'undone'
@@ -34,6 +35,7 @@ export interface BulkChange {
   attempts: number
 }
 
+/** A change to insert. */
 export type NewBulkChange = Pick<
   BulkChange,
   'name' | 'accountId' | 'action' | 'selection' | 'total' | 'undoMs' | 'createdAt'

@@ -20,7 +20,16 @@ export type MovedTable =
 /** All moved tables, in the order of copying. */
 export const MOVED_TABLES: readonly MovedTable[] = [
   ...(['accounts', 'api_keys', 'sessions', 'second_factors', 'recovery_codes'] as const),
-  ...(['roots', 'root_files', 'fetches', 'records', 'removals', 'bulk_changes', 'removed_records', 'placements'] as const),
+  ...([
+    'roots',
+    'root_files',
+    'fetches',
+    'records',
+    'removals',
+    'bulk_changes',
+    'removed_records',
+    'placements',
+  ] as const),
   // Copied after the records, so that copying records triggers no webhook.
   ...(['webhooks', 'deliveries', 'jobs'] as const),
 ]

@@ -75,7 +75,7 @@ export const REMOVED = sql`
 export const REMOVED_AMONG = sql`
   SELECT ${heldRecord} FROM removed_records WHERE id ${AMONG_IDS} AND change_id = :change ORDER BY id`
 export const FORGET_REMOVED = sql`DELETE FROM removed_records WHERE id ${AMONG_IDS}`
-/** Whether the external backend of a root has its content. No row for a root of another backend. */
+/** State of a root on its external backend. A root on another kind of backend has no row. */
 export const PLACED = sql<{ isPlaced: boolean }>`
   SELECT ${columns<{ isPlaced: boolean }>({ isPlaced: ['flag', 'placed'] })} FROM placements p
   JOIN roots r ON r.multihash = p.multihash AND r.codec = p.codec AND r.backend_id = p.backend_id

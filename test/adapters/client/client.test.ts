@@ -123,6 +123,21 @@ describe('pins', () => {
     await expect(client.pins.status(' ')).rejects.toMatchObject({ code: 'VALIDATION' })
   })
 
+  test('are deleted and restored by jobs', async () => {
+    const { cid, uploadId = '' } = await client.files.upload('for a job', { name: 'for a job' })
+    const seen: string[] = []
+    const onProgress = ({ state }: { state: string }): void => void seen.push(state)
+    const byId = await client.jobs.untilEnded(await client.jobs.deleteRecords([uploadId]), { onProgress })
+    expect([byId.state, byId.done, seen[0]]).toEqual(['done', 1, 'running'])
+    await expect(client.pins.status(cid)).rejects.toMatchObject({ code: 'PIN_NOT_FOUND' })
+    expect((await client.jobs.untilEnded(await client.jobs.undo(byId.id))).restored).toBe(1)
+    const filter = { q: 'FOR A JOB', status: 'pinned' as const, createdBefore: new Date(Date.now() + 60_000) }
+    await expect(client.jobs.deleteMatching({ ...filter, expected: 7 })).rejects.toMatchObject({ code: 'CONFLICT' })
+    const byFilter = await client.jobs.untilEnded(await client.jobs.deleteMatching({ ...filter, expected: 1 }))
+    expect(byFilter).toMatchObject({ action: 'delete', total: 1, done: 1, failed: 0 })
+    await expect(client.jobs.get('none')).rejects.toMatchObject({ code: 'NOT_FOUND' })
+  })
+
   test('are listed page by page, once each', async () => {
     const timelock = '2098-01-01T00:00:00.000Z'
     for (let i = 0; i < 5; i++) await client.files.upload(`row ${i}`, { name: `row ${i}`, timelock })

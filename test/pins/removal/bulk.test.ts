@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { SCOPES } from '../../../src/index.ts'
+import { auditPlans } from '../../contract/world.ts'
 import { callApi } from '../../support/api-call.ts'
 import { type TestEngine, withEngine } from '../../support/test-engine.ts'
 
@@ -204,7 +205,7 @@ describe('a job of ids', () => {
         expect([refused.status, refused.json.code]).toEqual([403, 'QUOTA_EXCEEDED'])
         expect((await client.list()).total).toBe(1)
       },
-      { plans: { two: { timelock: false, clusters: '*', maxPins: 2 } } },
+      { plans: { two: { ...auditPlans['audit-small'], maxPins: 2 } } },
     )
   })
 
@@ -222,7 +223,7 @@ describe('a job of ids', () => {
     })
   })
 
-  test('belongs to its account, and can be read for an hour after its end', async () => {
+  test('belongs to its account, and is kept for an hour', async () => {
     await withEngine(async world => {
       await fill(world, 1)
       const client = await Client.of(world)

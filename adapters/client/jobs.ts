@@ -1,0 +1,102 @@
+import { HoldfastError } from '../../src/domain/errors.ts'
+import { type Connection, pathPart } from './connection.ts'
+import type { ListOptions } from './pins.ts'
+
+/** A job that changes many records, and its progress. */
+export interface Job {
+  id: string
+  action: 'delete'
+  state: 'running' | 'done' | 'undoing' | 'undone'
+  /** Number of selected records. */
+  total: number
+  done: number
+  failed: number
+  /** Number of records that an undo has restored. */
+  restored: number
+  /** The first 100 failures. */
+  failures: Array<{ uploadId: string; code: string }>
+  createdAt: string
+  endedAt: string | null
+  /** End of the undo period; null if the job cannot be undone now. */
+  undoUntil: string | null
+}
+
+/** Filters of a deletion. A record must match all given filters. */
+export interface DeleteFilter
+  extends Pick<ListOptions, 'cid' | 'q' | 'name' | 'match' | 'meta' | 'type' | 'status' | 'after' | 'expiring'> {
+  /** Records created at this time or later stay. */
+  createdBefore: string | Date
+  /** Number of records that the filter must select. */
+  expected: number
+}
+
+/** Options for waiting until a job ends. */
+export interface JobWaitOptions {
+  onProgress?: ((job: Job) => void) | undefined
+  signal?: AbortSignal | undefined
+}
+
+const LOOK_MS = 250
+
+/** Jobs of the account that change many records. */
+export class Jobs {
+  readonly #connection: Connection
+
+  /** @internal */
+  constructor(connection: Connection) {
+    this.#connection = connection
+  }
+
+  /** Deletes up to 1,000 records. @throws HoldfastError `VALIDATION`, `QUOTA_EXCEEDED` with too many jobs */
+  deleteRecords(uploadIds: readonly string[]): Promise<Job> {
+    return this.#start({ ids: uploadIds })
+  }
+
+  /**
+   * Deletes all records that match.
+   *
+   * @throws HoldfastError `CONFLICT` if another number of records matches, `VALIDATION`, `INVALID_CID`
+   */
+  deleteMatching({ createdBefore, expiring, type, status, after, ...filter }: DeleteFilter): Promise<Job> {
+    const listed = { type: type && [type].flat(), status: status && [status].flat(), hasExpiration: expiring }
+    return this.#start({ filter: { ...filter, ...listed, after: at(after), createdBefore: at(createdBefore) } })
+  }
+
+  /** @throws HoldfastError `NOT_FOUND` for an unknown job, or more than an hour after its end */
+  async get(id: string, signal?: AbortSignal): Promise<Job> {
+    return (await this.#connection.json<Answer>('GET', jobPath(id), { signal })).job
+  }
+
+  /** Restores the deleted records. @throws HoldfastError `CONFLICT` after the undo period, `QUOTA_EXCEEDED` */
+  async undo(id: string): Promise<Job> {
+    return (await this.#connection.json<Answer>('POST', `${jobPath(id)}/undo`, { json: {} })).job
+  }
+
+  /** Polls a job until it ends. @throws HoldfastError `ABORTED` if `signal` aborts */
+  async untilEnded(job: Job, { onProgress, signal }: JobWaitOptions = {}): Promise<Job> {
+    let latest = job
+    while (latest.state === 'running' || latest.state === 'undoing') {
+      onProgress?.(latest)
+      await this.#connection.settings.wait(LOOK_MS)
+      if (signal?.aborted === true) throw new HoldfastError('ABORTED', 'the wait for a job was aborted')
+      latest = await this.get(job.id, signal)
+    }
+    return latest
+  }
+
+  async #start(selection: object): Promise<Job> {
+    return (await this.#connection.json<Answer>('POST', '/jobs', { json: { action: 'delete', ...selection } })).job
+  }
+}
+
+interface Answer {
+  job: Job
+}
+
+function jobPath(id: string): string {
+  return `/jobs/${pathPart(id, 'the id')}`
+}
+
+function at(time: string | Date | undefined): string | undefined {
+  return time instanceof Date ? time.toISOString() : time
+}

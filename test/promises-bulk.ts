@@ -1,0 +1,86 @@
+import type { KeptPromise } from './promises.ts'
+
+const rule = (name: string) => ({ file: 'test/catalogue/content-rules.test.ts', name: `content in SQLite ${name}` })
+const job = (name: string) => ({ file: 'test/pins/removal/bulk.test.ts', name })
+const shared = (name: string) => ({ file: 'test/adapters/postgres/bulk-holds.test.ts', name })
+
+/** Promises about jobs that delete many records, and their undo. */
+export const bulkPromises: readonly KeptPromise[] = [
+  {
+    promise: 'nobody reads a removed record in its undo period',
+    file: 'src/catalogue/sqlite/sqlite-records.ts',
+    find: '          holds.setEnds(id, MUTED)\n',
+    replace: '',
+    test: job('hides the records at once'),
+  },
+  {
+    promise: 'a reconciliation keeps the holds of removed records',
+    file: 'src/catalogue/sqlite/record-table.ts',
+    find: ' || this.#removed.get(id) !== undefined',
+    replace: '',
+    test: job('hides the records at once'),
+  },
+  {
+    promise: 'removed content is released after the undo period',
+    file: 'src/catalogue/rules/bulk-rules.ts',
+    find: '    yield* parts.release(records)\n',
+    replace: '',
+    test: rule('keeps removed content until'),
+  },
+  {
+    promise: 'a step of a job is carried out once',
+    file: 'src/catalogue/rules/bulk-rules.ts',
+    find: ' || change.place !== place ? null',
+    replace: ' ? null',
+    test: rule('carries out no step'),
+  },
+  {
+    promise: 'an undo checks the quota',
+    file: 'src/catalogue/rules/bulk-rules.ts',
+    find: 'pins > limits.maxPins',
+    replace: 'pins < 0',
+    test: rule('refuses an undo after its period'),
+  },
+  {
+    promise: 'an undo leaves expired records removed',
+    file: 'src/catalogue/rules/restore-rules.ts',
+    find: 'if (expiresAt !== null && expiresAt <= now) failures',
+    replace: 'if (expiresAt === 0) failures',
+    test: rule('restores neither expired records'),
+  },
+  {
+    promise: 'a restored hold ends with its record',
+    file: 'src/catalogue/sqlite/sqlite-records.ts',
+    find: 'own(() => holds.setEnds(id, expiresAt))',
+    replace: 'own(() => holds.setEnds(id, expiresAt === null ? 1 : expiresAt))',
+    test: job('hides the records at once'),
+  },
+  {
+    promise: 'a job refuses another number of records than expected',
+    file: 'src/pins/bulk/bulk-service.ts',
+    find: 'if (total === expected) return',
+    replace: 'if (total >= 0) return',
+    test: job('selects by filter, and refuses'),
+  },
+  {
+    promise: 'a job goes on after a restart',
+    file: 'src/wiring/bulk-module.ts',
+    find: 'start: async (): Promise<void> => runner.wake()',
+    replace: 'start: async (): Promise<void> => undefined',
+    test: job('continues after a restart'),
+  },
+  {
+    promise: 'each node mutes its own holds of removed records',
+    file: 'adapters/postgres/shared-holds.ts',
+    find: '    await this.#storeEnds()\n',
+    replace: '',
+    test: shared('lose their readers, keep their content'),
+  },
+  {
+    promise: 'a reconciliation keeps the holds of other nodes’ removals',
+    file: 'adapters/postgres/postgres-reconciliation.ts',
+    find: "state IN ('used', 'kept')",
+    replace: "state = 'used'",
+    test: shared('lose their readers, keep their content'),
+  },
+]
