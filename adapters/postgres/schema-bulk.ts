@@ -2,7 +2,7 @@
  * Changes of many records, and removed records in their undo period. A hold in the state `kept` keeps the content of
  * such a record, without letting anybody read it.
  */
-export const bulkSchema = `
+export const bulkChangesSchema = `
   CREATE TABLE bulk_changes (
     id BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     -- the id for clients

@@ -1,6 +1,6 @@
 import type { Migration } from './migrate.ts'
 import { accessSchema } from './schema-access.ts'
-import { bulkSchema } from './schema-bulk.ts'
+import { bulkChangesSchema } from './schema-bulk.ts'
 import { contentSchema, placementsSeenSchema } from './schema-content.ts'
 import { webhooksSchema } from './schema-deliveries.ts'
 import { leasedJobsSchema } from './schema-leased-jobs.ts'
@@ -25,5 +25,5 @@ export const migrations: readonly Migration[] = [
   { sql: statesSchema, isTolerated: true },
   { sql: runsSchema, isTolerated: true },
   { sql: leasedJobsSchema, isTolerated: false },
-  { sql: bulkSchema, isTolerated: false },
+  { sql: bulkChangesSchema, isTolerated: false },
 ]

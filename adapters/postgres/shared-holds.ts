@@ -1,7 +1,6 @@
 import { HoldfastError } from '../../src/domain/errors.ts'
 import type { DagIdentity } from '../../src/ipld/cid.ts'
 import type { CatalogueHolds, WantedHold } from '../../src/ledger/catalogue-holds.ts'
-import { MUTED } from '../../src/ledger/holds.ts'
 import type { WholeDag } from '../../src/ledger/whole-dag.ts'
 import type { SharedBackend } from './backends.ts'
 import { NODES_CHANNEL } from './credential-changes.ts'
@@ -137,7 +136,7 @@ export class SharedHolds {
 
   /** Ends the holds of removed records in their undo period. The ledgers keep the content, but nobody may read it. */
   async mute(sql: Sql, ids: readonly string[]): Promise<void> {
-    const text = `UPDATE holds SET state = 'kept', new_end = ${MUTED} WHERE id = ANY($1) AND state = 'used' RETURNING node`
+    const text = `UPDATE holds SET state = 'kept', new_end = 0 WHERE id = ANY($1) AND state = 'used' RETURNING node`
     await this.#notify(sql, await sql.all<{ node: string }>(text, [ids]))
   }
 

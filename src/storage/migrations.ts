@@ -1,6 +1,5 @@
-import { bulkSchema } from './schema-bulk.ts'
 import { backendClustersSchema, holdsSchema } from './schema-holds.ts'
-import { jobsSchema } from './schema-jobs.ts'
+import { bulkSchema, jobsSchema } from './schema-jobs.ts'
 import { announcedAsSchema, nodeIdentitySchema } from './schema-node-identity.ts'
 import { clusterChecksSchema, placementsSchema, placementsSeenSchema } from './schema-placements.ts'
 import { searchSchema } from './schema-search.ts'

@@ -16,7 +16,12 @@ export function makeBulk(
   const { changes, scheduler, backendOf } = pins
   const runner = bulkRunner(
     {
-      ...{ bulk, records, fetches, changes, clock, backendOf },
+      bulk,
+      records,
+      fetches,
+      changes,
+      clock,
+      backendOf,
       limitsOf: async accountId => plans.get((await stored.get(accountId))?.plan ?? ''),
       leaveFetch: fetchId => scheduler.left(fetchId),
       wakeFetches: () => scheduler.wake(),

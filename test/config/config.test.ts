@@ -233,6 +233,7 @@ test('schema defaults apply only to omitted fields', () => {
     trustedProxies: 0,
     uploads: { maxConcurrent: 256, maxPerAccount: 64 },
     gc: { graceSeconds: 60, intervalSeconds: 30 },
+    bulk: { undoSeconds: 600 },
     verify: { everyDays: 30, bytesPerSecond: 2_097_152 },
     webhooks: { allowPrivate: false },
     reconcile: { everyHours: 12, sample: 4 },

@@ -12,14 +12,14 @@ const PROTECTED: readonly (readonly [method: string, path: string, scope: string
   ['GET', '/users/me/uploads', 'files:read'],
   ['DELETE', '/users/me/uploads/bafkqaaa', 'files:delete'],
   ['GET', '/users/me/clusters', 'cluster:read'],
-  ['POST', '/jobs', 'files:delete'],
-  ['GET', '/jobs/none', 'files:read'],
-  ['POST', '/jobs/none/undo', 'files:write'],
   ['GET', '/users/me', null],
   ['GET', '/tokens/list', null],
   ['POST', '/tokens/generate', null],
   ['POST', '/tokens/revoke', null],
   ['DELETE', '/tokens/revoke/none', null],
+  ['POST', '/jobs', 'files:delete'],
+  ['GET', '/jobs/none', 'files:read'],
+  ['POST', '/jobs/none/undo', 'files:write'],
 ]
 
 const ALL = ['files:read', 'files:write', 'files:delete', 'cluster:read']

@@ -42,7 +42,7 @@ const STATES = withJob('bulk_changes', 'bulk')
 const LOCK = either('', 'FOR UPDATE OF state')
 
 export const DUE = dueStates(change, 'bulk_changes')
-export const GET = sql`SELECT ${change} FROM ${STATES} WHERE id = :id`
+export const CHANGE_BY_ID = sql`SELECT ${change} FROM ${STATES} WHERE id = :id`
 export const BY_NAME = sql`SELECT ${change} FROM ${STATES} WHERE name = :name AND state.account_id = :accountId`
 export const LOCKED = sql`SELECT ${change} FROM ${STATES} WHERE id = :id ${LOCK}`
 export const COUNT_CHANGES = sql<{ count: number }>`

@@ -13,11 +13,11 @@ import { LOCKED_ACCOUNT } from './account-rows.ts'
 import {
   type BulkParts,
   BY_NAME,
+  CHANGE_BY_ID,
   COUNT_CHANGES,
   DUE,
   FORGET,
   FORGET_REMOVED,
-  GET,
   INSERT,
   KEEP,
   LOCKED,
@@ -76,7 +76,7 @@ export function bulkRules(driver: CatalogueDriver, parts: BulkParts): BulkChange
       driver.transaction(
         function* () {
           const job = yield* beginJob(jobOf(id), { node, leaseMs: LEASE_MS })
-          return job === null ? undefined : ((yield* first(GET, { id })) ?? undefined)
+          return job === null ? undefined : ((yield* first(CHANGE_BY_ID, { id })) ?? undefined)
         },
         { durable: false },
       ),
@@ -92,7 +92,7 @@ function* add(change: NewBulkChange): Rule<BulkChange> {
     throw new HoldfastError('QUOTA_EXCEEDED', `an account has at most ${MOST_CHANGES} jobs within an hour`)
   }
   const made = yield* first(INSERT, change)
-  const row = made === null ? null : yield* first(GET, { id: made.id })
+  const row = made === null ? null : yield* first(CHANGE_BY_ID, { id: made.id })
   if (row === null) throw new HoldfastError('INTERNAL_ERROR', 'the inserted row was not returned')
   yield* schedule(row, change.createdAt)
   return row
@@ -163,7 +163,7 @@ function* restoreStep(parts: BulkParts, step: BulkStep & { limits: PinLimits }):
 
 /** Returns the change of a step, or null if the change is not where the step begins. */
 function* lockedAt({ id, place }: BulkStep, phase: BulkChange['phase']): Rule<BulkChange | null> {
-  const known = yield* first(GET, { id })
+  const known = yield* first(CHANGE_BY_ID, { id })
   if (known === null) return null
   yield* first(LOCK_ACCOUNTS, { accounts: [known.accountId] })
   const change = yield* first(LOCKED, { id })
