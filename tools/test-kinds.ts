@@ -3,7 +3,8 @@ import { dirname, join } from 'node:path'
 import { LONG_TESTS } from './long-tests.ts'
 
 /** Matches tests that start an engine, a network node, another process or a server. */
-const STARTS = /\b(create(Test)?Engine|openAccounts|startNetwork|createHelia)\b|'node:(child_process|http|net)'|'express'/
+const STARTS =
+  /\b(create(Test)?Engine|openAccounts|startNetwork|createHelia)\b|'node:(child_process|http|net)'|'express'/
 const IMPORTS = /\bfrom '(\.[^']+)'|\bimport\('(\.[^']+)'\)/g
 
 /**
