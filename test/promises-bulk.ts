@@ -1,6 +1,6 @@
 import type { KeptPromise } from './promises.ts'
 
-const rule = (name: string) => ({ file: 'test/catalogue/content-rules.test.ts', name: `content in SQLite ${name}` })
+const rule = (name: string) => ({ file: 'test/catalogue/content-rules.test.ts', name })
 const job = (name: string) => ({ file: 'test/pins/removal/bulk.test.ts', name })
 const shared = (name: string) => ({ file: 'test/adapters/postgres/bulk-holds.test.ts', name })
 
