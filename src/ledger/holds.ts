@@ -37,11 +37,11 @@ export class Holds {
     this.#roots = roots
     this.#insert = db.prepare('INSERT INTO holds (id, root_id, ends) VALUES (?, ?, ?)')
     this.#find = db.prepare('SELECT root_id AS rootId FROM holds WHERE id = ?')
+    this.#setEnds = db.prepare('UPDATE holds SET ends = ? WHERE id = ?')
     // Finds the root by its id. Roots with consecutive holds are close together by id, but far apart by multihash.
     this.#keeps = db.prepare(`
       SELECT 1 FROM holds h CROSS JOIN roots r NOT INDEXED ON r.id = h.root_id
       WHERE h.id = ? AND r.state = 'complete' AND r.backend_id = ? AND r.codec = ? AND r.multihash = ?`)
-    this.#setEnds = db.prepare('UPDATE holds SET ends = ? WHERE id = ?')
     this.#delete = db.prepare('DELETE FROM holds WHERE id = ?')
     this.#after = db.prepare('SELECT id, root_id AS rootId FROM holds WHERE id > ? ORDER BY id LIMIT ?')
     this.#ofRoot = db.prepare(
