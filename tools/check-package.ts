@@ -14,6 +14,7 @@ const BACKEND = 'test/clusters/memory-cluster.ts'
 const CATALOGUE = [
   'memory-catalogue.ts',
   'memory-access.ts',
+  'memory-bulk.ts',
   'memory-content.ts',
   'memory-placements.ts',
   'memory-reconciliation.ts',
