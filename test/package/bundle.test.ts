@@ -69,7 +69,7 @@ describe('the bundled command line', () => {
         bytes += Number(response.headers()['content-length'])
       })
       await signInByKey(page, { origin: server.url, key })
-      const parts = answered.filter(path => path.startsWith('/console/'))
+      const parts = [...new Set(answered)].filter(path => path.startsWith('/console/'))
       expect([parts.length < 8, bytes < 60_000, parts.includes('/console/main.js')]).toEqual([true, true, true])
       expect(/^console {8}(\S+)$/m.exec(server.stdout)?.[1]).toBe(`${server.url}/console/`)
     } finally {
