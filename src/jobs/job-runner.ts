@@ -152,7 +152,7 @@ export class JobRunner<Row extends Job, Made extends Attempt<Row>> {
     await this.#repeatUnrecorded()
     const next = await kind.nextDue()
     if (next === null || next > this.#clock.now()) return next
-    // A pass may begin in the middle of the accounts, so only two passes are sure to reach every account.
+    // A pass may begin in the middle of the accounts. Without a complete pass, only two passes reach every account.
     for (let rounds = 0; rounds < 2 && !this.#stopped; ) {
       if (this.#isFull()) return this.#clock.now() + kind.fullMs
       // Running jobs can also be due, so the query reads as many more jobs per account.
@@ -161,10 +161,12 @@ export class JobRunner<Row extends Job, Made extends Attempt<Row>> {
       const due = await kind.due(query)
       this.#lastAccount = due.last ?? ''
       if (due.last === null) rounds++
+      const hasAll = query.after === '' && due.last === null && !isCut(due.jobs, query.each)
       for (const job of this.#byTurn(due.jobs)) {
         if (!this.start(kind.attempt(job))) break
         rounds = 0
       }
+      if (hasAll && !this.#isFull()) break
       await nextTurn()
     }
     const later = await kind.nextDue()
@@ -219,4 +221,9 @@ export class JobRunner<Row extends Job, Made extends Attempt<Row>> {
       await this.#kind.failed(attempt, begun, { error, retryAt: this.#clock.now() + pause })
     }
   }
+}
+
+/** Returns whether a query returned as many jobs of an account as its limit, so that the account may have more. */
+function isCut(jobs: readonly Job[], each: number): boolean {
+  return [...Map.groupBy(jobs, ({ accountId }) => accountId).values()].some(({ length }) => length >= each)
 }

@@ -4,20 +4,27 @@ import { type CatalogueDriver, first, type Rule, run } from './driver.ts'
 import { beginJob, dueJobs, dueStates, endJob, JOB, retryJob, withJob } from './job-rules.ts'
 import { columns, fragment, sql } from './statement.ts'
 
-const delivery = columns<DeliveryRow>({
+type State = Omit<DeliveryRow, 'attempts' | 'dueAt'>
+
+const state = columns<State>({
   id: 'integer',
-  accountId: ['text', 'state.account_id'],
+  accountId: 'text',
   webhookId: 'text',
   event: 'text',
   record: 'text',
   from: ['text', 'from_status'],
   createdAt: 'integer',
-  attempts: ['integer', JOB.attempts],
-  dueAt: ['integer', JOB.dueAt],
   isDelivered: ['flag', 'delivered'],
   lastStatus: 'integer',
-  lastError: ['text', 'state.last_error'],
+  lastError: 'text',
   lastAt: 'integer',
+})
+const delivery = columns<DeliveryRow>({
+  ...state.kinds,
+  accountId: ['text', 'state.account_id'],
+  attempts: ['integer', JOB.attempts],
+  dueAt: ['integer', JOB.dueAt],
+  lastError: ['text', 'state.last_error'],
 })
 
 /** Longer than any attempt. */
@@ -29,10 +36,10 @@ const ENDED = fragment`
 const PAGE = sql`
   SELECT ${delivery} FROM ${STATES} WHERE webhook_id = :webhookId AND id < :before ORDER BY id DESC LIMIT :rows`
 const DUE = dueStates(delivery, 'deliveries')
-const BEGIN = sql`
+const BEGIN = sql<State>`
   UPDATE deliveries SET created_at = COALESCE(created_at, :now) WHERE id = (
-    SELECT id FROM deliveries WHERE id = :id AND NOT ended ${IF_UNLOCKED})`
-const GET = sql`SELECT ${delivery} FROM ${STATES} WHERE id = :id`
+    SELECT id FROM deliveries WHERE id = :id AND NOT ended ${IF_UNLOCKED})
+  RETURNING ${state}`
 const END = sql<{ webhookId: string }>`
   UPDATE deliveries SET ended = TRUE, delivered = :isDelivered, last_status = :status, last_error = :error, last_at = :at,
     attempts = (SELECT attempts FROM jobs WHERE kind = 'delivery' AND key = :id)
@@ -50,7 +57,7 @@ type DeliveryRules = Pick<WebhookStore, 'deliveries' | 'due' | 'nextDue' | 'begi
 export function deliveryRules(
   driver: CatalogueDriver,
   node: string,
-  webhookOf: (of: DeliveryRow) => Rule<WebhookRow | null>,
+  webhookOf: (of: State) => Rule<WebhookRow | null>,
 ): DeliveryRules {
   const jobs = dueJobs(driver, 'delivery', node, DUE)
   const jobOf = (key: number) => ({ kind: 'delivery', key }) as const
@@ -66,11 +73,11 @@ export function deliveryRules(
     begin: (id, now) =>
       driver.transaction(
         function* () {
-          if ((yield* run(BEGIN, { id, now })) === 0) return undefined
-          const job = yield* beginJob(jobOf(id), { node, leaseMs: LEASE_MS })
-          const begun = job === null ? null : yield* first(GET, { id })
-          const webhook = begun === null ? null : yield* webhookOf(begun)
-          return begun === null || webhook === null ? undefined : { delivery: begun, webhook }
+          const begun = yield* first(BEGIN, { id, now })
+          const job = begun === null ? null : yield* beginJob(jobOf(id), { node, leaseMs: LEASE_MS })
+          if (begun === null || job === null) return undefined
+          const webhook = yield* webhookOf(begun)
+          return webhook === null ? undefined : { delivery: { ...begun, ...job }, webhook }
         },
         { durable: false },
       ),
