@@ -16,7 +16,7 @@ export const backupPromises: readonly KeptPromise[] = [
   },
   {
     promise: 'the kept copy has all that was written before the migration',
-    file: 'src/storage/database.ts',
+    file: 'src/storage/prepared-database.ts',
     find: '        if (commits() !== seen) return\n',
     replace: '',
     test: { file: kept, name: 'the copy has writes made between it and the migration' },

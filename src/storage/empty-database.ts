@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs'
 import SqliteDatabase from 'better-sqlite3'
-import { prepareForWriting } from './database.ts'
+import { prepareForWriting } from './prepared-database.ts'
 
 /** An empty database of the current schema. All migrations together take longer than the rest of a start. */
 let template: Buffer | undefined
