@@ -64,7 +64,7 @@ export const upkeepPromises: readonly KeptPromise[] = [
     file: 'src/content/block-audit.ts',
     find: "    if (found === size && block.state === 'durable') return null\n",
     replace: "    if (block.state === 'durable') return null\n",
-    test: { file: reconcile, name: 'finds a block whose bytes in the database are missing or cut off' },
+    test: { file: reconcile, name: 'finds a block with missing or truncated bytes in the database' },
   },
   {
     promise: 'many records are not called lost without asking',

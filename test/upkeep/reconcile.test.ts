@@ -107,7 +107,7 @@ describe('a reconciliation', () => {
     })
   })
 
-  test('finds a block whose bytes in the database are missing or cut off', async () => {
+  test('finds a block with missing or truncated bytes in the database', async () => {
     await withEngine(async test => {
       for (const seed of ['missing', 'cut off']) await uploaded(test, 100, seed)
       change(test.dataDir, 'DELETE FROM small_blocks WHERE block_id = (SELECT MIN(id) FROM blocks)')
