@@ -631,7 +631,7 @@ export const gatewayPromises: readonly KeptPromise[] = [
   {
     promise: 'no document is redirected to a port that other machines cannot reach',
     file: 'src/gateway/site/documents-apart.ts',
-    find: ' || !isLoopbackName(name)',
+    find: '    if (!isLoopbackName(name)) return null\n',
     replace: '',
     test: { file: apart, name: 'documents stay where the gateway has no origin' },
   },

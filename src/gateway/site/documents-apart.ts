@@ -34,11 +34,13 @@ export class ApartGateway {
    */
   baseFor(request: AskedOrigin): string | null {
     const { publicUrl, host = null, ownOrigin = false } = this.#options
+    const mayUsePort = this.port !== null && request.scheme === 'http'
+    if (ownOrigin || (publicUrl === undefined && !mayUsePort)) return null
     const asked = request.header('host')
     const name = hostNameOf(asked)
-    if (ownOrigin || name === null || (host !== null && parseHost(asked, host) !== null)) return null
+    if (name === null || (host !== null && parseHost(asked, host) !== null)) return null
     if (publicUrl !== undefined) return sharesHost(asked, publicUrl) ? null : publicUrl
-    if (this.port === null || request.scheme !== 'http' || !isLoopbackName(name)) return null
+    if (!isLoopbackName(name)) return null
     return portOf(asked) === this.port ? null : `http://${name}:${this.port}`
   }
 }
