@@ -37,8 +37,8 @@ export const bulkPromises: readonly KeptPromise[] = [
   {
     promise: 'an undo checks the quota',
     file: 'src/catalogue/rules/bulk-rules.ts',
-    find: 'pins > limits.maxPins',
-    replace: 'pins < 0',
+    find: 'if (excess !== null) throw',
+    replace: 'if (excess === undefined) throw',
     test: rule('refuses an undo after its period'),
   },
   {

@@ -28,7 +28,7 @@ import { all, type CatalogueDriver, first, type Rule, run } from './driver.ts'
 import { beginJob, dueJobs, enqueue, retryJob } from './job-rules.ts'
 import { usageOf } from './record-rules.ts'
 import { LOCK_ACCOUNTS, type RemovalParts, removeRecords } from './removal-rules.ts'
-import { restoreRecords, withFailures } from './restore-rules.ts'
+import { excessOf, restoreRecords, withFailures } from './restore-rules.ts'
 import { lockRecordRows } from './status-rules.ts'
 
 /** Maximum number of records that one transaction changes. */
@@ -107,13 +107,8 @@ function* undo(request: { accountId: string; name: string; limits: PinLimits; no
   if (change.action !== 'delete') throw new HoldfastError('CONFLICT', 'only a job that deletes can be undone')
   if (change.phase === 'undoing' || change.phase === 'undone') return change
   if (isOver(change, now)) throw new HoldfastError('CONFLICT', 'the undo period of this job is over')
-  const { pins, storedBytes } = usageWithRemoved(yield* usageOf(accountId, now), change)
-  if (limits.maxPins !== null && pins > limits.maxPins) {
-    throw new HoldfastError('QUOTA_EXCEEDED', `the plan allows ${limits.maxPins} pins`)
-  }
-  if (limits.maxStorageBytes !== null && storedBytes > limits.maxStorageBytes) {
-    throw new HoldfastError('QUOTA_EXCEEDED', `the plan allows ${limits.maxStorageBytes} bytes of storage`)
-  }
+  const excess = excessOf(usageWithRemoved(yield* usageOf(accountId, now), change), limits)
+  if (excess !== null) throw new HoldfastError('QUOTA_EXCEEDED', excess)
   const undoing: BulkChange = { ...change, phase: 'undoing', place: '', endedAt: null, selection: '' }
   yield* run(SET_PROGRESS, undoing)
   yield* schedule(undoing, now)

@@ -29,7 +29,7 @@ export function* restoreRecords(
     const bytes = removed.rootId === null || (yield* first(HAS_DAG, removed)) !== null ? 0 : charge
     const total = { pins: usage.pins + added.pins + 1, storedBytes: usage.storedBytes + added.storedBytes + bytes }
     if (expiresAt !== null && expiresAt <= now) failures.push({ uploadId, code: 'EXPIRED' })
-    else if (!isWithin(total, limits)) failures.push({ uploadId, code: 'QUOTA_EXCEEDED' })
+    else if (excessOf(total, limits) !== null) failures.push({ uploadId, code: 'QUOTA_EXCEEDED' })
     else {
       const count = { pins: 1, expiringPins: expiresAt === null ? 0 : 1, storedBytes: bytes }
       rows.push(yield* restore(parts, removed, now))
@@ -70,7 +70,13 @@ function* statusNow({ rootId, status }: RecordRow): Rule<PinStatus> {
   return placement.isPlaced ? 'pinned' : 'pinning'
 }
 
-function isWithin({ pins, storedBytes }: { pins: number; storedBytes: number }, limits: PinLimits): boolean {
+/** Returns which limit of the plan a usage exceeds, or null if it exceeds none. */
+export function excessOf(
+  { pins, storedBytes }: { pins: number; storedBytes: number },
+  limits: PinLimits,
+): string | null {
   const { maxPins, maxStorageBytes } = limits
-  return (maxPins === null || pins <= maxPins) && (maxStorageBytes === null || storedBytes <= maxStorageBytes)
+  if (maxPins !== null && pins > maxPins) return `the plan allows ${maxPins} pins`
+  if (maxStorageBytes === null || storedBytes <= maxStorageBytes) return null
+  return `the plan allows ${maxStorageBytes} bytes of storage`
 }
