@@ -1,14 +1,12 @@
 import { Type } from 'typebox'
 import { orNull } from '../../config/schema-parts.ts'
 import { iso } from '../../domain/iso-instant.ts'
-import type { BulkJob } from '../../pins/bulk/bulk-service.ts'
+import { type BulkJob, MOST_IDS } from '../../pins/bulk/bulk-service.ts'
 import { NAME_MATCHES, PIN_TYPES } from '../../pins/lists/list-search.ts'
 import { count, instant, text } from '../answer-fields.ts'
 import { identifier, optional, optionalMeta } from '../body-reader.ts'
 import { type ContractRoute, json, route, type Shown } from '../contract-route.ts'
 import { state } from '../record-fields.ts'
-
-const MOST_IDS = 1_000
 
 const Filter = Type.Object({
   createdBefore: Type.String({ format: 'date-time', description: 'only records created before this instant' }),

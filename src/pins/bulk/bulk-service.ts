@@ -2,6 +2,7 @@ import type { AccountService } from '../../access/accounts/account-service.ts'
 import type { PlanCatalogue } from '../../access/plan-catalogue.ts'
 import type { BulkAction, BulkChange, BulkChanges, BulkFailure } from '../../catalogue/bulk-changes.ts'
 import type { RecordFilter, Records } from '../../catalogue/records.ts'
+import { nextTurn, turnSpent } from '../../concurrency/turns.ts'
 import type { Clock } from '../../domain/clock.ts'
 import { instantOf } from '../../domain/date-time.ts'
 import { HoldfastError } from '../../domain/errors.ts'
@@ -51,7 +52,8 @@ export interface BulkServiceParts {
   wake: () => void
 }
 
-const MOST_IDS = 1_000
+/** Maximum number of ids in a request. */
+export const MOST_IDS = 1_000
 const COUNTED_AT_ONCE = 500
 
 /** Creates, shows and undoes jobs that change many records. */
@@ -100,7 +102,7 @@ export class BulkService {
 
   async #selected(accountId: string, filter: BulkFilter): Promise<{ selection: ListQuery; total: number }> {
     const { createdBefore, expected, ...query } = filter
-    const before = typeof createdBefore === 'number' ? createdBefore : instantOf(createdBefore)
+    const before = instantOf(createdBefore)
     if (before === null)
       throw invalid('filter.createdBefore must be an RFC 3339 date-time such as 2030-01-31T12:00:00Z')
     const selection: ListQuery = { ...query, before: new Date(before).toISOString() }
@@ -119,6 +121,7 @@ export class BulkService {
       const page: Awaited<ReturnType<Records['walk']>> = await records.walk(filter, { after, limit: COUNTED_AT_ONCE })
       count += page.rows.length
       after = page.next
+      if (turnSpent()) await nextTurn()
     } while (after !== null)
     return count
   }
