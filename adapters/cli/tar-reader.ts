@@ -39,7 +39,7 @@ export async function* readTar(archive: AsyncIterable<Uint8Array>): AsyncGenerat
       checkSum(header)
       const type = header.toString('latin1', 156, 157)
       const given = sizeOf(extended.get('size') ?? textAt(header, 124, 12).trim(), extended.has('size') ? 10 : 8)
-      // A directory or a link has no bytes, whatever its header says.
+      // No bytes follow the header of a directory or a link, even if the header has a size.
       const size = type === '2' || type === '5' ? 0 : given
       if (type === 'x') {
         if (size > MOST_HEADER_BYTES) throw damaged('a header is too long')

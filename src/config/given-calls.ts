@@ -3,9 +3,11 @@ import { unknownKeys } from '../domain/near-names.ts'
 import { checkTexts } from './given-texts.ts'
 
 /** Names of all fields of an options object. A field that is itself an options object has the names of its fields. */
-export type Fields<Options> = Readonly<Record<keyof Options, true | readonly string[]>>
+export type Fields<Options> = Readonly<Record<keyof Options, true | AnyFields>>
 
-type AnyFields = Readonly<Record<string, true | readonly string[]>>
+interface AnyFields {
+  readonly [name: string]: true | AnyFields
+}
 
 /** Fields of the options of each method of a service, by the position of the argument. */
 export type CallFields<Service> = Readonly<Record<keyof Service, Readonly<Record<number, AnyFields>>>>
@@ -16,9 +18,7 @@ function checkFields(given: unknown, known: AnyFields, where: string): void {
   const unknown = Object.keys(given).filter(name => !Object.hasOwn(known, name))
   if (unknown.length > 0) throw new HoldfastError('VALIDATION', `${where}: ${unknownKeys(unknown, Object.keys(known))}`)
   for (const [name, inner] of Object.entries(known)) {
-    if (inner === true) continue
-    const nested = Object.fromEntries(inner.map(key => [key, true as const]))
-    checkFields(Reflect.get(given, name), nested, `${where}: ${name}`)
+    if (inner !== true) checkFields(Reflect.get(given, name), inner, `${where}: ${name}`)
   }
 }
 

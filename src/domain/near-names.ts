@@ -2,6 +2,8 @@
 export function nearestName(typed: string, names: readonly string[]): string | undefined {
   const most = Math.min(2, Math.floor((typed.length - 1) / 2))
   const ranked = names
+    // The difference in length is the least number of edits. A long text costs no comparison.
+    .filter(name => Math.abs(name.length - typed.length) <= most)
     .map(name => ({ name, steps: distance(typed, name) }))
     .filter(({ steps }) => steps <= most)
     .sort((a, b) => a.steps - b.steps)

@@ -92,7 +92,7 @@ export const PIN_CALLS: CallFields<PinService> = {
 }
 
 const address: Fields<ContentAddress> = { cid: true, path: true, account: true, signal: true }
-const read: Fields<ReadRequest> = { ...address, range: ['start', 'end'] }
+const read: Fields<ReadRequest> = { ...address, range: { start: true, end: true } }
 
 export const CONTENT_CALLS: CallFields<Content> = {
   read: { 0: read },
