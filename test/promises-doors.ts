@@ -250,6 +250,13 @@ export const doorPromises: readonly KeptPromise[] = [
     test: { file: logLines, name: 'a warning goes out at once, after all lines before it' },
   },
   {
+    promise: 'a reader of the log that stands still costs bounded memory',
+    file: 'adapters/cli/log-lines.ts',
+    find: 'this.#length + this.#batch.length > MOST_WAITING',
+    replace: 'this.#length > MOST_WAITING',
+    test: { file: logLines, name: 'a full pipe keeps a bounded number of lines' },
+  },
+  {
     promise: 'a client that is still sending receives the reason of its refusal',
     file: 'adapters/node-http/connections.ts',
     find: 'if (!socket.destroyed) this.#lingering.close(socket, bytes)',

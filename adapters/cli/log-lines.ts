@@ -10,7 +10,7 @@ export interface LogFiles {
 const GATHER_MS = 20
 /** Number of waiting characters that starts a write at once. */
 const BATCH = 64 * 1024
-/** Maximum number of characters that wait for a slow reader of the log. Further lines are dropped. */
+/** Number of characters and bytes that may wait for a slow reader of the log. Further lines are dropped. */
 const MOST_WAITING = 16 * 1024 ** 2
 /** Pause in ms between attempts to write to a full pipe, and maximum number of attempts at exit. */
 const FULL_PIPE_MS = 10
@@ -31,8 +31,8 @@ export class LogLines {
   lastLevel = 0
   readonly #fd: number
   readonly #files: LogFiles
-  /** Rest of a batch that did not fit into the pipe. */
-  #rest: Buffer = NOTHING
+  /** Lines that are being written, or that a full pipe refused. */
+  #batch: Buffer = NOTHING
   #waiting: string[] = []
   /** Number of characters in the waiting lines. */
   #length = 0
@@ -47,7 +47,7 @@ export class LogLines {
   }
 
   write(line: string): void {
-    if (this.#broken || this.#length > MOST_WAITING) return
+    if (this.#broken || this.#length + this.#batch.length > MOST_WAITING) return
     this.#waiting.push(line)
     this.#length += line.length
     if (this.lastLevel >= URGENT || this.#length >= BATCH) this.#flush()
@@ -56,7 +56,8 @@ export class LogLines {
 
   /** Writes the waiting lines synchronously. An asynchronous write that is already running may finish later. */
   flushSync(): void {
-    let bytes = this.#take()
+    let bytes = this.#writing ? this.#take() : Buffer.concat([this.#batch, this.#take()])
+    this.#batch = NOTHING
     for (let tries = 0; bytes.length > 0 && tries < LAST_TRIES; ) {
       try {
         bytes = bytes.subarray(this.#files.writeSync(this.#fd, bytes))
@@ -74,27 +75,28 @@ export class LogLines {
 
   #flush(): void {
     if (this.#writing) return
-    const bytes = this.#take()
-    if (bytes.length > 0) this.#write(bytes)
+    if (this.#timer !== null) clearTimeout(this.#timer)
+    this.#timer = null
+    if (this.#batch.length === 0) this.#batch = this.#take()
+    if (this.#batch.length > 0) this.#write()
   }
 
   #take(): Buffer {
-    if (this.#timer !== null) clearTimeout(this.#timer)
-    this.#timer = null
-    const bytes = Buffer.concat([this.#rest, Buffer.from(this.#waiting.join(''))])
-    this.#rest = NOTHING
+    const bytes = Buffer.from(this.#waiting.join(''))
     this.#waiting = []
     this.#length = 0
     return bytes
   }
 
-  #write(bytes: Buffer): void {
+  #write(): void {
     this.#writing = true
+    const bytes = this.#batch
     this.#files.write(this.#fd, bytes, 0, bytes.length, null, (error, written) => {
-      if (error === null && written < bytes.length) return this.#write(bytes.subarray(written))
+      this.#batch = error === null && written < bytes.length ? bytes.subarray(written) : NOTHING
+      if (this.#batch.length > 0) return this.#write()
       this.#writing = false
       if (isFull(error)) {
-        this.#rest = bytes
+        this.#batch = bytes
         this.#flushIn(FULL_PIPE_MS)
       } else {
         // A broken pipe drops all waiting lines. Another error, such as a full disk, drops only the current batch.

@@ -86,8 +86,25 @@ test('lines that a full pipe refused are retried first', () => {
   for (let i = 0; i < 2; i++) written.answer()
   log(30, 2)
   vi.advanceTimersByTime(20)
-  written.answer()
+  for (let i = 0; i < 2; i++) written.answer()
   expect(written.writes.join('')).toBe(line(1) + line(2))
+})
+
+test('a full pipe keeps a bounded number of lines', () => {
+  const long = `${'x'.repeat(1024 ** 2)}\n`
+  lines.lastLevel = 30
+  for (let i = 0; i < 60; i++) {
+    written.outcomes.push('EAGAIN')
+    lines.write(long)
+    written.answer()
+    vi.advanceTimersByTime(10)
+  }
+  written.outcomes.length = 0
+  for (let i = 0; i < 3; i++) {
+    vi.advanceTimersByTime(10)
+    written.answer()
+  }
+  expect(written.writes.join('').length).toBe(16 * long.length)
 })
 
 test('a process that ends writes waiting lines to a full pipe', () => {
@@ -123,7 +140,7 @@ test('at most 16 Mi characters and a line wait for a reader', () => {
   lines.lastLevel = 30
   for (let i = 0; i < 100; i++) lines.write(long)
   for (let i = 0; i < 4; i++) written.answer()
-  expect(written.writes.map(text => text.length / long.length)).toEqual([1, 17])
+  expect(written.writes.map(text => text.length / long.length)).toEqual([1, 16])
 })
 
 const SOURCES = resolve(import.meta.dirname, '../../../adapters/cli')
