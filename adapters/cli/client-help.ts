@@ -220,6 +220,15 @@ directory keeps using its old database.
   --json           print one JSON object per line
   --help           this text`,
 
+  'config schema': `Usage: holdfast config schema
+
+Prints the JSON Schema of the configuration file. Editors use it for completion and checks: save it, and name it in the
+field "$schema" of the file.
+
+  holdfast config schema > holdfast.schema.json
+
+  --help           this text`,
+
   'data-key replace': `Usage: holdfast data-key replace [flags]
 
 Lists the secrets that a lost data.key has sealed. With --forget-secrets drops them and creates a new data.key. Accounts

@@ -33,6 +33,7 @@ export const COMMANDS: ReadonlyMap<HelpTopic, () => Promise<Command>> = new Map<
   ['compact', async () => (await import('./backup-commands.ts')).compact],
   ['restore', async () => (await import('./backup-commands.ts')).restore],
   ['catalogue move', async () => (await import('./catalogue-command.ts')).moveToDatabase],
+  ['config schema', async () => (await import('./config-command.ts')).printConfigSchema],
   ['data-key replace', async () => (await import('./data-key-command.ts')).replaceKey],
   ['accounts', async () => (await import('./owner-commands.ts')).accounts],
   ['takedown add', async () => (await import('./takedown-commands.ts')).addTakedown],

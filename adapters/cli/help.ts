@@ -29,6 +29,7 @@ Your content, on any Holdfast server (--api, --key):
 
 The server:
   serve                  Run the server
+  config schema          Print the JSON Schema of the configuration file
 
 The node, for its owner, through the running server or on its data directory:
   stats                  Show accounts, pins, blocks and disk usage

@@ -176,7 +176,27 @@ function readConfigFile(file: string): EngineConfig {
     const problem = cause instanceof SyntaxError ? 'is not JSON' : 'cannot be read'
     throw new HoldfastError('CONFIG_INVALID', `config file ${file} ${problem}: ${reason}`, { cause })
   }
-  return besideFile(parseConfig(value, `config file ${file}`, serverAdapters.adapters), dirname(file))
+  const source = `config file ${file}`
+  return besideFile(parseConfig(engineFields(value, source), source, serverAdapters.adapters), dirname(file))
+}
+
+/** Names of settings that users look for in the file, with the flag or variable that sets them. */
+const NOT_IN_FILE = new Map([
+  ['host', '--host or HOLDFAST_HOST'],
+  ['port', '--port or HOLDFAST_PORT'],
+  ['gatewayPort', '--gateway-port or HOLDFAST_GATEWAY_PORT'],
+  ['dataDir', '--data-dir or HOLDFAST_DATA_DIR'],
+  ['logLevel', 'HOLDFAST_LOG_LEVEL'],
+])
+
+/** Returns the value of the file without the field `$schema`, which only editors read. */
+function engineFields(value: unknown, source: string): unknown {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
+  for (const [name, way] of NOT_IN_FILE) {
+    if (!Object.hasOwn(value, name)) continue
+    throw new HoldfastError('CONFIG_INVALID', `${source}: ${name} is no field of the file; set it with ${way}`)
+  }
+  return Object.fromEntries(Object.entries(value).filter(([name]) => name !== '$schema'))
 }
 
 /** Resolves relative paths against the directory of the configuration file. */

@@ -124,11 +124,20 @@ describe('usage', () => {
     [{ pin: { waitSecond: 5 } }, /holdfast.json: pin: unknown key waitSecond, did you mean waitSeconds\?\n$/],
     [{ network: { peers: ['nobody'] } }, /network.peers.0: is not a multiaddr\n$/],
     [{ trustedProxies: -1 }, /trustedProxies: must be >= 0\n$/],
+    [{ port: 80 }, /holdfast.json: port is no field of the file; set it with --port or HOLDFAST_PORT\n$/],
+    [{ dataDir: '/srv' }, /dataDir is no field of the file; set it with --data-dir or HOLDFAST_DATA_DIR\n$/],
   ])('--check-config finds %j', async (value, message) => {
     const config = join(directory.path, 'holdfast.json')
     writeFileSync(config, JSON.stringify(value))
     const finished = await runHoldfast(['serve', '--check-config', '--config', config], { HOLDFAST_DATA_DIR: dataDir })
     expect(finished).toMatchObject({ code: 2, stdout: '', stderr: expect.stringMatching(message) })
+  })
+
+  test('a configuration may name its schema', async () => {
+    const config = join(directory.path, 'holdfast.json')
+    writeFileSync(config, '{"$schema":"./holdfast.schema.json","console":false}')
+    const finished = await runHoldfast(['serve', '--check-config', '--config', config], { HOLDFAST_DATA_DIR: dataDir })
+    expect(finished).toMatchObject({ code: 0, stderr: '' })
   })
 
   test('every level has its help', async () => {
