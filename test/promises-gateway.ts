@@ -1,6 +1,7 @@
 import type { KeptPromise } from './promises.ts'
 
 const apart = 'test/gateway/documents-apart.test.ts'
+const egress = 'test/gateway/egress.test.ts'
 const bounds = 'test/gateway/representations/bounds.test.ts'
 const documents = 'test/gateway/pages/document.test.ts'
 const takedowns = 'test/gateway/policy/takedowns.test.ts'
@@ -634,5 +635,75 @@ export const gatewayPromises: readonly KeptPromise[] = [
     find: '    if (!isLoopbackName(name)) return null\n',
     replace: '',
     test: { file: apart, name: 'documents stay where the gateway has no origin' },
+  },
+  {
+    promise: 'reader threads report the last bytes before they end',
+    file: 'src/wiring/reading.ts',
+    find: '      void egress.report()\n',
+    replace: '',
+    test: { file: egress, name: 'traffic of all threads counts' },
+  },
+  {
+    promise: 'the oldest live record decides which account has the traffic',
+    file: 'src/catalogue/rules/egress-rules.ts',
+    find: '(yield* all(OWNERS, { holdId, now })).toSorted(byAge)',
+    replace: 'yield* all(OWNERS, { holdId, now })',
+    test: { file: 'test/catalogue/content-rules.test.ts', name: 'counts traffic for the account' },
+  },
+  {
+    promise: 'traffic that may have been written is not written again',
+    file: 'src/gateway/policy/account-egress.ts',
+    find: " && !isHoldfastError(err, 'OUTCOME_UNKNOWN')",
+    replace: '',
+    test: { file: egress, name: 'a failed write is repeated, unless it may' },
+  },
+  {
+    promise: 'clients cannot add domains to the traffic of an account',
+    file: 'src/gateway/policy/egress-tally.ts',
+    find: '? host : OTHER',
+    replace: '? host : name',
+    test: { file: egress, name: 'clients cannot add domains' },
+  },
+  {
+    promise: 'error pages count for no account',
+    file: 'src/gateway/gateway.ts',
+    find: '      const { rootId } = blocks\n',
+    replace: '      const { rootId } = blocks\n      read.rootId = rootId\n',
+    test: { file: egress, name: 'traffic of all threads counts' },
+  },
+  {
+    promise: 'bytes of a slow write stay in the bounded tally',
+    file: 'src/gateway/policy/egress-tally.ts',
+    find: '    if (this.#running === 0) this.#schedule()\n  }\n\n  /** Reports',
+    replace: '    this.#schedule()\n  }\n\n  /** Reports',
+    test: { file: egress, name: 'a slow write delays the next report' },
+  },
+  {
+    promise: 'a plan limits what the gateway sends in a month',
+    file: 'src/gateway/gateway.ts',
+    find: '      if (cap !== null && rootId !== null) await cap.check(rootId)\n',
+    replace: '',
+    test: { file: egress, name: 'content beyond its plan is 429' },
+  },
+  {
+    promise: 'the limit of traffic applies in gateway threads too',
+    file: 'src/wiring/reading.ts',
+    find: 'data.hasEgressCap ? cap : null',
+    replace: 'null',
+    test: { file: egress, name: 'content beyond its plan is 429' },
+  },
+  {
+    promise: 'a catalogue that does not answer refuses no content',
+    file: 'src/gateway/policy/egress-cap.ts',
+    find: 'this.#clock.after(WAIT_MS, () => resolve(null))',
+    replace: 'this.#clock.after(WAIT_MS, () => undefined)',
+    test: { file: egress, name: 'a cap asks rarely, and allows' },
+  },
+  {
+    promise: 'calls that have arrived are made before a port closes',
+    file: 'src/concurrency/port-calls.ts',
+    find: 'take(got.message)',
+    replace: 'void got.message',
+    test: { file: 'test/concurrency/port-calls.test.ts', name: 'the end of the answers makes' },
   },
 ]

@@ -5,6 +5,14 @@ export interface Usage {
   storedBytes: number
 }
 
+/** Bytes that the gateway sent for an account in the current month. */
+export interface AccountEgress {
+  /** In UTC, such as `2026-11`. */
+  month: string
+  bytes: number
+  domains: { domain: string; bytes: number }[]
+}
+
 /** Limits of a plan. Null means no limit. */
 export interface Plan {
   name: string
@@ -22,6 +30,8 @@ export interface Plan {
   maxKeys: number | null
   /** Maximum number of pins by CID that are queued or being fetched. */
   maxQueuedPins: number | null
+  /** Maximum number of body bytes that the gateway sends for the account in a month. */
+  maxEgressBytes: number | null
   pageLimit: { default: number; max: number }
   rateLimit: { requests: number; windowSeconds: number } | null
   accountRateLimit: { requests: number; windowSeconds: number } | null
@@ -39,6 +49,8 @@ export interface User {
   planDetails: Plan
   clusters: number
   usage: Usage
+  /** Up to a few seconds old. */
+  egress: AccountEgress
   createdAt: string
   twoFactorEnabled: boolean
 }

@@ -1,6 +1,7 @@
 export { type ErrorCode, HoldfastError, isHoldfastError } from '../../src/domain/errors.ts'
 export type { Account, Keys, NewKeyOptions, UploadTokenOptions } from './account.ts'
 export type {
+  AccountEgress,
   Delivery,
   Key,
   NewKey,

@@ -1,4 +1,4 @@
-import type { Usage } from './account-answers.ts'
+import type { AccountEgress, Usage } from './account-answers.ts'
 import type { PinState } from './answers.ts'
 
 /** A number of items, and their total size in bytes. */
@@ -93,6 +93,7 @@ export interface ManagedAccount {
   disabled: boolean
   createdAt: string
   usage: Usage
+  egress: AccountEgress
 }
 
 /** One page of accounts, oldest first. */

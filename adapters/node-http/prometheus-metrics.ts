@@ -40,6 +40,7 @@ export class PrometheusMetrics implements Metrics {
   readonly #timings = new Map<string, Timing>()
   readonly #received = { api: 0, gateway: 0 }
   readonly #sent = { api: 0, gateway: 0 }
+  readonly #egress = new Map<string, { labels: Labels; value: number }>()
   readonly #freed = { collections: 0, roots: 0, blocks: 0, bytes: 0 }
   readonly #process = new ProcessMetrics()
   #failedLogins = 0
@@ -47,8 +48,8 @@ export class PrometheusMetrics implements Metrics {
   /** Counts a request. Called by the engine. */
   request({ surface, method, route, status, code, source, bytesIn, ms }: RequestObservation): void {
     const place = { surface, method, route: route ?? 'none' }
-    countOne(this.#requests, { ...place, status: String(status), source: source ?? 'none' })
-    if (code !== null) countOne(this.#refusals, { surface, code })
+    count(this.#requests, { ...place, status: String(status), source: source ?? 'none' })
+    if (code !== null) count(this.#refusals, { surface, code })
     if (route !== null && LOGINS.test(route) && WRONG_LOGINS.has(code)) this.#failedLogins += 1
     this.#received[surface] += bytesIn
     this.#time(place, ms / 1_000)
@@ -60,6 +61,11 @@ export class PrometheusMetrics implements Metrics {
     this.#freed.roots += roots
     this.#freed.blocks += blocks
     this.#freed.bytes += bytes
+  }
+
+  /** Counts the gateway's bytes by domain, and by whether they count for an account. Called by the engine. */
+  egress({ domain, ...outcomes }: { domain: string; counted: number; uncounted: number }): void {
+    for (const [outcome, bytes] of Object.entries(outcomes)) count(this.#egress, { domain, outcome }, bytes)
   }
 
   /** Counts sent bytes of response bodies. Called by the handler. */
@@ -120,12 +126,14 @@ export class PrometheusMetrics implements Metrics {
     ]
     out.counter('holdfast_received_bytes_total', 'Body bytes read.', surfaces(this.#received))
     out.counter('holdfast_sent_bytes_total', 'Body bytes sent.', surfaces(this.#sent))
+    const counted = 'Body bytes of the gateway, by whether they count for an account.'
+    out.counter('holdfast_gateway_bytes_total', counted, [...this.#egress.values()])
   }
 }
 
-function countOne(counts: Map<string, { labels: Labels; value: number }>, labels: Labels): void {
+function count(counts: Map<string, { labels: Labels; value: number }>, labels: Labels, by = 1): void {
   const key = Object.values(labels).join(' ')
   const counted = counts.get(key) ?? { labels, value: 0 }
-  counted.value += 1
+  counted.value += by
   counts.set(key, counted)
 }

@@ -52,6 +52,7 @@ const COLUMNS: Readonly<Record<MovedTable, string>> = {
     attempts bigint, ended boolean, delivered boolean, last_status bigint, last_error text, last_at bigint`,
   jobs: `
     kind text, key bigint, queue text, account_id text, due_at bigint, attempts bigint, last_error text`,
+  egress: 'account_id text, month bigint, domain text, bytes bigint',
 }
 
 const DERIVED: Partial<Record<MovedTable, (row: MovedRow) => MovedRow>> = {

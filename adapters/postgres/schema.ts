@@ -9,6 +9,7 @@ import { leavingSchema, nodesSchema, runsSchema } from './schema-nodes.ts'
 import { pagesSchema, statesSchema } from './schema-pages.ts'
 import { signInSchema } from './schema-sign-in.ts'
 import { takedownsSchema } from './schema-takedowns.ts'
+import { trafficSchema } from './schema-traffic.ts'
 
 /** Migrations, one for each version, in order. Never edit the SQL of a released migration: add another one. */
 export const migrations: readonly Migration[] = [
@@ -26,4 +27,5 @@ export const migrations: readonly Migration[] = [
   { sql: runsSchema, isTolerated: true },
   { sql: leasedJobsSchema, isTolerated: false },
   { sql: bulkChangesSchema, isTolerated: false },
+  { sql: trafficSchema, isTolerated: true },
 ]

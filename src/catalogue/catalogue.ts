@@ -1,5 +1,6 @@
 import type { AccountStore } from './account-store.ts'
 import type { BulkChanges } from './bulk-changes.ts'
+import type { EgressStore } from './egress.ts'
 import type { Fetches } from './fetches.ts'
 import type { KeyStore } from './key-store.ts'
 import type { Files } from './listed-files.ts'
@@ -21,6 +22,7 @@ export interface Catalogue {
   sessions: SessionStore
   secondFactors: SecondFactorStore
   webhooks: WebhookStore
+  egress: EgressStore
   records: Records
   bulk: BulkChanges
   fetches: Fetches

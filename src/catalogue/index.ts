@@ -17,6 +17,8 @@ export type {
 } from './bulk-changes.ts'
 export { CHANGE_KEPT_MS, FAILURES_KEPT, MOST_CHANGES, usageWithRemoved } from './bulk-changes.ts'
 export type { Catalogue } from './catalogue.ts'
+export type { EgressOwner, EgressRow, EgressStore, SentBytes } from './egress.ts'
+export { OWNERS_COMPARED } from './egress.ts'
 export type { Fetches, FetchFailure, FetchRequest, FetchRow, RequestedPin, StatusChange } from './fetches.ts'
 export { OVER_QUOTA } from './fetches.ts'
 export type { KeyRefusal, KeyRow, KeyStore, NewKeyRow, UploadGrant } from './key-store.ts'

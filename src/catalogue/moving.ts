@@ -16,6 +16,7 @@ export type MovedTable =
   | 'webhooks'
   | 'deliveries'
   | 'jobs'
+  | 'egress'
 
 /** All moved tables, in the order of copying. */
 export const MOVED_TABLES: readonly MovedTable[] = [
@@ -31,7 +32,7 @@ export const MOVED_TABLES: readonly MovedTable[] = [
     'placements',
   ] as const),
   // Copied after the records, so that copying records triggers no webhook.
-  ...(['webhooks', 'deliveries', 'jobs'] as const),
+  ...(['webhooks', 'deliveries', 'jobs', 'egress'] as const),
 ]
 
 /** A row, with the column names of the target database. Booleans are numbers, and lists are JSON text. */

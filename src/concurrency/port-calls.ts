@@ -1,4 +1,4 @@
-import type { MessagePort } from 'node:worker_threads'
+import { type MessagePort, receiveMessageOnPort } from 'node:worker_threads'
 import { type ErrorCode, HoldfastError, isHoldfastError } from '../domain/errors.ts'
 import { Semaphore } from './semaphore.ts'
 
@@ -75,8 +75,11 @@ export class PortCalls {
 /** The signal aborts when the caller no longer waits. */
 export type PortAnswers = Readonly<Record<string, (argument: never, signal: AbortSignal) => unknown>>
 
-/** Answers the calls of {@link PortCalls} at the other end of a port, until the port closes. */
-export function answerCalls(port: MessagePort, answers: PortAnswers): void {
+/**
+ * Answers the calls of {@link PortCalls} at the other end of a port, until the port closes. Returns a function that
+ * still makes the calls that have arrived, and then closes the port.
+ */
+export function answerCalls(port: MessagePort, answers: PortAnswers): () => void {
   const open = new Map<number, AbortController>()
   const answer = async (question: Exclude<Question, { name: null }>, signal: AbortSignal): Promise<Answer> => {
     const { id, name, argument } = question
@@ -86,7 +89,7 @@ export function answerCalls(port: MessagePort, answers: PortAnswers): void {
       return { id, error: sent(error) }
     }
   }
-  port.on('message', (question: Question) => {
+  const take = (question: Question): void => {
     if (question.name === null) {
       open.get(question.id)?.abort()
       return
@@ -97,10 +100,15 @@ export function answerCalls(port: MessagePort, answers: PortAnswers): void {
       open.delete(question.id)
       if (!asked.signal.aborted) port.postMessage(made)
     })
-  })
+  }
+  port.on('message', take)
   port.on('close', () => {
     for (const asked of open.values()) asked.abort()
   })
+  return () => {
+    for (let got = receiveMessageOnPort(port); got !== undefined; got = receiveMessageOnPort(port)) take(got.message)
+    port.close()
+  }
 }
 
 function sent(error: unknown): SentError {

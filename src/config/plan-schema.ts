@@ -41,6 +41,9 @@ export const planSchema = Type.Object(
         description: 'Pin requests of an account that still fetch their content.',
       }),
     ),
+    maxEgressBytes: limit(
+      'Body bytes that the gateway sends for an account in a month. Beyond it, the content is 429 `RATE_LIMIT`.',
+    ),
     pageLimit: defaulted(
       Type.Object(
         { default: configCount(), max: configCount() },

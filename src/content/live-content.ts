@@ -17,6 +17,8 @@ export interface LeasedContent {
   sizeOf(cid: CID): number | null
   /** Time at which the last record of the content expires, in ms since the epoch. Null if a record never expires. */
   liveUntil: number | null
+  /** Id of the root in the ledger. Null for content without a record. */
+  rootId: number | null
   /** Further calls have no effect. */
   release(): void
 }
@@ -61,7 +63,14 @@ export class LiveContent {
    */
   lease(cid: CID): LeasedContent | null {
     if (isInline(cid)) {
-      return { source: inlineBlocks, isLocal: true, sizeOf: () => null, liveUntil: null, release: () => undefined }
+      return {
+        source: inlineBlocks,
+        isLocal: true,
+        sizeOf: () => null,
+        liveUntil: null,
+        rootId: null,
+        release: () => undefined,
+      }
     }
     for (let located = this.#locate(cid); located !== null; located = this.#locate(cid)) {
       if (typeof located === 'number') throw takenDown(cid, located)
@@ -74,7 +83,7 @@ export class LiveContent {
         continue
       }
       const sizeOf = ({ multihash }: CID): number | null => this.#held.sizeOf(backendId, multihash.bytes)
-      return { source, isLocal, sizeOf, liveUntil, release }
+      return { source, isLocal, sizeOf, liveUntil, rootId, release }
     }
     return null
   }

@@ -13,6 +13,7 @@ import type { ClusterRegistry } from '../clusters/cluster-registry.ts'
 import type { Slots } from '../concurrency/slots.ts'
 import type { Collector } from '../content/collector.ts'
 import type { Verifier } from '../content/verifier.ts'
+import type { Egress } from '../gateway/policy/account-egress.ts'
 import type { Takedowns } from '../gateway/policy/takedowns.ts'
 import type { Connection } from '../network/network-node.ts'
 import type { BulkService } from '../pins/bulk/bulk-service.ts'
@@ -93,6 +94,7 @@ export interface Services {
   pins: ServedPins
   bulk: Pick<BulkService, 'start' | 'get' | 'undo'>
   uploadSlots: UploadSlots
+  egress: Pick<Egress, 'read'>
   clusters: Clusters
   keys: ServedKeys
   accounts: ServedAccounts

@@ -23,6 +23,8 @@ export interface Metrics {
   request(observation: RequestObservation): void
   /** Counts the bytes sent of a response body, even if the body was not sent completely. */
   answered?(bytes: number): void
+  /** Counts body bytes of the gateway under one domain: those counted for an account, and all others. */
+  egress?(sent: { domain: string; counted: number; uncounted: number }): void
   collected(freed: { roots: number; blocks: number; bytes: number }): void
 }
 

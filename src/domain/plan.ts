@@ -25,6 +25,8 @@ export interface Plan {
   maxKeys: number | null
   /** Maximum number of pin requests that wait for their content. */
   maxQueuedPins: number | null
+  /** Maximum number of body bytes that the gateway sends for an account in a month, in UTC. */
+  maxEgressBytes: number | null
   /** Default and maximum number of rows per page of a list. */
   pageLimit: { default: number; max: number }
   /** Rate limit of each API key or session. */
@@ -36,7 +38,7 @@ export interface Plan {
 /** Configuration of a plan. Omitted fields have defaults. */
 export type PlanOptions = Pick<Plan, 'timelock' | 'clusters'> & Partial<Omit<Plan, 'name'>>
 
-const DEFAULTS = { maxKeys: 100, maxQueuedPins: 1_000, serverImport: true }
+const DEFAULTS = { maxKeys: 100, maxQueuedPins: 1_000, maxEgressBytes: null, serverImport: true }
 
 const MiB = 1024 ** 2
 const GiB = 1024 ** 3

@@ -21,6 +21,8 @@ import { heldResponse } from './http/held-response.ts'
 import { failureResponse } from './pages/failure-response.ts'
 import { Admission, type TakenDown } from './policy/admission.ts'
 import { DenylistFile } from './policy/denylist-file.ts'
+import type { EgressCap } from './policy/egress-cap.ts'
+import { domainsOf, type EgressTally } from './policy/egress-tally.ts'
 import { contentCorsHeaders } from './representations/content-headers.ts'
 import { respond } from './representations/respond.ts'
 import { type ApartGateway, withDocumentsApart } from './site/documents-apart.ts'
@@ -51,8 +53,17 @@ export interface GatewayDependencies {
   opener?: RootOpener
   /** Limits concurrent responses. Default: as many slots as `options` allow. */
   slots?: Slots
+  /** Counts sent bytes. Default: nothing is counted. */
+  egress?: Pick<EgressTally, 'count'>
+  /** Refuses content of accounts without remaining traffic. Default: nothing is refused. */
+  cap?: EgressCap | null
   /** Limits the memory of blocks that are being sent to clients. Default: no limit. */
   memory?: MemoryBudget
+}
+
+/** The root whose content a response has. Null without a root of this node, and for an error. */
+interface Read {
+  rootId: number | null
 }
 
 const NONE: TakenDown = { denylist: null }
@@ -72,19 +83,24 @@ const WAIT_MS = 15_000
 export function createGateway(dependencies: GatewayDependencies): ApiHandler {
   const { clock, logger, metrics = silentMetrics, options, opener = openerOf(dependencies) } = dependencies
   const accessLog = { logger, metrics }
-  const { slots = gatewaySlots(options, clock) } = dependencies
+  const { slots = gatewaySlots(options, clock), egress, cap = null } = dependencies
+  const domainOf = domainsOf(options)
   const maxDurationMs = options.maxDurationSeconds * 1000
   const { apart } = dependencies
-  const answer = apart === undefined ? answerHere : withDocumentsApart(answerHere, apart)
+  const answer = (request: ApiRequest, read: Read): Promise<ApiResponse> => {
+    const here = (asked: ApiRequest): Promise<ApiResponse> => answerHere(asked, read)
+    return apart === undefined ? here(request) : withDocumentsApart(here, apart)(request)
+  }
 
   return async request => {
     const started = clock.now()
     const requestId = randomUUID()
     renameWork(`${request.method} ${ROUTE}`)
+    const read: Read = { rootId: null }
     let response: ApiResponse
     let failure: unknown
     try {
-      response = await answer(request)
+      response = await answer(request, read)
     } catch (error) {
       failure = error
       response = request.signal.aborted ? NOBODY : failureResponse(request, error, requestId)
@@ -100,11 +116,12 @@ export function createGateway(dependencies: GatewayDependencies): ApiHandler {
       route: ROUTE,
       source: null,
       bytesIn: 0,
+      sent: bytes => egress?.count({ ...read, domain: domainOf(request.header('host')), bytes }),
       ms: clock.now() - started,
     })
   }
 
-  async function answerHere(request: ApiRequest): Promise<ApiResponse> {
+  async function answerHere(request: ApiRequest, read: Read): Promise<ApiResponse> {
     if (request.method === 'OPTIONS') return PREFLIGHT
     if (request.method !== 'GET' && request.method !== 'HEAD') {
       throw new HoldfastError('METHOD_NOT_ALLOWED', `content supports only ${METHODS}`, { details: { allow: METHODS } })
@@ -123,8 +140,12 @@ export function createGateway(dependencies: GatewayDependencies): ApiHandler {
     }
     try {
       blocks = await opener.open(request, routed.path)
+      const { rootId } = blocks
+      if (cap !== null && rootId !== null) await cap.check(rootId)
       const response = await serve(request, routed.path, query, blocks, choice)
-      return await heldResponse(request, response, { clock, logger, maxDurationMs, slot, release })
+      const held = await heldResponse(request, response, { clock, logger, maxDurationMs, slot, release })
+      read.rootId = rootId
+      return held
     } catch (error) {
       release()
       throw error

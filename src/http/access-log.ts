@@ -16,6 +16,8 @@ export interface Answered extends Pick<RequestObservation, 'surface' | 'route' |
   credential: Credential | null
   /** CID of the requested content, if known. */
   cid?: string | undefined
+  /** Called with the number of sent bytes when the response has ended. */
+  sent?: (bytes: number) => void
 }
 
 export interface AccessLog {
@@ -37,6 +39,7 @@ export function logAnswer({ logger, metrics }: AccessLog, answered: Answered): A
   metrics.request({ surface, method, route, status, code, source, bytesIn, ms })
   const write = (bytes: number): void => {
     metrics.answered?.(bytes)
+    answered.sent?.(bytes)
     const fields = {
       surface,
       requestId: answered.requestId,

@@ -47,7 +47,8 @@ export const ERROR_TABLE: Readonly<Record<ErrorCode, ErrorRow>> = {
   RATE_LIMIT: {
     status: 429,
     meaning:
-      'Too many requests by the key or account, malformed requests from the address, or wrong codes and passwords.',
+      'Too many requests by the key or account, malformed requests from the address, or wrong codes and passwords. On ' +
+      "the gateway, the account of the content has sent its plan's `maxEgressBytes` this month.",
     remedy: 'Wait for the seconds in `Retry-After`.',
   },
   '2fa_required': {

@@ -1,4 +1,4 @@
-import { backendClustersSchema, holdsSchema } from './schema-holds.ts'
+import { backendClustersSchema, egressSchema, holdsSchema } from './schema-holds.ts'
 import { bulkSchema, jobsSchema } from './schema-jobs.ts'
 import { announcedAsSchema, nodeIdentitySchema } from './schema-node-identity.ts'
 import { clusterChecksSchema, placementsSchema, placementsSeenSchema } from './schema-placements.ts'
@@ -297,4 +297,5 @@ export const migrations: readonly string[] = [
   jobsSchema,
   searchBlocksSchema,
   bulkSchema,
+  egressSchema,
 ]

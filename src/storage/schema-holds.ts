@@ -133,3 +133,18 @@ export const backendClustersSchema = `
   -- version.
   ALTER TABLE backends ADD COLUMN cluster_ids TEXT NOT NULL DEFAULT '';
 `
+
+/** Bytes that the gateway has sent for each account. */
+export const egressSchema = `
+  CREATE TABLE egress (
+    account_id TEXT NOT NULL,
+    -- 202611 for November 2026, in UTC
+    month INTEGER NOT NULL,
+    domain TEXT NOT NULL,
+    bytes INTEGER NOT NULL,
+    PRIMARY KEY (account_id, month, domain)
+  ) STRICT;
+  CREATE TRIGGER egress_forgotten AFTER DELETE ON accounts BEGIN
+    DELETE FROM egress WHERE account_id = OLD.id;
+  END;
+`

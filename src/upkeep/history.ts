@@ -63,6 +63,10 @@ export class History implements Metrics {
     this.#metrics?.answered?.(bytes)
   }
 
+  egress(sent: Parameters<NonNullable<Metrics['egress']>>[0]): void {
+    this.#metrics?.egress?.(sent)
+  }
+
   collected(freed: Parameters<Metrics['collected']>[0]): void {
     this.#metrics?.collected(freed)
   }

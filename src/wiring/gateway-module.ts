@@ -1,6 +1,8 @@
 import type { CID } from 'multiformats/cid'
 import { MemoryBudget } from '../concurrency/memory-budget.ts'
 import { createGateway, gatewaySlots, openerOf } from '../gateway/gateway.ts'
+import { Egress } from '../gateway/policy/account-egress.ts'
+import { EgressCap } from '../gateway/policy/egress-cap.ts'
 import { ContentReader } from '../gateway/reader/content-reader.ts'
 import { ApartGateway } from '../gateway/site/documents-apart.ts'
 import { identityOf } from '../ipld/cid.ts'
@@ -53,13 +55,23 @@ export function makeGateway({ config, clock, logger, metrics, activity, memoryBy
     activity,
     clock,
   })
+  const { holds, catalogue } = below.storage
+  const holdOf = (rootId: number) => holds.ofRoot(rootId, { ends: clock.now(), id: '' }, 1)[0]?.id ?? null
+  const { plans } = below.access
+  const mostOf = (plan: string) => plans.get(plan).maxEgressBytes
+  const egress = new Egress({ store: catalogue.egress, holdOf, mostOf, clock, logger, metrics })
+  const isCapped = plans.names().some(plan => mostOf(plan) !== null)
+  const cap = isCapped ? new EgressCap(clock, rootId => egress.waitOf(rootId)) : null
   const slots = gatewaySlots(config.gateway, clock)
-  const parts = { ...dependencies, metrics, opener, slots }
+  const parts = { ...dependencies, metrics, opener, slots, egress: egress.tally, cap }
   const apart = new ApartGateway(config.gateway)
   return {
     takedowns,
     slots,
     memory,
+    egress,
+    cap,
+    stop: () => egress.stop(),
     arrivalOf: dependencies.arrivalOf,
     reader,
     apart,

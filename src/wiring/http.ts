@@ -89,6 +89,7 @@ function servicesOf(setup: Setup, { access, pins, upkeep, ...below }: Below): Se
     collector: below.content.collector,
     verifier: below.content.verifier,
     takedowns: below.gateway.takedowns,
+    egress: below.gateway.egress,
     webhooks: below.webhooks.webhooks,
     version: VERSION,
     hasConsole: setup.config.console === true,

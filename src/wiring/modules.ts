@@ -46,6 +46,7 @@ const ORDER = [
   M.bulk,
   M.webhooks,
   M.upkeep,
+  M.gateway,
   M.sharedReading,
   M.nodeWork,
 ]

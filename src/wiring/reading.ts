@@ -12,6 +12,8 @@ import { HoldfastError } from '../domain/errors.ts'
 import { type Logger, silentLogger } from '../domain/logger.ts'
 import { type Metrics, silentMetrics } from '../domain/metrics.ts'
 import { createGateway, gatewaySlots } from '../gateway/gateway.ts'
+import { EgressCap } from '../gateway/policy/egress-cap.ts'
+import { EgressTally, REPORT_MS } from '../gateway/policy/egress-tally.ts'
 import { SharedTakedowns } from '../gateway/policy/shared-takedowns.ts'
 import { AskedContent } from '../gateway/source/asked-content.ts'
 import type { ArrivalOf } from '../gateway/source/root-opener.ts'
@@ -43,6 +45,7 @@ export interface Reading {
 const MAX_CALLS = {
   read: 32,
   arrival: 8,
+  'egress wait': 64,
   'network open': 64,
   'network get': 64,
   'nodes open': 64,
@@ -67,6 +70,10 @@ export function openReading(
     isOver = true
   })
   port.unref()
+  const egress = new EgressTally(clock, REPORT_MS, async rows => {
+    await calls.ask('egress', rows).catch(() => undefined)
+  })
+  const cap = new EgressCap(clock, async rootId => (await calls.ask('egress wait', rootId)) as number | null)
   const options = { ...data.gateway, ownOrigin: true }
   const handler = createGateway({
     content: contentOf(data, database, calls, logger),
@@ -79,6 +86,8 @@ export function openReading(
     slots: gatewaySlots(options, clock, data.slots),
     memory: new MemoryBudget(data.memory, clock),
     ...(options.mode === 'open' && { network: new AskedContent(calls, 'network') }),
+    egress,
+    cap: data.hasEgressCap ? cap : null,
     others: data.hasNodes ? new AskedContent(calls, 'nodes') : null,
   })
   const behind = behindProxies(data.trustedProxies, logger)(handler)
@@ -89,6 +98,7 @@ export function openReading(
     },
     close: () => {
       isOver = true
+      void egress.report()
       port.close()
       database.close()
     },

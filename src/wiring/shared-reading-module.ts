@@ -4,6 +4,7 @@ import { answerCalls } from '../concurrency/port-calls.ts'
 import { MOST_HOLDERS } from '../concurrency/slot-rows.ts'
 import { DATABASE, TAKEDOWNS } from '../disk/file-names.ts'
 import { HoldfastError } from '../domain/errors.ts'
+import type { RootBytes } from '../gateway/policy/egress-tally.ts'
 import { answersFrom, ownMemory } from '../gateway/source/asked-content.ts'
 import { NetworkContent } from '../gateway/source/network-content.ts'
 import type { ReadingData, SharedReading } from '../gateway/source/shared-reading.ts'
@@ -38,11 +39,7 @@ export function makeSharedReading(setup: Setup, below: Below) {
     const { slots, memory } = below.gateway
     const leases = below.content.leases.share()
     const channel = new MessageChannel()
-    const endAnswers = answer(channel.port1, setup, below)
-    const close = (): void => {
-      endAnswers()
-      channel.port1.close()
-    }
+    const close = answer(channel.port1, setup, below)
     shares.add(close)
     return {
       data: dataOf(setup, below, leases.memory, { slots: slots.tableFor(holder), memory: memory.shareFor(holder) }),
@@ -67,7 +64,7 @@ export function makeSharedReading(setup: Setup, below: Below) {
 
 function dataOf(
   { dataDir, config, fileSystem }: Setup,
-  { storage, network, nodes }: Below,
+  { storage, network, nodes, gateway }: Below,
   leases: SharedArrayBuffer,
   shared: Pick<ReadingData, 'slots' | 'memory'>,
 ): ReadingData {
@@ -87,13 +84,14 @@ function dataOf(
     ...shared,
     gateway: config.gateway,
     trustedProxies: config.trustedProxies,
+    hasEgressCap: gateway.cap !== null,
     hasNodes: nodes.member !== null,
   }
 }
 
 const NOTHING = { answers: {}, end: () => undefined }
 
-/** Returns a function that ends the pending calls. */
+/** Returns a function that ends the pending calls and closes the port. */
 function answer(
   port: MessagePort,
   { config, clock, events }: Setup,
@@ -105,7 +103,7 @@ function answer(
       ? answersFrom(new NetworkContent(network.node, clock, retrievalTimeoutSeconds * 1_000), 'network')
       : NOTHING
   const passed = nodes.member === null ? NOTHING : answersFrom(nodes.member.content, 'nodes')
-  answerCalls(port, {
+  const close = answerCalls(port, {
     ...fetched.answers,
     ...passed.answers,
     read: async ({ backend, cid }: { backend: number; cid: string }, signal: AbortSignal): Promise<Uint8Array> => {
@@ -113,6 +111,8 @@ function answer(
       if (reader === null) throw new HoldfastError('NOT_FOUND', `block ${cid} is not on this node`)
       return ownMemory(await reader.read(cidOfText(cid), { signal }))
     },
+    egress: (rows: RootBytes[]) => gateway.egress.add(rows),
+    'egress wait': (rootId: number) => gateway.egress.waitOf(rootId),
     arrival: (cid: string) => gateway.arrivalOf(cidOfText(cid)),
     damaged: ({ cid, reason }: { cid: string; reason: string }) => {
       events.emit('block:damaged', { cid: cidOfText(cid), reason })
@@ -121,6 +121,7 @@ function answer(
   // An open port must not keep the process alive.
   port.unref()
   return () => {
+    close()
     fetched.end()
     passed.end()
   }

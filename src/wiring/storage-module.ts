@@ -57,6 +57,7 @@ export function makeStorage(setup: Setup, stores: Stores) {
     /** The version changes with every change of a record. Null if other nodes may also write records. */
     versioned,
     blocks,
+    holds,
     ledger: new Ledger({ claims, blocks, roots, holds, queue: writes }),
     heldRoots: new HeldRoots(roots, blocks, new Set([...externalBackends, ...stores.absent])),
     verification: new VerificationProgress(database, writes),

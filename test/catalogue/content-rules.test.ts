@@ -14,6 +14,7 @@ import { bulkRules } from './bulk-rules.ts'
 import { contentRules } from './content-rules.ts'
 import { ACCOUNTS, EXTERNAL } from './content-support.ts'
 import { wrongCatalogues } from './content-wrong.ts'
+import { egressRules } from './egress-rules.ts'
 import { type ContentCatalogue, memoryCatalogue, type Surroundings } from './memory-catalogue.ts'
 import { placementRules } from './placement-rules.ts'
 import { reconciliationRules } from './reconciliation-rules.ts'
@@ -28,6 +29,7 @@ const rules = [
   ...placementRules,
   ...reconciliationRules,
   ...webhookRules,
+  ...egressRules,
 ]
 
 function withSqlite(run: (catalogue: ContentCatalogue) => Promise<void>, DatabaseClass = Database): Promise<void> {
@@ -51,6 +53,7 @@ function withSqlite(run: (catalogue: ContentCatalogue) => Promise<void>, Databas
         return queue.run(work, { durable: false })
       },
       hold: (id, rootId) => queue.run(() => holds.hold(id, rootId, null), { durable: false }),
+      holdOf: async id => id,
       unhold: async id => void unhold.run(id),
       lose: rootId => queue.run(() => roots.drop(rootId), { durable: false }),
     }

@@ -1,5 +1,6 @@
 import type { RecordFilter, RecordSearch } from '../../src/catalogue/index.ts'
 import { wrongBulk } from './bulk-wrong.ts'
+import { wrongEgress } from './egress-rules.ts'
 import type { ContentCatalogue } from './memory-catalogue.ts'
 import { wrongPlacements } from './placements-wrong.ts'
 import { wrongReconciliations } from './reconciliation-wrong.ts'
@@ -13,6 +14,7 @@ export const wrongCatalogues: ReadonlyArray<[what: string, broken: Broken, rules
   ...wrongReconciliations,
   ...wrongWebhooks,
   ...wrongBulk,
+  ...wrongEgress,
   [
     'acknowledges a commit without storing it',
     ({ records, stage }) => ({

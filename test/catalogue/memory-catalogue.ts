@@ -2,6 +2,7 @@ import type { Catalogue, ListedFile } from '../../src/catalogue/index.ts'
 import { memoryAccess } from './memory-access.ts'
 import { memoryBulk } from './memory-bulk.ts'
 import { MemoryContent, memoryFetches, memoryRecords } from './memory-content.ts'
+import { memoryEgress } from './memory-egress.ts'
 import { memoryPlacements } from './memory-placements.ts'
 import { memoryFiles, memoryReconciliation } from './memory-reconciliation.ts'
 import { dropWebhooks, memoryWebhooks } from './memory-webhooks.ts'
@@ -12,6 +13,8 @@ export interface Surroundings {
   stage(backendId: number, files?: readonly ListedFile[]): Promise<number>
   /** Places a hold without the catalogue. */
   hold(id: string, rootId: number): Promise<void>
+  /** Returns the id of a record's hold. */
+  holdOf(recordId: string): Promise<string>
   /** Removes a hold without the catalogue. The root stays. */
   unhold(id: string): Promise<void>
   /** Drops a root. */
@@ -37,6 +40,7 @@ export function memoryCatalogue(external: ReadonlySet<number>): ContentCatalogue
   return {
     ...access,
     webhooks: memoryWebhooks(all, { account, hasKey }),
+    egress: memoryEgress(all, access.accounts),
     records: memoryRecords(all, takeUse),
     bulk: memoryBulk(all, id => account(id) !== undefined),
     fetches: memoryFetches(all),
@@ -49,6 +53,7 @@ export function memoryCatalogue(external: ReadonlySet<number>): ContentCatalogue
       return id
     },
     hold: async (id, rootId) => void all.holds.set(id, rootId),
+    holdOf: async id => id,
     unhold: async id => void all.holds.delete(id),
     lose: async rootId => all.drop(rootId),
   }

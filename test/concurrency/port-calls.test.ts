@@ -52,3 +52,12 @@ test('open calls are limited, and a signal ends one at both ends', async () => {
   await vi.waitFor(() => expect(open.every(({ aborted }) => aborted)).toBe(true))
   await expect(calls.ask('other', null)).rejects.toMatchObject({ code: 'UNAVAILABLE' })
 })
+
+test('the end of the answers makes the calls that have arrived', async () => {
+  const told = vi.fn()
+  const end = answerCalls(channel.port1, { tell: told })
+  const asked = new PortCalls(channel.port2, {}).ask('tell', 1).catch(() => undefined)
+  end()
+  expect(told.mock.calls.map(([argument]) => argument)).toEqual([1])
+  await asked
+})

@@ -167,6 +167,7 @@ describe.each(hosts.map(host => ({ host, name: host.name })))('the owner’s rou
       ...(await engine.accounts.get(ownerId)),
       createdAt: expect.stringMatching(/^\d{4}-.*Z$/),
       usage: await engine.pins.usage(ownerId),
+      egress: { month: expect.stringMatching(/^\d{4}-\d\d$/), bytes: 0, domains: [] },
     })
     const paged = [await ask('?limit=2'), await ask('?limit=2&page=2')]
     expect(paged.flatMap(page => page.accounts)).toEqual(all.accounts.slice(0, 4))

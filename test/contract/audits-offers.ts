@@ -17,6 +17,7 @@ export const offerAudits: readonly Audit[] = [
           name: 'audit-small',
           maxKeys: 100,
           maxQueuedPins: 1_000,
+          maxEgressBytes: null,
           serverImport: true,
           ...auditPlans['audit-small'],
         })

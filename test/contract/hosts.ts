@@ -182,7 +182,8 @@ export class AuditClock implements Clock {
       this.#timers.delete(timer)
       timer.callback()
     }
-    await new Promise(resolve => setImmediate(resolve))
+    // A timer may queue a write a turn later.
+    for (let turns = 0; turns < 3; turns++) await new Promise(resolve => setImmediate(resolve))
   }
 }
 

@@ -141,6 +141,7 @@ export class GatewayWorld {
       memory: MemoryBudget.of(1024 ** 3, this.clock).shareFor(holder),
       gateway: withDefaults({ gateway: options }).gateway,
       trustedProxies: 0,
+      hasEgressCap: false,
       hasNodes: false,
       time: this.time,
     }

@@ -28,6 +28,7 @@ function principalOf(kind: Credential['kind'], requests: number): Principal {
         maxPins: null,
         maxKeys: null,
         maxQueuedPins: null,
+        maxEgressBytes: null,
         pageLimit: { default: 1, max: 1 },
       },
       ...{ rateLimit: { requests, windowSeconds: 60 }, accountRateLimit: null },

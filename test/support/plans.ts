@@ -13,6 +13,7 @@ export function planOf(limits: Partial<Omit<Plan, 'name'>> = {}): Omit<Plan, 'na
     maxPins: null,
     maxKeys: 100,
     maxQueuedPins: null,
+    maxEgressBytes: null,
     pageLimit: { default: 20, max: 100 },
     rateLimit: null,
     accountRateLimit: null,

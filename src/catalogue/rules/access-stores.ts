@@ -1,12 +1,13 @@
 import type { Catalogue } from '../catalogue.ts'
 import { accountRules } from './account-rules.ts'
 import type { CatalogueDriver } from './driver.ts'
+import { egressRules } from './egress-rules.ts'
 import { keyRules } from './key-rules.ts'
 import { type ClearSecrets, secondFactorRules } from './second-factor-rules.ts'
 import { sessionRules } from './session-rules.ts'
 import { webhookRules } from './webhook-rules.ts'
 
-export type AccessStores = Pick<Catalogue, 'accounts' | 'keys' | 'sessions' | 'secondFactors' | 'webhooks'>
+export type AccessStores = Pick<Catalogue, 'accounts' | 'keys' | 'sessions' | 'secondFactors' | 'webhooks' | 'egress'>
 
 export function accessStores(driver: CatalogueDriver, clear: ClearSecrets, node: string): AccessStores {
   return {
@@ -15,5 +16,6 @@ export function accessStores(driver: CatalogueDriver, clear: ClearSecrets, node:
     sessions: sessionRules(driver),
     secondFactors: secondFactorRules(driver, clear),
     webhooks: webhookRules(driver, node),
+    egress: egressRules(driver),
   }
 }

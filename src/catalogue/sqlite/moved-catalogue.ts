@@ -81,6 +81,7 @@ const SOURCES: Readonly<Record<MovedTable, TableSource>> = {
     from: 'jobs',
     key: ['kind', 'key'],
   },
+  egress: { columns: 'account_id, month, domain, bytes', from: 'egress' },
 }
 
 export class SqliteMovedCatalogue implements CatalogueToMove {
@@ -140,5 +141,5 @@ export class SqliteMovedCatalogue implements CatalogueToMove {
 const REMOVED = [
   ...(['webhooks', 'deliveries', 'records', 'removals', 'placements', 'fetches'] as const),
   ...(['bulk_changes', 'removed_records'] as const),
-  ...(['recovery_codes', 'second_factors', 'sessions', 'api_keys', 'accounts'] as const),
+  ...(['egress', 'recovery_codes', 'second_factors', 'sessions', 'api_keys', 'accounts'] as const),
 ]

@@ -2,7 +2,7 @@ import { Type } from 'typebox'
 import type { Account } from '../../access/principal.ts'
 import { orNull } from '../../config/schema-parts.ts'
 import { iso } from '../../domain/iso-instant.ts'
-import { count, instant, text } from '../answer-fields.ts'
+import { bytes, count, instant, text } from '../answer-fields.ts'
 import type { Shown } from '../contract-route.ts'
 import type { Services } from '../services.ts'
 
@@ -21,6 +21,7 @@ export const planFields = {
   maxPins: limit,
   maxKeys: limit,
   maxQueuedPins: limit,
+  maxEgressBytes: limit,
   pageLimit: Type.Object({ default: count, max: count }),
   rateLimit: rate,
   accountRateLimit: rate,
@@ -29,6 +30,13 @@ export const planFields = {
 export const usage = Type.Object({
   pins: count,
   storedBytes: Type.Integer({ minimum: 0, description: 'bytes of the distinct DAGs' }),
+})
+
+/** Bytes that the gateway sent for an account this month. The value of an answer may be a few seconds old. */
+export const egress = Type.Object({
+  month: Type.String({ description: 'UTC, such as 2026-11' }),
+  bytes,
+  domains: Type.Array(Type.Object({ domain: text, bytes })),
 })
 
 export const userFields = {
@@ -41,6 +49,7 @@ export const userFields = {
   planDetails: Type.Object(planFields),
   clusters: Type.Integer({ minimum: 0, description: 'number of clusters of the plan' }),
   usage,
+  egress,
   createdAt: instant,
   twoFactorEnabled: Type.Boolean(),
 }
@@ -48,6 +57,7 @@ export const User = Type.Object(userFields, { title: 'User' })
 
 export async function accountView(services: Services, account: Account): Promise<Shown<typeof User>> {
   const plan = services.plans.get(account.plan)
+  const egressOf = await services.egress.read([account.id])
   return {
     id: account.id,
     email: account.email,
@@ -58,6 +68,7 @@ export async function accountView(services: Services, account: Account): Promise
     planDetails: { ...plan },
     clusters: services.clusters.allowed(plan).length,
     usage: await services.pins.usage(account.id),
+    egress: egressOf(account.id),
     createdAt: iso(account.createdAt),
     twoFactorEnabled: await services.secondFactor.isEnabled(account.id),
   }

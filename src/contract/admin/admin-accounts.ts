@@ -2,10 +2,10 @@ import { Type } from 'typebox'
 import { type Account, SCOPES } from '../../access/principal.ts'
 import { orNull } from '../../config/schema-parts.ts'
 import { iso } from '../../domain/iso-instant.ts'
+import type { AccountEgress } from '../../gateway/policy/account-egress.ts'
 import type { AuthenticatedContext } from '../../http/route.ts'
-import type { Usage } from '../../pins/pin-types.ts'
 import { presentSessions, SessionPage, SessionsEnded } from '../account/session-routes.ts'
-import { usage } from '../account/user-fields.ts'
+import { egress, usage } from '../account/user-fields.ts'
 import { count, instant, PAGE_QUERY, text } from '../answer-fields.ts'
 import { required } from '../body-reader.ts'
 import { type ContractRoute, json, route, type Shown } from '../contract-route.ts'
@@ -25,6 +25,7 @@ const ManagedAccount = Type.Object(
     disabled: Type.Boolean(),
     createdAt: instant,
     usage,
+    egress,
   },
   { title: 'ManagedAccount' },
 )
@@ -45,20 +46,22 @@ const list = route({
   method: 'GET',
   path: '/accounts',
   summary: 'List accounts, oldest first',
-  details: '`{accounts, total, pagination}`, with `usage: {pins, storedBytes}`; `page`, `limit` (100, at most 1,000).',
+  details:
+    '`{accounts, total, pagination}`, with `usage: {pins, storedBytes}` and `egress`; `page`, `limit` (100, at most 1,000).',
   query: {
     page: { description: 'From 1.', schema: Type.Integer({ minimum: 1 }) },
     limit: { description: '100 unless given, at most 1,000.', schema: Type.Integer({ minimum: 1 }) },
   },
   answers: { 200: ManagedAccounts },
   errors: ['VALIDATION'],
-  handler: async ({ query }, { accounts, pins }) => {
+  handler: async ({ query }, services) => {
     const page = positiveInteger(query, 'page') ?? 1
     const limit = Math.min(positiveInteger(query, 'limit') ?? PAGE_ROWS, MOST_PAGE_ROWS)
     // SQLite fails with an offset beyond its integer range.
     const offset = Math.min((page - 1) * limit, Number.MAX_SAFE_INTEGER)
-    const { accounts: found, total } = await accounts.page(offset, limit)
-    const rows = await Promise.all(found.map(async account => presentAccount(account, await pins.usage(account.id))))
+    const { accounts: found, total } = await services.accounts.page(offset, limit)
+    const egressOf = await services.egress.read(found.map(({ id }) => id))
+    const rows = await Promise.all(found.map(account => presentAccount(services, account, egressOf)))
     const pagination = { page, limit, total, totalPages: Math.ceil(total / limit) }
     return { status: 200, body: { accounts: rows, total, pagination } }
   },
@@ -90,11 +93,12 @@ const create = route({
   ),
   answers: { 201: NewAccount },
   errors: ['CONFLICT'],
-  handler: async ({ body }, { accounts, keys, pins }) => {
+  handler: async ({ body }, services) => {
+    const { accounts, keys } = services
     const { email, plan, name = null, password } = await body()
     const account = await accounts.create({ email, plan, name, ...(password !== undefined && { password }) })
     const { secret } = await keys.create(account.id, { name: 'default', scopes: SCOPES })
-    return { status: 201, body: { ...presentAccount(account, await pins.usage(account.id)), token: secret } }
+    return { status: 201, body: { ...(await presentAccount(services, account)), token: secret } }
   },
 })
 
@@ -108,10 +112,10 @@ const setPlan = route({
   body: json(Type.Object({ plan: required })),
   answers: { 200: ManagedAccount },
   errors: ['NOT_FOUND'],
-  handler: async ({ body, param }, { accounts, pins }) => {
+  handler: async ({ body, param }, services) => {
     const { plan } = await body()
-    const account = await accounts.setPlan(param('id'), plan)
-    return { status: 200, body: presentAccount(account, await pins.usage(account.id)) }
+    const account = await services.accounts.setPlan(param('id'), plan)
+    return { status: 200, body: await presentAccount(services, account) }
   },
 })
 
@@ -203,13 +207,19 @@ export const adminAccountRoutes: readonly ContractRoute[] = [
 
 async function setDisabled(
   { param }: AuthenticatedContext,
-  { accounts, pins }: Services,
+  services: Services,
   disabled: boolean,
 ): Promise<{ status: 200; body: Shown<typeof ManagedAccount> }> {
-  const account = await accounts.setDisabled(param('id'), disabled)
-  return { status: 200, body: presentAccount(account, await pins.usage(account.id)) }
+  const account = await services.accounts.setDisabled(param('id'), disabled)
+  return { status: 200, body: await presentAccount(services, account) }
 }
 
-function presentAccount(account: Account, used: Usage): Shown<typeof ManagedAccount> {
-  return { ...account, createdAt: iso(account.createdAt), usage: used }
+async function presentAccount(
+  { pins, egress: sent }: Services,
+  account: Account,
+  egressOf?: (id: string) => AccountEgress,
+): Promise<Shown<typeof ManagedAccount>> {
+  const find = egressOf ?? (await sent.read([account.id]))
+  const used = await pins.usage(account.id)
+  return { ...account, createdAt: iso(account.createdAt), usage: used, egress: find(account.id) }
 }

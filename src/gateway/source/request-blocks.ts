@@ -17,6 +17,8 @@ export interface HeldContent {
   readonly isLocal: boolean
   /** Time when the blocks expire, in ms since the epoch. Null if unknown. */
   readonly liveUntil: number | null
+  /** Id of the root in this node's ledger. Absent or null if another node or the network has the content. */
+  readonly rootId?: number | null
   /**
    * Returns a verified block.
    *
@@ -71,6 +73,7 @@ export class PinnedContent implements ContentOrigin {
 class LeasedBlocks implements HeldContent {
   readonly isLocal: boolean
   readonly liveUntil: number | null
+  readonly rootId: number | null
   readonly #leased: LeasedContent
   readonly #reads: Semaphore
   readonly #signal: AbortSignal
@@ -81,6 +84,7 @@ class LeasedBlocks implements HeldContent {
     this.#signal = signal
     this.isLocal = leased.isLocal
     this.liveUntil = leased.liveUntil
+    this.rootId = leased.rootId
   }
 
   get(cid: CID): Promise<Uint8Array> {
@@ -149,6 +153,10 @@ export class RequestBlocks implements BlockReader {
 
   get isLocal(): boolean {
     return this.#held.isLocal
+  }
+
+  get rootId(): number | null {
+    return this.#held.rootId ?? null
   }
 
   get liveUntil(): number | null {

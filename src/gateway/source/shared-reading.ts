@@ -22,6 +22,8 @@ export interface ReadingData {
   readonly memory: MemoryShare
   readonly gateway: CompleteConfig['gateway']
   readonly trustedProxies: number
+  /** True if a plan limits the traffic of its accounts. */
+  readonly hasEgressCap: boolean
   /** True if other nodes of a fleet may have content that is not on this node. */
   readonly hasNodes: boolean
 }

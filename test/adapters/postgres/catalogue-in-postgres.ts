@@ -77,6 +77,10 @@ function surroundings(
     )
     return dag === undefined ? 0 : (roots.find(dag.backendId, dag)?.id ?? 0)
   }
+  const holdOf = async (id: string): Promise<string> => {
+    const text = 'SELECT hold_id AS "holdId" FROM records WHERE id = $1'
+    return (await database.reading.first<{ holdId: string }>(text, [id]))?.holdId ?? id
+  }
   const unhold = db.prepare<[string]>('DELETE FROM holds WHERE id = ?')
   return {
     stage: (backendId, files = []) => {
@@ -91,11 +95,8 @@ function surroundings(
       const ledgerRootId = await rootOf(rootId)
       await queue.run(() => holds.hold(id, ledgerRootId, null), { durable: false })
     },
-    unhold: async id => {
-      const text = 'SELECT hold_id AS "holdId" FROM records WHERE id = $1'
-      const held = await database.reading.first<{ holdId: string }>(text, [id])
-      unhold.run(held?.holdId ?? id)
-    },
+    holdOf,
+    unhold: async id => void unhold.run(await holdOf(id)),
     lose: async rootId => {
       const ledgerRootId = await rootOf(rootId)
       await queue.run(() => roots.drop(ledgerRootId), { durable: false })

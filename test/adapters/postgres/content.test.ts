@@ -4,6 +4,7 @@ import { Postgres } from '../../../adapters/postgres/postgres.ts'
 import { migrations } from '../../../adapters/postgres/schema.ts'
 import { bulkRules } from '../../catalogue/bulk-rules.ts'
 import { contentRules } from '../../catalogue/content-rules.ts'
+import { egressRules } from '../../catalogue/egress-rules.ts'
 import { placementRules } from '../../catalogue/placement-rules.ts'
 import { reconciliationRules } from '../../catalogue/reconciliation-rules.ts'
 import { searchRules } from '../../catalogue/search-rules.ts'
@@ -19,6 +20,7 @@ const rules = [
   ...placementRules,
   ...reconciliationRules,
   ...webhookRules,
+  ...egressRules,
 ]
 
 describe('content in PostgreSQL, held by a ledger in SQLite', needsPostgres, () => {

@@ -10,12 +10,13 @@ export function AccountOverview() {
   const { user, refresh } = useSession()
   // Recent uploads have changed the usage.
   useEffect(refresh, [])
-  const { planDetails: plan, usage } = user
+  const { planDetails: plan, usage, egress } = user
   return html`<div class="stack">
     <section class="card" aria-labelledby="usage-title">
       <h2 id="usage-title">Usage <span class="count">plan ${user.plan}</span></h2>
       <${Usage} label="Storage" used=${usage.storedBytes} most=${plan.maxStorageBytes} format=${shownBytes} />
       <${Usage} label="Pins" used=${usage.pins} most=${plan.maxPins} format=${shownCount} />
+      <${Usage} label="Gateway traffic this month" used=${egress.bytes} most=${plan.maxEgressBytes} format=${shownBytes} />
       <p class="hint">Each content counts once, even with several pins.</p>
     </section>
     <div class="two"><${Plan} /><${Profile} /></div>
