@@ -48,7 +48,7 @@ describe('how many files stand in the way of a chunk', () => {
 describe('how many files a whole request passes', () => {
   test.each([
     ['upload', 91],
-    ['read', 54],
+    ['read', 55],
     ['pin', 72],
     ['remove', 56],
     ['list', 52],
