@@ -1,3 +1,4 @@
+import { catalogueMoveSchema, catalogueNodeSchema, cataloguePastSchema } from './schema-external-catalogue.ts'
 import { backendClustersSchema, egressSchema, holdsSchema } from './schema-holds.ts'
 import { bulkSchema, jobsSchema } from './schema-jobs.ts'
 import { announcedAsSchema, nodeIdentitySchema } from './schema-node-identity.ts'
@@ -262,15 +263,9 @@ export const migrations: readonly string[] = [
   DROP INDEX api_keys_by_age;
   CREATE INDEX api_keys_by_age ON api_keys (account_id, max_uses IS NULL, created_at);
   `,
-  `
-  -- The name of this directory in an external catalogue: one row once there is one.
-  CREATE TABLE catalogue_node (name TEXT PRIMARY KEY) STRICT;
-  `,
+  catalogueNodeSchema,
   placementsSeenSchema,
-  `
-  -- The name of this directory in the external catalogue that its own is moving to: one row until the move ends.
-  CREATE TABLE catalogue_move (name TEXT PRIMARY KEY) STRICT;
-  `,
+  catalogueMoveSchema,
   `
   -- The index for repeated requests also finds if an account has the content of a DAG. One index less saves one page
   -- written for each record, of about ten.
@@ -279,16 +274,7 @@ export const migrations: readonly string[] = [
   CREATE INDEX records_identical ON records (
     account_id, multihash, codec, root_id IS NULL, cluster_id, expires_at, name, original_name, custom_name, meta);
   `,
-  `
-  -- The history of the external catalogue at the last connection, and the difference that was found, until an operator
-  -- has acknowledged it: one row at most.
-  CREATE TABLE catalogue_past (
-    system TEXT NOT NULL,
-    timeline TEXT NOT NULL,
-    "database" TEXT NOT NULL,
-    problem TEXT
-  ) STRICT;
-  `,
+  cataloguePastSchema,
   clusterChecksSchema,
   announcedAsSchema,
   withheldSchema,
