@@ -1,8 +1,9 @@
 import type { KeptPromise } from './promises.ts'
 
+const jobs = 'test/jobs/job-runner.test.ts'
 const webhooks = 'test/webhooks/webhooks.test.ts'
 
-/** Promises about webhooks. */
+/** Promises about webhooks and the runner of their deliveries. */
 export const webhookPromises: readonly KeptPromise[] = [
   {
     promise: 'a webhook request never goes to a private address',
@@ -31,5 +32,19 @@ export const webhookPromises: readonly KeptPromise[] = [
     find: 'secret: sealed, createdAt',
     replace: 'secret: Buffer.from(secret), createdAt',
     test: { file: webhooks, name: 'receives each event once, signed' },
+  },
+  {
+    promise: 'a query that reads all due jobs ends the pass over them',
+    file: 'src/jobs/job-runner.ts',
+    find: 'if (hasAll && !this.#isFull()) break\n',
+    replace: '\n',
+    test: { file: jobs, name: 'a query that reads all due jobs' },
+  },
+  {
+    promise: 'a query that may lack due jobs does not end the pass',
+    file: 'src/jobs/job-runner.ts',
+    find: ' && !isCut(due.jobs, query.each)',
+    replace: '',
+    test: { file: jobs, name: 'a query that may lack due jobs' },
   },
 ]

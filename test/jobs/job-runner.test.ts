@@ -27,8 +27,8 @@ class Held implements Attempt<Row> {
   }
 }
 
-/** A runner over jobs in memory, with room for two attempts. */
-function world(names: readonly string[]) {
+/** A runner over jobs in memory, with room for two attempts. A query reads `each` jobs per account. */
+function world(names: readonly string[], each = 1) {
   const clock = new ManualClock()
   const rows: Row[] = names.map((accountId, id) => ({ id, accountId, attempts: 0, dueAt: clock.now() }))
   const made: Held[] = []
@@ -40,7 +40,7 @@ function world(names: readonly string[]) {
   const kind: JobKind<Row, Held> = {
     name: 'jobs',
     pauses: { firstMs: 1_000, longestMs: 4_000 },
-    batch: { accounts: 2, each: 1 },
+    batch: { accounts: 2, each },
     perAccount: 2,
     fullMs: 60_000,
     async due({ now, after, accounts, each }) {
@@ -117,6 +117,22 @@ test('runs one attempt per job, and one query for many wakes', async () => {
     runner.start(new Held(made[0]?.job ?? { id: 0, accountId: '', attempts: 0, dueAt: 0 })),
   ]).toEqual([1, false])
   expect(seen.queries).toBeLessThan(10)
+  await runner.stop()
+})
+
+test('a query that reads all due jobs is the only one of a pass', async () => {
+  const { made, seen, runner } = world(['one'], 2)
+  runner.wake()
+  await turns(20)
+  expect([made.length, seen.queries]).toEqual([1, 1])
+  await runner.stop()
+})
+
+test('a query that may lack due jobs is followed by another', async () => {
+  const { made, runner } = world(['one', 'one'])
+  runner.wake()
+  await turns(20)
+  expect(made.length).toBe(2)
   await runner.stop()
 })
 
