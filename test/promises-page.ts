@@ -4,6 +4,7 @@ const page = 'adapters/console/page'
 const content = 'test/adapters/console/page/content.test.ts'
 const pins = 'test/adapters/console/page/pins.test.ts'
 const account = 'test/adapters/console/page/account.test.ts'
+const contents = 'test/adapters/console/page/contents.test.ts'
 const accessibility = 'test/adapters/console/page/accessibility.test.ts'
 
 /** Promises of the console to its users. */
@@ -55,6 +56,27 @@ export const pagePromises: readonly KeptPromise[] = [
     find: 'if (isOut) retry = setTimeout(reload,',
     replace: 'if (false) retry = setTimeout(reload,',
     test: { file: pins, name: 'are listed again after an outage' },
+  },
+  {
+    promise: 'a preview runs no script of the content',
+    file: `${page}/content/preview.ts`,
+    find: "? undefined : ''",
+    replace: "? undefined : 'allow-scripts'",
+    test: { file: contents, name: 'have no preview if they are pages' },
+  },
+  {
+    promise: 'only the gateway’s own origin shows content in the console',
+    file: 'adapters/console/console-handler.ts',
+    find: ': [`frame-src${content}`]',
+    replace: ': [`frame-src *`]',
+    test: { file: 'test/adapters/console/handler.test.ts', name: 'allows frames of the gateway’s own origin' },
+  },
+  {
+    promise: 'the console loads a folder when it is opened',
+    file: `${page}/content/folder-tree.ts`,
+    find: 'const [isOpen, setOpen] = useState(false)',
+    replace: 'const [isOpen, setOpen] = useState(true)',
+    test: { file: contents, name: 'of a folder are a tree' },
   },
   {
     promise: 'deleting from one cluster leaves the others',

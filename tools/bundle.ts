@@ -51,10 +51,10 @@ async function bundledPage(): Promise<{ page: Map<string, Buffer>; pageModules: 
   })
   const { output } = await bundle.generate({ format: 'esm', entryFileNames: 'main.js', minify: true })
   await bundle.close()
-  const [main] = output
   const page = new Map([...sources].filter(([path]) => !path.endsWith('.js')))
-  page.set('main.js', Buffer.from(main.code))
-  return { page: withModulesNamed(page), pageModules: main.moduleIds }
+  const chunks = output.filter(file => file.type === 'chunk')
+  for (const { fileName, code } of chunks) page.set(fileName, Buffer.from(code))
+  return { page: withModulesNamed(page), pageModules: chunks.flatMap(({ moduleIds }) => moduleIds) }
 }
 
 function writePage(directory: string): void {

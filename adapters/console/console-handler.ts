@@ -69,25 +69,33 @@ export function consoleOf(
     const found = await files()
     if (found === null) return told(500, 'the files of the console cannot be prepared: see the log')
     const path = request.path.slice('/console/'.length)
+    const gateway = engine.documentsAt(request)
+    if (path === 'gateway' && gateway !== null) return told(200, gateway)
     if (path === 'cleared') return told(200, 'cleared', CLEARED)
-    const file = found.get(path === '' && engine.documentsAt(request) !== null ? PAGE_APART : path)
+    const file = found.get(path === '' && gateway !== null ? PAGE_APART : path)
     if (file === undefined) return told(404, 'no such file of the console')
     const isPublished = published !== null && (isProxied(received) || request.header('host') === published.host)
-    return answer(request, file, policyOf(request, isPublished ? published.pathname : prefix))
+    return answer(request, file, policyOf(request, isPublished ? published.pathname : prefix, gateway))
   }
 }
 
-/** Returns a policy with full URLs instead of `'self'`, because users' uploads are served from the same origin. */
-function policyOf(request: ApiRequest, prefix: string): string {
+/**
+ * Returns a policy with full URLs instead of `'self'`, because users' uploads are served from the same origin.
+ *
+ * @param gateway base URL of the gateway whose content the page shows in frames
+ */
+function policyOf(request: ApiRequest, prefix: string, gateway: string | null): string {
   const mount = prefix.endsWith('/') ? prefix.slice(0, -1) : prefix
   const origin = `${request.scheme === 'https' ? 'https' : 'http'}://${request.header('host')}${mount}`
   const own = `${origin}/console/`
+  const content = gateway === null ? '' : ` ${gateway}/ipfs/`
   return [
     "default-src 'none'",
     `script-src ${own}`,
     `style-src ${own}`,
     `img-src ${own} data:`,
-    `connect-src ${origin}/api/v3/ ${origin}/admin/v1/ ${origin}/health ${own}`,
+    `connect-src ${origin}/api/v3/ ${origin}/admin/v1/ ${origin}/health ${own}${content}`,
+    ...(gateway === null ? [] : [`frame-src${content}`]),
     "form-action 'none'",
     "frame-ancestors 'none'",
     "base-uri 'none'",

@@ -10,7 +10,8 @@ const PLACES: ReadonlyArray<[directory: string, served: string]> = [
   ['../../src/domain', 'domain/'],
 ]
 
-const SPECIFIER = /\b(from|import) ?(["'])([^"'\n]{1,200})["']/g
+/** Matches the specifier of an import. The import of a module that is loaded later has a parenthesis. */
+const SPECIFIER = /\b(from ?|import ?\(?)(["'])([^"'\n]{1,200})["']/g
 
 /**
  * Builds the files of the console, without types. Modules import each other by the paths that they are served at.
@@ -40,14 +41,28 @@ export async function consoleSources(here: string = import.meta.dirname): Promis
 }
 
 /**
- * Adds preload links to the page. The browser then loads all modules at once instead of one level of imports after
- * another.
+ * Adds preload links to the page. The browser then loads the modules of the start at once instead of one level of
+ * imports after another.
  */
 export function withModulesNamed(files: Map<string, Buffer>): Map<string, Buffer> {
-  const modules = [...files.keys()].filter(path => path.endsWith('.js')).sort()
-  const links = modules.map(path => `<link rel="modulepreload" href="${path}">`).join('\n')
+  const links = [...modulesOfStart(files)]
+    .sort()
+    .map(path => `<link rel="modulepreload" href="${path}">`)
+    .join('\n')
   const page = files.get('index.html')?.toString().replace('<!-- modules -->', links)
   return page === undefined ? files : files.set('index.html', Buffer.from(page))
+}
+
+/** Returns the paths of the entry point and of all modules that it imports, except those that it loads later. */
+function modulesOfStart(files: ReadonlyMap<string, Buffer>): Set<string> {
+  const paths = new Set(['main.js'])
+  for (const path of paths) {
+    for (const [, keyword = '', , specifier = ''] of String(files.get(path)).matchAll(SPECIFIER)) {
+      const target = new URL(specifier, `http://page/${path}`).pathname.slice(1)
+      if (!keyword.includes('(') && files.has(target)) paths.add(target)
+    }
+  }
+  return paths
 }
 
 interface BrowserModule {
@@ -65,7 +80,7 @@ function browserModule(source: string, file: string, here: string): BrowserModul
       ? resolve(file, '..', specifier)
       : fileURLToPath(import.meta.resolve(specifier))
     imported.push(target)
-    return `${keyword} ${quote}${relativeUrl(path, servedPath(target, here))}${quote}`
+    return `${keyword}${quote}${relativeUrl(path, servedPath(target, here))}${quote}`
   })
   return { code, imported }
 }

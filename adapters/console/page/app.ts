@@ -4,14 +4,16 @@ import { AccountView } from './account/account-view.ts'
 import { ContentView } from './content/content-view.ts'
 import { PinView } from './content/pin-view.ts'
 import { type Source, UploadQueue } from './content/upload-queue.ts'
-import { forget, isKept, resume, signOut as signOutKept } from './kept-sign-in.ts'
+import { forget, isKept, maySurvive, resume, signOut as signOutKept } from './kept-sign-in.ts'
 import { html } from './markup.ts'
-import { OwnerView } from './owner/owner-view.ts'
 import { type PageRoute, routeTo, useRoute } from './page-route.ts'
-import { newClient, type PageSession, SessionContext, type SignedIn } from './session.ts'
+import { findGateway, newClient, type PageSession, SessionContext, type SignedIn } from './session.ts'
 import { SignInView } from './sign-in-view.ts'
+import { lazily } from './widgets/lazily.ts'
 import { Notices } from './widgets/notices.ts'
 import { wordsFor } from './words.ts'
+
+const OwnerView = lazily(() => import('./owner/owner-view.ts').then(({ OwnerView }) => OwnerView))
 
 export function App() {
   const [signedIn, setSignedIn] = useState<SignedIn | null>(null)
@@ -43,11 +45,13 @@ function Inside({ signedIn, onEnd }: { signedIn: SignedIn; onEnd: PageSession['e
   const [user, setUser] = useState<User>(signedIn.user)
   const client = useMemo(() => newClient(credential), [credential])
   const [clusters, setClusters] = useState<readonly Cluster[]>([])
+  const [gateway, setGateway] = useState<string | null>(null)
   const refresh = (): void => void client.account.show().then(setUser, () => undefined)
   const uploads = useMemo(() => new UploadQueue((source, options) => upload(client, source, options)), [client])
   useEffect(() => {
     // Listing fails for a key without `cluster:read`. Links then lead to the node's own gateway.
     void client.account.clusters().then(setClusters, () => undefined)
+    if (maySurvive()) void findGateway().then(setGateway, () => undefined)
     return () => uploads.cancelAll()
   }, [client])
   useLayoutEffect(() => {
@@ -65,7 +69,7 @@ function Inside({ signedIn, onEnd }: { signedIn: SignedIn; onEnd: PageSession['e
       removeEventListener('drop', keep)
     }
   }, [uploads])
-  const session: PageSession = { client, user, clusters, uploads, kind, refresh, end: onEnd }
+  const session: PageSession = { client, user, clusters, gateway, uploads, kind, refresh, end: onEnd }
   const signOut = async (): Promise<void> => {
     if (uploads.isBusy && !confirm('Uploads are in progress. Sign out and cancel them?')) return
     await signOutKept(credential).catch(() => undefined)

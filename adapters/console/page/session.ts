@@ -17,6 +17,11 @@ export interface PageSession {
   user: User
   /** Empty if the key may not list clusters. */
   clusters: readonly Cluster[]
+  /**
+   * Base URL of the gateway on an origin of its own, from which the page shows content. Null if content shares the
+   * console's origin.
+   */
+  gateway: string | null
   /** Uploads continue when the user changes the view. */
   uploads: UploadQueue
   /** A key has only its own scopes, and cannot do anything that requires the password. */
@@ -40,6 +45,12 @@ export function useSession(): PageSession {
 export function newClient(key?: string): HoldfastClient {
   const base = new URL('../api/v3', document.baseURI).href
   return new HoldfastClient({ base, key, headers: { 'x-request-source': 'web' } })
+}
+
+/** Returns the base URL of the gateway on its own origin. */
+export async function findGateway(): Promise<string | null> {
+  const response = await fetch(new URL('gateway', document.baseURI))
+  return response.ok ? (await response.text()).trim() : null
 }
 
 /** Returns the URL of a content at its cluster's gateway, or at the node's own if the former is unknown. */

@@ -47,6 +47,17 @@ describe('the console', () => {
     )
   })
 
+  test('allows frames of the gateway’s own origin, and names it to the page', async () => {
+    const none = await policyAt({})
+    expect(none).not.toContain('frame-src')
+    expect((await askConsole(consoleRequest('/console/gateway'))).status).toBe(404)
+    const apart = createConsole({ trustedProxies: 0, documentsAt: () => 'http://127.0.0.1:4101' })
+    const { headers } = await apart(consoleRequest('/console/'))
+    expect(headers['content-security-policy']).toContain('; frame-src http://127.0.0.1:4101/ipfs/; ')
+    expect(headers['content-security-policy']).toContain('/console/ http://127.0.0.1:4101/ipfs/; frame-src')
+    expect((await apart(consoleRequest('/console/gateway'))).body).toBe('http://127.0.0.1:4101\n')
+  })
+
   test('uses the path of its public URL behind a proxy only', async () => {
     const publicUrl = 'https://pins.example/storage/'
     const below = 'script-src https://pins.example/storage/console/;'

@@ -5,10 +5,12 @@ import { useSession } from '../session.ts'
 import { CopyButton } from '../widgets/copy-button.ts'
 import { Dialog } from '../widgets/dialog.ts'
 import { FieldProblem, InputField, submitting } from '../widgets/field.ts'
+import { lazily } from '../widgets/lazily.ts'
 import { notify } from '../widgets/notices.ts'
-import { QrCode } from '../widgets/qr-code.ts'
 import { useAction } from '../widgets/use-load.ts'
 import { type Secret, SecretDialog } from './secret-dialog.ts'
+
+const QrCode = lazily(() => import('../widgets/qr-code.ts').then(({ QrCode }) => QrCode))
 
 export function SecondFactorView() {
   const { client, user, refresh } = useSession()

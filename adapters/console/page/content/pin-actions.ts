@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import type { Status } from '../../../client/index.ts'
+import type { ListedUpload, Status } from '../../../client/index.ts'
 import { html } from '../markup.ts'
 import { useSession } from '../session.ts'
 import { ConfirmDialog } from '../widgets/confirm-dialog.ts'
@@ -8,38 +8,47 @@ import { FieldProblem, InputField, submitting } from '../widgets/field.ts'
 import { notify } from '../widgets/notices.ts'
 import { useAction } from '../widgets/use-load.ts'
 
+interface PinDialogProps {
+  pin: Pick<ListedUpload, 'cid' | 'name' | 'uploadId'>
+  onClose: () => void
+  onDone: () => void
+}
+
 export function RenameButton({ status, onDone }: { status: Status; onDone: () => void }) {
+  const [isAsked, setAsked] = useState(false)
+  const done = (): void => {
+    setAsked(false)
+    onDone()
+  }
+  return html`<span>
+    <button onClick=${() => setAsked(true)}>Rename</button>
+    ${isAsked && html`<${RenameDialog} pin=${status} onClose=${() => setAsked(false)} onDone=${done} />`}
+  </span>`
+}
+
+export function RenameDialog({ pin: { uploadId, name: before, cid }, onClose, onDone }: PinDialogProps) {
   const { client } = useSession()
-  const [name, setName] = useState<string | null>(null)
+  const [name, setName] = useState(before === cid ? '' : before)
   const { run, isBusy, error } = useAction()
   const submit = submitting(async () => {
-    if (!(await run(() => client.pins.rename(status.uploadId, name ?? '')))) return
-    setName(null)
+    if (!(await run(() => client.pins.rename(uploadId, name)))) return
     notify({ text: 'Renamed' })
     onDone()
   })
-  return html`<span>
-    <button onClick=${() => setName(status.name === status.cid ? '' : status.name)}>Rename</button>
-    ${
-      name !== null &&
-      html`<${Dialog} title="Rename" onClose=${() => setName(null)}>
-        <form onSubmit=${submit}>
-          <${InputField} label="Name" value=${name} onInput=${setName} input=${{ required: true, maxlength: 255 }} />
-          <${FieldProblem} text=${error} />
-          <button class="primary" disabled=${isBusy}>Rename</button>
-        </form>
-      </${Dialog}>`
-    }
-  </span>`
+  return html`<${Dialog} title="Rename" onClose=${onClose}>
+    <form onSubmit=${submit}>
+      <${InputField} label="Name" value=${name} onInput=${setName} input=${{ required: true, maxlength: 255 }} />
+      <${FieldProblem} text=${error} />
+      <button class="primary" disabled=${isBusy}>Rename</button>
+    </form>
+  </${Dialog}>`
 }
 
 /** Buttons that delete pins after a confirmation and return to the list. */
 export function DeleteButton({ status }: { status: Status }) {
-  const { client } = useSession()
-  const { cid, clusterId, name, peers } = status
+  const { clusterId, peers } = status
   const [asked, setAsked] = useState<{ cluster?: string } | null>(null)
   const done = (): void => {
-    notify({ text: `${name} is deleted` })
     location.hash = '#/content'
   }
   const button = (target: { cluster?: string }, words: string) =>
@@ -50,14 +59,22 @@ export function DeleteButton({ status }: { status: Status }) {
         ? button({}, 'Delete')
         : html`${button({ cluster: clusterId }, `Delete from ${clusterId}`)} ${button({}, 'Delete everywhere')}`
     }
-    ${
-      asked !== null &&
-      html`<${ConfirmDialog} title=${`Delete ${name}?`} label="Delete it" onClose=${() => setAsked(null)}
-        onDone=${done} act=${() => client.pins.remove(cid, asked)}>
-        <p>All records of this content ${
-          asked.cluster === undefined ? 'in all clusters' : html`in <code>${asked.cluster}</code>`
-        } are deleted. The node deletes the content after its grace period, unless another account keeps it.</p>
-      </${ConfirmDialog}>`
-    }
+    ${asked !== null && html`<${DeleteDialog} pin=${status} cluster=${asked.cluster} onClose=${() => setAsked(null)} onDone=${done} />`}
   </span>`
+}
+
+/** @param props.cluster deletes from this cluster only, if given */
+export function DeleteDialog({ pin, cluster, onClose, onDone }: PinDialogProps & { cluster: string | undefined }) {
+  const { client } = useSession()
+  const { cid, name } = pin
+  const done = (): void => {
+    notify({ text: `${name} is deleted` })
+    onDone()
+  }
+  return html`<${ConfirmDialog} title=${`Delete ${name}?`} label="Delete it" onClose=${onClose}
+    onDone=${done} act=${() => client.pins.remove(cid, { cluster })}>
+    <p>All records of this content ${
+      cluster === undefined ? 'in all clusters' : html`in <code>${cluster}</code>`
+    } are deleted. The node deletes the content after its grace period, unless another account keeps it.</p>
+  </${ConfirmDialog}>`
 }

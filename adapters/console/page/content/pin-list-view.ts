@@ -9,6 +9,7 @@ import { Pager } from '../widgets/pager.ts'
 import { formatAge, formatInstant, shortCid, shownBytes, shownCount } from '../widgets/shown-values.ts'
 import { useLoad } from '../widgets/use-load.ts'
 import { useNow } from '../widgets/use-now.ts'
+import { RowMenu } from './row-menu.ts'
 
 /** An empty value means no filter. */
 interface Filter {
@@ -59,7 +60,7 @@ export function PinListView({ changes = 0 }: { changes?: number }) {
     <div class="list" aria-busy=${isLoading ? 'true' : 'false'}>
       ${
         value !== undefined
-          ? html`<${Rows} rows=${value.uploads} isFiltered=${isNarrow(filter)} />`
+          ? html`<${Rows} rows=${value.uploads} isFiltered=${isNarrow(filter)} onChanged=${reload} />`
           : isLoading && html`<${Skeleton} />`
       }
     </div>
@@ -111,7 +112,13 @@ function Skeleton() {
   return html`<div class="skeleton" role="status"><span class="unseen">Loading…</span>${[1, 2, 3, 4].map(() => html`<span></span>`)}</div>`
 }
 
-function Rows({ rows, isFiltered }: { rows: readonly ListedUpload[]; isFiltered: boolean }) {
+interface RowsProps {
+  rows: readonly ListedUpload[]
+  isFiltered: boolean
+  onChanged: () => void
+}
+
+function Rows({ rows, isFiltered, onChanged }: RowsProps) {
   const now = useNow()
   if (rows.length === 0) {
     return html`<p class="empty">${isFiltered ? 'No pins match these filters.' : 'No pins yet. Drop a file above.'}</p>`
@@ -123,15 +130,16 @@ function Rows({ rows, isFiltered }: { rows: readonly ListedUpload[]; isFiltered:
         <th scope="col">State</th>
         <th scope="col" class="number">Size</th>
         <th scope="col" class="optional">Added</th>
+        <th scope="col"><span class="unseen">Actions</span></th>
       </tr>
     </thead>
     <tbody>
-      ${rows.map(row => html`<${Row} key=${row.uploadId} row=${row} now=${now} />`)}
+      ${rows.map(row => html`<${Row} key=${row.uploadId} row=${row} now=${now} onChanged=${onChanged} />`)}
     </tbody>
   </table>`
 }
 
-function Row({ row, now }: { row: ListedUpload; now: number }) {
+function Row({ row, now, onChanged }: { row: ListedUpload; now: number; onChanged: () => void }) {
   const { cid, clusterId, name, size, status, type, createdAt, expiresAt } = row
   const kind = type === 'directory' ? 'Folder' : type === 'pin' ? 'By CID' : 'File'
   return html`<tr>
@@ -144,6 +152,7 @@ function Row({ row, now }: { row: ListedUpload; now: number }) {
     <td><${StateBadge} state=${status} /></td>
     <td class="number">${shownBytes(size)}</td>
     <td class="age optional" title=${formatInstant(createdAt)}>${formatAge(createdAt, now)}</td>
+    <td class="actions"><${RowMenu} row=${row} onChanged=${onChanged} /></td>
   </tr>`
 }
 

@@ -10,7 +10,7 @@ import { formatAge, formatInstant, plural, shortCid, shownBytes } from '../widge
 import { useLoad } from '../widgets/use-load.ts'
 import { useNow } from '../widgets/use-now.ts'
 import { DeleteButton, RenameButton } from './pin-actions.ts'
-import { PinFiles } from './pin-files.ts'
+import { PinContents } from './pin-contents.ts'
 import { PinMeta } from './pin-meta-view.ts'
 import { PinRecords } from './pin-records.ts'
 
@@ -89,8 +89,8 @@ function Pin({ status, records, onChanged }: PinProps) {
       ${!isPinned && html`<${Progress} status=${status} />`}
       <${Facts} status=${status} record=${record} url=${url} />
     </section>
+    ${isPinned && html`<${PinContents} status=${status} url=${url} />`}
     <${Allocations} status=${status} />
-    ${isFolder && isPinned && html`<${PinFiles} cid=${cid} url=${url} />`}
     <${PinRecords} status=${status} records=${records} onChanged=${onChanged} />
     <${PinMeta} key=${status.uploadId} uploadId=${status.uploadId} meta=${status.meta} onDone=${onChanged} />
   </div>`

@@ -2,15 +2,17 @@ import { html } from '../markup.ts'
 import { notify } from './notices.ts'
 
 export function CopyButton({ text, label, what }: { text: string; label?: string; what: string }) {
-  const copy = async (): Promise<void> => {
-    try {
-      await navigator.clipboard.writeText(text)
-      notify({ text: `${what} copied` })
-    } catch {
-      notify({ text: `The browser refuses to copy: select the text instead`, isError: true })
-    }
-  }
-  return html`<button type="button" class="small" aria-label=${`Copy ${what}`} onClick=${copy}>
+  return html`<button type="button" class="small" aria-label=${`Copy ${what}`} onClick=${() => copyText(text, what)}>
     ${label ?? 'Copy'}
   </button>`
+}
+
+/** Copies a text and tells the user. */
+export async function copyText(text: string, what: string): Promise<void> {
+  try {
+    await navigator.clipboard.writeText(text)
+    notify({ text: `Copied the ${what}` })
+  } catch {
+    notify({ text: `The browser refuses to copy: select the text instead`, isError: true })
+  }
 }

@@ -5,10 +5,12 @@ export interface DialogProps extends WithChildren {
   title: string
   /** Called when the user presses Escape or the close button. */
   onClose: () => void
+  /** True for a dialog as wide as the page. */
+  isWide?: boolean
 }
 
 /** Shows a modal dialog. On closing, the focus returns to the element that had it before. */
-export function Dialog({ title, onClose, children }: DialogProps) {
+export function Dialog({ title, onClose, isWide = false, children }: DialogProps) {
   const dialog = useRef<HTMLDialogElement>(null)
   const id = useId()
   useLayoutEffect(() => {
@@ -22,7 +24,7 @@ export function Dialog({ title, onClose, children }: DialogProps) {
     event.preventDefault()
     onClose()
   }
-  return html`<dialog ref=${dialog} aria-labelledby=${id} onCancel=${cancel}>
+  return html`<dialog ref=${dialog} class=${isWide ? 'broad' : undefined} aria-labelledby=${id} onCancel=${cancel}>
     <header>
       <h2 id=${id}>${title}</h2>
       <button type="button" class="plain" aria-label="Close" onClick=${onClose}>✕</button>

@@ -16,6 +16,8 @@ export interface Opened {
 export interface OpenOptions {
   config?: Partial<EngineOptions>
   browser?: BrowserContextOptions
+  /** True for a gateway on a port of its own, from which the page shows content. */
+  hasGateway?: boolean
 }
 
 type Run = (opened: Opened) => Promise<void>
@@ -28,25 +30,29 @@ export function consoles(): { atDoor: typeof open; signedIn: typeof open } {
   }, 60_000)
   afterAll(() => browser?.close())
   const open = (run: Run, options: OpenOptions = {}): Promise<void> =>
-    withConsole(async server => {
-      const context = await browser?.newContext({ locale: 'en-GB', ...options.browser })
-      const page = await context?.newPage()
-      if (context === undefined || page === undefined) throw new Error('the browser was not started')
-      const wrong: string[] = []
-      page.on('pageerror', error => wrong.push(error.message))
-      page.on('console', message => {
-        // Refusals are expected.
-        if (message.type() === 'error' && !message.text().startsWith('Failed to load resource'))
-          wrong.push(message.text())
-      })
-      try {
-        await page.goto(`${server.origin}/console/`)
-        await run({ page, server })
-        expect(wrong).toEqual([])
-      } finally {
-        await context.close()
-      }
-    }, options.config)
+    withConsole(
+      async server => {
+        const context = await browser?.newContext({ locale: 'en-GB', ...options.browser })
+        const page = await context?.newPage()
+        if (context === undefined || page === undefined) throw new Error('the browser was not started')
+        const wrong: string[] = []
+        page.on('pageerror', error => wrong.push(error.message))
+        page.on('console', message => {
+          // Refusals are expected, of requests and of scripts in a sandbox.
+          const isExpected = /^(Failed to load resource|Blocked script execution)/.test(message.text())
+          if (message.type() === 'error' && !isExpected) wrong.push(message.text())
+        })
+        try {
+          await page.goto(`${server.origin}/console/`)
+          await run({ page, server })
+          expect(wrong).toEqual([])
+        } finally {
+          await context.close()
+        }
+      },
+      options.config,
+      options.hasGateway,
+    )
   const signedIn = (run: Run, options?: OpenOptions): Promise<void> =>
     open(async opened => {
       await fillInKey(opened.page, opened.server.key)

@@ -1,0 +1,48 @@
+import { html } from '../markup.ts'
+import { Dialog } from '../widgets/dialog.ts'
+import { FieldProblem } from '../widgets/field.ts'
+import { useLoad } from '../widgets/use-load.ts'
+import { gatewayHead } from './gateway-content.ts'
+
+type Kind = 'image' | 'video' | 'audio' | 'document' | 'text'
+
+const KINDS: ReadonlyArray<readonly [type: RegExp, kind: Kind]> = [
+  [/^image\//, 'image'],
+  [/^video\/|^application\/ogg$/, 'video'],
+  [/^audio\//, 'audio'],
+  [/^application\/pdf$/, 'document'],
+  [/^text\/(plain|css|javascript)$|^application\/json$/, 'text'],
+]
+/** Maximum size of content that the browser has to load as a whole. */
+const MOST_BYTES = 20_000_000
+const STREAMED: readonly (Kind | undefined)[] = ['video', 'audio']
+
+/** Shows a file in a frame of the gateway's origin, without scripts, a referrer or access to this page. */
+export function Preview({ url, name }: { url: string; name: string }) {
+  const { value: head, error } = useLoad(signal => gatewayHead(url, signal), [url])
+  if (error !== null) return html`<${FieldProblem} text=${error} />`
+  if (head === undefined) return html`<p class="empty" role="status">Loading…</p>`
+  const kind = KINDS.find(([type]) => type.test(head.type))?.[1]
+  const words = head.isFolder
+    ? 'This is a folder. Open its page to see the files.'
+    : kind === undefined
+      ? `No preview for ${head.type}.`
+      : !STREAMED.includes(kind) && head.bytes > MOST_BYTES
+        ? 'Too large for a preview.'
+        : null
+  if (words !== null) return html`<p class="quiet">${words}</p>`
+  // Chromium shows no PDF in a sandbox. A response of this type runs no script.
+  const sandbox = kind === 'document' ? undefined : ''
+  return html`<iframe class=${`preview ${kind}`} title=${`Preview of ${name}`} src=${url} sandbox=${sandbox}
+    referrerpolicy="no-referrer" loading="lazy"></iframe>`
+}
+
+export interface PreviewDialogProps {
+  url: string
+  name: string
+  onClose: () => void
+}
+
+export function PreviewDialog({ url, name, onClose }: PreviewDialogProps) {
+  return html`<${Dialog} title=${name} onClose=${onClose} isWide=${true}><${Preview} url=${url} name=${name} /></${Dialog}>`
+}

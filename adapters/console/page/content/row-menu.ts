@@ -1,0 +1,86 @@
+import { useId, useLayoutEffect, useRef, useState } from 'preact/hooks'
+import type { ListedUpload } from '../../../client/index.ts'
+import { html } from '../markup.ts'
+import { contentUrl, useSession } from '../session.ts'
+import { copyText } from '../widgets/copy-button.ts'
+import { gatewayUrl } from './gateway-content.ts'
+import { DeleteDialog, RenameDialog } from './pin-actions.ts'
+import { PreviewDialog } from './preview.ts'
+
+type Asked = 'preview' | 'rename' | 'delete'
+
+/** Texts of a content that the menu copies: label, and text. */
+export function copies(cid: string, url: string): ReadonlyArray<readonly [what: string, text: string]> {
+  return [
+    ['CID', cid],
+    ['link', `ipfs://${cid}`],
+    ['URL', url],
+    ['ipfs command', `ipfs get ${cid}`],
+  ]
+}
+
+/** Menu of one row of the list. Its contents are drawn only while it is open, because a list may have 1,000 rows. */
+export function RowMenu({ row, onChanged }: { row: ListedUpload; onChanged: () => void }) {
+  const session = useSession()
+  const [isOpen, setOpen] = useState(false)
+  const [asked, setAsked] = useState<Asked | null>(null)
+  const id = useId()
+  const opener = useRef<HTMLButtonElement>(null)
+  const menu = useRef<HTMLDivElement>(null)
+  const { cid, clusterId, name, status } = row
+  const url = contentUrl(session, cid, clusterId)
+  useLayoutEffect(() => {
+    const [shown, below] = [menu.current, opener.current]
+    if (!isOpen || shown === null || below === null) return
+    const align = (): void => place(shown, below)
+    align()
+    shown.querySelector<HTMLElement>('a, button')?.focus()
+    addEventListener('resize', align)
+    return () => removeEventListener('resize', align)
+  }, [isOpen])
+  const act = (run: () => void) => (): void => {
+    menu.current?.hidePopover()
+    run()
+  }
+  const button = (words: string, run: () => void, tone = '') =>
+    html`<button class=${`plain ${tone}`} onClick=${act(run)}>${words}</button>`
+  const { gateway } = session
+  const hasPreview = gateway !== null && status === 'pinned'
+  const close = (): void => setAsked(null)
+  const done = (): void => {
+    close()
+    onChanged()
+  }
+  return html`<div class="row-menu">
+    <button ref=${opener} class="plain small" popovertarget=${id} aria-label=${`Actions for ${name}`}>⋯</button>
+    <div ref=${menu} id=${id} class="menu" popover="auto"
+      onToggle=${({ newState }: ToggleEvent) => setOpen(newState === 'open')}>
+      ${
+        isOpen &&
+        html`<div>
+          ${hasPreview && button('Preview', () => setAsked('preview'))}
+          ${status === 'pinned' && html`<a class="button plain" href=${url} target="_blank" rel="noopener">Open</a>`}
+          ${copies(cid, url).map(([what, text]) => button(`Copy ${what}`, () => void copyText(text, what)))}
+          ${button('Rename', () => setAsked('rename'))} ${button('Delete', () => setAsked('delete'), 'danger')}
+        </div>`
+      }
+    </div>
+    ${
+      asked === 'preview' &&
+      gateway !== null &&
+      html`<${PreviewDialog} name=${name} onClose=${close}
+        url=${gatewayUrl(gateway, cid, [], name === cid ? {} : { filename: name })} />`
+    }
+    ${asked === 'rename' && html`<${RenameDialog} pin=${row} onClose=${close} onDone=${done} />`}
+    ${asked === 'delete' && html`<${DeleteDialog} pin=${row} cluster=${clusterId} onClose=${close} onDone=${done} />`}
+  </div>`
+}
+
+/** Puts the menu below its button, or above if there is more room. */
+function place(menu: HTMLElement, opener: HTMLElement): void {
+  const at = opener.getBoundingClientRect()
+  const { width, height } = menu.getBoundingClientRect()
+  const isBelow = at.bottom + height < innerHeight || at.top < height
+  menu.style.top = `${scrollY + (isBelow ? at.bottom : at.top - height)}px`
+  menu.style.left = `${Math.max(8, scrollX + at.right - width)}px`
+}
