@@ -123,7 +123,7 @@ export const consolePromises: readonly KeptPromise[] = [
   {
     promise: 'a sign-in is stored only where no content shares the origin',
     file: console,
-    find: ' && engine.documentsAt(request) !== null ?',
+    find: ' && gateway !== null ?',
     replace: ' ?',
     test: { file: kept, name: 'stores nothing where content shares the origin' },
   },

@@ -47,7 +47,7 @@ describe('the console', () => {
     )
   })
 
-  test('allows frames of the gateway’s own origin, and names it to the page', async () => {
+  test('allows frames only of the gateway’s own origin, which it names', async () => {
     const none = await policyAt({})
     expect(none).not.toContain('frame-src')
     expect((await askConsole(consoleRequest('/console/gateway'))).status).toBe(404)

@@ -3,7 +3,7 @@ import { html } from '../markup.ts'
 import { FieldProblem } from '../widgets/field.ts'
 import { shownBytes } from '../widgets/shown-values.ts'
 import { useLoad } from '../widgets/use-load.ts'
-import { type FolderEntry, folderPage, gatewayUrl } from './gateway-content.ts'
+import { contentAt, type FolderEntry, folderPage } from './gateway-content.ts'
 import { PreviewDialog } from './preview.ts'
 
 /** Path of a folder: its root CID, then names. */
@@ -18,7 +18,7 @@ export function FolderTree({ gateway, cid }: { gateway: string; cid: string }) {
     <ul class="tree"><${Entries} ...${common} path=${[cid]} after=${null} /></ul>
     ${
       shown !== null &&
-      html`<${PreviewDialog} url=${gatewayUrl(gateway, cid, shown)} name=${shown.at(-1)} onClose=${() => setShown(null)} />`
+      html`<${PreviewDialog} url=${contentAt(gateway, cid, shown)} name=${shown.at(-1)} onClose=${() => setShown(null)} />`
     }
   </section>`
 }
@@ -63,7 +63,7 @@ function Entry({ gateway, path, onPreview, entry }: FolderProps & { entry: Folde
   const label =
     type === 'directory'
       ? html`<button class="plain folder" aria-expanded=${isOpen ? 'true' : 'false'} onClick=${() => setOpen(!isOpen)}>${name}</button>`
-      : html`<a class="name" href=${gatewayUrl(gateway, cid, inside)} target="_blank" rel="noopener">${name}</a>`
+      : html`<a class="name" href=${contentAt(gateway, cid, inside)} target="_blank" rel="noopener">${name}</a>`
   return html`<div>
     <div class="entry">
       ${label}

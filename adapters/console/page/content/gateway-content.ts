@@ -24,7 +24,7 @@ export interface ContentHead {
  *
  * @param names path below the content
  */
-export function gatewayUrl(
+export function contentAt(
   gateway: string,
   cid: string,
   names: readonly string[] = [],
@@ -51,7 +51,7 @@ export async function folderPage(
   { after, signal }: { after: string | null; signal: AbortSignal },
 ): Promise<FolderPage> {
   const query = { format: 'json', ...(after !== null && { after }) }
-  const response = await ask(gatewayUrl(gateway, cid, names, query), { signal })
+  const response = await ask(contentAt(gateway, cid, names, query), { signal })
   return (await response.json()) as FolderPage
 }
 

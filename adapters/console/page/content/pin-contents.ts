@@ -3,7 +3,7 @@ import { html } from '../markup.ts'
 import { useSession } from '../session.ts'
 import { useLoad } from '../widgets/use-load.ts'
 import { FolderTree } from './folder-tree.ts'
-import { gatewayHead, gatewayUrl } from './gateway-content.ts'
+import { contentAt, gatewayHead } from './gateway-content.ts'
 import { PinFiles } from './pin-files.ts'
 import { Preview } from './preview.ts'
 
@@ -17,7 +17,7 @@ export function PinContents({ status, url }: { status: Status; url: string }) {
 
 function OnGateway({ status, url, gateway }: { status: Status; url: string; gateway: string }) {
   const { cid, name, type } = status
-  const filed = gatewayUrl(gateway, cid, [], name === cid ? {} : { filename: name })
+  const filed = contentAt(gateway, cid, [], name === cid ? {} : { filename: name })
   const { value, error } = useLoad(signal => gatewayHead(filed, signal), [filed])
   // A gateway may refuse content that the account can list.
   if (error !== null && type === 'directory') return html`<${PinFiles} cid=${cid} url=${url} />`

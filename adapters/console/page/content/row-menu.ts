@@ -3,14 +3,14 @@ import type { ListedUpload } from '../../../client/index.ts'
 import { html } from '../markup.ts'
 import { contentUrl, useSession } from '../session.ts'
 import { copyText } from '../widgets/copy-button.ts'
-import { gatewayUrl } from './gateway-content.ts'
+import { contentAt } from './gateway-content.ts'
 import { DeleteDialog, RenameDialog } from './pin-actions.ts'
 import { PreviewDialog } from './preview.ts'
 
 type Asked = 'preview' | 'rename' | 'delete'
 
 /** Texts of a content that the menu copies: label, and text. */
-export function copies(cid: string, url: string): ReadonlyArray<readonly [what: string, text: string]> {
+function copies(cid: string, url: string): ReadonlyArray<readonly [what: string, text: string]> {
   return [
     ['CID', cid],
     ['link', `ipfs://${cid}`],
@@ -69,7 +69,7 @@ export function RowMenu({ row, onChanged }: { row: ListedUpload; onChanged: () =
       asked === 'preview' &&
       gateway !== null &&
       html`<${PreviewDialog} name=${name} onClose=${close}
-        url=${gatewayUrl(gateway, cid, [], name === cid ? {} : { filename: name })} />`
+        url=${contentAt(gateway, cid, [], name === cid ? {} : { filename: name })} />`
     }
     ${asked === 'rename' && html`<${RenameDialog} pin=${row} onClose=${close} onDone=${done} />`}
     ${asked === 'delete' && html`<${DeleteDialog} pin=${row} cluster=${clusterId} onClose=${close} onDone=${done} />`}

@@ -46,7 +46,7 @@ describe('contents in the console', inBrowser, () => {
       { hasGateway: true },
     ))
 
-  test('of a folder are a tree, which loads a folder when it is opened', () =>
+  test('show a folder as a tree, which loads opened folders only', () =>
     signedIn(
       async ({ page, server }) => {
         const { record } = await server.engine.pins.uploadDirectory(folder(), { account: server.owner, name: 'site' })
@@ -130,7 +130,7 @@ describe('contents in the console', inBrowser, () => {
       { hasGateway: true, browser: { permissions: ['clipboard-read', 'clipboard-write'] } },
     ))
 
-  test('have no preview if they are pages, or if the gateway shares the origin', async () => {
+  test('have no preview as pages, or without a gateway apart', async () => {
     const attack = async (server: ConsoleServer): Promise<string> => keep(server, ATTACK, 'page.html')
     await signedIn(
       async ({ page, server }) => {
