@@ -1,5 +1,6 @@
 import type { KeptPromise } from './promises.ts'
 
+const doctor = 'test/adapters/cli/doctor.test.ts'
 const completion = 'test/adapters/cli/completion.test.ts'
 
 /** Promises about completions and checks of the command line. */
@@ -17,5 +18,33 @@ export const commandPromises: readonly KeptPromise[] = [
     find: '&& compopt +o default',
     replace: '&& : +o default',
     test: { file: completion, name: 'allows paths only where one belongs' },
+  },
+  {
+    promise: 'doctor sends no key of another server',
+    file: 'adapters/cli/doctor-server.ts',
+    find: "...(isOthers && { HOLDFAST_API_KEY: '' })",
+    replace: '',
+    test: { file: doctor, name: 'gets no key that the environment' },
+  },
+  {
+    promise: 'doctor tries no port 0',
+    file: 'adapters/cli/doctor-ports.ts',
+    find: "if (port === 0) return fine(check, 'the start takes any free port')",
+    replace: '',
+    test: { file: doctor, name: 'are free, or name what has them' },
+  },
+  {
+    promise: 'doctor refuses a newer data directory',
+    file: 'adapters/cli/doctor-disk.ts',
+    find: 'if (version > newest) {',
+    replace: 'if (version < 0) {',
+    test: { file: doctor, name: 'is judged by its contents' },
+  },
+  {
+    promise: 'doctor reports a disk without room',
+    file: 'adapters/cli/doctor-disk.ts',
+    find: 'if (free <= reserve)',
+    replace: 'if (free < 0)',
+    test: { file: doctor, name: 'needs room beyond the reserve' },
   },
 ]

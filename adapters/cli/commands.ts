@@ -24,6 +24,7 @@ export const COMMANDS: ReadonlyMap<HelpTopic, () => Promise<Command>> = new Map<
   ['webhook log', async () => (await import('./webhook-commands.ts')).webhookLog],
   ['webhook remove', async () => (await import('./webhook-commands.ts')).removeWebhook],
   ['serve', async () => (await import('./serve.ts')).serve],
+  ['doctor', async () => (await import('./doctor-command.ts')).doctor],
   ['stats', async () => (await import('./owner-commands.ts')).stats],
   ['gc', async () => (await import('./owner-commands.ts')).collect],
   ['verify', async () => (await import('./owner-commands.ts')).verify],

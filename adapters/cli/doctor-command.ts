@@ -1,30 +1,28 @@
 import { checkConfig, HoldfastError, isHoldfastError } from '../../src/index.ts'
-import { readArguments } from './arguments.ts'
-import { checkBackups, checkDirectory } from './doctor-disk.ts'
-import { checkServer } from './doctor-server.ts'
+import { type Arguments, readArguments } from './arguments.ts'
+import { type CheckResult, fault, fine, warning } from './check-result.ts'
+import { checkBackups } from './doctor-backup.ts'
+import { checkClockBehind, checkClusterDirectory, checkDataDirectory } from './doctor-disk.ts'
+import { checkFreePorts, checkGatewayPort } from './doctor-ports.ts'
+import { askOwner, checkRunning, runningVersion } from './doctor-server.ts'
 import { endWithReader, print, printJson } from './output.ts'
 import { countOf, formatBytes, formatTable } from './printed-text.ts'
 import { serverAdapters } from './server-adapters.ts'
 import { type Environment, LEAST_MEMORY_BYTES, readServerSettings, type ServerSettings } from './settings.ts'
 
-/** Result of one check. The remedy is empty if the level is `ok`. */
-export interface Finding {
-  check: string
-  level: 'ok' | 'warning' | 'fault'
-  text: string
-  remedy: string
-}
+const GRAMMAR = {
+  values: ['host', 'port', 'gateway-port', 'data-dir', 'config', 'key'],
+  lists: ['backup'],
+  switches: ['json'],
+} as const
+type Given = Arguments<(typeof GRAMMAR.values)[number], 'backup', 'json'>
 
 /** Checks the configuration, the machine and the running server, and changes nothing. */
 export async function doctor(args: readonly string[], env: Environment): Promise<boolean> {
-  const given = readArguments(args, {
-    values: ['host', 'port', 'gateway-port', 'data-dir', 'config', 'key'],
-    lists: ['backup'],
-    switches: ['json'],
-  })
+  const given = readArguments(args, GRAMMAR)
   if (given === null) return false
   endWithReader()
-  const findings = await examine(given.flags, given.lists.backup, env)
+  const findings = await examine(given, env)
   if (given.switches.has('json')) for (const finding of findings) printJson(finding)
   else print(formatTable(findings.map(rowOf)))
   const faults = findings.filter(({ level }) => level === 'fault').length
@@ -32,51 +30,71 @@ export async function doctor(args: readonly string[], env: Environment): Promise
   return true
 }
 
-async function examine(
-  flags: Parameters<typeof readServerSettings>[0] & { key?: string },
-  backups: readonly string[],
-  env: Environment,
-): Promise<Finding[]> {
+/** Resolves the settings as `serve` does. A wrong setting is a finding, and the only one. */
+async function examine({ flags, lists }: Given, env: Environment): Promise<CheckResult[]> {
   try {
     const settings = readServerSettings(flags, env)
-    const { config } = settings
-    const { disk, clusters } = await checkConfig(config, 'config', serverAdapters.adapters)
-    const places = (clusters ?? []).flatMap(({ dataDir, alsoIn = [] }) => [...(dataDir ? [dataDir] : []), ...alsoIn])
-    const directories = [...new Set([settings.dataDir, ...places])]
+    const { disk, clusters = [] } = await checkConfig(settings.config, 'config', serverAdapters.adapters)
+    const { dataDir, config } = settings
+    const version = await runningVersion(settings)
+    const places = clusters.flatMap(each => [each.dataDir ?? [], each.alsoIn ?? []].flat())
+    const directoryOf = (path: string) => ({ path, reserveBytes: disk?.reserveBytes })
     const parts = await Promise.all([
-      checkServer(settings, flags.key ?? (env.HOLDFAST_API_KEY || undefined)),
-      ...directories.map(path => checkDirectory(path, disk?.reserveBytes)),
-      checkBackups([...backups, ...(config.backupRoots ?? [])], Date.now()),
+      fine('configuration', 'valid'),
+      memory(settings),
+      version === null ? checkStopped(settings) : checkServer(settings, version, flags.key, env),
+      checkDataDirectory(directoryOf(dataDir), version !== null),
+      ...[...new Set(places)].map(path => checkClusterDirectory(directoryOf(path))),
+      checkClockBehind(dataDir, Date.now()),
+      trust(settings),
+      checkBackups([...lists.backup, ...(config.backupRoots ?? [])], Date.now()),
     ])
-    return [{ check: 'configuration', level: 'ok', text: 'valid', remedy: '' }, ...parts.flat(), ...limits(settings)]
+    return parts.flat()
   } catch (error) {
     if (!isHoldfastError(error)) throw error
-    const remedy = 'correct it, and check it with holdfast serve --check-config'
-    return [{ check: 'configuration', level: 'fault', text: error.message, remedy }]
+    return [fault('configuration', error.message, 'correct it: nothing else is checked until then')]
   }
 }
 
-function limits({ memoryBytes, config }: ServerSettings): Finding[] {
-  const hasMemory = memoryBytes >= LEAST_MEMORY_BYTES
-  const isProxied = config.publicUrl?.startsWith('https:') === true
-  const { trustedProxies = 0 } = config
-  const isBlind = isProxied && trustedProxies === 0
+async function checkStopped(settings: ServerSettings): Promise<CheckResult[]> {
+  const network = settings.config.network?.enabled === false ? 'off' : 'checked only while the server runs'
+  return [...(await checkFreePorts(settings)), fine('network', network)]
+}
+
+async function checkServer(
+  settings: ServerSettings,
+  version: string,
+  key: string | undefined,
+  env: Environment,
+): Promise<CheckResult[]> {
   return [
-    {
-      check: 'memory',
-      level: hasMemory ? 'ok' : 'warning',
-      text: `the limit is ${formatBytes(memoryBytes)}`,
-      remedy: hasMemory ? '' : `allow at least ${formatBytes(LEAST_MEMORY_BYTES)}`,
-    },
-    {
-      check: 'proxy',
-      level: isBlind ? 'warning' : 'ok',
-      text: `trustedProxies is ${trustedProxies}${isBlind ? ', but publicUrl is https: all clients share one address' : ''}`,
-      remedy: isBlind ? 'set trustedProxies to the number of proxies before this server' : '',
-    },
+    fine(`port ${settings.port}`, `Holdfast ${version} answers`),
+    ...(await checkGatewayPort(settings)),
+    ...(await checkRunning(settings)),
+    ...(await askOwner(settings, key, env)),
   ]
 }
 
-function rowOf({ check, level, text, remedy }: Finding): string[] {
+function memory({ memoryBytes }: ServerSettings): CheckResult {
+  const text = `the limit is ${formatBytes(memoryBytes)}`
+  if (memoryBytes >= LEAST_MEMORY_BYTES) return fine('memory', text)
+  return warning('memory', text, `allow at least ${formatBytes(LEAST_MEMORY_BYTES)}`)
+}
+
+/** Compares `trustedProxies` with the addresses of the server. */
+function trust({ host, config: { publicUrl, trustedProxies = 0 } }: ServerSettings): CheckResult {
+  const isLocal = /^(?:127\.|::1$|localhost$)/.test(host)
+  if (trustedProxies === 0 && publicUrl?.startsWith('https:')) {
+    const text = 'publicUrl is https, but trustedProxies is 0: all clients share one address'
+    return warning('proxy', text, 'set trustedProxies to the number of proxies before this server')
+  }
+  if (trustedProxies > 0 && !isLocal) {
+    const text = `trustedProxies is ${trustedProxies}: who reaches ${host} without the proxy can forge an address`
+    return warning('proxy', text, 'listen on 127.0.0.1, or let a firewall admit only the proxy')
+  }
+  return fine('proxy', `trustedProxies is ${trustedProxies}`)
+}
+
+function rowOf({ check, level, text, remedy }: CheckResult): string[] {
   return [level, check, remedy === '' ? text : `${text}; ${remedy}`]
 }

@@ -1,10 +1,9 @@
-import type { HoldfastClient, JsonObject } from '../client/index.ts'
-import { connect, textOf } from './api-command.ts'
-import { ownerBase } from './api-settings.ts'
-import type { Finding } from './doctor-command.ts'
+import type { JsonObject } from '../client/index.ts'
+import { connect, listOf, numberOf, textOf } from './api-command.ts'
+import { apiBase, ownerBase, readApiSettings } from './api-settings.ts'
+import { type CheckResult, fault, fine, warning } from './check-result.ts'
 import { localUrl } from './listener.ts'
-import { listenerOf, portProblem } from './port-check.ts'
-import type { ServerSettings } from './settings.ts'
+import type { Environment, ServerSettings } from './settings.ts'
 
 const LONGEST_MS = 3_000
 const MOST_SKEW_MS = 1_000
@@ -18,60 +17,75 @@ const REMEDIES: Readonly<Record<string, string>> = {
   stopping: 'wait until the server has stopped, and start it',
 }
 
-/** Checks the ports, and asks the server if one runs. */
-export async function checkServer(settings: ServerSettings, key: string | undefined): Promise<Finding[]> {
-  const { host, port, gatewayPort } = settings
+/** Returns the version of the Holdfast that answers on the API's port, or null. */
+export async function runningVersion({ host, port }: ServerSettings): Promise<string | null> {
+  const about = port === 0 ? null : await answerOf(`${localUrl(host, port)}/api/v3`)
+  return about?.name === 'holdfast' ? textOf(about, 'version') : null
+}
+
+/** Checks the state of the running server, its peers, and whether clients reach it at its public URL. */
+export async function checkRunning({ host, port, config }: ServerSettings): Promise<CheckResult[]> {
   const base = localUrl(host, port)
-  const about = port === 0 ? null : await answerOf(`${base}/api/v3`)
-  if (about?.name !== 'holdfast') {
-    const ports = [...new Set([port, gatewayPort ?? 0])]
-    return Promise.all(ports.map(each => checkPort(host, each)))
-  }
-  const findings: Finding[] = [
-    { check: `port ${port}`, level: 'ok', text: `Holdfast ${textOf(about, 'version')} answers`, remedy: '' },
-    readiness(await answerOf(`${base}/ready`)),
-  ]
-  if (key === undefined) return findings
-  return [...findings, await clock(connect(ownerBase({ base: `${base}/api/v3`, key })))]
-}
-
-async function checkPort(host: string, port: number): Promise<Finding> {
-  const check = `port ${port}`
-  const problem = await portProblem(host, port)
-  if (problem === null) return { check, level: 'ok', text: 'free', remedy: '' }
-  if (problem !== 'EADDRINUSE') {
-    const remedy = 'choose another --host, or a port from 1024'
-    return { check, level: 'fault', text: `cannot listen on ${host}: ${problem}`, remedy }
-  }
-  const text = `taken by ${listenerOf(port) ?? 'another program'}`
-  return { check, level: 'fault', text, remedy: 'stop it, or choose another port with --port or --gateway-port' }
-}
-
-function readiness(answer: JsonObject | null): Finding {
-  const check = 'server'
+  const answer = await answerOf(`${base}/ready`)
   const status = answer === null ? 'silent' : textOf(answer, 'status')
-  if (status !== 'ok') {
-    const reason = answer === null ? '' : textOf(answer, 'reason')
-    const text = `not ready: ${status}${reason === '' ? '' : ` (${reason})`}`
-    return { check, level: 'fault', text, remedy: REMEDIES[status] ?? 'read the log of the server' }
-  }
-  if (answer?.network !== 'no-peers') return { check, level: 'ok', text: 'ready', remedy: '' }
-  const remedy = 'allow outgoing connections, and check network in the configuration'
-  return { check, level: 'warning', text: 'ready, but without peers on the public network', remedy }
+  const reason = answer === null ? '' : textOf(answer, 'reason')
+  const problem = `not ready: ${status}${reason === '' ? '' : ` (${reason})`}`
+  return [
+    status === 'ok' ? fine('server', 'ready') : fault('server', problem, REMEDIES[status] ?? 'read its log'),
+    await network(base, answer?.network === 'no-peers', config.network?.enabled === false),
+    ...(config.publicUrl === undefined ? [] : [await reach(config.publicUrl)]),
+  ]
 }
 
-async function clock(client: HoldfastClient): Promise<Finding> {
-  const check = 'clock'
+async function network(base: string, isAlone: boolean, isOff: boolean): Promise<CheckResult> {
+  if (isOff) return fine('network', 'off')
+  const remedy = 'allow outgoing connections, and check network in the configuration'
+  if (isAlone) return warning('network', 'no peers on the public network', remedy)
+  const peers = numberOf((await answerOf(`${base}/api/v3/peers`)) ?? {}, 'count') ?? 0
+  return fine('network', `peers: ${peers}`)
+}
+
+async function reach(publicUrl: string): Promise<CheckResult> {
+  if ((await answerOf(`${publicUrl}/api/v3`))?.name === 'holdfast') return fine('publicUrl', `${publicUrl} answers`)
+  const text = `no Holdfast answers at ${publicUrl}/api/v3 from this machine`
+  return warning('publicUrl', text, 'check DNS, the certificate and the proxy')
+}
+
+/** Asks the running server, as its owner, about its clock and the headers of proxies. */
+export async function askOwner(
+  settings: ServerSettings,
+  key: string | undefined,
+  env: Environment,
+): Promise<CheckResult[]> {
   try {
-    const { clockSkewMs }: JsonObject = await client.request('GET', '/stats')
-    const skew = typeof clockSkewMs === 'number' ? clockSkewMs : 0
-    if (Math.abs(skew) <= MOST_SKEW_MS) return { check, level: 'ok', text: 'as that of the database', remedy: '' }
-    const text = `${skew} ms ahead of the clock of PostgreSQL`
-    return { check, level: 'fault', text, remedy: 'synchronize both clocks' }
+    const api = `${localUrl(settings.host, settings.port)}/api/v3`
+    // A key in the environment belongs to the server that the environment names.
+    const isOthers = apiBase({}, env, api) !== api
+    const given = { ...env, ...(isOthers && { HOLDFAST_API_KEY: '' }) }
+    const client = connect(ownerBase(readApiSettings({ api, ...(key !== undefined && { key }) }, given)))
+    const [stats, failures]: JsonObject[] = await Promise.all([
+      client.request('GET', '/stats'),
+      client.request('GET', '/failures'),
+    ])
+    const skew = numberOf(stats ?? {}, 'clockSkewMs')
+    return [...skewed(skew), ...proxied(listOf(failures ?? {}, 'failures'))]
   } catch (error) {
-    const text = `not checked: ${(error as Error).message}`
-    return { check, level: 'warning', text, remedy: 'give a key of the owner' }
+    const text = `clock and proxy headers of the server are not checked: ${(error as Error).message}`
+    return [warning('owner', text, 'give a key of the owner with --key')]
   }
+}
+
+function skewed(skew: number | null): CheckResult[] {
+  // With SQLite there is no second clock.
+  if (skew === null) return []
+  if (Math.abs(skew) <= MOST_SKEW_MS) return [fine('clock', 'as that of PostgreSQL')]
+  return [fault('clock', `${skew} ms ahead of the clock of PostgreSQL`, 'synchronize both clocks with NTP')]
+}
+
+function proxied(failures: readonly JsonObject[]): CheckResult[] {
+  if (!failures.some(failure => textOf(failure, 'message').startsWith('trustedProxies is 0'))) return []
+  const text = 'requests came through a proxy, but trustedProxies is 0: all clients share one address'
+  return [fault('proxy', text, 'set trustedProxies to the number of proxies before this server')]
 }
 
 async function answerOf(url: string): Promise<JsonObject | null> {

@@ -30,6 +30,7 @@ Your content, on any Holdfast server (--api, --key):
 The server:
   serve                  Run the server
   config schema          Print the JSON Schema of the configuration file
+  doctor                 Check configuration, machine and running server
 
 The node, for its owner, through the running server or on its data directory:
   stats                  Show accounts, pins, blocks and disk usage
@@ -82,6 +83,21 @@ ${COMMON}
 HOLDFAST_BOOTSTRAP_KEY, 32 printable characters or more, becomes an API key of the owner.
 HOLDFAST_LOG_LEVEL is one of fatal, error, warn, info (the default), debug, trace, silent.
 HOLDFAST_METRICS sets the readers of /metrics: loopback (the default), all or nobody.`,
+
+  doctor: `Usage: holdfast doctor [flags]
+
+Checks configuration, ports, clock, disk, network, proxy headers and the age of the backup. It changes nothing, and
+works with and without a running server. Give it the flags and variables of "holdfast serve". If it finds a fault, the
+exit code is 1.
+
+  --host HOST      address of the server (HOLDFAST_HOST, default 127.0.0.1)
+  --port PORT      port of the API (HOLDFAST_PORT, default 4100)
+  --gateway-port PORT
+                   port of the gateway (HOLDFAST_GATEWAY_PORT, default: the next after --port)
+  --key KEY        key of the owner, to check a running server (HOLDFAST_API_KEY)
+  --backup DIR     directory of a backup, or of several (may be repeated; besides backupRoots)
+  --json           print one JSON object per check
+${COMMON}`,
 
   account: `Usage: holdfast account COMMAND [flags]
 

@@ -15,11 +15,16 @@ const PIECE = 1024 ** 2
 const FRESH_MS = 1_000
 const LOOK_EVERY_MS = 10_000
 
+/** Returns the bytes that new content leaves free by default: 64 MiB or 5 % of the file system, whichever is less. */
+export function defaultReserve(totalBytes: number): number {
+  return Math.min(LARGEST_RESERVE, Math.floor(totalBytes * RESERVE_SHARE))
+}
+
 export interface DiskReserveOptions {
   dataDir: string
   files: FileSystem
   clock: Clock
-  /** Bytes that new content must leave free. Default: 64 MiB or 5 % of the file system, whichever is less. */
+  /** Bytes that new content must leave free. Default: {@link defaultReserve}. */
   reserveBytes?: number | undefined
   watch: Pick<StoreWatch, 'look' | 'problem'>
   /**
@@ -119,7 +124,7 @@ export class DiskReserve {
     // If the file system does not report its free space, the disk does not count as full.
     const unknown: DiskSpace = { freeBytes: Number.MAX_SAFE_INTEGER, totalBytes: 0 }
     const { freeBytes, totalBytes } = await files.space(dataDir).catch(() => unknown)
-    const reserveBytes = this.#options.reserveBytes ?? Math.min(LARGEST_RESERVE, Math.floor(totalBytes * RESERVE_SHARE))
+    const reserveBytes = this.#options.reserveBytes ?? defaultReserve(totalBytes)
     const state = { freeBytes, reserveBytes, isFull: freeBytes - PIECE < reserveBytes }
     this.#state = state
     this.#seenAt = clock.now()
