@@ -130,6 +130,7 @@ export type {
 } from './pins/pin-types.ts'
 export { Timelock } from './pins/removal/timelock.ts'
 export { compactDatabase } from './storage/compact-database.ts'
+export { rehearseUpgrade, type UpgradeRehearsal } from './storage/rehearse-upgrade.ts'
 export { readSchema, type SchemaVersion } from './storage/schema-version.ts'
 export type { ClusterProblem } from './upkeep/cluster-survey.ts'
 export type { Finding, FindingKind, Reconciled, ReconcileOptions } from './upkeep/findings.ts'

@@ -133,4 +133,11 @@ export const backupPromises: readonly KeptPromise[] = [
     replace: '',
     test: { file: 'test/storage/background-syncs.test.ts', name: 'a failed sync fails the copy' },
   },
+  {
+    promise: 'a rehearsal of an upgrade changes a copy of the database alone',
+    file: 'src/storage/rehearse-upgrade.ts',
+    find: 'UNCHANGED : migrate(copy)',
+    replace: 'UNCHANGED : migrate(file)',
+    test: { file: 'test/storage/mature-0.2.0.test.ts', name: 'a rehearsal tells the change' },
+  },
 ]

@@ -37,6 +37,7 @@ export const LONG_TESTS: Readonly<Record<string, readonly string[]>> = {
     'test/storage/host-process.test.ts',
     'test/storage/kept-copy.test.ts',
     'test/storage/old-directories.test.ts',
+    'test/storage/mature-0.2.0.test.ts',
     'test/storage/packed-0.1.0.test.ts',
     'test/storage/permissions.test.ts',
   ],

@@ -33,6 +33,7 @@ export const COMMANDS: ReadonlyMap<HelpTopic, () => Promise<Command>> = new Map<
   ['backup check', async () => (await import('./backup-commands.ts')).checkBackupCommand],
   ['compact', async () => (await import('./backup-commands.ts')).compact],
   ['restore', async () => (await import('./backup-commands.ts')).restore],
+  ['upgrade', async () => (await import('./upgrade-command.ts')).upgrade],
   ['catalogue move', async () => (await import('./catalogue-command.ts')).moveToDatabase],
   ['config schema', async () => (await import('./config-command.ts')).printConfigSchema],
   ['data-key replace', async () => (await import('./data-key-command.ts')).replaceKey],

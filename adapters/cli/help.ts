@@ -41,6 +41,7 @@ The node, for its owner, through the running server or on its data directory:
   backup check           Read a whole backup, and repair it
   restore                Create a data directory from a backup
   compact                Shrink the database file of an old data directory
+  upgrade --check        Rehearse the change that a new version makes to the database
   catalogue move         Move accounts, keys and records to PostgreSQL
   data-key replace       Replace a lost data.key, and drop the secrets that it sealed
   accounts               List all accounts and their usage
@@ -97,6 +98,18 @@ exit code is 1.
   --key KEY        key of the owner, to check a running server (HOLDFAST_API_KEY)
   --backup DIR     directory of a backup, or of several (may be repeated; besides backupRoots)
   --json           print one JSON object per check
+${COMMON}`,
+
+  upgrade: `Usage: holdfast upgrade --check [flags]
+
+Rehearses the first start of this version on a copy of the database: what changes, how long it takes and how much disk it
+needs. The data directory stays as it is, and the server of the old version may run. It does not rehearse PostgreSQL.
+
+  holdfast upgrade --check --data-dir ./data
+
+  --check          required: the server itself makes the change at its first start
+  --scratch DIR    directory for the copy (default: tmp in the data directory)
+  --json           print JSON
 ${COMMON}`,
 
   account: `Usage: holdfast account COMMAND [flags]

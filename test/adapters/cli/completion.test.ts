@@ -38,7 +38,7 @@ function suggested(line: string, { told = false } = {}): string[] {
 
 describe('bash', needs(isThere('bash'), 'there is no bash'), () => {
   test.each<[string, string[]]>([
-    ['holdfast up', ['upload']],
+    ['holdfast upl', ['upload']],
     ['holdfast delet', ['delete']],
     ['holdfast account en', ['enable', 'end-sessions']],
     ['holdfast account create --e', ['--email']],

@@ -1,0 +1,35 @@
+import { resolve } from 'node:path'
+import { rehearseUpgrade, type UpgradeRehearsal } from '../../src/index.ts'
+import { readArguments, usageError } from './arguments.ts'
+import { print, printJson } from './output.ts'
+import { formatBytes } from './printed-text.ts'
+import { type Environment, readDirectorySettings } from './settings.ts'
+
+/** Rehearses the change of the database that the first start of this version makes. */
+export async function upgrade(args: readonly string[], env: Environment): Promise<boolean> {
+  const given = readArguments(args, { values: ['data-dir', 'config', 'scratch'], switches: ['check', 'json'] })
+  if (given === null) return false
+  if (!given.switches.has('check')) {
+    throw usageError('--check is needed: the server itself changes the database at its first start')
+  }
+  const { dataDir, config } = readDirectorySettings(given.flags, env)
+  const { scratch } = given.flags
+  const rehearsal = rehearseUpgrade(dataDir, ...(scratch === undefined ? [] : [resolve(scratch)]))
+  if (given.switches.has('json')) printJson({ ...rehearsal })
+  else print([...linesOf(rehearsal), ...(config.database === undefined ? [] : [SHARED])].join('\n'))
+  return true
+}
+
+const SHARED = 'PostgreSQL is not rehearsed: restore a dump of it, and start this version on that'
+
+function linesOf(rehearsal: UpgradeRehearsal): string[] {
+  const { schema, newSchema, seconds, databaseBytes, newDatabaseBytes, neededBytes, freeBytes } = rehearsal
+  if (schema === newSchema) return [`the database has schema ${schema} already: this version changes nothing`]
+  const lines = [
+    `schema ${schema} becomes ${newSchema}`,
+    `time: ${seconds.toFixed(1)} s, while the server does not answer`,
+    `database: ${formatBytes(databaseBytes)} now, ${formatBytes(newDatabaseBytes)} then`,
+    `disk: ${formatBytes(neededBytes)} needed, a copy of the old database included; ${formatBytes(freeBytes)} free`,
+  ]
+  return neededBytes < freeBytes ? lines : [...lines, 'make room before the upgrade']
+}

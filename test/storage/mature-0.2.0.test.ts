@@ -1,0 +1,180 @@
+import { execFileSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, statSync, symlinkSync } from 'node:fs'
+import { join } from 'node:path'
+import SqliteDatabase from 'better-sqlite3'
+import { base32upper } from 'multiformats/bases/base32'
+import { afterEach, expect, test } from 'vitest'
+import { totpCode, totpStep } from '../../src/access/sign-in/totp.ts'
+import { migrations } from '../../src/storage/migrations.ts'
+import { needs } from '../support/needs.ts'
+import { runHoldfast, ServerProcess } from '../support/server-process.ts'
+import { withTempDir } from '../support/temp-dir.ts'
+import { unpack } from '../support/unpack.ts'
+import old from './fixtures/data-0.2.0.json' with { type: 'json' }
+
+const ROOT = join(import.meta.dirname, '../..')
+const ARCHIVE = join(import.meta.dirname, 'fixtures', 'data-0.2.0.tar.gz')
+/** Source commit of 0.2.0, and the version of its schema. */
+const SOURCE = '58932637861bf1c2b1a88fa2ddbfc83d6e612f1d'
+const SCHEMA = 19
+const KEPT = `holdfast.db.schema-${SCHEMA}`
+
+function hasSource(): boolean {
+  try {
+    execFileSync('git', ['cat-file', '-e', `${SOURCE}^{tree}`], { cwd: ROOT, stdio: 'ignore' })
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** A data directory that 0.2.0 has made, with the configuration of its server. */
+interface OldNode {
+  directory: string
+  dataDir: string
+  flags: readonly string[]
+}
+
+function withOldNode(run: (node: OldNode) => Promise<void>): Promise<void> {
+  return withTempDir(async directory => {
+    await unpack(ARCHIVE, directory)
+    await run({ directory, dataDir: join(directory, 'data'), flags: ['--config', join(directory, 'config.json')] })
+  })
+}
+
+afterEach(() => ServerProcess.killAll())
+
+function contentOf(seed: string, length: number): Buffer {
+  let text = ''
+  for (let line = 0; text.length < length; line++) text += `${seed} ${line}\n`
+  return Buffer.from(text.slice(0, length))
+}
+
+async function ask(server: ServerProcess, path: string, body?: object | FormData) {
+  const response = await fetch(server.api + path, {
+    headers: {
+      authorization: `Bearer ${old.key}`,
+      ...(body === undefined || body instanceof FormData ? {} : { 'content-type': 'application/json' }),
+    },
+    ...(body === undefined ? {} : { method: 'POST', body: body instanceof FormData ? body : JSON.stringify(body) }),
+  })
+  return { status: response.status, json: (await response.json()) as Record<string, unknown> }
+}
+
+async function expectAll(server: ServerProcess): Promise<void> {
+  const mine = old.records.filter(({ account }) => account === 'ada')
+  const { json } = await ask(server, '/users/me/uploads?limit=100')
+  const known = mine.map(({ account: _, seed: __, length: ___, status: ____, ...record }) => record)
+  expect(json.uploads).toMatchObject(known)
+  expect((await ask(server, '/users/me')).json).toMatchObject({ usage: old.usage.ada, twoFactorEnabled: true })
+  for (const { cid, seed, length } of old.records) {
+    if (seed === undefined) continue
+    const response = await fetch(`${server.url}/ipfs/${cid}`)
+    expect([seed, response.status]).toEqual([seed, cid === old.taken ? 410 : 200])
+    if (response.status === 200) {
+      expect(Buffer.from(await response.arrayBuffer()).equals(contentOf(seed, length ?? 0))).toBe(true)
+    }
+  }
+  expect((await fetch(`${server.url}/ipfs/${old.gone}`)).status).toBe(404)
+}
+
+function schemaOf(dataDir: string): number {
+  const database = new SqliteDatabase(join(dataDir, 'holdfast.db'), { readonly: true })
+  const version = database.pragma('user_version', { simple: true }) as number
+  database.close()
+  return version
+}
+
+/** Returns the digest of each file that the server of 0.2.0 left. */
+function digests(directory: string): Record<string, string> {
+  const files = readdirSync(directory, { recursive: true, withFileTypes: true }).filter(entry => entry.isFile())
+  const paths = files.map(entry => join(entry.parentPath, entry.name)).filter(path => !/-(wal|shm)$/.test(path))
+  return Object.fromEntries(paths.map(path => [path, createHash('sha256').update(readFileSync(path)).digest('hex')]))
+}
+
+test('a rehearsal tells the change, and leaves the directory alone', () =>
+  withOldNode(async ({ directory, dataDir, flags }) => {
+    const before = digests(directory)
+    const finished = await runHoldfast(['upgrade', '--check', '--json', '--data-dir', dataDir, ...flags])
+    expect([finished.code, finished.stderr]).toEqual([0, ''])
+    const told = JSON.parse(finished.stdout) as Record<string, number>
+    expect(told).toMatchObject({ schema: SCHEMA, newSchema: migrations.length })
+    expect(told.seconds).toBeGreaterThan(0)
+    expect(told.neededBytes).toBeGreaterThanOrEqual(statSync(join(dataDir, 'holdfast.db')).size)
+    expect(digests(directory)).toEqual(before)
+  }))
+
+test.each([
+  ['a scratch directory of a file', ['--scratch', '/dev/null/x'], 1, /ENOTDIR/],
+  ['no --check', [], 2, /--check is needed/],
+])('a rehearsal with %s fails, and changes nothing', (_, given, code, message) =>
+  withOldNode(async ({ directory, dataDir, flags }) => {
+    const before = digests(directory)
+    const check = given.length === 0 ? [] : ['--check', ...given]
+    const finished = await runHoldfast(['upgrade', ...check, '--data-dir', dataDir, ...flags])
+    expect(finished).toMatchObject({ code, stdout: '', stderr: expect.stringMatching(message) })
+    expect(digests(directory)).toEqual(before)
+  }),
+)
+
+test('an upgrade that is killed at any step keeps everything', () =>
+  withOldNode(async ({ dataDir, flags }) => {
+    let kills = 0
+    // Each start has its own moment of the kill: the unfinished copy, the copy, and the log of the change.
+    for (const name of [`${KEPT}.part`, KEPT, 'holdfast.db-wal']) {
+      const starting = ServerProcess.start(dataDir, flags).catch(() => undefined)
+      const ended = starting.then(() => true)
+      while (!existsSync(join(dataDir, name))) {
+        if (await Promise.race([ended, new Promise<false>(resolve => setTimeout(resolve, 1, false))])) break
+      }
+      await ServerProcess.killAll()
+      await starting
+      if (schemaOf(dataDir) === SCHEMA) kills++
+    }
+    expect(kills).toBeGreaterThan(0)
+    const server = await ServerProcess.start(dataDir, flags)
+    await expectAll(server)
+    const { json } = await ask(server, '/auth/login', { email: 'ada@example.org', password: old.password })
+    const code = totpCode(base32upper.baseDecode(old.totpSecret), totpStep(Date.now()))
+    const login = { temporaryToken: json.temporaryToken, code }
+    expect(await ask(server, '/auth/2fa/verify-login', login)).toMatchObject({ status: 200 })
+    expect(await server.stop()).toBe(0)
+    const told = await runHoldfast(['reconcile', '--dry-run', '--json', '--data-dir', dataDir, ...flags])
+    expect(JSON.parse(told.stdout)).toMatchObject({
+      found: { 'cluster-unreachable': 1 },
+      findings: [{ what: 'elsewhere' }],
+    })
+    expect((await runHoldfast(['verify', '--data-dir', dataDir, ...flags])).code).toBe(0)
+  }))
+
+test(
+  'the kept copy leads back to 0.2.0, without later uploads',
+  {
+    ...needs(hasSource(), 'the history does not reach back to 0.2.0'),
+  },
+  () =>
+    withOldNode(async ({ directory, dataDir, flags }) => {
+      const server = await ServerProcess.start(dataDir, flags)
+      const form = new FormData()
+      form.append('file', new Blob(['after the upgrade']), 'later.txt')
+      const later = await ask(server, '/files', form)
+      expect(later.status).toBe(201)
+      expect(await server.stop()).toBe(0)
+      const source = join(directory, 'holdfast-0.2.0')
+      mkdirSync(source)
+      const archive = execFileSync('git', ['archive', SOURCE], { cwd: ROOT, maxBuffer: 2 ** 28 })
+      execFileSync('tar', ['x', '-C', source], { input: archive })
+      symlinkSync(join(ROOT, 'node_modules'), join(source, 'node_modules'))
+      const main = join(source, 'adapters', 'cli', 'main.ts')
+      const startOld = () => ServerProcess.start(dataDir, flags, {}, 60_000, [], undefined, main)
+      await expect(startOld()).rejects.toThrow(/newer Holdfast/)
+      renameSync(join(dataDir, KEPT), join(dataDir, 'holdfast.db'))
+      const back = await startOld()
+      await expectAll(back)
+      const { json } = await ask(back, '/users/me/uploads?limit=100')
+      expect(json.total).toBe(old.records.filter(({ account }) => account === 'ada').length)
+      expect((await fetch(`${back.url}/ipfs/${String(later.json.cid)}`)).status).toBe(404)
+      expect(await back.stop()).toBe(0)
+    }),
+)
