@@ -120,7 +120,7 @@ test('runs one attempt per job, and one query for many wakes', async () => {
   await runner.stop()
 })
 
-test('a query that reads all due jobs is the only one of a pass', async () => {
+test('a query that reads all due jobs ends the pass', async () => {
   const { made, seen, runner } = world(['one'], 2)
   runner.wake()
   await turns(20)
