@@ -59,6 +59,7 @@ export const EXAMPLES: readonly Example[] = [
   }),
   api('GET /users/me/uploads', { path: () => '/api/v3/users/me/uploads?limit=1' }),
   api('POST /jobs', { json: known => ({ action: 'delete', ids: [known.uploadId] }), keep: { job: 'job.id' } }),
+  api('GET /jobs'),
   api('GET /jobs/:id', { path: known => `/api/v3/jobs/${known.job}` }),
   api('POST /jobs/:id/undo', { path: known => `/api/v3/jobs/${known.job}/undo` }),
   api('GET /users/me/uploads/dag/:cid', { path: known => `/api/v3/users/me/uploads/dag/${known.site}` }),

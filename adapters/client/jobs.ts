@@ -55,7 +55,8 @@ export class Jobs {
   /**
    * Deletes all records that match.
    *
-   * @throws HoldfastError `CONFLICT` if another number of records matches, `VALIDATION`, `INVALID_CID`
+   * @throws HoldfastError `CONFLICT` if another number of records matches, which `details.selected` has; `VALIDATION`,
+   *   `INVALID_CID`
    */
   deleteMatching({ createdBefore, expiring, type, status, after, ...filter }: DeleteFilter): Promise<Job> {
     const listed = { type: type && [type].flat(), status: status && [status].flat(), hasExpiration: expiring }
@@ -65,6 +66,11 @@ export class Jobs {
   /** @throws HoldfastError `NOT_FOUND` for an unknown job, or more than an hour after its end */
   async get(id: string, signal?: AbortSignal): Promise<Job> {
     return (await this.#connection.json<Answer>('GET', jobPath(id), { signal })).job
+  }
+
+  /** Returns the jobs that run or that ended within an hour, newest first. */
+  async list(signal?: AbortSignal): Promise<Job[]> {
+    return (await this.#connection.json<{ jobs: Job[] }>('GET', '/jobs', { signal })).jobs
   }
 
   /** Restores the deleted records. @throws HoldfastError `CONFLICT` after the undo period, `QUOTA_EXCEEDED` */

@@ -74,6 +74,8 @@ export interface BulkChanges {
   /** @throws HoldfastError `QUOTA_EXCEEDED` if the account has too many changes, `NOT_FOUND` if it does not exist */
   add(change: NewBulkChange): Promise<BulkChange>
   get(accountId: string, name: string): Promise<BulkChange | undefined>
+  /** Returns the stored changes of an account, newest first. There are at most {@link MOST_CHANGES}. */
+  list(accountId: string): Promise<BulkChange[]>
   /**
    * Begins to restore the removed records. Returns the change unchanged if it is being undone or is undone.
    *

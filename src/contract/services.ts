@@ -92,7 +92,7 @@ export type ServedSecondFactors = Pick<SecondFactor, 'isEnabled' | 'begin' | 'en
 export interface Services {
   rememberedAnswers: Pick<RememberedAnswers, 'answer'>
   pins: ServedPins
-  bulk: Pick<BulkService, 'start' | 'get' | 'undo'>
+  bulk: Pick<BulkService, 'start' | 'list' | 'get' | 'undo'>
   uploadSlots: UploadSlots
   egress: Pick<Egress, 'read'>
   clusters: Clusters

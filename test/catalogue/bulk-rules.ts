@@ -46,6 +46,12 @@ export const bulkRules: readonly ContentRule[] = [
       const failures = JSON.parse(ended.failures) as unknown[]
       assert.deepEqual(failures[0], { uploadId: 'theirs', code: 'NOT_FOUND' })
       assert.equal(await bulk.get('two', change.name), undefined)
+      const later = await added(catalogue, ['r3'])
+      assert.deepEqual(
+        (await bulk.list('one')).map(({ name }) => name),
+        [later.name, change.name],
+      )
+      assert.deepEqual(await bulk.list('two'), [])
     },
   },
   {

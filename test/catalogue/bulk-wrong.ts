@@ -10,6 +10,11 @@ function broken(change: Change): Broken {
 /** Changes of many records with one fault each, and the rules that must detect it. */
 export const wrongBulk: ReadonlyArray<[what: string, broken: Broken, rules: RegExp[]]> = [
   [
+    'lists the oldest job first',
+    broken(({ list }) => ({ list: async account => (await list(account)).toReversed() })),
+    [/^removes the selected/],
+  ],
+  [
     'removes records of other accounts with a job',
     ({ bulk, records }) => ({
       bulk: {

@@ -50,6 +50,10 @@ export function memoryBulk(all: MemoryContent, hasAccount: (id: string) => boole
       const found = named(accountId, name)
       return found && shown(found)
     },
+    async list(accountId) {
+      const own = [...changes.values()].filter(change => change.accountId === accountId)
+      return own.toSorted((a, b) => b.id - a.id).map(shown)
+    },
     async undo({ accountId, name, limits, now }) {
       const change = named(accountId, name)
       if (change === undefined) throw new HoldfastError('NOT_FOUND', 'no job has this id')

@@ -48,6 +48,11 @@ export const jobAudits: readonly Audit[] = [
       const { job } = (await expectStatus(start(account, { filter }), 202)).json
       assert.equal((await ended(account, job.id)).total, 1)
       assert.deepEqual(await names(account), [])
+      const { json: list } = await expectStatus(account.request('GET', `${BASE}/jobs`), 200)
+      assert.deepEqual(
+        list.jobs.map((one: { id: string }) => one.id),
+        [job.id, id],
+      )
       for (const one of [id, job.id]) {
         await expectStatus(account.request('POST', `${BASE}/jobs/${one}/undo`), 202)
         assert.equal((await ended(account, one)).state, 'undone')
@@ -63,7 +68,9 @@ export const jobAudits: readonly Audit[] = [
       await store(account, 'kept')
       await advance(1_000)
       const filter = { createdBefore: new Date(now()).toISOString(), expected: 1 }
-      assertError(await start(account, { filter: { ...filter, expected: 2 } }), 409, 'CONFLICT')
+      const conflict = await start(account, { filter: { ...filter, expected: 2 } })
+      assertError(conflict, 409, 'CONFLICT')
+      assert.equal(conflict.json.selected, 1)
       assertError(await start(account, {}), 400, 'VALIDATION', 'ids')
       assertError(await start(account, { ids: ['a'], filter }), 400, 'VALIDATION', 'ids')
       assertError(await start(account, { ids: [] }), 400, 'VALIDATION', 'ids')

@@ -12,6 +12,7 @@ import type { PinLimits, RecordRow } from '../records.ts'
 import { LOCKED_ACCOUNT } from './account-rows.ts'
 import {
   type BulkParts,
+  BY_ACCOUNT,
   BY_NAME,
   CHANGE_BY_ID,
   COUNT_CHANGES,
@@ -47,6 +48,7 @@ export function bulkRules(driver: CatalogueDriver, parts: BulkParts): BulkChange
   return {
     add: change => driver.transaction(() => add(change), { lane: change.accountId }),
     get: async (accountId, name) => (await driver.first(BY_NAME, { accountId, name })) ?? undefined,
+    list: accountId => driver.all(BY_ACCOUNT, { accountId }),
     undo: request => driver.transaction(() => undo(request), { lane: request.accountId }),
     remove: async step => {
       const { rows } = await driver.transaction<Stepped>(() => removeStep(parts, step), {

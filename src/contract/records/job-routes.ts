@@ -54,7 +54,7 @@ const start = route({
   summary: 'Delete many records',
   details:
     'Takes up to 1,000 `ids`, or a `filter` like that of the list of uploads. If the filter does not select exactly ' +
-    '`expected` records, the answer is 409 and nothing is deleted. The job goes on after the answer, also after a ' +
+    '`expected` records, the answer is 409 with the number as `selected`, and nothing is deleted. The job goes on after the answer, also after a ' +
     'restart.',
   body: json(
     Type.Object({
@@ -69,6 +69,19 @@ const start = route({
     const { action, ids, filter } = await body()
     const job = await bulk.start({ account: principal.account.id, action, ids, filter })
     return { status: 202, body: { job: presentJob(job) } }
+  },
+})
+
+const list = route({
+  tag: 'Jobs',
+  method: 'GET',
+  path: '/jobs',
+  access: 'files:read',
+  summary: 'List the jobs',
+  details: 'Jobs that run, or that ended within an hour. Newest first.',
+  answers: { 200: Type.Object({ jobs: Type.Array(Job) }) },
+  handler: async ({ principal }, { bulk }) => {
+    return { status: 200, body: { jobs: (await bulk.list(principal.account.id)).map(presentJob) } }
   },
 })
 
@@ -102,7 +115,7 @@ const undo = route({
   },
 })
 
-export const jobRoutes: readonly ContractRoute[] = [start, show, undo]
+export const jobRoutes: readonly ContractRoute[] = [start, list, show, undo]
 
 function presentJob({ createdAt, endedAt, undoUntil, ...job }: BulkJob): Shown<typeof Job> {
   const at = (instant: number | null): string | null => (instant === null ? null : iso(instant))

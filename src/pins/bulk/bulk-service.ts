@@ -86,6 +86,11 @@ export class BulkService {
     return presentJob(found)
   }
 
+  /** Returns the jobs that run or that ended within an hour, newest first. */
+  async list(accountId: string): Promise<BulkJob[]> {
+    return (await this.#parts.bulk.list(accountId)).map(presentJob)
+  }
+
   /** @throws HoldfastError `NOT_FOUND`, `CONFLICT`, `QUOTA_EXCEEDED` */
   async undo(accountId: string, id: string): Promise<BulkJob> {
     const { bulk, clock, wake } = this.#parts
@@ -108,7 +113,9 @@ export class BulkService {
     const selection: ListQuery = { ...query, before: new Date(before).toISOString() }
     const total = await this.#count(recordFilterOf(accountId, selection, this.#parts.clock.now()))
     if (total === expected) return { selection, total }
-    throw new HoldfastError('CONFLICT', `the filter selects ${total} records, not ${expected}`)
+    throw new HoldfastError('CONFLICT', `the filter selects ${total} records, not ${expected}`, {
+      details: { selected: total },
+    })
   }
 
   async #count(filter: RecordFilter): Promise<number> {
