@@ -4,6 +4,7 @@ const safety = 'test/adapters/console/safety.test.ts'
 const handler = 'test/adapters/console/handler.test.ts'
 const kept = 'test/adapters/console/kept-sign-in.test.ts'
 const page = 'adapters/console/page/kept-sign-in.ts'
+const selection = (name: string) => ({ file: 'test/adapters/console/page/selection.test.ts', name })
 const failures = 'test/upkeep/recent-failures.test.ts'
 const console = 'adapters/console/console-handler.ts'
 
@@ -168,5 +169,26 @@ export const consolePromises: readonly KeptPromise[] = [
     find: 'kept?.credential ?? credential',
     replace: 'credential',
     test: { file: kept, name: 'survives reloads of its tab, as a key of its' },
+  },
+  {
+    promise: 'all that match are the pins that matched when the user selected them',
+    file: 'adapters/console/page/content/selection-bar.ts',
+    find: 'Date.parse(first.createdAt) + 1)',
+    replace: 'Date.parse(first.createdAt) + 3_600_000)',
+    test: selection('includes all pins that match, on every page'),
+  },
+  {
+    promise: 'the console finds a job again after a reload',
+    file: 'adapters/console/page/app.ts',
+    find: '    void jobs.resume().catch(() => undefined)\n',
+    replace: '',
+    test: selection('finds its job again after a reload'),
+  },
+  {
+    promise: 'the console can undo the deletion of a single pin',
+    file: 'adapters/console/page/content/job-list.ts',
+    find: 'ids.length === 0 || ids.length > MOST_RECORDS',
+    replace: 'ids.length >= 0',
+    test: { file: 'test/adapters/console/page/pins.test.ts', name: 'are deleted at once, after a confirmation' },
   },
 ]

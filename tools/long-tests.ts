@@ -23,6 +23,7 @@ export const LONG_TESTS: Readonly<Record<string, readonly string[]>> = {
     'test/adapters/console/page/content.test.ts',
     'test/adapters/console/page/owner.test.ts',
     'test/adapters/console/page/pins.test.ts',
+    'test/adapters/console/page/selection.test.ts',
     'test/adapters/console/safety.test.ts',
     'test/gateway/browser.test.ts',
   ],

@@ -2,6 +2,7 @@ import { useEffect, useLayoutEffect, useMemo, useState } from 'preact/hooks'
 import type { Cluster, HoldfastClient, SendOptions, TargetOptions, Upload, User } from '../../client/index.ts'
 import { AccountView } from './account/account-view.ts'
 import { ContentView } from './content/content-view.ts'
+import { JobList } from './content/job-list.ts'
 import { PinView } from './content/pin-view.ts'
 import { type Source, UploadQueue } from './content/upload-queue.ts'
 import { forget, isKept, maySurvive, resume, signOut as signOutKept } from './kept-sign-in.ts'
@@ -48,6 +49,12 @@ function Inside({ signedIn, onEnd }: { signedIn: SignedIn; onEnd: PageSession['e
   const [gateway, setGateway] = useState<string | null>(null)
   const refresh = (): void => void client.account.show().then(setUser, () => undefined)
   const uploads = useMemo(() => new UploadQueue((source, options) => upload(client, source, options)), [client])
+  const jobs = useMemo(() => new JobList(client), [client])
+  useEffect(() => {
+    // A key without `files:read` lists no jobs.
+    void jobs.resume().catch(() => undefined)
+    return () => jobs.stop()
+  }, [jobs])
   useEffect(() => {
     // Listing fails for a key without `cluster:read`. Links then lead to the node's own gateway.
     void client.account.clusters().then(setClusters, () => undefined)
@@ -69,7 +76,7 @@ function Inside({ signedIn, onEnd }: { signedIn: SignedIn; onEnd: PageSession['e
       removeEventListener('drop', keep)
     }
   }, [uploads])
-  const session: PageSession = { client, user, clusters, gateway, uploads, kind, refresh, end: onEnd }
+  const session: PageSession = { client, user, clusters, gateway, uploads, jobs, kind, refresh, end: onEnd }
   const signOut = async (): Promise<void> => {
     if (uploads.isBusy && !confirm('Uploads are in progress. Sign out and cancel them?')) return
     await signOutKept(credential).catch(() => undefined)

@@ -1,6 +1,7 @@
 import { createContext } from 'preact'
 import { useContext } from 'preact/hooks'
 import { type Cluster, HoldfastClient, type User } from '../../client/index.ts'
+import type { JobList } from './content/job-list.ts'
 import type { UploadQueue } from './content/upload-queue.ts'
 
 /** A credential that the server has accepted. */
@@ -24,6 +25,8 @@ export interface PageSession {
   gateway: string | null
   /** Uploads continue when the user changes the view. */
   uploads: UploadQueue
+  /** Jobs that change many pins. */
+  jobs: JobList
   /** A key has only its own scopes, and cannot do anything that requires the password. */
   kind: SignedIn['kind']
   /** Reloads `user` after a change of usage or profile. */

@@ -65,16 +65,16 @@ export function DeleteButton({ status }: { status: Status }) {
 
 /** @param props.cluster deletes from this cluster only, if given */
 export function DeleteDialog({ pin, cluster, onClose, onDone }: PinDialogProps & { cluster: string | undefined }) {
-  const { client } = useSession()
+  const { jobs } = useSession()
   const { cid, name } = pin
   const done = (): void => {
     notify({ text: `${name} is deleted` })
     onDone()
   }
   return html`<${ConfirmDialog} title=${`Delete ${name}?`} label="Delete it" onClose=${onClose}
-    onDone=${done} act=${() => client.pins.remove(cid, { cluster })}>
+    onDone=${done} act=${() => jobs.deleteContent(cid, cluster)}>
     <p>All records of this content ${
       cluster === undefined ? 'in all clusters' : html`in <code>${cluster}</code>`
-    } are deleted. The node deletes the content after its grace period, unless another account keeps it.</p>
+    } are deleted. The node keeps the content until the undo period ends.</p>
   </${ConfirmDialog}>`
 }

@@ -10,6 +10,9 @@ import { formatAge, formatInstant, shortCid, shownBytes, shownCount } from '../w
 import { useLoad } from '../widgets/use-load.ts'
 import { useNow } from '../widgets/use-now.ts'
 import { RowMenu } from './row-menu.ts'
+import { SelectionBar } from './selection-bar.ts'
+import { SelectAll, SelectRow } from './selection-boxes.ts'
+import { type Selecting, useSelection } from './use-selection.ts'
 
 /** An empty value means no filter. */
 interface Filter {
@@ -39,6 +42,8 @@ export function PinListView({ changes = 0 }: { changes?: number }) {
     signal => client.pins.page(page, { ...options, signal }),
     [client, page, limit, searched, changes],
   )
+  const selecting = useSelection(value?.uploads ?? [])
+  useEffect(selecting.clear, [searched])
   const isMoving = value?.uploads.some(({ status }) => status === 'queued' || status === 'pinning') ?? false
   useEffect(() => {
     if (!isMoving) return
@@ -60,10 +65,11 @@ export function PinListView({ changes = 0 }: { changes?: number }) {
     <div class="list" aria-busy=${isLoading ? 'true' : 'false'}>
       ${
         value !== undefined
-          ? html`<${Rows} rows=${value.uploads} isFiltered=${isNarrow(filter)} onChanged=${reload} />`
+          ? html`<${Rows} rows=${value.uploads} selecting=${selecting} isFiltered=${isNarrow(filter)} onChanged=${reload} />`
           : isLoading && html`<${Skeleton} />`
       }
     </div>
+    ${value && html`<${SelectionBar} selecting=${selecting} options=${options} total=${value.total} />`}
     ${
       value &&
       html`<${Pager} page=${page} pages=${value.pagination.totalPages} onPage=${setPage}>
@@ -114,11 +120,12 @@ function Skeleton() {
 
 interface RowsProps {
   rows: readonly ListedUpload[]
+  selecting: Selecting
   isFiltered: boolean
   onChanged: () => void
 }
 
-function Rows({ rows, isFiltered, onChanged }: RowsProps) {
+function Rows({ rows, selecting, isFiltered, onChanged }: RowsProps) {
   const now = useNow()
   if (rows.length === 0) {
     return html`<p class="empty">${isFiltered ? 'No pins match these filters.' : 'No pins yet. Drop a file above.'}</p>`
@@ -126,6 +133,7 @@ function Rows({ rows, isFiltered, onChanged }: RowsProps) {
   return html`<table>
     <thead>
       <tr>
+        <${SelectAll} rows=${rows} selecting=${selecting} />
         <th scope="col">Name</th>
         <th scope="col">State</th>
         <th scope="col" class="number">Size</th>
@@ -134,15 +142,23 @@ function Rows({ rows, isFiltered, onChanged }: RowsProps) {
       </tr>
     </thead>
     <tbody>
-      ${rows.map(row => html`<${Row} key=${row.uploadId} row=${row} now=${now} onChanged=${onChanged} />`)}
+      ${rows.map(row => html`<${Row} key=${row.uploadId} row=${row} now=${now} selecting=${selecting} onChanged=${onChanged} />`)}
     </tbody>
   </table>`
 }
 
-function Row({ row, now, onChanged }: { row: ListedUpload; now: number; onChanged: () => void }) {
+interface RowProps {
+  row: ListedUpload
+  now: number
+  selecting: Selecting
+  onChanged: () => void
+}
+
+function Row({ row, now, selecting, onChanged }: RowProps) {
   const { cid, clusterId, name, size, status, type, createdAt, expiresAt } = row
   const kind = type === 'directory' ? 'Folder' : type === 'pin' ? 'By CID' : 'File'
   return html`<tr>
+    <${SelectRow} row=${row} selecting=${selecting} />
     <td class="name">
       <a href=${routeTo(['pin', cid], { cluster: clusterId })}>${name === cid ? shortCid(cid) : name}</a>
       <span class="under">${kind} · <code>${shortCid(cid)}</code>${

@@ -131,12 +131,15 @@ describe('pins in the console', inBrowser, () => {
       await page.getByRole('button', { name: 'Delete from cl1-eu' }).click()
       await dialog.getByRole('button', { name: 'Delete it' }).click()
       await page.getByText('to be deleted is deleted').waitFor()
-      expect(await total()).toBe(2)
+      await expect.poll(total).toBe(2)
       await open(page, `pin/${cid}`)
       await page.getByRole('button', { name: 'Delete' }).click()
       await dialog.getByRole('button', { name: 'Delete it' }).click()
       await expect.poll(() => names(page)).toEqual(['stays'])
-      expect(await total()).toBe(1)
+      await expect.poll(total).toBe(1)
+      await page.getByText('1 pin deleted').last().waitFor()
+      await page.getByRole('button', { name: 'Undo' }).first().click()
+      await expect.poll(total).toBe(2)
     }))
 
   test('stay if the server refuses to delete them', () =>

@@ -1,0 +1,89 @@
+import { useEffect, useRef, useState } from 'preact/hooks'
+import type { Job } from '../../../client/index.ts'
+import { html } from '../markup.ts'
+import { useSession } from '../session.ts'
+import { FieldProblem } from '../widgets/field.ts'
+import { formatDuration, plural, shownCount } from '../widgets/shown-values.ts'
+import { useNow } from '../widgets/use-now.ts'
+import { type FollowedJob, isRunning } from './job-list.ts'
+
+/** Why a job left a record unchanged, by the code of the failure. */
+const REASONS: Readonly<Record<string, string>> = {
+  NOT_FOUND: 'no longer exists',
+  EXPIRED: 'has expired',
+  QUOTA_EXCEEDED: 'exceeds the quota',
+}
+
+/** Shows the progress of jobs, and their undo. */
+export function JobsView() {
+  const { jobs } = useSession()
+  const { followed, started } = useJobs()
+  const title = useRef<HTMLHeadingElement>(null)
+  // The focused button disappeared together with its dialog.
+  useEffect(() => {
+    if (started !== null) title.current?.focus()
+  }, [started])
+  if (followed.length === 0) return null
+  return html`<section class="card" aria-labelledby="jobs-title">
+    <h2 id="jobs-title" ref=${title} tabindex="-1">Changes</h2>
+    <ul class="uploads">${followed.map(
+      one => html`<${Row} key=${one.job.id} followed=${one} onUndo=${() => jobs.undo(one.job.id)}
+      onDismiss=${() => jobs.dismiss(one.job.id)} />`,
+    )}</ul>
+  </section>`
+}
+
+/** Returns the state of the jobs, and draws the component again when it changes. */
+export function useJobs(): { followed: readonly FollowedJob[]; started: string | null; changes: number } {
+  const { jobs } = useSession()
+  const [, draw] = useState({})
+  useEffect(() => jobs.subscribe(() => draw({})), [jobs])
+  const { followed, started, changes } = jobs
+  return { followed, started, changes }
+}
+
+interface RowProps {
+  followed: FollowedJob
+  onUndo: () => Promise<void>
+  onDismiss: () => void
+}
+
+function Row({ followed: { job, error }, onUndo, onDismiss }: RowProps) {
+  const now = useNow(1_000)
+  const [isAsked, setAsked] = useState(false)
+  const { state, total, done, failed, restored, undoUntil } = job
+  const left = undoUntil === null ? 0 : Date.parse(undoUntil) - now
+  const undo = async (): Promise<void> => {
+    setAsked(true)
+    await onUndo()
+    setAsked(false)
+  }
+  const words = wordsOn(job)
+  const [far, whole] = state === 'undoing' ? [restored, done] : [done + failed, total]
+  return html`<li>
+    <div class="what"><strong role="status">${words}</strong>
+      <span class="under">${[...failuresOf(job), ...(left > 0 ? [`can be undone for ${formatDuration(left / 1_000)}`] : [])].join(' · ')}</span>
+    </div>
+    <div class="buttons">
+      ${(state === 'running' || left > 0) && html`<button class="small" disabled=${isAsked} onClick=${undo}>Undo</button>`}
+      ${!isRunning(job) && html`<button class="plain small" aria-label=${`Dismiss: ${words}`} onClick=${onDismiss}>✕</button>`}
+    </div>
+    ${isRunning(job) && html`<progress aria-label=${words} max=${Math.max(whole, 1)} value=${far}></progress>`}
+    <${FieldProblem} text=${error} />
+  </li>`
+}
+
+function wordsOn({ state, total, done, restored }: Job): string {
+  if (state === 'running') return `Deleting ${plural(total, 'pin')}: ${shownCount(done)} done`
+  if (state === 'done') return `${plural(done, 'pin')} deleted`
+  if (state === 'undoing') return `Restoring ${plural(done, 'pin')}: ${shownCount(restored)} done`
+  return `${plural(restored, 'pin')} restored`
+}
+
+/** Returns a text for each reason of a failure. A job stores the first failures only, and counts all. */
+function failuresOf({ failed, failures }: Job): string[] {
+  if (failed === 0) return []
+  const codes = new Set(failures.map(({ code }) => code))
+  const reasons = [...codes].map(code => REASONS[code] ?? code)
+  return [`${plural(failed, 'pin')} left as ${failed === 1 ? 'it was' : 'they were'}: ${reasons.join(', ')}`]
+}

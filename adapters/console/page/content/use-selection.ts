@@ -1,0 +1,33 @@
+import { useRef, useState } from 'preact/hooks'
+import type { DeleteFilter } from '../../../client/index.ts'
+import { NOTHING, type Picked, pick, rowsBetween, type Selection } from './selection.ts'
+
+export interface Selecting {
+  selection: Selection
+  isSelected: (row: Picked) => boolean
+  /** @param isRange true to change all rows between this one and the last clicked one */
+  toggle: (row: Picked, isOn: boolean, isRange: boolean) => void
+  toggleAll: (isOn: boolean) => void
+  setMatching: (filter: DeleteFilter) => void
+  clear: () => void
+}
+
+/** Keeps the selection of a list while the user turns its pages. */
+export function useSelection(rows: readonly Picked[]): Selecting {
+  const [selection, setSelection] = useState(NOTHING)
+  const last = useRef<string | null>(null)
+  const { matching, picked } = selection
+  /** If all that match are selected, a click on a row leaves the other rows of the page. */
+  const base = (): Selection => (matching === null ? selection : pick(NOTHING, rows, true))
+  return {
+    selection,
+    isSelected: ({ uploadId }) => matching !== null || picked.has(uploadId),
+    toggle: (row, isOn, isRange) => {
+      setSelection(pick(base(), rowsBetween(rows, isRange ? last.current : null, row.uploadId), isOn))
+      last.current = row.uploadId
+    },
+    toggleAll: isOn => setSelection(pick(base(), rows, isOn)),
+    setMatching: filter => setSelection({ picked: new Map(), matching: filter }),
+    clear: () => setSelection(NOTHING),
+  }
+}

@@ -1,0 +1,176 @@
+import type { Page } from 'playwright-core'
+import { describe, expect, test } from 'vitest'
+import { accessibilityFaults } from '../../../support/axe.ts'
+import { inBrowser } from '../../../support/browser.ts'
+import { type ConsoleServer, fillInKey } from '../../../support/console-server.ts'
+import { takeScreenshots } from '../../../support/screenshots.ts'
+import { consoles, keep } from './opened.ts'
+
+describe('a selection of pins in the console', inBrowser, () => {
+  const { signedIn } = consoles()
+  const box = (page: Page, name: string) => page.getByRole('checkbox', { name: `Select ${name}`, exact: true })
+  const bar = (page: Page) => page.getByRole('region', { name: 'Selection' })
+  const changes = (page: Page) => page.getByRole('region', { name: 'Changes' })
+  const names = (page: Page) => page.locator('td.name > a').allTextContents()
+  const all = async ({ engine, owner }: ConsoleServer) =>
+    (await engine.pins.list({ account: owner, limit: 1_000 })).items
+
+  async function fill(page: Page, server: ConsoleServer, count: number): Promise<void> {
+    for (let i = 1; i <= count; i++) await keep(server, `pin ${i}`, `pin ${i}`)
+    await page.reload()
+    await fillInKey(page, server.key)
+    await box(page, `pin ${count}`).waitFor()
+  }
+
+  test('is deleted as one job, and restored by an undo', () =>
+    signedIn(async ({ page, server }) => {
+      await fill(page, server, 8)
+      const before = await all(server)
+      await box(page, 'pin 7').click()
+      await box(page, 'pin 4').click({ modifiers: ['Shift'] })
+      await box(page, 'pin 5').click()
+      await bar(page).getByText('3 pins selected').waitFor()
+      await takeScreenshots(page, 'selection')
+      await bar(page).getByRole('button', { name: 'Delete…' }).click()
+      expect(await page.getByRole('dialog').getByRole('listitem').allTextContents()).toEqual([
+        'pin 7',
+        'pin 6',
+        'pin 4',
+      ])
+      await takeScreenshots(page, 'selection-delete')
+      await page.getByRole('button', { name: 'Delete 3 pins' }).click()
+      await changes(page).getByText('3 pins deleted').waitFor()
+      await expect.poll(() => names(page)).toEqual(['pin 8', 'pin 5', 'pin 3', 'pin 2', 'pin 1'])
+      expect(await bar(page).count()).toBe(0)
+      await takeScreenshots(page, 'selection-deleted')
+      await changes(page).getByRole('button', { name: 'Undo' }).click()
+      await changes(page).getByText('3 pins restored').waitFor()
+      await expect.poll(() => names(page)).toHaveLength(8)
+      expect(await all(server)).toEqual(before)
+      await changes(page).getByRole('button', { name: 'Dismiss: 3 pins restored' }).click()
+      expect(await changes(page).count()).toBe(0)
+    }))
+
+  test('includes all pins that match, on every page of the list', () =>
+    signedIn(async ({ page, server }) => {
+      await keep(server, 'unlike', 'unlike')
+      await fill(page, server, 30)
+      await page.getByLabel('Search').fill('pin')
+      await page.getByRole('heading', { name: 'Pins 30' }).waitFor()
+      await page.getByRole('checkbox', { name: 'Select all on this page' }).click()
+      await bar(page).getByText('25 pins selected').waitFor()
+      await bar(page).getByRole('button', { name: 'Select all 30 pins that match' }).click()
+      await bar(page).getByText('All 30 matching pins selected').waitFor()
+      await takeScreenshots(page, 'selection-matching')
+      // A pin that another program deletes meanwhile changes the number, which the user confirms again.
+      const [other] = await all(server)
+      await server.engine.pins.remove({ account: server.owner, cid: other?.cid ?? '' })
+      await bar(page).getByRole('button', { name: 'Delete…' }).click()
+      await page.getByRole('button', { name: 'Delete 30 pins' }).click()
+      await page.getByRole('dialog').getByRole('alert').waitFor()
+      await takeScreenshots(page, 'selection-changed')
+      // A later upload stays.
+      await keep(server, 'later', 'pin later')
+      await page.getByRole('button', { name: 'Delete 29 pins' }).click()
+      await changes(page).getByText('29 pins deleted').waitFor()
+      await expect.poll(() => names(page)).toEqual(['pin later'])
+      expect((await all(server)).map(({ name }) => name)).toEqual(['pin later', 'unlike'])
+    }))
+
+  test('is one click on a row away from all that match', () =>
+    signedIn(async ({ page, server }) => {
+      await fill(page, server, 30)
+      await box(page, 'pin 30').click()
+      await bar(page).getByRole('button', { name: 'Select all 30 pins that match' }).click()
+      await box(page, 'pin 29').click()
+      await bar(page).getByText('24 pins selected').waitFor()
+      await page.getByRole('button', { name: 'Next' }).click()
+      await box(page, 'pin 1').click()
+      await bar(page).getByText('25 pins selected').waitFor()
+      await page.getByLabel('Kind').selectOption('Files')
+      await expect.poll(() => bar(page).count()).toBe(0)
+    }))
+
+  test('is made, deleted and restored by keyboard alone', () =>
+    signedIn(async ({ page, server }) => {
+      await fill(page, server, 4)
+      const press = (key: string) => page.keyboard.press(key)
+      const focused = () =>
+        page.evaluate(() => document.activeElement?.getAttribute('aria-label') ?? document.activeElement?.textContent)
+      const go = async (label: string): Promise<void> => {
+        for (let i = 0; i < 60 && (await focused()) !== label; i++) await press('Tab')
+        expect(await focused()).toBe(label)
+      }
+      await go('Select pin 4')
+      await press('Space')
+      await go('Select pin 2')
+      await press('Shift+Space')
+      await bar(page).getByText('3 pins selected').waitFor()
+      await go('Delete…')
+      await press('Enter')
+      await go('Delete 3 pins')
+      await press('Enter')
+      await changes(page).getByText('3 pins deleted').waitFor()
+      await expect.poll(focused).toBe('Changes')
+      await go('Undo')
+      await press('Enter')
+      await changes(page).getByText('3 pins restored').waitFor()
+      await expect.poll(() => names(page)).toHaveLength(4)
+    }))
+
+  test('finds its job again after a reload', () =>
+    signedIn(async ({ page, server }) => {
+      await fill(page, server, 3)
+      await page.getByRole('checkbox', { name: 'Select all on this page' }).click()
+      await bar(page).getByRole('button', { name: 'Delete…' }).click()
+      await page.getByRole('button', { name: 'Delete 3 pins' }).click()
+      await changes(page).getByText('3 pins deleted').waitFor()
+      await page.reload()
+      await fillInKey(page, server.key)
+      await changes(page).getByText('3 pins deleted').waitFor()
+      await changes(page).getByText('can be undone for').waitFor()
+      await changes(page).getByRole('button', { name: 'Undo' }).click()
+      await changes(page).getByText('3 pins restored').waitFor()
+      expect(await all(server)).toHaveLength(3)
+    }))
+
+  test('shows what a job could not change, and follows it through an outage', () =>
+    signedIn(async ({ page, server }) => {
+      await fill(page, server, 3)
+      await page.getByRole('checkbox', { name: 'Select all on this page' }).click()
+      const [other] = await all(server)
+      await server.engine.pins.remove({ account: server.owner, cid: other?.cid ?? '' })
+      await bar(page).getByRole('button', { name: 'Delete…' }).click()
+      server.answerWith((incoming, outgoing) =>
+        incoming.method === 'POST' ? server.node(incoming, outgoing) : outgoing.writeHead(503).end(),
+      )
+      await page.getByRole('button', { name: 'Delete 3 pins' }).click()
+      await changes(page).getByText('Trying again…').waitFor()
+      await takeScreenshots(page, 'selection-outage')
+      server.answerWith()
+      await changes(page).getByText('2 pins deleted').waitFor()
+      await changes(page).getByText('1 pin left as it was: no longer exists').waitFor()
+    }))
+
+  for (const colorScheme of ['light', 'dark'] as const) {
+    test(`passes axe-core, ${colorScheme}`, () =>
+      signedIn(
+        async ({ page, server }) => {
+          const clean = async (place: string): Promise<void> =>
+            expect([place, await accessibilityFaults(page)]).toEqual([place, []])
+          await fill(page, server, 30)
+          await box(page, 'pin 30').click()
+          await clean('picked')
+          await bar(page).getByRole('button', { name: 'Select all 30 pins that match' }).click()
+          await bar(page).getByText('All 30').waitFor()
+          await clean('matching')
+          await bar(page).getByRole('button', { name: 'Delete…' }).click()
+          await clean('dialog')
+          await page.getByRole('button', { name: 'Delete 30 pins' }).click()
+          await changes(page).getByText('30 pins deleted').waitFor()
+          await clean('deleted')
+        },
+        { browser: { colorScheme, reducedMotion: 'reduce' } },
+      ))
+  }
+})
