@@ -134,7 +134,7 @@ describe('a selection of pins in the console', inBrowser, () => {
       expect(await all(server)).toHaveLength(3)
     }))
 
-  test('shows what a job could not change, and follows it through an outage', () =>
+  test('shows what a job left, and follows it through an outage', () =>
     signedIn(async ({ page, server }) => {
       await fill(page, server, 3)
       await page.getByRole('checkbox', { name: 'Select all on this page' }).click()
