@@ -1,6 +1,6 @@
 /** Public API of the engine. */
 
-export type { Accounts, NewAccount } from './access/accounts/accounts.ts'
+export type { Accounts, NewAccount, PasswordLink } from './access/accounts/accounts.ts'
 export type {
   AccountsHandle,
   AccountsOptions,

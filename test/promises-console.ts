@@ -168,7 +168,7 @@ export const consolePromises: readonly KeptPromise[] = [
     file: page,
     find: 'kept?.credential ?? credential',
     replace: 'credential',
-    test: { file: kept, name: 'survives reloads of its tab, as a key of its' },
+    test: { file: kept, name: 'ends with a sign-out, and when another tab' },
   },
   {
     promise: 'all that match are the pins that matched when the user selected them',

@@ -158,6 +158,15 @@ export const EXAMPLES: readonly Example[] = [
   admin('POST /accounts/:id/enable', { path: known => `/admin/v1/accounts/${known.account}/enable`, json: () => ({}) }),
   admin('GET /accounts/:id/sessions', { path: known => `/admin/v1/accounts/${known.account}/sessions` }),
   admin('DELETE /accounts/:id/sessions', { path: known => `/admin/v1/accounts/${known.account}/sessions` }),
+  admin('POST /accounts/:id/password-link', {
+    path: known => `/admin/v1/accounts/${known.account}/password-link`,
+    json: () => ({}),
+    keep: { link: 'token' },
+  }),
+  api('POST /auth/password', {
+    as: 'nobody',
+    json: known => ({ token: known.link, password: NEW_PASSWORD }),
+  }),
   admin('DELETE /accounts/:id', { path: known => `/admin/v1/accounts/${known.account}` }),
   admin('POST /takedowns', { json: () => ({ cid: CID, reason: 'complaint 17', status: 451 }) }),
   admin('GET /takedowns'),

@@ -1,9 +1,11 @@
 import { type Account, SCOPES } from '../../src/index.ts'
 import { accountRow, accountTable } from './account-lines.ts'
-import { readArguments, readFlags, requireFlag } from './arguments.ts'
+import { type CommonFlag, type Flags, readArguments, readFlags, requireFlag } from './arguments.ts'
+import { consoleUrl, passwordLinkUrl } from './console-url.ts'
+import { localUrl } from './listener.ts'
 import { isoTime, print, printJson, terminalColumns } from './output.ts'
 import { readPassword } from './password-input.ts'
-import type { Environment } from './settings.ts'
+import { type Environment, readServerSettings } from './settings.ts'
 import { findAccount, type OpenedAccounts, presentAccount, withAccounts } from './with-accounts.ts'
 
 export async function createAccount(args: readonly string[], env: Environment): Promise<boolean> {
@@ -45,6 +47,15 @@ export function setAccountPassword(args: readonly string[], env: Environment): P
   return withAccount(args, env, async ({ accounts }, account) => {
     await accounts.setPassword(account.id, await readPassword())
     return { account: presentAccount(account), passwordSet: true }
+  })
+}
+
+export function makePasswordLink(args: readonly string[], env: Environment): Promise<boolean> {
+  return withAccount(args, env, async ({ accounts }, account, flags) => {
+    const { host, port, config } = readServerSettings(flags, env)
+    const { token, expiresAt } = await accounts.makePasswordLink(account.id)
+    const link = passwordLinkUrl(consoleUrl(config.publicUrl, localUrl(host, port)), token)
+    return { account: presentAccount(account), link, expiresAt: isoTime(expiresAt) }
   })
 }
 
@@ -99,12 +110,12 @@ export function endSessions(args: readonly string[], env: Environment): Promise<
 async function withAccount(
   args: readonly string[],
   env: Environment,
-  work: (handle: OpenedAccounts, account: Account) => Promise<object>,
+  work: (handle: OpenedAccounts, account: Account, flags: Flags<CommonFlag>) => Promise<object>,
 ): Promise<boolean> {
   const flags = readFlags(args, ['account', 'email', 'data-dir', 'config'])
   if (flags === null) return false
   const idOrEmail = flags.email ?? requireFlag(flags, 'account')
   return withAccounts(flags, env, async handle => {
-    printJson(await work(handle, await findAccount(handle, idOrEmail)))
+    printJson(await work(handle, await findAccount(handle, idOrEmail), flags))
   })
 }

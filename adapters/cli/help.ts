@@ -54,6 +54,7 @@ Accounts and keys, on the data directory, with or without a running server:
   account list           List all accounts
   account set-plan       Change the plan of an account
   account set-password   Set the password of an account
+  account password-link  Make a link that sets the password of an account
   account disable-2fa    Turn off the second factor of an account
   account disable        Disable an account
   account enable         Enable a disabled account
@@ -114,7 +115,7 @@ ${COMMON}`,
 
   account: `Usage: holdfast account COMMAND [flags]
 
-create, list, set-plan, set-password, disable-2fa, disable, enable, delete, sessions, end-sessions.
+create, list, set-plan, set-password, password-link, disable-2fa, disable, enable, delete, sessions, end-sessions.
 
 Each has its own --help.`,
 
@@ -149,6 +150,16 @@ Sets the password of an account to the first line of standard input, and ends it
 
   --account ACCOUNT  email or id (--email is the same)
 ${COMMON}`,
+
+  'account password-link': `Usage: holdfast account password-link --account ACCOUNT [flags]
+
+Prints a link to the console that sets the password of an account, once, within 24 hours. It replaces the former link.
+The sessions of the account end when the link is used. Keys and the second factor stay.
+
+  --account ACCOUNT  email or id (--email is the same)
+${COMMON}
+
+The link has "publicUrl" of the configuration if that is an https address, otherwise HOLDFAST_HOST and HOLDFAST_PORT.`,
 
   'account disable-2fa': `Usage: holdfast account disable-2fa --account ACCOUNT [flags]
 

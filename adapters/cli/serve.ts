@@ -22,6 +22,7 @@ import {
 } from '../node-http/index.ts'
 import { readArguments } from './arguments.ts'
 import { writeCompiled } from './compile-cache.ts'
+import { consoleUrl, passwordLinkUrl } from './console-url.ts'
 import { listen, localUrl, urlHost } from './listener.ts'
 import { LogLines } from './log-lines.ts'
 import { listenForMetrics } from './metrics-listener.ts'
@@ -93,7 +94,7 @@ export async function serve(args: readonly string[], env: Environment): Promise<
     if (gateway.lacking !== null) logger.warn(gateway.lacking, GATEWAY_WITHOUT_PORT)
     const endWatch = watchLoop(logger, metrics)
     const endMetrics = await listenForMetrics(engine, metrics, settings.metricsAddress)
-    const ownerKey = bootstrapped ?? (await firstKey(engine, settings))
+    const ownerKey = bootstrapped ?? (await firstKey(engine, settings, addresses))
     print([...startLines(addresses), ...(ownerKey === null ? [] : firstStartLines(addresses, ownerKey))].join('\n'))
     writeCompiled()
     logger.info({ signal: await stopped }, 'stopping')
@@ -137,11 +138,6 @@ function publicUrlOf({ publicUrl }: EngineConfig): { publicUrl?: string } {
   return publicUrl === undefined ? {} : { publicUrl }
 }
 
-/** Returns the URL of the console. Without HTTPS, the console works only on the server's own machine. */
-function browsable(publicUrl: string | undefined, local: string): string {
-  return publicUrl?.startsWith('https:') ? publicUrl.replace(/\/$/, '') : local
-}
-
 async function usedSettings({ config, bootstrapKey, metricsReaders, ...settings }: ServerSettings): Promise<object> {
   const { isGatewayPortGiven: _, ...shown } = settings
   const { metricsToken, metricsFor } = metricsReaders
@@ -168,15 +164,21 @@ async function bootstrap(engine: Engine, secret: string | undefined): Promise<Ow
 }
 
 /**
- * Creates the owner and an API key at the very first start. Runs after the server listens, because a failed start would
- * lose the key, which is shown only once.
+ * Creates the owner, an API key and a password link at the very first start. Runs after the server listens, because a
+ * failed start would lose the key and the link, which are shown only once.
  */
-async function firstKey(engine: Engine, { bootstrapKey }: ServerSettings): Promise<OwnerKey | null> {
+async function firstKey(
+  engine: Engine,
+  { bootstrapKey }: ServerSettings,
+  { console }: Addresses,
+): Promise<OwnerKey | null> {
   if (bootstrapKey !== undefined) return null
   const { account, created } = await engine.accounts.ensureOwner()
   if (!created) return null
   const { secret } = await engine.keys.create(account.id, { name: 'owner', scopes: SCOPES })
-  return { secret }
+  if (console === null) return { secret, passwordLink: null }
+  const { token } = await engine.accounts.makePasswordLink(account.id)
+  return { secret, passwordLink: passwordLinkUrl(console, token) }
 }
 
 async function listenAt(
@@ -196,7 +198,7 @@ async function listenAt(
     public: config.publicUrl ?? local,
     localGateway,
     gateway: config.gateway?.publicUrl ?? config.publicUrl ?? localGateway,
-    console: config.console === true ? `${browsable(config.publicUrl, local)}/console/` : null,
+    console: config.console === true ? consoleUrl(config.publicUrl, local) : null,
     importRoots: engine.importRoots,
     peerAddresses: await engine.addresses(),
   }

@@ -20,8 +20,11 @@ export interface Addresses {
   peerAddresses: readonly string[]
 }
 
-/** If the key came from an environment variable, only the name of the variable is shown. */
-export type OwnerKey = { secret: string } | { variable: string }
+/**
+ * If the key came from an environment variable, only the name of the variable is shown. `passwordLink` is null if the
+ * console is off.
+ */
+export type OwnerKey = { secret: string; passwordLink: string | null } | { variable: string }
 
 export function startLines(addresses: Addresses): string[] {
   const { listening, public: base, gateway, importRoots, peerAddresses } = addresses
@@ -44,6 +47,9 @@ export function firstStartLines({ local, localGateway }: Addresses, key: OwnerKe
     'secret' in key
       ? `API key of the owner, shown only this once: ${key.secret}`
       : `API key of the owner: in ${key.variable}`,
+    ...('secret' in key && key.passwordLink !== null
+      ? [`Password of the owner: set it within a day at ${key.passwordLink}`]
+      : []),
     'Try it:',
     '',
     `printf '${HELLO.text}' | curl -sS -H ${header} -F 'file=@-;filename=hello.txt' ${api}/files; echo`,

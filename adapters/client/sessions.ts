@@ -40,6 +40,18 @@ export class Sessions {
     return this.#connection.json('POST', '/auth/2fa/verify-login', { json: { temporaryToken, code } })
   }
 
+  /**
+   * Sets the password with the token of a link. Returns the email of the account.
+   *
+   * @throws HoldfastError `INVALID_API_KEY` for an unknown, used or expired link, `VALIDATION` for a bad password
+   */
+  async setPassword(token: string, password: string): Promise<string> {
+    const answer = await this.#connection.json<{ email: string }>('POST', '/auth/password', {
+      json: { token, password },
+    })
+    return answer.email
+  }
+
   /** Ends the session of this client, or revokes its key if that only keeps a sign-in. Does nothing for other keys. */
   async signOut(): Promise<void> {
     await this.#connection.json('POST', '/auth/logout')

@@ -25,6 +25,7 @@ const COLUMNS: Readonly<Record<MovedTable, string>> = {
     max_uses bigint, uses bigint, is_token boolean`,
   sessions: 'id text, seq bigint, account_id text, created_at bigint, expires_at bigint',
   second_factors: 'account_id text, secret bytea, enabled_at bigint, last_step bigint',
+  password_links: 'account_id text, hash bytea, expires_at bigint',
   recovery_codes: 'account_id text, hash bytea',
   roots: `
     id bigint, backend_id bigint, codec bigint, multihash bytea, content_size bigint, dag_size bigint,

@@ -41,3 +41,13 @@ export const signInSchema = `
   ) WITH (fillfactor = 50);
   CREATE INDEX request_windows_by_end ON request_windows (ends_at);
 `
+
+/** Links that set a password, one at most for each account. */
+export const passwordLinksSchema = `
+  CREATE TABLE password_links (
+    account_id TEXT COLLATE "C" PRIMARY KEY,
+    -- SHA-256 of the token; the token itself is never stored
+    hash BYTEA NOT NULL UNIQUE,
+    expires_at BIGINT NOT NULL
+  );
+`

@@ -7,7 +7,7 @@ import { leasedJobsSchema } from './schema-leased-jobs.ts'
 import { movesSchema } from './schema-moves.ts'
 import { leavingSchema, nodesSchema, runsSchema } from './schema-nodes.ts'
 import { pagesSchema, statesSchema } from './schema-pages.ts'
-import { signInSchema } from './schema-sign-in.ts'
+import { passwordLinksSchema, signInSchema } from './schema-sign-in.ts'
 import { takedownsSchema } from './schema-takedowns.ts'
 import { trafficSchema } from './schema-traffic.ts'
 
@@ -28,4 +28,5 @@ export const migrations: readonly Migration[] = [
   { sql: leasedJobsSchema, isTolerated: false },
   { sql: bulkChangesSchema, isTolerated: false },
   { sql: trafficSchema, isTolerated: true },
+  { sql: passwordLinksSchema, isTolerated: true },
 ]

@@ -16,6 +16,15 @@ export interface Account {
   createdAt: number
 }
 
+/** A link that sets the password of an account. */
+export interface PasswordLinkRow {
+  accountId: string
+  /** SHA-256 hash of the token. */
+  hash: Uint8Array
+  /** In ms since the epoch. */
+  expiresAt: number
+}
+
 /** Changes to an account. An absent field keeps its value. */
 export type AccountChanges = Partial<Pick<Account, 'email' | 'name' | 'plan' | 'defaultCluster' | 'disabled'>>
 
@@ -43,6 +52,16 @@ export interface AccountStore {
   setPassword(id: string, hash: string, keepSession: string | null): Promise<boolean>
   /** Replaces the password hash if the stored hash equals `former`. Returns whether the hash was replaced. */
   replacePassword(id: string, former: string, hash: string): Promise<boolean>
+
+  /** Stores a link, which replaces the former one of the account. Returns false if there is no such account. */
+  putPasswordLink(link: PasswordLinkRow): Promise<boolean>
+  /** Returns whether a link with this hash is live. */
+  hasPasswordLink(hash: Uint8Array, now: number): Promise<boolean>
+  /**
+   * Removes the link, sets the password of its account and ends its sessions. Returns null if no live link has the hash,
+   * or if the account is disabled.
+   */
+  usePasswordLink(hash: Uint8Array, passwordHash: string, now: number): Promise<Account | null>
 
   /**
    * Hides the account permanently and frees its email. Returns `last_owner` if the account is the only enabled owner.

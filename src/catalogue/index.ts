@@ -5,7 +5,7 @@ export { checkTransition } from '../domain/pin-status.ts'
 export type { DagIdentity } from '../ipld/cid.ts'
 export type { NewBlock } from '../ledger/blocks.ts'
 export type { DagSizes, WholeDag } from '../ledger/whole-dag.ts'
-export type { Account, AccountChanges, AccountStore } from './account-store.ts'
+export type { Account, AccountChanges, AccountStore, PasswordLinkRow } from './account-store.ts'
 export type {
   BulkAction,
   BulkChange,

@@ -4,6 +4,7 @@ export type MovedTable =
   | 'api_keys'
   | 'sessions'
   | 'second_factors'
+  | 'password_links'
   | 'recovery_codes'
   | 'roots'
   | 'root_files'
@@ -20,7 +21,7 @@ export type MovedTable =
 
 /** All moved tables, in the order of copying. */
 export const MOVED_TABLES: readonly MovedTable[] = [
-  ...(['accounts', 'api_keys', 'sessions', 'second_factors', 'recovery_codes'] as const),
+  ...(['accounts', 'api_keys', 'sessions', 'second_factors', 'password_links', 'recovery_codes'] as const),
   ...([
     'roots',
     'root_files',

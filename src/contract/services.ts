@@ -1,4 +1,5 @@
 import type { AccountService } from '../access/accounts/account-service.ts'
+import type { PasswordLinks } from '../access/accounts/password-links.ts'
 import type { PasswordService } from '../access/accounts/password-service.ts'
 import type { SignUp } from '../access/accounts/sign-up.ts'
 import type { KeyService } from '../access/keys/key-service.ts'
@@ -80,9 +81,9 @@ export type ServedKeys = Pick<
 >
 export type ServedAccounts = Pick<
   AccountService,
-  'create' | 'setPlan' | 'setProfile' | 'page' | 'get' | 'setDisabled' | 'delete'
+  'create' | 'setPlan' | 'setProfile' | 'makePasswordLink' | 'page' | 'get' | 'setDisabled' | 'delete'
 >
-export type Logins = Pick<LoginService, 'login' | 'verifyLogin'>
+export type Logins = Pick<LoginService, 'login' | 'verifyLogin' | 'unlock'>
 export type ServedSessions = Pick<SessionService, 'end'>
 export type SessionLists = Pick<SessionRegistry, 'list' | 'end' | 'endAll'>
 export type SignUps = Pick<SignUp, 'signUp'>
@@ -103,6 +104,7 @@ export interface Services {
   sessionLists: SessionLists
   signUp: SignUps
   passwords: Passwords
+  passwordLinks: Pick<PasswordLinks, 'use'>
   secondFactor: ServedSecondFactors
   scopes: Pick<ScopePolicy, 'check' | 'checkSession'>
   plans: Plans

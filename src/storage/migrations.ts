@@ -2,6 +2,7 @@ import { catalogueMoveSchema, catalogueNodeSchema, cataloguePastSchema } from '.
 import { backendClustersSchema, egressSchema, holdsSchema } from './schema-holds.ts'
 import { bulkSchema, jobsSchema } from './schema-jobs.ts'
 import { announcedAsSchema, nodeIdentitySchema } from './schema-node-identity.ts'
+import { linksSchema } from './schema-password-links.ts'
 import { clusterChecksSchema, placementsSchema, placementsSeenSchema } from './schema-placements.ts'
 import { searchSchema } from './schema-search.ts'
 import { searchBlocksSchema } from './schema-search-blocks.ts'
@@ -284,4 +285,5 @@ export const migrations: readonly string[] = [
   searchBlocksSchema,
   bulkSchema,
   egressSchema,
+  linksSchema,
 ]

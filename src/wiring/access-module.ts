@@ -1,5 +1,6 @@
 import { AccountService } from '../access/accounts/account-service.ts'
 import { ScryptHasher } from '../access/accounts/password-hasher.ts'
+import { PasswordLinks } from '../access/accounts/password-links.ts'
 import { PasswordService } from '../access/accounts/password-service.ts'
 import { SignUp } from '../access/accounts/sign-up.ts'
 import { Authenticator } from '../access/credentials/authenticator.ts'
@@ -79,6 +80,7 @@ export function makeAccess(setup: Setup, storage: StorageModule) {
     ...made,
     sessions,
     passwords: new PasswordService({ store, accounts, hasher, attempts: attempts('password'), clock }),
+    passwordLinks: new PasswordLinks({ store, hasher, attempts: attempts('password link'), cache, clock }),
     logins: new LoginService({ accounts: store, sessions, secondFactor, challenges, attempts, hasher, clock }),
     signUp: new SignUp(accounts, config.signup, clock, attempts('sign-up')),
     authenticator: new Authenticator({ accounts: store, plans, cache, clock, verifiers }),

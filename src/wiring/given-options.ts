@@ -118,6 +118,7 @@ export const ACCOUNT_CALLS: CallFields<Accounts> = {
   setDisabled: {},
   setProfile: { 1: { email: true, name: true } },
   setPassword: { 2: { keep: true, field: true } },
+  makePasswordLink: {},
   delete: {},
 }
 

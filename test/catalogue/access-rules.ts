@@ -152,6 +152,52 @@ export const accessRules: readonly AccessRule[] = [
     },
   },
   {
+    name: 'sets a password with a live link, once, and ends the sessions',
+    async run({ accounts, sessions }) {
+      for (const id of ['one', 'two']) await accounts.insert(account(id), 'hash')
+      await sessions.begin(session('one', 's1'), { now: NOW, passwordHash: 'hash' })
+      await sessions.begin(session('two', 's2'), { now: NOW, passwordHash: 'hash' })
+      const [former, link] = [linkOf('one', 'former'), linkOf('one', 'link')]
+      assert.equal(await accounts.putPasswordLink(linkOf('nobody', 'x')), false)
+      for (const made of [former, link]) assert.equal(await accounts.putPasswordLink(made), true)
+      const refused: [hash: Uint8Array, at: number][] = [
+        [former.hash, NOW],
+        [link.hash, link.expiresAt],
+        [Buffer.from('guess'), NOW],
+      ]
+      for (const [hash, at] of refused) {
+        assert.equal(await accounts.hasPasswordLink(hash, at), false)
+        assert.equal(await accounts.usePasswordLink(hash, 'stolen', at), null)
+      }
+      assert.equal(await accounts.hasPasswordLink(link.hash, NOW), true)
+      const uses = ['a', 'b', 'c'].map(hash => accounts.usePasswordLink(link.hash, hash, NOW))
+      const won = (await Promise.all(uses)).flatMap((used, i) => (used === null ? [] : [{ used, hash: 'abc'[i] }]))
+      assert.deepEqual(won, [{ used: account('one'), hash: await accounts.passwordHash('one') }])
+      assert.equal(await accounts.hasPasswordLink(link.hash, NOW), false)
+      assert.equal(await sessions.get('s1'), null)
+      assert.equal((await sessions.get('s2'))?.accountId, 'two')
+    },
+  },
+  {
+    name: 'refuses a password link of a disabled, deleted or changed account',
+    async run({ accounts }) {
+      const use = (id: string) => accounts.usePasswordLink(linkOf(id, `${id} link`).hash, 'new', NOW)
+      for (const id of ['one', 'two', 'three']) {
+        await accounts.insert(account(id), 'hash')
+        await accounts.putPasswordLink(linkOf(id, `${id} link`))
+      }
+      await accounts.change('one', { disabled: true })
+      await accounts.markDeleted('two', NOW)
+      await accounts.setPassword('three', 'other', null)
+      for (const id of ['one', 'two', 'three']) assert.equal(await use(id), null, id)
+      assert.equal(await accounts.putPasswordLink(linkOf('two', 'again')), false)
+      assert.equal(await accounts.passwordHash('one'), 'hash')
+      // The link survives a refusal.
+      await accounts.change('one', { disabled: false })
+      assert.equal((await use('one'))?.id, 'one')
+    },
+  },
+  {
     name: 'begins a session only with the current password of an enabled account',
     async run({ accounts, sessions }) {
       await accounts.insert(account('one'), 'hash')
@@ -425,6 +471,10 @@ function key(accountId: string, id: string, changes: Partial<NewKeyRow> = {}): N
     ...{ scopes: [], ipAllowlist: [], createdAt: 1, expiresAt: null, lastUsedAt: null, upload: null },
     ...changes,
   }
+}
+
+function linkOf(accountId: string, token: string) {
+  return { accountId, hash: Buffer.from(token), expiresAt: NOW + 1_000 }
 }
 
 function session(accountId: string, id: string) {

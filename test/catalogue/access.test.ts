@@ -109,6 +109,35 @@ const wrong: ReadonlyArray<[what: string, broken: (right: AccessCatalogue) => Ac
     [/^ends all other/],
   ],
   [
+    'keeps a used password link',
+    right => ({
+      ...right,
+      accounts: {
+        ...right.accounts,
+        usePasswordLink: async (hash, passwordHash, now) => {
+          const used = await right.accounts.usePasswordLink(hash, passwordHash, now)
+          if (used !== null) await right.accounts.putPasswordLink({ accountId: used.id, hash, expiresAt: now + 1_000 })
+          return used
+        },
+      },
+    }),
+    [/^sets a password with/],
+  ],
+  [
+    'accepts a password link of a disabled account',
+    right => ({
+      ...right,
+      accounts: {
+        ...right.accounts,
+        usePasswordLink: async (hash, passwordHash, now) => {
+          await right.accounts.change('one', { disabled: false })
+          return right.accounts.usePasswordLink(hash, passwordHash, now)
+        },
+      },
+    }),
+    [/^refuses a password link/],
+  ],
+  [
     'begins a session without checking the password',
     right => ({
       ...right,

@@ -13,6 +13,7 @@ import {
   type NewKeyRow,
   type Page,
   type PageRequest,
+  type PasswordLinkRow,
   type SecondFactorRow,
   type SecondFactorStore,
   type Session,
@@ -33,6 +34,7 @@ interface AccessRows {
   sessions: Session[]
   factors: Map<string, SecondFactorRow>
   codes: Map<string, Uint8Array[]>
+  links: PasswordLinkRow[]
 }
 
 /** Rows outside the access stores that are removed with keys and accounts. */
@@ -46,7 +48,7 @@ const NOTHING: GoesAlong = { keysGone: () => undefined, purge: () => false }
 
 /** Creates the access stores in memory. They prove that the rules demand no more than the interface promises. */
 export function memoryAccess(along = NOTHING): AccessCatalogue & AccessBeside & { takeUse(token: string): void } {
-  const rows: AccessRows = { accounts: [], keys: [], sessions: [], factors: new Map(), codes: new Map() }
+  const rows: AccessRows = { accounts: [], keys: [], sessions: [], factors: new Map(), codes: new Map(), links: [] }
   return {
     takeUse: token => takeUse(rows, token),
     account: id => live(rows, id),
@@ -112,6 +114,11 @@ function accountsOf(rows: AccessRows, along: GoesAlong): AccountStore {
     account.role === 'owner' &&
     !account.disabled &&
     !all().some(({ id, role, disabled }) => id !== account.id && role === 'owner' && !disabled)
+  const dropLink = (id: string): void => {
+    rows.links = rows.links.filter(({ accountId }) => accountId !== id)
+  }
+  const linked = (hash: Uint8Array, now: number): PasswordLinkRow | undefined =>
+    rows.links.find(link => same(link.hash, hash) && isLive(link, now))
   const orNull = (account: StoredAccount | undefined): Account | null => (account ? shown(account) : null)
   return {
     insert: async (account, passwordHash) => {
@@ -146,7 +153,23 @@ function accountsOf(rows: AccessRows, along: GoesAlong): AccountStore {
       if (account === undefined) return false
       account.passwordHash = hash
       rows.sessions = rows.sessions.filter(session => session.accountId !== id || session.id === keepSession)
+      dropLink(id)
       return true
+    },
+    putPasswordLink: async link => {
+      if (live(rows, link.accountId) === undefined) return false
+      dropLink(link.accountId)
+      rows.links.push(link)
+      return true
+    },
+    hasPasswordLink: async (hash, now) => linked(hash, now) !== undefined,
+    usePasswordLink: async (hash, passwordHash, now) => {
+      const account = live(rows, linked(hash, now)?.accountId ?? '')
+      if (account === undefined || account.disabled) return null
+      dropLink(account.id)
+      account.passwordHash = passwordHash
+      rows.sessions = rows.sessions.filter(({ accountId }) => accountId !== account.id)
+      return shown(account)
     },
     replacePassword: async (id, former, hash) => {
       const account = live(rows, id)
@@ -161,6 +184,7 @@ function accountsOf(rows: AccessRows, along: GoesAlong): AccountStore {
       account.isDeleted = true
       rows.factors.delete(id)
       rows.codes.delete(id)
+      dropLink(id)
       return 'marked'
     },
     deleted: async limit =>

@@ -95,6 +95,31 @@ describe.each(hosts.map(host => ({ host, name: host.name })))('the owner’s rou
     },
   )
 
+  test('a password link of an owner takes a session', async () => {
+    const user = await engine.accounts.create({ email: `linked@${host.name}.example`, plan: 'free' })
+    const ask = (id: string, headers: Record<string, string>) =>
+      client.request('POST', `/admin/v1/accounts/${id}/password-link`, { headers })
+    const made = await ask(user.id, owner)
+    expect([made.status, Object.keys(made.json)]).toEqual([201, ['token', 'expiresAt']])
+    const byKey = await ask(ownerId, owner)
+    expect([byKey.status, byKey.json.code]).toEqual([403, 'SESSION_REQUIRED'])
+    const { email } = await engine.accounts.get(ownerId)
+    const password = 'a password of the owner'
+    await engine.accounts.setPassword(ownerId, password)
+    const login = await client.request('POST', '/api/v3/auth/login', {
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ email, password }),
+    })
+    const bySession = await ask(ownerId, auth(login.json.token))
+    expect([bySession.status, bySession.json.token]).toEqual([201, expect.stringMatching(/^[0-9a-f]{64}$/)])
+    for (const [id, headers, status] of [
+      ['nobody', owner, 404],
+      [user.id, {}, 401],
+    ] as const) {
+      expect((await ask(id, headers)).status).toBe(status)
+    }
+  })
+
   test('stats report the stored blocks', async () => {
     const { json } = await client.request('GET', '/admin/v1/stats', { headers: owner })
     // Free disk space may change between the two readings.

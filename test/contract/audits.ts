@@ -10,6 +10,7 @@ import { limitAudits } from './audits-limits.ts'
 import { listAudits } from './audits-lists.ts'
 import { mannerAudits } from './audits-manners.ts'
 import { offerAudits } from './audits-offers.ts'
+import { passwordLinkAudits } from './audits-password-links.ts'
 import { pinAudits } from './audits-pins.ts'
 import { planAudits } from './audits-plans.ts'
 import { secondFactorAudits } from './audits-second-factor.ts'
@@ -30,6 +31,7 @@ export const audits: readonly Audit[] = [
   ...webhookAudits,
   ...authAudits,
   ...secondFactorAudits,
+  ...passwordLinkAudits,
   ...uploadAudits,
   ...uploadTokenAudits,
   ...planAudits,

@@ -135,6 +135,7 @@ export function worldOf(engine: Engine, client: AuditClient, clock: AuditClock):
       await engine.accounts.setDisabled(actor.id, true)
     },
     setPassword: (actor, password) => engine.accounts.setPassword(actor.id, password),
+    passwordLink: async actor => (await engine.accounts.makePasswordLink(actor.id)).token,
     actor: async (plan = 'unlimited') => {
       actors += 1
       const account = await engine.accounts.create({ email: `actor-${actors}@example.org`, plan })

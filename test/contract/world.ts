@@ -43,6 +43,8 @@ export interface World {
   disable(actor: Actor): Promise<void>
   /** Sets the account's password. */
   setPassword(actor: Actor, password: string): Promise<void>
+  /** Makes a link that sets the account's password. Returns its token. */
+  passwordLink(actor: Actor): Promise<string>
   /** Moves the service's clock. */
   advance(ms: number): Promise<void>
   now(): number

@@ -30,15 +30,21 @@ export function App() {
     const resumed = resume().then(setSignedIn, error => setReason(wordsFor(error)))
     void resumed.then(() => setResuming(false))
   }, [])
+  const token = passwordToken(useRoute())
   if (isResuming) return html`<main class="alone"><p role="status">Signing in…</p></main>`
   return html`<div>
     ${
-      signedIn === null
-        ? html`<${SignInView} reason=${reason} onSignedIn=${setSignedIn} />`
+      signedIn === null || token !== null
+        ? html`<${SignInView} reason=${reason} token=${token} onSignedIn=${setSignedIn} />`
         : html`<${Inside} key=${signedIn.credential} signedIn=${signedIn} onEnd=${end} />`
     }
     <${Notices} />
   </div>`
+}
+
+/** Returns the token of a link that sets a password. The link also works in a tab where somebody is signed in. */
+function passwordToken({ path, query }: PageRoute): string | null {
+  return path[0] === 'password' ? query.get('token') : null
 }
 
 function Inside({ signedIn, onEnd }: { signedIn: SignedIn; onEnd: PageSession['end'] }) {

@@ -2,6 +2,7 @@ import { useState } from 'preact/hooks'
 import { isHoldfastError } from '../../client/index.ts'
 import { keep, maySurvive } from './kept-sign-in.ts'
 import { html } from './markup.ts'
+import { NewPasswordForm } from './new-password-form.ts'
 import { newClient, type SignedIn } from './session.ts'
 import { FieldProblem, InputField, submitting } from './widgets/field.ts'
 import { useAction } from './widgets/use-load.ts'
@@ -12,6 +13,8 @@ const OTHER: Readonly<Record<Way, Way>> = { password: 'key', key: 'password' }
 export interface SignInProps {
   /** Why the last session ended. */
   reason: string | null
+  /** Token of the opened link that sets a password. Null if no link was opened. */
+  token: string | null
   onSignedIn: (signedIn: SignedIn) => void
 }
 
@@ -19,7 +22,7 @@ interface FormProps {
   onSignedIn: (signedIn: SignedIn) => Promise<void>
 }
 
-export function SignInView({ reason, onSignedIn: onEnd }: SignInProps) {
+export function SignInView({ reason, token, onSignedIn: onEnd }: SignInProps) {
   const onSignedIn: FormProps['onSignedIn'] = async signedIn => {
     await keep(signedIn)
     onEnd(signedIn)
@@ -45,6 +48,8 @@ export function SignInView({ reason, onSignedIn: onEnd }: SignInProps) {
     way === 'password'
       ? html`<${PasswordForm} onSignedIn=${onSignedIn} onCodeAsked=${setTemporaryToken} />`
       : html`<${KeyForm} onSignedIn=${onSignedIn} />`
+  const signIn = (email: string, password: string) =>
+    signInByPassword({ email, password, onSignedIn, onCodeAsked: setTemporaryToken })
   const forms = html`<div>
     <div role="tablist" aria-label="How to sign in" class="tabs">${tab('key', 'API key')} ${tab('password', 'Password')}</div>
     <div role="tabpanel" id="way" aria-label="Sign in">${form}</div>
@@ -56,7 +61,9 @@ export function SignInView({ reason, onSignedIn: onEnd }: SignInProps) {
       ${
         temporaryToken !== null
           ? html`<${CodeForm} temporaryToken=${temporaryToken} onSignedIn=${onSignedIn} onBack=${() => setTemporaryToken(null)} />`
-          : forms
+          : token === null
+            ? forms
+            : html`<${NewPasswordForm} key=${token} token=${token} onSet=${signIn} />`
       }
     </section>
     <p class="hint">
@@ -66,17 +73,22 @@ export function SignInView({ reason, onSignedIn: onEnd }: SignInProps) {
   </main>`
 }
 
-function PasswordForm({ onSignedIn, onCodeAsked }: FormProps & { onCodeAsked: (temporaryToken: string) => void }) {
+interface PasswordFormProps extends FormProps {
+  onCodeAsked: (temporaryToken: string) => void
+}
+
+async function signInByPassword(given: PasswordFormProps & { email: string; password: string }): Promise<void> {
+  const { email, password, onSignedIn, onCodeAsked } = given
+  const answer = await newClient().sessions.signIn(email, password).catch(inWords('Wrong email or password'))
+  if ('temporaryToken' in answer) onCodeAsked(answer.temporaryToken)
+  else await onSignedIn({ credential: answer.token, user: answer.user, kind: 'password' })
+}
+
+function PasswordForm(props: PasswordFormProps) {
   const [email, setEmail] = useState('')
   const [password, setPassword] = useState('')
   const { run, isBusy, error } = useAction()
-  const submit = submitting(() =>
-    run(async () => {
-      const answer = await newClient().sessions.signIn(email.trim(), password).catch(inWords('Wrong email or password'))
-      if ('temporaryToken' in answer) onCodeAsked(answer.temporaryToken)
-      else await onSignedIn({ credential: answer.token, user: answer.user, kind: 'password' })
-    }),
-  )
+  const submit = submitting(() => run(() => signInByPassword({ ...props, email: email.trim(), password })))
   return html`<form onSubmit=${submit}>
     <${InputField} label="Email" type="email" value=${email} onInput=${setEmail} input=${{ autocomplete: 'username', required: true }} />
     <${InputField} label="Password" type="password" value=${password} onInput=${setPassword}

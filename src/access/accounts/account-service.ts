@@ -3,10 +3,10 @@ import type { Page } from '../../catalogue/page.ts'
 import type { Clock } from '../../domain/clock.ts'
 import { HoldfastError } from '../../domain/errors.ts'
 import type { CredentialCache } from '../credentials/credential-cache.ts'
-import { type RandomBytes, randomId, systemRandom } from '../keys/api-key-secret.ts'
+import { hashSecret, type RandomBytes, randomId, systemRandom } from '../keys/api-key-secret.ts'
 import type { PlanCatalogue } from '../plan-catalogue.ts'
 import type { Account } from '../principal.ts'
-import type { Accounts, NewAccount } from './accounts.ts'
+import type { Accounts, NewAccount, PasswordLink } from './accounts.ts'
 import type { PasswordHasher } from './password-hasher.ts'
 import { checkNewPassword } from './password-rules.ts'
 
@@ -24,6 +24,8 @@ const OWNER_EMAIL = 'owner@localhost'
 const MAX_EMAIL = 254
 const MAX_NAME = 255
 const ROWS_AT_ONCE = 1_000
+const LINK_MS = 24 * 60 * 60 * 1_000
+const LINK_BYTES = 32
 
 export class AccountService implements Accounts {
   readonly #options: AccountServiceOptions
@@ -137,6 +139,14 @@ export class AccountService implements Accounts {
     const exists = await this.#options.store.setPassword(id, hash, keep)
     this.#options.cache.clear()
     if (!exists) throw notFound(id)
+  }
+
+  async makePasswordLink(id: string): Promise<PasswordLink> {
+    const token = randomId(this.#random, LINK_BYTES)
+    const expiresAt = this.#options.clock.now() + LINK_MS
+    const link = { accountId: id, hash: hashSecret(token), expiresAt }
+    if (!(await this.#options.store.putPasswordLink(link))) throw notFound(id)
+    return { token, expiresAt }
   }
 
   async #hash(password: string, field: string): Promise<string> {

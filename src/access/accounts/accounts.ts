@@ -13,6 +13,13 @@ export interface NewAccount {
   role?: Account['role']
 }
 
+/** Token of a link that sets a password: `#/password?token=` of the console, in a fragment, which browsers do not send. */
+export interface PasswordLink {
+  token: string
+  /** In ms since the epoch. */
+  expiresAt: number
+}
+
 /** Manages accounts and their plans. A change is durable when its promise resolves. */
 export interface Accounts {
   /**
@@ -86,6 +93,12 @@ export interface Accounts {
    * @example await engine.accounts.setPassword(account, password)
    */
   setPassword(id: string, password: string, options?: { keep?: string | null; field?: string }): Promise<void>
+  /**
+   * Makes a link by which its holder sets the password of the account, once, within a day. It replaces the former link.
+   * @throws HoldfastError `NOT_FOUND`
+   * @example const { token } = await engine.accounts.makePasswordLink(account)
+   */
+  makePasswordLink(id: string): Promise<PasswordLink>
   /**
    * Deletes an account. When the promise resolves, the account is unusable and its email is free. A running engine, or
    * the next start, then removes keys, sessions and pins.

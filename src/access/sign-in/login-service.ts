@@ -70,6 +70,11 @@ export class LoginService {
     return this.#parts.sessions.begin(account.id, passwordHash)
   }
 
+  /** Ends the lock of an account after too many failures, once its user has a new password. */
+  unlock(email: string): Promise<void> {
+    return this.#byAccount.clear(bucketOf(email))
+  }
+
   /**
    * Finishes a login with the code of the second factor. After a wrong code, the temporary token remains valid.
    * @throws HoldfastError `INVALID_API_KEY` for an invalid temporary token; `2fa_required`, `2fa_invalid`,

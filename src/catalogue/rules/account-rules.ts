@@ -2,6 +2,7 @@ import type { Account, AccountChanges, AccountStore } from '../account-store.ts'
 import { account, LIVE_ACCOUNT, LOCKED_ACCOUNT } from './account-rows.ts'
 import { deleteSome, either, SEQ } from './dialect.ts'
 import { type CatalogueDriver, first, type Rule, run } from './driver.ts'
+import { DROP_LINK, passwordLinkRules } from './password-link-rules.ts'
 import { pageOf, placeAfter, withPlace } from './row-cursor.ts'
 import { DROP_CODES, DROP_FACTOR } from './second-factor-rules.ts'
 import { END_OTHERS } from './session-rules.ts'
@@ -70,8 +71,10 @@ export function accountRules(driver: CatalogueDriver): AccountStore {
       driver.transaction(function* () {
         if ((yield* run(SET_PASSWORD, { id, hash })) === 0) return false
         yield* run(END_OTHERS, { accountId: id, keep: keepSession ?? '' })
+        yield* run(DROP_LINK, { accountId: id })
         return true
       }),
+    ...passwordLinkRules(driver),
     replacePassword: async (id, former, hash) => (await driver.run(REPLACE_PASSWORD, { id, former, hash })) > 0,
     markDeleted: (id, now) => driver.transaction(() => markDeleted(id, now)),
     deleted: async limit => (await driver.all(DELETED, { limit })).map(({ id }) => id),
@@ -116,6 +119,7 @@ function* markDeleted(id: string, now: number): Rule<'marked' | 'no_account' | '
   yield* run(MARK_DELETED, { id, now, email, emailKey: email })
   yield* first(DROP_FACTOR, { accountId: id })
   yield* run(DROP_CODES, { accountId: id })
+  yield* run(DROP_LINK, { accountId: id })
   return 'marked'
 }
 

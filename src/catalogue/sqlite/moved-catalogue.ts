@@ -31,6 +31,7 @@ const SOURCES: Readonly<Record<MovedTable, TableSource>> = {
   },
   sessions: { columns: 'id, rowid AS seq, account_id, created_at, expires_at', from: 'sessions' },
   second_factors: { columns: 'account_id, secret, enabled_at, last_step', from: 'second_factors' },
+  password_links: { columns: 'account_id, hash, expires_at', from: 'password_links' },
   recovery_codes: { columns: 'account_id, hash', from: 'recovery_codes', key: ['account_id', 'hash'] },
   roots: {
     columns: `id, ${DAG}, content_size, dag_size, blocks, charge, file_count, file_count > 0 AS listed, announced_at`,
@@ -141,5 +142,6 @@ export class SqliteMovedCatalogue implements CatalogueToMove {
 const REMOVED = [
   ...(['webhooks', 'deliveries', 'records', 'removals', 'placements', 'fetches'] as const),
   ...(['bulk_changes', 'removed_records'] as const),
-  ...(['egress', 'recovery_codes', 'second_factors', 'sessions', 'api_keys', 'accounts'] as const),
+  ...(['egress', 'recovery_codes', 'password_links', 'second_factors', 'sessions'] as const),
+  ...(['api_keys', 'accounts'] as const),
 ]

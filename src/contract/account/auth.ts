@@ -69,6 +69,25 @@ const verifyLogin = route({
   },
 })
 
+const setPassword = route({
+  method: 'POST',
+  path: '/auth/password',
+  access: 'public',
+  tag: 'Signing in',
+  summary: 'Set the password with a link',
+  details:
+    'The owner of the node makes the link. Its token works once, for a day. All sessions of the account end. Keys and ' +
+    'a second factor stay.',
+  body: json(Type.Object({ token: identifier, password: required })),
+  answers: { 200: Type.Object({ message: text, email: text }, { title: 'PasswordSet' }) },
+  errors: ['INVALID_API_KEY', 'RATE_LIMIT'],
+  handler: async ({ request, body }, { passwordLinks, logins }) => {
+    const { email } = await passwordLinks.use(await body(), request.remoteAddress)
+    await logins.unlock(email)
+    return { status: 200, body: { message: 'password set, sign in now', email } }
+  },
+})
+
 const logout = route({
   method: 'POST',
   path: '/auth/logout',
@@ -87,4 +106,4 @@ const logout = route({
   },
 })
 
-export const authRoutes: readonly ContractRoute[] = [signUp, login, verifyLogin, logout]
+export const authRoutes: readonly ContractRoute[] = [signUp, login, verifyLogin, setPassword, logout]

@@ -194,6 +194,25 @@ const endSessions = route({
   },
 })
 
+const passwordLink = route({
+  ...owner,
+  method: 'POST',
+  path: '/accounts/:id/password-link',
+  summary: 'Make a link that sets the password of an account',
+  details:
+    '`{token, expiresAt}`. Open the console at `#/password?token=<token>`. The link works once, for a day, and replaces the ' +
+    'former one. A link for an owner needs a session, because a key could outlive itself with it.',
+  params,
+  answers: { 201: Type.Object({ token: text, expiresAt: instant }) },
+  errors: ['NOT_FOUND', 'SESSION_REQUIRED'],
+  handler: async ({ param, principal }, { accounts, scopes }) => {
+    const { id, role } = await accounts.get(param('id'))
+    if (role === 'owner') scopes.checkSession(principal)
+    const { token, expiresAt } = await accounts.makePasswordLink(id)
+    return { status: 201, body: { token, expiresAt: iso(expiresAt) } }
+  },
+})
+
 export const adminAccountRoutes: readonly ContractRoute[] = [
   list,
   create,
@@ -203,6 +222,7 @@ export const adminAccountRoutes: readonly ContractRoute[] = [
   enable,
   sessions,
   endSessions,
+  passwordLink,
 ]
 
 async function setDisabled(

@@ -251,6 +251,43 @@ test('a password from standard input signs its account in', async () => {
   expect(server.stdout).not.toContain(token)
 })
 
+test('a link sets the password of its account once', async () => {
+  const file = join(directory.path, 'config.json')
+  writeFileSync(file, '{"passwordCost": 1024, "publicUrl": "https://pins.example.org/node/"}')
+  const server = await ServerProcess.start(dataDir, ['--config', file])
+  const line = /^Password of the owner: .* at (\S+)$/m.exec(server.stdout)?.[1] ?? ''
+  const made = await runHoldfast(['account', 'password-link', '--email', 'owner@localhost', '--data-dir', dataDir], {
+    HOLDFAST_CONFIG: file,
+  })
+  const { account, link, expiresAt } = JSON.parse(made.stdout)
+  expect(account).toMatchObject({ email: 'owner@localhost' })
+  expect(Date.parse(expiresAt)).toBeGreaterThan(Date.now() + 86_000_000)
+  const form = /^https:\/\/pins\.example\.org\/node\/console\/#\/password\?token=([0-9a-f]{64})$/
+  const use = async (url: string) => {
+    const token = form.exec(url)?.[1]
+    expect(token, url).toBeDefined()
+    const headers = { 'content-type': 'application/json' }
+    const body = JSON.stringify({ token, password: 'a password to remember' })
+    return (await fetch(`${server.api}/auth/password`, { method: 'POST', headers, body })).status
+  }
+  // The command's link has replaced the first one.
+  expect([await use(line), await use(link), await use(link)]).toEqual([401, 200, 401])
+  await server.stop()
+  const log = server.stdout.replace(line, '') + server.stderr
+  expect(log).not.toContain(form.exec(link)?.[1])
+  expect(log).not.toContain('password?token')
+  const local = ['account', 'password-link', '--account', 'owner@localhost', '--data-dir', dataDir]
+  const { stdout } = await runHoldfast(local, { HOLDFAST_PORT: '4321' })
+  expect(JSON.parse(stdout).link).toMatch(/^http:\/\/127\.0\.0\.1:4321\/console\/#\/password\?token=/)
+})
+
+test('the start message has no password link without the console', async () => {
+  const server = await ServerProcess.start(dataDir, ['--no-console'])
+  expect(server.stdout).toContain('API key of the owner')
+  expect(server.stdout).not.toContain('Password')
+  await server.stop()
+})
+
 test('accounts and keys are created, changed and listed', async () => {
   openAccounts({ dataDir }).close()
   const run = async (...args: string[]) => {

@@ -88,15 +88,20 @@ describe('a kept sign-in', inBrowser, () => {
       expect((await server.engine.keys.list(server.owner)).map(({ name }) => name)).toEqual(['owner'])
     }))
 
-  test('ends in a tab when another tab replaces its key', () =>
+  test('ends with a sign-out, and when another tab replaces its key', () =>
     visited(async ({ server, context, page }) => {
       await signInByKey(page, server)
       await page.reload()
       await signOut(page).waitFor()
-      await signInByKey(await context.newPage(), server)
+      const other = await context.newPage()
+      await signInByKey(other, server)
       await page.reload()
       await atDoor(page)
       expect(await stored(page)).not.toContain('hf_')
+      const [token] = /hf_\w+/.exec(await stored(other)) ?? []
+      await signOut(other).click()
+      await atDoor(other)
+      expect((await ask(server, token)).status).toBe(401)
     }))
 
   test('stores nothing where content shares the origin', () =>

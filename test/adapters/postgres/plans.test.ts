@@ -57,6 +57,7 @@ const SEED = `
   INSERT INTO sessions (id, account_id, created_at, expires_at)
     SELECT 's' || n, 'a' || n % 20000, n, n FROM generate_series(1, 40000) n;
   INSERT INTO second_factors SELECT 'a' || n, '', n, 0 FROM generate_series(1, 20000) n;
+  INSERT INTO password_links SELECT 'a' || n, decode(md5(n::text), 'hex'), n FROM generate_series(1, 20000) n;
   INSERT INTO recovery_codes SELECT 'a' || n % 20000, decode(md5(n::text), 'hex') FROM generate_series(1, 40000) n;
   INSERT INTO roots (backend_id, codec, multihash, content_size, dag_size, blocks, charge, file_count)
     SELECT 0, 85, decode(md5(n::text), 'hex'), 1, 1, 1, 512, 1 FROM generate_series(1, 100000) n;
