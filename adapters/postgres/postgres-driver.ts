@@ -29,6 +29,10 @@ export class PostgresDriver implements CatalogueDriver {
     return answer(this.#database.reading, 'all', statement, params) as Promise<T[]>
   }
 
+  some<T>(statement: RuleStatement<T>, params: object = {}): Promise<T[]> {
+    return this.all(statement, params)
+  }
+
   read<T>(rule: Rule<T>): Promise<T> {
     return runRule(rule, this.#database.reading)
   }

@@ -1,10 +1,9 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { StatusChange } from '../../src/catalogue/fetches.ts'
 import type { Reconciliation, RecordProblem } from '../../src/catalogue/reconciliation.ts'
 import type { AccountUsage } from '../../src/catalogue/records.ts'
-import { first } from '../../src/catalogue/rules/driver.ts'
 import { fetchFor } from '../../src/catalogue/rules/fetch-rows.ts'
 import type { ReconciliationParts, WrongRecord } from '../../src/catalogue/rules/reconciliation-rules.ts'
-import { COUNTERS } from '../../src/catalogue/rules/record-statements.ts'
 import type { HeldRecord } from '../../src/catalogue/rules/removal-rules.ts'
 import { checkTransition } from '../../src/domain/pin-status.ts'
 import type { CatalogueHolds } from '../../src/ledger/catalogue-holds.ts'
@@ -47,29 +46,22 @@ export class PostgresReconciliation implements ReconciliationParts {
     return changes
   }
 
-  /** Recounts in one transaction, which makes other changes of the account's records wait. */
-  recount({ accountId, mend }: { accountId: string; limit: number; mend: boolean }) {
+  /** Compares in one statement, which nobody waits for. Only the repair of wrong counters locks the account. */
+  async recount({ accountId, mend }: { accountId: string; limit: number; mend: boolean }) {
+    const compared = await recounted(this.#sql, accountId)
+    if (compared === null || !mend || isDeepStrictEqual(compared.noted, compared.counted)) return compared
     return this.#parts.database.transaction(async sql => {
       const accounts = await LockedAccounts.lock(sql, [accountId])
-      const noted = await runRule(first(COUNTERS, { accountId }), sql)
-      const counted = await sql.first<AccountUsage>(
-        `SELECT COUNT(*) AS pins, COUNT(expires_at) AS "expiringPins", (
-           SELECT COALESCE(SUM(charge), 0)::bigint FROM (
-             SELECT DISTINCT ON (multihash, codec) charge FROM records
-             WHERE account_id = $1 AND root_id IS NOT NULL ORDER BY multihash, codec) AS dags) AS "storedBytes"
-         FROM records WHERE account_id = $1`,
-        [accountId],
-      )
-      if (noted === null || counted === undefined) return null
-      if (mend) {
-        accounts.count(accountId, {
-          pins: counted.pins - noted.pins,
-          expiringPins: counted.expiringPins - noted.expiringPins,
-          storedBytes: counted.storedBytes - noted.storedBytes,
-        })
-        await accounts.write()
-      }
-      return { noted, counted }
+      const locked = await recounted(sql, accountId)
+      if (locked === null) return null
+      const { noted, counted } = locked
+      accounts.count(accountId, {
+        pins: counted.pins - noted.pins,
+        expiringPins: counted.expiringPins - noted.expiringPins,
+        storedBytes: counted.storedBytes - noted.storedBytes,
+      })
+      await accounts.write()
+      return locked
     }, accountId)
   }
 
@@ -194,4 +186,22 @@ export class PostgresReconciliation implements ReconciliationParts {
       await holds.discard([staged.id])
     }
   }
+}
+
+/** Returns the stored and the counted usage of an account at one time. */
+async function recounted(sql: Sql, accountId: string): Promise<{ noted: AccountUsage; counted: AccountUsage } | null> {
+  const row = await sql.first<AccountUsage & { notedPins: number; notedExpiring: number; notedBytes: number }>(
+    `SELECT a.pins AS "notedPins", a.expiring_pins AS "notedExpiring", a.stored_bytes AS "notedBytes",
+       all_of.pins, all_of."expiringPins", (
+         SELECT COALESCE(SUM(charge), 0)::bigint FROM (
+           SELECT DISTINCT ON (multihash, codec) charge FROM records
+           WHERE account_id = $1 AND root_id IS NOT NULL ORDER BY multihash, codec) AS dags) AS "storedBytes"
+     FROM accounts a, (
+       SELECT COUNT(*) AS pins, COUNT(expires_at) AS "expiringPins" FROM records WHERE account_id = $1) AS all_of
+     WHERE a.id = $1`,
+    [accountId],
+  )
+  if (row === undefined) return null
+  const { notedPins, notedExpiring, notedBytes, ...counted } = row
+  return { noted: { pins: notedPins, expiringPins: notedExpiring, storedBytes: notedBytes }, counted }
 }

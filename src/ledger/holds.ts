@@ -1,5 +1,6 @@
 import type { DagIdentity } from '../ipld/cid.ts'
 import type { Database, Statement } from '../storage/database.ts'
+import { rowsOfTurn } from '../storage/rows-of-turn.ts'
 import type { RootTable } from './root-table.ts'
 import type { WholeDag } from './whole-dag.ts'
 
@@ -92,7 +93,7 @@ export class Holds {
   }
 
   after(id: string, limit: number): Array<{ id: string; rootId: number }> {
-    return this.#after.all(id, limit)
+    return rowsOfTurn(this.#after.iterate(id, limit))
   }
 
   /** Returns holds of a root after the position `after`, in the order of their ends. */

@@ -2,6 +2,7 @@ import { HoldfastError } from '../domain/errors.ts'
 import { keptText } from '../domain/text.ts'
 import type { DagIdentity } from '../ipld/cid.ts'
 import type { Database, Statement } from '../storage/database.ts'
+import { rowsOfTurn } from '../storage/rows-of-turn.ts'
 import type { RootFile, WholeDag } from './whole-dag.ts'
 
 /** A DAG that is stored completely. */
@@ -189,7 +190,7 @@ export class RootTable {
   }
 
   completeAfter(id: number, limit: number): Array<IdentifiedRow & { isHeld: 0 | 1 }> {
-    return this.#completeAfter.all(id, limit)
+    return rowsOfTurn(this.#completeAfter.iterate(id, limit))
   }
 
   dropped(upTo: number, limit: number): number[] {

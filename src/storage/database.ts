@@ -11,6 +11,8 @@ export interface Statement<Params extends SqlValue[], Row> {
   run(...params: Params): { changes: number; lastInsertRowid: number | bigint }
   get(...params: Params): Row | undefined
   all(...params: Params): Row[]
+  /** Reads rows one by one. No other statement may run before the end of the iteration. */
+  iterate(...params: Params): Iterable<Row>
 }
 
 /** Time for which a statement waits while another process, such as an account command, writes. */
@@ -84,6 +86,7 @@ export class Database {
       run: (...params) => checked().run(...params),
       get: (...params) => checked().get(...params),
       all: (...params) => checked().all(...params),
+      iterate: (...params) => checked().iterate(...params),
     }
   }
 

@@ -227,6 +227,7 @@ class Pass {
 
   async #blocks(): Promise<void> {
     const { blocks, audit } = this.#parts
+    const { signal } = this.#options
     for (let after = 0; ; ) {
       const batch = blocks.durableAfter(after, BATCH)
       const last = batch.at(-1)
@@ -234,13 +235,18 @@ class Pass {
       after = last.id
       for (let i = 0; i < batch.length; i += SIZED_AT_ONCE) {
         const some = batch.slice(i, i + SIZED_AT_ONCE)
-        const problems = await Promise.all(some.map(block => audit.problemOf(block)))
+        const problems = await Promise.all(
+          some.map(async block => {
+            if (turnSpent()) await nextTurn(signal)
+            return audit.problemOf(block)
+          }),
+        )
         for (const block of some.filter((_, j) => problems[j] !== null)) {
           // The repair of another block may have taken long.
           const problem = await audit.problemOf(block)
           if (problem !== null) await this.#lost(block, problem)
         }
-        if (turnSpent()) await nextTurn(this.#options.signal)
+        if (turnSpent()) await nextTurn(signal)
       }
       await this.#looked('blocks', batch.length)
     }

@@ -29,7 +29,7 @@ class CountingDatabase extends Database {
       this.statements++
       return statement.get(...params)
     }
-    return { all, get, run: (...params: Params) => statement.run(...params) }
+    return { all, get, iterate: all, run: (...params: Params) => statement.run(...params) }
   }
 
   override transaction<T>(work: () => T): T {

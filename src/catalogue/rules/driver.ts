@@ -38,12 +38,14 @@ export interface WriteOptions<T> {
 }
 
 /**
- * Runs rules on a database. The methods `first`, `all` and `read` run outside a transaction.
+ * Runs rules on a database. The methods `first`, `all`, `some` and `read` run outside a transaction.
  * Fields of `params` that the statement does not use are ignored.
  */
 export interface CatalogueDriver {
   first<Row>(statement: RuleStatement<Row>, params?: object): Promise<Row | null>
   all<Row>(statement: RuleStatement<Row>, params?: object): Promise<Row[]>
+  /** Returns the first rows. SQLite returns fewer, but at least one, when they have held the event loop for a turn. */
+  some<Row>(statement: RuleStatement<Row>, params?: object): Promise<Row[]>
   read<T>(rule: Rule<T>): Promise<T>
   /** Runs one statement in its own transaction. Returns the number of changed rows. */
   run(statement: RuleStatement, params: object, options?: WriteOptions<number>): Promise<number>

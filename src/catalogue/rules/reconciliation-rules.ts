@@ -1,3 +1,4 @@
+import { nextTurn, turnSpent } from '../../concurrency/turns.ts'
 import { cidOf } from '../../ipld/cid.ts'
 import type { CatalogueHolds } from '../../ledger/catalogue-holds.ts'
 import type { StatusChange } from '../fetches.ts'
@@ -67,9 +68,10 @@ export function reconciliationRules(driver: CatalogueDriver, parts: Reconciliati
       return { unwanted: cids, seen: found.length, last: found.at(-1)?.id ?? null }
     },
     records: async ({ after, limit, homes, now, mend }) => {
-      const found = await driver.all(RECORDS, { after, limit })
+      const found = await driver.some(RECORDS, { after, limit })
       const wrong: WrongRecord[] = []
       for (const { node, own, ...record } of found) {
+        if (turnSpent()) await nextTurn()
         const home = homes.get(record.clusterId)
         if (home === undefined || (node !== null && node !== parts.node)) continue
         if (own !== null && isSound(ledger, record, own)) continue
@@ -84,7 +86,7 @@ export function reconciliationRules(driver: CatalogueDriver, parts: Reconciliati
     },
     accounts: async step => (await driver.all(ACCOUNTS, step)).map(({ id }) => id),
     fetches: async step => {
-      const found = await driver.all(FETCHES, step)
+      const found = await driver.some(FETCHES, step)
       const unwanted = found.filter(({ isWanted }) => !isWanted).map(({ id }) => id)
       return { unwanted, seen: found.length, last: found.at(-1)?.id ?? null }
     },

@@ -1,5 +1,7 @@
+import { turnSpent } from '../../concurrency/turns.ts'
 import { HoldfastError } from '../../domain/errors.ts'
 import type { Database, Statement } from '../../storage/database.ts'
+import { rowsOfTurn } from '../../storage/rows-of-turn.ts'
 import type { AccountUsage, RecordRow } from '../records.ts'
 
 type CountedRecord = Pick<RecordRow, 'accountId' | 'id' | 'createdAt' | 'multihash' | 'codec'>
@@ -75,12 +77,12 @@ export class AccountRecount {
     this.#dagChanged.run(storedBytes, this.#count, multihash, codec)
   }
 
-  /** Counts up to `limit` rows. Returns null if more steps are needed. */
+  /** Counts up to `limit` rows, and fewer if they are slow. Returns null if more steps are needed. */
   step(accountId: string, limit: number): AccountUsage | null {
     const place = this.#placeOf(accountId)
     if (place.createdAt === THROUGH) return this.#countDags(accountId, place, limit)
-    const found = this.#records.all(accountId, place.createdAt, place.recordId, limit)
-    const last = found.length < limit ? undefined : found.at(-1)
+    const found = rowsOfTurn(this.#records.iterate(accountId, place.createdAt, place.recordId, limit))
+    const last = found.at(-1)
     const expiring = found.filter(({ expires }) => expires === 1).length
     this.#addRecords.run(last?.createdAt ?? THROUGH, last?.id ?? '', found.length, expiring, this.#count)
     return null
@@ -98,6 +100,7 @@ export class AccountRecount {
       }
       bytes += this.#chargeOf.get(accountId, next.multihash, next.codec)?.charge ?? 0
       last = next
+      if (turnSpent()) break
     }
     this.#addDags.run(last.multihash, last.codec, bytes, this.#count)
     return null

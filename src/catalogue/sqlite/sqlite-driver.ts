@@ -1,5 +1,6 @@
 import { HoldfastError } from '../../domain/errors.ts'
 import type { Database, SqlValue } from '../../storage/database.ts'
+import { rowsOfTurn } from '../../storage/rows-of-turn.ts'
 import type { WriteQueue } from '../../storage/write-queue.ts'
 import {
   type CatalogueDriver,
@@ -17,6 +18,7 @@ type Row = Record<string, unknown>
 interface Prepared {
   first(params: object): Row | null
   all(params: object): Row[]
+  some(params: object): Row[]
   readonly run: (params: object) => number
 }
 
@@ -35,6 +37,10 @@ export class SqliteStatements {
 
   all<T>(statement: RuleStatement<T>, params: object = {}): T[] {
     return this.#of(statement).all(params) as T[]
+  }
+
+  some<T>(statement: RuleStatement<T>, params: object = {}): T[] {
+    return this.#of(statement).some(params) as T[]
   }
 
   run(statement: RuleStatement, params: object): number {
@@ -81,6 +87,10 @@ export class SqliteDriver implements CatalogueDriver {
     return this.#statements.all(statement, params)
   }
 
+  async some<T>(statement: RuleStatement<T>, params: object = {}): Promise<T[]> {
+    return this.#statements.some(statement, params)
+  }
+
   async read<T>(rule: Rule<T>): Promise<T> {
     return this.#statements.carryOut(rule)
   }
@@ -97,7 +107,7 @@ export class SqliteDriver implements CatalogueDriver {
 function prepare(db: Database, rule: RuleStatement): Prepared {
   const { text, names } = rule.sqlite
   // An empty text is a lock that only PostgreSQL needs.
-  if (text === '') return { first: () => null, all: () => [], run: () => 0 }
+  if (text === '') return { first: () => null, all: () => [], some: () => [], run: () => 0 }
   const statement = db.prepare<SqlValue[], Row>(text)
   const bound = (params: object): SqlValue[] => {
     const values: SqlValue[] = []
@@ -115,6 +125,7 @@ function prepare(db: Database, rule: RuleStatement): Prepared {
       return row === undefined ? null : decode(row)
     },
     all: params => statement.all(...bound(params)).map(decode),
+    some: params => rowsOfTurn(statement.iterate(...bound(params))).map(decode),
     run: params => {
       const values = bound(params)
       try {

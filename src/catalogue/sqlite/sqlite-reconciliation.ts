@@ -1,3 +1,4 @@
+import { nextTurn, turnSpent } from '../../concurrency/turns.ts'
 import { HoldfastError } from '../../domain/errors.ts'
 import { checkTransition } from '../../domain/pin-status.ts'
 import type { BlockTable } from '../../ledger/block-table.ts'
@@ -48,7 +49,12 @@ export class SqliteReconciliation implements ReconciliationParts {
   }
 
   async unwanted(holds: readonly string[]): Promise<string[]> {
-    return holds.filter(id => this.#isUnwanted(id))
+    const unwanted: string[] = []
+    for (const id of holds) {
+      if (turnSpent()) await nextTurn()
+      if (this.#isUnwanted(id)) unwanted.push(id)
+    }
+    return unwanted
   }
 
   async release(holds: readonly string[]): Promise<void> {
