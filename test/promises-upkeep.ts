@@ -172,6 +172,20 @@ export const upkeepPromises: readonly KeptPromise[] = [
     test: { file: 'test/catalogue/account-recount.test.ts', name: 'counts usage correctly despite changes' },
   },
   {
+    promise: 'a reconciliation reads slow rows one by one',
+    file: 'src/storage/rows-of-turn.ts',
+    find: '    if (turnSpent()) break\n',
+    replace: '',
+    test: { file: 'test/storage/rows-of-turn.test.ts', name: 'takes slow rows one by one' },
+  },
+  {
+    promise: 'a recount counts slow DAGs one by one',
+    file: 'src/catalogue/sqlite/account-recount.ts',
+    find: '      if (turnSpent()) break\n',
+    replace: '',
+    test: { file: 'test/catalogue/account-recount.test.ts', name: 'counts one row or DAG per step' },
+  },
+  {
     promise: 'what accounts have is put right where it was counted wrong',
     file: 'src/catalogue/sqlite/record-table.ts',
     find: '    if (mend)\n',

@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
+import { afterEach, expect, test, vi } from 'vitest'
 import type { AccountUsage, RecordRow } from '../../src/catalogue/records.ts'
 import { own } from '../../src/catalogue/rules/driver.ts'
 import { removeRecords } from '../../src/catalogue/rules/removal-rules.ts'
@@ -52,6 +52,8 @@ function recordOf(draws: Draws, id: string): RecordRow {
     ...(draws.below(4) === 0 ? { rootId: null, charge: 0 } : { rootId: content, charge: CHARGE + content }),
   } as RecordRow
 }
+
+afterEach(() => vi.restoreAllMocks())
 
 test('counts usage correctly despite changes and rollbacks between steps', async () => {
   console.log(`recount: seed ${SEED}`)
@@ -120,6 +122,7 @@ test('limits each step, and corrects wrong counters', async () => {
     for (let i = 0; i < 60; i++) records.insert({ ...recordOf(draws, `r${i}`), accountId: 'a' })
     const right = records.usage('a', 0)
     db.prepare(`UPDATE accounts SET pins = 1, expiring_pins = 9, stored_bytes = 3 WHERE id = 'a'`).run()
+    vi.spyOn(performance, 'now').mockReturnValue(0)
     const recount = (mend: boolean) => {
       for (let steps = 1; ; steps++) {
         const count = records.recount('a', { limit: 10, mend })
@@ -131,6 +134,24 @@ test('limits each step, and corrects wrong counters', async () => {
     expect(recount(false)).toMatchObject({ count: { noted: right, counted: right } })
     expect(records.recount('nobody', { limit: 10, mend: true })).toBe('more')
     expect(records.recount('nobody', { limit: 10, mend: true })).toBeNull()
+  })
+})
+
+test('counts one row or DAG per step while each is slow', async () => {
+  await withRecords((records, db) => {
+    const draws = new Draws(1)
+    for (let i = 0; i < 20; i++) records.insert({ ...recordOf(draws, `r${i}`), accountId: 'a' })
+    const dags =
+      db.prepare<[], { n: number }>('SELECT COUNT(DISTINCT multihash || codec) AS n FROM records').get()?.n ?? 0
+    let now = 0
+    vi.spyOn(performance, 'now').mockImplementation(() => {
+      now += 10
+      return now
+    })
+    let steps = 1
+    for (; records.recount('a', { limit: 100, mend: false }) === 'more'; steps++);
+    // Both parts need one more step to find that nothing follows.
+    expect(steps).toBe(20 + 1 + dags + 1)
   })
 })
 

@@ -131,6 +131,23 @@ describe('a catalogue in PostgreSQL under failures', needsPostgres, () => {
     })
   })
 
+  test('recounts an account without waiting for a change of it', async () => {
+    await withNode(database, 'here', async node => {
+      await commit(node, [record('r1')])
+      const step = { accountId: 'one', limit: 100 }
+      await database.transaction(async sql => {
+        await sql.all("SELECT 1 FROM accounts WHERE id = 'one' FOR UPDATE")
+        const count = await node.reconciliation.recount({ ...step, mend: true })
+        expect(count).toMatchObject({ noted: { pins: 1 }, counted: { pins: 1 } })
+      })
+      await database.command("UPDATE accounts SET pins = 7, stored_bytes = 0 WHERE id = 'one'")
+      const wrong = { noted: { pins: 7, storedBytes: 0 }, counted: { pins: 1, storedBytes: SIZES.charge } }
+      expect(await node.reconciliation.recount({ ...step, mend: false })).toMatchObject(wrong)
+      expect(await node.reconciliation.recount({ ...step, mend: true })).toMatchObject(wrong)
+      expect(await node.reconciliation.recount({ ...step, mend: false })).toMatchObject({ noted: wrong.counted })
+    })
+  })
+
   test('leaves holds and records of other nodes alone', async () => {
     await withNode(database, 'there', async there => {
       await commit(there, [record('r1')])
