@@ -13,7 +13,7 @@ function* slow(): Generator<number> {
   }
 }
 
-test('takes slow rows one by one, even in a turn that is already spent', async () => {
+test('takes slow rows one by one, even in a spent turn', async () => {
   await turns(2)
   expect(rowsOfTurn(slow())).toEqual([0])
   expect(rowsOfTurn([1, 2])).toEqual([1])
