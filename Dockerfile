@@ -1,11 +1,14 @@
 # syntax=docker/dockerfile:1
-FROM node:24-bookworm-slim AS build
+# Node.js 24.18.0, by digest, so that the same clone gives the same image.
+ARG BASE=node:24-bookworm-slim@sha256:6f7b03f7c2c8e2e784dcf9295400527b9b1270fd37b7e9a7285cf83b6951452d
+
+FROM ${BASE} AS build
 WORKDIR /src
 COPY . .
 RUN npm ci --no-audit --no-fund && npm run build
 
 # What runs, by the lockfile, without what builds and tests it.
-FROM node:24-bookworm-slim AS modules
+FROM ${BASE} AS modules
 WORKDIR /srv/holdfast
 COPY package.json package-lock.json ./
 COPY tools/node-runtime/package.json tools/node-runtime/
@@ -14,7 +17,7 @@ COPY tools/react-native-stub tools/react-native-stub
 RUN npm ci --omit=dev --ignore-scripts --no-audit --no-fund \
   && rm -rf node_modules/node-linux-* node_modules/.bin/node
 
-FROM node:24-bookworm-slim
+FROM ${BASE}
 ENV NODE_ENV=production HOLDFAST_HOST=0.0.0.0 HOLDFAST_PORT=4100 HOLDFAST_GATEWAY_PORT=4101 HOLDFAST_DATA_DIR=/data
 WORKDIR /srv/holdfast
 COPY --from=modules /srv/holdfast ./

@@ -134,6 +134,22 @@ test('the image links the command to its build output', () => {
   expect(`./${linked}`).toBe(bin.holdfast)
 })
 
+test('compose.tls.yaml has the configuration and the names of the examples', () => {
+  const compose = read('../../compose.tls.yaml')
+  const [, config = ''] = /content: \|\n([\s\S]*?)\n\n/.exec(compose) ?? []
+  expect(JSON.parse(config)).toEqual(configOf(read('../../docs/guides/install-on-a-server.md')))
+  for (const name of [NAME, CONTENT]) expect(read('Caddyfile')).toContain(`\n${name} {\n`)
+  expect(compose).toContain('./examples/deploy/Caddyfile:/etc/caddy/Caddyfile:ro')
+})
+
+test('the images of a release are pinned by digest', () => {
+  const files = ['Dockerfile', 'compose.tls.yaml'].map(name => read(`../../${name}`)).join('\n')
+  const images = [...files.matchAll(/^(?:FROM|ARG BASE=| +image:) *(\S+)/gm)].map(([, image = '']) => image)
+  const pinned = images.filter(image => !image.startsWith('$'))
+  expect(pinned).toHaveLength(2)
+  for (const image of pinned) expect(image).toMatch(/@sha256:[0-9a-f]{64}$/)
+})
+
 test('the service works behind nginx as configured', {
   timeout: 60_000,
   ...needs(hasOpenssl && has('nginx', '-v'), 'there is no nginx, or no openssl'),
@@ -173,8 +189,8 @@ test('the service works behind Caddy as configured', {
       /^(\S+) \{/gm,
       (_, name) => `https://${name}:${port} {\n\tbind 127.0.0.1\n\ttls ${certificate()} ${privateKey()}`,
     )
-    .replace('reverse_proxy 127.0.0.1:4100', `reverse_proxy ${server.url}`)
-    .replace('reverse_proxy 127.0.0.1:4101', `reverse_proxy ${gatewayUrl}`)
+    .replace('reverse_proxy {$HOLDFAST:127.0.0.1}:4100', `reverse_proxy ${server.url}`)
+    .replace('reverse_proxy {$HOLDFAST:127.0.0.1}:4101', `reverse_proxy ${gatewayUrl}`)
   const file = join(directory.path, 'Caddyfile')
   writeFileSync(file, `{\n\tadmin off\n\tauto_https disable_redirects\n}\n${site}`)
   await withProxy('caddy', ['run', '--adapter', 'caddyfile', '--config', file], port, () => checkService(port))
