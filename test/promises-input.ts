@@ -1,5 +1,7 @@
 import type { KeptPromise } from './promises.ts'
 
+const urlReader = 'test/outgoing/url-reader.test.ts'
+
 const contract = 'test/contract/contract.test.ts'
 const body = 'test/http/json-body.test.ts'
 const options = 'test/wiring/given-options.test.ts'
@@ -252,5 +254,26 @@ export const inputPromises: readonly KeptPromise[] = [
     find: 'concurrency: READ_AT_ONCE, maxBlocks,',
     replace: 'concurrency: READ_AT_ONCE, maxBlocks: Number.POSITIVE_INFINITY,',
     test: { file: 'test/upkeep/read-sample.test.ts', name: 'a sample over its block limit ends without a problem' },
+  },
+  {
+    promise: 'an upload from a URL follows no redirect to a private address',
+    file: 'src/outgoing/redirects.ts',
+    find: '    if (!isAllowed(url)) throw new PrivateAddressError()\n',
+    replace: '',
+    test: { file: urlReader, name: 'never reaches a private address by a redirect' },
+  },
+  {
+    promise: 'an upload from a URL checks the address that it connects to',
+    file: 'src/outgoing/url-reader.ts',
+    find: 'lookup: allowPrivate ? undefined : lookup',
+    replace: 'lookup: undefined',
+    test: { file: urlReader, name: 'connects to the checked address of a name that changes' },
+  },
+  {
+    promise: 'an upload from a URL ends although its server still sends',
+    file: 'src/outgoing/url-reader.ts',
+    find: '      const { signal } = deadline\n',
+    replace: '      const signal = given\n',
+    test: { file: urlReader, name: 'is given up if its server stalls' },
   },
 ]

@@ -52,6 +52,7 @@ export const EXAMPLES: readonly Example[] = [
   api('POST /files/directory-dag', { form: { files: '<h1>My site</h1>', dirName: 'site' }, keep: { site: 'cid' } }),
   api('POST /files/directory', { as: 'owner', json: () => ({ dirPath: 'photos' }) }),
   api('POST /files/car', { car: true }),
+  api('POST /files/url', { json: () => ({ url: 'http://169.254.169.254/latest/meta-data' }) }),
   api('POST /files/pin/*cid', { path: () => `/api/v3/files/pin/${CID}`, json: () => ({ customName: 'greeting' }) }),
   api('PUT /files/rename/:uploadId', {
     path: known => `/api/v3/files/rename/${known.uploadId}`,

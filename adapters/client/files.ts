@@ -87,6 +87,22 @@ export class Files {
     })
   }
 
+  /**
+   * Has the server upload the file at a URL. Resolves when the server has read the whole file.
+   *
+   * @throws HoldfastError `VALIDATION` for a URL without a file, `UNAVAILABLE` if its server is unreachable or too slow
+   */
+  uploadFromUrl(url: string, options: UploadOptions = {}): Promise<Upload> {
+    const { name, meta, signal } = options
+    // The server that keeps the cluster reads the URL, so the cluster is in the query.
+    const { cl, timelock } = targetFields(options)
+    return this.#connection.json<Upload>('POST', '/files/url', {
+      query: { cl },
+      json: { url, name, timelock, meta },
+      signal,
+    })
+  }
+
   /** Imports a CAR as a stream. @throws HoldfastError with the codes of {@link upload} */
   async importCar(source: UploadSource, options: CarOptions = {}): Promise<Car> {
     const { name, originalName, customName, allowPartial } = options

@@ -222,13 +222,20 @@ export const configSchema = Type.Object(
     ),
     uploads: group(
       {
+        fromUrls: defaulted(
+          Type.Union([Type.Literal('off'), Type.Literal('public'), Type.Literal('any')], {
+            default: 'public',
+            description:
+              'URLs from which the node reads files for accounts. `public`: not those of private addresses. `off`: none.',
+          }),
+        ),
         maxConcurrent: upTo(
           256,
           'Concurrent uploads, CARs and server paths included. Further uploads wait up to 15 seconds, then get 503 with `Retry-After`.',
         ),
         maxPerAccount: upTo(64, 'Concurrent uploads of one account.'),
       },
-      { description: 'Limits of concurrent uploads.' },
+      { description: 'Limits of uploads.' },
     ),
     ...upkeep,
     gateway,

@@ -156,8 +156,13 @@ export interface EngineConfig {
    * mount it yourself. Default: `true` in the server, `false` in an embedded engine.
    */
   console?: boolean
-  /** Limits of concurrent uploads. */
+  /** Limits of uploads. */
   uploads?: {
+    /**
+     * URLs from which the node reads files for accounts. `public`: not those of private addresses. `off`: none.
+     * Default: `public`.
+     */
+    fromUrls?: 'off' | 'public' | 'any'
     /**
      * Concurrent uploads, CARs and server paths included. Further uploads wait up to 15 seconds, then get 503 with
      * `Retry-After`. Default: `256`.

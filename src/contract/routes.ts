@@ -22,6 +22,7 @@ import { statusRoutes } from './records/status.ts'
 import { carRoutes } from './uploads/car.ts'
 import { fileRoutes } from './uploads/file-routes.ts'
 import { uploadRoutes } from './uploads/uploads.ts'
+import { urlRoutes } from './uploads/url-route.ts'
 import { webhookRoutes } from './webhook-routes.ts'
 
 export const BASE_PATH = '/api/v3'
@@ -32,6 +33,7 @@ export const ADMIN_PATH = '/admin/v1'
 export const contractRoutes: readonly ContractRoute[] = [
   ...fileRoutes,
   ...carRoutes,
+  ...urlRoutes,
   ...pinRoutes,
   ...uploadRoutes,
   ...jobRoutes,

@@ -17,6 +17,7 @@ import type { Verifier } from '../content/verifier.ts'
 import type { Egress } from '../gateway/policy/account-egress.ts'
 import type { Takedowns } from '../gateway/policy/takedowns.ts'
 import type { Connection } from '../network/network-node.ts'
+import type { UrlReader } from '../outgoing/url-reader.ts'
 import type { BulkService } from '../pins/bulk/bulk-service.ts'
 import type { Statistics } from '../pins/lists/statistics.ts'
 import type { PinService } from '../pins/pin-service.ts'
@@ -95,6 +96,8 @@ export interface Services {
   pins: ServedPins
   bulk: Pick<BulkService, 'start' | 'list' | 'get' | 'undo'>
   uploadSlots: UploadSlots
+  /** Null if the node reads no URLs. */
+  urls: Pick<UrlReader, 'open' | 'parse'> | null
   egress: Pick<Egress, 'read'>
   clusters: Clusters
   keys: ServedKeys

@@ -6,6 +6,7 @@ import { withoutTrailingSlashes } from '../domain/trailing-slashes.ts'
 import { matches } from '../ipld/block-hash.ts'
 import { type HttpAgent, httpAgent } from './http-agent.ts'
 import { lookupPublic, namesPrivateHost, PrivateAddressError } from './public-lookup.ts'
+import { discard, isPlainHttpUrl, RedirectError, requestFollowing } from './redirects.ts'
 
 export interface GatewayClientOptions {
   /** Origins of the configured gateways, which may have private addresses. */
@@ -26,7 +27,6 @@ export type BlockAnswer = { kind: 'block'; bytes: Uint8Array } | { kind: 'missin
 export type SizeAnswer = { kind: 'size'; bytes: number } | { kind: 'missing' } | Failed
 
 const LONGEST_BLOCK = 4 * 1024 * 1024
-const MOST_REDIRECTS = 3
 const REQUESTS_PER_HOST = 16
 const TIMEOUT_MS = 10_000
 const UNREACHED = 'could not be reached'
@@ -52,9 +52,7 @@ export class GatewayClient {
 
   /** Checks a URL without resolving its host name. */
   isAllowed(url: URL): boolean {
-    if (!/^https?:$/.test(url.protocol) || url.username !== '' || url.password !== '') return false
-    if (this.#isAnywhere(url)) return true
-    return !namesPrivateHost(url)
+    return isPlainHttpUrl(url) && (this.#isAnywhere(url) || !namesPrivateHost(url))
   }
 
   /** Requests a block from the gateway at `base`. Rejects only if `signal` aborts. */
@@ -98,20 +96,11 @@ export class GatewayClient {
     start: URL,
     { method, signal }: { method: 'GET' | 'HEAD'; signal: AbortSignal },
     read: (response: Dispatcher.ResponseData) => Promise<T>,
-  ): Promise<T | Failed> {
-    let url = start
-    for (let redirects = 0; ; redirects++) {
-      if (!this.isAllowed(url)) throw new PrivateAddressError()
-      const agent = this.#isAnywhere(url) ? this.#anywhere : this.#publicOnly
-      const response = await agent.request(url, { method, headers: ACCEPTED, signal })
-      const { location } = response.headers
-      if (response.statusCode < 300 || response.statusCode >= 400) return read(response)
-      discard(response)
-      if (redirects === MOST_REDIRECTS) return { kind: 'failed', reason: 'redirects too often', final: true }
-      if (typeof location !== 'string' || !URL.canParse(location, url.href))
-        return failed('redirects without a valid location')
-      url = new URL(location, url)
-    }
+  ): Promise<T> {
+    const send = (url: URL) =>
+      (this.#isAnywhere(url) ? this.#anywhere : this.#publicOnly).request(url, { method, headers: ACCEPTED, signal })
+    const { response } = await requestFollowing(start, url => this.isAllowed(url), send)
+    return read(response)
   }
 
   #isAnywhere(url: URL): boolean {
@@ -145,15 +134,6 @@ function refused(response: Dispatcher.ResponseData): { kind: 'missing' } | Faile
   return { kind: 'failed', reason: `HTTP ${status}`, final: status < 500 && !RETRYABLE.has(status) }
 }
 
-function discard({ body }: Dispatcher.ResponseData): void {
-  body.on('error', () => undefined)
-  body.destroy()
-}
-
-function failed(reason: string): Failed {
-  return { kind: 'failed', reason, final: false }
-}
-
 function isPrivate(error: unknown): boolean {
   const causes = [error, error instanceof Error ? error.cause : undefined]
   return causes.some(cause => cause instanceof PrivateAddressError)
@@ -161,6 +141,7 @@ function isPrivate(error: unknown): boolean {
 
 function reasonOf(error: unknown): { reason: string; final: boolean } {
   if (isHoldfastError(error)) return { reason: error.message, final: true }
+  if (error instanceof RedirectError) return { reason: error.message, final: error.final }
   const code = error instanceof Error && 'code' in error ? String(error.code) : ''
   if (code.endsWith('_TIMEOUT') || code === 'ETIMEDOUT') return { reason: 'did not answer in time', final: false }
   return { reason: UNREACHED, final: false }

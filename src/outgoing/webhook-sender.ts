@@ -2,6 +2,7 @@ import type { LookupFunction } from 'node:net'
 import { HoldfastError } from '../domain/errors.ts'
 import { httpAgent } from './http-agent.ts'
 import { lookupPublic, namesPrivateHost, PrivateAddressError } from './public-lookup.ts'
+import { discard } from './redirects.ts'
 
 export interface WebhookRequest {
   url: string
@@ -43,8 +44,7 @@ export function openWebhookSender({
       try {
         if (!allowPrivate && namesPrivateHost(new URL(url))) throw new PrivateAddressError()
         const { statusCode, body } = await agent.request(url, { ...rest, method: 'POST' })
-        body.on('error', () => undefined)
-        body.destroy()
+        discard({ body })
         return statusCode
       } catch (cause) {
         rest.signal.throwIfAborted()

@@ -77,6 +77,7 @@ function servicesOf(setup: Setup, { access, pins, upkeep, ...below }: Below): Se
     pins: pins.service,
     bulk: below.bulk.bulk,
     uploadSlots: uploadSlots(setup),
+    urls: below.webhooks.urls,
     rememberedAnswers: new RememberedAnswers({
       store: below.storage.versioned,
       records: below.storage.catalogue.records,

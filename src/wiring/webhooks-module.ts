@@ -1,3 +1,4 @@
+import { openUrlReader } from '../outgoing/url-reader.ts'
 import { openWebhookSender, type WebhookSender } from '../outgoing/webhook-sender.ts'
 import { webhookRunner } from '../webhooks/webhook-runner.ts'
 import { WebhookService } from '../webhooks/webhook-service.ts'
@@ -15,8 +16,12 @@ export function makeWebhooks(
   const { sealing } = storage
   const store = storage.catalogue.webhooks
   const sender: WebhookSender = openWebhookSender({ allowPrivate })
+  const { fromUrls } = config.uploads
+  const urls = fromUrls === 'off' ? null : openUrlReader({ clock, allowPrivate: fromUrls === 'any' })
   const runner = webhookRunner({ store, sealing, sender, clock, logger })
   return {
+    /** Null if the node reads no URLs. */
+    urls,
     webhooks: new WebhookService({ store, sealing, clock, allowPrivate }),
     start: async (): Promise<void> => {
       pins.changes.wakes(runner)
@@ -25,6 +30,7 @@ export function makeWebhooks(
     stop: async (): Promise<void> => {
       await runner.stop()
       await sender.close()
+      await urls?.close()
     },
   }
 }

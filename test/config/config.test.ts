@@ -233,7 +233,7 @@ test('schema defaults apply only to omitted fields', () => {
     signup: { enabled: false, plan: 'free' },
     passwordCost: 32_768,
     trustedProxies: 0,
-    uploads: { maxConcurrent: 256, maxPerAccount: 64 },
+    uploads: { fromUrls: 'public', maxConcurrent: 256, maxPerAccount: 64 },
     gc: { graceSeconds: 60, intervalSeconds: 30 },
     bulk: { undoSeconds: 600 },
     verify: { everyDays: 30, bytesPerSecond: 2_097_152 },

@@ -1,6 +1,7 @@
+import type { Principal } from '../../access/principal.ts'
 import { HoldfastError } from '../../domain/errors.ts'
 import { interruptible } from '../../domain/sources.ts'
-import type { AuthenticatedContext } from '../../http/route.ts'
+import type { ApiRequest } from '../../http/api-messages.ts'
 import type { UploadSlots } from '../services.ts'
 
 export interface SlottedUpload {
@@ -19,7 +20,7 @@ export interface SlottedUpload {
  */
 export async function inUploadSlot<T>(
   slots: UploadSlots,
-  { request, principal }: AuthenticatedContext,
+  { request, principal }: { request: Pick<ApiRequest, 'body' | 'arrived' | 'signal'>; principal: Principal },
   work: (upload: SlottedUpload) => Promise<T>,
 ): Promise<T> {
   const slot = await slots.enter(principal.account.id, request.signal)

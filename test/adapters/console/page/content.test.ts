@@ -1,14 +1,46 @@
+import { once } from 'node:events'
 import { mkdir, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import type { Page } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
+import { accessibilityFaults } from '../../../support/axe.ts'
 import { inBrowser } from '../../../support/browser.ts'
+import { takeScreenshots } from '../../../support/screenshots.ts'
 import { withTempDir } from '../../../support/temp-dir.ts'
 import { choose, consoles, drop, keep } from './opened.ts'
 
 describe('content in the console', inBrowser, () => {
   const { signedIn } = consoles()
   const row = (page: Page, name: string) => page.getByRole('row').filter({ hasText: name })
+
+  test('uploads the file at a URL, and says why it cannot', async () => {
+    const remote = createServer((_, response) => response.end('a file of the web'))
+    await once(remote.listen(0, '127.0.0.1'), 'listening')
+    const { port } = remote.address() as AddressInfo
+    const upload = async (page: Page): Promise<void> => {
+      await page.getByLabel('From a URL').fill(`http://127.0.0.1:${port}/photo.txt`)
+      await page.keyboard.press('Enter')
+    }
+    try {
+      await signedIn(
+        async ({ page }) => {
+          await upload(page)
+          await page.getByRole('heading', { name: 'photo.txt' }).waitFor()
+        },
+        { config: { uploads: { fromUrls: 'any' } } },
+      )
+      await signedIn(async ({ page }) => {
+        await upload(page)
+        await page.getByRole('alert').getByText('URL must not lead to a private address').waitFor()
+        expect(await accessibilityFaults(page)).toEqual([])
+        await takeScreenshots(page, 'from-url-refused')
+      })
+    } finally {
+      remote.close()
+    }
+  })
 
   test('uploads dropped files, and a folder with everything below it', () =>
     signedIn(async ({ page, server }) => {

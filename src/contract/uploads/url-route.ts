@@ -1,0 +1,78 @@
+import { Type } from 'typebox'
+import { HoldfastError } from '../../domain/errors.ts'
+import type { UrlReader } from '../../outgoing/url-reader.ts'
+import { CLUSTER, STORING } from '../answer-fields.ts'
+import { optional, optionalMeta } from '../body-reader.ts'
+import { type ContractRoute, json, route } from '../contract-route.ts'
+import { presentUpload, stored, Upload } from '../record-fields.ts'
+import { present, RequestTarget } from '../request-target.ts'
+import { inUploadSlot } from './upload-slot.ts'
+
+/** Copies a file of the web to this node. This route extends the API contract. */
+const uploadUrl = route({
+  method: 'POST',
+  path: '/files/url',
+  goesTo: 'cluster',
+  access: 'files:write',
+  tag: 'Files',
+  summary: 'Upload the file at a URL',
+  details:
+    'The node reads the file itself, and follows at most three redirects. It never connects to a private address. The name is the last part ' +
+    'of the path, unless `name` is given. A server that sends nothing for ten seconds, or takes longer than an hour, is given up.',
+  ...CLUSTER,
+  body: json(
+    Type.Object({
+      url: Type.String({ maxLength: 2_048 }),
+      name: optional,
+      cl: optional,
+      timelock: optional,
+      meta: optionalMeta,
+    }),
+  ),
+  answers: { 200: Upload, 201: Upload },
+  errors: [...STORING, 'FILE_TOO_LARGE', 'NOT_OFFERED', 'UNAVAILABLE'],
+  handler: async (context, { pins, uploadSlots, urls }) => {
+    const { request, principal } = context
+    const target = new RequestTarget(context)
+    await target.check(pins, principal.account.id)
+    const { name, cl, timelock, meta, ...body } = await context.body()
+    if (urls === null) throw new HoldfastError('NOT_OFFERED', 'this node reads no URLs: uploads.fromUrls is "off"')
+    const file = new RemoteFile(urls, body.url, principal.plan.maxFileBytes)
+    const source = { signal: request.signal, body: file.read(request.signal) }
+    return inUploadSlot(uploadSlots, { request: source, principal }, async ({ body: content, signal }) => {
+      const { record, created } = await pins.upload(content, {
+        account: principal.account.id,
+        signal,
+        cluster: target.cluster(cl),
+        timelock: present(timelock),
+        meta,
+        late: async () => ({ name: present(name) ?? present(file.name) }),
+      })
+      return stored(created, presentUpload(record))
+    })
+  },
+})
+
+export const urlRoutes: readonly ContractRoute[] = [uploadUrl]
+
+/** The file at a URL. It sends its request when it is read, and so only in an upload slot. */
+class RemoteFile {
+  readonly #reader: Pick<UrlReader, 'open'>
+  readonly #url: URL
+  readonly #mostBytes: number | null
+  /** Known once the file is being read. */
+  name = ''
+
+  /** @throws HoldfastError `VALIDATION` */
+  constructor(reader: Pick<UrlReader, 'open' | 'parse'>, url: string, mostBytes: number | null) {
+    this.#reader = reader
+    this.#url = reader.parse(url)
+    this.#mostBytes = mostBytes
+  }
+
+  async *read(signal: AbortSignal): AsyncGenerator<Uint8Array, void, undefined> {
+    const { name, body } = await this.#reader.open(this.#url, { signal, mostBytes: this.#mostBytes })
+    this.name = name
+    yield* body
+  }
+}

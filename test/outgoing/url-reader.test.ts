@@ -1,0 +1,169 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo, LookupFunction } from 'node:net'
+import { describe, expect, test } from 'vitest'
+import { systemClock } from '../../src/domain/clock.ts'
+import { publicLookup } from '../../src/outgoing/public-lookup.ts'
+import { openUrlReader, type UrlReaderOptions } from '../../src/outgoing/url-reader.ts'
+import { collect } from '../support/bytes.ts'
+
+type Handler = (request: IncomingMessage, response: ServerResponse) => void
+
+interface Asked {
+  name?: string
+  bytes?: string
+  error?: string
+}
+
+const LOOPBACK = [{ address: '127.0.0.1', family: 4 }]
+/** Resolves every name to this machine, and then refuses the address. */
+const toInside = publicLookup(((_name, _options, callback) => callback(null, LOOPBACK)) as LookupFunction)
+
+/** Resolves `public.test` to this machine without a check, like the address of another machine. */
+const lookup: LookupFunction = (name, options, callback) =>
+  name === 'public.test' ? callback(null, LOOPBACK as never) : toInside(name, options, callback)
+
+async function withServer<T>(handler: Handler, use: (port: number) => Promise<T>): Promise<T> {
+  const server = createServer(handler)
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  try {
+    return await use((server.address() as AddressInfo).port)
+  } finally {
+    server.closeAllConnections()
+    server.close()
+  }
+}
+
+/** Reads a path of a server at `public.test`. */
+function read(
+  path: string,
+  handler: Handler,
+  options: Partial<UrlReaderOptions> = {},
+  mostBytes: number | null = null,
+) {
+  return withServer(handler, async (port): Promise<Asked> => {
+    const reader = openUrlReader({ clock: systemClock, allowPrivate: false, lookup, ...options })
+    try {
+      const url = reader.parse(`http://public.test:${port}${path}`)
+      const { name, body } = await reader.open(url, { signal: AbortSignal.timeout(20_000), mostBytes })
+      return { name, bytes: (await collect(body)).toString() }
+    } catch (error) {
+      return { error: error instanceof Error ? error.message : String(error) }
+    } finally {
+      await reader.close()
+    }
+  })
+}
+
+const UNREACHED = { error: 'the server of url could not be reached' }
+
+describe('a URL of an account', () => {
+  test('is read with the name that its last redirect gives', async () => {
+    const asked: unknown[] = []
+    const answer = await read('/start', (request, response) => {
+      asked.push(request.headers.authorization, request.headers.cookie)
+      if (request.url === '/start') response.writeHead(302, { location: '/files/a%20b.txt?x=1' }).end()
+      else response.end('the file')
+    })
+    expect(answer).toEqual({ name: 'a b.txt', bytes: 'the file' })
+    expect(asked.every(value => value === undefined)).toBe(true)
+  })
+
+  test.each([
+    'http://127.0.0.1/',
+    'http://2130706433/',
+    'http://0x7f.1/',
+    'http://0/',
+    'http://[::1]/',
+    'http://[::ffff:10.0.0.1]/',
+    'http://[64:ff9b::7f00:1]/',
+    'http://localhost:8080/',
+    'http://localhost./',
+    'http://x.localhost/',
+    'http://169.254.169.254/latest/meta-data',
+    'https://192.168.1.1/',
+  ])('is refused as private: %s', url => {
+    const { parse } = openUrlReader({ clock: systemClock, allowPrivate: false })
+    expect(() => parse(url)).toThrow('url must not lead to a private address')
+  })
+
+  test.each(['', 'file:///etc/passwd', 'ftp://example.org/', 'gopher://example.org/', 'http://a:b@example.org/', 'x'])(
+    'is refused as no URL of the web: %s',
+    url => {
+      const { parse } = openUrlReader({ clock: systemClock, allowPrivate: true })
+      expect(() => parse(url)).toThrow('url must be an http or https URL without a user name')
+    },
+  )
+
+  test.each(['http://127.0.0.1:PORT/', 'http://inside.test:PORT/', 'http://[::1]:PORT/', 'file:///etc/passwd'])(
+    'never reaches a private address by a redirect: %s',
+    async target => {
+      const asked: string[] = []
+      const answer = await read('/', (request, response) => {
+        asked.push(request.headers.host ?? '')
+        const location = target.replace('PORT', String(request.socket.localPort))
+        response.writeHead(302, { location }).end()
+      })
+      expect(answer).toEqual(UNREACHED)
+      expect(asked).toHaveLength(1)
+    },
+  )
+
+  test('connects to the checked address of a name that changes', async () => {
+    let asked = 0
+    const answers = [LOOPBACK, [{ address: '10.0.0.1', family: 4 }]]
+    const changing: LookupFunction = (name, options, callback) => {
+      const found = answers[Math.min(asked++, 1)] ?? []
+      if (asked === 1) callback(null, found as never)
+      else publicLookup(((_name, _options, done) => done(null, found)) as LookupFunction)(name, options, callback)
+    }
+    const answer = await read(
+      '/',
+      (request, response) => {
+        // The second name needs a second connection, and so a second lookup.
+        response.writeHead(302, { location: `http://other.test:${request.socket.localPort}/` }).end()
+      },
+      { lookup: changing },
+    )
+    expect([answer, asked]).toEqual([UNREACHED, 2])
+  })
+
+  test('is refused if any address of its name is private', async () => {
+    const mixed = publicLookup(((_name, _options, callback) =>
+      callback(null, [{ address: '93.184.216.34', family: 4 }, ...LOOPBACK])) as LookupFunction)
+    const asked: string[] = []
+    const answer = await read('/', (request, response) => response.end(asked.push(request.url ?? '')), {
+      lookup: mixed,
+    })
+    expect([answer, asked]).toEqual([UNREACHED, []])
+  })
+
+  test('is given up if its server stalls, drips, redirects, or breaks off', async () => {
+    const drip: Handler = (_, response) => {
+      response.write('a')
+      const timer = setInterval(() => response.write('a'), 50)
+      response.on('close', () => clearInterval(timer))
+    }
+    const late = { error: 'the server of url did not answer in time' }
+    expect(await read('/', () => undefined, { timeoutMs: 200 })).toEqual(late)
+    expect(await read('/', (_, response) => void response.write('a'), { timeoutMs: 200 })).toEqual(late)
+    expect(await read('/', drip, { transferMs: 500 })).toEqual(late)
+    expect(await read('/', (_, response) => response.writeHead(302, { location: '/' }).end())).toEqual({
+      error: 'url redirects too often',
+    })
+    expect(
+      await read('/', (_, response) => {
+        response.writeHead(200, { 'content-length': '9' }).write('a')
+        setTimeout(() => response.destroy(), 50)
+      }),
+    ).toEqual(UNREACHED)
+  })
+
+  test('must lead to a file of an allowed length', async () => {
+    expect(await read('/', (_, response) => response.writeHead(404).end('no'))).toEqual({
+      error: 'url must lead to a file: its server answers HTTP 404',
+    })
+    expect(await read('/', (_, response) => response.end('12345'), {}, 4)).toEqual({
+      error: 'the plan allows files of 4 bytes',
+    })
+  })
+})
