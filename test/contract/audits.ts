@@ -18,6 +18,7 @@ import { statusAudits } from './audits-status.ts'
 import { textAudits } from './audits-texts.ts'
 import { uploadTokenAudits } from './audits-upload-tokens.ts'
 import { uploadAudits } from './audits-uploads.ts'
+import { urlAudits } from './audits-urls.ts'
 import { webhookAudits } from './audits-webhooks.ts'
 import type { Audit } from './world.ts'
 
@@ -40,6 +41,7 @@ export const audits: readonly Audit[] = [
   ...pinAudits,
   ...listAudits,
   ...jobAudits,
+  ...urlAudits,
   ...offerAudits,
   ...statusAudits,
   ...dialectAudits,

@@ -98,6 +98,7 @@ export const auditConfig = {
   plans: auditPlans,
   signup: { enabled: true, plan: 'premium' },
   passwordCost: 1_024,
+  uploads: { fromUrls: 'any' as const },
 }
 
 /** Start of the audits' clocks, in milliseconds since the epoch. */
