@@ -364,6 +364,80 @@ export const gatewayPromises: readonly KeptPromise[] = [
     },
   },
   {
+    promise: 'freed memory of blocks returns to the system',
+    file: 'src/concurrency/page-memory.ts',
+    find: 'while (this.#kept > KEPT_BYTES)',
+    replace: 'while (this.#kept < 0)',
+    test: { file: 'test/concurrency/page-memory.test.ts', name: 'returns to the system beyond 8 MiB' },
+  },
+  {
+    promise: 'memory that is used again is not seen by its last reader',
+    file: 'src/concurrency/page-memory.ts',
+    find: 'structuredClone(memory, { transfer: [memory] })',
+    replace: 'memory',
+    test: { file: 'test/concurrency/page-memory.test.ts', name: 'is used again, and earlier views of it are empty' },
+  },
+  {
+    promise: 'a small budget has small slices',
+    file: 'src/content/unixfs/streamed-block.ts',
+    find: 'Math.min(LARGEST_SLICE, Math.floor(limit / SLICES))',
+    replace: 'LARGEST_SLICE',
+    test: {
+      file: 'test/content/unixfs/streamed-block.test.ts',
+      name: 'a slice is smaller if the budget is small',
+    },
+  },
+  {
+    promise: 'a CAR counts against the memory for answers',
+    file: 'src/gateway/representations/car-stream.ts',
+    find: 'if (blocks.means === undefined || size <= SMALL_BLOCK_BYTES)',
+    replace: 'if (blocks.means === undefined || size >= 0)',
+    test: {
+      file: 'test/gateway/representations/bounds.test.ts',
+      name: 'a CAR counts its blocks against the memory for answers',
+    },
+  },
+  {
+    promise: 'the number of connections follows the memory',
+    file: 'adapters/node-http/connections.ts',
+    find: 'Math.floor(memoryBytes / BYTES_PER_CONNECTION / servers)',
+    replace: 'MOST',
+    test: {
+      file: 'test/adapters/node-http/back-pressure.test.ts',
+      name: 'are as many as the memory of the process allows',
+    },
+  },
+  {
+    promise: 'the number of responses follows the memory',
+    file: 'src/wiring/memory-shares.ts',
+    find: 'Math.floor(memoryBytes / BYTES_PER_RESPONSE)',
+    replace: '1024',
+    test: {
+      file: 'test/wiring/memory-shares.test.ts',
+      name: 'memory is divided so that a small process keeps most of it',
+    },
+  },
+  {
+    promise: 'a spent budget is an answer of 503',
+    file: 'src/concurrency/memory-budget.ts',
+    find: "new HoldfastError('UNAVAILABLE', 'the node has no memory",
+    replace: "new HoldfastError('INTERNAL_ERROR', 'the node has no memory",
+    test: {
+      file: 'test/adapters/node-http/spent-memory.test.ts',
+      name: 'an answer that gets no memory in time is 503 with',
+    },
+  },
+  {
+    promise: 'a stop under load answers every accepted client',
+    file: 'adapters/node-http/leave-port.ts',
+    find: '      process.nextTick(() => socket.pause())\n',
+    replace: '',
+    test: {
+      file: 'test/adapters/node-http/leave-port.test.ts',
+      name: 'a server stops in time for clients that connect again',
+    },
+  },
+  {
     promise: 'a stalled reader keeps little memory',
     file: 'src/content/unixfs/streamed-block.ts',
     find: 'else cancel = clock.after(STALL_MS - CROWDED_STALL_MS, () => this.drop())',

@@ -79,7 +79,7 @@ export async function serve(args: readonly string[], env: Environment): Promise<
     ...serverAdapters,
   })
   // Half of the descriptors are reserved for everything else. The API and the gateway share the other half.
-  const maxConnections = connectionsOfEach(2)
+  const maxConnections = connectionsOfEach(2, memoryBytes)
   const pages = config.console === true ? { console: createConsole(engine, { ...publicUrlOf(config), logger }) } : {}
   const server = createServer(engine, { metrics, maxConnections, ...settings.metricsReaders, ...pages })
   let readers: Readers | null = null

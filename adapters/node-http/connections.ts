@@ -131,9 +131,17 @@ export function connectionsFor(descriptors: number): number {
   return Math.max(FEWEST, Math.min(MOST, Math.floor(descriptors / 2)))
 }
 
-/** Returns the limit of each server if several share the file descriptors of the process. */
-export function connectionsOfEach(servers: number): number {
-  return connectionsFor(descriptorLimit() / servers)
+/** Memory of the process for each connection, which occupies a tenth of it even if it sends nothing. */
+const BYTES_PER_CONNECTION = 128 * 1024
+
+/**
+ * Returns the limit of each server if several share the file descriptors and the memory of the process.
+ *
+ * @param memoryBytes memory that the process may use; undefined for no limit
+ */
+export function connectionsOfEach(servers: number, memoryBytes = Number.POSITIVE_INFINITY): number {
+  const affordable = Math.max(FEWEST, Math.floor(memoryBytes / BYTES_PER_CONNECTION / servers))
+  return Math.min(connectionsFor(descriptorLimit() / servers), affordable)
 }
 
 let known: number | null = null

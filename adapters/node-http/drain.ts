@@ -1,6 +1,8 @@
 import type { Server } from 'node:http'
 import { queueEmptied } from './leave-port.ts'
 
+/** Share of the time limit for accepting queued connections. The rest is for their responses. */
+const ACCEPT_SHARE = 1 / 4
 /** Interval for closing idle connections, which a closing server leaves open. */
 const IDLE_CHECK_MS = 100
 
@@ -12,7 +14,7 @@ export async function drain(server: Server, ms: number | null): Promise<void> {
   const limit = ms ?? Number.POSITIVE_INFINITY
   const begun = performance.now()
   const closed = new Promise<void>(resolve => server.once('close', resolve))
-  if (server.listening) await queueEmptied(server, limit)
+  if (server.listening) await queueEmptied(server, limit * ACCEPT_SHARE)
   if (server.listening) server.close()
   const idle = setInterval(() => server.closeIdleConnections(), IDLE_CHECK_MS)
   const left = Math.max(0, limit - (performance.now() - begun))

@@ -1,5 +1,5 @@
 import type { Server } from 'node:http'
-import { Server as SocketServer } from 'node:net'
+import { type Socket, Server as SocketServer } from 'node:net'
 
 /** During a round of the event loop this short, probably no connection has been queued. */
 const SHORT_MS = 0.2
@@ -24,13 +24,20 @@ export async function leavePort(server: Server, ms = Number.POSITIVE_INFINITY): 
 /**
  * Accepts all queued connections, because the system would reset them when the port closes. Resolves when the queue is
  * empty, after `ms` at the latest. The caller must then stop listening immediately.
+ *
+ * Accepted connections are read only afterwards. Clients that connect again after each response would otherwise never
+ * let the queue become empty.
  */
 export function queueEmptied(server: Server, ms: number): Promise<void> {
   const end = performance.now() + ms
   return new Promise(resolve => {
     let hasAccepted = false
-    const onConnection = (): void => {
+    const accepted: Socket[] = []
+    const onConnection = (socket: Socket): void => {
       hasAccepted = true
+      accepted.push(socket)
+      // The server resumes a new connection in the next tick.
+      process.nextTick(() => socket.pause())
     }
     server.on('connection', onConnection)
     const round = (left: number): void => {
@@ -42,6 +49,7 @@ export function queueEmptied(server: Server, ms: number): Promise<void> {
         const isEmpty = !hasAccepted && (now - begun <= SHORT_MS || left === 0)
         if (!isEmpty && now < end) return round(hasAccepted ? MOST_ROUNDS : left - 1)
         server.off('connection', onConnection)
+        for (const socket of accepted) socket.resume()
         resolve()
       })
     }

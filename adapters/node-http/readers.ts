@@ -108,7 +108,7 @@ class ReaderPool implements Readers {
     this.#heapBytes = memoryBytes / HEAP_SHARE
     this.#count = this.#sharesPort ? wanted : Math.min(wanted, 1)
     // Half of the connections are reserved for the API server.
-    this.#maxConnections = connectionsOfEach(2 * Math.max(this.#count, 1))
+    this.#maxConnections = connectionsOfEach(2 * Math.max(this.#count, 1), memoryBytes)
     this.#metrics = metrics
     this.#logger = logger ?? silence
   }

@@ -2,6 +2,7 @@ import { closeSync, constants, fsyncSync, open as openAsync, openSync, read, typ
 import { type FileHandle, mkdir, open, readdir, rename, stat, statfs, unlink } from 'node:fs/promises'
 import { platform } from 'node:os'
 import { promisify } from 'node:util'
+import { pageMemory } from '../concurrency/page-memory.ts'
 import type { DiskSpace, FileSystem, NewFile } from '../domain/file-system.ts'
 
 /**
@@ -26,7 +27,7 @@ const readFile = promisify(read)
 export const nodeFileSystem: FileSystem = {
   create: async path => newFile(await open(path, 'wx', OWNERS_FILE)),
   append: async path => newFile(await open(path, constants.O_WRONLY | constants.O_APPEND), await sizeOf(path)),
-  read: readStart,
+  read: (path, size) => readStart(path, size, Buffer.allocUnsafeSlow),
   size: sizeOf,
   rename,
   unlink,
@@ -40,6 +41,12 @@ export const nodeFileSystem: FileSystem = {
     const { dev, ino } = await stat(path, { bigint: true })
     return `${dev}:${ino}`
   },
+}
+
+/** File system of a thread that frees most blocks itself, right after it has sent them. */
+export const pagedFileSystem: FileSystem = {
+  ...nodeFileSystem,
+  read: (path, size) => readStart(path, size, length => pageMemory.take(length)),
 }
 
 function newFile(handle: FileHandle, position = 0): NewFile {
@@ -57,10 +64,10 @@ function newFile(handle: FileHandle, position = 0): NewFile {
 }
 
 /** Closes the file in this thread, which takes microseconds. A hop to the thread pool takes longer. */
-async function readStart(path: string, size: number): Promise<Uint8Array> {
+async function readStart(path: string, size: number, allocate: (length: number) => Buffer): Promise<Uint8Array> {
   const file = await openFile(path, 'r')
   try {
-    const bytes = Buffer.allocUnsafeSlow(size)
+    const bytes = allocate(size)
     let length = 0
     while (length < size) {
       const { bytesRead } = await readFile(file, bytes, length, size - length, length)

@@ -9,6 +9,7 @@ import { identityOf } from '../ipld/cid.ts'
 import { OwnedContent } from '../pins/owned-content.ts'
 import type { AccessModule } from './access-module.ts'
 import type { ClustersModule } from './clusters-module.ts'
+import { memoryShares } from './memory-shares.ts'
 import type { NetworkModule } from './network-module.ts'
 import type { NodesModule } from './nodes-module.ts'
 import type { PinsModule } from './pins-module.ts'
@@ -26,19 +27,19 @@ interface Below {
   pins: PinsModule
 }
 
-/** Share of the process memory for blocks that are being sent to clients. */
-const ANSWERS_SHARE = 1 / 8
-
 /** Applies the same rules to the gateway and to the content reader for the host program. */
 export function makeGateway({ config, clock, logger, metrics, activity, memoryBytes }: Setup, below: Below) {
   const { takedowns } = below.network
-  const memory = MemoryBudget.of(memoryBytes * ANSWERS_SHARE, clock)
+  const shares = memoryShares(memoryBytes)
+  const maxConcurrentRequests = Math.min(config.gateway.maxConcurrentRequests, shares.responses)
+  const options = { ...config.gateway, maxConcurrentRequests }
+  const memory = MemoryBudget.of(shares.answers, clock)
   const dependencies = {
     memory,
     content: below.clusters.live,
     clock,
     logger,
-    options: config.gateway,
+    options,
     takedowns,
     arrivalOf: (cid: CID) => arrivalOf(below, cid),
     fetcher: below.network.node,
@@ -62,11 +63,12 @@ export function makeGateway({ config, clock, logger, metrics, activity, memoryBy
   const egress = new Egress({ store: catalogue.egress, holdOf, mostOf, clock, logger, metrics })
   const isCapped = plans.names().some(plan => mostOf(plan) !== null)
   const cap = isCapped ? new EgressCap(clock, rootId => egress.waitOf(rootId)) : null
-  const slots = gatewaySlots(config.gateway, clock)
+  const slots = gatewaySlots(options, clock)
   const parts = { ...dependencies, metrics, opener, slots, egress: egress.tally, cap }
   const apart = new ApartGateway(config.gateway)
   return {
     takedowns,
+    options,
     slots,
     memory,
     egress,
@@ -76,7 +78,7 @@ export function makeGateway({ config, clock, logger, metrics, activity, memoryBy
     reader,
     apart,
     handler: createGateway({ ...parts, apart }),
-    own: createGateway({ ...parts, options: { ...config.gateway, ownOrigin: true } }),
+    own: createGateway({ ...parts, options: { ...options, ownOrigin: true } }),
   }
 }
 

@@ -7,6 +7,7 @@ import type { BlockSource } from '../content/block-source.ts'
 import { SharedLeases } from '../content/leases.ts'
 import { LiveContent } from '../content/live-content.ts'
 import { StoredBlocks } from '../content/stored-blocks.ts'
+import { pagedFileSystem } from '../disk/node-file-system.ts'
 import { systemClock as clock } from '../domain/clock.ts'
 import { HoldfastError } from '../domain/errors.ts'
 import { type Logger, silentLogger } from '../domain/logger.ts'
@@ -117,7 +118,7 @@ function contentOf(
     if (dataDir === null) return engineBlocks(id, calls)
     return new StoredBlocks(blocks, {
       backendId: id,
-      files: new BlockFiles(dataDir),
+      files: new BlockFiles(dataDir, null, pagedFileSystem),
       onDamaged: (cid, reason) => {
         logger.error({ cid: cid.toString(), reason }, 'a block is damaged: upload the same bytes to repair it')
         void calls.ask('damaged', { cid: cid.toString(), reason }).catch(() => undefined)

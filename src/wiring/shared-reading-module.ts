@@ -36,13 +36,17 @@ export function makeSharedReading(setup: Setup, below: Below) {
     if (holder === undefined) {
       throw new HoldfastError('UNAVAILABLE', `reading is shared with ${MOST_HOLDERS - 1} threads already`)
     }
-    const { slots, memory } = below.gateway
+    const { slots, memory, options } = below.gateway
     const leases = below.content.leases.share()
     const channel = new MessageChannel()
     const close = answer(channel.port1, setup, below)
     shares.add(close)
     return {
-      data: dataOf(setup, below, leases.memory, { slots: slots.tableFor(holder), memory: memory.shareFor(holder) }),
+      data: dataOf(setup, below, leases.memory, {
+        slots: slots.tableFor(holder),
+        memory: memory.shareFor(holder),
+        gateway: options,
+      }),
       port: channel.port2,
       end: () => {
         if (!shares.delete(close)) return
@@ -66,7 +70,7 @@ function dataOf(
   { dataDir, config, fileSystem }: Setup,
   { storage, network, nodes, gateway }: Below,
   leases: SharedArrayBuffer,
-  shared: Pick<ReadingData, 'slots' | 'memory'>,
+  shared: Pick<ReadingData, 'slots' | 'memory' | 'gateway'>,
 ): ReadingData {
   const isLocal = fileSystem === undefined
   return {
@@ -82,7 +86,6 @@ function dataOf(
     takedowns: { path: join(dataDir, TAKEDOWNS), published: network.takedowns.published },
     leases,
     ...shared,
-    gateway: config.gateway,
     trustedProxies: config.trustedProxies,
     hasEgressCap: gateway.cap !== null,
     hasNodes: nodes.member !== null,

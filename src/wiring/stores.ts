@@ -7,7 +7,7 @@ import type { SharedCatalogue } from '../catalogue/shared-catalogue.ts'
 import { PlacedBlocks } from '../catalogue/sqlite/placed-blocks.ts'
 import { openRemotes, type RemoteCluster } from '../clusters/remote-clusters.ts'
 import { BlockFiles } from '../content/block-files.ts'
-import { BlockThreads, CHUNK_BYTES, chunkPool } from '../content/block-threads.ts'
+import { BlockThreads, chunkPool } from '../content/block-threads.ts'
 import { CachedBlockFiles } from '../content/cached-block-files.ts'
 import { giveUpBallast } from '../content/disk-reserve.ts'
 import { checkBlocksThere } from '../content/expected-blocks.ts'
@@ -29,13 +29,9 @@ import { Checkpoints } from '../storage/checkpoints.ts'
 import { openDataKey } from '../storage/data-key.ts'
 import { Database } from '../storage/database.ts'
 import { LogSync } from '../storage/log-sync.ts'
+import { memoryShares } from './memory-shares.ts'
 import { openSharedCatalogue } from './open-shared-catalogue.ts'
 import type { Setup } from './setup.ts'
-
-/** SQLite's page cache gets the process memory divided by this number. */
-const CACHE_SHARE = 16
-/** Chunks of uploads get the process memory divided by this number. */
-const CHUNKS_SHARE = 16
 
 export interface Stores {
   database: Database
@@ -87,8 +83,9 @@ async function openAll(setup: Setup): Promise<Stores> {
     const { clusters: remotes, close: closeRemotes } = await openRemotes(clusters, setup)
     closers.push(closeRemotes)
     const importRoots = await openImportRoots(dataDir, clusters, config.importRoots)
-    const database = new Database(join(dataDir, DATABASE), { cacheBytes: memoryBytes / CACHE_SHARE })
-    chunkPool.limitTo(memoryBytes / CHUNKS_SHARE / CHUNK_BYTES)
+    const shares = memoryShares(memoryBytes)
+    const database = new Database(join(dataDir, DATABASE), { cacheBytes: shares.pages })
+    chunkPool.limitTo(shares.chunks)
     closers.push(() => database.close())
     const shared = await openSharedCatalogue(setup, database)
     if (shared !== null) closers.push(() => shared.close())

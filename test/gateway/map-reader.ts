@@ -2,12 +2,15 @@ import type { CID } from 'multiformats/cid'
 import { SpareReads, WalkBudget, type WalkLimits } from '../../src/content/dag/ordered-walk.ts'
 import type { BlockReader } from '../../src/content/unixfs/block-reader.ts'
 import { type Loaded, NodeCache } from '../../src/content/unixfs/node-cache.ts'
+import type { AnswerMeans } from '../../src/content/unixfs/streamed-block.ts'
 
 /** Blocks in memory, with a count of reads. */
 export class MapReader implements BlockReader {
   readonly budget: WalkBudget
   readonly spareReads = new SpareReads(3)
   reads = 0
+  means?: AnswerMeans
+  sizeOf?: (cid: CID) => number | null
   readonly #nodes = new NodeCache()
   readonly #read: (cid: CID) => Promise<Uint8Array>
 

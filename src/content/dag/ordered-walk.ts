@@ -1,3 +1,4 @@
+import { PAGED_BYTES, pageMemory } from '../../concurrency/page-memory.ts'
 import { nextTurn, turnSpent } from '../../concurrency/turns.ts'
 import { HoldfastError } from '../../domain/errors.ts'
 
@@ -220,8 +221,6 @@ export class SpareReads {
   }
 }
 
-const WORTH_BYTES = 64 * 1024
-
 const owned = new WeakSet<ArrayBufferLike>()
 
 /**
@@ -229,12 +228,12 @@ const owned = new WeakSet<ArrayBufferLike>()
  * the garbage collector takes half of the CPU time of a stream of large blocks.
  */
 export function giveAway(block: Uint8Array): Uint8Array {
-  if (block.length >= WORTH_BYTES && block.length === block.buffer.byteLength) owned.add(block.buffer)
+  if (block.length >= PAGED_BYTES && block.length === block.buffer.byteLength) owned.add(block.buffer)
   return block
 }
 
 /** The chunk is empty afterwards. */
 export function freeMemory(chunk: Uint8Array): void {
   const { buffer } = chunk
-  if (buffer instanceof ArrayBuffer && owned.delete(buffer)) buffer.transfer(0)
+  if (buffer instanceof ArrayBuffer && owned.delete(buffer)) pageMemory.give(buffer)
 }

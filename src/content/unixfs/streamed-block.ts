@@ -1,5 +1,6 @@
 import type { CID } from 'multiformats/cid'
 import type { MemoryBudget } from '../../concurrency/memory-budget.ts'
+import { pageMemory } from '../../concurrency/page-memory.ts'
 import type { Clock } from '../../domain/clock.ts'
 import { freeMemory, giveAway } from '../dag/ordered-walk.ts'
 
@@ -13,8 +14,11 @@ interface Source {
   get(cid: CID): Promise<Uint8Array>
 }
 
-/** Size in bytes of one slice, which is the most memory that a stalled client occupies. */
-const SLICE_BYTES = 128 * 1024
+/** Sizes in bytes of one slice, which is the most memory that a stalled client occupies. */
+const LARGEST_SLICE = 128 * 1024
+const SMALLEST_SLICE = 16 * 1024
+/** With so many slices, stalled clients occupy as much memory as the budget has. By default, half as many can connect. */
+const SLICES = 2_048
 /** Time in ms after which a client that reads nothing counts as stalled. */
 const STALL_MS = 2_000
 /** Time in ms after which a client counts as stalled if other responses wait for memory. */
@@ -62,9 +66,11 @@ export class StreamedBlock {
 
   async *#slices(start: number, end: number): AsyncGenerator<Uint8Array, void, undefined> {
     try {
-      for (let from = start; from < end; from += SLICE_BYTES) {
-        const to = Math.min(from + SLICE_BYTES, end)
-        const slice = giveAway(Uint8Array.from((this.#bytes ?? (await this.#load())).subarray(from, to)))
+      const size = sliceSize(this.#means.memory.limit)
+      for (let from = start; from < end; from += size) {
+        const to = Math.min(from + size, end)
+        const slice = giveAway(pageMemory.take(to - from))
+        slice.set((this.#bytes ?? (await this.#load())).subarray(from, to))
         if (to === end) this.drop()
         const cancel = this.#dropAtStall()
         try {
@@ -110,4 +116,8 @@ export class StreamedBlock {
       throw error
     }
   }
+}
+
+function sliceSize(limit: number): number {
+  return Math.max(SMALLEST_SLICE, Math.min(LARGEST_SLICE, Math.floor(limit / SLICES)))
 }

@@ -1,12 +1,13 @@
 import type { CID } from 'multiformats/cid'
 import { carBlockHead, carHeader } from '../../content/car/writer.ts'
 import { linksOf } from '../../content/dag/links.ts'
-import { giveAway, type Step, walkInOrder } from '../../content/dag/ordered-walk.ts'
+import { type Step, walkInOrder } from '../../content/dag/ordered-walk.ts'
 import { SentBlocks } from '../../content/dag/sent-blocks.ts'
 import type { BlockReader } from '../../content/unixfs/block-reader.ts'
 import { type ByteRange, partOf, piecesOf } from '../../content/unixfs/file-stream.ts'
 import { decodeNode, type FileNode, type ShardNode, type UnixfsNode } from '../../content/unixfs/node.ts'
 import { prefixLength } from '../../content/unixfs/shard.ts'
+import { StreamedBlock } from '../../content/unixfs/streamed-block.ts'
 import { CODEC, HASH } from '../../ipld/cid.ts'
 
 export type DagScope = 'block' | 'entity' | 'all'
@@ -51,15 +52,23 @@ export async function* streamCar(
   const isDone = ({ cid }: Item): boolean => sent?.has(cid) === 'whole'
   try {
     yield carHeader(root === undefined ? [] : [root])
-    yield* walkInOrder<Item, Uint8Array>(blocks, path, {
-      read: item => (item.cid.multihash.code === HASH.identity || isDone(item) ? null : blocks.get(item.cid)),
+    yield* walkInOrder<Item, Uint8Array | StreamedBlock>(blocks, path, {
+      read: item => (item.cid.multihash.code === HASH.identity || isDone(item) ? null : readFor(blocks, item.cid)),
       visit(item, block): Step<Item> {
         if (item.cid.multihash.code === HASH.identity) return { next: item.follow(item.cid.multihash.digest) }
         if (block === null || isDone(item)) return {}
         const isNew = sent === null || sent.has(item.cid) === null
         sent?.add(item.cid, item.whole)
+        if (block instanceof StreamedBlock) {
+          if (isNew) return { output: streamFrame(item.cid, block) }
+          block.drop()
+          return {}
+        }
         const output = isNew ? frameOf(item.cid, block) : []
         return item.cid.code === CODEC.raw ? { output } : { output, next: item.follow(block), bytes: block.length }
+      },
+      drop: block => {
+        if (block instanceof StreamedBlock) block.drop()
       },
     })
   } finally {
@@ -101,9 +110,23 @@ function* shardItems(shard: ShardNode): Generator<Item, void, undefined> {
   }
 }
 
+/** Reads a block. A large one without links counts against the memory for answers until it is sent. */
+function readFor(blocks: BlockReader, cid: CID): Promise<Uint8Array | StreamedBlock> {
+  const size = cid.code === CODEC.raw ? (blocks.sizeOf?.(cid) ?? 0) : 0
+  if (blocks.means === undefined || size <= SMALL_BLOCK_BYTES) return blocks.get(cid)
+  return StreamedBlock.read(blocks, blocks.means, cid, size)
+}
+
+async function* streamFrame(cid: CID, block: StreamedBlock): AsyncGenerator<Uint8Array, void, undefined> {
+  try {
+    yield carBlockHead(cid, block.length)
+    yield* block.pieces(0, block.length)
+  } finally {
+    block.drop()
+  }
+}
+
 function frameOf(cid: CID, block: Uint8Array): Uint8Array[] {
   const head = carBlockHead(cid, block.length)
-  if (block.length <= SMALL_BLOCK_BYTES) return [Buffer.concat([head, block])]
-  // Only raw blocks may be freed after sending. The walk still reads the links of other blocks.
-  return [head, cid.code === CODEC.raw ? giveAway(block) : block]
+  return block.length <= SMALL_BLOCK_BYTES ? [Buffer.concat([head, block])] : [head, block]
 }

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import http, { type IncomingMessage, type ServerResponse } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { afterEach, describe, expect, test } from 'vitest'
-import { connectionsFor, descriptorLimit } from '../../../adapters/node-http/connections.ts'
+import { connectionsFor, connectionsOfEach, descriptorLimit } from '../../../adapters/node-http/connections.ts'
 import { createServer } from '../../../adapters/node-http/index.ts'
 import { toApiRequest } from '../../../adapters/node-http/request.ts'
 import { errorResponse } from '../../../src/http/error-response.ts'
@@ -91,6 +91,12 @@ describe('connections', () => {
   test('leave half of the descriptors for files', () => {
     expect(descriptorLimit()).toBeGreaterThan(100)
     expect([connectionsFor(1_024), connectionsFor(20), connectionsFor(1e6)]).toEqual([512, 16, 10_000])
+  })
+
+  test('are as many as the memory of the process allows', () => {
+    const MIB = 1024 ** 2
+    expect([connectionsOfEach(2, 16 * MIB), connectionsOfEach(2, MIB)]).toEqual([64, 16])
+    expect(connectionsOfEach(2, 1024 ** 4)).toBe(connectionsOfEach(2))
   })
 })
 

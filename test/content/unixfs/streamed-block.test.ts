@@ -6,7 +6,7 @@ import { pseudoRandom } from '../../support/bytes.ts'
 import { ManualClock } from '../../support/manual-clock.ts'
 
 const MIB = 1024 ** 2
-const SLICE = 128 * 1024
+const SLICE = 16 * 1024
 const cid = CID.parse('bafkqaaa')
 const content = pseudoRandom(MIB, 'sent')
 
@@ -38,6 +38,20 @@ test('a stalled client gets every byte, slice by slice', async () => {
   for await (const piece of pieces) rest.push(piece)
   expect(Buffer.concat([first ?? new Uint8Array(), ...rest]).equals(content)).toBe(true)
   expect([reads.length, memory.used]).toEqual([2, 0])
+})
+
+test('a slice is smaller if the budget is small', async () => {
+  const sizes = await Promise.all(
+    [MIB, 64 * MIB, 4096 * MIB].map(async limit => {
+      const { memory, read } = world(limit)
+      if (limit > MIB) await memory.take(limit / 2, new AbortController().signal)
+      const pieces = (await read()).pieces(0, MIB)
+      const { value } = await pieces.next()
+      await pieces.return()
+      return value?.byteLength
+    }),
+  )
+  expect(sizes).toEqual([16 * 1024, 32 * 1024, 128 * 1024])
 })
 
 test('a block goes out whole while memory is plentiful', async () => {

@@ -2,6 +2,7 @@ import * as dagPb from '@ipld/dag-pb'
 import { UnixFS } from 'ipfs-unixfs'
 import type { CID } from 'multiformats/cid'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { MemoryBudget } from '../../../src/concurrency/memory-budget.ts'
 import { streamFile } from '../../../src/content/unixfs/file-stream.ts'
 import { decodeNode } from '../../../src/content/unixfs/node.ts'
 import type { Loaded } from '../../../src/content/unixfs/node-cache.ts'
@@ -128,6 +129,25 @@ describe('content that repeats itself', () => {
       await expect(read()).rejects.toMatchObject({ code: 'DIRECTORY_TOO_LARGE' })
       expect(chunks).toBeLessThanOrEqual(5_010)
     }
+  })
+
+  test('a CAR counts its blocks against the memory for answers', async () => {
+    const content = Buffer.alloc(512 * 1024, 'content')
+    const blocks = await doublingFile(1, await rawBlock(content))
+    const reader = MapReader.over(mapOf(blocks.map(([cid, bytes]) => [cid, Uint8Array.from(bytes)])))
+    const memory = MemoryBudget.of(1024 ** 2, world.clock)
+    reader.means = { memory, clock: world.clock, signal: new AbortController().signal }
+    reader.sizeOf = cid => (cid.equals(blocks[0]?.[0]) ? content.length : null)
+    const trail = [blocks.at(-1)?.[0] as CID]
+    const chunks: Uint8Array[] = []
+    const used: number[] = []
+    for await (const chunk of streamCar(reader, { trail, scope: 'all', range: null, duplicates: false })) {
+      chunks.push(Buffer.from(chunk))
+      used.push(memory.used)
+    }
+    expect(Math.max(...used)).toBeGreaterThanOrEqual(content.length)
+    expect(memory.used).toBe(0)
+    expect(Buffer.concat(chunks).includes(content)).toBe(true)
   })
 
   test('walks of blocks in memory yield to the event loop', async () => {

@@ -1,0 +1,29 @@
+import { CHUNK_BYTES } from '../content/block-threads.ts'
+
+const MIB = 1024 ** 2
+
+/** Memory in bytes that an idle process needs. Only memory above it grows with the number of clients. */
+const OWN_BYTES = 128 * MIB
+/** Memory in bytes of the process for each concurrent response of the gateway. */
+const BYTES_PER_RESPONSE = MIB / 2
+
+export interface MemoryShares {
+  /** Bytes of blocks that are being sent to clients. */
+  answers: number
+  /** Concurrent responses of the gateway. */
+  responses: number
+  /** Bytes of the database's page cache. */
+  pages: number
+  /** Chunks of uploads. */
+  chunks: number
+}
+
+/** Divides the memory of the process. Each part is bounded, so together they leave room for heaps and code. */
+export function memoryShares(memoryBytes: number): MemoryShares {
+  return {
+    answers: Math.max(8 * MIB, (memoryBytes - OWN_BYTES) / 8),
+    responses: Math.max(16, Math.floor(memoryBytes / BYTES_PER_RESPONSE)),
+    pages: memoryBytes / 16,
+    chunks: Math.floor(memoryBytes / 16 / CHUNK_BYTES),
+  }
+}
