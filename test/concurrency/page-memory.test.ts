@@ -8,7 +8,7 @@ function pagesOf(bytes: Uint8Array): ArrayBuffer {
   throw new Error('the memory is not shared')
 }
 
-describe('the memory of blocks', () => {
+describe('memory of blocks', () => {
   test('is used again, and earlier views of it are empty', () => {
     const memory = new PageMemory()
     const first = memory.take(MIB).fill(7)
@@ -19,7 +19,7 @@ describe('the memory of blocks', () => {
     expect(first.length).toBe(0)
   })
 
-  test('of another size is not used', () => {
+  test('serves only blocks of its own size', () => {
     const memory = new PageMemory()
     memory.give(pagesOf(memory.take(MIB)))
     expect([memory.take(MIB / 2).length, memory.keptBytes]).toEqual([MIB / 2, MIB])
@@ -34,7 +34,7 @@ describe('the memory of blocks', () => {
     expect(most - process.memoryUsage().rss).toBeGreaterThan(150 * MIB)
   })
 
-  test('frees memory that came from elsewhere', () => {
+  test('frees memory that malloc has allocated', () => {
     const memory = new PageMemory()
     const small = memory.take(1024)
     memory.give(pagesOf(small))

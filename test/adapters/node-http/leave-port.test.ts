@@ -24,7 +24,7 @@ test('a server leaves its port after it has accepted all waiting connections', a
   expect(server.listening).toBe(false)
 })
 
-test('a server stops in time for clients that connect again after each answer', async () => {
+test('a server stops in time although its clients connect again and again', async () => {
   const server = http.createServer((_, answer) => answer.end('answered'))
   server.listen({ host: '127.0.0.1', port: 0 })
   await once(server, 'listening')
