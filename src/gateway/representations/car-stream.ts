@@ -56,14 +56,14 @@ export async function* streamCar(
       read: item => (item.cid.multihash.code === HASH.identity || isDone(item) ? null : readFor(blocks, item.cid)),
       visit(item, block): Step<Item> {
         if (item.cid.multihash.code === HASH.identity) return { next: item.follow(item.cid.multihash.digest) }
-        if (block === null || isDone(item)) return {}
-        const isNew = sent === null || sent.has(item.cid) === null
-        sent?.add(item.cid, item.whole)
-        if (block instanceof StreamedBlock) {
-          if (isNew) return { output: streamFrame(item.cid, block) }
-          block.drop()
+        if (block === null) return {}
+        if (isDone(item)) {
+          if (block instanceof StreamedBlock) block.drop()
           return {}
         }
+        const isNew = sent === null || sent.has(item.cid) === null
+        sent?.add(item.cid, item.whole)
+        if (block instanceof StreamedBlock) return { output: streamFrame(item.cid, block) }
         const output = isNew ? frameOf(item.cid, block) : []
         return item.cid.code === CODEC.raw ? { output } : { output, next: item.follow(block), bytes: block.length }
       },
