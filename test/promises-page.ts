@@ -5,6 +5,7 @@ const content = 'test/adapters/console/page/content.test.ts'
 const pins = 'test/adapters/console/page/pins.test.ts'
 const account = 'test/adapters/console/page/account.test.ts'
 const contents = 'test/adapters/console/page/contents.test.ts'
+const keyboard = 'test/adapters/console/page/keyboard.test.ts'
 const accessibility = 'test/adapters/console/page/accessibility.test.ts'
 
 /** Promises of the console to its users. */
@@ -56,6 +57,20 @@ export const pagePromises: readonly KeptPromise[] = [
     find: 'if (isOut) retry = setTimeout(reload,',
     replace: 'if (false) retry = setTimeout(reload,',
     test: { file: pins, name: 'are listed again after an outage' },
+  },
+  {
+    promise: 'a shortcut never takes a key from a text field',
+    file: `${page}/shortcuts.ts`,
+    find: 'event.altKey || isTyping(event.target)',
+    replace: 'event.altKey',
+    test: { file: keyboard, name: 'goes to views, rows and the search by shortcuts' },
+  },
+  {
+    promise: 'the shortcuts can be turned off',
+    file: `${page}/shortcuts.ts`,
+    find: '    if (!isOn) return\n',
+    replace: '',
+    test: { file: keyboard, name: 'shows its shortcuts, and can turn them off' },
   },
   {
     promise: 'a preview runs no script of the content',

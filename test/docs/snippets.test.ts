@@ -3,6 +3,8 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { HoldfastClient } from '../../adapters/client/index.ts'
+import { snippetsFor } from '../../adapters/console/page/account/key-snippets.ts'
 import { SNIPPETS } from '../../src/contract/openapi/snippets.ts'
 import { PUBLIC_NOTICE } from '../../src/domain/public-notice.ts'
 import { needs } from '../support/needs.ts'
@@ -11,6 +13,7 @@ import { ServerProcess, temporaryDirectory } from '../support/server-process.ts'
 const KEY = 'key-of-the-owner-for-snippets-0123456789'
 /** How to run each language, and a command that checks whether it is installed. */
 const RUNTIMES = {
+  JavaScript: { file: 'snippet.mjs', run: ['node'], probe: ['node', '--version'] },
   curl: { file: 'snippet.sh', run: ['sh'], probe: ['curl', '--version'] },
   Python: { file: 'snippet.py', run: ['python3'], probe: ['python3', '-c', 'import requests'] },
   Go: { file: 'snippet.go', run: ['go', 'run'], probe: ['go', 'version'] },
@@ -58,6 +61,25 @@ describe('the snippets of the documentation page', () => {
       expect(stdout).toContain('photo.jpg')
       expect(await (await fetch(`${server.url}/ipfs/${cid}`)).text()).toBe(`a photo for ${language}`)
     })
+  }
+
+  for (const scopes of [['files:write'], ['files:read']]) {
+    for (const { language, text } of snippetsFor(scopes)) {
+      const { file, run, missing } = runtime(language)
+      test(`${language} of the console uses a key with ${scopes}`, needs(missing === null, missing ?? ''), async () => {
+        const cwd = join(directory.path, `console-${language}-${scopes}`)
+        await mkdir(cwd)
+        await writeFile(join(cwd, file), text)
+        await writeFile(join(cwd, 'photo.jpg'), 'a photo for the console')
+        const client = new HoldfastClient({ base: server.api, key: KEY })
+        await client.files.upload('listed', { name: 'listed.txt' })
+        const { token } = await client.keys.create({ name: `${language}-${scopes}`.replace(':', '-'), scopes })
+        const env = { ...process.env, HOLDFAST_API: server.api, HOLDFAST_API_KEY: token }
+        const [command = '', ...args] = run
+        const { stdout } = await promisify(execFile)(command, [...args, file], { cwd, env })
+        expect(stdout).toMatch(scopes.includes('files:read') ? /\bbafk.*listed\.txt/s : /\bbafk[a-z2-7]+/)
+      })
+    }
   }
 
   test('are on the page, and the front page has the public notice', async () => {

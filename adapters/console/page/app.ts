@@ -9,6 +9,7 @@ import { forget, isKept, maySurvive, resume, signOut as signOutKept } from './ke
 import { html } from './markup.ts'
 import { type PageRoute, routeTo, useRoute } from './page-route.ts'
 import { findGateway, newClient, type PageSession, SessionContext, type SignedIn } from './session.ts'
+import { Shortcuts } from './shortcuts.ts'
 import { SignInView } from './sign-in-view.ts'
 import { lazily } from './widgets/lazily.ts'
 import { Notices } from './widgets/notices.ts'
@@ -95,6 +96,7 @@ function Inside({ signedIn, onEnd }: { signedIn: SignedIn; onEnd: PageSession['e
     <a class="skip" href="#main" onClick=${skip}>Skip to the content</a>
     <${Header} route=${route} user=${user} onSignOut=${signOut} />
     <main id="main" tabindex="-1"><${Place} route=${route} /></main>
+    <${Shortcuts} />
   </${SessionContext.Provider}>`
 }
 

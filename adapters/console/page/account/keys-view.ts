@@ -1,4 +1,4 @@
-import { useCallback } from 'preact/hooks'
+import { useCallback, useState } from 'preact/hooks'
 import type { Key } from '../../../client/index.ts'
 import { html } from '../markup.ts'
 import { useSession } from '../session.ts'
@@ -6,6 +6,7 @@ import { formatAge, formatInstant } from '../widgets/shown-values.ts'
 import { useNow } from '../widgets/use-now.ts'
 import { KeyCard } from './key-card.ts'
 import { NewKeyDialog } from './new-key-dialog.ts'
+import { SnippetsDialog } from './snippets-dialog.ts'
 
 export function KeysSection() {
   const { client } = useSession()
@@ -23,10 +24,11 @@ export function KeysSection() {
 
 function KeyTable({ keys, onRevoke }: { keys: readonly Key[]; onRevoke: (key: Key) => void }) {
   const now = useNow()
+  const [used, setUsed] = useState<Key | null>(null)
   return html`<div class="list"><table class="stacked">
     <thead><tr>
       <th scope="col">Name</th><th scope="col">May</th><th scope="col">Ends</th><th scope="col">Last used</th>
-      <th scope="col"><span class="unseen">Revoke</span></th>
+      <th scope="col"><span class="unseen">Actions</span></th>
     </tr></thead>
     <tbody>${keys.map(
       key => html`<tr key=${key.name}>
@@ -39,10 +41,14 @@ function KeyTable({ keys, onRevoke }: { keys: readonly Key[]; onRevoke: (key: Ke
         <td class="age" data-label="Last used" title=${key.lastUsed === null ? '' : formatInstant(key.lastUsed)}>${
           key.lastUsed === null ? 'never' : formatAge(key.lastUsed, now)
         }</td>
-        <td><button class="small danger" aria-label=${`Revoke ${key.name}`} onClick=${() => onRevoke(key)}>Revoke</button></td>
+        <td><span class="buttons end">
+          <button class="small" aria-label=${`Use ${key.name} in a program`} onClick=${() => setUsed(key)}>Use</button>
+          <button class="small danger" aria-label=${`Revoke ${key.name}`} onClick=${() => onRevoke(key)}>Revoke</button>
+        </span></td>
       </tr>`,
     )}</tbody>
-  </table></div>`
+  </table>
+  ${used && html`<${SnippetsDialog} of=${used} onClose=${() => setUsed(null)} />`}</div>`
 }
 
 function detailsOf({ prefix, label, parent, ipAllowlist, createdAt }: Key): string {

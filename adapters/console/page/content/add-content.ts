@@ -59,7 +59,7 @@ export function AddContent() {
     <div class=${isOver ? 'drop over' : 'drop'}>
       <p>Drop files and folders here, or</p>
       <div class="buttons">
-        <button class="primary" onClick=${() => files.current?.click()}>Choose files</button>
+        <button id="choose-files" class="primary" onClick=${() => files.current?.click()}>Choose files</button>
         <button onClick=${() => folder.current?.click()}>Choose a folder</button>
       </div>
       <p class="hint">

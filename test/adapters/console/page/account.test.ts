@@ -128,9 +128,9 @@ describe('the account in the console', inBrowser, () => {
       const text = (await row.textContent()) ?? ''
       expect(text).toMatch(/made by owner · from 127\.0\.0\.0\/8, 192\.0\.2\.7 .*files:read cluster:read.*in \d+ days/)
       expect(text).not.toContain(secret)
-      await row.getByRole('button').click()
+      await row.getByRole('button', { name: 'Revoke reader' }).click()
       await page.getByRole('button', { name: 'Keep it' }).click()
-      await row.getByRole('button').click()
+      await row.getByRole('button', { name: 'Revoke reader' }).click()
       await page.getByRole('dialog').getByRole('button', { name: 'Revoke', exact: true }).click()
       await row.waitFor({ state: 'detached' })
       await expect(reader.pins.page(1)).rejects.toMatchObject({ code: 'INVALID_API_KEY' })
