@@ -13,9 +13,23 @@ interface Rule {
   status: BlockedStatus | null
 }
 
-interface PathRule extends Rule {
+interface BlockRule extends Rule {
+  /** Codec of the CID in the rule. */
+  codec: number
+}
+
+interface PathRule extends BlockRule {
   path: string
   isPrefix: boolean
+}
+
+/** The content that a line names. */
+interface Target {
+  /** Multihash. */
+  key: string
+  codec: number
+  /** Percent-decoded path below the CID. Empty for the block itself. */
+  path: string
 }
 
 interface Hints {
@@ -24,10 +38,19 @@ interface Hints {
 
 const HEADER_BYTES = 1024 ** 2
 const LONGEST_LINE = 2 * 1024 ** 2
+/** Begins a comment that removes the rules of one CID or path. Other readers of the format ignore the comment. */
+export const LIFTED = '# lifted '
+
+/** Returns the target of a line that removes rules. */
+export function liftedIn(line: string): string | null {
+  return line.startsWith(LIFTED) ? line.slice(LIFTED.length) : null
+}
 
 /** A list in the compact denylist format. IPNS names are ignored, because the gateway does not serve IPNS. */
 export class Denylist {
-  readonly #blocks = new Map<string, Rule>()
+  readonly #blocks = new Map<string, BlockRule>()
+  /** Multihashes that rules of several codecs name. */
+  readonly #shared = new Set<string>()
   readonly #paths = new Map<string, PathRule[]>()
   readonly #doubleHashes = new Map<string, Rule>()
   /** Numbers of the lines that cannot be parsed, counted from 1. */
@@ -36,12 +59,17 @@ export class Denylist {
   revision: object = {}
   isEmpty = true
   readonly #hints: Hints
+  readonly #lifts: boolean
   #nextLine: number
 
-  /** @throws HoldfastError `CONFIG_INVALID` if the header names a version other than 1 */
-  constructor(text: string) {
+  /**
+   * @param options.lifts true for a list in which {@link LIFTED} lines remove rules
+   * @throws HoldfastError `CONFIG_INVALID` if the header names a version other than 1
+   */
+  constructor(text: string, { lifts = false } = {}) {
     const { hints, body, firstLine } = splitHeader(text)
     this.#hints = hints
+    this.#lifts = lifts
     this.#nextLine = firstLine
     this.append(body)
   }
@@ -51,6 +79,8 @@ export class Denylist {
     for (const line of body.split('\n')) {
       const number = this.#nextLine++
       const trimmed = line.trim()
+      const lifted = this.#lifts ? liftedIn(trimmed) : null
+      if (lifted !== null) this.#lift(lifted)
       if (trimmed === '' || trimmed.startsWith('#')) continue
       if (line.length > LONGEST_LINE || !this.#add(trimmed, number, this.#hints)) this.rejected.push(number)
     }
@@ -86,6 +116,11 @@ export class Denylist {
     return this.#blocks.get(keyOfBytes(multihash))?.status ?? null
   }
 
+  /** Returns whether rules with several codecs name the multihash. The last one decides, and hides the others. */
+  isShared(cid: CID): boolean {
+    return this.#shared.has(keyOf(cid))
+  }
+
   /** Yields the blocked multihashes. Rules for paths and double hashes are not included. */
   *blocks(): Generator<{ multihash: Uint8Array; status: BlockedStatus }, void, undefined> {
     for (const [key, { status }] of this.#blocks) {
@@ -101,29 +136,37 @@ export class Denylist {
     const target = isException ? item.slice(1) : item
     if (target.startsWith('//')) return this.#addDoubleHash(target.slice(2), rule)
     if (target.startsWith('/ipns/')) return true
-    const match = /^\/ipfs\/([^/]+)(?:\/(.*))?$/.exec(target)
-    return match !== null && this.#addPath(match[1] ?? '', match[2], rule)
+    const read = readTarget(target)
+    if (read !== null) this.#addPath(read, rule)
+    return read !== null
   }
 
-  #addPath(root: string, rest: string | undefined, rule: Rule): boolean {
-    let key: string
-    let path: string
-    try {
-      key = keyOf(parseCid(root))
-      path = decodeURIComponent(rest ?? '')
-    } catch {
-      return false
-    }
-    if (rest === undefined || rest === '') {
-      this.#blocks.set(key, rule)
-      return true
+  #addPath({ key, codec, path: target }: Target, rule: Rule): void {
+    let path = target
+    if (path === '') {
+      const known = this.#blocks.get(key)
+      if (known !== undefined && known.codec !== codec) this.#shared.add(key)
+      this.#blocks.set(key, { ...rule, codec })
+      return
     }
     const isPrefix = path.endsWith('*')
     path = isPrefix ? path.slice(0, -1) : path.replace(/\/$/, '')
     const rules = this.#paths.get(key) ?? []
-    rules.push({ ...rule, path, isPrefix })
+    rules.push({ ...rule, codec, path, isPrefix })
     this.#paths.set(key, rules)
-    return true
+  }
+
+  /** Removes the rule of a block, or both rules of a path. The multihash of the block must not be shared. */
+  #lift(text: string): void {
+    const target = readTarget(text)
+    if (target === null) return
+    const { key, codec, path } = target
+    if (path === '') this.#blocks.delete(key)
+    const isLifted = (rule: PathRule): boolean =>
+      rule.codec === codec && rule.path === (rule.isPrefix ? `${path}/` : path)
+    const left = (this.#paths.get(key) ?? []).filter(rule => !isLifted(rule))
+    if (left.length > 0) this.#paths.set(key, left)
+    else this.#paths.delete(key)
   }
 
   #addDoubleHash(text: string, rule: Rule): boolean {
@@ -138,6 +181,17 @@ export class Denylist {
     } catch {
       return isHex
     }
+  }
+}
+
+/** Returns null if the text is not `/ipfs/` with a CID and percent-encoded names. */
+function readTarget(text: string): Target | null {
+  const [, root = '', rest = ''] = /^\/ipfs\/([^/]+)(?:\/(.*))?$/.exec(text) ?? []
+  try {
+    const cid = parseCid(root)
+    return { key: keyOf(cid), codec: cid.code, path: decodeURIComponent(rest) }
+  } catch {
+    return null
   }
 }
 

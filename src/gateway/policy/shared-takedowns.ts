@@ -68,7 +68,12 @@ export class SharedTakedowns implements TakenDown {
 
 function readWhole(file: number, published: bigint): Known {
   const text = completeLines(readFileSync(file, 'utf8'))
-  return { published, denylist: new Denylist(text), length: Buffer.byteLength(text), inode: inodeOf(file) }
+  return {
+    published,
+    denylist: new Denylist(text, { lifts: true }),
+    length: Buffer.byteLength(text),
+    inode: inodeOf(file),
+  }
 }
 
 function inodeOf(file: number): bigint {

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { dirname, join } from 'node:path'
 import { replaceFile } from '../../disk/replace-file.ts'
+import { HoldfastError, isHoldfastError } from '../../domain/errors.ts'
 import type { FileSystem } from '../../domain/file-system.ts'
 
 /** Number of low bits in {@link TakedownFile.published} that store the length of the file. */
@@ -65,4 +66,11 @@ export class TakedownFile {
 
 export function readPublished(published: bigint): { replacements: bigint; length: number } {
   return { replacements: published >> LENGTH_BITS, length: Number(BigInt.asUintN(Number(LENGTH_BITS), published)) }
+}
+
+/** Returns the error of a change that the disk may have. */
+export function outcomeUnknown(cause: unknown): unknown {
+  if (isHoldfastError(cause, 'OUTCOME_UNKNOWN')) return cause
+  const message = 'the change is recorded, but the disk of this node failed: repeat the request'
+  return new HoldfastError('OUTCOME_UNKNOWN', message, { cause })
 }

@@ -1,5 +1,5 @@
 import { nextTurn, turnSpent } from '../../concurrency/turns.ts'
-import type { BlockedStatus } from './denylist.ts'
+import { type BlockedStatus, LIFTED, liftedIn } from './denylist.ts'
 
 /** Content that the operator has taken down and the gateway refuses to serve. */
 export interface Takedown {
@@ -35,9 +35,14 @@ export function takedownLines(entry: Takedown): string {
     : `${entryLine(entry)}${targetOf(entry)}/* gateway_status:${entry.status}\n`
 }
 
+/** Formats the lift of a takedown: a comment of the format, which {@link Denylist} reads. */
+export function liftedLine(entry: Takedown): string {
+  return `${LIFTED}${targetOf(entry)}\n`
+}
+
 /**
  * Parses a file. `isTorn` means an incomplete last write. The caller may drop such a write, which was never
- * acknowledged. `renewed` counts the entries that a later line replaces.
+ * acknowledged. `renewed` counts the lines that a later line has made superfluous.
  */
 export function readEntries(text: string): { entries: Map<string, Takedown>; renewed: number; isTorn: boolean } {
   const entries = new Map<string, Takedown>()
@@ -45,10 +50,13 @@ export function readEntries(text: string): { entries: Map<string, Takedown>; ren
   let last: Takedown | null = null
   for (const line of completeLines(text).split('\n')) {
     const entry = readEntry(line)
-    if (entry === null) continue
-    entries.set(keyOf(entry), entry)
+    const lifted = entry === null ? readTarget(liftedIn(line) ?? '') : null
+    if (entry !== null) {
+      entries.set(keyOf(entry), entry)
+      last = entry
+    } else if (lifted !== null) entries.delete(keyOf(lifted))
+    else continue
     count++
-    last = entry
   }
   const isHalf = last !== null && last.path !== '' && text.endsWith(`\n${entryLine(last)}`)
   return { entries, renewed: count - entries.size, isTorn: isHalf || !text.endsWith('\n') }
@@ -69,17 +77,26 @@ function entryLine(entry: Takedown): string {
 
 /** Returns null for a line of the header, or the second rule of a path. */
 function readEntry(line: string): Takedown | null {
-  const match = /^\/ipfs\/([^/\s]+)(?:\/(\S*))? gateway_status:(410|451) at:(\S+) reason:(\S+)$/.exec(line)
-  if (match === null) return null
-  const [, cid = '', path = '', status, at = '', reason = ''] = match
+  const match = /^(\S+) gateway_status:(410|451) at:(\S+) reason:(\S+)$/.exec(line)
+  const target = readTarget(match?.[1] ?? '')
+  if (match === null || target === null) return null
+  const [, , status, at = '', reason = ''] = match
   try {
     return {
-      cid,
-      path: decodeURIComponent(path),
+      ...target,
       status: status === '451' ? 451 : 410,
       reason: decodeURIComponent(reason),
       at: Date.parse(at),
     }
+  } catch {
+    return null
+  }
+}
+
+function readTarget(text: string): Pick<Takedown, 'cid' | 'path'> | null {
+  const [, cid = '', path = ''] = /^\/ipfs\/([^/\s]+)(?:\/(\S*))?$/.exec(text) ?? []
+  try {
+    return cid === '' ? null : { cid, path: decodeURIComponent(path) }
   } catch {
     return null
   }

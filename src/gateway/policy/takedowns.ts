@@ -7,24 +7,21 @@ import type { Clock } from '../../domain/clock.ts'
 import { HoldfastError, isHoldfastError } from '../../domain/errors.ts'
 import { type FileSystem, fileErrorCode } from '../../domain/file-system.ts'
 import type { Logger } from '../../domain/logger.ts'
-import { type BlockedStatus, Denylist } from './denylist.ts'
-import { TakedownFile } from './takedown-file.ts'
-import { completeLines, keyOf, readEntries, type Takedown, takedownLines, textOfTakedowns } from './takedown-lines.ts'
-import { canonical, readPath } from './takedown-target.ts'
+import { parseCid } from '../../ipld/cid.ts'
+import { Denylist } from './denylist.ts'
+import { outcomeUnknown, TakedownFile } from './takedown-file.ts'
+import {
+  completeLines,
+  keyOf,
+  liftedLine,
+  readEntries,
+  type Takedown,
+  takedownLines,
+  textOfTakedowns,
+} from './takedown-lines.ts'
+import { canonical, readPath, type TakedownRequest, takedownOf } from './takedown-target.ts'
 
-export type { Takedown }
-
-/** Content to take down. */
-export interface TakedownRequest {
-  /** In any version and multibase. */
-  cid: string
-  /** Path below the CID, without percent-encoding. The default covers the block of the CID and everything below. */
-  path?: string | undefined
-  /** 1 to 1,000 printable characters. */
-  reason: string
-  /** Default: 410. */
-  status?: BlockedStatus | undefined
-}
+export type { Takedown, TakedownRequest }
 
 export interface TakedownMeans {
   fileSystem: FileSystem
@@ -35,7 +32,6 @@ export interface TakedownMeans {
   shared?: TakedownRows | null
 }
 
-const LONGEST_REASON = 1000
 /** Maximum time that a change waits for the DAG walks of affected roots. The gateway refuses unwalked roots. */
 const WAIT_MS = 2_000
 
@@ -48,9 +44,9 @@ export class Takedowns {
   readonly #file: TakedownFile
   readonly #isTorn: boolean
   #entries: Map<string, Takedown>
-  /** Number of entries in the file that a later line has replaced. */
+  /** Number of lines in the file that a later line has made superfluous. */
   #renewed: number
-  /** Changed in place by {@link add}, replaced by {@link remove}. */
+  /** Changed in place, and replaced when the file is rewritten. */
   denylist: Denylist
   #changing: Promise<unknown> = Promise.resolve()
   /** The next synchronisation, while it is queued and has not started. */
@@ -63,7 +59,7 @@ export class Takedowns {
     this.#renewed = renewed
     this.#isTorn = isTorn
     this.#file = new TakedownFile(path, means.fileSystem, text === null || isTorn ? null : Buffer.byteLength(text))
-    this.denylist = new Denylist(completeLines(text ?? ''))
+    this.denylist = new Denylist(completeLines(text ?? ''), { lifts: true })
   }
 
   /** Shared memory for other threads. See {@link TakedownFile.published}. */
@@ -102,13 +98,8 @@ export class Takedowns {
    * @throws HoldfastError `INVALID_CID`, `VALIDATION`; in a fleet also `UNAVAILABLE`, or `OUTCOME_UNKNOWN` if the
    * request should be repeated
    */
-  async add({ cid, path = '', reason, status = 410 }: TakedownRequest): Promise<Takedown> {
-    const words = reason.trim()
-    if (words === '' || words.length > LONGEST_REASON || /\p{Cc}/u.test(words)) {
-      throw new HoldfastError('VALIDATION', `reason must be 1 to ${LONGEST_REASON} printable characters`)
-    }
-    const at = this.#means.clock.now()
-    const entry: Takedown = { cid: canonical(cid), path: readPath(path), status, reason: words, at }
+  async add(request: TakedownRequest): Promise<Takedown> {
+    const entry = takedownOf(request, this.#means.clock.now())
     await this.#means.shared?.put(entry)
     await this.#changeLocally(() => this.#put([entry]))
     await this.#followIfPossible()
@@ -128,10 +119,10 @@ export class Takedowns {
     const { shared, clock } = this.#means
     const isLifted = await shared?.lift(entry, clock.now())
     await this.#changeLocally(async () => {
-      const entries = new Map(this.#entries)
-      const wasLocal = entries.delete(keyOf(entry))
-      if (!(isLifted ?? wasLocal)) throw new HoldfastError('NOT_FOUND', `there is no takedown of ${keyOf(entry)}`)
-      if (wasLocal) await this.#replace(entries)
+      const known = this.#entries.get(keyOf(entry))
+      const isKnown = isLifted ?? known !== undefined
+      if (!isKnown) throw new HoldfastError('NOT_FOUND', `there is no takedown of ${keyOf(entry)}`)
+      if (known !== undefined) await this.#lift([known])
     })
     await this.#followIfPossible()
     await this.#settle()
@@ -165,13 +156,14 @@ export class Takedowns {
   async #become(all: readonly KnownTakedown[]): Promise<void> {
     const entries = new Map<string, Takedown>()
     const changed: Takedown[] = []
-    let isLifted = false
+    const lifted: Takedown[] = []
     for (const { liftedAt, ...entry } of all) {
-      if (liftedAt !== null) isLifted ||= this.#entries.has(keyOf(entry))
+      const known = this.#entries.get(keyOf(entry))
+      if (liftedAt !== null) lifted.push(...(known === undefined ? [] : [known]))
       else if (entries.set(keyOf(entry), entry) && this.#isNew(entry)) changed.push(entry)
       if (turnSpent()) await nextTurn()
     }
-    if (isLifted) return this.#replace(entries)
+    await this.#lift(lifted)
     await this.#put(changed)
     this.#entries = entries
   }
@@ -217,6 +209,29 @@ export class Takedowns {
     })
   }
 
+  /**
+   * Appends lines that lift takedowns. Rewrites the file if appending is unsafe, if most lines are outdated, or if
+   * another takedown has the same multihash.
+   */
+  async #lift(lifted: readonly Takedown[]): Promise<void> {
+    if (lifted.length === 0) return
+    // Both the line of the takedown and the line that lifts it.
+    const outdated = this.#renewed + 2 * lifted.length
+    const isShared = lifted.some(({ cid, path }) => path === '' && this.denylist.isShared(parseCid(cid)))
+    if (!this.#file.canAppend || isShared || outdated > this.#entries.size) {
+      const left = new Map(this.#entries)
+      for (const entry of lifted) left.delete(keyOf(entry))
+      return this.#replace(left)
+    }
+    const lines = lifted.map(liftedLine).join('')
+    await this.#append(lines)
+    await this.#apply(new Denylist(lifted.map(takedownLines).join('')), new Denylist(''), () => {
+      this.denylist.append(lines)
+      for (const entry of lifted) this.#entries.delete(keyOf(entry))
+      this.#renewed = outdated
+    })
+  }
+
   #isNew(entry: Takedown): boolean {
     const known = this.#entries.get(keyOf(entry))
     return known === undefined || takedownLines(known) !== takedownLines(entry)
@@ -225,7 +240,7 @@ export class Takedowns {
   async #replace(entries: Map<string, Takedown>): Promise<void> {
     const text = await textOfTakedowns(entries.values())
     await this.#file.replace(text)
-    const denylist = new Denylist(text)
+    const denylist = new Denylist(text, { lifts: true })
     await this.#apply(this.denylist, denylist, () => {
       this.#entries = entries
       this.denylist = denylist
@@ -283,10 +298,4 @@ export class Takedowns {
     await Promise.race([withholding.settled(), late.promise])
     cancel()
   }
-}
-
-function outcomeUnknown(cause: unknown): unknown {
-  if (isHoldfastError(cause, 'OUTCOME_UNKNOWN')) return cause
-  const message = 'the change is recorded, but the disk of this node failed: repeat the request'
-  return new HoldfastError('OUTCOME_UNKNOWN', message, { cause })
 }

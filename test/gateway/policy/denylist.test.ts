@@ -74,3 +74,9 @@ test('unreadable lines are listed by number and the others apply', () => {
 test('a list with a newer version is refused', () => {
   expect(() => new Denylist(`version: 2\n---\n/ipfs/${a}`)).toThrow(/version 2/)
 })
+
+test('ignores lifts, unless the list has its own', () => {
+  const text = `/ipfs/${a}\n/ipfs/${b}\n# lifted /ipfs/${a}\n# lifted /ipfs/%zz\n`
+  expect([a, b].map(cid => new Denylist(text).statusOf(cid))).toEqual([410, 410])
+  expect([a, b].map(cid => new Denylist(text, { lifts: true }).statusOf(cid))).toEqual([null, 410])
+})

@@ -39,6 +39,7 @@ const open = (files: Partial<FileSystem> = {}): Takedowns =>
 const add = (takedowns: Takedowns, cid: CID, under = '') => takedowns.add({ cid: `${cid}`, path: under, reason: 'x' })
 const statuses = ({ denylist }: Pick<Takedowns, 'denylist'>) =>
   [BAD, WORSE, WORST].map(cid => [denylist.statusOf(cid), denylist.statusOf(cid, ['a', 'b'])])
+const inOtherCodec = ({ multihash }: CID): CID => CID.createV1(0x70, multihash)
 const inode = async () => (await stat(path)).ino
 
 test('an added takedown is appended, and threads read only its lines', async () => {
@@ -58,17 +59,80 @@ test('an added takedown is appended, and threads read only its lines', async () 
   for (const one of [takedowns, thread, open()]) expect(statuses(one)).toEqual(expected)
 })
 
-test('a lifted takedown replaces the file, and threads read it again', async () => {
+test('a lifted takedown is appended, and threads read only its line', async () => {
+  const takedowns = open()
+  for (const name of 'abcdef') await add(takedowns, WORST, name)
+  await add(takedowns, BAD)
+  await add(takedowns, WORSE, 'a')
+  await add(takedowns, inOtherCodec(WORSE), 'a')
+  const thread = new SharedTakedowns(path, takedowns.published)
+  const [list, file] = [thread.denylist, await inode()]
+  await takedowns.remove({ cid: `${BAD}` })
+  await takedowns.remove({ cid: `${inOtherCodec(WORSE)}`, path: 'a' })
+  expect([await inode(), thread.denylist]).toEqual([file, list])
+  for (const one of [takedowns, thread, open()]) {
+    expect(statuses(one).slice(0, 2)).toEqual([
+      [null, null],
+      [null, 410],
+    ])
+  }
+  await takedowns.remove({ cid: `${WORSE}`, path: 'a' })
+  for (const one of [takedowns, thread, open()]) {
+    expect([...statuses(one).slice(0, 2).flat(), one.denylist.statusOf(WORSE, ['a'])]).toEqual(Array(5).fill(null))
+  }
+  const { rows } = open().page({ after: null, limit: 9 })
+  expect(rows).toEqual(takedowns.page({ after: null, limit: 9 }).rows)
+  expect(rows.map(({ path: name }) => name).join('')).toBe('abcdef')
+})
+
+test('a lift leaves the takedown of the same bytes with another codec', async () => {
+  const takedowns = open()
+  for (const name of 'abcdef') await add(takedowns, WORST, name)
+  await add(takedowns, inOtherCodec(BAD))
+  await add(takedowns, BAD)
+  const thread = new SharedTakedowns(path, takedowns.published)
+  expect(thread.denylist.statusOf(BAD)).toBe(410)
+  for (const [cid, status] of [
+    [BAD, 410],
+    [inOtherCodec(BAD), null],
+  ] as const) {
+    await takedowns.remove({ cid: `${cid}` })
+    for (const one of [takedowns, thread, open()]) expect(one.denylist.statusOf(BAD)).toBe(status)
+  }
+})
+
+test('a start keeps the takedown whose lift is torn', async () => {
+  for (const name of 'abcdef') await add(open(), WORST, name)
+  await add(open(), BAD)
+  const whole = await readFile(path, 'utf8')
+  await writeFile(path, `${whole}# lifted /ipfs/${BAD}`)
+  const takedowns = open()
+  await takedowns.start()
+  expect([takedowns, open()].map(({ denylist }) => denylist.statusOf(BAD))).toEqual([410, 410])
+  expect(takedowns.page({ after: null, limit: 9 }).rows.length).toBe(7)
+  expect(await readFile(path, 'utf8')).toBe(whole)
+})
+
+test('threads read a rewritten file again', async () => {
   const takedowns = open()
   await add(takedowns, BAD)
-  await add(takedowns, WORSE)
   const thread = new SharedTakedowns(path, takedowns.published)
   expect(thread.denylist.statusOf(BAD)).toBe(410)
   await takedowns.remove({ cid: `${BAD}` })
-  await add(takedowns, WORST)
+  for (const cid of [WORSE, WORST]) await add(takedowns, cid)
   for (const one of [takedowns, thread, open()]) {
     expect([BAD, WORSE, WORST].map(cid => one.denylist.statusOf(cid))).toEqual([null, 410, 410])
   }
+})
+
+test('lifts do not let the file grow without a bound', async () => {
+  const takedowns = open()
+  for (const name of 'abcdef') await add(takedowns, WORST, name)
+  for (let i = 0; i < 20; i++) {
+    await add(takedowns, BAD)
+    await takedowns.remove({ cid: `${BAD}` })
+  }
+  expect((await readFile(path, 'utf8')).split('\n').length).toBeLessThan(30)
 })
 
 test('renewed takedowns do not let the file grow without a bound', async () => {
