@@ -215,8 +215,7 @@ export class Takedowns {
    */
   async #lift(lifted: readonly Takedown[]): Promise<void> {
     if (lifted.length === 0) return
-    // Both the line of the takedown and the line that lifts it.
-    const outdated = this.#renewed + 2 * lifted.length
+    const outdated = this.#renewed + 2 * lifted.length // the takedown's line, and the lift's
     const isShared = lifted.some(({ cid, path }) => path === '' && this.denylist.isShared(parseCid(cid)))
     if (!this.#file.canAppend || isShared || outdated > this.#entries.size) {
       const left = new Map(this.#entries)
