@@ -69,7 +69,7 @@ export function readPublished(published: bigint): { replacements: bigint; length
 }
 
 /** Returns the error of a change that the disk may have. */
-export function outcomeUnknown(cause: unknown): unknown {
+export function unknownAfterDiskError(cause: unknown): unknown {
   if (isHoldfastError(cause, 'OUTCOME_UNKNOWN')) return cause
   const message = 'the change is recorded, but the disk of this node failed: repeat the request'
   return new HoldfastError('OUTCOME_UNKNOWN', message, { cause })

@@ -9,7 +9,7 @@ import { type FileSystem, fileErrorCode } from '../../domain/file-system.ts'
 import type { Logger } from '../../domain/logger.ts'
 import { parseCid } from '../../ipld/cid.ts'
 import { Denylist } from './denylist.ts'
-import { outcomeUnknown, TakedownFile } from './takedown-file.ts'
+import { TakedownFile, unknownAfterDiskError } from './takedown-file.ts'
 import {
   completeLines,
   keyOf,
@@ -179,7 +179,7 @@ export class Takedowns {
       await this.#change(change)
     } catch (cause) {
       if (!this.#means.shared || isHoldfastError(cause, 'NOT_FOUND')) throw cause
-      throw outcomeUnknown(cause)
+      throw unknownAfterDiskError(cause)
     }
   }
 
@@ -255,7 +255,7 @@ export class Takedowns {
       if (this.#file.canAppend) throw cause
       const undone = textOfTakedowns(this.#entries.values()).then(text => this.#file.replace(text))
       await undone.catch(() => {
-        throw outcomeUnknown(cause)
+        throw unknownAfterDiskError(cause)
       })
       this.#file.publish()
       throw cause
@@ -267,7 +267,7 @@ export class Takedowns {
       await this.#means.withholding.change(before, after)
     } catch (cause) {
       // The file already contains the change, which will apply after a restart.
-      throw outcomeUnknown(cause)
+      throw unknownAfterDiskError(cause)
     } finally {
       // The ledger changes first, because a new revision makes open responses check the ledger.
       remember()
