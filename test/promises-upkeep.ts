@@ -286,14 +286,14 @@ export const upkeepPromises: readonly KeptPromise[] = [
   {
     promise: 'a takedown that other nodes have is not told as refused',
     file: 'src/gateway/policy/takedowns.ts',
-    find: '      throw outcomeUnknown(cause)\n    }\n  }\n',
+    find: '      throw unknownAfterDiskError(cause)\n    }\n  }\n',
     replace: '      throw cause\n    }\n  }\n',
     test: { file: takedownTest, name: 'fails with OUTCOME_UNKNOWN if only the' },
   },
   {
     promise: 'a takedown that the file has is not told as refused',
     file: 'src/gateway/policy/takedowns.ts',
-    find: '      throw outcomeUnknown(cause)\n    } finally',
+    find: '      throw unknownAfterDiskError(cause)\n    } finally',
     replace: '      throw cause\n    } finally',
     test: { file: takedownTest, name: 'fails with OUTCOME_UNKNOWN if the ledger' },
   },
