@@ -66,6 +66,13 @@ export const pagePromises: readonly KeptPromise[] = [
     test: { file: keyboard, name: 'goes to views, rows and the search by shortcuts' },
   },
   {
+    promise: 'the owner sees which accounts have used most of their plan',
+    file: `${page}/owner/usage-alert.ts`,
+    find: 'if (used < NEAR) return null',
+    replace: 'if (used < 1) return null',
+    test: { file: 'test/adapters/console/page/owner.test.ts', name: 'warns of accounts that have used most' },
+  },
+  {
     promise: 'the shortcuts can be turned off',
     file: `${page}/shortcuts.ts`,
     find: '    if (!isOn) return\n',

@@ -10,6 +10,7 @@ import { formatInstant, plural, shownBytes, shownCount } from '../widgets/shown-
 import { useAction, useLoad } from '../widgets/use-load.ts'
 import { DeleteAccountDialog } from './delete-account-dialog.ts'
 import { NewAccountDialog } from './new-account-dialog.ts'
+import { type PlanLimits, UsageAlert } from './usage-alert.ts'
 
 const PAGE_ROWS = 50
 
@@ -20,7 +21,7 @@ export function AccountsView() {
     signal => client.owner.accounts({ page, limit: PAGE_ROWS, signal }),
     [client, page],
   )
-  const plans = useLoad(signal => client.request<{ id: string }[]>('GET', '/plans', { signal }), [client])
+  const plans = useLoad(signal => client.request<PlanLimits[]>('GET', '/plans', { signal }), [client])
   const names = plans.value?.map(({ id }) => id) ?? []
   const [isMaking, setMaking] = useState(false)
   const [secret, setSecret] = useState<Secret | null>(null)
@@ -49,7 +50,7 @@ export function AccountsView() {
     <${FieldProblem} text=${error ?? plans.error ?? changeError} />
     ${
       value !== undefined &&
-      html`<${Table} accounts=${value.accounts} plans=${names} onDelete=${setDeleted}
+      html`<${Table} accounts=${value.accounts} plans=${names} limits=${plans.value ?? []} onDelete=${setDeleted}
         onPlan=${({ id, email }: ManagedAccount, plan: string) => change(() => client.owner.setPlan(id, plan), `${email} is on the plan ${plan}`)}
         onDisable=${({ id, email, disabled }: ManagedAccount) =>
           change(
@@ -69,6 +70,7 @@ export function AccountsView() {
 interface TableProps {
   accounts: readonly ManagedAccount[]
   plans: readonly string[]
+  limits: readonly PlanLimits[]
   onPlan: (account: ManagedAccount, plan: string) => void
   onDisable: (account: ManagedAccount) => void
   onEndSessions: (account: ManagedAccount) => void
@@ -88,6 +90,7 @@ function Table({ accounts, ...acts }: TableProps) {
 function Row({
   account,
   plans,
+  limits,
   onPlan,
   onDisable,
   onEndSessions,
@@ -102,7 +105,8 @@ function Row({
       ${disabled && html` <span class="badge bad">disabled</span>`}
       <span class="under">${name && `${name} · `}since ${formatInstant(createdAt)}</span>
     </td>
-    <td class="age">${shownBytes(usage.storedBytes)}<span class="under">${plural(usage.pins, 'pin')}</span></td>
+    <td class="age">${shownBytes(usage.storedBytes)}<span class="under">${plural(usage.pins, 'pin')}</span>
+      <${UsageAlert} usage=${usage} limits=${limits.find(({ id }) => id === plan)} /></td>
     <td>
       <select
         aria-label=${`Plan of ${email}`}

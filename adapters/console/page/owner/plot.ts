@@ -15,11 +15,10 @@ export interface PlotProps {
   stepMs: number
   /** Maximum number of samples that fit into the plot. */
   most: number
-  /** Label of the left end of the time axis. */
-  back: string
+  /** Labels of the time axis, from the left to the middle. The right end is now. */
+  back: readonly [string, string]
   /** Unit of time after the highest value, such as `/ min`. Empty if the values are totals. */
   each: string
-  /** Stacked in this order, from the bottom to the top. */
   series: readonly PlotSeries[]
   format: (value: number) => string
 }
@@ -27,47 +26,50 @@ export interface PlotProps {
 const WIDTH = 600
 const HEIGHT = 100
 
-/** Shows the newest sample at the right. */
+/** Draws a line for each series. The newest sample is at the right. */
 export function Plot({ title, summary, samples, stepMs, most, back, each, series, format }: PlotProps) {
-  const top = Math.max(...samples.map(sample => series.reduce((sum, { read }) => sum + read(sample), 0)), 0)
-  const end = Date.parse(samples.at(-1)?.at ?? '') + stepMs
-  const xOf = (sample: HistorySample): number => WIDTH * (1 - (end - Date.parse(sample.at)) / (most * stepMs))
-  const base = new Map<HistorySample, number>()
-  const paths = series.map(one => ({
-    ...one,
-    path: pathOf(samples, one, { xOf, base, scale: HEIGHT / (top || 1), most }),
+  const highest = Math.max(...samples.flatMap(sample => series.map(({ read }) => read(sample))), 0)
+  const top = roundUp(highest)
+  const end = Date.parse(samples.at(-1)?.at ?? '')
+  const xOf = (sample: HistorySample, stepsBefore = 0): number =>
+    WIDTH * (1 - ((end - Date.parse(sample.at)) / stepMs + stepsBefore) / most)
+  const yOf = (value: number): number => HEIGHT * (1 - value / top)
+  // The first series is drawn last, above the others.
+  const lines = series.map(({ name, tone, read }) => ({
+    name,
+    tone,
+    path: lineOf(samples, xOf, one => yOf(read(one))),
   }))
   return html`<figure class="plot">
     <figcaption><strong>${title}</strong> <span class="under">${summary}</span></figcaption>
-    <svg role="img" aria-label=${`${title}: ${summary}`} viewBox=${`0 0 ${WIDTH} ${HEIGHT}`} preserveAspectRatio="none">
-      ${paths.map(({ name, tone, path }) => html`<path key=${name} class=${tone} d=${path} />`)}
-    </svg>
-    <p class="axis"><span>${back}</span><span>${top > 0 && `at most ${format(top)} ${each}`}</span><span>now</span></p>
-    ${
-      series.length > 1 &&
-      html`<p class="legend">${series.map(({ name, tone }) => html`<span key=${name} class=${tone}>${name}</span> `)}</p>`
-    }
+    <div class="chart">
+      <p class="values" aria-hidden="true">${[top, top / 2, 0].map(value => html`<span key=${value}>${format(value)}</span>`)}</p>
+      <svg role="img" aria-label=${`${title}: ${summary}`} viewBox=${`0 0 ${WIDTH} ${HEIGHT}`} preserveAspectRatio="none">
+        <path class="grid" d=${`M0 0H${WIDTH}M0 ${HEIGHT / 2}H${WIDTH}`} />
+        ${lines.toReversed().map(({ name, tone, path }) => html`<path key=${name} class=${tone} d=${path} />`)}
+      </svg>
+      <p class="axis"><span>${back[0]}</span><span>${back[1]}</span><span>now</span></p>
+    </div>
+    <p class="legend">${series.length > 1 && series.map(({ name, tone }) => html`<span key=${name} class=${tone}>${name}</span> `)}
+      ${highest > 0 && html`<span class="most">at most ${format(highest)} ${each}</span>`}</p>
   </figure>`
 }
 
-interface Drawing {
-  xOf: (sample: HistorySample) => number
-  /** Height of the series drawn so far, at each sample. The next series is stacked on top. */
-  base: Map<HistorySample, number>
-  scale: number
-  most: number
+/** Returns the path of a line through all samples. It begins one sample earlier, so a single sample is a line too. */
+function lineOf(
+  samples: readonly HistorySample[],
+  xOf: (sample: HistorySample, stepsBefore?: number) => number,
+  yOf: (sample: HistorySample) => number,
+): string {
+  const [first] = samples
+  if (first === undefined) return ''
+  const points = samples.map(sample => `${xOf(sample).toFixed(1)} ${yOf(sample).toFixed(1)}`)
+  return `M${xOf(first, 1).toFixed(1)} ${yOf(first).toFixed(1)}L${points.join('L')}`
 }
 
-/** Draws one bar per sample, as wide as the sample's share of the time axis. */
-function pathOf(samples: readonly HistorySample[], { read }: PlotSeries, { xOf, base, scale, most }: Drawing): string {
-  const width = WIDTH / most
-  return samples
-    .map(sample => {
-      const below = base.get(sample) ?? 0
-      const value = read(sample)
-      base.set(sample, below + value)
-      if (value <= 0) return ''
-      return `M${xOf(sample).toFixed(1)} ${(HEIGHT - below * scale).toFixed(1)}h${width.toFixed(1)}v${(-value * scale).toFixed(1)}h-${width.toFixed(1)}z`
-    })
-    .join('')
+/** Returns the next value of 2, 4 or 10 times a power of ten. Half of it is a round number as well. */
+function roundUp(value: number): number {
+  if (value <= 2) return 2
+  const power = 10 ** Math.floor(Math.log10(value))
+  return power * ([1, 2, 4].find(step => step * power >= value) ?? 10)
 }

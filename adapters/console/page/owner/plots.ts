@@ -9,8 +9,8 @@ import { useWatch } from './use-watch.ts'
 
 /** `step` is the length of a sample in seconds, `most` the number of samples. */
 const SPANS = [
-  { step: 60, most: 180, words: '3 hours', each: '/ min' },
-  { step: 900, most: 288, words: '3 days', each: '/ 15 min' },
+  { step: 60, most: 180, words: '3 hours', middle: '90 minutes ago', each: '/ min' },
+  { step: 900, most: 288, words: '3 days', middle: '36 hours ago', each: '/ 15 min' },
 ] as const
 
 export function Plots() {
@@ -32,7 +32,13 @@ export function Plots() {
 
 function Three({ history, span }: { history: NodeHistory; span: (typeof SPANS)[number] }) {
   const { samples } = history
-  const common = { samples, stepMs: span.step * 1_000, most: span.most, back: `${span.words} ago`, each: span.each }
+  const common = {
+    samples,
+    stepMs: span.step * 1_000,
+    most: span.most,
+    back: [`${span.words} ago`, span.middle],
+    each: span.each,
+  }
   const sum = (field: 'requests' | 'refused' | 'failed' | 'sentBytes' | 'receivedBytes'): number =>
     samples.reduce((total, sample) => total + sample[field], 0)
   const stored = samples.at(-1)?.storedBytes ?? null

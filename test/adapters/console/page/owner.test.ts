@@ -8,6 +8,7 @@ import { MemoryCluster } from '../../../clusters/memory-cluster.ts'
 import { accessibilityFaults } from '../../../support/axe.ts'
 import { inBrowser } from '../../../support/browser.ts'
 import { fillInKey, signInByKey } from '../../../support/console-server.ts'
+import { takeScreenshots } from '../../../support/screenshots.ts'
 import { withTempDir } from '../../../support/temp-dir.ts'
 import { consoles, keep } from './opened.ts'
 
@@ -37,9 +38,17 @@ describe('the owner’s part of the console', inBrowser, () => {
       expect(await figure(page, 'Peers').textContent()).toContain('0')
       const requests = page.getByRole('img', { name: /^Requests: \d+, 0 refused, 0 failed$/ })
       await requests.waitFor()
-      expect(await requests.locator('path.first').getAttribute('d')).toMatch(/^M[\d.]+ [\d.]+h3\.3v-100\.0h-3\.3z$/)
+      // A line from the first sample to the last one, at the right end.
+      const line = /^M([\d.]+ [\d.]+L)+600\.0 [\d.]+$/
+      expect(await requests.locator('path.first').getAttribute('d')).toMatch(line)
+      const plot = page.locator('.plot').first()
+      const [top, middle, zero] = await plot.locator('.values span').allTextContents()
+      expect([Number(top) / 2, zero]).toEqual([Number(middle), '0'])
+      expect(await plot.locator('.axis span').allTextContents()).toEqual(['3 hours ago', '90 minutes ago', 'now'])
+      await takeScreenshots(page, 'node-overview')
       await page.getByRole('button', { name: '3 days' }).click()
-      await expect.poll(() => requests.locator('path.first').getAttribute('d')).toMatch(/h2\.1v-100\.0h-2\.1z$/)
+      await expect.poll(() => plot.locator('.axis').textContent()).toBe('3 days ago36 hours agonow')
+      expect(await requests.locator('path.first').getAttribute('d')).toMatch(line)
       await page.getByRole('img', { name: /^Traffic: [\d.]+ K?B out, / }).waitFor()
     }))
 
@@ -66,6 +75,29 @@ describe('the owner’s part of the console', inBrowser, () => {
       { config },
     )
   })
+
+  test('warns of accounts that have used most of their plan', () =>
+    signedIn(
+      async ({ page, server: { engine } }) => {
+        const account = await engine.accounts.create({ email: 'user@example.org', plan: 'five' })
+        const fill = async (pins: number): Promise<void> => {
+          while ((await engine.pins.list({ account: account.id })).total < pins) {
+            await engine.pins.upload(Buffer.from(crypto.randomUUID()), { account: account.id })
+          }
+          await go(page, 'account')
+          await go(page, 'owner/accounts')
+        }
+        const keeps = () => row(page, 'user@example.org').locator('.age').textContent()
+        await fill(3)
+        await expect.poll(keeps).toMatch(/3 pins\s*$/)
+        await fill(4)
+        await expect.poll(keeps).toContain('80 % of its plan')
+        await fill(5)
+        await expect.poll(keeps).toContain('plan is full')
+        await takeScreenshots(page, 'accounts-alert')
+      },
+      { config: { plans: { five: { maxPins: 5, timelock: false, clusters: '*' } } } },
+    ))
 
   test('creates an account, changes its plan, disables, enables and deletes it', () =>
     signedIn(async ({ page, server: { engine } }) => {
