@@ -6,7 +6,7 @@ import { HoldfastError } from './domain/errors.ts'
 import type { Content } from './gateway/reader/content-request.ts'
 import type { ApiHandler } from './http/api-messages.ts'
 import { errorResponse } from './http/error-response.ts'
-import type { Events } from './pins/events.ts'
+import { checkedEvents } from './wiring/checked-events.ts'
 import { publicClusters } from './wiring/clusters-module.ts'
 import type { Modules } from './wiring/container.ts'
 import * as given from './wiring/given-options.ts'
@@ -46,6 +46,9 @@ function engineOf({ dataDir, config, events, activity, longRuns, ending }: Setup
   }
   const upkeep: given.UpkeepCalls = {
     collect: async ({ graceSeconds } = {}) => {
+      if (graceSeconds !== undefined && !(graceSeconds >= 0)) {
+        throw new HoldfastError('VALIDATION', 'graceSeconds must be a number of seconds from 0')
+      }
       return collector.collect(graceSeconds === undefined ? undefined : graceSeconds * 1_000)
     },
     verify: options => verifier.verify(options),
@@ -59,7 +62,7 @@ function engineOf({ dataDir, config, events, activity, longRuns, ending }: Setup
     clusters: checkingCalls(publicClusters(clusters, access), given.CLUSTER_CALLS),
     accounts: checkingCalls<Accounts>(access.accounts, given.ACCOUNT_CALLS),
     keys: checkingCalls<Keys>(access.keys, given.KEY_CALLS),
-    events: checkingCalls<Events>(events, given.EVENT_CALLS, ['on']),
+    events: checkedEvents(events),
     takedowns: checkingCalls<TakedownList>(
       {
         page: async request => {

@@ -1,6 +1,7 @@
 import type { KeptPromise } from './promises.ts'
 
 const doctor = 'test/adapters/cli/doctor.test.ts'
+const mistakes = 'test/adapters/cli/mistakes.test.ts'
 const completion = 'test/adapters/cli/completion.test.ts'
 
 /** Promises about completions and checks of the command line. */
@@ -46,5 +47,40 @@ export const commandPromises: readonly KeptPromise[] = [
     find: 'if (free <= reserve)',
     replace: 'if (free < 0)',
     test: { file: doctor, name: 'needs room beyond the reserve' },
+  },
+  {
+    promise: 'createHandler refuses unknown options',
+    file: 'adapters/node-http/node-handler.ts',
+    find: "checkFields(options, HANDLER_FIELDS, 'createHandler')",
+    replace: '',
+    test: { file: mistakes, name: 'call: createHandler: unknown key prefx' },
+  },
+  {
+    promise: 'the client refuses unknown options',
+    file: 'adapters/client/client.ts',
+    find: 'checkingFields(new Pins(this.#connection), known.PIN_CALLS)',
+    replace: 'new Pins(this.#connection)',
+    test: { file: mistakes, name: 'call: add: unknown key nam' },
+  },
+  {
+    promise: 'an unknown event is refused',
+    file: 'src/wiring/checked-events.ts',
+    find: 'if (Object.hasOwn(EVENTS, name)) return name',
+    replace: 'if (name !== undefined) return name',
+    test: { file: mistakes, name: 'call: pin:craeted' },
+  },
+  {
+    promise: 'wrong arguments name the help of the command',
+    file: 'adapters/cli/command-line.ts',
+    find: "error.details.help === 'command'",
+    replace: 'false',
+    test: { file: mistakes, name: 'command: upload' },
+  },
+  {
+    promise: 'a wrong value names all allowed ones',
+    file: 'src/config/schema-problem.ts',
+    find: "values.join(' or ')",
+    replace: 'values[0]',
+    test: { file: mistakes, name: 'configuration' },
   },
 ]

@@ -25,6 +25,11 @@ export interface Arguments<Name extends string, List extends string, Switch exte
   words: readonly string[]
 }
 
+/** Creates the error for arguments that the help of the command explains. */
+function grammarError(message: string): HoldfastError {
+  return new HoldfastError('VALIDATION', message, { details: { help: 'command' } })
+}
+
 /** Creates the error for wrong usage, after which the program exits with code 2. */
 export function usageError(message: string): HoldfastError {
   return new HoldfastError('VALIDATION', message)
@@ -46,8 +51,8 @@ export function readArguments<Name extends string, List extends string = never, 
   const { values, positionals } = parse(args, options)
   if (values.help === true) return null
   const extra = positionals[words.max]
-  if (extra !== undefined) throw usageError(`unexpected argument ${extra}`)
-  if (positionals.length < words.min) throw usageError(`${words.what} is needed`)
+  if (extra !== undefined) throw grammarError(`unexpected argument ${extra}`)
+  if (positionals.length < words.min) throw grammarError(`${words.what} is needed`)
   const flags: Flags<Name> = {}
   for (const name of names) {
     const value = values[name]
@@ -73,7 +78,7 @@ export function readFlags<Name extends string>(args: readonly string[], names: r
 /** Throws a HoldfastError `VALIDATION` if the flag is missing or empty. */
 export function requireFlag<Name extends string>(flags: Flags<Name>, name: Name): string {
   const value = flags[name]
-  if (value === undefined || value.trim() === '') throw usageError(`--${name} is needed`)
+  if (value === undefined || value.trim() === '') throw grammarError(`--${name} is needed`)
   return value
 }
 
@@ -92,7 +97,7 @@ function parse(args: readonly string[], options: Record<string, ParseArgsOptionD
     // Shows only the first sentence of Node's message. Node appends advice, sometimes on further lines.
     const message = error instanceof Error ? error.message : String(error)
     const [, unknown] = /^Unknown option '--([^']+)'/.exec(message) ?? []
-    if (unknown === undefined) throw usageError(message.split(/\.\s|\n/, 1)[0] ?? message)
-    throw usageError(`unknown flag --${unknown}${suggestion(unknown, Object.keys(options), '--')}`)
+    if (unknown === undefined) throw grammarError(message.split(/\.\s|\n/, 1)[0] ?? message)
+    throw grammarError(`unknown flag --${unknown}${suggestion(unknown, Object.keys(options), '--')}`)
   }
 }

@@ -14,19 +14,21 @@ import type { Environment } from './settings.ts'
  * @returns the exit code: 0 for success, 1 for failure, 2 for wrong usage
  */
 export async function runCommandLine(args: readonly string[], env: Environment): Promise<number> {
+  let help = 'holdfast --help'
   try {
     if (args.length === 1 && (args[0] === '--version' || args[0] === 'version')) {
       print(VERSION)
       return 0
     }
     const { topic, rest } = findTopic(args.length === 0 ? ['--help'] : args)
+    if (topic !== '') help = `holdfast ${topic} --help`
     const command = wantsHelp(rest) ? undefined : await COMMANDS.get(topic)?.()
-    if (command === undefined && !wantsHelp(rest)) throw unknownCommand(topic, rest)
+    if (command === undefined && !wantsHelp(rest)) throw unknownCommand(topic, rest, help)
     const done = command !== undefined && (await command(rest, env))
     if (!done) print(HELP[topic])
     return 0
   } catch (error) {
-    return report(error)
+    return report(error, help)
   }
 }
 
@@ -50,10 +52,12 @@ function wantsHelp(args: readonly string[]): boolean {
   return (end === -1 ? args : args.slice(0, end)).some(arg => arg === '--help' || arg === '-h')
 }
 
-function unknownCommand(topic: HelpTopic, [typed, next = '']: readonly string[]): Error {
-  const help = topic === '' ? 'holdfast --help' : `holdfast ${topic} --help`
+function unknownCommand(topic: HelpTopic, [typed, next = '']: readonly string[], help: string): Error {
   if (typed === undefined) return usageError(`a command is needed, see ${help}`)
+  if (typed.startsWith('-')) return usageError(`a command is needed before ${typed}, see ${help}`)
   const name = `${topic} ${typed}`.trim()
+  const inGroup = [...COMMANDS.keys()].filter(each => each.startsWith(`${name} `))
+  if (inGroup.length > 0 && next === '') return usageError(`a command is needed: ${inGroup.join(', ')}`)
   const names = [...Object.keys(HELP), ...Object.keys(ALIASES)]
   const near = nearestName(`${name} ${next}`, names) ?? nearestName(name, names)
   return usageError(`unknown command ${name}${near === undefined ? '' : `, did you mean ${near}?`}, see ${help}`)
@@ -63,12 +67,13 @@ function isTopic(name: string): name is HelpTopic {
   return Object.hasOwn(HELP, name)
 }
 
-function report(error: unknown): number {
+function report(error: unknown, help: string): number {
   if (!isHoldfastError(error)) {
     console.error('holdfast: unexpected failure:', error)
     return 1
   }
-  console.error(`holdfast: ${describeError(error)}`)
+  const hint = error.details.help === 'command' ? `, see ${help}` : ''
+  console.error(`holdfast: ${describeError(error)}${hint}`)
   if (isRefusal(error)) return 1
   return error.code === 'VALIDATION' || error.code === 'CONFIG_INVALID' ? 2 : 1
 }

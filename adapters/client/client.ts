@@ -1,5 +1,7 @@
 import { HoldfastError } from '../../src/domain/errors.ts'
+import { checkFields, checkingFields, type Fields } from '../../src/domain/known-fields.ts'
 import { Account, Keys } from './account.ts'
+import * as known from './client-options.ts'
 import { Connection, type JsonObject, type RequestOptions } from './connection.ts'
 import { Content } from './content.ts'
 import { Files } from './files.ts'
@@ -26,6 +28,15 @@ export interface ClientOptions {
   note?: ((text: string) => void) | undefined
 }
 
+const FIELDS: Fields<ClientOptions> = {
+  base: true,
+  key: true,
+  gateway: true,
+  headers: true,
+  fetch: true,
+  wait: true,
+  note: true,
+}
 const BASE_PATH = '/api/v3'
 
 /**
@@ -49,8 +60,9 @@ export class HoldfastClient {
   readonly owner: Owner
   readonly #connection: Connection
 
-  /** @throws HoldfastError `VALIDATION` for an invalid base, gateway or key */
+  /** @throws HoldfastError `VALIDATION` for an invalid base, gateway or key, or for an unknown option */
   constructor(options: ClientOptions) {
+    checkFields(options, FIELDS, 'HoldfastClient')
     const base = address(options.base, 'base')
     this.#connection = new Connection({
       base,
@@ -63,25 +75,31 @@ export class HoldfastClient {
       wait: options.wait ?? (ms => new Promise(resolve => setTimeout(resolve, ms))),
       note: options.note ?? (() => undefined),
     })
-    this.files = new Files(this.#connection)
-    this.pins = new Pins(this.#connection)
-    this.jobs = new Jobs(this.#connection)
-    this.content = new Content(this.#connection)
-    this.account = new Account(this.#connection)
-    this.keys = new Keys(this.#connection)
-    this.sessions = new Sessions(this.#connection)
-    this.secondFactor = new SecondFactor(this.#connection)
-    this.webhooks = new Webhooks(this.#connection)
-    this.owner = new Owner(this.#connection)
+    this.files = checkingFields(new Files(this.#connection), known.FILE_CALLS)
+    this.pins = checkingFields(new Pins(this.#connection), known.PIN_CALLS)
+    this.jobs = checkingFields(new Jobs(this.#connection), known.JOB_CALLS)
+    this.content = checkingFields(new Content(this.#connection), known.CONTENT_CALLS)
+    this.account = checkingFields(new Account(this.#connection), known.ACCOUNT_CALLS)
+    this.keys = checkingFields(new Keys(this.#connection), known.KEY_CALLS)
+    this.sessions = checkingFields(new Sessions(this.#connection), known.SESSION_CALLS)
+    this.secondFactor = checkingFields(new SecondFactor(this.#connection), known.SECOND_FACTOR_CALLS)
+    this.webhooks = checkingFields(new Webhooks(this.#connection), known.WEBHOOK_CALLS)
+    this.owner = checkingFields(new Owner(this.#connection), known.OWNER_CALLS)
   }
 
   /** Sends any other request to a path below the base, and returns the JSON response. */
-  request<Answer extends object = JsonObject>(method: string, path: string, options?: RequestOptions): Promise<Answer> {
+  async request<Answer extends object = JsonObject>(
+    method: string,
+    path: string,
+    options?: RequestOptions,
+  ): Promise<Answer> {
+    checkFields(options, known.REQUEST, 'request')
     return this.#connection.json<Answer>(method, path, options)
   }
 
   /** Yields the JSON object of each line of the response when it arrives. */
   lines(method: string, path: string, options?: RequestOptions): AsyncGenerator<JsonObject, void> {
+    checkFields(options, known.REQUEST, 'lines')
     return this.#connection.lines(method, path, options)
   }
 }

@@ -1,3 +1,4 @@
+import { checkFields, type Fields } from '../../src/domain/known-fields.ts'
 import {
   type ApiHandler,
   type ApiRequest,
@@ -9,6 +10,8 @@ import {
 } from '../../src/index.ts'
 import { type ConsoleFile, consoleFiles, PAGE_APART } from './console-files.ts'
 import { unsafeConnection } from './safe-connection.ts'
+
+const FIELDS: Fields<ConsoleOptions> = { prefix: true, publicUrl: true, logger: true }
 
 /** The part of an engine that the console needs. */
 export type ConsoleEngine = Pick<Engine, 'trustedProxies' | 'documentsAt'>
@@ -38,6 +41,7 @@ export interface ConsoleOptions {
  * stored. Over plain HTTP, the console works only at a loopback address.
  */
 export function createConsole(engine: ConsoleEngine, options: ConsoleOptions = {}): ApiHandler {
+  checkFields(options, FIELDS, 'createConsole')
   return consoleOf(consoleFiles, engine, options)
 }
 

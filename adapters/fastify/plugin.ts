@@ -1,4 +1,12 @@
-import type { FastifyError, FastifyPluginCallback, FastifyReply, FastifyRequest, FastifySchema } from 'fastify'
+import type {
+  FastifyError,
+  FastifyPluginCallback,
+  FastifyReply,
+  FastifyRequest,
+  FastifySchema,
+  RegisterOptions,
+} from 'fastify'
+import { checkFields, type Fields } from '../../src/domain/known-fields.ts'
 import { createHandler, type HandlerOptions, type NodeHandler, type ServedEngine } from '../node-http/index.ts'
 
 /** Options of the plugin. */
@@ -12,6 +20,18 @@ export interface HoldfastPluginOptions extends HandlerOptions {
   prefix?: string
 }
 
+const FIELDS: Fields<HoldfastPluginOptions & RegisterOptions> = {
+  engine: true,
+  prefix: true,
+  metrics: true,
+  console: true,
+  metricsFor: true,
+  metricsToken: true,
+  // Fastify passes the options of `register` on to the plugin.
+  logLevel: true,
+  logSerializers: true,
+}
+
 /** Hides the route from @fastify/swagger: the engine serves its own OpenAPI document. */
 const HIDDEN: FastifySchema & { hide: boolean } = { hide: true }
 
@@ -21,7 +41,9 @@ const HIDDEN: FastifySchema & { hide: boolean } = { hide: true }
  * The host program's hooks up to `preHandler`, its logger and `onResponse` hooks run, and its headers and errors apply.
  * Body parsers, `bodyLimit` and `onSend` hooks do not apply. Other routes are not affected.
  */
-export const holdfast: FastifyPluginCallback<HoldfastPluginOptions> = (app, { engine, ...options }, done) => {
+export const holdfast: FastifyPluginCallback<HoldfastPluginOptions> = (app, given, done) => {
+  checkFields(given, FIELDS, 'holdfast')
+  const { engine, logLevel: _, logSerializers: __, ...options }: HoldfastPluginOptions & RegisterOptions = given
   const handle = createHandler(engine, { ...options, prefix: app.prefix })
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', (_request, _body, parsed) => parsed(null))
@@ -41,6 +63,7 @@ export const holdfast: FastifyPluginCallback<HoldfastPluginOptions> = (app, { en
 export function frameworkErrors(
   options: HoldfastPluginOptions,
 ): (error: FastifyError, request: FastifyRequest, reply: FastifyReply) => void {
+  checkFields(options, FIELDS, 'frameworkErrors')
   const mount = (options.prefix ?? '').replace(/\/+$/, '')
   const handle = createHandler(options.engine, { prefix: mount })
   return (error, request, reply) => {

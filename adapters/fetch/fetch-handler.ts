@@ -1,4 +1,5 @@
 import { nextTurn, turnSpent } from '../../src/concurrency/turns.ts'
+import { checkFields, type Fields } from '../../src/domain/known-fields.ts'
 import type { ApiHandler, ApiRequest, ApiResponse, BodyStream, Engine } from '../../src/index.ts'
 
 /** The parts of an engine that this adapter serves. */
@@ -24,14 +25,15 @@ export interface FetchOptions {
 /** Handles a request and returns the response. */
 export type FetchHandler = (request: Request) => Promise<Response>
 
+const FIELDS: Fields<FetchOptions> = { prefix: true, console: true, remoteAddress: true }
+
 /** A path that matches no route of the API. */
 const OUTSIDE = '//'
 
 /** Serves the gateway at `<prefix>/ipfs/…` and the API at other paths below the prefix, with streamed bodies. */
-export function toFetch(
-  engine: FetchServedEngine,
-  { prefix = '', remoteAddress, console }: FetchOptions = {},
-): FetchHandler {
+export function toFetch(engine: FetchServedEngine, options: FetchOptions = {}): FetchHandler {
+  checkFields(options, FIELDS, 'toFetch')
+  const { prefix = '', remoteAddress, console } = options
   const mount = prefix.endsWith('/') ? prefix.slice(0, -1) : prefix
   return async request => {
     // A comma means several Host headers, because `Headers` joins them.

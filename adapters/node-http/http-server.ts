@@ -1,6 +1,7 @@
 // The gateway threads load this file. To save memory, neither this file nor its imports may import the engine.
 import http, { type IncomingMessage, type ServerResponse } from 'node:http'
 import { noteConnection } from '../../src/concurrency/turns.ts'
+import { checkFields, type Fields } from '../../src/domain/known-fields.ts'
 import type { ApiHandler } from '../../src/index.ts'
 import { type Refusal, refusalText, refuse } from './bare-refusal.ts'
 import { Connections, connectionsFor, descriptorLimit } from './connections.ts'
@@ -20,11 +21,12 @@ export interface GatewayServerOptions {
   metrics?: { sent(surface: 'gateway', bytes: number): void }
 }
 
+const FIELDS: Fields<GatewayServerOptions> = { maxConnections: true, metrics: true }
+
 /** Creates a server like `createServer`, but for a gateway alone, such as `engine.ownGateway`, on its own origin. */
-export function createGatewayServer(
-  gateway: ApiHandler,
-  { maxConnections, metrics }: GatewayServerOptions = {},
-): http.Server {
+export function createGatewayServer(gateway: ApiHandler, options: GatewayServerOptions = {}): http.Server {
+  checkFields(options, FIELDS, 'createGatewayServer')
+  const { maxConnections, metrics } = options
   const sent = (bytes: number): void => metrics?.sent('gateway', bytes)
   return serverFor(createGatewayExchange(gateway, sent), maxConnections)
 }

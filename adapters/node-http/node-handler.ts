@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { checkFields, type Fields } from '../../src/domain/known-fields.ts'
 import type { ApiHandler, ApiRequest } from '../../src/index.ts'
 import { answersMetrics, type MeasuredEngine, type MetricsReaders, metricsResponse } from './metrics-endpoint.ts'
 import { type Exchange, exchangeBy, invitationBy } from './node-exchange.ts'
@@ -25,6 +26,15 @@ export interface HandlerOptions extends MetricsReaders {
   console?: ApiHandler
 }
 
+/** Fields of {@link HandlerOptions}. */
+export const HANDLER_FIELDS: Fields<HandlerOptions> = {
+  prefix: true,
+  metrics: true,
+  console: true,
+  metricsFor: true,
+  metricsToken: true,
+}
+
 /**
  * A request listener, also for use as middleware (Express, Connect). Outside the prefix, it calls `next`, or responds
  * with 404.
@@ -38,6 +48,7 @@ export type NodeHandler = (incoming: IncomingMessage, outgoing: ServerResponse, 
  * Mount the listener before any middleware that reads request bodies. The listener never throws.
  */
 export function createHandler(engine: ServedEngine, options: HandlerOptions = {}): NodeHandler {
+  checkFields(options, HANDLER_FIELDS, 'createHandler')
   const mount = mountOf(options)
   const exchange = createExchange(engine, options)
   return (incoming, outgoing, next) => {

@@ -1,3 +1,4 @@
+import { checkFields, type Fields } from '../../src/domain/known-fields.ts'
 import { type Collected, type EngineStats, type Metrics, type RequestObservation, VERSION } from '../../src/index.ts'
 import { expositionOf, Families, type Labels, type MetricFamily, type Sample, single } from './exposition.ts'
 import type { Stall } from './loop-watch.ts'
@@ -27,6 +28,8 @@ export interface MetricsOptions {
   /** Memory for blocks that are being sent to clients, from `engine.answerMemory()`. */
   memory?: { used: number; limit: number }
 }
+
+const FIELDS: Fields<MetricsOptions> = { process: true, memory: { used: true, limit: true } }
 
 /**
  * Prometheus metrics of an engine. Pass this object to `createEngine`, and to a handler, which then serves `/metrics`.
@@ -84,7 +87,9 @@ export class PrometheusMetrics implements Metrics {
   }
 
   /** Returns the metrics as objects for the registry of a host program. */
-  families(stats?: EngineStats, { process = true, memory }: MetricsOptions = {}): MetricFamily[] {
+  families(stats?: EngineStats, options: MetricsOptions = {}): MetricFamily[] {
+    checkFields(options, FIELDS, 'families')
+    const { process = true, memory } = options
     const out = new Families()
     out.gauge('holdfast_info', 'Version of the server.', [{ labels: { version: VERSION }, value: 1 }])
     this.#writeTraffic(out)

@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import type { Server } from 'node:http'
 import type { AddressInfo, ListenOptions } from 'node:net'
 import { availableParallelism, totalmem } from 'node:os'
+import { checkFields, type Fields } from '../../src/domain/known-fields.ts'
 import { type Engine, HoldfastError, type Logger, type Metrics } from '../../src/index.ts'
 import { BACKLOG, connectionsOfEach } from './connections.ts'
 import { drain } from './drain.ts'
@@ -29,6 +30,15 @@ export interface ReadersOptions {
   metrics?: Pick<Metrics, 'request'> & { sent(surface: 'gateway', bytes: number): void }
   /** Default: nothing is logged. */
   logger?: Logger
+}
+
+const FIELDS: Fields<ReadersOptions> = {
+  host: true,
+  port: true,
+  threads: true,
+  memoryBytes: true,
+  metrics: true,
+  logger: true,
 }
 
 /** The threads that serve a gateway. */
@@ -63,7 +73,8 @@ const silence: Logger = { debug: silent, info: silent, warn: silent, error: sile
  *
  * @throws HoldfastError `UNAVAILABLE` if the server cannot listen on the port
  */
-export function startReaders(engine: ReadEngine, options: ReadersOptions = {}): Promise<Readers> {
+export async function startReaders(engine: ReadEngine, options: ReadersOptions = {}): Promise<Readers> {
+  checkFields(options, FIELDS, 'startReaders')
   return openPool(engine, options, {})
 }
 

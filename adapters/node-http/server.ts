@@ -1,12 +1,15 @@
 import type http from 'node:http'
+import { checkFields, type Fields } from '../../src/domain/known-fields.ts'
 import { serverFor } from './http-server.ts'
-import { createExchange, type HandlerOptions, type ServedEngine } from './node-handler.ts'
+import { createExchange, HANDLER_FIELDS, type HandlerOptions, type ServedEngine } from './node-handler.ts'
 
 /** Options of a server. */
 export interface ServerOptions extends HandlerOptions {
   /** Default: half of the process's file descriptors, at most 10,000. */
   maxConnections?: number
 }
+
+const FIELDS: Fields<ServerOptions> = { ...HANDLER_FIELDS, maxConnections: true }
 
 /**
  * Creates a Node server for an engine. The caller listens and closes the server. In addition to {@link createHandler}:
@@ -16,6 +19,8 @@ export interface ServerOptions extends HandlerOptions {
  * - Requests that Node's parser refuses get a JSON error response.
  * - The number of connections is limited, so that file descriptors remain for other uses.
  */
-export function createServer(engine: ServedEngine, { maxConnections, ...options }: ServerOptions = {}): http.Server {
+export function createServer(engine: ServedEngine, given: ServerOptions = {}): http.Server {
+  checkFields(given, FIELDS, 'createServer')
+  const { maxConnections, ...options } = given
   return serverFor(createExchange(engine, options), maxConnections)
 }

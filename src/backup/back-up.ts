@@ -115,7 +115,7 @@ async function prepare(
   const isOurs = (name: string): boolean => OURS.test(name) || name === LOCK || name.startsWith('manifest.json')
   const others = (await readdir(directory)).filter(name => !isOurs(name))
   if (manifest === null && others.length > 0) {
-    throw new HoldfastError('VALIDATION', `directory: ${directory} is neither empty nor a backup`)
+    throw new HoldfastError('VALIDATION', `directory: ${directory} is neither empty nor a backup: name a new directory`)
   }
 }
 

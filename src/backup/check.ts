@@ -6,6 +6,7 @@ import { DATABASE } from '../disk/file-names.ts'
 import { replaceFile } from '../disk/replace-file.ts'
 import { systemClock } from '../domain/clock.ts'
 import { fileErrorCode } from '../domain/file-system.ts'
+import { checkFields, type Fields } from '../domain/known-fields.ts'
 import { matches } from '../ipld/block-hash.ts'
 import { CODEC, cidOf } from '../ipld/cid.ts'
 import type { StoredBlock } from '../ledger/blocks.ts'
@@ -13,7 +14,7 @@ import { CopiedLedger } from '../ledger/copied-ledger.ts'
 import { lockDirectory } from '../storage/directory-lock.ts'
 import { storeIn } from './block-copies.ts'
 import { keyDirectory, keyProblems, repairKeys } from './key-directory.ts'
-import { type AnyManifest, manifestPath, measure, readManifest, unusable } from './manifest.ts'
+import { type AnyManifest, manifestPath, measure, NO_MANIFEST, readManifest, unusable } from './manifest.ts'
 
 /** Options for checking a backup. */
 export interface CheckBackupOptions {
@@ -50,6 +51,14 @@ export interface CheckedBackup {
   repaired: number
 }
 
+const FIELDS: Fields<CheckBackupOptions> = {
+  backup: true,
+  keys: true,
+  repairFrom: true,
+  bytesPerSecond: true,
+  signal: true,
+  onProgress: true,
+}
 const BATCH = 256
 const MOST_PROBLEMS = 1_000
 
@@ -58,12 +67,12 @@ const MOST_PROBLEMS = 1_000
  * next backup also reads all blocks.
  *
  * @throws HoldfastError `BACKUP_UNUSABLE` if the directory contains no backup; `CONFLICT` while another process uses
- * the backup
+ * the backup; `VALIDATION` for an unknown option
  */
 export async function checkBackup(options: CheckBackupOptions): Promise<CheckedBackup> {
+  checkFields(options, FIELDS, 'checkBackup')
   const directory = resolve(options.backup)
-  if ((await readManifest(directory)) === null)
-    throw unusable(directory, 'it has no manifest, so it was never finished')
+  if ((await readManifest(directory)) === null) throw unusable(directory, NO_MANIFEST)
   const unlock = lockDirectory(directory, 'alone')
   try {
     const manifest = await readManifest(directory)

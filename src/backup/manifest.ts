@@ -72,6 +72,9 @@ export async function readManifest(directory: string): Promise<AnyManifest | nul
   }
 }
 
+/** Problem of a directory without a finished backup. */
+export const NO_MANIFEST = 'it has no manifest: name the directory of a finished backup'
+
 export function unusable(directory: string, problem: string, cause?: unknown): HoldfastError {
   return new HoldfastError('BACKUP_UNUSABLE', `the backup in ${directory} cannot be used: ${problem}`, { cause })
 }

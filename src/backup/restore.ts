@@ -11,6 +11,7 @@ import { realPathOf } from '../disk/real-path.ts'
 import { replaceFile } from '../disk/replace-file.ts'
 import { HoldfastError } from '../domain/errors.ts'
 import { fileErrorCode } from '../domain/file-system.ts'
+import { checkFields, type Fields } from '../domain/known-fields.ts'
 import { silentLogger } from '../domain/logger.ts'
 import { matches } from '../ipld/block-hash.ts'
 import { CODEC, cidOf } from '../ipld/cid.ts'
@@ -20,7 +21,7 @@ import { lockDirectory } from '../storage/directory-lock.ts'
 import { storeIn } from './block-copies.ts'
 import { readIfThere } from './check.ts'
 import { bringKeys } from './key-directory.ts'
-import { type AnyManifest, measure, readManifest, unusable } from './manifest.ts'
+import { type AnyManifest, measure, NO_MANIFEST, readManifest, unusable } from './manifest.ts'
 
 /** Options that do not depend on the source and the target of a restore. */
 export interface RestoreOptions {
@@ -67,6 +68,15 @@ export interface RestoreOutcome {
   clusterDirs: Array<{ was: string; is: string }>
 }
 
+const FIELDS: Fields<RestoreBackupOptions> = {
+  backup: true,
+  dataDir: true,
+  keys: true,
+  partial: true,
+  sameNode: true,
+  signal: true,
+  onProgress: true,
+}
 const BATCH = 256
 
 /**
@@ -74,16 +84,17 @@ const BATCH = 256
  * all content is on the disk. A restore that was killed can be repeated.
  *
  * @throws HoldfastError `BACKUP_UNUSABLE` if the backup is incomplete; `DATA_DIR_UNUSABLE` if the directory is not
- * empty; `DATA_DIR_IN_USE` if another process owns the directory; `VALIDATION` if the directory overlaps the backup;
+ * empty; `DATA_DIR_IN_USE` if another process owns the directory; `VALIDATION` if the directory overlaps the backup, or for an unknown option;
  * `CONFLICT` while another process writes the backup; `DATA_DIR_NEWER` if a newer version wrote the backup;
  * `BLOCK_DAMAGED` if a block is damaged and `partial` is false
  */
 export async function restoreBackup(options: RestoreBackupOptions): Promise<RestoreOutcome> {
+  checkFields(options, FIELDS, 'restoreBackup')
   const directory = resolve(options.backup)
   const dataDir = resolve(options.dataDir)
   await keepApart(directory, dataDir)
   if ((await readManifest(directory)) === null) {
-    throw unusable(directory, 'it has no manifest, so it was never finished')
+    throw unusable(directory, NO_MANIFEST)
   }
   const unlock = lockDirectory(directory, 'together')
   try {
@@ -160,7 +171,7 @@ async function copyDatabase(
   unfinished: string,
 ): Promise<{ manifest: AnyManifest; ledger: CopiedLedger }> {
   const manifest = await readManifest(directory)
-  if (manifest === null) throw unusable(directory, 'it has no manifest, so it was never finished')
+  if (manifest === null) throw unusable(directory, NO_MANIFEST)
   const { file, bytes, sha256 } = manifest.database
   // Other files that an earlier attempt left belong to a different copy of the database.
   await removeBeside(unfinished)

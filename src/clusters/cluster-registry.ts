@@ -29,6 +29,9 @@ export interface Cluster {
   gateways: Gateway[]
 }
 
+/** Maximum number of clusters that a refusal names. */
+const MOST_NAMED = 10
+
 export class ClusterRegistry {
   readonly #definitions: ReadonlyMap<string, ClusterDefinition>
   readonly #backends: ReadonlyMap<string, LedgerBackend>
@@ -110,7 +113,10 @@ export class ClusterRegistry {
   choose(plan: Plan, named: string | undefined, accountDefault: string | null): string {
     const id = named || accountDefault || this.#defaultCluster
     if (!this.#definitions.has(id) || !isAllowed(plan, id)) {
-      throw new HoldfastError('CLUSTER_NOT_ALLOWED', `cl names a cluster that the plan ${plan.name} does not allow`)
+      const allowed = [...this.#definitions.keys()].filter(each => isAllowed(plan, each)).slice(0, MOST_NAMED)
+      const problem = `cl names a cluster that the plan ${plan.name} does not allow`
+      const remedy = allowed.length === 0 ? 'change the plan' : `choose one of ${allowed.join(', ')}`
+      throw new HoldfastError('CLUSTER_NOT_ALLOWED', `${problem}: ${remedy}`)
     }
     return id
   }

@@ -29,11 +29,12 @@ export function firstProblem(schema: TSchema, value: unknown): Problem {
   const deepest = [...errors].sort((a, b) => depth(b.instancePath) - depth(a.instancePath))[0]
   if (deepest === undefined) return { path: '', problem: 'is not a valid configuration' }
   const here = errors.filter(error => error.instancePath === deepest.instancePath)
-  const constant = here.find(error => error.keyword === 'const')
+  const constants = here.filter(error => error.keyword === 'const')
   const alternatives = here
-    .filter(error => error.keyword !== 'anyOf' && error.schemaPath !== constant?.schemaPath)
+    .filter(({ keyword, schemaPath }) => keyword !== 'anyOf' && constants.every(each => each.schemaPath !== schemaPath))
     .map(error => error.message)
-  if (constant?.keyword === 'const') alternatives.unshift(`must be ${JSON.stringify(constant.params.allowedValue)}`)
+  const values = constants.map(({ params }) => JSON.stringify(params.allowedValue))
+  if (values.length > 0) alternatives.unshift(`must be ${values.join(' or ')}`)
   return { path: dotted(deepest.instancePath), problem: [...new Set(alternatives)].join(' or ') || deepest.message }
 }
 

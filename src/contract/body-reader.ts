@@ -66,7 +66,11 @@ function isFields(body: unknown): body is object {
 
 function describe(error: { keyword: string; instancePath: string; message: string; params: object }): string {
   const field = error.instancePath.slice(1).replaceAll('/', '.')
-  const { requiredProperties } = error.params as { requiredProperties?: string[] }
+  const { requiredProperties, allowedValues } = error.params as {
+    requiredProperties?: string[]
+    allowedValues?: string[]
+  }
+  if (error.keyword === 'enum') return `${field} must be one of ${(allowedValues ?? []).join(', ')}`
   if (error.keyword === 'required') return `${requiredProperties?.[0] ?? 'a field'} is missing`
   return `${field === '' ? 'the body' : field} ${error.message}`
 }

@@ -68,7 +68,10 @@ export async function ownDataDirectory(
   for (let waited = 0; ; waited += RETRY_MS) {
     if (owned.has(place)) {
       if (waited >= HANDOVER_MS) {
-        throw new HoldfastError('DATA_DIR_IN_USE', `${dataDir} is in use by another Holdfast in this process`)
+        throw new HoldfastError(
+          'DATA_DIR_IN_USE',
+          `${dataDir} is in use by another Holdfast in this process: stop it first`,
+        )
       }
       await new Promise(resolve => setTimeout(resolve, RETRY_MS))
       continue
@@ -94,7 +97,9 @@ export async function ownDataDirectory(
       if (isHoldfastError(cause)) throw cause
       if (!isLocked(cause)) throw directoryUnusable(dataDir, cause)
       if (waited >= HANDOVER_MS) {
-        throw new HoldfastError('DATA_DIR_IN_USE', `${dataDir} is in use by another running Holdfast`, { cause })
+        throw new HoldfastError('DATA_DIR_IN_USE', `${dataDir} is in use by another running Holdfast: stop it first`, {
+          cause,
+        })
       }
     }
     await new Promise(resolve => setTimeout(resolve, RETRY_MS))

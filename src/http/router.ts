@@ -35,7 +35,8 @@ export class Router {
       allowed.add(route.method)
       if (route.method === 'GET') allowed.add('HEAD')
     }
-    if (allowed.size === 0) throw new HoldfastError('NOT_FOUND', 'this path does not exist')
+    if (allowed.size === 0)
+      throw new HoldfastError('NOT_FOUND', 'this path does not exist: GET /api/v3/openapi.json lists all paths')
     const allow = [...allowed, 'OPTIONS'].join(', ')
     throw new HoldfastError('METHOD_NOT_ALLOWED', `this path supports only ${allow}`, { details: { allow } })
   }

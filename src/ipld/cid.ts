@@ -99,7 +99,9 @@ export function parseCid(text: string, field = 'cid'): CID {
   try {
     cid = cidOfText(text.trim())
   } catch (cause) {
-    throw new HoldfastError('INVALID_CID', `${field} is not a valid content identifier`, { cause })
+    throw new HoldfastError('INVALID_CID', `${field} is not a valid content identifier, such as bafy… or Qm…`, {
+      cause,
+    })
   }
   checkWalkable(cid, field)
   return cid

@@ -97,7 +97,7 @@ export class PinService {
     const clusterId = request.cluster?.trim() || null
     const now = this.#parts.clock.now()
     const rows = dag === null ? [] : await this.#parts.records.remove({ accountId, dag, clusterId, now })
-    if (rows.length === 0) throw new HoldfastError('PIN_NOT_FOUND', 'no pin for this cid')
+    if (rows.length === 0) throw new HoldfastError('PIN_NOT_FOUND', 'no pin for this cid: see the list of pins')
     return this.#removed(rows)
   }
 
@@ -223,7 +223,9 @@ function requestOf<R extends { cid: string }>(
   given: string | R,
   options: Omit<R, 'cid'>,
 ): R | (Omit<R, 'cid'> & { cid: string }) {
-  return typeof given === 'string' ? { ...options, cid: given } : given
+  const request = typeof given === 'string' ? { ...options, cid: given } : given
+  if (typeof request?.cid === 'string') return request
+  throw new HoldfastError('VALIDATION', 'cid is missing: pass a CID, or an object with the field cid')
 }
 
 function isPin(outcome: object): outcome is types.PinOutcome {

@@ -82,12 +82,14 @@ export class WebhookService {
       throw new HoldfastError('VALIDATION', `url ${problem}`)
     }
     if (text.length > LONGEST_URL) return fail(`must not have more than ${LONGEST_URL} characters`)
-    if (!URL.canParse(text)) return fail('must be a URL')
+    if (!URL.canParse(text)) return fail('must be a URL such as https://app.example.org/pins')
     const url = new URL(text)
     if (!/^https?:$/.test(url.protocol)) return fail('must begin with https:// or http://')
     if (url.username !== '' || url.password !== '') return fail('must not contain a user name or password')
     if (url.hash !== '') return fail('must not have a fragment')
-    if (!this.#parts.allowPrivate && namesPrivateHost(url)) return fail('must not lead to a private address')
+    if (!this.#parts.allowPrivate && namesPrivateHost(url)) {
+      return fail('must not lead to a private address, unless the node sets webhooks.allowPrivate')
+    }
     return url.href
   }
 }

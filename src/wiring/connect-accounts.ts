@@ -2,8 +2,10 @@ import type { ConnectedAccounts, ConnectOptions } from '../access/accounts/accou
 import { catalogueDatabase } from '../catalogue/catalogue-adapter.ts'
 import { parseConfig, withDefaults } from '../config/config.ts'
 import { systemClock } from '../domain/clock.ts'
+import { checkFields } from '../domain/known-fields.ts'
 import { makeAccounts } from './access-module.ts'
 import { connectCatalogue } from './connect-catalogue.ts'
+import { CONNECT } from './given-options.ts'
 import { accountsIn, keyOnDemand, openMigratedDirectory, shownAccounts } from './open-accounts.ts'
 
 /**
@@ -12,9 +14,11 @@ import { accountsIn, keyOnDemand, openMigratedDirectory, shownAccounts } from '.
  *
  * Migrates a directory from an older version, unless an engine of that version is running.
  * @throws HoldfastError `CONFIG_INVALID` if `database` is not the catalogue of the directory, or if `catalogue` is
- * missing for PostgreSQL; `UNAVAILABLE`, `DATA_DIR_IN_USE`, `DATA_DIR_UNUSABLE`, `DATA_DIR_NEWER`
+ * missing for PostgreSQL; `UNAVAILABLE`, `DATA_DIR_IN_USE`, `DATA_DIR_UNUSABLE`, `DATA_DIR_NEWER`; `VALIDATION` for an
+ * unknown option
  */
 export async function connectAccounts(options: ConnectOptions): Promise<ConnectedAccounts> {
+  checkFields(options, CONNECT, 'connectAccounts')
   const { dataDir, clock = systemClock, adapters } = options
   const config = withDefaults(parseConfig(options.config ?? {}, 'config', adapters))
   const database = catalogueDatabase(config.database, options.catalogue)

@@ -1,13 +1,13 @@
 import type { Accounts, NewAccount } from '../access/accounts/accounts.ts'
-import type { SecondFactors, Sessions } from '../access/accounts/accounts-handle.ts'
+import type { AccountsOptions, ConnectOptions, SecondFactors, Sessions } from '../access/accounts/accounts-handle.ts'
 import type { KeyInput } from '../access/keys/key-input.ts'
 import type { Keys } from '../access/keys/keys.ts'
 import type { ClusterRegistry, Engine, PinService, TakedownList } from '../api.ts'
 import type { BackupOptions } from '../backup/back-up.ts'
 import type { PageRequest } from '../catalogue/page.ts'
-import type { CallFields, Fields } from '../config/given-calls.ts'
 import type { VerifyOptions } from '../content/verifier.ts'
 import type { ListenOptions } from '../domain/emitter.ts'
+import type { CallFields, Fields } from '../domain/known-fields.ts'
 import type { TakedownRequest } from '../gateway/policy/takedowns.ts'
 import type { Content, ContentAddress, ReadRequest } from '../gateway/reader/content-request.ts'
 import type { Events } from '../pins/events.ts'
@@ -102,6 +102,10 @@ export const CONTENT_CALLS: CallFields<Content> = {
 }
 
 export const CLUSTER_CALLS: CallFields<ClusterRegistry> = { list: { 0: { account: true } }, backendOf: {} }
+
+/** Fields of the options of `openAccounts`, and of `connectAccounts`. */
+export const ACCOUNTS: Fields<AccountsOptions> = { dataDir: true, config: true, adapters: true, clock: true }
+export const CONNECT: Fields<ConnectOptions> = { ...ACCOUNTS, catalogue: true }
 
 const newAccount: Fields<NewAccount> = { email: true, plan: true, name: true, password: true, role: true }
 

@@ -12,6 +12,7 @@ import { ownDataDirectory } from '../disk/data-directory.ts'
 import { DATABASE, SECRETS } from '../disk/file-names.ts'
 import { systemClock } from '../domain/clock.ts'
 import { HoldfastError } from '../domain/errors.ts'
+import { checkFields, type Fields } from '../domain/known-fields.ts'
 import { silentLogger } from '../domain/logger.ts'
 import type { Sealing } from '../domain/sealing.ts'
 import { openDataKey, openFleetKey } from '../storage/data-key.ts'
@@ -31,6 +32,8 @@ export interface MoveCatalogueOptions {
   onProgress?: (progress: MoveProgress) => void
 }
 
+const FIELDS: Fields<MoveCatalogueOptions> = { dataDir: true, to: true, catalogue: true, onProgress: true }
+
 /** Result of a catalogue move. */
 export interface MovedCatalogue {
   /** Name of the data directory in the PostgreSQL catalogue. */
@@ -46,9 +49,11 @@ export interface MovedCatalogue {
  * run it again: before the commit it starts over, and after the commit it only finishes the work.
  * @throws HoldfastError `CONFLICT` if the database is not empty, or if the directory changed during the move;
  * `CONFIG_INVALID` if another database has the catalogue of the directory, or if `catalogue` is missing;
- * `DATA_DIR_IN_USE`, `DATA_DIR_UNUSABLE`, `DATA_DIR_NEWER`, `UNAVAILABLE`, `OUTCOME_UNKNOWN`
+ * `DATA_DIR_IN_USE`, `DATA_DIR_UNUSABLE`, `DATA_DIR_NEWER`, `UNAVAILABLE`, `OUTCOME_UNKNOWN`; `VALIDATION`
+ * for an unknown option
  */
 export async function moveCatalogue(options: MoveCatalogueOptions): Promise<MovedCatalogue> {
+  checkFields(options, FIELDS, 'moveCatalogue')
   const { dataDir, to, onProgress = () => undefined } = options
   const adapter = neededAdapter(options.catalogue)
   const directory = resolve(dataDir)

@@ -11,6 +11,7 @@ import { OWNERS_DIRECTORY } from '../disk/node-file-system.ts'
 import { keepToOwner } from '../disk/permissions.ts'
 import { type Clock, systemClock } from '../domain/clock.ts'
 import { HoldfastError, isHoldfastError } from '../domain/errors.ts'
+import { checkFields } from '../domain/known-fields.ts'
 import { silentLogger } from '../domain/logger.ts'
 import type { Sealing } from '../domain/sealing.ts'
 import { openDataKey } from '../storage/data-key.ts'
@@ -25,9 +26,11 @@ import { catalogueNode } from './open-shared-catalogue.ts'
  * a second. The caller closes the handle. A directory from an older version needs an engine or `connectAccounts` to
  * migrate it.
  * @throws HoldfastError `CONFIG_INVALID`, also if the catalogue is in PostgreSQL; `DATA_DIR_IN_USE` for a directory
- * from an older version; `DATA_DIR_UNUSABLE`, `DATA_DIR_NEWER`
+ * from an older version; `DATA_DIR_UNUSABLE`, `DATA_DIR_NEWER`; `VALIDATION` for an unknown option
  */
-export function openAccounts({ dataDir, config = {}, clock = systemClock, adapters }: AccountsOptions): AccountsHandle {
+export function openAccounts(options: AccountsOptions): AccountsHandle {
+  checkFields(options, given.ACCOUNTS, 'openAccounts')
+  const { dataDir, config = {}, clock = systemClock, adapters } = options
   const complete = withDefaults(parseConfig(config, 'config', adapters))
   return accountsIn(openDirectory(dataDir), { dataDir, config: complete, clock })
 }

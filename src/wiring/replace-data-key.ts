@@ -11,6 +11,7 @@ import {
 import { ownDataDirectory } from '../disk/data-directory.ts'
 import { DATA_KEY, DATABASE } from '../disk/file-names.ts'
 import { HoldfastError } from '../domain/errors.ts'
+import { checkFields, type Fields } from '../domain/known-fields.ts'
 import { silentLogger } from '../domain/logger.ts'
 import { PRIVATE_KEYS } from '../network/sealed-datastore.ts'
 import { dataKeyProblem, replaceKeyFile as replaceKey } from '../storage/data-key.ts'
@@ -45,16 +46,17 @@ export interface ReplaceDataKeyOptions {
   catalogue?: CatalogueAdapter
 }
 
+const FIELDS: Fields<ReplaceDataKeyOptions> = { forgetSecrets: true, database: true, catalogue: true }
+
 /**
  * Replaces the lost `data.key` of a data directory and deletes all secrets encrypted with that key. No engine may use
  * the directory.
  * @throws HoldfastError `CONFLICT` if the key works, or if other nodes have the key; `CONFIG_INVALID` if `database` is
  * not the catalogue of the directory; `DATA_DIR_IN_USE`, `DATA_DIR_UNUSABLE`, `DATA_DIR_NEWER`
  */
-export async function replaceDataKey(
-  dataDir: string,
-  { forgetSecrets = false, database: url, catalogue: adapter }: ReplaceDataKeyOptions = {},
-): Promise<LostSecrets> {
+export async function replaceDataKey(dataDir: string, options: ReplaceDataKeyOptions = {}): Promise<LostSecrets> {
+  checkFields(options, FIELDS, 'replaceDataKey')
+  const { forgetSecrets = false, database: url, catalogue: adapter } = options
   const outside = catalogueDatabase(url, adapter)
   const directory = resolve(dataDir)
   const { datastore, close } = await ownDataDirectory(directory, silentLogger)

@@ -141,7 +141,7 @@ describe('records', () => {
       const nobodys = CID.parse(cid).toString().replace(/.$/, '4')
       const answers = await Promise.all([refusal(cid), refusal(nobodys), refusal('not a cid'), refusal('')])
       for (const answer of answers) {
-        expect(answer).toMatchObject({ code: 'PIN_NOT_FOUND', message: 'no pin for this cid' })
+        expect(answer).toMatchObject({ code: 'PIN_NOT_FOUND', message: 'no pin for this cid: see the list of pins' })
       }
       expect(await engine.pins.list({ account: stranger })).toMatchObject({ items: [], total: 0 })
       expect(await engine.pins.list({ account: stranger, parentCid: cid })).toMatchObject({ items: [], total: 0 })

@@ -49,7 +49,7 @@ export class Authenticator {
     throw new HoldfastError(
       'INVALID_API_KEY',
       given
-        ? 'the API key or token is not valid'
+        ? 'the API key or token is not valid: send a live key, or sign in again'
         : 'this needs a credential: send Authorization: Bearer <key>, or X-API-Key: <key>',
     )
   }

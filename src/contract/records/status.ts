@@ -93,7 +93,7 @@ async function progressOf(context: AuthenticatedContext, { pins }: Services): Pr
   const cluster = new RequestTarget(context).cluster()
   const cid = context.param('cid').trim()
   const [newest, ...others] = await pins.status({ account: context.principal.account.id, cid, cluster, peers: true })
-  if (newest === undefined) throw new HoldfastError('PIN_NOT_FOUND', 'no pin for this cid')
+  if (newest === undefined) throw new HoldfastError('PIN_NOT_FOUND', 'no pin for this cid: see the list of pins')
   return [newest, ...others]
 }
 

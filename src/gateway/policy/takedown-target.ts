@@ -48,5 +48,6 @@ export function takedownOf({ cid, path = '', reason, status = 410 }: TakedownReq
   if (words === '' || words.length > LONGEST_REASON || /\p{Cc}/u.test(words)) {
     throw new HoldfastError('VALIDATION', `reason must be 1 to ${LONGEST_REASON} printable characters`)
   }
+  if (status !== 410 && status !== 451) throw new HoldfastError('VALIDATION', 'status must be 410 or 451')
   return { cid: canonical(cid), path: readPath(path), status, reason: words, at }
 }

@@ -161,7 +161,10 @@ const CODEC_TYPES = new Map<number, string>([
 /** @throws HoldfastError `INVALID_CID`, `VALIDATION` */
 function pathOf({ cid: text, path = '', account }: ContentAddress): ContentRoot {
   for (const [field, value] of Object.entries({ cid: text, path, account: account === undefined ? '' : account })) {
-    if (typeof value !== 'string') throw new HoldfastError('VALIDATION', `${field} must be text`)
+    if (typeof value !== 'string') {
+      const hint = field === 'cid' ? ': pass an object such as { cid }' : ''
+      throw new HoldfastError('VALIDATION', `${field} must be text${hint}`)
+    }
   }
   return { cid: parseCid(text), root: text.trim(), names: path.split('/').filter(name => name !== '') }
 }

@@ -51,7 +51,10 @@ export class NetworkPinner {
   async pin(pin: DecidedPin): Promise<PinOutcome> {
     const { request, cid, home } = pin
     const origins = request.origins ?? []
-    if (this.#parts.fetcher === null || !this.#parts.fetcher.canAsk(origins)) throw notFound(cid)
+    if (this.#parts.fetcher === null || !this.#parts.fetcher.canAsk(origins)) {
+      const remedy = 'upload the content, or set network.enabled'
+      throw new HoldfastError('CID_NOT_FOUND', `this node has no ${cid}, and no network to ask: ${remedy}`)
+    }
     const running = await this.#parts.fetches.find(home.id, identityOf(cid))
     const isUnderWay = running !== undefined && this.#parts.scheduler.attempt(running.id) !== undefined
     if (request.respondAsync === true || isUnderWay) {

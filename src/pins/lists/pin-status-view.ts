@@ -127,5 +127,5 @@ function readCid(text: string): CID | null {
 }
 
 function noPin(): HoldfastError {
-  return new HoldfastError('PIN_NOT_FOUND', 'no pin for this cid')
+  return new HoldfastError('PIN_NOT_FOUND', 'no pin for this cid: see the list of pins')
 }

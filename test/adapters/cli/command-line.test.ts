@@ -38,13 +38,13 @@ describe('usage', () => {
     [['account'], /^holdfast: a command is needed, see holdfast account --help\n$/],
     [['acount', 'list'], /unknown command acount, did you mean account list\?/],
     [['constructor'], /^holdfast: unknown command constructor, see holdfast --help\n$/],
-    [['serve', '--no-such-flag'], /^holdfast: unknown flag --no-such-flag\n$/],
+    [['serve', '--no-such-flag'], /^holdfast: unknown flag --no-such-flag, see holdfast serve --help\n$/],
     [['frobnicate'], /^holdfast: unknown command frobnicate, see holdfast --help\n$/],
     [['uplaod', 'x'], /^holdfast: unknown command uplaod, did you mean upload\?, see holdfast --help\n$/],
     [['account', 'crate'], /unknown command account crate, did you mean account create\?, see holdfast account --help/],
     [['help', 'nothing'], /^holdfast: unknown command nothing, see holdfast --help\n$/],
     [['account', 'destroy'], /^holdfast: unknown command account destroy, see holdfast account --help\n$/],
-    [['account', 'create', '--plan', 'free'], /^holdfast: --email is needed\n$/],
+    [['account', 'create', '--plan', 'free'], /^holdfast: --email is needed, see holdfast account create --help\n$/],
     [
       ['account', 'create', '--email', 'a@b.c', '--plan', 'gold'],
       /^holdfast: plan must be one of free, premium, u.*\n$/,
@@ -52,7 +52,7 @@ describe('usage', () => {
     [['account', 'create', '--email', 'nobody', '--plan', 'free'], /^holdfast: email must be .*\n$/],
     [['serve', '--port', '70000'], /^holdfast: --port must be .*\n$/],
     [['serve', '--port'], /^holdfast: .*--port.*\n$/],
-    [['serve', 'now'], /^holdfast: unexpected argument now\n$/],
+    [['serve', 'now'], /^holdfast: unexpected argument now, see holdfast serve --help\n$/],
     [
       ['serve', '--config', '/nowhere/config.json'],
       /^holdfast: config file \/nowhere\/config.json cannot be read.*\n$/,
@@ -150,7 +150,7 @@ describe('usage', () => {
   })
 
   test('a misspelt flag names the flag that it resembles', async () => {
-    const stderr = 'holdfast: unknown flag --emial, did you mean --email?\n'
+    const stderr = 'holdfast: unknown flag --emial, did you mean --email?, see holdfast account create --help\n'
     expect(await runHoldfast(['account', 'create', '--emial', 'x'])).toEqual({ code: 2, stdout: '', stderr })
   })
 

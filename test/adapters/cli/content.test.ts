@@ -198,7 +198,11 @@ describe('pins', () => {
     expect(await run('rm', cid, '--cluster', 'cl1-eu')).toMatchObject({ code: 1 })
     expect(await run('rm', cid)).toEqual({ code: 0, stdout: `${cid}  removed\n`, stderr: '' })
     const gone = await run('status', cid)
-    expect(gone).toEqual({ code: 1, stdout: '', stderr: 'holdfast: no pin for this cid (404 PIN_NOT_FOUND)\n' })
+    expect(gone).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: 'holdfast: no pin for this cid: see the list of pins (404 PIN_NOT_FOUND)\n',
+    })
     await other[Symbol.asyncDispose]()
   })
 
@@ -221,7 +225,7 @@ test('standard input uploads under a name, and its URL downloads it', async () =
   expect(await json('get', `http://${cid}.ipfs.localhost:1/?query#part`, '--out', out)).toHaveLength(1)
   expect(await readFile(out, 'utf8')).toBe(content)
   const unnamed = await runHoldfast(['upload', '-'], served.env, content)
-  expect(unnamed).toEqual({ code: 2, stdout: '', stderr: 'holdfast: --name is needed\n' })
+  expect(unnamed).toEqual({ code: 2, stdout: '', stderr: 'holdfast: --name is needed, see holdfast upload --help\n' })
 })
 
 test('a URL of a path in a directory downloads that file', async () => {
@@ -236,7 +240,11 @@ test('a URL of a path in a directory downloads that file', async () => {
 
 test('lists nothing for a file, and fails for a missing CID', async () => {
   const missing = await run('ls', 'bafkreifljrjcnysaahmfdv755prppgtnjbtfor7oukwigl6c3y4q4vmvcm')
-  expect(missing).toEqual({ code: 1, stdout: '', stderr: 'holdfast: no pin for this cid (404 PIN_NOT_FOUND)\n' })
+  expect(missing).toEqual({
+    code: 1,
+    stdout: '',
+    stderr: 'holdfast: no pin for this cid: see the list of pins (404 PIN_NOT_FOUND)\n',
+  })
   const [{ cid }] = await json('upload', join(await makeFiles('single', { 'a.txt': 'single' }), 'a.txt'))
   expect(await run('ls', cid)).toEqual({ code: 0, stdout: '', stderr: '' })
 })
@@ -244,8 +252,8 @@ test('lists nothing for a file, and fails for a missing CID', async () => {
 describe('usage', () => {
   test('a mistake is one line, with exit code 2', async () => {
     const wrong: [string[], Record<string, string>, RegExp][] = [
-      [['upload'], {}, /^holdfast: a file or directory is needed\n$/],
-      [['rm', 'a', 'b'], {}, /^holdfast: unexpected argument b\n$/],
+      [['upload'], {}, /^holdfast: a file or directory is needed, see holdfast upload --help\n$/],
+      [['rm', 'a', 'b'], {}, /^holdfast: unexpected argument b, see holdfast rm --help\n$/],
       [['upload', 'a', 'b', '--name', 'c'], {}, /^holdfast: --name requires a single upload.*\n$/],
       [
         ['ls'],

@@ -74,7 +74,7 @@ test('a refused key is not saved', async () => {
 
 test('a key among the arguments of login is refused', async () => {
   const finished = await runHoldfast(['login', '--api', served.url, '--key', served.key], env)
-  expect(finished).toEqual({ code: 2, stdout: '', stderr: 'holdfast: unknown flag --key\n' })
+  expect(finished).toEqual({ code: 2, stdout: '', stderr: 'holdfast: unknown flag --key, see holdfast login --help\n' })
 })
 
 test('a login that other users may read is refused', async () => {

@@ -1,0 +1,171 @@
+import type { CallFields, Fields } from '../../src/domain/known-fields.ts'
+import type { Account, Keys, NewKeyOptions, UploadTokenOptions } from './account.ts'
+import type { RequestOptions } from './connection.ts'
+import type { Content } from './content.ts'
+import type { CarOptions, Files, SendOptions, TargetOptions, UploadOptions } from './files.ts'
+import type { DeleteFilter, Jobs } from './jobs.ts'
+import type { NewAccountOptions, Owner } from './owner.ts'
+import type { ListOptions, PinOptions, Pins } from './pins.ts'
+import type { SecondFactor } from './second-factor.ts'
+import type { PageOptions, Sessions } from './sessions.ts'
+import type { Webhooks } from './webhooks.ts'
+
+const target: Fields<TargetOptions> = { cluster: true, timelock: true, meta: true }
+const send: Fields<SendOptions> = { onProgress: true, signal: true }
+const upload: Fields<UploadOptions> = { ...target, ...send, name: true }
+const car: Fields<CarOptions> = { ...upload, originalName: true, customName: true, allowPartial: true }
+
+/** Fields of the options of each part of the client. The compiler checks that no method and no field is missing. */
+export const FILE_CALLS: CallFields<Files> = {
+  upload: { 1: upload },
+  uploadDirectory: { 1: upload },
+  importDirectory: { 1: target },
+  importCar: { 1: car },
+}
+
+const pin: Fields<PinOptions> = {
+  ...target,
+  name: true,
+  originalName: true,
+  origins: true,
+  background: true,
+  signal: true,
+}
+const list: Fields<ListOptions> = {
+  cid: true,
+  parentCid: true,
+  expiring: true,
+  q: true,
+  name: true,
+  match: true,
+  meta: true,
+  type: true,
+  status: true,
+  before: true,
+  after: true,
+  sort: true,
+  limit: true,
+  signal: true,
+}
+
+export const PIN_CALLS: CallFields<Pins> = {
+  add: { 1: pin },
+  remove: { 1: { cluster: true } },
+  rename: { 2: { meta: true } },
+  status: { 1: { cluster: true, signal: true } },
+  untilPinned: { 1: send },
+  page: { 1: list },
+  pages: { 0: list },
+  all: { 0: list },
+}
+
+const filter: Fields<DeleteFilter> = {
+  cid: true,
+  q: true,
+  name: true,
+  match: true,
+  meta: true,
+  type: true,
+  status: true,
+  after: true,
+  expiring: true,
+  createdBefore: true,
+  expected: true,
+}
+
+export const JOB_CALLS: CallFields<Jobs> = {
+  list: {},
+  deleteRecords: {},
+  deleteMatching: { 0: filter },
+  get: {},
+  undo: {},
+  untilEnded: { 1: send },
+}
+
+export const CONTENT_CALLS: CallFields<Content> = {
+  file: { 1: { range: { start: true, end: true }, signal: true } },
+  archive: {},
+}
+
+export const ACCOUNT_CALLS: CallFields<Account> = {
+  show: {},
+  update: { 0: { name: true, email: true } },
+  changePassword: {},
+  clusters: {},
+}
+
+const key: Fields<NewKeyOptions> = {
+  name: true,
+  scopes: true,
+  label: true,
+  expiresInDays: true,
+  ipAllowlist: true,
+  totpCode: true,
+}
+const token: Fields<UploadTokenOptions> = {
+  maxUses: true,
+  name: true,
+  label: true,
+  maxBytes: true,
+  cl: true,
+  timelock: true,
+  expiresInSeconds: true,
+  ipAllowlist: true,
+  totpCode: true,
+}
+
+export const KEY_CALLS: CallFields<Keys> = {
+  create: { 0: key },
+  createUploadToken: { 0: token },
+  createForConsole: {},
+  list: {},
+  listUploadTokens: {},
+  revoke: { 1: { totpCode: true } },
+}
+
+const page: Fields<PageOptions> = { after: true, limit: true, signal: true }
+
+export const SESSION_CALLS: CallFields<Sessions> = {
+  signIn: {},
+  confirm: {},
+  signOut: {},
+  list: { 0: page },
+  end: {},
+  endOthers: {},
+  setPassword: {},
+}
+export const SECOND_FACTOR_CALLS: CallFields<SecondFactor> = {
+  setUp: {},
+  enable: {},
+  disable: { 0: { code: true, password: true } },
+}
+export const WEBHOOK_CALLS: CallFields<Webhooks> = { create: {}, list: {}, remove: {}, deliveries: { 1: page } }
+
+const account: Fields<NewAccountOptions> = { email: true, plan: true, name: true, password: true }
+
+export const OWNER_CALLS: CallFields<Owner> = {
+  stats: {},
+  history: {},
+  failures: {},
+  peers: {},
+  accounts: { 0: { page: true, limit: true, signal: true } },
+  createAccount: { 0: account },
+  setPlan: {},
+  setDisabled: {},
+  endSessions: {},
+  deleteAccount: {},
+  collect: { 0: { graceSeconds: true, signal: true } },
+  verify: { 0: send },
+  takedowns: { 0: page },
+  takeDown: { 0: { cid: true, path: true, reason: true, status: true } },
+  liftTakedown: {},
+}
+
+export const REQUEST: Fields<RequestOptions> = {
+  query: true,
+  headers: true,
+  json: true,
+  body: true,
+  idleMs: true,
+  signal: true,
+}

@@ -1,0 +1,56 @@
+/** A mistake, the words of the answer that name the fault, and those that name the remedy. */
+export type Mistake<Given> = readonly [given: Given, fault: string | RegExp, remedy: string | RegExp]
+
+/** A CID that nobody has pinned. */
+export const ABSENT = 'bafkreicwmelcmrtdbpgthwietpbjbruxwu6keg3hyvugd7dxs6sluppu4a'
+
+/** Wrong command lines, with variables in front. `DIR` stands for a directory with some files. */
+export const mistakenCommands: readonly Mistake<string>[] = [
+  ['upoad DIR/a.txt', 'upoad', 'did you mean upload?'],
+  ['frobnicate', 'unknown command frobnicate', 'see holdfast --help'],
+  ['--port 4', 'before --port', 'see holdfast --help'],
+  ['webhook', 'a command is needed', 'webhook add, webhook list'],
+  ['account', 'a command is needed', 'see holdfast account --help'],
+  ['account crate', 'unknown command account crate', 'did you mean account create?'],
+  ['upload', 'a file or directory is needed', 'see holdfast upload --help'],
+  ['upload DIR/none.txt', 'DIR/none.txt', 'no such file'],
+  ['upload DIR/a.txt --nam x', '--nam', 'did you mean --name?'],
+  [
+    'upload DIR/a.txt --cluster nowhere',
+    'a cluster that the plan unlimited does not allow',
+    'choose one of cl0-global',
+  ],
+  ['upload DIR/a.txt --timelock tomorrow', 'timelock', 'such as 2030-01-31T12:00:00Z'],
+  ['upload DIR/a.txt --meta colour', '--meta', 'KEY=VALUE'],
+  ['upload DIR/a.txt DIR/b.txt --name x', '--name', 'a single upload'],
+  ['upload -', '--name is needed', 'see holdfast upload --help'],
+  ['get', 'is needed', 'a CID, CID/PATH or URL'],
+  ['get readme', '/ipfs/readme', 'such as bafy… or Qm…'],
+  [`get ${ABSENT}`, ABSENT, 'is not pinned on this node'],
+  ['ls nothing', 'parentCid', 'such as bafy… or Qm…'],
+  [`ls ${ABSENT}`, 'no pin for this cid', 'see the list of pins'],
+  [`rm ${ABSENT}`, 'no pin for this cid', 'see the list of pins'],
+  [`pin ${ABSENT} again`, 'unexpected argument again', 'see holdfast pin --help'],
+  [`pin ${ABSENT}`, 'no network to ask', 'upload the content, or set network.enabled'],
+  ['export', 'is needed', 'either a CID or --all'],
+  ['import DIR/a.txt', 'the CAR cannot be read', 'it ends within its header'],
+  ['webhook add app.example.org', 'url must be a URL', 'such as https://'],
+  ['webhook add http://127.0.0.1/', 'a private address', 'webhooks.allowPrivate'],
+  ['gc --grace soon', '--grace', 'a whole number of seconds'],
+  ['backup DIR/backup', 'directory', 'the option backupRoots'],
+  ['backup check DIR', 'it has no manifest', 'name the directory of a finished backup'],
+  ['stats --data-dir DIR', 'DIR is not a data directory', 'holdfast serve makes one'],
+  ['stats --data-dir DIR --key x', '--key', '--data-dir excludes'],
+  ['account create --email ada@example.org', '--plan is needed', 'see holdfast account create --help'],
+  ['account create --email ada --plan free', 'email', 'such as someone@example.org'],
+  ['account create --email ada@example.org --plan gold', 'plan', 'one of free, premium, unlimited'],
+  ['completion tcsh', 'not tcsh', 'bash, zsh or fish'],
+  ['serve --port 70000', '--port', 'from 0 (any free one) to 65535'],
+  ['serve --check-config --config DIR/none.json', 'DIR/none.json', 'no such file'],
+  ['serve --check-config --config DIR/a.txt', 'DIR/a.txt', 'is not JSON'],
+  ['HOLDFAST_LOG_LEVEL=loud serve --check-config', 'HOLDFAST_LOG_LEVEL', 'one of fatal, error'],
+  ['HOLDFAST_MEMORY_BYTES=1 serve --check-config', 'HOLDFAST_MEMORY_BYTES', 'at least 268435456'],
+  ['HOLDFAST_API_KEY= ls', 'an API key is needed', 'log in, set HOLDFAST_API_KEY, or give --key'],
+  ['HOLDFAST_API_KEY=wrong ls', 'the API key or token is not valid', 'send a live key, or sign in again'],
+  ['HOLDFAST_API=pins ls', 'HOLDFAST_API', 'the URL of an API base such as http://'],
+]
