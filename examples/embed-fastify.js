@@ -1,6 +1,6 @@
 // Holdfast as a plugin of a Fastify app:
 //
-//   npm install --omit=peer holdfast fastify
+//   npm install holdfast fastify
 //   node embed-fastify.js
 //
 // The app's own routes, parsers, hooks and error handler stay as they are; below /storage requests go to Holdfast.

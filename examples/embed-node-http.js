@@ -1,6 +1,6 @@
 // Holdfast inside an app's own HTTP server:
 //
-//   npm install --omit=peer holdfast
+//   npm install holdfast
 //   node embed-node-http.js
 //
 // The app keeps notes as pinned content by calling the engine directly. Everything below /storage is Holdfast's: the API

@@ -37,7 +37,7 @@ export const inputPromises: readonly KeptPromise[] = [
   },
   {
     promise: 'an unknown option of a method is refused',
-    file: 'src/config/given-calls.ts',
+    file: 'src/domain/known-fields.ts',
     find: 'if (fields !== undefined) checkFields',
     replace: 'if (fields === null) checkFields',
     test: { file: options, name: 'refuse an unknown key, naming the nearest' },

@@ -1,10 +1,11 @@
 // Bundles the command line, which is also the server, into a few files. It starts faster and takes less memory than a
 // thousand modules.
-// The library stays unbundled, and so do native modules. An argument names another output directory.
+// The library gets the packages that only the network and directories need. Native modules stay outside. An argument names another output directory.
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { rolldown } from 'rolldown'
 import { consoleSources, withModulesNamed } from '../adapters/console/console-sources.ts'
+import { bundlePackages } from './bundled-packages.ts'
 
 const ROOT = join(import.meta.dirname, '..')
 const OUT = resolve(process.argv[2] ?? join(ROOT, 'dist/cli'))
@@ -38,6 +39,10 @@ if (process.argv[2] === undefined) writePage(join(ROOT, 'dist/adapters/console/p
 
 const modules = [...output.flatMap(file => (file.type === 'chunk' ? file.moduleIds : [])), ...pageModules]
 writeFileSync(join(OUT, 'LICENSES.txt'), licences(modules))
+if (process.argv[2] === undefined) {
+  const dist = join(ROOT, 'dist')
+  writeFileSync(join(dist, 'src/packages/LICENSES.txt'), licences(await bundlePackages(dist, ROOT)))
+}
 const bytes = output.reduce((sum, file) => sum + Buffer.byteLength(file.type === 'chunk' ? file.code : file.source), 0)
 console.log(`${OUT}: ${output.length} files of ${modules.length} modules, ${(bytes / 1e6).toFixed(1)} MB`)
 

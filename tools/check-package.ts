@@ -79,13 +79,12 @@ function asOthersWrite(path: string): string {
     .replace("'../../src/catalogue/index.ts'", "'holdfast/catalogue'")
 }
 
-/** Installs packages without their peers. A peer of one dependency is a whole mobile framework that no server loads. */
 function install(project: string, packages: readonly string[]): void {
   runNpm(`install ${packages.map(name => name.replace(directory, '')).join(' ')}`, installArgs(packages), project)
 }
 
 function installArgs(packages: readonly string[]): string[] {
-  return ['install', '--omit=peer', '--prefer-offline', '--ignore-scripts', ...packages]
+  return ['install', '--prefer-offline', '--ignore-scripts', ...packages]
 }
 
 function weigh(project: string): string {

@@ -1,0 +1,84 @@
+import { existsSync, globSync, readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { rolldown } from 'rolldown'
+
+/** Packages that the build puts into the library. Installed by npm, they bring 800 others, and a mobile framework. */
+const BUNDLED = /^(helia|ipfs-unixfs|ipfs-unixfs-importer|@(helia|libp2p|multiformats)\/[^/]+)$/
+
+export interface Metadata {
+  dependencies: Record<string, string>
+  devDependencies: Record<string, string>
+}
+
+/** Returns the metadata of the published package, which needs no bundled package. */
+export function published<Package extends Metadata>(metadata: Package): Package {
+  const isBundled = ([name]: [string, string]): boolean => BUNDLED.test(name)
+  const all = Object.entries(metadata.dependencies)
+  return {
+    ...metadata,
+    dependencies: Object.fromEntries(all.filter(each => !isBundled(each))),
+    devDependencies: { ...metadata.devDependencies, ...Object.fromEntries(all.filter(isBundled)) },
+  }
+}
+
+/**
+ * Puts the bundled packages into the modules of a built library that import them. Other modules stay as they are.
+ * @param dist directory of the built library
+ * @param root directory of the clone, with its `node_modules`
+ * @returns ids of the modules in the bundles
+ */
+export async function bundlePackages(dist: string, root: string): Promise<string[]> {
+  const own = join(dist, 'src')
+  const files = globSync('**/*.js', { cwd: own }).filter(path => importsBundled(readFileSync(join(own, path), 'utf8')))
+  const metadata = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as Metadata
+  const { dependencies } = published(metadata)
+  const isOutside = (id: string, importer: string | undefined): boolean => {
+    if (importer === undefined) return false
+    if (id.startsWith('.')) return importer.startsWith(own)
+    const name = nameOf(id)
+    return name in dependencies && copyOf(name, dirname(importer)) === join(root, 'node_modules', name)
+  }
+  const bundle = await rolldown({
+    input: Object.fromEntries(files.map(path => [path.replace(/\.js$/, ''), join(own, path)])),
+    external: isOutside,
+    platform: 'node',
+    logLevel: 'warn',
+  })
+  const { output } = await bundle.write({
+    dir: own,
+    format: 'esm',
+    entryFileNames: '[name].js',
+    chunkFileNames: 'packages/[name]-[hash].js',
+    minify: false,
+  })
+  await bundle.close()
+  const chunks = output.filter(file => file.type === 'chunk')
+  const wrong = chunks.flatMap(({ code, fileName }) => importsOf(code).filter(id => isWrong(id, join(own, fileName))))
+  if (wrong.length > 0) throw new Error(`imports that the bundle cannot have: ${wrong.join(', ')}`)
+  return chunks.flatMap(({ moduleIds }) => moduleIds)
+}
+
+function importsBundled(code: string): boolean {
+  return importsOf(code).some(id => BUNDLED.test(nameOf(id)))
+}
+
+function importsOf(code: string): string[] {
+  return [...code.matchAll(/^(?:import|export|\}).*? from ['"]([^'"]+)['"];?$/gm)].map(([, id = '']) => id)
+}
+
+/** Returns true for a bundled package, and for a module that does not exist. */
+function isWrong(id: string, importer: string): boolean {
+  return id.startsWith('.') ? !existsSync(join(dirname(importer), id)) : BUNDLED.test(nameOf(id))
+}
+
+/** Returns the package of an import, such as `@libp2p/tcp` of `@libp2p/tcp/filters`. */
+function nameOf(id: string): string {
+  return id.split('/', id.startsWith('@') ? 2 : 1).join('/')
+}
+
+/** Returns the directory of the copy of a package that the modules of a directory import. */
+function copyOf(name: string, directory: string): string | null {
+  const copy = join(directory, 'node_modules', name)
+  if (existsSync(join(copy, 'package.json'))) return copy
+  return dirname(directory) === directory ? null : copyOf(name, dirname(directory))
+}
