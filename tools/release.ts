@@ -29,9 +29,8 @@ function billOfMaterials(tarball: string): string {
       join(directory, 'package.json'),
       JSON.stringify({ name: `${name}-installed`, version, private: true }),
     )
-    npm(['install', '--omit=peer', '--no-audit', '--no-fund', tarball], directory)
-    // Without `--legacy-peer-deps`, npm refuses to list an installation whose peers are missing.
-    return npm(['sbom', '--omit=peer', '--legacy-peer-deps', '--sbom-format=cyclonedx'], directory)
+    npm(['install', '--no-audit', '--no-fund', tarball], directory)
+    return npm(['sbom', '--sbom-format=cyclonedx'], directory)
   } finally {
     rmSync(directory, { recursive: true, force: true })
   }
