@@ -46,7 +46,11 @@ export const mistakenCalls: readonly Mistake<MistakenCall>[] = [
   [engine => engine.accounts.create({ email: 'a@b.org', plan: 'gold' }), 'plan', 'one of free, premium, unlimited'],
   [engine => engine.keys.adopt('nobody', 'x', 'short'), 'the key', 'must have 32 to 1,024'],
   [engine => engine.events.on(wrong('pin:craeted'), () => undefined), 'pin:craeted', 'did you mean pin:created?'],
-  [engine => engine.events.once(wrong('pin:craeted')), 'pin:craeted', 'did you mean pin:created?'],
+  [
+    engine => engine.events.once(wrong('pin:craeted'), { signal: AbortSignal.abort() }),
+    'pin:craeted',
+    'did you mean pin:created?',
+  ],
   [engine => engine.takedowns.add(wrong({ cid: ABSENT, reason: 'x', status: 404 })), 'status', '410 or 451'],
   [engine => engine.collect({ graceSeconds: -1 }), 'graceSeconds', 'a number of seconds from 0'],
   [engine => engine.collect(wrong({ graceSecond: 1 })), 'unknown key graceSecond', 'did you mean graceSeconds?'],
