@@ -19,6 +19,7 @@ const car: Fields<CarOptions> = { ...upload, originalName: true, customName: tru
 export const FILE_CALLS: CallFields<Files> = {
   upload: { 1: upload },
   uploadDirectory: { 1: upload },
+  uploadFromUrl: { 1: upload },
   importDirectory: { 1: target },
   importCar: { 1: car },
 }
