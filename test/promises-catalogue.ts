@@ -65,6 +65,20 @@ export const cataloguePromises: readonly KeptPromise[] = [
     test: { file: content, name: 'interrupted after 2 transactions is finished' },
   },
   {
+    promise: 'an interrupted removal of many records delays no expiry',
+    file: 'src/catalogue/rules/removal-rules.ts',
+    find: 'if (ended.length > 0 || !isMore)',
+    replace: 'if (!isMore)',
+    test: { file: content, name: 'interrupted delays neither an expiry' },
+  },
+  {
+    promise: 'interrupted removals take turns',
+    file: 'src/catalogue/rules/removal-rules.ts',
+    find: '    last = noted?.id ?? 0\n',
+    replace: '',
+    test: { file: content, name: 'interrupted delays neither an expiry' },
+  },
+  {
     promise: 'removing a record releases its hold',
     file: 'src/catalogue/sqlite/sqlite-records.ts',
     find: '          holds.release(id)\n',

@@ -79,8 +79,8 @@ const promises: readonly KeptPromise[] = [
   {
     promise: 'any node finishes an interrupted removal',
     file: 'src/catalogue/rules/removal-rules.ts',
-    find: '      await finishNoted(now - LATE_MS)\n',
-    replace: '',
+    find: 'await stepNoted(now - LATE_MS)',
+    replace: 'false',
     test: test('any node finishes an interrupted removal'),
   },
   {

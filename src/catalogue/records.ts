@@ -164,7 +164,10 @@ export interface Records {
   discard(id: string): Promise<boolean>
   /** Removes records in one transaction. Returns the records that existed. */
   discardAll(ids: readonly string[]): Promise<RecordRow[]>
-  /** Removes expired records in the order of their expiry. */
+  /**
+   * Removes expired records in the order of their expiry, in turns with removals that an earlier process did not
+   * finish.
+   */
   expire(now: number, limit: number): Promise<RecordRow[]>
   /** Completes removals that an earlier process did not finish. */
   finishRemovals(): Promise<void>

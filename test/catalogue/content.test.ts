@@ -142,6 +142,37 @@ describe('a removal of many records', () => {
     })
   })
 
+  test('interrupted delays neither an expiry nor another removal', async () => {
+    await withMany(async world => {
+      const content = world.open()
+      await commit(world, content, [
+        ...Array.from({ length: 150 }, () => recordOf(DAG, { accountId: 'another' })),
+        ...Array.from({ length: 3 }, (_, i) => recordOf(dagOf(`ends ${i}`), { expiresAt: 9 })),
+      ])
+      for (const accountId of [ACCOUNT, 'another']) {
+        await world.queue.settled()
+        world.db.transactionsLeft = 1
+        await expect(world.open().records.remove({ ...removal, accountId })).rejects.toThrow('the process has ended')
+        world.db.transactionsLeft = Number.POSITIVE_INFINITY
+      }
+      const { usage, expire } = world.open().records
+      const pins = async () => [(await usage(ACCOUNT, 1)).pins, (await usage('another', 1)).pins]
+      const [many, other] = (await pins()) as [number, number]
+      const seen: Array<{ expired: number; pins: number[] }> = []
+      for (let i = 0; i < 3; i++) {
+        const { length: expired } = await expire(removal.now + 60_001, 1)
+        seen.push({ expired, pins: await pins() })
+      }
+      expect(seen).toEqual([
+        { expired: 1, pins: [many - 51, other] },
+        { expired: 1, pins: [many - 52, other - 50] },
+        { expired: 1, pins: [many - 103, other - 50] },
+      ])
+      await expire(removal.now + 60_001, 1)
+      expect(await pins()).toEqual([1, 0])
+    })
+  })
+
   test('interrupted before its first transaction removes nothing', async () => {
     await withMany(async world => {
       world.db.transactionsLeft = 0

@@ -56,7 +56,7 @@ const removal = columns<Removal & { id: number }>({
 const NOTE = sql<{ id: number }>`
   INSERT INTO removals (account_id, codec, multihash, cluster_id, created_by)
   VALUES (:accountId, :codec, :multihash, :clusterId, :createdBy) RETURNING id`
-const NOTED = sql`SELECT ${removal} FROM removals WHERE created_by < :before ORDER BY id LIMIT 1`
+const NOTED = sql`SELECT ${removal} FROM removals WHERE id > :after AND created_by < :before ORDER BY id LIMIT 1`
 const FORGET = sql`DELETE FROM removals WHERE id = :id`
 export const LOCK_ACCOUNTS = sql`${either('', 'SELECT 1 FROM accounts WHERE id = ANY(:accounts) ORDER BY id FOR UPDATE')}`
 
@@ -79,26 +79,36 @@ export function removalRules(
     return { rows: yield* removeRecords(parts, records, false) }
   }
 
-  /** Completes a stored removal, and deletes its row with the last records. */
+  /** Removes some records of a stored removal, and with the last records its row. */
+  async function step(noted: Removal & { id: number }): Promise<RecordRow[]> {
+    const { rows } = await removing(function* () {
+      const some = yield* removeSome(noted)
+      if (some.length < STEP) yield* run(FORGET, noted)
+      return { rows: some }
+    }, noted.accountId)
+    return rows
+  }
+
+  /** Completes a stored removal. */
   async function finish(noted: Removal & { id: number }): Promise<RecordRow[]> {
     const removed: RecordRow[] = []
     for (;;) {
-      const { rows } = await removing(function* () {
-        const some = yield* removeSome(noted)
-        if (some.length < STEP) yield* run(FORGET, noted)
-        return { rows: some }
-      }, noted.accountId)
+      const rows = await step(noted)
       for (const row of rows) removed.push(row)
       if (rows.length < STEP) return removed
     }
   }
 
-  async function finishNoted(before: number): Promise<void> {
-    for (;;) {
-      const noted = await driver.first(NOTED, { before })
-      if (noted === null) return
-      await finish(noted)
-    }
+  /** Id of the stored removal that had the last turn. */
+  let last = 0
+
+  /** Does one step of the stored removal whose turn it is. Returns false if there is none. */
+  async function stepNoted(before: number): Promise<boolean> {
+    const next = await driver.first(NOTED, { before, after: last })
+    const noted = next ?? (last === 0 ? null : await driver.first(NOTED, { before, after: 0 }))
+    last = noted?.id ?? 0
+    if (noted !== null) await step(noted)
+    return noted !== null
   }
 
   async function discardAll(ids: readonly string[]): Promise<RecordRow[]> {
@@ -129,12 +139,14 @@ export function removalRules(
     discard: async id => (await discardAll([id])).length > 0,
     discardAll,
     expire: async (now, limit) => {
-      await finishNoted(now - LATE_MS)
-      const ended = await driver.all(EXPIRED_RECORDS, { now, limit: Math.min(limit, STEP) })
-      return removeAll(ended)
+      for (;;) {
+        const isMore = await stepNoted(now - LATE_MS)
+        const ended = await driver.all(EXPIRED_RECORDS, { now, limit: Math.min(limit, STEP) })
+        if (ended.length > 0 || !isMore) return removeAll(ended)
+      }
     },
     finishRemovals: async () => {
-      await finishNoted(Number.MAX_SAFE_INTEGER)
+      while (await stepNoted(Number.MAX_SAFE_INTEGER));
       await parts.dropReleased()
     },
   }
