@@ -418,6 +418,36 @@ export const gatewayPromises: readonly KeptPromise[] = [
     },
   },
   {
+    promise: 'threads that write blocks follow the memory',
+    file: 'src/wiring/memory-shares.ts',
+    find: 'Math.floor(memoryBytes / BYTES_PER_BLOCK_THREAD)',
+    replace: '4',
+    test: {
+      file: 'test/wiring/memory-shares.test.ts',
+      name: 'a small process divides only a part of its memory',
+    },
+  },
+  {
+    promise: 'gateway threads follow the memory',
+    file: 'adapters/node-http/reader-sizes.ts',
+    find: 'Math.min(cores, MOST_THREADS, affordable)',
+    replace: 'Math.min(cores, MOST_THREADS)',
+    test: {
+      file: 'test/adapters/node-http/reader-sizes.test.ts',
+      name: 'gateway threads and their heaps follow the memory',
+    },
+  },
+  {
+    promise: 'the heap of a gateway thread follows the memory',
+    file: 'adapters/node-http/reader-sizes.ts',
+    find: 'heapBytes: memoryBytes / HEAP_SHARE',
+    replace: 'heapBytes: memoryBytes',
+    test: {
+      file: 'test/adapters/node-http/reader-sizes.test.ts',
+      name: 'gateway threads and their heaps follow the memory',
+    },
+  },
+  {
     promise: 'a spent budget is an answer of 503',
     file: 'src/concurrency/memory-budget.ts',
     find: "new HoldfastError('UNAVAILABLE', 'the node has no memory",

@@ -8,6 +8,7 @@ import { BACKLOG, connectionsOfEach } from './connections.ts'
 import { drain } from './drain.ts'
 import { createGatewayServer } from './http-server.ts'
 import { leavePort } from './leave-port.ts'
+import { readerSizes } from './reader-sizes.ts'
 import { type ReaderListeners, ReaderThread } from './started-reader.ts'
 
 /** Parts of an engine that reader threads use. */
@@ -53,10 +54,6 @@ interface ReaderHooks {
   entry?: URL
 }
 
-const MOST_THREADS = 4
-const BYTES_PER_THREAD = 192 * 1024 ** 2
-/** The process's memory divided by this number is the maximum heap size of each thread. */
-const HEAP_SHARE = 4
 const LOOK_MS = 250
 const CLAIM_MS = 1_000
 /** A thread that has listened for this long is restarted without a pause. */
@@ -114,9 +111,9 @@ class ReaderPool implements Readers {
     this.#hooks = hooks
     // Only Linux distributes connections evenly between the servers that share a port.
     this.#sharesPort = hooks.sharesPort ?? process.platform === 'linux'
-    const affordable = Math.max(1, Math.floor(memoryBytes / BYTES_PER_THREAD))
-    const wanted = threads ?? Math.min(availableParallelism(), MOST_THREADS, affordable)
-    this.#heapBytes = memoryBytes / HEAP_SHARE
+    const sizes = readerSizes(memoryBytes, availableParallelism())
+    const wanted = threads ?? sizes.threads
+    this.#heapBytes = sizes.heapBytes
     this.#count = this.#sharesPort ? wanted : Math.min(wanted, 1)
     // Half of the connections are reserved for the API server.
     this.#maxConnections = connectionsOfEach(2 * Math.max(this.#count, 1), memoryBytes)

@@ -156,8 +156,14 @@ const ENTRY = new URL(import.meta.url.endsWith('.ts') ? './block-thread.ts' : '.
  */
 export class BlockThreads {
   readonly #threads: Thread[] = []
+  readonly #most: number
   #lastId = 0
   #stopped = false
+
+  /** @param most maximum number of threads, at most one per core and four */
+  constructor(most = COUNT) {
+    this.#most = Math.min(most, COUNT)
+  }
 
   /** Returns the SHA-256 digest of `bytes`, which must start at offset 0 of shared memory. */
   async hash(bytes: Uint8Array<SharedArrayBuffer>): Promise<Uint8Array> {
@@ -194,7 +200,7 @@ export class BlockThreads {
       (best, thread) => (best === null || thread.pending.size < best.pending.size ? thread : best),
       null,
     )
-    if (idlest !== null && (idlest.pending.size === 0 || this.#threads.length === COUNT)) return idlest
+    if (idlest !== null && (idlest.pending.size === 0 || this.#threads.length === this.#most)) return idlest
     return this.#start()
   }
 

@@ -6,6 +6,8 @@ const MIB = 1024 ** 2
 const OWN_BYTES = 128 * MIB
 /** Memory in bytes of the process for each concurrent response of the gateway. */
 const BYTES_PER_RESPONSE = MIB / 2
+/** Memory in bytes of the process for each thread that writes blocks. The thread occupies about a tenth of it. */
+const BYTES_PER_BLOCK_THREAD = 192 * MIB
 
 export interface MemoryShares {
   /** Bytes of blocks that are being sent to clients. */
@@ -16,6 +18,8 @@ export interface MemoryShares {
   pages: number
   /** Chunks of uploads. */
   chunks: number
+  /** Threads that hash and write blocks. */
+  blockThreads: number
 }
 
 /** Divides the memory of the process. Each part is bounded, so together they leave room for heaps and code. */
@@ -24,6 +28,7 @@ export function memoryShares(memoryBytes: number): MemoryShares {
     answers: Math.max(8 * MIB, (memoryBytes - OWN_BYTES) / 8),
     responses: Math.max(16, Math.floor(memoryBytes / BYTES_PER_RESPONSE)),
     pages: memoryBytes / 16,
-    chunks: Math.floor(memoryBytes / 16 / CHUNK_BYTES),
+    chunks: Math.floor(memoryBytes / 32 / CHUNK_BYTES),
+    blockThreads: Math.max(1, Math.floor(memoryBytes / BYTES_PER_BLOCK_THREAD)),
   }
 }

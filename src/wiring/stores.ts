@@ -96,7 +96,7 @@ async function openAll(setup: Setup): Promise<Stores> {
     closers.push(() => logSync.close())
     const sealing = openDataKey(database, dataDir)
     const datastore = await sealedDatastore(owned.datastore, sealing)
-    const threads = new BlockThreads()
+    const threads = new BlockThreads(shares.blockThreads)
     closers.push(() => threads.stop())
     const secrets = await SecretsFile.open(join(dataDir, SECRETS))
     // Threads can write only through `node:fs`. A replaced file system therefore excludes threads.
