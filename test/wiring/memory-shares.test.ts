@@ -4,9 +4,27 @@ import { memoryShares } from '../../src/wiring/memory-shares.ts'
 const MIB = 1024 ** 2
 
 test('a small process divides only a part of its memory', () => {
-  expect(memoryShares(256 * MIB)).toEqual({ answers: 16 * MIB, responses: 512, pages: 16 * MIB, chunks: 8, blockThreads: 1 })
-  expect(memoryShares(384 * MIB)).toEqual({ answers: 32 * MIB, responses: 768, pages: 24 * MIB, chunks: 12, blockThreads: 2 })
-  expect(memoryShares(1024 * MIB)).toEqual({ answers: 112 * MIB, responses: 2048, pages: 64 * MIB, chunks: 32, blockThreads: 5 })
+  expect(memoryShares(256 * MIB)).toEqual({
+    answers: 16 * MIB,
+    responses: 512,
+    pages: 16 * MIB,
+    chunks: 8,
+    blockThreads: 1,
+  })
+  expect(memoryShares(384 * MIB)).toEqual({
+    answers: 32 * MIB,
+    responses: 768,
+    pages: 24 * MIB,
+    chunks: 12,
+    blockThreads: 2,
+  })
+  expect(memoryShares(1024 * MIB)).toEqual({
+    answers: 112 * MIB,
+    responses: 2048,
+    pages: 64 * MIB,
+    chunks: 32,
+    blockThreads: 5,
+  })
 })
 
 test('a process below the minimum still answers', () => {
