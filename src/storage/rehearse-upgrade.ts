@@ -14,6 +14,7 @@ const REHEARSAL = 'upgrade-rehearsal.db'
 const COPIES = 4
 const UNCHANGED = { seconds: 0, logBytes: 0 }
 
+/** Result of a rehearsal, with the size and duration of the change that the first start makes. */
 export interface UpgradeRehearsal {
   /** Version of the database's schema. */
   schema: number
