@@ -83,4 +83,32 @@ export const bulkPromises: readonly KeptPromise[] = [
     replace: "state = 'used'",
     test: shared('lose their readers, keep their content'),
   },
+  {
+    promise: 'an edit of the expiry counts in the usage',
+    file: 'src/catalogue/rules/edit-rules.ts',
+    find: '      expiring += by\n',
+    replace: '',
+    test: rule('changes the expiry of many records'),
+  },
+  {
+    promise: 'a step of edits is carried out once',
+    file: 'src/catalogue/rules/edit-rules.ts',
+    find: "lockedAt(step, 'running')",
+    replace: "lockedAt({ ...step, place: '1' }, 'running')",
+    test: rule('edits the records of a step once'),
+  },
+  {
+    promise: 'records move only between clusters of one backend',
+    file: 'src/catalogue/bulk-edits.ts',
+    find: "    if (!cluster.from.includes(row.clusterId)) return 'CLUSTER_NOT_ALLOWED'\n",
+    replace: '',
+    test: rule('moves many records to another cluster'),
+  },
+  {
+    promise: 'the hold of a record ends with its new expiry',
+    file: 'src/catalogue/rules/edit-rules.ts',
+    find: 'yield* parts.unkeep({ ...after, holdId })',
+    replace: 'null',
+    test: job('keeps content until its new expiry'),
+  },
 ]

@@ -63,6 +63,9 @@ export const EXAMPLES: readonly Example[] = [
   api('GET /jobs'),
   api('GET /jobs/:id', { path: known => `/api/v3/jobs/${known.job}` }),
   api('POST /jobs/:id/undo', { path: known => `/api/v3/jobs/${known.job}/undo` }),
+  api('POST /jobs/edits', {
+    json: known => ({ action: 'rename', ids: [known.uploadId], rename: { prefix: 'old ' } }),
+  }),
   api('GET /users/me/uploads/dag/:cid', { path: known => `/api/v3/users/me/uploads/dag/${known.site}` }),
   api('GET /users/me/clusters'),
   api('GET /status/:cid', { path: () => `/api/v3/status/${CID}` }),

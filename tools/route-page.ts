@@ -60,8 +60,8 @@ async function pageFrom(directory: string): Promise<string> {
     // Lists are sorted by time, so each example needs its own.
     now += 1
     const request = await requestOf(example, known, answer)
-    // A job ends with the event of its only record. The next answers must not depend on when that is.
-    const isJob = example.route.startsWith('POST /api/v3/jobs')
+    // A deletion and its undo end with the event of their only record. The next answers must not depend on when that is.
+    const isJob = /^POST \/api\/v3\/jobs(?!\/edits)/.test(example.route)
     const changed = isJob ? new Promise(resolve => JOB_ENDS.map(event => engine.events.on(event, resolve))) : null
     const response = await answer(request.asked)
     const body = await bodyOf(response, example, known)

@@ -37,7 +37,7 @@ export { type ClientOptions, HoldfastClient } from './client.ts'
 export type { JsonObject, RequestOptions } from './connection.ts'
 export type { Content, ContentFile, ReadOptions } from './content.ts'
 export type { CarOptions, DirectoryFile, Files, SendOptions, TargetOptions, UploadOptions } from './files.ts'
-export type { DeleteFilter, Job, Jobs, JobWaitOptions } from './jobs.ts'
+export type { Edit, Job, JobFilter, Jobs, JobWaitOptions } from './jobs.ts'
 export type { NewAccountOptions, Owner, VerifyOptions } from './owner.ts'
 export type {
   AccountPage,

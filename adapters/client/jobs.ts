@@ -5,7 +5,7 @@ import type { ListOptions } from './pins.ts'
 /** A job that changes many records, and its progress. */
 export interface Job {
   id: string
-  action: 'delete'
+  action: 'delete' | 'rename' | 'timelock' | 'cluster'
   state: 'running' | 'done' | 'undoing' | 'undone'
   /** Number of selected records. */
   total: number
@@ -21,14 +21,23 @@ export interface Job {
   undoUntil: string | null
 }
 
-/** Filters of a deletion. A record must match all given filters. */
-export interface DeleteFilter
+/** Filters of a job. A record must match all given filters. */
+export interface JobFilter
   extends Pick<ListOptions, 'cid' | 'q' | 'name' | 'match' | 'meta' | 'type' | 'status' | 'after' | 'expiring'> {
-  /** Records created at this time or later stay. */
+  /** Records created at this time or later stay as they are. */
   createdBefore: string | Date
   /** Number of records that the filter must select. */
   expected: number
 }
+
+/** An edit of many records. */
+export type Edit =
+  /** Replaces `find` in each name, then adds the prefix and the suffix. */
+  | { rename: { find?: string; replace?: string; prefix?: string; suffix?: string } }
+  /** Sets the expiry. Null removes it. */
+  | { timelock: string | Date | null }
+  /** Moves the records to a cluster of the same system. */
+  | { cluster: string }
 
 /** Options for waiting until a job ends. */
 export interface JobWaitOptions {
@@ -49,7 +58,7 @@ export class Jobs {
 
   /** Deletes up to 1,000 records. @throws HoldfastError `VALIDATION`, `QUOTA_EXCEEDED` with too many jobs */
   deleteRecords(uploadIds: readonly string[]): Promise<Job> {
-    return this.#start({ ids: uploadIds })
+    return this.#start('/jobs', { action: 'delete', ids: uploadIds })
   }
 
   /**
@@ -58,9 +67,22 @@ export class Jobs {
    * @throws HoldfastError `CONFLICT` if another number of records matches, which `details.selected` has; `VALIDATION`,
    *   `INVALID_CID`
    */
-  deleteMatching({ createdBefore, expiring, type, status, after, ...filter }: DeleteFilter): Promise<Job> {
-    const listed = { type: type && [type].flat(), status: status && [status].flat(), hasExpiration: expiring }
-    return this.#start({ filter: { ...filter, ...listed, after: at(after), createdBefore: at(createdBefore) } })
+  deleteMatching(filter: JobFilter): Promise<Job> {
+    return this.#start('/jobs', { action: 'delete', filter: filterFields(filter) })
+  }
+
+  /**
+   * Edits up to 1,000 records. An edit cannot be undone.
+   *
+   * @throws HoldfastError `VALIDATION`, `INVALID_TIMELOCK`, `TIMELOCK_NOT_ALLOWED`, `CLUSTER_NOT_ALLOWED`
+   */
+  editRecords(uploadIds: readonly string[], edit: Edit): Promise<Job> {
+    return this.#start('/jobs/edits', { ...editFields(edit), ids: uploadIds })
+  }
+
+  /** Edits all records that match. @throws HoldfastError as {@link Jobs.editRecords} and {@link Jobs.deleteMatching} */
+  editMatching(filter: JobFilter, edit: Edit): Promise<Job> {
+    return this.#start('/jobs/edits', { ...editFields(edit), filter: filterFields(filter) })
   }
 
   /** @throws HoldfastError `NOT_FOUND` for an unknown job, or more than an hour after its end */
@@ -90,13 +112,24 @@ export class Jobs {
     return latest
   }
 
-  async #start(selection: object): Promise<Job> {
-    return (await this.#connection.json<Answer>('POST', '/jobs', { json: { action: 'delete', ...selection } })).job
+  async #start(path: string, json: object): Promise<Job> {
+    return (await this.#connection.json<Answer>('POST', path, { json })).job
   }
 }
 
 interface Answer {
   job: Job
+}
+
+function filterFields({ createdBefore, expiring, type, status, after, ...filter }: JobFilter): object {
+  const listed = { type: type && [type].flat(), status: status && [status].flat(), hasExpiration: expiring }
+  return { ...filter, ...listed, after: at(after), createdBefore: at(createdBefore) }
+}
+
+function editFields(edit: Edit): object {
+  if ('rename' in edit) return { action: 'rename', ...edit }
+  if ('cluster' in edit) return { action: 'cluster', ...edit }
+  return { action: 'timelock', timelock: edit.timelock === null ? 'never' : at(edit.timelock) }
 }
 
 function jobPath(id: string): string {

@@ -50,9 +50,20 @@ export function postgresRecords(parts: ContentParts): Pick<Catalogue, 'records' 
         ownStep(async sql => {
           if (holdId !== null) await holds.unmute(sql, holdId, expiresAt)
         }),
+      expiring: (record, by) => ownStep(sql => countExpiring(sql, record, by)),
       release: records => ownStep(sql => holds.void(sql, holdsOf(records))),
     }),
   }
+}
+
+/** Counts a change of expiry in the place of the list that counts the record. Triggers count only new and removed rows. */
+async function countExpiring(sql: Sql, { accountId, createdAt, id }: RecordRow, by: number): Promise<void> {
+  await sql.run(
+    `UPDATE record_places SET expiring = expiring + $4 WHERE (account_id, created_at, id) = (
+       SELECT account_id, created_at, id FROM record_places
+       WHERE account_id = $1 AND (created_at, id) <= ($2, $3) ORDER BY created_at DESC, id DESC LIMIT 1)`,
+    [accountId, createdAt, id, by],
+  )
 }
 
 function holdsOf(records: readonly HeldRecord[]): string[] {

@@ -140,9 +140,10 @@ export class SharedHolds {
     await this.#notify(sql, await sql.all<{ node: string }>(text, [ids]))
   }
 
-  /** Makes the hold of a restored record an ordinary one again. */
+  /** Gives a hold a new end. The hold of a restored record becomes an ordinary one again. */
   async unmute(sql: Sql, id: string, ends: number | null): Promise<void> {
-    const text = `UPDATE holds SET state = 'used', new_end = $2 WHERE id = $1 AND state = 'kept' RETURNING node`
+    const text = `UPDATE holds SET state = 'used', new_end = $2 WHERE id = $1 AND state IN ('used', 'kept')
+      RETURNING node`
     await this.#notify(sql, await sql.all<{ node: string }>(text, [id, ends ?? Number.MAX_SAFE_INTEGER]))
   }
 

@@ -1,7 +1,8 @@
+import type { BulkEdit } from './bulk-edits.ts'
 import type { AccountUsage, PinLimits, RecordRow } from './records.ts'
 
 /** Kind of a change. */
-export type BulkAction = 'delete'
+export type BulkAction = 'delete' | 'rename' | 'timelock' | 'cluster'
 /** `running` and `undoing` need work. A change that is `done` or `undone` waits for the end of its undo period. */
 export type BulkPhase = 'running' | 'done' | 'undoing' | 'undone'
 
@@ -85,6 +86,13 @@ export interface BulkChanges {
   undo(request: { accountId: string; name: string; limits: PinLimits; now: number }): Promise<BulkChange>
   /** Removes live records of the account. Returns null if the change is not at this place, and removes nothing. */
   remove(step: BulkStep): Promise<RecordRow[] | null>
+  /**
+   * Edits live records of the account. A record that cannot be edited stays as it is, as a failure.
+   *
+   * @param step `isListed` is true if the caller named the records, so that missing ones are failures
+   * @returns the edited records that differ from before; null if the change is not at this place, and then edits nothing
+   */
+  edit(step: BulkStep & { edit: BulkEdit; isListed: boolean }): Promise<RecordRow[] | null>
   /** Returns removed records in the order of their ids. */
   removed(id: number, after: string, limit: number): Promise<RecordRow[]>
   /**

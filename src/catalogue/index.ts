@@ -16,6 +16,8 @@ export type {
   NewBulkChange,
 } from './bulk-changes.ts'
 export { CHANGE_KEPT_MS, FAILURES_KEPT, MOST_CHANGES, usageWithRemoved } from './bulk-changes.ts'
+export type { BulkEdit, EditRefusal } from './bulk-edits.ts'
+export { editedRecord } from './bulk-edits.ts'
 export type { Catalogue } from './catalogue.ts'
 export type { EgressOwner, EgressRow, EgressStore, SentBytes } from './egress.ts'
 export { OWNERS_COMPARED } from './egress.ts'

@@ -92,6 +92,11 @@ export class ClusterRegistry {
     return this.#defaultCluster
   }
 
+  /** Ids of all clusters, in configured order. */
+  get ids(): string[] {
+    return [...this.#definitions.keys()]
+  }
+
   has(clusterId: string): boolean {
     return this.#definitions.has(clusterId)
   }

@@ -25,14 +25,17 @@ export function storedNames(names: PinNames): StoredNames {
 }
 
 /** Trims a name. Returns null if the name is empty. @throws HoldfastError `VALIDATION`, which names the field */
+/** Returns a part of a name, with its spaces. @throws HoldfastError `VALIDATION` */
+export function checkedText(field: string, value = ''): string {
+  if (value.length > LONGEST_NAME) throw invalid(`${field} must have at most ${LONGEST_NAME} characters`)
+  if (value.search(CONTROL) !== -1) throw invalid(`${field} must have no control characters`)
+  return value
+}
+
 export function checkedName(field: string, value: string | undefined): string | null {
   const name = value?.trim() ?? ''
   if (name === '') return null
-  if (name.length > LONGEST_NAME) {
-    throw invalid(`${field} must have at most ${LONGEST_NAME} characters`)
-  }
-  if (name.search(CONTROL) !== -1) throw invalid(`${field} must have no control characters`)
-  return name
+  return checkedText(field, name)
 }
 
 function fitted(value: string | undefined): string | null {

@@ -1,6 +1,8 @@
+import { BulkEdits } from '../pins/bulk/bulk-edits.ts'
 import { bulkRunner } from '../pins/bulk/bulk-runner.ts'
 import { BulkService } from '../pins/bulk/bulk-service.ts'
 import type { AccessModule } from './access-module.ts'
+import type { ClustersModule } from './clusters-module.ts'
 import type { PinsModule } from './pins-module.ts'
 import type { Setup } from './setup.ts'
 import type { StorageModule } from './storage-module.ts'
@@ -9,11 +11,22 @@ export type BulkModule = ReturnType<typeof makeBulk>
 
 export function makeBulk(
   { clock, logger, config }: Setup,
-  { storage, access, pins }: { storage: StorageModule; access: AccessModule; pins: PinsModule },
+  {
+    storage,
+    access,
+    clusters,
+    pins,
+  }: {
+    storage: StorageModule
+    access: AccessModule
+    clusters: ClustersModule
+    pins: PinsModule
+  },
 ) {
   const { bulk, records, fetches, accounts: stored } = storage.catalogue
   const { accounts, plans } = access
-  const { changes, scheduler, backendOf } = pins
+  const { changes, scheduler, backendOf, targets, wakeSweeper } = pins
+  const edits = new BulkEdits({ targets, clusterIds: clusters.registry.ids, backendOf })
   const runner = bulkRunner(
     {
       bulk,
@@ -25,12 +38,13 @@ export function makeBulk(
       limitsOf: async accountId => plans.get((await stored.get(accountId))?.plan ?? ''),
       leaveFetch: fetchId => scheduler.left(fetchId),
       wakeFetches: () => scheduler.wake(),
+      wakeSweeper,
     },
     logger,
   )
   const undoMs = config.bulk.undoSeconds * 1_000
   return {
-    bulk: new BulkService({ bulk, records, accounts, plans, clock, undoMs, wake: () => runner.wake() }),
+    bulk: new BulkService({ bulk, records, accounts, plans, clock, undoMs, edits, wake: () => runner.wake() }),
     start: async (): Promise<void> => runner.wake(),
     stop: () => runner.stop(),
   }

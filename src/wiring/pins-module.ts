@@ -81,6 +81,8 @@ export function makePins(setup: Setup, below: Below) {
     service,
     scheduler,
     backendOf: makers.backendOf,
+    targets: makers.targets,
+    wakeSweeper: () => sweeper.wake(),
     changes,
     publishChanges,
     accountRemoval,

@@ -21,6 +21,7 @@ import {
   request,
   SIZES,
 } from './content-support.ts'
+import { editRules } from './edit-rules.ts'
 import type { ContentCatalogue } from './memory-catalogue.ts'
 
 const UNDO_MS = 100
@@ -210,6 +211,7 @@ export const bulkRules: readonly ContentRule[] = [
       await added(catalogue, ['r1'], UNDO_MS, 'two')
     },
   },
+  ...editRules,
 ]
 
 let made = 0

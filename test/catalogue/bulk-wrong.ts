@@ -1,5 +1,9 @@
-import type { BulkChanges } from '../../src/catalogue/index.ts'
+import type { BulkChanges, BulkEdit } from '../../src/catalogue/index.ts'
 import type { Broken } from './content-wrong.ts'
+
+function withoutPrefix({ rename }: BulkEdit): BulkEdit {
+  return rename === undefined ? {} : { rename: { ...rename, prefix: '' } }
+}
 
 type Change = (bulk: BulkChanges) => Partial<BulkChanges>
 
@@ -9,6 +13,38 @@ function broken(change: Change): Broken {
 
 /** Changes of many records with one fault each, and the rules that must detect it. */
 export const wrongBulk: ReadonlyArray<[what: string, broken: Broken, rules: RegExp[]]> = [
+  [
+    'renames without the prefix',
+    broken(({ edit }) => ({ edit: step => edit({ ...step, edit: { ...step.edit, ...withoutPrefix(step.edit) } }) })),
+    [/^renames many/, /^edits the records of a step once/],
+  ],
+  [
+    'sets a later expiry than the edit says',
+    broken(({ edit }) => ({
+      edit: step => {
+        const { expiresAt } = step.edit
+        return edit(typeof expiresAt === 'number' ? { ...step, edit: { expiresAt: expiresAt + 1 } } : step)
+      },
+    })),
+    [/^changes the expiry of many/],
+  ],
+  [
+    'moves records from every cluster',
+    broken(({ edit }) => ({
+      edit: step => {
+        const { cluster } = step.edit
+        return edit(
+          cluster === undefined ? step : { ...step, edit: { cluster: { ...cluster, from: ['near', 'far'] } } },
+        )
+      },
+    })),
+    [/^moves many records/],
+  ],
+  [
+    'repeats a step of edits',
+    broken(({ edit }) => ({ edit: async step => (await edit(step)) ?? [] })),
+    [/^edits the records of a step once/],
+  ],
   [
     'lists the oldest job first',
     broken(({ list }) => ({ list: async account => (await list(account)).toReversed() })),

@@ -3,6 +3,7 @@ import {
   type BulkChanges,
   type BulkFailure,
   CHANGE_KEPT_MS,
+  editedRecord,
   FAILURES_KEPT,
   MOST_CHANGES,
   type RecordRow,
@@ -90,6 +91,23 @@ export function memoryBulk(all: MemoryContent, hasAccount: (id: string) => boole
       change.done += rows.length
       advance(change, next, 'done', now)
       return rows
+    },
+    async edit({ id, place, next, ids, now, edit, isListed }) {
+      const change = at(id, place, 'running')
+      if (change === null) return null
+      const edited: RecordRow[] = []
+      const failures: BulkFailure[] = []
+      for (const one of ids) {
+        const row = all.rows.get(one)
+        const isLive = row?.accountId === change.accountId && (row.expiresAt === null || row.expiresAt > now)
+        const after = row !== undefined && isLive ? editedRecord(row, edit) : isListed ? 'NOT_FOUND' : null
+        if (typeof after === 'string') failures.push({ uploadId: one, code: after })
+        else if (after !== null && after !== row) edited.push(all.write(after))
+      }
+      fail(change, failures)
+      change.done += ids.length - failures.length
+      advance(change, next, 'done', now)
+      return edited
     },
     async removed(id, after, limit) {
       const rows = [...(changes.get(id)?.removed.values() ?? [])].filter(row => row.id > after)

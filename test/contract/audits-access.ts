@@ -18,6 +18,8 @@ const PROTECTED: readonly (readonly [method: string, path: string, scope: string
   ['POST', '/tokens/revoke', null],
   ['DELETE', '/tokens/revoke/none', null],
   ['POST', '/jobs', 'files:delete'],
+  ['POST', '/jobs/edits', 'files:write'],
+  ['GET', '/jobs', 'files:read'],
   ['GET', '/jobs/none', 'files:read'],
   ['POST', '/jobs/none/undo', 'files:write'],
 ]

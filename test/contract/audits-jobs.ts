@@ -61,6 +61,51 @@ export const jobAudits: readonly Audit[] = [
     },
   },
   {
+    id: 'jobs.edit',
+    name: 'MUST rename, expire and move many records as a job, which cannot be undone',
+    async run({ actor, advance, now }) {
+      const account = await actor()
+      const ids = [await store(account, 'one'), await store(account, 'two')]
+      const edit = async (body: object): Promise<Answer['json']> => {
+        const { json: begun } = await expectStatus(account.request('POST', `${BASE}/jobs/edits`, json(body)), 202)
+        return ended(account, begun.job.id)
+      }
+      const listed = async () => (await account.request('GET', `${BASE}/users/me/uploads`)).json.uploads
+      const { id, undoUntil } = await edit({
+        action: 'rename',
+        ids,
+        rename: { find: 'o', replace: '0', suffix: '.txt' },
+      })
+      assert.equal(undoUntil, null)
+      assert.deepEqual(await names(account), ['0ne.txt', 'tw0.txt'])
+      assertError(await account.request('POST', `${BASE}/jobs/${id}/undo`), 409, 'CONFLICT')
+      const end = '2090-01-31T12:00:00.000Z'
+      await edit({ action: 'timelock', ids, timelock: end })
+      assert.deepEqual(
+        (await listed()).map((one: { expiresAt: string }) => one.expiresAt),
+        [end, end],
+      )
+      await advance(1_000)
+      const filter = { createdBefore: new Date(now()).toISOString(), expected: 1, q: 'tw0' }
+      await edit({ action: 'timelock', filter, timelock: 'never' })
+      const expiring = await account.request('GET', `${BASE}/users/me/uploads?hasExpiration=true`)
+      assert.deepEqual([expiring.json.total, expiring.json.uploads[0].name], [1, '0ne.txt'])
+      await edit({ action: 'cluster', ids, cluster: 'cl1-eu' })
+      assert.deepEqual(
+        (await listed()).map((one: { clusterId: string }) => one.clusterId),
+        ['cl1-eu', 'cl1-eu'],
+      )
+      const refused = (body: object) => account.request('POST', `${BASE}/jobs/edits`, json({ ids, ...body }))
+      assertError(await refused({ action: 'rename' }), 400, 'VALIDATION', 'rename')
+      assertError(await refused({ action: 'rename', rename: { prefix: '\n' } }), 400, 'VALIDATION', 'rename.prefix')
+      assertError(await refused({ action: 'timelock' }), 400, 'VALIDATION', 'timelock')
+      assertError(await refused({ action: 'timelock', timelock: '2001-01-01T00:00:00Z' }), 400, 'INVALID_TIMELOCK')
+      assertError(await refused({ action: 'cluster' }), 400, 'VALIDATION', 'cluster')
+      assertError(await refused({ action: 'cluster', cluster: 'none' }), 403, 'CLUSTER_NOT_ALLOWED')
+      assertError(await refused({ action: 'delete' }), 400, 'VALIDATION', 'action')
+    },
+  },
+  {
     id: 'jobs.refused',
     name: 'MUST refuse unclear selections with 400, other counts with 409, and unknown jobs with 404',
     async run({ actor, advance, now }) {

@@ -3,17 +3,20 @@ import type { RecordRow } from '../records.ts'
 import { AMONG_IDS, either, indexed } from './dialect.ts'
 import type { Rule } from './driver.ts'
 import { dueStates, withJob } from './job-rules.ts'
+import type { RecordParts } from './record-rules.ts'
 import { DERIVED, record } from './record-statements.ts'
-import { type HeldRecord, heldRecord, type RemovalParts } from './removal-rules.ts'
+import { type HeldRecord, heldRecord } from './removal-rules.ts'
 import { columnNames, columns, fragment, sql } from './statement.ts'
 
-export interface BulkParts extends RemovalParts {
+export interface BulkParts extends RecordParts {
   /** Name of this node, which leases jobs. Empty for a catalogue of one node. */
   node: string
   /** Deletes the given records, but keeps their holds. The kept holds let nobody read the content. */
   keep(records: readonly RecordRow[]): Rule<RecordRow[]>
-  /** Makes the hold of a restored record an ordinary one again, until the record's expiry. */
+  /** Gives the hold of a restored or an edited record the end of the record. Makes a kept hold an ordinary one again. */
   unkeep(record: HeldRecord): Rule<void>
+  /** Counts a record that now has an expiry (1), or that no longer has one (-1). The account's counter is apart. */
+  expiring(record: RecordRow, by: number): Rule<void>
   /** Releases the holds of removed records. */
   release(records: readonly HeldRecord[]): Rule<void>
   added?(records: readonly RecordRow[]): void

@@ -10,6 +10,7 @@ import {
 } from '../bulk-changes.ts'
 import type { PinLimits, RecordRow } from '../records.ts'
 import { LOCKED_ACCOUNT } from './account-rows.ts'
+import { ANY_NODE, advance, lockedAt, schedule } from './bulk-progress.ts'
 import {
   type BulkParts,
   BY_ACCOUNT,
@@ -26,9 +27,10 @@ import {
   SET_PROGRESS,
 } from './bulk-rows.ts'
 import { all, type CatalogueDriver, first, type Rule, run } from './driver.ts'
-import { beginJob, dueJobs, enqueue, retryJob } from './job-rules.ts'
+import { type Edited, editStep } from './edit-rules.ts'
+import { beginJob, dueJobs, retryJob } from './job-rules.ts'
 import { usageOf } from './record-rules.ts'
-import { LOCK_ACCOUNTS, type RemovalParts, removeRecords } from './removal-rules.ts'
+import { type RemovalParts, removeRecords } from './removal-rules.ts'
 import { excessOf, restoreRecords, withFailures } from './restore-rules.ts'
 import { lockRecordRows } from './status-rules.ts'
 
@@ -36,7 +38,6 @@ import { lockRecordRows } from './status-rules.ts'
 const STEP = 50
 /** Longer than any attempt, see `BulkAttempt`. */
 const LEASE_MS = 120_000
-const ANY_NODE = ''
 const NO_RECORDS = { rows: null }
 
 type Stepped = { rows: RecordRow[] | null }
@@ -54,6 +55,17 @@ export function bulkRules(driver: CatalogueDriver, parts: BulkParts): BulkChange
       const { rows } = await driver.transaction<Stepped>(() => removeStep(parts, step), {
         patient: true,
         committed: made => parts.removed?.(made.rows ?? []),
+      })
+      await parts.dropReleased()
+      return rows
+    },
+    edit: async step => {
+      const { rows } = await driver.transaction<Edited>(() => editStep(parts, step), {
+        patient: true,
+        committed: made => {
+          parts.removed?.(made.before)
+          parts.added?.(made.rows ?? [])
+        },
       })
       await parts.dropReleased()
       return rows
@@ -158,26 +170,6 @@ function* restoreStep(parts: BulkParts, step: BulkStep & { limits: PinLimits }):
   return { rows }
 }
 
-/** Returns the change of a step, or null if the change is not where the step begins. */
-function* lockedAt({ id, place }: BulkStep, phase: BulkChange['phase']): Rule<BulkChange | null> {
-  const known = yield* first(CHANGE_BY_ID, { id })
-  if (known === null) return null
-  yield* first(LOCK_ACCOUNTS, { accounts: [known.accountId] })
-  const change = yield* first(LOCKED, { id })
-  return change === null || change.phase !== phase || change.place !== place ? null : change
-}
-
-/** Stores the progress of a change. The job of an ended change is due when its undo period ends. */
-function* advance(change: BulkChange, next: string | null, end: BulkChange['phase'], now: number): Rule<void> {
-  if (next !== null) {
-    yield* run(SET_PROGRESS, { ...change, place: next })
-    return
-  }
-  const ended = { ...change, phase: end, place: '', endedAt: now, selection: '' }
-  yield* run(SET_PROGRESS, ended)
-  yield* schedule(ended, now + change.undoMs)
-}
-
 function* purge(parts: BulkParts, id: number, now: number): Rule<boolean> {
   const change = yield* first(LOCKED, { id })
   if (change === null || change.endedAt === null || !isOver(change, now)) return false
@@ -195,8 +187,4 @@ function* purge(parts: BulkParts, id: number, now: number): Rule<boolean> {
 
 function isOver({ endedAt, undoMs }: BulkChange, now: number): boolean {
   return undoMs === 0 || (endedAt !== null && endedAt + undoMs <= now)
-}
-
-function* schedule({ id, accountId }: BulkChange, dueAt: number): Rule<void> {
-  yield* enqueue({ kind: 'bulk', key: id, queue: ANY_NODE, accountId, dueAt, error: null })
 }

@@ -18,7 +18,7 @@ import { columns, sql } from './statement.ts'
 
 /** Number of the account's search list; 0 for SQLite, which stores the number in another table. */
 const LIST = either('0', '(SELECT seq FROM accounts WHERE accounts.id = account_id)')
-const withList = columns<RecordRow & { list: number }>({ ...record.kinds, list: ['integer', LIST] })
+export const withList = columns<RecordRow & { list: number }>({ ...record.kinds, list: ['integer', LIST] })
 const RENAMED = sql`
   SELECT ${withList} FROM records WHERE id = :id AND account_id = :accountId AND ${LIVE_RECORD} ${FOR_UPDATE}`
 const TAKE_USE = sql`UPDATE api_keys SET uses = uses + 1 WHERE id = :token AND uses < max_uses`

@@ -55,6 +55,7 @@ export function sqliteRecords(parts: {
         return [...records]
       }),
     unkeep: ({ id, expiresAt }) => own(() => holds.setEnds(id, expiresAt)),
+    expiring: (record, by) => own(() => table.found(record, { pins: 0, expiringPins: by, storedBytes: 0 })),
     release: records =>
       own(() => {
         for (const { id } of records) holds.release(id)

@@ -25,14 +25,16 @@ const Filter = Type.Object({
 const Job = Type.Object(
   {
     id: text,
-    action: Type.Enum(['delete']),
+    action: Type.Enum(['delete', 'rename', 'timelock', 'cluster']),
     state: Type.Enum(['running', 'done', 'undoing', 'undone']),
     total: Type.Integer({ minimum: 0, description: 'number of selected records' }),
     done: Type.Integer({ minimum: 0, description: 'number of records that the job has changed' }),
     failed: count,
     restored: Type.Integer({ minimum: 0, description: 'number of records that an undo has restored' }),
     failures: Type.Array(Type.Object({ uploadId: text, code: text }), {
-      description: 'the first 100 failures, with `NOT_FOUND`, `EXPIRED` or `QUOTA_EXCEEDED`',
+      description:
+        'the first 100 failures: `NOT_FOUND`, `EXPIRED`, `QUOTA_EXCEEDED`, `VALIDATION` for a name without text or over ' +
+        '255 characters, `CLUSTER_NOT_ALLOWED` for another system',
     }),
     createdAt: instant,
     endedAt: orNull(instant),
@@ -43,6 +45,11 @@ const Job = Type.Object(
   { title: 'Job' },
 )
 const Answer = Type.Object({ job: Job })
+
+const selection = {
+  ids: Type.Optional(Type.Array(identifier, { maxItems: MOST_IDS })),
+  filter: Type.Optional(Filter),
+}
 
 const shared = { tag: 'Jobs', params: { id: 'The `id` of the job.' } } as const
 
@@ -59,8 +66,7 @@ const start = route({
   body: json(
     Type.Object({
       action: Type.Enum(['delete']),
-      ids: Type.Optional(Type.Array(identifier, { maxItems: MOST_IDS })),
-      filter: Type.Optional(Filter),
+      ...selection,
     }),
   ),
   answers: { 202: Answer },
@@ -68,6 +74,41 @@ const start = route({
   handler: async ({ principal, body }, { bulk }) => {
     const { action, ids, filter } = await body()
     const job = await bulk.start({ account: principal.account.id, action, ids, filter })
+    return { status: 202, body: { job: presentJob(job) } }
+  },
+})
+
+const edit = route({
+  tag: 'Jobs',
+  method: 'POST',
+  path: '/jobs/edits',
+  access: 'files:write',
+  summary: 'Edit many records',
+  details:
+    'Selects records as `POST /jobs` does. `rename` replaces `find` in each name, then adds `prefix` and `suffix`. ' +
+    '`timelock` sets the expiry, or removes it with `never`. `cluster` moves records between clusters of one system. ' +
+    'An edit cannot be undone.',
+  body: json(
+    Type.Object({
+      action: Type.Enum(['rename', 'timelock', 'cluster']),
+      rename: Type.Optional(Type.Object({ find: optional, replace: optional, prefix: optional, suffix: optional })),
+      timelock: optional,
+      cluster: optional,
+      ...selection,
+    }),
+  ),
+  answers: { 202: Answer },
+  errors: [
+    'VALIDATION',
+    'INVALID_CID',
+    'CONFLICT',
+    'QUOTA_EXCEEDED',
+    'INVALID_TIMELOCK',
+    'TIMELOCK_NOT_ALLOWED',
+    'CLUSTER_NOT_ALLOWED',
+  ],
+  handler: async ({ principal, body }, { bulk }) => {
+    const job = await bulk.start({ ...(await body()), account: principal.account.id })
     return { status: 202, body: { job: presentJob(job) } }
   },
 })
@@ -115,7 +156,7 @@ const undo = route({
   },
 })
 
-export const jobRoutes: readonly ContractRoute[] = [start, list, show, undo]
+export const jobRoutes: readonly ContractRoute[] = [start, edit, list, show, undo]
 
 function presentJob({ createdAt, endedAt, undoUntil, ...job }: BulkJob): Shown<typeof Job> {
   const at = (instant: number | null): string | null => (instant === null ? null : iso(instant))

@@ -7,7 +7,7 @@ import { type HoldfastError, isHoldfastError } from '../../domain/errors.ts'
 import type { Attempt } from '../../jobs/job-runner.ts'
 import { recordFilterOf } from '../lists/list-search.ts'
 import type { PinChanges } from '../pin-changes.ts'
-import type { ListQuery } from '../pin-types.ts'
+import { selectionOf } from './bulk-selection.ts'
 
 export interface BulkAttemptParts {
   bulk: BulkChanges
@@ -20,6 +20,8 @@ export interface BulkAttemptParts {
   backendOf: (clusterId: string) => number | null
   leaveFetch: (fetchId: number) => Promise<void>
   wakeFetches: () => void
+  /** Called after a change of expiry times. */
+  wakeSweeper: () => void
 }
 
 /** Records that one transaction changes. */
@@ -58,13 +60,13 @@ export class BulkAttempt implements Attempt<BulkChange> {
 
   /** Returns false if the change needs no more work now. */
   #step(change: BulkChange): Promise<boolean> {
-    if (change.phase === 'running') return this.#remove(change)
+    if (change.phase === 'running') return change.action === 'delete' ? this.#remove(change) : this.#edit(change)
     if (change.phase === 'undoing') return this.#restore(change)
     return this.#parts.bulk.purge(change.id, this.#parts.clock.now())
   }
 
   async #remove(change: BulkChange): Promise<boolean> {
-    const { ids, next } = await this.#selected(change)
+    const { ids, next } = await this.#selected(change, FOUND_AT_ONCE)
     for (let from = 0; from === 0 || from < ids.length; from += STEP) {
       if (this.#aborted !== null) throw this.#aborted
       // Before the last step, a repetition finds only the records that are left, so the place stays.
@@ -78,17 +80,28 @@ export class BulkAttempt implements Attempt<BulkChange> {
   }
 
   /** Returns the next selected records, and the place that follows them. */
-  async #selected({ accountId, selection, place }: BulkChange): Promise<{ ids: string[]; next: string | null }> {
-    const selected = JSON.parse(selection) as ListQuery | string[]
+  async #selected(change: BulkChange, limit: number): Promise<{ ids: string[]; next: string | null }> {
+    const { accountId, place } = change
+    const selected = selectionOf(change).of
     if (Array.isArray(selected)) {
       const from = Number(place)
       const next = from + STEP < selected.length ? String(from + STEP) : null
       return { ids: selected.slice(from, from + STEP), next }
     }
     const filter = recordFilterOf(accountId, selected, this.#parts.clock.now())
-    const page = { after: place === '' ? null : place, limit: FOUND_AT_ONCE }
+    const page = { after: place === '' ? null : place, limit }
     const { rows, next } = await this.#parts.records.walk(filter, page)
     return { ids: rows.map(({ id }) => id), next }
+  }
+
+  /** Each step has its own place, because a repetition would find the edited records again. */
+  async #edit(change: BulkChange): Promise<boolean> {
+    const { bulk, wakeSweeper } = this.#parts
+    const { of, edit } = selectionOf(change)
+    const selected = await this.#selected(change, STEP)
+    await bulk.edit({ ...this.#stepOf(change), ...selected, edit: edit ?? {}, isListed: Array.isArray(of) })
+    if (edit?.expiresAt !== undefined) wakeSweeper()
+    return true
   }
 
   async #tellRemoved(rows: readonly RecordRow[]): Promise<void> {

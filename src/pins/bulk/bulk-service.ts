@@ -1,6 +1,7 @@
 import type { AccountService } from '../../access/accounts/account-service.ts'
 import type { PlanCatalogue } from '../../access/plan-catalogue.ts'
 import type { BulkAction, BulkChange, BulkChanges, BulkFailure } from '../../catalogue/bulk-changes.ts'
+import type { BulkEdit } from '../../catalogue/bulk-edits.ts'
 import type { RecordFilter, Records } from '../../catalogue/records.ts'
 import { nextTurn, turnSpent } from '../../concurrency/turns.ts'
 import type { Clock } from '../../domain/clock.ts'
@@ -10,6 +11,8 @@ import type { Plan } from '../../domain/plan.ts'
 import { recordFilterOf } from '../lists/list-search.ts'
 import type { ListQuery } from '../pin-types.ts'
 import { newUploadId } from '../present-record.ts'
+import type { BulkEdits } from './bulk-edits.ts'
+import { storedSelection } from './bulk-selection.ts'
 
 /** Filters of a list. Records created at `createdBefore` or later are not selected. */
 export type BulkFilter = Omit<ListQuery, 'account' | 'page' | 'limit' | 'parentCid' | 'sort' | 'before'> & {
@@ -22,6 +25,12 @@ export type BulkFilter = Omit<ListQuery, 'account' | 'page' | 'limit' | 'parentC
 export interface BulkRequest {
   account: string
   action: BulkAction
+  /** For `rename`. Empty texts change nothing. */
+  rename?: Partial<NonNullable<BulkEdit['rename']>> | undefined
+  /** For `timelock`: a date-time, or `never` for no expiry. */
+  timelock?: string | undefined
+  /** For `cluster`. */
+  cluster?: string | undefined
   ids?: readonly string[] | undefined
   filter?: BulkFilter | undefined
 }
@@ -49,6 +58,7 @@ export interface BulkServiceParts {
   plans: Pick<PlanCatalogue, 'get'>
   clock: Clock
   undoMs: number
+  edits: BulkEdits
   wake: () => void
 }
 
@@ -66,14 +76,19 @@ export class BulkService {
 
   /**
    * @throws HoldfastError `VALIDATION`; `CONFLICT` if the filter selects another number of records than expected;
-   *   `QUOTA_EXCEEDED` if the account has too many jobs
+   *   `QUOTA_EXCEEDED` if the account has too many jobs; `INVALID_TIMELOCK`, `TIMELOCK_NOT_ALLOWED`,
+   *   `CLUSTER_NOT_ALLOWED`
    */
-  async start({ account: accountId, action, ids, filter }: BulkRequest): Promise<BulkJob> {
-    const { bulk, clock, undoMs, wake } = this.#parts
+  async start(request: BulkRequest): Promise<BulkJob> {
+    const { account: accountId, action, ids, filter } = request
+    const { bulk, clock, edits, wake } = this.#parts
     if ((ids === undefined) === (filter === undefined)) throw invalid('exactly one of ids and filter must be given')
+    const edit = action === 'delete' ? null : await edits.of(request)
     const { selection, total } = filter === undefined ? selectedIds(ids ?? []) : await this.#selected(accountId, filter)
     const now = clock.now()
-    const change = { name: newUploadId(now), accountId, action, selection: JSON.stringify(selection), total, undoMs }
+    const undoMs = edit === null ? this.#parts.undoMs : 0
+    const stored = storedSelection(selection, edit)
+    const change = { name: newUploadId(now), accountId, action, selection: stored, total, undoMs }
     const made = await bulk.add({ ...change, createdAt: now })
     wake()
     return presentJob(made)
@@ -134,7 +149,7 @@ export class BulkService {
   }
 }
 
-function selectedIds(ids: readonly string[]): { selection: readonly string[]; total: number } {
+function selectedIds(ids: readonly string[]): { selection: string[]; total: number } {
   const selection = [...new Set(ids)]
   if (selection.length > 0 && selection.length <= MOST_IDS) return { selection, total: selection.length }
   throw invalid(`ids must have 1 to ${MOST_IDS} ids`)

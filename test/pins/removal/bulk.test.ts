@@ -236,3 +236,39 @@ describe('a job of ids', () => {
     })
   })
 })
+
+describe('a job that edits many records', () => {
+  const edit = async (client: Client, body: object): Promise<Job> => {
+    const { status, json } = await client.ask('POST', '/jobs/edits', body)
+    expect([status, json.code]).toEqual([202, undefined])
+    return client.ended(json.job)
+  }
+
+  test('renames each record that matches once', async () => {
+    await withEngine(async world => {
+      await fill(world, 130)
+      const client = await Client.of(world)
+      const { filter } = allBefore(world, 130)
+      const job = await edit(client, { action: 'rename', filter: { ...filter, q: 'file' }, rename: { prefix: 'my ' } })
+      expect(job).toMatchObject({ state: 'done', done: 130, failed: 0, undoUntil: null })
+      const names: string[] = []
+      for await (const { name } of world.engine.pins.all({ account: world.account })) names.push(name ?? '')
+      expect(names.toSorted()).toEqual(Array.from({ length: 130 }, (_, i) => `my file ${i}`).toSorted())
+    })
+  })
+
+  test('keeps content until its new expiry', async () => {
+    await withEngine(async world => {
+      const { clock, engine, account } = world
+      const timelock = new Date(clock.now() + MINUTE_MS).toISOString()
+      const { record } = await engine.pins.upload(Buffer.from('kept'), { account, timelock })
+      const client = await Client.of(world)
+      const later = new Date(clock.now() + 3 * MINUTE_MS).toISOString()
+      await edit(client, { action: 'timelock', ids: [record.uploadId], timelock: later })
+      clock.advance(2 * MINUTE_MS)
+      expect(await readable(world, record.cid)).toBe(200)
+      clock.advance(2 * MINUTE_MS)
+      expect(await readable(world, record.cid)).toBe(404)
+    })
+  })
+})

@@ -1,13 +1,18 @@
 import { useState } from 'preact/hooks'
-import { isHoldfastError, type Job } from '../../../client/index.ts'
+import { type Edit, isHoldfastError, type Job, type JobFilter } from '../../../client/index.ts'
 import { html } from '../markup.ts'
 import { useSession } from '../session.ts'
 import { ConfirmDialog } from '../widgets/confirm-dialog.ts'
-import { plural } from '../widgets/shown-values.ts'
+import { Dialog } from '../widgets/dialog.ts'
+import { Choice, FieldProblem, InputField, submitting } from '../widgets/field.ts'
+import { instantIn, plural } from '../widgets/shown-values.ts'
+import { useAction } from '../widgets/use-load.ts'
 import { type Selection, selectedCount } from './selection.ts'
 
 /** Maximum number of names in a dialog. */
 const MOST_NAMES = 5
+
+export type EditAction = 'rename' | 'timelock' | 'cluster'
 
 interface BulkDialogProps {
   selection: Selection
@@ -17,28 +22,110 @@ interface BulkDialogProps {
 }
 
 export function DeleteSelected({ selection, onClose, onStarted, onDone }: BulkDialogProps) {
-  const { client } = useSession()
-  const [expected, setExpected] = useState(selectedCount(selection))
-  const { picked, matching } = selection
-  const act = async (): Promise<void> => {
-    try {
-      const job =
-        matching === null
-          ? await client.jobs.deleteRecords([...picked.keys()])
-          : await client.jobs.deleteMatching({ ...matching, expected })
-      onStarted(job)
-    } catch (error) {
-      // The list has changed. The next confirmation is for the number that matches now.
-      const selected = isHoldfastError(error, 'CONFLICT') ? error.details.selected : undefined
-      if (typeof selected === 'number') setExpected(selected)
-      throw error
-    }
-  }
+  const { jobs } = useSession().client
+  const { expected, start } = useStart(selection, onStarted)
+  const act = (): Promise<void> =>
+    start(
+      ids => jobs.deleteRecords(ids),
+      filter => jobs.deleteMatching(filter),
+    )
   return html`<${ConfirmDialog} title=${`Delete ${plural(expected, 'pin')}?`} label=${`Delete ${plural(expected, 'pin')}`}
     onClose=${onClose} act=${act} onDone=${onDone}>
     <${Names} selection=${selection} />
     <p>Lists and gateways lose them at once. The node keeps their content until the undo period ends.</p>
   </${ConfirmDialog}>`
+}
+
+/** Dialog with the fields of an edit. */
+export function EditSelected({
+  action,
+  selection,
+  onClose,
+  onStarted,
+  onDone,
+}: BulkDialogProps & { action: EditAction }) {
+  const { client, clusters } = useSession()
+  const { expected, start } = useStart(selection, onStarted)
+  const { run, isBusy, error } = useAction()
+  const [fields, setFields] = useState<Fields>(EMPTY)
+  const set = (name: keyof Fields) => (value: string) => setFields({ ...fields, [name]: value })
+  const submit = submitting(async () => {
+    const edit = editOf(action, fields)
+    const { jobs } = client
+    const act = () =>
+      start(
+        ids => jobs.editRecords(ids, edit),
+        filter => jobs.editMatching(filter, edit),
+      )
+    if (await run(act)) onDone()
+  })
+  return html`<${Dialog} title=${`${TITLES[action]} ${plural(expected, 'pin')}`} onClose=${onClose}>
+    <form onSubmit=${submit}>
+      ${
+        action === 'rename' &&
+        html`<div>
+          <${InputField} label="Find" value=${fields.find} onInput=${set('find')} hint="Each occurrence, with the same case." />
+          <${InputField} label="Replace with" value=${fields.replace} onInput=${set('replace')} />
+          <${InputField} label="Put before the name" value=${fields.prefix} onInput=${set('prefix')} />
+          <${InputField} label="Put after the name" value=${fields.suffix} onInput=${set('suffix')} />
+        </div>`
+      }
+      ${
+        action === 'timelock' &&
+        html`<${InputField} label="Ends" type="datetime-local" value=${fields.ends} onInput=${set('ends')}
+          hint="Leave it empty to keep the pins until they are deleted." />`
+      }
+      ${
+        action === 'cluster' &&
+        html`<${Choice} label="Cluster" value=${fields.cluster} onInput=${set('cluster')}
+          options=${[['', 'Choose…'], ...clusters.map(({ id, label }) => [id, `${label} (${id})`])]} />`
+      }
+      <p>This cannot be undone.</p>
+      <${FieldProblem} text=${error} />
+      <button class="primary" disabled=${isBusy}>${TITLES[action]} ${plural(expected, 'pin')}</button>
+    </form>
+  </${Dialog}>`
+}
+
+interface Fields {
+  find: string
+  replace: string
+  prefix: string
+  suffix: string
+  ends: string
+  cluster: string
+}
+
+const EMPTY: Fields = { find: '', replace: '', prefix: '', suffix: '', ends: '', cluster: '' }
+const TITLES = { rename: 'Rename', timelock: 'Set the end of', cluster: 'Move' } as const
+
+function editOf(action: EditAction, { find, replace, prefix, suffix, ends, cluster }: Fields): Edit {
+  if (action === 'rename') return { rename: { find, replace, prefix, suffix } }
+  return action === 'cluster' ? { cluster } : { timelock: instantIn(ends) ?? null }
+}
+
+interface Start {
+  /** Number of pins that the user confirms. */
+  expected: number
+  start: (
+    picked: (ids: readonly string[]) => Promise<Job>,
+    matching: (filter: JobFilter) => Promise<Job>,
+  ) => Promise<void>
+}
+
+/** Starts jobs for a selection. After a change of the list, the next confirmation is for the number that matches now. */
+function useStart({ picked, matching }: Selection, onStarted: (job: Job) => void): Start {
+  const [expected, setExpected] = useState(selectedCount({ picked, matching }))
+  const start: Start['start'] = async (ofPicked, ofMatching) => {
+    try {
+      onStarted(await (matching === null ? ofPicked([...picked.keys()]) : ofMatching({ ...matching, expected })))
+    } catch (error) {
+      const selected = isHoldfastError(error, 'CONFLICT') ? error.details.selected : undefined
+      if (typeof selected === 'number') setExpected(selected)
+      throw error
+    }
+  }
+  return { expected, start }
 }
 
 function Names({ selection: { picked, matching } }: { selection: Selection }) {

@@ -12,6 +12,8 @@ const REASONS: Readonly<Record<string, string>> = {
   NOT_FOUND: 'no longer exists',
   EXPIRED: 'has expired',
   QUOTA_EXCEEDED: 'exceeds the quota',
+  VALIDATION: 'the name would be empty or too long',
+  CLUSTER_NOT_ALLOWED: 'is on another system',
 }
 
 /** Shows the progress of jobs, and their undo. */
@@ -51,7 +53,7 @@ interface RowProps {
 function Row({ followed: { job, error }, onUndo, onDismiss }: RowProps) {
   const now = useNow(1_000)
   const [isAsked, setAsked] = useState(false)
-  const { state, total, done, failed, restored, undoUntil } = job
+  const { action, state, total, done, failed, restored, undoUntil } = job
   const left = undoUntil === null ? 0 : Date.parse(undoUntil) - now
   const undo = async (): Promise<void> => {
     setAsked(true)
@@ -65,7 +67,7 @@ function Row({ followed: { job, error }, onUndo, onDismiss }: RowProps) {
       <span class="under">${[...failuresOf(job), ...(left > 0 ? [`can be undone for ${formatDuration(left / 1_000)}`] : [])].join(' · ')}</span>
     </div>
     <div class="buttons">
-      ${(state === 'running' || left > 0) && html`<button class="small" disabled=${isAsked} onClick=${undo}>Undo</button>`}
+      ${((state === 'running' && action === 'delete') || left > 0) && html`<button class="small" disabled=${isAsked} onClick=${undo}>Undo</button>`}
       ${!isRunning(job) && html`<button class="plain small" aria-label=${`Dismiss: ${words}`} onClick=${onDismiss}>✕</button>`}
     </div>
     ${isRunning(job) && html`<progress aria-label=${words} max=${Math.max(whole, 1)} value=${far}></progress>`}
@@ -73,9 +75,17 @@ function Row({ followed: { job, error }, onUndo, onDismiss }: RowProps) {
   </li>`
 }
 
-function wordsOn({ state, total, done, restored }: Job): string {
-  if (state === 'running') return `Deleting ${plural(total, 'pin')}: ${shownCount(done)} done`
-  if (state === 'done') return `${plural(done, 'pin')} deleted`
+const VERBS: Readonly<Record<Job['action'], readonly [doing: string, isDone: string]>> = {
+  delete: ['Deleting', 'deleted'],
+  rename: ['Renaming', 'renamed'],
+  timelock: ['Setting the end of', 'with a new end'],
+  cluster: ['Moving', 'moved'],
+}
+
+function wordsOn({ action, state, total, done, restored }: Job): string {
+  const [doing, isDone] = VERBS[action]
+  if (state === 'running') return `${doing} ${plural(total, 'pin')}: ${shownCount(done)} done`
+  if (state === 'done') return `${plural(done, 'pin')} ${isDone}`
   if (state === 'undoing') return `Restoring ${plural(done, 'pin')}: ${shownCount(restored)} done`
   return `${plural(restored, 'pin')} restored`
 }

@@ -5,7 +5,7 @@ import { useSession } from '../session.ts'
 import { FieldProblem } from '../widgets/field.ts'
 import { plural } from '../widgets/shown-values.ts'
 import { useAction } from '../widgets/use-load.ts'
-import { DeleteSelected } from './bulk-dialogs.ts'
+import { DeleteSelected, type EditAction, EditSelected } from './bulk-dialogs.ts'
 import { MOST_PICKED, selectedCount } from './selection.ts'
 import type { Selecting } from './use-selection.ts'
 
@@ -19,8 +19,8 @@ interface SelectionBarProps {
 
 /** Shows the number of selected pins and the actions on them. Renders nothing without a selection. */
 export function SelectionBar({ selecting, options, total }: SelectionBarProps) {
-  const { client, jobs } = useSession()
-  const [asked, setAsked] = useState(false)
+  const { client, clusters, jobs, user } = useSession()
+  const [asked, setAsked] = useState<EditAction | 'delete' | null>(null)
   const { run, isBusy, error } = useAction()
   const { selection, clear, setMatching } = selecting
   const count = selectedCount(selection)
@@ -35,6 +35,12 @@ export function SelectionBar({ selecting, options, total }: SelectionBarProps) {
     setMatching({ ...filter, createdBefore, expected: newest.total })
   }
   const { matching } = selection
+  const close = (): void => setAsked(null)
+  const done = (): void => {
+    close()
+    clear()
+  }
+  const dialog = { selection, onClose: close, onStarted: jobs.add.bind(jobs), onDone: done }
   return html`<div class="selection" role="region" aria-label="Selection">
     <span role="status">${matching === null ? `${plural(count, 'pin')} selected` : `All ${plural(count, 'matching pin')} selected`}${
       count === MOST_PICKED && matching === null && total > count && ', the most without “all that match”'
@@ -46,13 +52,16 @@ export function SelectionBar({ selecting, options, total }: SelectionBarProps) {
         html`<button class="plain small" disabled=${isBusy} onClick=${() => run(selectMatching)}>Select all ${plural(total, 'pin')} that match</button>`
       }
       <button class="plain small" onClick=${clear}>Clear</button>
-      <button class="danger small" onClick=${() => setAsked(true)}>Delete…</button>
+      <button class="small" onClick=${() => setAsked('rename')}>Rename…</button>
+      ${user.planDetails.timelock && html`<button class="small" onClick=${() => setAsked('timelock')}>Set end…</button>`}
+      ${clusters.length > 1 && html`<button class="small" onClick=${() => setAsked('cluster')}>Move…</button>`}
+      <button class="danger small" onClick=${() => setAsked('delete')}>Delete…</button>
     </div>
     <${FieldProblem} text=${error} />
     ${
-      asked &&
-      html`<${DeleteSelected} selection=${selection} onClose=${() => setAsked(false)}
-        onStarted=${jobs.add.bind(jobs)} onDone=${clear} />`
+      asked === 'delete'
+        ? html`<${DeleteSelected} ...${dialog} />`
+        : asked !== null && html`<${EditSelected} action=${asked} ...${dialog} />`
     }
   </div>`
 }

@@ -1,4 +1,4 @@
-import type { DeleteFilter, ListedUpload } from '../../../client/index.ts'
+import type { JobFilter, ListedUpload } from '../../../client/index.ts'
 
 /** Maximum number of records in a request that names them. */
 export const MOST_PICKED = 1_000
@@ -9,7 +9,7 @@ export type Picked = Pick<ListedUpload, 'uploadId' | 'name' | 'clusterId' | 'exp
 /** Either picked records, on any number of pages, or all records that match a filter. */
 export interface Selection {
   readonly picked: ReadonlyMap<string, Picked>
-  readonly matching: DeleteFilter | null
+  readonly matching: JobFilter | null
 }
 
 export const NOTHING: Selection = { picked: new Map(), matching: null }

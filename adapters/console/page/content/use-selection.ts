@@ -1,5 +1,5 @@
 import { useRef, useState } from 'preact/hooks'
-import type { DeleteFilter } from '../../../client/index.ts'
+import type { JobFilter } from '../../../client/index.ts'
 import { NOTHING, type Picked, pick, rowsBetween, type Selection } from './selection.ts'
 
 export interface Selecting {
@@ -8,7 +8,7 @@ export interface Selecting {
   /** @param isRange true to change all rows between this one and the last clicked one */
   toggle: (row: Picked, isOn: boolean, isRange: boolean) => void
   toggleAll: (isOn: boolean) => void
-  setMatching: (filter: DeleteFilter) => void
+  setMatching: (filter: JobFilter) => void
   clear: () => void
 }
 

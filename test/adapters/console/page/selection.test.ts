@@ -118,6 +118,40 @@ describe('a selection of pins in the console', inBrowser, () => {
       await expect.poll(() => names(page)).toHaveLength(4)
     }))
 
+  test('is renamed, given an end, and moved to another cluster', () =>
+    signedIn(async ({ page, server }) => {
+      await fill(page, server, 3)
+      const dialog = page.getByRole('dialog')
+      const ask = async (action: string): Promise<void> => {
+        await page.getByRole('checkbox', { name: 'Select all on this page' }).click()
+        await bar(page).getByRole('button', { name: action }).click()
+      }
+      await ask('Rename…')
+      await dialog.getByLabel('Find').fill('pin')
+      await dialog.getByLabel('Replace with').fill('note')
+      await dialog.getByLabel('Put after the name').fill('.txt')
+      expect(await accessibilityFaults(page)).toEqual([])
+      await takeScreenshots(page, 'selection-rename')
+      await dialog.getByRole('button', { name: 'Rename 3 pins' }).click()
+      await changes(page).getByText('3 pins renamed').waitFor()
+      await expect.poll(() => names(page)).toEqual(['note 3.txt', 'note 2.txt', 'note 1.txt'])
+      await ask('Set end…')
+      await takeScreenshots(page, 'selection-end')
+      await dialog.getByLabel('Ends').fill('2090-05-01T12:00')
+      await dialog.getByRole('button', { name: 'Set the end of 3 pins' }).click()
+      await changes(page).getByText('3 pins with a new end').waitFor()
+      await ask('Move…')
+      await takeScreenshots(page, 'selection-move')
+      await dialog.getByRole('button', { name: 'Move 3 pins' }).click()
+      await dialog.getByRole('alert').waitFor()
+      await dialog.getByLabel('Cluster').selectOption('cl1-eu')
+      await dialog.getByRole('button', { name: 'Move 3 pins' }).click()
+      await changes(page).getByText('3 pins moved').waitFor()
+      expect(await changes(page).getByRole('button', { name: 'Undo' }).count()).toBe(0)
+      const kept = (await all(server)).map(({ clusterId, expiresAt }) => [clusterId, expiresAt !== null])
+      expect(kept).toEqual(Array(3).fill(['cl1-eu', true]))
+    }))
+
   test('finds its job again after a reload', () =>
     signedIn(async ({ page, server }) => {
       await fill(page, server, 3)

@@ -1,0 +1,58 @@
+import type { BulkEdit } from '../../catalogue/bulk-edits.ts'
+import { HoldfastError } from '../../domain/errors.ts'
+import { checkedText } from '../pin-names.ts'
+import type { PinTargets } from '../pin-targets.ts'
+import type { BulkRequest } from './bulk-service.ts'
+
+export interface BulkEditParts {
+  targets: PinTargets
+  /** All clusters of the engine. */
+  clusterIds: readonly string[]
+  /** Returns null for a cluster that this node cannot fetch into. */
+  backendOf: (clusterId: string) => number | null
+}
+
+/** Value of `timelock` that removes the expiry. The contract reads null and an empty text as absent. */
+const NEVER = 'never'
+
+/** Checks how a job edits its records, before the job is stored. */
+export class BulkEdits {
+  readonly #parts: BulkEditParts
+
+  constructor(parts: BulkEditParts) {
+    this.#parts = parts
+  }
+
+  /** @throws HoldfastError `VALIDATION`, `INVALID_TIMELOCK`, `TIMELOCK_NOT_ALLOWED`, `CLUSTER_NOT_ALLOWED` */
+  async of({ account, action, rename, timelock, cluster }: BulkRequest): Promise<BulkEdit> {
+    const requester = await this.#parts.targets.requester(account)
+    if (action === 'rename') return { rename: checkedRename(rename ?? {}) }
+    if (action === 'timelock') {
+      if (timelock === NEVER) return { expiresAt: null }
+      const { expiresAt } = this.#parts.targets.decide(requester, { timelock })
+      if (expiresAt === null) throw missing('timelock', `a date-time, or ${NEVER} for no expiry`)
+      return { expiresAt }
+    }
+    if (cluster === undefined || cluster.trim() === '') throw missing('cluster', 'the id of a cluster')
+    return { cluster: this.#from(this.#parts.targets.decide(requester, { cluster }).clusterId) }
+  }
+
+  /** Records move between clusters of one backend, because the content stays where it is. */
+  #from(to: string): { to: string; from: string[] } {
+    const { clusterIds, backendOf } = this.#parts
+    const backend = backendOf(to)
+    if (backend === null) throw new HoldfastError('CLUSTER_NOT_ALLOWED', `another node keeps the cluster ${to}`)
+    return { to, from: clusterIds.filter(id => backendOf(id) === backend) }
+  }
+}
+
+function checkedRename(given: NonNullable<BulkRequest['rename']>): NonNullable<BulkEdit['rename']> {
+  const text = (field: keyof typeof given): string => checkedText(`rename.${field}`, given[field])
+  const rename = { find: text('find'), replace: text('replace'), prefix: text('prefix'), suffix: text('suffix') }
+  if (`${rename.find}${rename.prefix}${rename.suffix}` !== '') return rename
+  throw missing('rename', 'find, prefix or suffix')
+}
+
+function missing(field: string, what: string): HoldfastError {
+  return new HoldfastError('VALIDATION', `${field} must have ${what}`)
+}
