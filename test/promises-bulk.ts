@@ -29,7 +29,7 @@ export const bulkPromises: readonly KeptPromise[] = [
   },
   {
     promise: 'a step of a job is carried out once',
-    file: 'src/catalogue/rules/bulk-rules.ts',
+    file: 'src/catalogue/rules/bulk-progress.ts',
     find: ' || change.place !== place ? null',
     replace: ' ? null',
     test: rule('carries out no step'),

@@ -1,6 +1,6 @@
-import { BulkEdits } from '../pins/bulk/bulk-edits.ts'
 import { bulkRunner } from '../pins/bulk/bulk-runner.ts'
 import { BulkService } from '../pins/bulk/bulk-service.ts'
+import { BulkEdits } from '../pins/bulk/edit-checks.ts'
 import type { AccessModule } from './access-module.ts'
 import type { ClustersModule } from './clusters-module.ts'
 import type { PinsModule } from './pins-module.ts'

@@ -85,8 +85,8 @@ const edit = route({
   access: 'files:write',
   summary: 'Edit many records',
   details:
-    'Selects records as `POST /jobs` does. `rename` replaces `find` in each name, then adds `prefix` and `suffix`. ' +
-    '`timelock` sets the expiry, or removes it with `never`. `cluster` moves records between clusters of one system. ' +
+    'Selects records as `POST /jobs` does. The action `rename` replaces `find` in each name, then adds `prefix` and `suffix`. ' +
+    'The action `timelock` sets the expiry; `never` removes it. The action `cluster` moves records between clusters of one system. ' +
     'An edit cannot be undone.',
   body: json(
     Type.Object({

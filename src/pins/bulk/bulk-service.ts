@@ -1,7 +1,6 @@
 import type { AccountService } from '../../access/accounts/account-service.ts'
 import type { PlanCatalogue } from '../../access/plan-catalogue.ts'
 import type { BulkAction, BulkChange, BulkChanges, BulkFailure } from '../../catalogue/bulk-changes.ts'
-import type { BulkEdit } from '../../catalogue/bulk-edits.ts'
 import type { RecordFilter, Records } from '../../catalogue/records.ts'
 import { nextTurn, turnSpent } from '../../concurrency/turns.ts'
 import type { Clock } from '../../domain/clock.ts'
@@ -11,8 +10,8 @@ import type { Plan } from '../../domain/plan.ts'
 import { recordFilterOf } from '../lists/list-search.ts'
 import type { ListQuery } from '../pin-types.ts'
 import { newUploadId } from '../present-record.ts'
-import type { BulkEdits } from './bulk-edits.ts'
 import { storedSelection } from './bulk-selection.ts'
+import type { BulkEdits, EditRequest } from './edit-checks.ts'
 
 /** Filters of a list. Records created at `createdBefore` or later are not selected. */
 export type BulkFilter = Omit<ListQuery, 'account' | 'page' | 'limit' | 'parentCid' | 'sort' | 'before'> & {
@@ -22,15 +21,7 @@ export type BulkFilter = Omit<ListQuery, 'account' | 'page' | 'limit' | 'parentC
 }
 
 /** A change of many records. Exactly one of `ids` and `filter` is set. */
-export interface BulkRequest {
-  account: string
-  action: BulkAction
-  /** For `rename`. Empty texts change nothing. */
-  rename?: Partial<NonNullable<BulkEdit['rename']>> | undefined
-  /** For `timelock`: a date-time, or `never` for no expiry. */
-  timelock?: string | undefined
-  /** For `cluster`. */
-  cluster?: string | undefined
+export interface BulkRequest extends EditRequest {
   ids?: readonly string[] | undefined
   filter?: BulkFilter | undefined
 }

@@ -1,8 +1,20 @@
+import type { BulkAction } from '../../catalogue/bulk-changes.ts'
 import type { BulkEdit } from '../../catalogue/bulk-edits.ts'
 import { HoldfastError } from '../../domain/errors.ts'
 import { checkedText } from '../pin-names.ts'
 import type { PinTargets } from '../pin-targets.ts'
-import type { BulkRequest } from './bulk-service.ts'
+
+/** The fields of a request that say how a job changes its records. */
+export interface EditRequest {
+  account: string
+  action: BulkAction
+  /** For `rename`. Empty texts change nothing. */
+  rename?: Partial<NonNullable<BulkEdit['rename']>> | undefined
+  /** For `timelock`: a date-time, or `never` for no expiry. */
+  timelock?: string | undefined
+  /** For `cluster`. */
+  cluster?: string | undefined
+}
 
 export interface BulkEditParts {
   targets: PinTargets
@@ -24,7 +36,7 @@ export class BulkEdits {
   }
 
   /** @throws HoldfastError `VALIDATION`, `INVALID_TIMELOCK`, `TIMELOCK_NOT_ALLOWED`, `CLUSTER_NOT_ALLOWED` */
-  async of({ account, action, rename, timelock, cluster }: BulkRequest): Promise<BulkEdit> {
+  async of({ account, action, rename, timelock, cluster }: EditRequest): Promise<BulkEdit> {
     const requester = await this.#parts.targets.requester(account)
     if (action === 'rename') return { rename: checkedRename(rename ?? {}) }
     if (action === 'timelock') {
@@ -46,7 +58,7 @@ export class BulkEdits {
   }
 }
 
-function checkedRename(given: NonNullable<BulkRequest['rename']>): NonNullable<BulkEdit['rename']> {
+function checkedRename(given: NonNullable<EditRequest['rename']>): NonNullable<BulkEdit['rename']> {
   const text = (field: keyof typeof given): string => checkedText(`rename.${field}`, given[field])
   const rename = { find: text('find'), replace: text('replace'), prefix: text('prefix'), suffix: text('suffix') }
   if (`${rename.find}${rename.prefix}${rename.suffix}` !== '') return rename
