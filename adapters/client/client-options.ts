@@ -3,7 +3,7 @@ import type { Account, Keys, NewKeyOptions, UploadTokenOptions } from './account
 import type { RequestOptions } from './connection.ts'
 import type { Content } from './content.ts'
 import type { CarOptions, Files, SendOptions, TargetOptions, UploadOptions } from './files.ts'
-import type { DeleteFilter, Jobs } from './jobs.ts'
+import type { JobFilter, Jobs } from './jobs.ts'
 import type { NewAccountOptions, Owner } from './owner.ts'
 import type { ListOptions, PinOptions, Pins } from './pins.ts'
 import type { SecondFactor } from './second-factor.ts'
@@ -60,7 +60,7 @@ export const PIN_CALLS: CallFields<Pins> = {
   all: { 0: list },
 }
 
-const filter: Fields<DeleteFilter> = {
+const filter: Fields<JobFilter> = {
   cid: true,
   q: true,
   name: true,
@@ -74,10 +74,18 @@ const filter: Fields<DeleteFilter> = {
   expected: true,
 }
 
+const edit = {
+  rename: { find: true, replace: true, prefix: true, suffix: true },
+  timelock: true,
+  cluster: true,
+} as const
+
 export const JOB_CALLS: CallFields<Jobs> = {
   list: {},
   deleteRecords: {},
   deleteMatching: { 0: filter },
+  editRecords: { 1: edit },
+  editMatching: { 0: filter, 1: edit },
   get: {},
   undo: {},
   untilEnded: { 1: send },
