@@ -544,9 +544,20 @@ export const gatewayPromises: readonly KeptPromise[] = [
     file: 'adapters/node-http/response.ts',
     find: `    this.#outgoing.write(chunk, error => {
       if (error === undefined || error === null) this.#discard(chunk)
+      else this.#discardAtClose(chunk)
     })`,
     replace: '    this.#outgoing.write(chunk)\n    this.#discard(chunk)',
     test: { file: 'test/adapters/node-http/own-bytes.test.ts', name: 'no answer contains bytes of another, beside' },
+  },
+  {
+    promise: 'a client that goes away leaves no memory of its answer',
+    file: 'adapters/node-http/response.ts',
+    find: '      else this.#discardAtClose(chunk)\n',
+    replace: '',
+    test: {
+      file: 'test/adapters/node-http/body-writer.test.ts',
+      name: 'each chunk of an answer is released after its client',
+    },
   },
   {
     promise: 'a block that was read leaves no open file',

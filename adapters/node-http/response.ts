@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
 import { nextTurn, turnSpent } from '../../src/concurrency/turns.ts'
 import type { ApiResponse, BodyStream } from '../../src/index.ts'
 import { IDLE_MS } from './incoming-body.ts'
@@ -51,7 +52,10 @@ async function pump(outgoing: ServerResponse, body: BodyStream, sent: (bytes: nu
   const writer = new BodyWriter(outgoing, body)
   try {
     for await (const chunk of body) {
-      if (outgoing.destroyed) return
+      if (outgoing.destroyed) {
+        body.discard?.(chunk)
+        return
+      }
       sent(chunk.byteLength)
       writer.write(chunk)
       if (outgoing.writableNeedDrain) await writable(outgoing)
@@ -116,12 +120,16 @@ const JOINED_BYTES = 64 * 1024
 class BodyWriter {
   readonly #outgoing: ServerResponse
   readonly #discard: (chunk: Uint8Array) => void
+  readonly #socket: Socket | null
   #waiting: Uint8Array[] = []
   #bytes = 0
   #flushing: NodeJS.Immediate | null = null
+  /** Chunks that a failed write left, until the socket is closed. */
+  readonly #unsent: Uint8Array[] = []
 
   constructor(outgoing: ServerResponse, body: BodyStream) {
     this.#outgoing = outgoing
+    this.#socket = outgoing.socket
     this.#discard = chunk => body.discard?.(chunk)
   }
 
@@ -157,6 +165,19 @@ class BodyWriter {
   #send(chunk: Uint8Array): void {
     this.#outgoing.write(chunk, error => {
       if (error === undefined || error === null) this.#discard(chunk)
+      else this.#discardAtClose(chunk)
+    })
+  }
+
+  /** Frees a chunk once the system can no longer read it. The collector would free it late in a thread without work. */
+  #discardAtClose(chunk: Uint8Array): void {
+    if (this.#socket === null || this.#socket.closed) {
+      this.#discard(chunk)
+      return
+    }
+    if (this.#unsent.push(chunk) > 1) return
+    this.#socket.once('close', () => {
+      for (const unsent of this.#unsent.splice(0)) this.#discard(unsent)
     })
   }
 }

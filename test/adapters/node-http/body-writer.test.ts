@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import http from 'node:http'
-import { connect } from 'node:net'
+import { connect, type Socket } from 'node:net'
 import { expect, test } from 'vitest'
 import { createServer } from '../../../adapters/node-http/index.ts'
 import type { ApiHandler, BodyStream } from '../../../src/http/api-messages.ts'
@@ -62,6 +62,40 @@ test('small and large chunks keep their order, and each is released once', async
   }))
   expect(framesOf(answer).join('')).toBe(Buffer.concat(chunks).toString('latin1'))
   expect(discarded.size).toBe(chunks.length)
+})
+
+test('each chunk of an answer is released after its client has gone', async () => {
+  const made = new Set<Uint8Array>()
+  const discarded = new Set<Uint8Array>()
+  const answer: ApiHandler = async () => ({
+    status: 200,
+    headers: {},
+    body: {
+      async *[Symbol.asyncIterator]() {
+        for (;;) {
+          const chunk = Buffer.alloc(1_048_576)
+          made.add(chunk)
+          yield chunk
+        }
+      },
+      discard: chunk => void discarded.add(chunk),
+    },
+  })
+  const server: http.Server = createServer({ api: answer, gateway: answer })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const address = server.address()
+  const socket = connect(typeof address === 'object' && address !== null ? address.port : 0, '127.0.0.1')
+  const [accepted] = (await once(server, 'connection')) as [Socket]
+  socket.write('GET / HTTP/1.1\r\nhost: localhost\r\n\r\n')
+  // The client reads nothing, so a write waits.
+  await expect.poll(() => accepted.writableLength).toBeGreaterThan(0)
+  const closed = new Promise(resolve => accepted.once('close', resolve))
+  socket.resetAndDestroy()
+  await closed
+  await expect.poll(() => made.size - discarded.size).toBe(0)
+  server.close()
+  await once(server, 'close')
 })
 
 test('a chunk is sent without waiting for the next', async () => {
