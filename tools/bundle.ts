@@ -1,6 +1,7 @@
 // Bundles the command line, which is also the server, into a few files. It starts faster and takes less memory than a
 // thousand modules.
-// The library gets the packages that only the network and directories need. Native modules stay outside. An argument names another output directory.
+// The built library gets the packages that only the network and directories need. Native modules stay outside. With an
+// argument, the command line alone is bundled, into that directory.
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { rolldown } from 'rolldown'

@@ -28,7 +28,7 @@ async function build(directory: string): Promise<string> {
   // Files of an earlier build have hashes in their names, so a new build would not replace them.
   rmSync(directory, { recursive: true, force: true })
   try {
-    await promisify(execFile)(process.execPath, [join(CHECKOUT, 'tools/bundle.ts')])
+    await promisify(execFile)(process.execPath, [join(CHECKOUT, 'tools/bundle.ts'), directory])
   } catch (error) {
     throw new Error(`the standalone server cannot be built: ${reasonOf(error)}`)
   }
