@@ -3,14 +3,15 @@
 // in the format CycloneDX). Installing needs a registry or a warm cache.
 import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { notesOf } from './release-notes.ts'
 
 const ROOT = join(import.meta.dirname, '..')
 const SUMS = 'SHA256SUMS'
-const { name, version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as Record<string, string>
+const manifest = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as Record<string, unknown>
+const { name, version } = manifest as { name: string; version: string }
 
 function npm(args: readonly string[], cwd: string): string {
   const script = process.env.npm_execpath
@@ -21,15 +22,19 @@ function npm(args: readonly string[], cwd: string): string {
   return stdout
 }
 
-/** Installs the package in an empty directory, and lists what npm has installed. */
-function billOfMaterials(tarball: string): string {
+/**
+ * Installs the packages of the lockfile without development packages, and lists what npm has installed. So the list also
+ * has the packages that the build puts into the library.
+ */
+function billOfMaterials(): string {
   const directory = mkdtempSync(join(tmpdir(), 'holdfast-release-'))
   try {
-    writeFileSync(
-      join(directory, 'package.json'),
-      JSON.stringify({ name: `${name}-installed`, version, private: true }),
-    )
-    npm(['install', '--no-audit', '--no-fund', tarball], directory)
+    const { devDependencies: _, scripts: __, ...metadata } = manifest
+    writeFileSync(join(directory, 'package.json'), JSON.stringify(metadata))
+    for (const path of ['package-lock.json', 'tools/node-runtime/package.json', 'tools/react-native-stub']) {
+      cpSync(join(ROOT, path), join(directory, path), { recursive: true })
+    }
+    npm(['install', '--ignore-scripts', '--no-audit', '--no-fund'], directory)
     return npm(['sbom', '--sbom-format=cyclonedx'], directory)
   } finally {
     rmSync(directory, { recursive: true, force: true })
@@ -50,12 +55,9 @@ if (given === undefined) throw new Error('npm run release -- DIRECTORY')
 const directory = resolve(given)
 mkdirSync(directory, { recursive: true })
 if (readdirSync(directory).length > 0) throw new Error(`${directory} is not empty`)
-const notes = notesOf(readFileSync(join(ROOT, 'CHANGELOG.md'), 'utf8'), version ?? '')
+const notes = notesOf(readFileSync(join(ROOT, 'CHANGELOG.md'), 'utf8'), version)
 npm(['pack', '--pack-destination', directory], ROOT)
-writeFileSync(
-  join(directory, `${name}-${version}.cdx.json`),
-  billOfMaterials(join(directory, `${name}-${version}.tgz`)),
-)
+writeFileSync(join(directory, `${name}-${version}.cdx.json`), billOfMaterials())
 writeFileSync(join(directory, `${name}-${version}.md`), notes)
 writeFileSync(join(directory, SUMS), sumsOf(directory))
 console.log(readFileSync(join(directory, SUMS), 'utf8'))
