@@ -1,0 +1,159 @@
+import { useState } from 'preact/hooks'
+import type { AuditEntry, AuditFilter } from '../../../client/index.ts'
+import { html } from '../markup.ts'
+import { useSession } from '../session.ts'
+import { useAfterPages } from '../widgets/after-pages.ts'
+import { Choice, FieldProblem, InputField, submitting } from '../widgets/field.ts'
+import { formatAge, formatInstant, instantIn, plural } from '../widgets/shown-values.ts'
+import { useAction, useLoad } from '../widgets/use-load.ts'
+import { useNow } from '../widgets/use-now.ts'
+
+const ROWS = 50
+/** Pages without a matching entry that the view passes over by itself. */
+const MOST_EMPTY = 20
+
+const FORMATS = ['csv', 'jsonl'] as const
+
+/** Outcomes to choose from. */
+const OUTCOMES = [
+  ['', 'Any'],
+  ['ok', 'Done'],
+  ['INVALID_API_KEY', 'Wrong credential'],
+  ['2fa_invalid', 'Wrong second factor'],
+  ['RATE_LIMIT', 'Too many attempts'],
+  ['OWNER_REQUIRED', 'Not an owner'],
+  ['missing_scope', 'Missing scope'],
+] as const
+
+interface Asked {
+  account: string
+  action: string
+  outcome: string
+  from: string
+  until: string
+}
+
+const NOTHING_ASKED: Asked = { account: '', action: '', outcome: '', from: '', until: '' }
+
+export function AuditView() {
+  const { client } = useSession()
+  const [asked, setAsked] = useState(NOTHING_ASKED)
+  const pages = useAfterPages('Newer', 'Older')
+  const filter = filterOf(asked)
+  const { value, error, isLoading } = useLoad(
+    async signal => {
+      let page = await client.owner.audit({ ...filter, after: pages.after, limit: ROWS, signal })
+      for (let empty = 0; page.rows.length === 0 && page.next !== null && empty < MOST_EMPTY; empty++) {
+        page = await client.owner.audit({ ...filter, after: page.next, limit: ROWS, signal })
+      }
+      return page
+    },
+    [client, JSON.stringify(asked), pages.after],
+  )
+  const show = (next: Asked): void => {
+    pages.reset()
+    setAsked(next)
+  }
+  return html`<div class="stack">
+    <${Filters} key=${asked.account} asked=${asked} onAsked=${show} />
+    <section class="card" aria-labelledby="audit-title" aria-busy=${isLoading}>
+      <h2 id="audit-title">Audit log</h2>
+      <${FieldProblem} text=${error} />
+      ${value?.rows.length === 0 && html`<p class="empty">No entries match.</p>`}
+      ${value !== undefined && value.rows.length > 0 && html`<${Table} rows=${value.rows} onAccount=${(account: string) => show({ ...asked, account })} />`}
+      <div class="buttons">
+        ${pages.buttons(value?.next)}
+        <${Exports} filter=${filter} />
+      </div>
+      <p class="hint">Failed sign-ins of one address and hour are one entry. Entries have no secrets.</p>
+    </section>
+  </div>`
+}
+
+function Filters({ asked, onAsked }: { asked: Asked; onAsked: (asked: Asked) => void }) {
+  const [draft, setDraft] = useState(asked)
+  const field = (name: keyof Asked) => ({
+    value: draft[name],
+    onInput: (text: string) => setDraft({ ...draft, [name]: text }),
+  })
+  const text = { spellcheck: false, autocomplete: 'off', maxlength: 100 }
+  const clear = (): void => {
+    setDraft(NOTHING_ASKED)
+    onAsked(NOTHING_ASKED)
+  }
+  return html`<section class="card" aria-labelledby="audit-filter-title">
+    <h2 id="audit-filter-title">Filter</h2>
+    <form onSubmit=${submitting(() => onAsked(draft))}>
+      <div class="two">
+        <${InputField} label="Account id" ...${field('account')} input=${text} />
+        <${InputField} label="Action" ...${field('action')} input=${{ ...text, placeholder: 'such as key.create' }} />
+        <${Choice} label="Outcome" ...${field('outcome')} options=${OUTCOMES} />
+        <${InputField} label="From" type="datetime-local" ...${field('from')} />
+        <${InputField} label="Until" type="datetime-local" ...${field('until')} />
+      </div>
+      <div class="buttons">
+        <button>Apply</button>
+        <button type="button" class="plain" onClick=${clear}>Clear</button>
+      </div>
+    </form>
+  </section>`
+}
+
+function Table({ rows, onAccount }: { rows: readonly AuditEntry[]; onAccount: (account: string) => void }) {
+  const now = useNow()
+  return html`<div class="list"><table>
+    <thead><tr>
+      <th scope="col">Action</th><th scope="col">Who</th><th scope="col">Outcome</th><th scope="col" class="age">When</th>
+    </tr></thead>
+    <tbody>${rows.map(entry => {
+      const { id, at, lastAt, times, action, subject, outcome, account } = entry
+      const who = entry.email ?? account ?? 'Unknown'
+      return html`<tr key=${id}>
+        <td class="name"><code>${action}</code>${subject !== null && html`<span class="under">${subject}</span>`}</td>
+        <td class="name">${account === null ? who : html`<button type="button" class="plain small" aria-label=${`Only ${who}`} onClick=${() => onAccount(account)}>${who}</button>`}
+          <span class="under">${placeOf(entry)}</span></td>
+        <td><span class=${outcome === 'ok' ? 'badge good' : 'badge bad'}>${outcome}</span>
+          ${times > 1 && html`<span class="under">${plural(times, 'time')}</span>`}</td>
+        <td class="age" title=${formatInstant(at)}>${formatAge(lastAt, now)}</td>
+      </tr>`
+    })}</tbody>
+  </table></div>`
+}
+
+function Exports({ filter }: { filter: AuditFilter }) {
+  const { client } = useSession()
+  const { run, isBusy, error } = useAction()
+  const save = (format: (typeof FORMATS)[number]) => (): void =>
+    void run(async () => {
+      const pieces: BlobPart[] = []
+      for await (const piece of client.owner.exportAudit(format, filter)) pieces.push(new Uint8Array(piece))
+      const link = document.createElement('a')
+      link.href = URL.createObjectURL(new Blob(pieces))
+      link.download = `audit.${format}`
+      link.click()
+      // The browser has begun the download by then.
+      setTimeout(() => URL.revokeObjectURL(link.href), 60_000)
+    })
+  return html`${FORMATS.map(
+    format =>
+      html`<button key=${format} class="small" disabled=${isBusy} onClick=${save(format)}>
+        ${format === 'csv' ? 'Export as CSV' : 'Export as JSON lines'}
+      </button>`,
+  )}
+  <${FieldProblem} text=${error} />`
+}
+
+function filterOf({ account, action, outcome, from, until }: Asked): AuditFilter {
+  return {
+    account: account.trim() || undefined,
+    action: action.trim() || undefined,
+    outcome: outcome || undefined,
+    from: instantIn(from),
+    until: instantIn(until),
+  }
+}
+
+function placeOf({ actor, credential, credentialId, address }: AuditEntry): string {
+  const by = credential === null ? null : `${credential} ${credentialId}`
+  return [actor === 'account' ? null : actor, by, address].filter(Boolean).join(' · ')
+}

@@ -1,0 +1,109 @@
+import { Type } from 'typebox'
+import { AUDIT_ACTIONS } from '../../access/audit/audit-actions.ts'
+import { AUDIT_ACTORS, type AuditFilter } from '../../catalogue/audit.ts'
+import { orNull } from '../../config/schema-parts.ts'
+import { instantOf } from '../../domain/date-time.ts'
+import { HoldfastError } from '../../domain/errors.ts'
+import { jsonResponse } from '../../http/json-body.ts'
+import { instant, next, PAGE_QUERY, text } from '../answer-fields.ts'
+import { type ContractRoute, route } from '../contract-route.ts'
+import { pageRequest } from '../list-query.ts'
+import { EXPORTS, exportLines, presentEntry } from './audit-export.ts'
+
+const LONGEST_FILTER = 100
+
+const Entry = Type.Object(
+  {
+    id: text,
+    at: instant,
+    lastAt: instant,
+    times: Type.Integer({ minimum: 1, description: 'number of equal actions that the entry stands for' }),
+    actor: Type.Enum([...AUDIT_ACTORS]),
+    account: orNull(text),
+    email: orNull(text),
+    credential: orNull(Type.Enum(['key', 'session'])),
+    credentialId: orNull(text),
+    address: orNull(text),
+    action: text,
+    outcome: Type.String({ description: '`ok`, or the code of the error' }),
+    subject: orNull(Type.String({ description: 'id, CID or name of the changed thing; null if the action failed' })),
+  },
+  { title: 'AuditEntry' },
+)
+
+const list = route({
+  access: 'owner',
+  tag: 'The owner',
+  method: 'GET',
+  path: '/audit',
+  summary: 'List or export the audit log, newest first',
+  details:
+    '`{entries: [{id, at, lastAt, times, actor, account, email, credential, credentialId, address, action, outcome, ' +
+    'subject}], next}`. A page may have fewer entries than `limit`, or none, although `next` is set. With `format=jsonl` ' +
+    'or `format=csv`, the answer is a file with all entries that match. The [limits](limits.md) tell which actions share ' +
+    'an entry, and how long entries are kept.',
+  query: {
+    ...PAGE_QUERY,
+    account: { description: 'Only actions of the account with this id, and sign-ins that named it.', schema: text },
+    action: { description: 'Only this action.', schema: Type.Enum([...AUDIT_ACTIONS]) },
+    outcome: { description: 'Only this outcome: `ok`, or the code of an error.', schema: text },
+    from: { description: 'Only entries from this instant on.', schema: instant },
+    until: { description: 'Only entries before this instant.', schema: instant },
+    format: { description: '`jsonl` or `csv` for a file.', schema: Type.Enum(['json', 'jsonl', 'csv']) },
+  },
+  answers: {
+    200: {
+      media: 'application/json',
+      schema: Type.Object({ entries: Type.Array(Entry), next }, { title: 'AuditLog' }),
+    },
+  },
+  errors: ['VALIDATION'],
+  handler: async ({ query, request }, { audit }) => {
+    const filter = filterOf(query)
+    const format = oneOf(query, 'format', ['json', 'jsonl', 'csv'] as const) ?? 'json'
+    if (format === 'json') {
+      const page = await audit.list(filter, pageRequest(query))
+      return jsonResponse(200, { entries: page.rows.map(presentEntry), next: page.next })
+    }
+    const { media, extension } = EXPORTS[format]
+    const headers = { 'content-type': media, 'content-disposition': `attachment; filename="audit.${extension}"` }
+    return { status: 200, headers, body: exportLines(audit, filter, EXPORTS[format], request.signal) }
+  },
+})
+
+export const auditRoutes: readonly ContractRoute[] = [list]
+
+/** @throws HoldfastError `VALIDATION`, which names the parameter */
+function filterOf(query: URLSearchParams): AuditFilter {
+  return {
+    accountId: shortText(query, 'account'),
+    action: oneOf(query, 'action', AUDIT_ACTIONS),
+    outcome: shortText(query, 'outcome'),
+    from: instantIn(query, 'from') ?? Number.MIN_SAFE_INTEGER,
+    until: instantIn(query, 'until') ?? Number.MAX_SAFE_INTEGER,
+  }
+}
+
+function shortText(query: URLSearchParams, name: string): string | undefined {
+  const value = query.get(name) || undefined
+  if (value === undefined || value.length <= LONGEST_FILTER) return value
+  throw new HoldfastError('VALIDATION', `${name} must not be longer than ${LONGEST_FILTER} characters`)
+}
+
+function oneOf<Value extends string>(
+  query: URLSearchParams,
+  name: string,
+  values: readonly Value[],
+): Value | undefined {
+  const given = query.get(name) || undefined
+  const value = values.find(one => one === given)
+  if (given === undefined || value !== undefined) return value
+  throw new HoldfastError('VALIDATION', `${name} must be one of ${values.join(', ')}`)
+}
+
+function instantIn(query: URLSearchParams, name: string): number | undefined {
+  const given = query.get(name) || undefined
+  const at = given === undefined ? undefined : instantOf(given)
+  if (at !== null) return at
+  throw new HoldfastError('VALIDATION', `${name} must be an instant such as 2030-01-31T12:00:00Z`)
+}
