@@ -51,3 +51,21 @@ export const passwordLinksSchema = `
     expires_at BIGINT NOT NULL
   );
 `
+
+/** Users of a sign-in provider, and their accounts. */
+export const identitiesSchema = `
+  CREATE TABLE identities (
+    issuer TEXT COLLATE "C" NOT NULL,
+    subject TEXT COLLATE "C" NOT NULL,
+    account_id TEXT COLLATE "C" NOT NULL,
+    -- the last sign-in or refresh; null once the plan of that sign-in has ended
+    confirmed_at BIGINT,
+    -- sealed with the data key
+    refresh_token BYTEA,
+    refresh_at BIGINT,
+    PRIMARY KEY (issuer, subject)
+  );
+  CREATE UNIQUE INDEX identities_by_account ON identities (account_id);
+  CREATE INDEX identities_by_age ON identities (confirmed_at) WHERE confirmed_at IS NOT NULL;
+  CREATE INDEX identities_by_refresh ON identities (refresh_at) WHERE refresh_at IS NOT NULL;
+`

@@ -50,11 +50,17 @@ export class LoginService {
    * Begins a session, unless the account needs a code.
    * @throws HoldfastError `INVALID_API_KEY` for a wrong email or password, or a locked account; `account_disabled`;
    * `RATE_LIMIT` after too many failures from the address
+   * @param onAccount called with the account of the email, before the password is checked
    */
-  async login(input: { email: string; password: string }, remoteAddress: string | undefined): Promise<LoginOutcome> {
+  async login(
+    input: { email: string; password: string },
+    remoteAddress: string | undefined,
+    onAccount: (account: Account) => void = () => undefined,
+  ): Promise<LoginOutcome> {
     const release = await this.#takeAddress(remoteAddress)
     const email = input.email.trim()
     const account = await this.#parts.accounts.findByEmail(email)
+    if (account !== null) onAccount(account)
     const stored = account === null ? null : await this.#parts.accounts.passwordHash(account.id)
     const bucket = bucketOf(email)
     const locked = (await this.#byAccount.take(bucket)) !== null
@@ -79,14 +85,18 @@ export class LoginService {
    * Finishes a login with the code of the second factor. After a wrong code, the temporary token remains valid.
    * @throws HoldfastError `INVALID_API_KEY` for an invalid temporary token; `2fa_required`, `2fa_invalid`,
    * `account_disabled`, `RATE_LIMIT`
+   * @param onAccount called with the account of the temporary token, before the code is checked
    */
   async verifyLogin(
     input: { temporaryToken: string; code?: string | undefined },
     remoteAddress: string | undefined,
+    onAccount: (account: Account) => void = () => undefined,
   ): Promise<{ account: Account; token: string }> {
     const release = await this.#takeAddress(remoteAddress)
     const challenge = await this.#parts.challenges.find(input.temporaryToken)
     if (challenge === null) throw staleLogin()
+    const named = await this.#parts.accounts.get(challenge.accountId)
+    if (named !== null) onAccount(named)
     await this.#parts.secondFactor.check(challenge.accountId, input.code)
     if (!(await this.#parts.challenges.close(input.temporaryToken))) throw staleLogin()
     await release()
