@@ -1,8 +1,8 @@
 import { type HeliaWithLibp2p, withLibp2pLight } from '@helia/libp2p'
 import * as dagCbor from '@ipld/dag-cbor'
 import * as dagJson from '@ipld/dag-json'
-import { identify } from '@libp2p/identify'
-import type { PeerId, ServiceMap } from '@libp2p/interface'
+import { type IdentifyComponents, identify } from '@libp2p/identify'
+import type { MultiaddrConnection, PeerId, ServiceMap } from '@libp2p/interface'
 import { kadDHT, passthroughMapper, removePrivateAddressesMapper } from '@libp2p/kad-dht'
 import { ping } from '@libp2p/ping'
 import { tcp } from '@libp2p/tcp'
@@ -14,8 +14,11 @@ import { sha512 } from 'multiformats/hashes/sha2'
 import { VERSION } from '../domain/version.ts'
 import type { Misconduct } from './exchange/misconduct.ts'
 import type { HeliaBroker } from './helia-broker.ts'
+import { InboundPlaces, MOST_CONNECTIONS, MOST_HANDSHAKES } from './inbound-places.ts'
 import type { NetworkSettings } from './network-settings.ts'
 import { noRouting } from './no-routing.ts'
+import { limitPeers } from './peer-limits.ts'
+import { beginNegotiation } from './wire/negotiation.ts'
 import { leanNoise } from './wire/noise.ts'
 import { rareYamux } from './wire/rare-updates.ts'
 
@@ -41,15 +44,33 @@ export function createHeliaNode(options: {
     codecs: [dagCbor, dagJson, json],
     hashers: [sha512],
   })
+  const places = new InboundPlaces()
   const common = {
     nodeInfo: { name: 'holdfast', version: VERSION, userAgent: `holdfast/${VERSION}` },
     addresses: { listen: settings.listen, announce: settings.announce },
     transports: [tcp()],
     connectionEncrypters: [leanNoise()],
-    streamMuxers: [rareYamux({ streamOptions: { maxStreamWindowSize: STREAM_WINDOW_BYTES } })],
-    connectionGater: { denyInboundEncryptedConnection: (id: PeerId) => misconduct.isBanned(id.toString()) },
+    streamMuxers: [rareYamux({ streamOptions: { maxStreamWindowSize: STREAM_WINDOW_BYTES } }, STREAM_WINDOW_BYTES)],
+    connectionManager: { maxConnections: MOST_CONNECTIONS, maxIncomingPendingConnections: MOST_HANDSHAKES },
+    connectionGater: {
+      denyInboundConnection: (connection: MultiaddrConnection) => {
+        beginNegotiation(connection)
+        return !places.take(connection)
+      },
+      denyOutboundConnection: (_: PeerId, connection: MultiaddrConnection) => {
+        beginNegotiation(connection)
+        return false
+      },
+      denyInboundEncryptedConnection: (id: PeerId) => misconduct.isBanned(id.toString()),
+    },
   }
-  const services = { identify: identify(), ping: ping() }
+  const services = {
+    identify: (components: IdentifyComponents) => {
+      limitPeers(components, settings.dhtProtocol)
+      return identify()(components)
+    },
+    ping: ping(),
+  }
   if (settings.dht === 'off') {
     return withLibp2pLight(helia, { ...common, services, contentRouters: [() => noRouting] })
   }

@@ -25,6 +25,7 @@ import { type Names, systemNames } from './public-addresses.ts'
 import type { ServedBlocks } from './served-blocks.ts'
 import { SessionFactory } from './session-factory.ts'
 import { StartingPoints } from './starting-points.ts'
+import { StrangerRecords } from './stranger-records.ts'
 
 /** Helia with its libp2p node. The host program may use both. */
 export type HeliaOfNode = HeliaWithLibp2p<ServiceMap>
@@ -85,7 +86,8 @@ export async function startNetwork(options: NetworkOptions): Promise<NetworkNode
   const blockstore = new HeliaBlockstore(host, blocks)
   const broker = new HeliaBroker((root, peers) => sessions.openWith(root, peers))
   const misconduct = new Misconduct(clock)
-  const records = new PeerRecords(datastore, clock)
+  const strangers = new StrangerRecords(datastore, clock)
+  const records = new PeerRecords(strangers, clock)
   const helia = createHeliaNode({ settings, blockstore, datastore: records, broker, misconduct })
   await startHelia(helia, settings)
   const { libp2p } = helia
@@ -102,6 +104,7 @@ export async function startNetwork(options: NetworkOptions): Promise<NetworkNode
   const kept = new KeptPeers(settings.peers, { libp2p, dialler, clock, logger })
   const sessions = new SessionFactory({ libp2p, settings, exchange, dialler, gateways, host, clock })
   await exchange.start()
+  void strangers.start(libp2p, error => logger.warn({ err: error }, 'cannot count the records of peers'))
   kept.start()
   starting.start()
   return {
@@ -139,6 +142,7 @@ export async function startNetwork(options: NetworkOptions): Promise<NetworkNode
       dialler.stop()
       sessions.close()
       await exchange.stop()
+      await strangers.stop()
       await helia.stop()
       await records.flush()
       await gateways.close()

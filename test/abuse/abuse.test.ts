@@ -14,15 +14,17 @@ const MiB = 1024 ** 2
 
 let server: AbusedServer
 
-/** Requests `/health` repeatedly until `ended` returns true. Returns the number of answers. */
-async function askHealth(ended: () => boolean): Promise<number> {
+/** Requests `/health` repeatedly until `ended` returns true. Returns the number of answers and the peak of the memory. */
+async function askHealth(ended: () => boolean): Promise<{ answered: number; peak: number }> {
   let answered = 0
+  let peak = 0
   do {
     expect((await server.ask('/health')).status).toBe(200)
     answered++
+    peak = Math.max(peak, server.watched.memory() ?? 0)
     await new Promise(resolve => setTimeout(resolve, 25))
   } while (!ended())
-  return answered
+  return { answered, peak }
 }
 
 describe('one request, the catalogue in SQLite', () => abuses(async () => null))
@@ -45,7 +47,7 @@ function abuses(open: () => Promise<TestPostgres | null>): void {
   test.each(rows.flat())(
     'leaves the event loop to others: $name',
     async row => {
-      const { longestStallMs = LONGEST_STALL_MS, growthMiB = GROWTH_MIB, answers } = row
+      const { longestStallMs = LONGEST_STALL_MS, growthMiB = GROWTH_MIB, peakMiB = Infinity, answers } = row
       try {
         server.nextClient()
         await row.setUp?.(server)
@@ -55,12 +57,13 @@ function abuses(open: () => Promise<TestPostgres | null>): void {
         const request = row.request(server).finally(() => {
           ended = true
         })
-        const [status, answered] = await Promise.all([request, askHealth(() => ended)])
+        const [status, { answered, peak }] = await Promise.all([request, askHealth(() => ended)])
         expect(answered).toBeGreaterThan(0)
         expect(answers, 'the status of the answer').toContain(status)
         expect(server.watched.longestStall(), 'the loop stood still, in milliseconds').toBeLessThan(longestStallMs)
         const grown = ((server.watched.memory() ?? before) - before) / MiB
         expect(grown, 'the memory grew, in MiB').toBeLessThan(growthMiB)
+        expect((peak - before) / MiB, 'the memory grew meanwhile, in MiB').toBeLessThan(peakMiB)
       } catch (error) {
         // The failed request may still block this server, so the next row gets a new one.
         await server.stop()

@@ -18,7 +18,7 @@ const CONFIG = {
   gateway: { maxConcurrentRequests: 64 },
   pin: { maxDepth: 12_500, findTimeoutSeconds: 2, waitSeconds: 1 },
   // No gateway listens at this port. With one configured, pins wait for content instead of failing at once.
-  network: { gateways: ['http://127.0.0.1:9'] },
+  network: { gateways: ['http://127.0.0.1:9'], dht: 'server' },
 }
 
 export interface Answer {

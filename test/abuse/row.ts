@@ -18,6 +18,8 @@ export interface AbuseRow {
   longestStallMs?: number
   /** Memory growth of the process that the row allows, in MiB. Default {@link GROWTH_MIB}. */
   growthMiB?: number
+  /** Memory growth while the row runs that it allows, in MiB. Default: none is checked. */
+  peakMiB?: number
 }
 
 /**

@@ -1,23 +1,52 @@
 import type { MessageStream, StreamMuxerFactory } from '@libp2p/interface'
+import { AbstractStreamMuxer } from '@libp2p/utils'
 import { type YamuxMuxerInit, yamux } from '@libp2p/yamux'
+import { takeInTurns } from './frame-turns.ts'
+import { endNegotiation, negotiateProtocol } from './negotiation.ts'
 import { sentThrough } from './sent-through.ts'
 
 /** Half of the initial window. At this limit, the delayed window updates of a stream are sent. */
 const MOST_HELD_BYTES = 128 * 1024
 const MOST_HELD_UPDATES = 64
+/** Maximum number of frames for a peer that does not read. Each stream waits after one, but answers to frames do not. */
+const MOST_UNREAD = 16_384
 
 const HEADER_BYTES = 12
 const VERSION = 0
 const WINDOW_UPDATE = 1
 
-/** The library sends a window update for each message that it reads, which costs a system call and wakes the peer. */
-export function rareYamux(init: YamuxMuxerInit): () => StreamMuxerFactory {
+/**
+ * The library sends a window update for each message that it reads, which costs a system call and wakes the peer. It
+ * also has no limit for a peer's frames.
+ */
+export function rareYamux(init: YamuxMuxerInit, longestFrame: number): () => StreamMuxerFactory {
   return () => {
     const factory = yamux(init)()
     return {
       protocol: factory.protocol,
-      createStreamMuxer: connection => factory.createStreamMuxer(holdingUpdates(connection)),
+      createStreamMuxer: connection => {
+        const muxer = factory.createStreamMuxer(holdingUpdates(connection))
+        if (!(muxer instanceof AbstractStreamMuxer)) throw new TypeError('Yamux has changed: its frames have no limit')
+        endNegotiation(connection)
+        takeInTurns(muxer, connection, longestFrame)
+        negotiateStreams(muxer)
+        return muxer
+      },
     }
+  }
+}
+
+/** Limits the negotiation of each stream that either side opens. */
+function negotiateStreams(muxer: AbstractStreamMuxer): void {
+  const { onRemoteStream, onCreateStream } = muxer
+  muxer.onRemoteStream = stream => {
+    negotiateProtocol(stream)
+    onRemoteStream.call(muxer, stream)
+  }
+  muxer.onCreateStream = options => {
+    const made = onCreateStream.call(muxer, options)
+    if (!(made instanceof Promise)) negotiateProtocol(made)
+    return made
   }
 }
 
@@ -28,9 +57,16 @@ export function rareYamux(init: YamuxMuxerInit): () => StreamMuxerFactory {
  */
 function holdingUpdates(connection: MessageStream): MessageStream {
   const held = new Map<number, number>()
+  let unread = 0
   return sentThrough(connection, data => {
+    if (connection.status === 'aborted') return false
     const update = data instanceof Uint8Array ? windowUpdate(data) : null
-    if (update === null) return connection.send(data)
+    if (update === null) {
+      unread = connection.writableNeedsDrain ? unread + 1 : 0
+      if (unread <= MOST_UNREAD) return connection.send(data)
+      connection.abort(new Error('the peer reads nothing'))
+      return false
+    }
     const bytes = (held.get(update.stream) ?? 0) + update.bytes
     held.set(update.stream, bytes)
     if (bytes < MOST_HELD_BYTES && held.size < MOST_HELD_UPDATES) return !connection.writableNeedsDrain

@@ -5,6 +5,8 @@ const LENGTH_BYTES = 2
 const LONGEST_MESSAGE = LENGTH_BYTES + 0xffff
 /** Shorter data is joined before it is sent. Each separate piece would cost a system call and a packet. */
 const SHORT_BYTES = 16 * 1024
+/** Maximum number of bytes that wait for the socket. A peer that reads more slowly than it asks is disconnected. */
+const MOST_UNSENT_BYTES = 32 * 1024 * 1024
 const spare: Buffer[] = []
 const MOST_SPARE = 16
 
@@ -25,8 +27,10 @@ export class WholeMessages extends AbstractMessageStream {
       inactivityTimeout: connection.inactivityTimeout,
       maxReadBufferLength: connection.maxReadBufferLength,
       direction: connection.direction,
+      maxWriteBufferLength: MOST_UNSENT_BYTES,
     })
     this.#connection = connection
+    connection.maxWriteBufferLength = MOST_UNSENT_BYTES
     connection.addEventListener('message', ({ data }: StreamMessageEvent) => {
       for (const piece of data instanceof Uint8Array ? [data] : data) this.#take(piece)
     })

@@ -16,7 +16,7 @@ function muxers(): { sender: StreamMuxer; receiver: StreamMuxer; sends: () => nu
   outbound.addEventListener('message', () => sends++)
   const config = { enableKeepAlive: false }
   const sender = yamux(config)().createStreamMuxer(outbound)
-  const receiver = rareYamux(config)().createStreamMuxer(inbound)
+  const receiver = rareYamux(config, FIRST_WINDOW)().createStreamMuxer(inbound)
   onTestFinished(() => {
     sender.abort(new Error('the test has ended'))
     receiver.abort(new Error('the test has ended'))
@@ -33,7 +33,10 @@ async function send(stream: MessageStream, bytes: Uint8Array): Promise<void> {
 }
 
 function hears(receiver: StreamMuxer, onStream: (stream: Stream) => void): void {
-  receiver.addEventListener('stream', ({ detail }) => onStream(detail))
+  receiver.addEventListener('stream', ({ detail }) => {
+    detail.protocol = '/test'
+    onStream(detail)
+  })
 }
 
 test('a long stream arrives whole, with one update per half window', async () => {

@@ -142,3 +142,11 @@ function listOf(...pieces: Uint8Array[]): Parameters<MessageStream['send']>[0] {
   if (list === undefined || list instanceof Uint8Array) throw new Error('it is no list')
   return list
 }
+
+test('data for a slow reader does not fill the memory', () => {
+  const [outbound, inbound] = multiaddrConnectionPair()
+  inbound.pause()
+  const messages = new WholeMessages(outbound)
+  for (let sent = 0; sent < 600 && outbound.status === 'open'; sent++) messages.send(Buffer.alloc(64 * 1024))
+  expect(outbound.status).toBe('aborted')
+})
