@@ -3,6 +3,7 @@ import { hasPostgres } from './support/postgres-server.ts'
 
 const test = (name: string) => ({ file: 'test/adapters/postgres/bad-days.test.ts', name })
 const step = (name: string) => ({ file: 'test/adapters/postgres/steps.test.ts', name })
+const batch = (name: string) => ({ file: 'test/adapters/postgres/commit-batches.test.ts', name })
 const moved = (name: string) => ({ file: 'test/wiring/move-catalogue.test.ts', name })
 const signIn = (name: string) => ({ file: 'test/adapters/postgres/sign-in.test.ts', name })
 
@@ -16,9 +17,80 @@ const forwarded = (name: string) => ({ file: 'test/adapters/fleet/forwarded.test
 
 const sender = (name: string) => ({ file: 'test/adapters/fleet/node-sender.test.ts', name })
 
+const kept = (name: string) => ({ file: 'test/adapters/fleet/remembered-answers.test.ts', name })
 const columns = (name: string) => ({ file: 'test/adapters/postgres/move-in.test.ts', name })
 
 const promises: readonly KeptPromise[] = [
+  {
+    promise: 'answers in memory end when any node has inserted a record',
+    file: 'adapters/postgres/schema-versions.ts',
+    find: 'records_raised_by_insert AFTER INSERT ON records',
+    replace: 'records_raised_by_insert AFTER INSERT ON removals',
+    test: kept('follow statements that no code of today'),
+  },
+  {
+    promise: 'answers in memory end when any node has changed a record',
+    file: 'adapters/postgres/schema-versions.ts',
+    find: 'records_raised_by_update AFTER UPDATE ON records',
+    replace: 'records_raised_by_update AFTER UPDATE ON removals',
+    test: kept('follow statements that no code of today'),
+  },
+  {
+    promise: 'answers in memory end when any node has removed a record',
+    file: 'adapters/postgres/schema-versions.ts',
+    find: 'records_raised_by_delete AFTER DELETE ON records',
+    replace: 'records_raised_by_delete AFTER DELETE ON removals',
+    test: kept('follow statements that no code of today'),
+  },
+  {
+    promise: 'answers in memory end when any node has changed the plan or the counters of an account',
+    file: 'adapters/postgres/schema-versions.ts',
+    find: 'PERFORM raise_versions(ARRAY(SELECT id FROM changed));',
+    replace: 'PERFORM 1;',
+    test: kept('follow statements that no code of today'),
+  },
+  {
+    promise: 'answers in memory end when any node has changed a root',
+    file: 'adapters/postgres/schema-versions.ts',
+    find: 'PERFORM raise_versions(ARRAY(SELECT DISTINCT account_id FROM records WHERE root_id = NEW.id));',
+    replace: 'PERFORM 1;',
+    test: kept('follow statements that no code of today'),
+  },
+  {
+    promise: 'raising a version waits for nobody',
+    file: 'adapters/postgres/schema-versions.ts',
+    find: 'FOR UPDATE SKIP LOCKED) AS found',
+    replace: 'FOR UPDATE) AS found',
+    test: kept('never wait for a version, and never'),
+  },
+  {
+    promise: 'a version differs after each change',
+    file: 'adapters/postgres/account-versions.ts',
+    find: 'SUM(version)',
+    replace: 'COUNT(version)',
+    test: kept('follow statements that no code of today'),
+  },
+  {
+    promise: 'an answer of a fleet ends with the expiry of its records',
+    file: 'adapters/postgres/account-versions.ts',
+    find: 'return { version: String(version), nextExpiry }',
+    replace: 'return { version: String(version), nextExpiry: nextExpiry && null }',
+    test: kept('end with the next expiry'),
+  },
+  {
+    promise: 'a status is asked again while content is on its way',
+    file: 'src/contract/records/status.ts',
+    find: "status !== 'pinned' || ",
+    replace: '',
+    test: kept('are not kept while a job brings the'),
+  },
+  {
+    promise: 'an answer in memory is for one content',
+    file: 'src/contract/contract-route.ts',
+    find: ", ...given].join('\\n')",
+    replace: "].join('\\n')",
+    test: kept('follow statements that no code of today'),
+  },
   {
     promise: 'a PostgreSQL search for a common word counts no further than needed',
     file: 'adapters/postgres/record-lists.ts',
@@ -36,8 +108,8 @@ const promises: readonly KeptPromise[] = [
   {
     promise: 'no commit uses a void hold',
     file: 'adapters/postgres/shared-holds.ts',
-    find: 'WHERE id = $1 AND ${IS_PLACING}`',
-    replace: 'WHERE id = $1`',
+    find: "SET state = 'used' WHERE id = ANY($1) AND ${IS_PLACING}`",
+    replace: "SET state = 'used' WHERE id = ANY($1)`",
     test: test('releases an expired unused hold and'),
   },
   {
@@ -739,6 +811,69 @@ const promises: readonly KeptPromise[] = [
     find: "throw new HoldfastError('OUTCOME_UNKNOWN', message, { cause })",
     replace: 'throw cause',
     test: test('reports a repeated commit as unknown'),
+  },
+  {
+    promise: 'commits that wait share transactions',
+    file: 'adapters/postgres/account-batches.ts',
+    find: 'MOST_ITEMS = 256',
+    replace: 'MOST_ITEMS = 1',
+    test: batch('need few transactions'),
+  },
+  {
+    promise: 'a batch is bounded, and accounts take turns in it',
+    file: 'adapters/postgres/account-batches.ts',
+    find: 'if (!fits && taken.length > 0) return taken',
+    replace: 'if (!fits && taken.length < 0) return taken',
+    test: { file: 'test/adapters/postgres/account-batches.test.ts', name: 'accounts take turns when a batch is full' },
+  },
+  {
+    promise: 'a locked account holds up no other account',
+    file: 'adapters/postgres/locked-accounts.ts',
+    find: 'waits ? LOCK : `${LOCK} SKIP LOCKED`',
+    replace: 'waits ? LOCK : LOCK',
+    test: batch('do not wait for the locked account of'),
+  },
+  {
+    promise: 'the commits of one account keep their order',
+    file: 'adapters/postgres/account-batches.ts',
+    find: 'filter(account => !this.#busy.has(account))',
+    replace: 'filter(account => account !== null)',
+    test: { file: 'test/adapters/postgres/account-batches.test.ts', name: 'calls of one account run in order' },
+  },
+  {
+    promise: 'a bad commit fails no other commit of its batch',
+    file: 'adapters/postgres/account-batches.ts',
+    find: 'if (calls.length === 1) for (',
+    replace: 'if (calls.length > 0) for (',
+    test: batch('with one bad commit among 256 succeed'),
+  },
+  {
+    promise: 'a commit knows the earlier commits of its batch',
+    file: 'adapters/postgres/known-records.ts',
+    find: '    this.#identical.set(identityKey(record), row)\n',
+    replace: '',
+    test: batch('are decided in the order of their arrival'),
+  },
+  {
+    promise: 'a batch charges the first record of a content only',
+    file: 'adapters/postgres/known-records.ts',
+    find: '    if (row.rootId !== null) this.#hasDag.set(dagKey(row.accountId, row), true)\n',
+    replace: '',
+    test: batch('are decided in the order of their arrival'),
+  },
+  {
+    promise: 'a batch takes no more uses of a token than are left',
+    file: 'adapters/postgres/locked-tokens.ts',
+    find: 'left <= (this.#taken.get(id) ?? 0)',
+    replace: 'left <= 0',
+    test: batch('take the uses of an upload token one by one'),
+  },
+  {
+    promise: 'a small repeated upload to a fleet repairs its block',
+    file: 'adapters/postgres/record-commits.ts',
+    find: 'block !== null && (await ledger.mend(backendId, block))',
+    replace: 'block === undefined',
+    test: batch('repair a damaged block of a known record'),
   },
   {
     promise: 'no node begins a job that another has leased',

@@ -7,20 +7,25 @@ import { HoldfastError } from '../../src/domain/errors.ts'
 import { checkTransition } from '../../src/domain/pin-status.ts'
 import type { DagIdentity } from '../../src/ipld/cid.ts'
 import type { CatalogueHolds } from '../../src/ledger/catalogue-holds.ts'
+import type { PlacedHold } from './begun-holds.ts'
 import { fetchParts } from './fetch-parts.ts'
+import { KnownRecords } from './known-records.ts'
 import { LockedAccounts } from './locked-accounts.ts'
 import type { Postgres } from './postgres.ts'
 import { runRule } from './postgres-driver.ts'
-import { getRecord, hasDag, identicalRecord, insertRecord, setStatus } from './record-rows.ts'
-import { NeedsHold, type PlacedHold, type SharedHolds } from './shared-holds.ts'
+import { checkKept, hasDag, type InsertedRecord, insertRecords, rowIdentity, setStatus } from './record-rows.ts'
+import { NeedsHold, type SharedHolds } from './shared-holds.ts'
 import type { Sql } from './sql.ts'
 
 export interface Prepared {
   /** Null if no hold was placed. `rootId` is null for a staged root, which has only part of the DAG. */
-  hold: PlacedHold | { id: string; rootId: null } | null
+  hold: PlacedHold | { id: string; rootId: null; healed?: false } | null
 }
 
-/** Changes records and holds in one transaction, which locks the rows of the affected accounts first. */
+/**
+ * Changes records and holds in one transaction, which locks the rows of the affected accounts first. Inserted records,
+ * their holds and the counters wait for {@link write}, which sends one statement for each table.
+ */
 export class ContentChange {
   readonly #sql: Sql
   readonly #database: Postgres
@@ -28,6 +33,8 @@ export class ContentChange {
   readonly #ledger: CatalogueHolds
   readonly #external: ReadonlySet<number>
   readonly accounts: LockedAccounts
+  readonly #known: KnownRecords
+  #inserted: InsertedRecord[] = []
 
   private constructor(sql: Sql, parts: ContentParts, accounts: LockedAccounts) {
     this.#sql = sql
@@ -36,14 +43,31 @@ export class ContentChange {
     this.#ledger = parts.ledger
     this.#external = parts.external
     this.accounts = accounts
+    this.#known = new KnownRecords(sql)
   }
 
-  static async begin(sql: Sql, parts: ContentParts, accountIds: readonly string[]): Promise<ContentChange> {
-    return new ContentChange(sql, parts, await LockedAccounts.lock(sql, accountIds))
+  /** @param waits if false, leaves out accounts that another transaction has locked */
+  static async begin(
+    sql: Sql,
+    parts: ContentParts,
+    accountIds: readonly string[],
+    waits = true,
+  ): Promise<ContentChange> {
+    return new ContentChange(sql, parts, await LockedAccounts.lock(sql, accountIds, waits))
+  }
+
+  /** Reads with one statement what the commits of the intents need to know. */
+  async read(intents: readonly CommitIntent[]): Promise<void> {
+    await this.#known.read(intents)
+  }
+
+  /** Returns whether the commit gives the content to a record that waits for it. Requires {@link read}. */
+  fulfils(intent: CommitIntent): boolean {
+    return this.#known.isAwaited(intent.record)
   }
 
   /**
-   * Writes the record of an intent, and marks its hold as used.
+   * Decides about an intent. If it throws for a whole DAG that fulfils no record, nothing of the intent is written.
    *
    * @throws NeedsHold if the commit needs a hold and none was placed
    */
@@ -53,7 +77,8 @@ export class ContentChange {
 
   /** @throws HoldfastError `QUOTA_EXCEEDED` if the account has all pins of its plan */
   async checkPinCount(accountId: string, { maxPins }: PinLimits, now: number): Promise<void> {
-    if (maxPins !== null && (await this.accounts.usage(accountId, now)).pins + 1 > maxPins) {
+    if (maxPins === null || this.accounts.counted(accountId).pins < maxPins) return
+    if ((await this.accounts.usage(accountId, now)).pins + 1 > maxPins) {
       throw new HoldfastError('QUOTA_EXCEEDED', `the plan allows ${maxPins} pins`)
     }
   }
@@ -67,17 +92,35 @@ export class ContentChange {
   }
 
   /** Returns whether a DAG fits into the storage quota. A DAG that the account already has costs nothing. */
-  async fits(accountId: string, dag: DagIdentity & { charge: number }, max: number | null, now: number) {
-    if (max === null || (await hasDag(this.#sql, accountId, dag))) return true
-    return (await this.accounts.usage(accountId, now)).storedBytes + dag.charge <= max
+  async fits(accountId: string, dag: DagIdentity & { charge: number }, max: number | null) {
+    if (max === null || (await this.#known.hasDag(accountId, dag))) return true
+    return this.accounts.counted(accountId).storedBytes + dag.charge <= max
   }
 
-  async insert(row: RecordRow, holdId: string | null): Promise<void> {
+  /**
+   * Adds a record to the ones that {@link write} inserts.
+   *
+   * @param holdId the hold that the record uses; null if it waits for its content
+   * @param record the row, or the new record that it was made of
+   */
+  async insert(row: RecordRow, holdId: string | null, record: NewRecord = row): Promise<void> {
     const { accountId, rootId, expiresAt, charge } = row
-    const adds = rootId !== null && !(await hasDag(this.#sql, accountId, row))
-    await insertRecord(this.#sql, row, holdId, this.accounts.listOf(accountId))
+    checkKept(row)
+    const list = this.accounts.listOf(accountId)
+    const adds = rootId !== null && !(await this.#known.hasDag(accountId, row))
+    this.#inserted.push({ row, holdId, list, identity: rowIdentity(record) })
+    this.#known.add(row, record)
     const storedBytes = adds ? charge : 0
     this.accounts.count(accountId, { pins: 1, expiringPins: expiresAt === null ? 0 : 1, storedBytes })
+  }
+
+  /** Writes the inserted records, their holds and all counters. Call this method last in the transaction. */
+  async write(): Promise<void> {
+    const inserted = this.#inserted.splice(0)
+    const used = inserted.flatMap(({ holdId }) => holdId ?? [])
+    if (used.length > 0) await this.#holds.use(this.#sql, used)
+    await insertRecords(this.#sql, inserted)
+    await this.accounts.write()
   }
 
   /**
@@ -88,8 +131,9 @@ export class ContentChange {
     const status = await this.#statusIn(backendId, record, now)
     const from = record.status === 'failed' ? 'queued' : record.status
     if (from !== status) checkTransition(from, status)
+    await this.write()
     const adds = !(await hasDag(this.#sql, record.accountId, record))
-    await this.#holds.use(this.#sql, hold.id)
+    await this.#holds.use(this.#sql, [hold.id])
     const former = await this.#sql.first<{ holdId: string | null }>(
       `UPDATE records SET fetch_id = NULL, root_id = $2, size = $3, dag_size = $4, charge = $5, hold_id = $6
        FROM (SELECT id, hold_id FROM records WHERE id = $1) AS before WHERE records.id = before.id
@@ -99,7 +143,9 @@ export class ContentChange {
     if (former === undefined) throw new HoldfastError('INTERNAL_ERROR', `record ${record.id} no longer exists`)
     await this.#holds.void(this.#sql, former.holdId === null ? [] : [former.holdId])
     this.accounts.count(record.accountId, { pins: 0, expiringPins: 0, storedBytes: adds ? hold.charge : 0 })
-    return setStatus(this.#sql, record.id, { status, at: now, reason: null })
+    const fulfilled = await setStatus(this.#sql, record.id, { status, at: now, reason: null })
+    this.#known.add(fulfilled)
+    return fulfilled
   }
 
   /** Makes a record wait for a fetch, and subtracts the record's content from the account's usage. */
@@ -116,38 +162,39 @@ export class ContentChange {
 
   async #commitWhole(intent: CommitIntent & { kind: 'whole' }, hold: Prepared['hold']): Promise<Committed> {
     const { record, dag, limits, now, backendId, isAnew = false } = intent
-    const existing = isAnew ? undefined : await identicalRecord(this.#sql, record, now)
+    const existing = isAnew ? undefined : await this.#known.identical(record, now)
     if (existing !== undefined && existing.rootId !== null) return { record: existing, created: false, waited: null }
     if (hold === null || hold.rootId === null) throw new NeedsHold('the content has no hold')
     if (existing === undefined) await this.checkPinCount(record.accountId, limits, now)
-    if (!(await this.fits(record.accountId, dag, limits.maxStorageBytes, now))) {
+    if (!(await this.fits(record.accountId, dag, limits.maxStorageBytes))) {
       throw new HoldfastError('QUOTA_EXCEEDED', `the plan allows ${limits.maxStorageBytes} bytes of storage`)
     }
     if (existing !== undefined) {
       const fulfilled = await this.fulfil(existing, hold, backendId, now)
       return { record: fulfilled, created: false, waited: existing }
     }
-    await this.#holds.use(this.#sql, hold.id)
     const { rootId, dagSize, charge } = hold
     const status = await this.#statusIn(backendId, record, now)
-    await this.insert({ ...record, status, rootId, dagSize, charge, fetchId: null }, hold.id)
-    return { record: await this.#reread(record), created: true, waited: null }
+    const row = { ...record, status, rootId, dagSize, charge, fetchId: null }
+    await this.insert(row, hold.id, record)
+    return { record: row, created: true, waited: null }
   }
 
   async #commitPart(intent: CommitIntent & { kind: 'partial' }, hold: Prepared['hold']): Promise<Committed> {
     const { record, backendId, stagedRootId, brought, limits, now } = intent
-    if ((await identicalRecord(this.#sql, record, now)) !== undefined) throw alreadyExists(record)
+    if ((await this.#known.identical(record, now)) !== undefined) throw alreadyExists(record)
     if (hold === null) throw new NeedsHold('the staged root has no hold')
     await this.checkPinCount(record.accountId, limits, now)
-    await this.#holds.use(this.#sql, hold.id)
+    await this.#holds.use(this.#sql, [hold.id])
     const wanted = { backendId, record, now, brought }
     const fetchId = await runRule(
       insertFetch(fetchParts(this.#database, this.#holds), wanted, { rootId: stagedRootId, holdId: hold.id }),
       this.#sql,
     )
     if (fetchId === null) throw alreadyExists(record)
-    await this.insert({ ...record, rootId: null, dagSize: 0, charge: 0, fetchId }, null)
-    return { record: await this.#reread(record), created: true, waited: null }
+    const row = { ...record, rootId: null, dagSize: 0, charge: 0, fetchId }
+    await this.insert(row, null, record)
+    return { record: row, created: true, waited: null }
   }
 
   async #statusIn(backendId: number, record: NewRecord, now: number): Promise<'pinned' | 'pinning'> {
@@ -156,12 +203,6 @@ export class ContentChange {
     // The ledger may have an outdated mark from an earlier placement.
     await this.#ledger.setPlaced(backendId, record, isPlaced ? now : null)
     return isPlaced ? 'pinned' : 'pinning'
-  }
-
-  async #reread({ id }: NewRecord): Promise<RecordRow> {
-    const row = await getRecord(this.#sql, id)
-    if (row === undefined) throw new HoldfastError('INTERNAL_ERROR', `record ${id} no longer exists`)
-    return row
   }
 }
 

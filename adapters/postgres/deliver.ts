@@ -5,10 +5,10 @@ import { dropIfUnneeded, type FetchParts, lockFetch } from '../../src/catalogue/
 import { lockRecordRows, STEP } from '../../src/catalogue/rules/status-rules.ts'
 import type { WholeDag } from '../../src/ledger/whole-dag.ts'
 import { BACKEND_ID } from './backends.ts'
+import type { PlacedHold } from './begun-holds.ts'
 import { ContentChange, type ContentParts } from './content-change.ts'
 import { ownStep, runRule } from './postgres-driver.ts'
-import { getRecord, identicalRecord } from './record-rows.ts'
-import type { PlacedHold } from './shared-holds.ts'
+import { identicalRecord } from './record-rows.ts'
 import type { Sql } from './sql.ts'
 
 interface HeldRoot {
@@ -33,9 +33,11 @@ export async function waitingRecords(
     insert: row =>
       ownStep(async () => {
         await change.insert(row, null)
-        return (await getRecord(sql, row.id)) ?? row
+        // Later statements of the transaction change the record.
+        await change.write()
+        return row
       }),
-    fits: ({ accountId }, { root }, max, now) => ownStep(() => change.fits(accountId, root, max, now)),
+    fits: ({ accountId }, { root }, max) => ownStep(() => change.fits(accountId, root, max)),
     fulfil: (record, { hold, root }, now) => ownStep(() => change.fulfil(record, hold, root.backendId, now)),
   }
   return { change, records }

@@ -28,7 +28,7 @@ export function fetchParts(database: Postgres, holds: SharedHolds): FetchParts {
  */
 export function* beginFetch(parts: FetchParts, holds: SharedHolds, wanted: WantedFetch, staged: StagedHold | null) {
   if (staged === null) throw new NeedsHold('the fetch has no staged root')
-  yield* ownStep(sql => holds.use(sql, staged.id))
+  yield* ownStep(sql => holds.use(sql, [staged.id]))
   const made = yield* insertFetch(parts, wanted, { rootId: staged.ledgerRootId, holdId: staged.id })
   // Another transaction has begun a fetch of this DAG. Only a new transaction can see it.
   if (made === null) throw new NeedsHold('another fetch has begun')

@@ -1,7 +1,6 @@
 import type { AccountUsage } from '../../src/catalogue/records.ts'
-import { run } from '../../src/catalogue/rules/driver.ts'
 import { usageOf } from '../../src/catalogue/rules/record-rules.ts'
-import { accountUsage, COUNT } from '../../src/catalogue/rules/record-statements.ts'
+import { accountUsage } from '../../src/catalogue/rules/record-statements.ts'
 import { selectList } from '../../src/catalogue/rules/statement.ts'
 import { HoldfastError } from '../../src/domain/errors.ts'
 import { runRule } from './postgres-driver.ts'
@@ -12,6 +11,15 @@ interface Counted extends AccountUsage {
   /** The `seq` of the account. The search words of its records begin with this number. */
   list: number
 }
+
+const NONE: AccountUsage = { pins: 0, expiringPins: 0, storedBytes: 0 }
+const LOCK = `
+  SELECT id, seq AS list, ${selectList(accountUsage).postgres} FROM accounts WHERE id = ANY($1) ORDER BY id FOR UPDATE`
+const COUNT = `
+  UPDATE accounts AS a SET pins = a.pins + change.pins, expiring_pins = a.expiring_pins + change.expiring_pins,
+    stored_bytes = a.stored_bytes + change.stored_bytes
+  FROM unnest($1::text[], $2::bigint[], $3::bigint[], $4::bigint[]) AS change (id, pins, expiring_pins, stored_bytes)
+  WHERE a.id = change.id`
 
 /** Accounts whose rows stay locked until the transaction ends. The lock keeps the counters exact. */
 export class LockedAccounts {
@@ -24,13 +32,17 @@ export class LockedAccounts {
     this.#accounts = new Map(accounts.map(account => [account.id, account]))
   }
 
-  /** Locks the rows in the order of their ids, to avoid deadlocks. */
-  static async lock(sql: Sql, ids: readonly string[]): Promise<LockedAccounts> {
-    const accounts = await sql.all<Counted>(
-      `SELECT id, seq AS list, ${selectList(accountUsage).postgres} FROM accounts WHERE id = ANY($1) ORDER BY id FOR UPDATE`,
-      [[...new Set(ids)]],
-    )
-    return new LockedAccounts(sql, accounts)
+  /**
+   * Locks the rows in the order of their ids, to avoid deadlocks.
+   *
+   * @param waits if false, leaves out the rows that another transaction has locked
+   */
+  static async lock(sql: Sql, ids: readonly string[], waits = true): Promise<LockedAccounts> {
+    return new LockedAccounts(sql, await sql.all<Counted>(waits ? LOCK : `${LOCK} SKIP LOCKED`, [[...new Set(ids)]]))
+  }
+
+  has(id: string): boolean {
+    return this.#accounts.has(id)
   }
 
   /** @throws HoldfastError `NOT_FOUND` if the account was deleted before its content arrived */
@@ -38,6 +50,11 @@ export class LockedAccounts {
     const account = this.#accounts.get(id)
     if (account === undefined) throw new HoldfastError('NOT_FOUND', `there is no account ${id}`)
     return account.list
+  }
+
+  /** Returns the counters, which include expired records until they are removed. */
+  counted(id: string): AccountUsage {
+    return this.#accounts.get(id) ?? NONE
   }
 
   async usage(id: string, now: number): Promise<AccountUsage> {
@@ -55,11 +72,17 @@ export class LockedAccounts {
 
   /** Writes the changed counters. Call this method last in the transaction. */
   async write(): Promise<void> {
-    for (const [id, { pins, expiringPins, storedBytes }] of this.#changes) {
-      if (pins === 0 && expiringPins === 0 && storedBytes === 0) continue
-      await runRule(run(COUNT, { accountId: id, pins, expiringPins, storedBytes }), this.#sql)
-    }
+    const changes = [...this.#changes].filter(([, { pins, expiringPins, storedBytes }]) => {
+      return pins !== 0 || expiringPins !== 0 || storedBytes !== 0
+    })
     this.#changes.clear()
+    if (changes.length === 0) return
+    await this.#sql.run(COUNT, [
+      changes.map(([id]) => id),
+      changes.map(([, { pins }]) => pins),
+      changes.map(([, { expiringPins }]) => expiringPins),
+      changes.map(([, { storedBytes }]) => storedBytes),
+    ])
   }
 }
 

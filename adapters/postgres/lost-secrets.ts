@@ -21,5 +21,6 @@ export async function forgetSealed(database: Postgres): Promise<void> {
     for (const table of ['recovery_codes', 'second_factors', 'webhooks', 'signing_keys', 'sealing_key']) {
       await sql.run(`DELETE FROM ${table}`)
     }
+    await sql.run('UPDATE identities SET refresh_token = NULL, refresh_at = NULL')
   })
 }

@@ -26,6 +26,7 @@ const COLUMNS: Readonly<Record<MovedTable, string>> = {
   sessions: 'id text, seq bigint, account_id text, created_at bigint, expires_at bigint',
   second_factors: 'account_id text, secret bytea, enabled_at bigint, last_step bigint',
   password_links: 'account_id text, hash bytea, expires_at bigint',
+  identities: 'issuer text, subject text, account_id text, confirmed_at bigint, refresh_token bytea, refresh_at bigint',
   recovery_codes: 'account_id text, hash bytea',
   roots: `
     id bigint, backend_id bigint, codec bigint, multihash bytea, content_size bigint, dag_size bigint,
@@ -54,6 +55,9 @@ const COLUMNS: Readonly<Record<MovedTable, string>> = {
   jobs: `
     kind text, key bigint, queue text, account_id text, due_at bigint, attempts bigint, last_error text`,
   egress: 'account_id text, month bigint, domain text, bytes bigint',
+  audit: `
+    id bigint, key text, actor text, number bigint, created_at bigint, last_at bigint, times bigint, account_id text,
+    credential text, credential_id text, address text, action text, outcome text, subject text`,
 }
 
 const DERIVED: Partial<Record<MovedTable, (row: MovedRow) => MovedRow>> = {
@@ -76,6 +80,7 @@ const NUMBERED = [
   ['removals', 'id'] as const,
   ['placements', 'id'] as const,
   ['deliveries', 'id'] as const,
+  ['audit', 'id'] as const,
 ]
 
 export async function insertMoved(sql: Sql, table: MovedTable, rows: readonly MovedRow[]): Promise<void> {

@@ -1,6 +1,10 @@
+import type { Account } from '../../src/catalogue/account-store.ts'
 import { type AccessStores, accessStores } from '../../src/catalogue/rules/access-stores.ts'
+import { account, LIVE_ACCOUNT } from '../../src/catalogue/rules/account-rows.ts'
 import type { ClearSecrets } from '../../src/catalogue/rules/second-factor-rules.ts'
+import { selectList } from '../../src/catalogue/rules/statement.ts'
 import { HoldfastError } from '../../src/domain/errors.ts'
+import { accountReads } from './account-reads.ts'
 import type { Postgres } from './postgres.ts'
 import { PostgresDriver } from './postgres-driver.ts'
 
@@ -12,7 +16,11 @@ const NO_CLEAR_SECRETS: ClearSecrets = {
   },
 }
 
+const GET = `SELECT ${selectList(account).postgres} FROM accounts WHERE id = ANY($1) AND ${LIVE_ACCOUNT}`
+
 /** Returns the stores of accounts. The caller migrates the schema and closes the database. */
 export function postgresAccess(database: Postgres, node: string): AccessStores {
-  return accessStores(new PostgresDriver(database), NO_CLEAR_SECRETS, node)
+  const stores = accessStores(new PostgresDriver(database), NO_CLEAR_SECRETS, node)
+  // Every upload reads its account.
+  return { ...stores, accounts: { ...stores.accounts, get: accountReads<Account>(database, GET) } }
 }

@@ -43,7 +43,7 @@ export function postgresFetches(of: ContentParts): Fetches {
       if (fetch === null || fetch.isWhole) return
       const { backendId, rootId, holdId } = fetch
       const wanted = { id: holdId, backendId, stagedRootId: rootId, dag, ends: null }
-      const [ledgerRootId] = (await ledger.place([wanted])) ?? []
+      const ledgerRootId = (await ledger.place([wanted]))?.[0]?.rootId
       const root = await database.transaction(async sql => {
         const held = `SELECT 1 FROM holds WHERE id = $1 AND state = 'used' FOR UPDATE`
         if ((await sql.first(held, [holdId])) === undefined) return null

@@ -132,14 +132,14 @@ export class PostgresReconciliation implements ReconciliationParts {
     const dag = ledger.find(backendId, record)
     if (dag === undefined) return []
     const [hold] = await holds.place([{ backendId, stagedRootId: null, dag, ends: record.expiresAt }])
-    if (hold === undefined) return []
+    if (hold == null) return []
     try {
       return await database.transaction(async sql => {
         const change = await ContentChange.begin(sql, this.#parts, [record.accountId])
         const [current] = await lockRecords(sql, [record.id])
         if (current === undefined || current.status !== record.status) return []
         if (kind === 'record-unheld') {
-          await holds.use(sql, hold.id)
+          await holds.use(sql, [hold.id])
           await sql.run('UPDATE records SET hold_id = $2, root_id = $3 WHERE id = $1', [
             record.id,
             hold.id,

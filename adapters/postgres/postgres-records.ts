@@ -1,9 +1,11 @@
 import type { Catalogue } from '../../src/catalogue/catalogue.ts'
-import type { RecordRow } from '../../src/catalogue/records.ts'
+import type { AccountUsage, RecordRow } from '../../src/catalogue/records.ts'
 import { bulkRules } from '../../src/catalogue/rules/bulk-rules.ts'
-import { type RecordParts, recordRules } from '../../src/catalogue/rules/record-rules.ts'
+import { type RecordParts, recordRules, usageOf } from '../../src/catalogue/rules/record-rules.ts'
+import { accountUsage } from '../../src/catalogue/rules/record-statements.ts'
 import { type HeldRecord, heldRecord } from '../../src/catalogue/rules/removal-rules.ts'
 import { selectList } from '../../src/catalogue/rules/statement.ts'
+import { accountReads } from './account-reads.ts'
 import type { ContentParts } from './content-change.ts'
 import { ownStep, PostgresDriver } from './postgres-driver.ts'
 import { RecordCommits } from './record-commits.ts'
@@ -16,10 +18,13 @@ const REMOVE = `
   DELETE FROM records WHERE id = ANY(ARRAY(SELECT id FROM records WHERE id = ANY($1) ORDER BY id FOR UPDATE))
   RETURNING ${selectList(heldRecord).postgres}`
 
+const COUNTERS = `SELECT id, ${selectList(accountUsage).postgres} FROM accounts WHERE id = ANY($1)`
+
 export function postgresRecords(parts: ContentParts): Pick<Catalogue, 'records' | 'bulk'> {
   const { database, holds } = parts
   const commits = new RecordCommits(parts)
   const lists = new RecordLists(database)
+  const counters = accountReads<AccountUsage & { id: string }>(database, COUNTERS)
   const driver = new PostgresDriver(database)
   const removing = (release: (sql: Sql, ids: string[]) => Promise<void>) => (records: readonly RecordRow[]) =>
     ownStep(async sql => {
@@ -38,6 +43,8 @@ export function postgresRecords(parts: ContentParts): Pick<Catalogue, 'records' 
   return {
     records: {
       ...recordRules(driver, removal),
+      takesBlocks: true,
+      usage: async (accountId, now) => driver.read(usageOf(accountId, now, await counters(accountId))),
       commit: (intents, token) => commits.commit(intents, token),
       page: (filter, offset, limit) => lists.page(filter, offset, limit),
       walk: (filter, page) => lists.walk(filter, page),

@@ -93,6 +93,27 @@ export class Postgres {
   }
 
   /**
+   * Runs one statement that writes, without `BEGIN` and `COMMIT`. Returns its rows.
+   *
+   * @throws HoldfastError `UNAVAILABLE` if the database cannot be reached; `OUTCOME_UNKNOWN` if the connection was lost
+   * during the statement: the change may have been written
+   */
+  async writeRows<Row>(text: string, params: readonly SqlParam[]): Promise<Row[]> {
+    return this.#withRetries(async () => {
+      const client = await this.connection()
+      let isBroken = false
+      try {
+        return (await this.#send<Row>(client, text, params)).rows
+      } catch (error) {
+        isBroken = isConnectionLost(error)
+        throw isBroken ? outcomeUnknown(error) : error
+      } finally {
+        client.release(isBroken)
+      }
+    })
+  }
+
+  /**
    * Runs `work` in one transaction, which is durable when the promise resolves. After a collision `work` runs again, so
    * it must only send statements.
    *
@@ -101,8 +122,8 @@ export class Postgres {
    * written; `OUTCOME_UNKNOWN` if the connection was lost during the commit: the changes may have been written
    */
   async transaction<T>(work: (sql: Sql) => Promise<T>, lane: string | null = null): Promise<T> {
-    if (lane === null) return this.#withRetries(work)
-    const turn = (this.#lanes.get(lane) ?? Promise.resolve()).then(() => this.#withRetries(work))
+    if (lane === null) return this.#withRetries(() => this.#attempt(work))
+    const turn = (this.#lanes.get(lane) ?? Promise.resolve()).then(() => this.#withRetries(() => this.#attempt(work)))
     const ended = turn.then(
       () => undefined,
       () => undefined,
@@ -115,10 +136,10 @@ export class Postgres {
     }
   }
 
-  async #withRetries<T>(work: (sql: Sql) => Promise<T>): Promise<T> {
+  async #withRetries<T>(run: () => Promise<T>): Promise<T> {
     for (let attempt = 1; ; attempt++) {
       try {
-        return await this.#attempt(work)
+        return await run()
       } catch (error) {
         if (!isRetryable(error) || attempt === MOST_ATTEMPTS) throw safeError(error)
       }

@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto'
 import type { NewRecord, RecordRow } from '../../src/catalogue/records.ts'
-import { first, run } from '../../src/catalogue/rules/driver.ts'
+import { first, hasUnkept } from '../../src/catalogue/rules/driver.ts'
 import {
+  DERIVED,
   GET_RECORD,
   HAS_DAG,
   INSERT_RECORD,
@@ -11,7 +12,7 @@ import {
   SET_STATUS,
 } from '../../src/catalogue/rules/record-statements.ts'
 import type { HeldRecord } from '../../src/catalogue/rules/removal-rules.ts'
-import { selectList } from '../../src/catalogue/rules/statement.ts'
+import { columnNames, selectList } from '../../src/catalogue/rules/statement.ts'
 import { HoldfastError } from '../../src/domain/errors.ts'
 import type { PinStatus, StatusReason } from '../../src/domain/pin-status.ts'
 import { folded, metaWord, wordsOfName } from '../../src/domain/search-words.ts'
@@ -27,15 +28,58 @@ export function live(now: string): string {
 }
 
 const IDENTITY_BYTES = 16
+const FIELDS = Object.keys(record.kinds) as ReadonlyArray<keyof RecordRow>
+const COLUMNS = columnNames(record).split(', ')
+const INSERTED = `${columnNames(record)}, ${DERIVED.postgres}`
+const INSERT_RECORDS = `
+  INSERT INTO records (${INSERTED}) SELECT ${INSERTED} FROM json_populate_recordset(NULL::records, $1)`
+/** Identities by record, because one commit needs the identity of its record several times. */
+const identities = new WeakMap<object, Uint8Array>()
 
 type Identity = Pick<
   NewRecord,
   'clusterId' | 'codec' | 'multihash' | 'expiresAt' | 'name' | 'originalName' | 'customName' | 'meta'
 >
 
-/** @param list the `seq` of the record's account */
-export async function insertRecord(sql: Sql, row: RecordRow, holdId: string | null, list: number): Promise<void> {
-  await runRule(run(INSERT_RECORD, { ...row, holdId, ...foundBy({ ...row, list }) }), sql)
+export interface InsertedRecord {
+  row: RecordRow
+  holdId: string | null
+  /** The {@link rowIdentity}. */
+  identity: Uint8Array
+  /** The `seq` of the record's account. */
+  list: number
+}
+
+/** @throws HoldfastError `VALIDATION` if the catalogue cannot store one of the texts */
+export function checkKept(row: RecordRow): void {
+  hasUnkept(INSERT_RECORD, Object.values(row))
+}
+
+/** Inserts records with one statement. The rows pass as JSON, because their words are arrays of different lengths. */
+export async function insertRecords(sql: Sql, records: readonly InsertedRecord[]): Promise<void> {
+  if (records.length === 0) return
+  // Triggers lock the webhooks of the accounts in the order of the rows.
+  const inOrder = [...Map.groupBy(records, ({ row }) => row.accountId)].sort(byAccount).flatMap(([, own]) => own)
+  const rows = inOrder.map(({ row, holdId, identity, list }) => {
+    const found = { folded_name: row.name === null ? null : folded(row.name), words: wordsOfRecord(list, row) }
+    return { ...columnsOf(row), hold_id: holdId, identity: bytesText(identity), ...found }
+  })
+  await sql.run(INSERT_RECORDS, [JSON.stringify(rows)])
+}
+
+function byAccount([one]: [string, unknown], [other]: [string, unknown]): number {
+  return one < other ? -1 : 1
+}
+
+function columnsOf(row: RecordRow): object {
+  const values = FIELDS.map(field => row[field])
+  return Object.fromEntries(
+    values.map((value, i) => [COLUMNS[i], value instanceof Uint8Array ? bytesText(value) : value]),
+  )
+}
+
+function bytesText(bytes: Uint8Array): string {
+  return `\\x${Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('hex')}`
 }
 
 export function foundBy(row: Identity & { list: number }): object {
@@ -84,6 +128,12 @@ export async function setStatus(
 
 /** Returns a hash of everything that two records must share to be duplicates. */
 export function rowIdentity(record: Identity): Uint8Array {
+  const known = identities.get(record) ?? identityOf(record)
+  identities.set(record, known)
+  return known
+}
+
+function identityOf(record: Identity): Uint8Array {
   const { clusterId, codec, multihash, expiresAt, name, originalName, customName, meta } = record
   const content = Buffer.from(multihash).toString('hex')
   const all = [clusterId, codec, content, expiresAt, name, originalName, customName, meta]

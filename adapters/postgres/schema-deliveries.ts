@@ -103,3 +103,8 @@ export const webhooksSchema = `
   END $$;
   CREATE TRIGGER api_keys_removed AFTER DELETE ON api_keys FOR EACH ROW EXECUTE FUNCTION key_removed();
 `
+
+/** Failed deliveries of all accounts, for the owner. */
+export const deliveryFailuresSchema = `
+  CREATE INDEX deliveries_failed ON deliveries (id) WHERE ended AND NOT delivered;
+`

@@ -1,15 +1,17 @@
 import type { Migration } from './migrate.ts'
 import { accessSchema } from './schema-access.ts'
+import { auditLogSchema } from './schema-audit-log.ts'
 import { bulkChangesSchema } from './schema-bulk.ts'
 import { contentSchema, placementsSeenSchema } from './schema-content.ts'
-import { webhooksSchema } from './schema-deliveries.ts'
+import { deliveryFailuresSchema, webhooksSchema } from './schema-deliveries.ts'
 import { leasedJobsSchema } from './schema-leased-jobs.ts'
 import { movesSchema } from './schema-moves.ts'
 import { leavingSchema, nodesSchema, runsSchema } from './schema-nodes.ts'
 import { pagesSchema, statesSchema } from './schema-pages.ts'
-import { passwordLinksSchema, signInSchema } from './schema-sign-in.ts'
+import { identitiesSchema, passwordLinksSchema, signInSchema } from './schema-sign-in.ts'
 import { takedownsSchema } from './schema-takedowns.ts'
 import { trafficSchema } from './schema-traffic.ts'
+import { versionsSchema } from './schema-versions.ts'
 
 /** Migrations, one for each version, in order. Never edit the SQL of a released migration: add another one. */
 export const migrations: readonly Migration[] = [
@@ -29,4 +31,8 @@ export const migrations: readonly Migration[] = [
   { sql: bulkChangesSchema, isTolerated: false },
   { sql: trafficSchema, isTolerated: true },
   { sql: passwordLinksSchema, isTolerated: true },
+  { sql: identitiesSchema, isTolerated: true },
+  { sql: auditLogSchema, isTolerated: true },
+  { sql: deliveryFailuresSchema, isTolerated: true },
+  { sql: versionsSchema, isTolerated: true },
 ]

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { PoolClient } from 'pg'
 import type { NodeName, SharedCatalogue, SharedOptions } from '../../src/catalogue/shared-catalogue.ts'
 import { HoldfastError } from '../../src/domain/errors.ts'
+import { accountVersions } from './account-versions.ts'
 import { CredentialChanges } from './credential-changes.ts'
 import { DatabasePast } from './database-past.ts'
 import { migrate } from './migrate.ts'
@@ -60,7 +61,7 @@ async function loadFleet(): Promise<object> {
   return (await import('../fleet/fleet-member.ts')).fleetSystem
 }
 
-type Stores = Pick<SharedCatalogue, 'access' | 'takedowns' | 'places' | 'content' | 'census' | 'signIn'>
+type Stores = Pick<SharedCatalogue, 'access' | 'takedowns' | 'places' | 'content' | 'census' | 'signIn' | 'versions'>
 
 function storesIn(database: Postgres, node: SharedCatalogue['node']): Stores {
   return {
@@ -70,6 +71,7 @@ function storesIn(database: Postgres, node: SharedCatalogue['node']): Stores {
     content: (ledger, external) => postgresContent(database, ledger, node, external),
     census: ledger => new PostgresCensus(database, ledger),
     signIn: sealing => postgresSignIn(database, sealing),
+    versions: accountVersions(database),
   }
 }
 

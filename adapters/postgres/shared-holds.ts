@@ -1,24 +1,14 @@
 import { HoldfastError } from '../../src/domain/errors.ts'
 import type { DagIdentity } from '../../src/ipld/cid.ts'
 import type { CatalogueHolds, WantedHold } from '../../src/ledger/catalogue-holds.ts'
-import type { WholeDag } from '../../src/ledger/whole-dag.ts'
+import { AccountBatches } from './account-batches.ts'
 import type { SharedBackend } from './backends.ts'
+import { type BegunHold, beginHolds, type HoldRequest, type PlacedHold } from './begun-holds.ts'
 import { NODES_CHANNEL } from './credential-changes.ts'
 import type { Postgres } from './postgres.ts'
 import { deleteFiles, storeFiles } from './root-files.ts'
-import { dropUnheld, putRoot } from './shared-roots.ts'
+import { dropUnheld } from './shared-roots.ts'
 import type { Sql } from './sql.ts'
-
-/** A hold that the ledger has placed and that a commit can use. */
-export interface PlacedHold {
-  id: string
-  /** Id of the root in the catalogue. */
-  rootId: number
-  /** The size of the DAG's distinct blocks in bytes. */
-  dagSize: number
-  charge: number
-  contentSize: number
-}
 
 /** Thrown when a commit needs a hold that was not placed. The caller places the hold and commits again. */
 export class NeedsHold extends Error {}
@@ -29,6 +19,8 @@ export interface StagedHold {
 }
 
 const STEP = 200
+/** Approximate bytes of the parameters for one hold. */
+const BYTES_OF_HOLD = 512
 /** Time after which an uncommitted hold expires, by the database's clock. A later commit is refused. */
 export const PLACING = `INTERVAL '10 minutes'`
 /**
@@ -48,6 +40,7 @@ const NEW_HOLD = `INSERT INTO holds (id, node, root_id, state) SELECT 'hold ' ||
 export class SharedHolds {
   readonly #database: Postgres
   readonly #ledger: CatalogueHolds
+  readonly #begun: AccountBatches<readonly HoldRequest[], Array<BegunHold | null>>
   readonly node: string
   readonly backend: SharedBackend
   #onGone: (dag: DagIdentity) => void = () => undefined
@@ -57,25 +50,35 @@ export class SharedHolds {
     this.#ledger = ledger
     this.node = node
     this.backend = backend
+    this.#begun = new AccountBatches(async requests => {
+      const begun = await beginHolds(database, { node, backend }, requests.flat())
+      return requests.map(({ length }) => ({ value: begun.splice(0, length) }))
+    })
   }
 
   /**
-   * Places holds on complete DAGs.
+   * Places holds on complete DAGs. Returns null for each request whose record exists already. Requests that wait begin
+   * their holds together, and the ledger places these in one transaction.
    *
    * @throws HoldfastError `CID_NOT_FOUND` if the ledger lacks one of the DAGs
    */
-  async place(wanted: ReadonlyArray<Omit<WantedHold, 'id'>>): Promise<PlacedHold[]> {
-    const begun: Array<WantedHold & PlacedHold & { isListed: boolean }> = []
+  async place(wanted: readonly HoldRequest[]): Promise<Array<PlacedHold | null>> {
+    const begun: Array<BegunHold | null> = []
     try {
-      for (const hold of wanted) begun.push({ ...hold, ...(await this.#begin(hold.backendId, hold.dag)) })
-      const roots = await this.#ledger.place(begun)
+      for (let i = 0; i < wanted.length; i += STEP) begun.push(...(await this.#begin(wanted.slice(i, i + STEP))))
+      const known = begun.flatMap((hold, i) => {
+        const request = wanted[i]
+        return hold === null || request === undefined ? [] : { ...request, ...hold }
+      })
+      const roots = known.length === 0 ? [] : await this.#ledger.place(known)
       if (roots === null) throw new HoldfastError('CID_NOT_FOUND', 'this node no longer has the content')
-      for (const [i, { rootId, isListed, dag }] of begun.entries()) {
-        if (dag.fileCount > 0 && !isListed) await this.list(rootId, roots[i] ?? 0)
+      for (const [i, { rootId, isListed, dag }] of known.entries()) {
+        if (dag.fileCount > 0 && !isListed) await this.list(rootId, roots[i]?.rootId ?? 0)
       }
-      return begun
+      const healed = new Set(known.filter((_, i) => roots[i]?.healed).map(({ id }) => id))
+      return begun.map(hold => hold && { ...hold, healed: healed.has(hold.id) })
     } catch (error) {
-      await this.discard(begun.map(({ id }) => id))
+      await this.discard(begun.flatMap(hold => hold?.id ?? []))
       throw error
     }
   }
@@ -111,13 +114,14 @@ export class SharedHolds {
   }
 
   /**
-   * Marks a hold as used, in the transaction of the commit.
+   * Marks holds as used, in the transaction of the commit.
    *
-   * @throws HoldfastError `UNAVAILABLE` if the hold has expired
+   * @throws HoldfastError `UNAVAILABLE` if a hold has expired
    */
-  async use(sql: Sql, id: string): Promise<void> {
-    const used = await sql.run(`UPDATE holds SET state = 'used' WHERE id = $1 AND ${IS_PLACING}`, [id])
-    if (used !== 1) throw new HoldfastError('UNAVAILABLE', 'the commit took too long and its content was released')
+  async use(sql: Sql, ids: readonly string[]): Promise<void> {
+    const used = await sql.run(`UPDATE holds SET state = 'used' WHERE id = ANY($1) AND ${IS_PLACING}`, [ids])
+    if (used !== ids.length)
+      throw new HoldfastError('UNAVAILABLE', 'the commit took too long and its content was released')
   }
 
   /**
@@ -239,16 +243,9 @@ export class SharedHolds {
     for (const node of others) await notifyNode(sql, node)
   }
 
-  async #begin(backendId: number, dag: WholeDag): Promise<PlacedHold & { isListed: boolean; isPlaced: boolean }> {
-    return this.#database.transaction(async sql => {
-      const root = await putRoot(sql, this.backend(backendId), dag)
-      const hold = await sql.first<{ id: string }>(`${NEW_HOLD}, $2::bigint, 'placing' RETURNING id`, [
-        this.node,
-        root.id,
-      ])
-      const { id: rootId, listed: isListed, ...known } = root
-      return { ...known, id: idOf(hold), rootId, isListed }
-    })
+  async #begin(wanted: readonly HoldRequest[]): Promise<Array<BegunHold | null>> {
+    const size = { items: wanted.length, bytes: wanted.length * BYTES_OF_HOLD }
+    return this.#begun.add(wanted[0]?.accountId ?? '', wanted, size)
   }
 
   async #beginPart(): Promise<string> {

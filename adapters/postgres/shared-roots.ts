@@ -2,11 +2,12 @@ import { HoldfastError } from '../../src/domain/errors.ts'
 import type { WholeDag } from '../../src/ledger/whole-dag.ts'
 import type { Sql } from './sql.ts'
 
-const ROOT = `id, dag_size AS "dagSize", charge, content_size AS "contentSize", listed, EXISTS (
+/** Columns of {@link RootFound}. */
+export const ROOT = `id, dag_size AS "dagSize", charge, content_size AS "contentSize", listed, EXISTS (
   SELECT 1 FROM placements p WHERE p.multihash = roots.multihash AND p.codec = roots.codec
     AND p.backend_id = roots.backend_id AND p.placed) AS "isPlaced"`
 
-interface RootFound {
+export interface RootFound {
   id: number
   dagSize: number
   charge: number
@@ -33,7 +34,7 @@ export async function putRoot(sql: Sql, backend: number, dag: WholeDag): Promise
 export async function dropUnheld(sql: Sql, ids: readonly number[]): Promise<void> {
   if (ids.length === 0) return
   // A transaction that places a hold locks the root's row. After this lock, the query below sees every hold.
-  await sql.run('SELECT 1 FROM roots WHERE id = ANY($1) ORDER BY id FOR UPDATE', [ids])
+  await sql.run('SELECT 1 FROM roots WHERE id = ANY($1) ORDER BY multihash, codec, backend_id FOR UPDATE', [ids])
   const gone = await sql.all<{ id: number }>(
     `WITH gone AS (
        DELETE FROM roots WHERE id = ANY($1)

@@ -47,6 +47,7 @@ async function formAt(forwarded: Forwarded | undefined, cluster = '') {
     query: new URLSearchParams(),
     requestId: 'of-a',
     concerns: () => undefined,
+    audits: () => undefined,
     param: () => '',
   }
   const { signal } = context.request

@@ -107,7 +107,7 @@ describe('a catalogue in PostgreSQL under failures', needsPostgres, () => {
       await database.command("UPDATE holds SET placed_at = placed_at - INTERVAL '1 hour'")
       expect((await node.reconciliation.holds(ALL_HOLDS)).unwanted).toEqual([hold?.id])
       expect([node.ledger.holdsAfter('', 9), await countOf('roots')]).toEqual([[], 0])
-      const use = (id: string) => database.transaction(sql => holds.use(sql, id))
+      const use = (id: string) => database.transaction(sql => holds.use(sql, [id]))
       await expect(use(hold?.id ?? '')).rejects.toMatchObject({ code: 'UNAVAILABLE' })
       // A void hold cannot be used either, before or after the ledger has released it.
       const { id } = await holds.stage(0, NOW)

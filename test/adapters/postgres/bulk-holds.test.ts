@@ -37,7 +37,7 @@ describe('records of one node that a job on another node removes', needsPostgres
           const selection = JSON.stringify(['r1'])
           const change = { name: 'job', accountId: 'one', action: 'delete' as const, selection, undoMs: 100 }
           const { id } = await there.bulk.add({ ...change, total: 1, createdAt: NOW })
-          const step = { id, place: '', next: null, ids: ['r1'], now: NOW }
+          const step = { id, place: '', next: null, ids: ['r1'], now: NOW, isListed: true }
           expect(await there.bulk.remove(step)).toHaveLength(1)
           await work.dropReleased()
           expect(liveUntil(here)).toEqual([0])

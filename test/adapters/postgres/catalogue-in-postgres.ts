@@ -4,6 +4,7 @@ import { postgresAccess } from '../../../adapters/postgres/postgres-access.ts'
 import { postgresContent } from '../../../adapters/postgres/postgres-content.ts'
 import { BlockTable } from '../../../src/ledger/block-table.ts'
 import { CatalogueHolds } from '../../../src/ledger/catalogue-holds.ts'
+import { Claims } from '../../../src/ledger/claims.ts'
 import { Holds } from '../../../src/ledger/holds.ts'
 import { RootTable } from '../../../src/ledger/root-table.ts'
 import { Database } from '../../../src/storage/database.ts'
@@ -41,7 +42,8 @@ export function withNode(
     const queue = new WriteQueue(db)
     const roots = new RootTable(db)
     const holds = new Holds(db, roots)
-    const ledger = new CatalogueHolds({ roots, holds, blocks: new BlockTable(db), queue })
+    const blocks = new BlockTable(db)
+    const ledger = new CatalogueHolds({ roots, holds, blocks, claims: new Claims(db, blocks, queue), queue })
     try {
       await run({
         ...postgresAccess(database, name),

@@ -87,6 +87,31 @@ export const contentProtocols: readonly Protocol[] = [
     },
   },
   {
+    name: 'uploads that share transactions',
+    async run(node) {
+      const made = [mine(), record('second', { dag: dagOf('b') }), record('third', { accountId: 'two' })]
+      const uploads = await Promise.allSettled(made.map(one => upload(node, [one])))
+      for (const uploaded of uploads) if (uploaded.status === 'rejected') throw uploaded.reason
+    },
+    meanwhile: [
+      reconcile,
+      ({ there }) => upload(there, [record('theirs', { clusterId: 'far', dag: dagOf('c') })]).catch(isQuota),
+      ({ there }) => remove(there, 'two'),
+    ],
+    async after(nodes, outcome) {
+      const found = await idsOf(nodes)
+      if (outcome === 'done') assert.ok(['mine', 'second'].every(id => found.includes(id)))
+      const again = [mine(), record('second', { dag: dagOf('b') })].map(one => ({ ...one, id: `again ${one.id}` }))
+      const created = await Promise.all(again.map(one => upload(nodes.here, [one]).catch(isQuota)))
+      const isNew = again.map(({ id }) => !found.includes(id.slice('again '.length)))
+      if (!created.includes(undefined))
+        assert.deepEqual(
+          created,
+          isNew.map(is => [is]),
+        )
+    },
+  },
+  {
     name: 'an upload, while others use up the quota',
     run: async node => void (await upload(node, [mine()])),
     meanwhile: [

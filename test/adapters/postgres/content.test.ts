@@ -2,6 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, test } from 'vitest'
 import { migrate } from '../../../adapters/postgres/migrate.ts'
 import { Postgres } from '../../../adapters/postgres/postgres.ts'
 import { migrations } from '../../../adapters/postgres/schema.ts'
+import { auditRules } from '../../catalogue/audit-rules.ts'
 import { bulkRules } from '../../catalogue/bulk-rules.ts'
 import { contentRules } from '../../catalogue/content-rules.ts'
 import { egressRules } from '../../catalogue/egress-rules.ts'
@@ -21,6 +22,7 @@ const rules = [
   ...reconciliationRules,
   ...webhookRules,
   ...egressRules,
+  ...auditRules,
 ]
 
 describe('content in PostgreSQL, held by a ledger in SQLite', needsPostgres, () => {

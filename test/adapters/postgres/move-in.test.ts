@@ -22,6 +22,7 @@ const CHARGE = 512
 const GIVEN: Readonly<Record<string, SqlValue>> = {
   ...{ account_id: ACCOUNT, root_id: ROOT, 'accounts.id': ACCOUNT, 'roots.id': ROOT, 'records.charge': CHARGE },
   ...{ 'accounts.role': 'owner', 'roots.state': 'complete', 'records.type': 'pin', 'records.status': 'pinned' },
+  'audit.actor': 'stranger',
   // These are recounted after the move.
   ...{ 'accounts.pins': 1, 'accounts.expiring_pins': 1, 'accounts.stored_bytes': CHARGE },
   ...{ 'removed_records.meta': '{"a key":"a value"}' },
@@ -88,7 +89,16 @@ const STAYING = [
 
 /** Tables that only PostgreSQL has, with their rows after the move. */
 const NEW_TABLES = {
-  ...{ attempts: 0, fleet_secret: 0, holds: 3, login_challenges: 0, moves: 1, nodes: 0, record_places: 1 },
+  ...{
+    attempts: 0,
+    fleet_secret: 0,
+    holds: 3,
+    login_challenges: 0,
+    account_versions: 1,
+    moves: 1,
+    nodes: 0,
+    record_places: 1,
+  },
   ...{ request_windows: 0, roots_gone: 0, schema_versions: migrations.length, sealing_key: 0, signing_keys: 0 },
   ...{ takedowns: 0 },
 }

@@ -19,6 +19,7 @@ import { CensusTable } from '../../../src/catalogue/sqlite/census-table.ts'
 import { systemClock } from '../../../src/domain/clock.ts'
 import { sealingWith } from '../../../src/domain/sealing.ts'
 import { accessRules } from '../../catalogue/access-rules.ts'
+import { auditRules } from '../../catalogue/audit-rules.ts'
 import { bulkRules } from '../../catalogue/bulk-rules.ts'
 import { contentRules } from '../../catalogue/content-rules.ts'
 import { egressRules } from '../../catalogue/egress-rules.ts'
@@ -38,6 +39,7 @@ const contents = [
   ...reconciliationRules,
   ...webhookRules,
   ...egressRules,
+  ...auditRules,
 ]
 /** Slow rules that send no statement of their own. */
 const LONG = /^whoever signs in more often|^what waits for one webhook is bounded|^expired keys are kept/
@@ -58,6 +60,7 @@ const SEED = `
     SELECT 's' || n, 'a' || n % 20000, n, n FROM generate_series(1, 40000) n;
   INSERT INTO second_factors SELECT 'a' || n, '', n, 0 FROM generate_series(1, 20000) n;
   INSERT INTO password_links SELECT 'a' || n, decode(md5(n::text), 'hex'), n FROM generate_series(1, 20000) n;
+  INSERT INTO identities SELECT 'https://a', 's' || n, 'a' || n, CASE WHEN n % 9 = 0 THEN n END, NULL, CASE WHEN n % 7 = 0 THEN n END FROM generate_series(1, 20000) n;
   INSERT INTO recovery_codes SELECT 'a' || n % 20000, decode(md5(n::text), 'hex') FROM generate_series(1, 40000) n;
   INSERT INTO roots (backend_id, codec, multihash, content_size, dag_size, blocks, charge, file_count)
     SELECT 0, 85, decode(md5(n::text), 'hex'), 1, 1, 1, 512, 1 FROM generate_series(1, 100000) n;
@@ -86,6 +89,7 @@ const SEED = `
     SELECT 'a' || n, 85, '', n FROM generate_series(1, 20000) n;
   INSERT INTO placements (backend_id, codec, multihash, account_id, wanted, generation)
     SELECT n % 3, 85, decode(md5(n::text), 'hex'), 'a' || n % 2000, TRUE, 1 FROM generate_series(1, 50000) n;
+  INSERT INTO account_versions (account_id, version) SELECT 'a' || n, n FROM generate_series(1, 20000) n;
   INSERT INTO webhooks (id, account_id, url, secret, created_at)
     SELECT 'w' || n, 'a' || n, '', '', n FROM generate_series(1, 20000) n;
   INSERT INTO deliveries (webhook_id, account_id, event, record, ended)
@@ -99,6 +103,8 @@ const SEED = `
   INSERT INTO login_challenges SELECT decode(md5(n::text), 'hex'), 'a' || n, '', n FROM generate_series(1, 20000) n;
   INSERT INTO request_windows SELECT 'a' || n, 9, 1, 1, now() + n * INTERVAL '1 second' FROM generate_series(1, 20000) n;
   INSERT INTO egress SELECT 'a' || n, 202611, 'd', n FROM generate_series(1, 20000) n;
+  INSERT INTO audit (key, actor, number, created_at, last_at, times, account_id, action, outcome)
+    SELECT 'k' || n, 'account', n, n, n, 1, 'a' || n % 100, 'a' || n % 40, 'o' || n % 20 FROM generate_series(1, 40000) n;
   SELECT place_records();
   INSERT INTO takedowns (cid, path, status, reason, at) SELECT 'c' || n, '', 410, '', n FROM generate_series(1, 20000) n;
   ALTER TABLE records ENABLE TRIGGER USER;
@@ -112,6 +118,7 @@ const WHOLE: ReadonlyArray<[statement: RegExp, why: string]> = [
   [/FROM schema_versions/, 'one row for each version'],
   [/FROM signing_keys|^DELETE FROM signing_keys/, 'at most three rows'],
   [/FROM sealing_key/, 'one row'],
+  [/^UPDATE identities SET refresh_token = NULL, refresh_at = NULL$/, 'once, after the loss of the key'],
   [/^SELECT COUNT\(\*\) AS count FROM accounts/, 'the number of accounts, for the owner'],
   [/FROM second_factors f JOIN accounts|^SELECT url FROM webhooks/, 'runs once, after data.key was lost'],
   [/^SELECT status AS state, COUNT/, 'counts waiting records by a partial index'],

@@ -1,0 +1,163 @@
+/** Bounds of one batch. A single larger call is a batch of its own. */
+const MOST_ITEMS = 256
+const MOST_BYTES = 1024 ** 2
+/** Batches that run at once, besides those that wait for a locked account. */
+const LANES = 2
+/** Batches that wait for a locked account at once. Each waits on its own connection. */
+const WAITING_LANES = 6
+
+/** The outcome of a call in a batch: `aside` if the account is locked, or the call needs a batch of its own. */
+export type Outcome<Output> = { value: Output } | { error: unknown } | 'aside'
+
+/** The size of a call, for the bounds of a batch. */
+export interface CallSize {
+  items: number
+  bytes: number
+}
+
+interface Call<Input, Output> {
+  account: string
+  input: Input
+  size: CallSize
+  resolve: (value: Output) => void
+  reject: (error: unknown) => void
+}
+
+/**
+ * Runs the calls of all accounts in batches: calls that arrive while batches run share the next batch. Accounts take
+ * turns. The calls of one account run in the order of their arrival, in one batch at a time.
+ */
+export class AccountBatches<Input, Output> {
+  readonly #run: (inputs: readonly Input[], waits: boolean) => Promise<Array<Outcome<Output>>>
+  readonly #queued = new Map<string, Array<Call<Input, Output>>>()
+  /** Accounts with a call in a running batch. Their queued calls wait for its end. */
+  readonly #busy = new Set<string>()
+  /** Calls of one account each, for the waiting lanes. */
+  readonly #aside: Array<Array<Call<Input, Output>>> = []
+  #running = 0
+  #waiting = 0
+  #isScheduled = false
+
+  /**
+   * @param run runs a batch and returns the outcome of each input. If it throws, each call runs again by itself. With
+   * `waits` false it sets calls of locked accounts aside. Otherwise all inputs are of one account, and it waits for the
+   * lock; it never sets a single input aside.
+   */
+  constructor(run: (inputs: readonly Input[], waits: boolean) => Promise<Array<Outcome<Output>>>) {
+    this.#run = run
+  }
+
+  add(account: string, input: Input, size: CallSize): Promise<Output> {
+    return new Promise((resolve, reject) => {
+      const call = { account, input, size, resolve, reject }
+      const queued = this.#queued.get(account)
+      if (queued === undefined) this.#queued.set(account, [call])
+      else queued.push(call)
+      this.#schedule()
+    })
+  }
+
+  /** Starts the next batch after the current turn of the loop, so that calls of one turn share it. */
+  #schedule(): void {
+    if (this.#isScheduled || this.#running >= LANES) return
+    this.#isScheduled = true
+    setImmediate(() => {
+      this.#isScheduled = false
+      const calls = this.#take()
+      if (calls.length > 0) void this.#runLane(calls)
+    })
+  }
+
+  /** Removes the calls of the next batch from the queue: one call of each account, then the next one of each. */
+  #take(): Array<Call<Input, Output>> {
+    const taken: Array<Call<Input, Output>> = []
+    const room = { items: MOST_ITEMS, bytes: MOST_BYTES }
+    let turns = [...this.#queued.keys()].filter(account => !this.#busy.has(account))
+    while (turns.length > 0) {
+      const next: string[] = []
+      for (const account of turns) {
+        const [call] = this.#queued.get(account) ?? []
+        if (call === undefined) continue
+        const fits = call.size.items <= room.items && call.size.bytes <= room.bytes
+        if (!fits && taken.length > 0) return taken
+        this.#dequeue(call)
+        taken.push(call)
+        room.items -= call.size.items
+        room.bytes -= call.size.bytes
+        next.push(account)
+      }
+      turns = next
+    }
+    return taken
+  }
+
+  /** Removes the first call of an account, and moves the account to the end of the queue. */
+  #dequeue({ account }: Call<Input, Output>): void {
+    const queued = this.#queued.get(account) ?? []
+    queued.shift()
+    this.#queued.delete(account)
+    if (queued.length > 0) this.#queued.set(account, queued)
+  }
+
+  async #runLane(calls: ReadonlyArray<Call<Input, Output>>): Promise<void> {
+    this.#running++
+    const accounts = new Set(calls.map(({ account }) => account))
+    for (const account of accounts) this.#busy.add(account)
+    this.#schedule()
+    const aside = Map.groupBy(await this.#settle(calls, false), ({ account }) => account)
+    this.#running--
+    for (const account of accounts) {
+      const left = aside.get(account)
+      if (left === undefined) this.#busy.delete(account)
+      else this.#aside.push(left)
+    }
+    this.#runAside()
+    this.#schedule()
+  }
+
+  #runAside(): void {
+    while (this.#waiting < WAITING_LANES) {
+      const calls = this.#aside.shift()
+      if (calls === undefined) return
+      void this.#runWaiting(calls)
+    }
+  }
+
+  /** Runs calls of one account that were set aside. The account stays busy, so its later calls wait. */
+  async #runWaiting(calls: ReadonlyArray<Call<Input, Output>>): Promise<void> {
+    this.#waiting++
+    await this.#settleEach(await this.#settle(calls, true))
+    this.#waiting--
+    for (const { account } of calls) this.#busy.delete(account)
+    this.#runAside()
+    this.#schedule()
+  }
+
+  async #settleEach(calls: ReadonlyArray<Call<Input, Output>>): Promise<void> {
+    for (const call of calls) await this.#settle([call], true)
+  }
+
+  /** Runs a batch and settles its calls. Returns the calls that were set aside. */
+  async #settle(calls: ReadonlyArray<Call<Input, Output>>, waits: boolean): Promise<Array<Call<Input, Output>>> {
+    if (calls.length === 0) return []
+    let outcomes: Array<Outcome<Output>>
+    try {
+      outcomes = await this.#run(
+        calls.map(({ input }) => input),
+        waits,
+      )
+    } catch (error) {
+      if (calls.length === 1) for (const { reject } of calls) reject(error)
+      // One call may have failed all of them. Accounts run concurrently, and the calls of one account in order.
+      else await Promise.all([...Map.groupBy(calls, one => one.account).values()].map(own => this.#settleEach(own)))
+      return []
+    }
+    return calls.filter((call, i) => {
+      const outcome = outcomes[i] ?? 'aside'
+      if (outcome === 'aside') return true
+      if ('value' in outcome) call.resolve(outcome.value)
+      else call.reject(outcome.error)
+      return false
+    })
+  }
+}

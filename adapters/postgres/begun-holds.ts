@@ -1,0 +1,96 @@
+import type { NewRecord } from '../../src/catalogue/records.ts'
+import type { WantedHold } from '../../src/ledger/catalogue-holds.ts'
+import type { SharedBackend } from './backends.ts'
+import type { Postgres } from './postgres.ts'
+import { live, rowIdentity } from './record-rows.ts'
+import { ROOT, type RootFound } from './shared-roots.ts'
+
+/** A hold to place for an account. */
+export interface HoldRequest extends Omit<WantedHold, 'id' | 'isPlaced'> {
+  accountId?: string
+  /** The new record of the hold. If an identical live record has content, no hold is placed. */
+  unlessRepeated?: { record: NewRecord; now: number } | null
+}
+
+/** A hold that the ledger has placed and that a commit can use. */
+export interface PlacedHold {
+  id: string
+  /** Id of the root in the catalogue. */
+  rootId: number
+  /** The size of the DAG's distinct blocks in bytes. */
+  dagSize: number
+  charge: number
+  contentSize: number
+  /** True if the ledger repaired a damaged block. */
+  healed?: boolean
+}
+
+/** A hold that the catalogue has begun. The ledger must place it before a commit may use it. */
+export interface BegunHold extends PlacedHold {
+  /** True if all files of the root are in the catalogue. */
+  isListed: boolean
+  /** True if the root's external backend has the DAG. */
+  isPlaced: boolean
+}
+
+/**
+ * Inserts or finds the root of each wanted DAG, and begins a hold on it. The roots stay locked until the holds exist, so
+ * nobody can drop them. They are locked in the order of their contents, to avoid deadlocks.
+ */
+const BEGIN = `
+  WITH wanted AS MATERIALIZED (
+    SELECT *, 'hold ' || nextval('hold_numbers') AS hold_id
+    FROM unnest($2::integer[], $3::bigint[], $4::bytea[], $5::bigint[], $6::bigint[], $7::bigint[], $8::bigint[],
+        $9::bigint[], $10::text[], $11::bytea[], $12::bigint[]) WITH ORDINALITY
+      AS one (backend_id, codec, multihash, content_size, dag_size, blocks, charge, file_count, account_id, identity,
+        now, n)
+    WHERE (SELECT 1 FROM records WHERE records.account_id = one.account_id AND records.identity = one.identity
+      AND root_id IS NOT NULL AND ${live('one.now')} LIMIT 1) IS NULL
+  ), put AS (
+    INSERT INTO roots (backend_id, codec, multihash, content_size, dag_size, blocks, charge, file_count)
+    SELECT DISTINCT ON (multihash, codec, backend_id)
+      backend_id, codec, multihash, content_size, dag_size, blocks, charge, file_count
+    FROM wanted ORDER BY multihash, codec, backend_id
+    ON CONFLICT (multihash, codec, backend_id) DO UPDATE SET backend_id = excluded.backend_id
+    RETURNING ${ROOT}, backend_id, codec, multihash
+  ), begun AS (
+    INSERT INTO holds (id, node, root_id, state)
+    SELECT hold_id, $1, put.id, 'placing' FROM wanted JOIN put USING (multihash, codec, backend_id)
+  )
+  SELECT n, hold_id AS "holdId", put.id, "dagSize", put.charge, "contentSize", listed, "isPlaced"
+  FROM wanted JOIN put USING (multihash, codec, backend_id)`
+
+type Begun = RootFound & { n: number; holdId: string }
+
+/**
+ * Begins holds with one statement. Returns null for each request whose record exists already.
+ *
+ * @throws HoldfastError as {@link Postgres.writeRows}. Nobody uses a hold of an unknown outcome, so it expires.
+ */
+export async function beginHolds(
+  database: Postgres,
+  { node, backend }: { node: string; backend: SharedBackend },
+  requests: readonly HoldRequest[],
+): Promise<Array<BegunHold | null>> {
+  const dags = requests.map(({ dag }) => dag)
+  const records = requests.map(({ unlessRepeated = null }) => unlessRepeated)
+  const rows = await database.writeRows<Begun>(BEGIN, [
+    node,
+    requests.map(({ backendId }) => backend(backendId)),
+    dags.map(({ codec }) => codec),
+    dags.map(({ multihash }) => multihash),
+    dags.map(({ contentSize }) => contentSize),
+    dags.map(({ dagSize }) => dagSize),
+    dags.map(({ blocks }) => blocks),
+    dags.map(({ charge }) => charge),
+    dags.map(({ fileCount }) => fileCount),
+    records.map(one => one?.record.accountId ?? null),
+    records.map(one => one && rowIdentity(one.record)),
+    records.map(one => one?.now ?? null),
+  ])
+  const begun: Array<BegunHold | null> = requests.map(() => null)
+  for (const { n, holdId, id: rootId, listed: isListed, isPlaced, dagSize, charge, contentSize } of rows) {
+    begun[n - 1] = { id: holdId, rootId, isListed, isPlaced, dagSize, charge, contentSize }
+  }
+  return begun
+}
