@@ -14,7 +14,7 @@ import { unsafeConnection } from './safe-connection.ts'
 const FIELDS: Fields<ConsoleOptions> = { prefix: true, publicUrl: true, logger: true }
 
 /** The part of an engine that the console needs. */
-export type ConsoleEngine = Pick<Engine, 'trustedProxies' | 'documentsAt'>
+export type ConsoleEngine = Pick<Engine, 'trustedProxies' | 'documentsAt' | 'signInProvider'>
 
 /** Options of the console. */
 export interface ConsoleOptions {
@@ -75,6 +75,7 @@ export function consoleOf(
     const path = request.path.slice('/console/'.length)
     const gateway = engine.documentsAt(request)
     if (path === 'gateway' && gateway !== null) return told(200, gateway)
+    if (path === 'provider' && engine.signInProvider !== null) return told(200, engine.signInProvider)
     if (path === 'cleared') return told(200, 'cleared', CLEARED)
     const file = found.get(path === '' && gateway !== null ? PAGE_APART : path)
     if (file === undefined) return told(404, 'no such file of the console')

@@ -78,7 +78,7 @@ function keptHere(): Kept | null {
  * Removes pages and service workers that the browser has of older versions. They run on this origin without a sandbox.
  * Returns false if the browser does not obey.
  */
-async function clearOldPages(): Promise<boolean> {
+export async function clearOldPages(): Promise<boolean> {
   const workers = (await navigator.serviceWorker?.getRegistrations()) ?? []
   await Promise.all(workers.map(worker => worker.unregister()))
   await fetch(PROBE, { cache: 'force-cache' })

@@ -1,8 +1,9 @@
 import { useState } from 'preact/hooks'
-import { isHoldfastError } from '../../client/index.ts'
+import { isHoldfastError, type NewSession, type SecondFactorAsked } from '../../client/index.ts'
 import { keep, maySurvive } from './kept-sign-in.ts'
 import { html } from './markup.ts'
 import { NewPasswordForm } from './new-password-form.ts'
+import { ProviderButton } from './provider-sign-in.ts'
 import { newClient, type SignedIn } from './session.ts'
 import { FieldProblem, InputField, submitting } from './widgets/field.ts'
 import { useAction } from './widgets/use-load.ts'
@@ -53,6 +54,7 @@ export function SignInView({ reason, token, onSignedIn: onEnd }: SignInProps) {
   const forms = html`<div>
     <div role="tablist" aria-label="How to sign in" class="tabs">${tab('key', 'API key')} ${tab('password', 'Password')}</div>
     <div role="tabpanel" id="way" aria-label="Sign in">${form}</div>
+    <${ProviderButton} onAnswer=${(answer: NewSession | SecondFactorAsked) => signInBy({ onSignedIn, onCodeAsked: setTemporaryToken }, answer)} />
   </div>`
   return html`<main class="alone">
     <h1><img src="icon.svg" alt="" width="32" height="32" /> Holdfast</h1>
@@ -78,8 +80,11 @@ interface PasswordFormProps extends FormProps {
 }
 
 async function signInByPassword(given: PasswordFormProps & { email: string; password: string }): Promise<void> {
-  const { email, password, onSignedIn, onCodeAsked } = given
-  const answer = await newClient().sessions.signIn(email, password).catch(inWords('Wrong email or password'))
+  const { email, password } = given
+  await signInBy(given, await newClient().sessions.signIn(email, password).catch(inWords('Wrong email or password')))
+}
+
+async function signInBy({ onSignedIn, onCodeAsked }: PasswordFormProps, answer: NewSession | SecondFactorAsked) {
   if ('temporaryToken' in answer) onCodeAsked(answer.temporaryToken)
   else await onSignedIn({ credential: answer.token, user: answer.user, kind: 'password' })
 }

@@ -51,7 +51,7 @@ describe('the console', () => {
     const none = await policyAt({})
     expect(none).not.toContain('frame-src')
     expect((await askConsole(consoleRequest('/console/gateway'))).status).toBe(404)
-    const apart = createConsole({ trustedProxies: 0, documentsAt: () => 'http://127.0.0.1:4101' })
+    const apart = createConsole({ trustedProxies: 0, signInProvider: null, documentsAt: () => 'http://127.0.0.1:4101' })
     const { headers } = await apart(consoleRequest('/console/'))
     expect(headers['content-security-policy']).toContain('; frame-src http://127.0.0.1:4101/ipfs/; ')
     expect(headers['content-security-policy']).toContain('/console/ http://127.0.0.1:4101/ipfs/; frame-src')
@@ -162,7 +162,7 @@ test('reports and logs files that cannot be prepared, and retries them', async (
       const bytes = Buffer.from('a page')
       return new Map([['', { type: 'text/html', plain: bytes, gzipped: bytes, etag: 'W/"1"' }]])
     },
-    { trustedProxies: 0, documentsAt: () => null },
+    { trustedProxies: 0, signInProvider: null, documentsAt: () => null },
     { logger: { debug: note, info: note, warn: note, error: note } },
   )
   const failed = await answer(consoleRequest('/console/'))

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
 import type { Delivery, Webhook } from '../../../client/index.ts'
-import { html } from '../markup.ts'
+import { html, type WithChildren } from '../markup.ts'
 import { useSession } from '../session.ts'
 import { FieldProblem } from '../widgets/field.ts'
 import { formatAge, formatInstant, plural } from '../widgets/shown-values.ts'
@@ -27,7 +27,7 @@ export function Deliveries({ of: { id, url } }: { of: Webhook }) {
     <p class="quiet">To ${url}, the newest first.</p>
     <${FieldProblem} text=${error} />
     ${value?.rows.length === 0 && html`<p class="empty">No deliveries yet.</p>`}
-    <ul class="uploads">${value?.rows.map(row => html`<${Row} key=${row.id} row=${row} now=${now} />`)}</ul>
+    <ul class="uploads">${value?.rows.map(row => html`<${DeliveryItem} key=${row.id} row=${row} now=${now} />`)}</ul>
     <div class="buttons">
       <button class="small" onClick=${reload}>Look again</button>
       ${typeof value?.next === 'string' && html`<button class="small" onClick=${() => setAfter(value.next ?? undefined)}>Older</button>`}
@@ -35,9 +35,11 @@ export function Deliveries({ of: { id, url } }: { of: Webhook }) {
   </div>`
 }
 
-function Row({ row, now }: { row: Delivery; now: number }) {
+/** Shows a delivery. Its children are actions. */
+export function DeliveryItem({ row, now, of, children }: WithChildren & { row: Delivery; now: number; of?: string }) {
   const { event, state, at, attempts, nextAttemptAt, lastStatus, lastError } = row
   const details = [
+    of,
     at === null ? null : formatInstant(at),
     plural(attempts, 'attempt'),
     lastStatus === null ? null : `answered ${lastStatus}`,
@@ -46,6 +48,7 @@ function Row({ row, now }: { row: Delivery; now: number }) {
   return html`<li>
     <div class="what">${EVENTS[event] ?? event}<span class="under">${details.filter(Boolean).join(' · ')}</span></div>
     <span class=${`badge ${LOOKS[state]}`}>${state}</span>
+    ${children}
     ${lastError !== null && html`<p class="problem">${lastError}</p>`}
   </li>`
 }

@@ -53,7 +53,7 @@ interface RowProps {
 function Row({ followed: { job, error }, onUndo, onDismiss }: RowProps) {
   const now = useNow(1_000)
   const [isAsked, setAsked] = useState(false)
-  const { action, state, total, done, failed, restored, undoUntil } = job
+  const { action, state, undoUntil } = job
   const left = undoUntil === null ? 0 : Date.parse(undoUntil) - now
   const undo = async (): Promise<void> => {
     setAsked(true)
@@ -61,7 +61,7 @@ function Row({ followed: { job, error }, onUndo, onDismiss }: RowProps) {
     setAsked(false)
   }
   const words = wordsOn(job)
-  const [far, whole] = state === 'undoing' ? [restored, done] : [done + failed, total]
+  const { far, whole } = progressOf(job)
   return html`<li>
     <div class="what"><strong role="status">${words}</strong>
       <span class="under">${[...failuresOf(job), ...(left > 0 ? [`can be undone for ${formatDuration(left / 1_000)}`] : [])].join(' · ')}</span>
@@ -82,7 +82,7 @@ const VERBS: Readonly<Record<Job['action'], readonly [doing: string, isDone: str
   cluster: ['Moving', 'moved'],
 }
 
-function wordsOn({ action, state, total, done, restored }: Job): string {
+export function wordsOn({ action, state, total, done, restored }: Job): string {
   const [doing, isDone] = VERBS[action]
   if (state === 'running') return `${doing} ${plural(total, 'pin')}: ${shownCount(done)} done`
   if (state === 'done') return `${plural(done, 'pin')} ${isDone}`
@@ -90,8 +90,13 @@ function wordsOn({ action, state, total, done, restored }: Job): string {
   return `${plural(restored, 'pin')} restored`
 }
 
+/** Returns how much of its present work a job has done. */
+export function progressOf({ state, total, done, failed, restored }: Job): { far: number; whole: number } {
+  return state === 'undoing' ? { far: restored, whole: done } : { far: done + failed, whole: total }
+}
+
 /** Returns a text for each reason of a failure. A job stores the first failures only, and counts all. */
-function failuresOf({ failed, failures }: Job): string[] {
+export function failuresOf({ failed, failures }: Job): string[] {
   if (failed === 0) return []
   const codes = new Set(failures.map(({ code }) => code))
   const reasons = [...codes].map(code => REASONS[code] ?? code)

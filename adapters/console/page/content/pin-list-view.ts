@@ -12,6 +12,7 @@ import { useNow } from '../widgets/use-now.ts'
 import { RowMenu } from './row-menu.ts'
 import { SelectionBar } from './selection-bar.ts'
 import { SelectAll, SelectRow } from './selection-boxes.ts'
+import { SortHead } from './sort-head.ts'
 import { type Selecting, useSelection } from './use-selection.ts'
 
 /** An empty value means no filter. */
@@ -65,7 +66,7 @@ export function PinListView({ changes = 0 }: { changes?: number }) {
     <div class="list" aria-busy=${isLoading ? 'true' : 'false'}>
       ${
         value !== undefined
-          ? html`<${Rows} rows=${value.uploads} selecting=${selecting} isFiltered=${isNarrow(filter)} onChanged=${reload} />`
+          ? html`<${Rows} rows=${value.uploads} selecting=${selecting} isFiltered=${isNarrow(filter)} sort=${filter.sort} onSort=${(sort: string) => change({ sort })} onChanged=${reload} />`
           : isLoading && html`<${Skeleton} />`
       }
     </div>
@@ -109,6 +110,10 @@ function Filters({ filter, onChange }: { filter: Filter; onChange: (changed: Par
     <${Choice} label="Order" value=${filter.sort} onInput=${(sort: string) => onChange({ sort })} options=${[
       ['newest', 'Newest first'],
       ['oldest', 'Oldest first'],
+      ['name', 'By name'],
+      ['-name', 'By name, backwards'],
+      ['-size', 'Largest first'],
+      ['size', 'Smallest first'],
     ]} />
   </form>`
 }
@@ -122,10 +127,12 @@ interface RowsProps {
   rows: readonly ListedUpload[]
   selecting: Selecting
   isFiltered: boolean
+  sort: string
+  onSort: (sort: string) => void
   onChanged: () => void
 }
 
-function Rows({ rows, selecting, isFiltered, onChanged }: RowsProps) {
+function Rows({ rows, selecting, isFiltered, sort, onSort, onChanged }: RowsProps) {
   const now = useNow()
   if (rows.length === 0) {
     return html`<p class="empty">${isFiltered ? 'No pins match these filters.' : 'No pins yet. Drop a file above.'}</p>`
@@ -134,10 +141,10 @@ function Rows({ rows, selecting, isFiltered, onChanged }: RowsProps) {
     <thead>
       <tr>
         <${SelectAll} rows=${rows} selecting=${selecting} />
-        <th scope="col">Name</th>
+        <${SortHead} title="Name" orders=${['name', '-name']} sort=${sort} onSort=${onSort} />
         <th scope="col">State</th>
-        <th scope="col" class="number">Size</th>
-        <th scope="col" class="optional">Added</th>
+        <${SortHead} title="Size" orders=${['-size', 'size']} sort=${sort} onSort=${onSort} kind="number" />
+        <${SortHead} title="Added" orders=${['newest', 'oldest']} sort=${sort} onSort=${onSort} kind="optional" />
         <th scope="col"><span class="unseen">Actions</span></th>
       </tr>
     </thead>
@@ -194,7 +201,7 @@ function optionsOf({ q, status, type, ends, sort }: Filter): ListOptions {
     status: status === '' ? undefined : (status.split(',') as PinState[]),
     type: type === '' ? undefined : (type as Upload['type']),
     expiring: ends === 'true',
-    sort: sort as 'newest' | 'oldest',
+    sort: sort as ListOptions['sort'],
   }
 }
 

@@ -2,6 +2,7 @@ import { useState } from 'preact/hooks'
 import type { Takedown } from '../../../client/index.ts'
 import { html } from '../markup.ts'
 import { useSession } from '../session.ts'
+import { useAfterPages } from '../widgets/after-pages.ts'
 import { Choice, FieldProblem, InputField, submitting } from '../widgets/field.ts'
 import { notify } from '../widgets/notices.ts'
 import { formatAge, formatInstant } from '../widgets/shown-values.ts'
@@ -15,10 +16,10 @@ const STATUSES = [
 
 export function TakedownsView() {
   const { client } = useSession()
-  const [after, setAfter] = useState<readonly string[]>([])
+  const pages = useAfterPages()
   const { value, error, reload } = useLoad(
-    signal => client.owner.takedowns({ after: after.at(-1), signal }),
-    [client, after.length],
+    signal => client.owner.takedowns({ after: pages.after, signal }),
+    [client, pages.after],
   )
   const { run, error: liftError } = useAction()
   const lift = (takedown: Takedown) => (): void =>
@@ -34,10 +35,7 @@ export function TakedownsView() {
       <${FieldProblem} text=${error ?? liftError} />
       ${value?.rows.length === 0 && html`<p class="empty">No takedowns.</p>`}
       ${value !== undefined && value.rows.length > 0 && html`<${Table} rows=${value.rows} lift=${lift} />`}
-      <div class="buttons">
-        ${after.length > 0 && html`<button class="small" onClick=${() => setAfter(after.slice(0, -1))}>Back</button>`}
-        ${value?.next && html`<button class="small" onClick=${() => setAfter([...after, value.next ?? ''])}>Next</button>`}
-      </div>
+      <div class="buttons">${pages.buttons(value?.next)}</div>
     </section>
   </div>`
 }

@@ -1,4 +1,4 @@
-import { open, readdir } from 'node:fs/promises'
+import { open, readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Page } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
@@ -16,9 +16,13 @@ import { consoles, keep } from './opened.ts'
 const SECTIONS = [
   ['overview', /^at most .* \/ min$/],
   ['accounts', 'owner@localhost'],
+  ['work', 'The configuration names no directory of backups.'],
+  ['webhooks', 'No deliveries yet.'],
+  ['clusters', 'This node runs alone.'],
   ['network', 'Networking is off'],
   ['takedowns', 'A claim'],
   ['failures', 'content taken down'],
+  ['audit', 'Failed sign-ins of one address'],
 ] as const
 
 describe('the owner’s part of the console', inBrowser, () => {
@@ -228,6 +232,54 @@ describe('the owner’s part of the console', inBrowser, () => {
       const item = page.getByRole('listitem').filter({ hasText: 'content taken down' })
       await item.getByText('bafkqaaa').waitFor()
       expect(await item.textContent()).toContain('Warning')
+    }))
+
+  test('filters, pages and exports the audit log', () =>
+    signedIn(async ({ page, server: { engine, owner, origin, key } }) => {
+      const client = new HoldfastClient({ base: origin, key })
+      const user = await client.owner.createAccount({ email: 'user@example.org', plan: 'free' })
+      for (let i = 0; i < 60; i++) await client.owner.setPlan(user.id, 'premium')
+      await engine.accounts.setPassword(owner, 'a long enough password')
+      for (const password of ['wrong', 'also wrong']) {
+        await client.sessions.signIn('owner@localhost', password).catch(() => undefined)
+      }
+      await new HoldfastClient({ base: origin, key: user.token }).keys.create({ name: '=1+1', scopes: ['files:read'] })
+      await go(page, 'owner/audit')
+      await row(page, 'key.create').getByText('=1+1').waitFor()
+      expect(await page.getByRole('row').count()).toBe(51)
+      await page.getByRole('button', { name: 'Older' }).click()
+      await row(page, 'account.create').waitFor()
+      expect(await row(page, 'account.create').textContent()).toContain('owner@localhost')
+      await page.getByRole('button', { name: 'Newer' }).click()
+      await page.getByRole('button', { name: 'Only user@example.org' }).click()
+      await expect.poll(() => page.getByRole('row').count()).toBe(2)
+      expect(await page.getByLabel('Account id').inputValue()).toBe(user.id)
+      const [download] = await Promise.all([
+        page.waitForEvent('download'),
+        page.getByRole('button', { name: 'Export as CSV' }).click(),
+      ])
+      expect(download.suggestedFilename()).toBe('audit.csv')
+      const csv = await readFile(await download.path(), 'utf8')
+      expect(csv.split('\r\n')[1]).toMatch(/,key\.create,ok,'=1\+1$/)
+      await page.getByRole('button', { name: 'Clear' }).click()
+      await page.getByLabel('Outcome').selectOption('INVALID_API_KEY')
+      await page.getByLabel('Outcome').press('Tab')
+      await page.getByRole('button', { name: 'Apply' }).click()
+      // Failed sign-ins are written some seconds later.
+      await expect
+        .poll(
+          async () => {
+            await page.getByRole('button', { name: 'Apply' }).click()
+            return row(page, 'sign-in').allTextContents()
+          },
+          { timeout: 10_000, interval: 500 },
+        )
+        .toEqual([expect.stringMatching(/owner@localhost.*stranger · 127\.0\.0\.1.*INVALID_API_KEY.*2 times/)])
+      expect(await accessibilityFaults(page)).toEqual([])
+      await takeScreenshots(page, 'node-audit')
+      await page.getByLabel('Action').fill('no action')
+      await page.getByLabel('Action').press('Enter')
+      expect(await page.getByRole('alert').textContent()).toContain('Action must be one of')
     }))
 
   test('shows addresses and peers of the node', () =>

@@ -38,6 +38,33 @@ describe('pins in the console', inBrowser, () => {
       await page.getByText('No pins match these filters.').waitFor()
     }))
 
+  test('are sorted by the headings of their columns, by keyboard', () =>
+    signedIn(async ({ page, server }) => {
+      for (const [content, name] of [
+        ['12', 'Beta'],
+        ['1234', 'gamma'],
+        ['123', 'alpha'],
+      ] as const) {
+        await keep(server, content, name)
+      }
+      await page.reload()
+      await fillInKey(page, server.key)
+      await expect.poll(() => names(page)).toEqual(['alpha', 'gamma', 'Beta'])
+      const sortedBy = () => page.locator('th[aria-sort="ascending"], th[aria-sort="descending"]').allTextContents()
+      const press = (title: string) => page.getByRole('button', { name: title, exact: true }).press('Enter')
+      await press('Name')
+      await expect.poll(() => names(page)).toEqual(['alpha', 'Beta', 'gamma'])
+      expect(await sortedBy()).toEqual(['Name'])
+      await press('Name')
+      await expect.poll(() => names(page)).toEqual(['gamma', 'Beta', 'alpha'])
+      await press('Size')
+      await expect.poll(() => names(page)).toEqual(['gamma', 'alpha', 'Beta'])
+      expect(await page.getByLabel('Order').inputValue()).toBe('-size')
+      await press('Added')
+      await expect.poll(() => names(page)).toEqual(['alpha', 'gamma', 'Beta'])
+      expect(await sortedBy()).toEqual(['Added'])
+    }))
+
   test('are shown by the thousand, with a link to the last page', () =>
     signedIn(async ({ page, server }) => {
       await Promise.all(Array.from({ length: 1_001 }, (_, i) => keep(server, `row ${i}`, `row ${i}`)))
