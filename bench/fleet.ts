@@ -4,12 +4,13 @@ import { join } from 'node:path'
 import pg from 'pg'
 import { fixedPort } from '../test/support/fixed-port.ts'
 import { startPostgres } from '../test/support/postgres-server.ts'
-import type { Bench, Measurement, RunOptions, Scale } from './bench.ts'
+import type { Bench, Cost, Measurement, RunOptions, Scale } from './bench.ts'
 import { ChildServer } from './child-server.ts'
 import { type Clients, clientsFor } from './clients/clients.ts'
 import { builtServer } from './services/built-server.ts'
 import { cidOf } from './services/holdfast.ts'
 import { type Call, call } from './services/service.ts'
+import { endedChildrenSeconds, UsageWatch } from './usage.ts'
 
 const CONNECTIONS = 16
 const PAGE = 20
@@ -31,6 +32,8 @@ interface Node {
 interface Subject {
   name: string
   nodes: Node[]
+  /** The process of the database, whose costs count; null for SQLite. */
+  database: number[] | null
 }
 
 /** @param database null for a catalogue in SQLite */
@@ -71,14 +74,17 @@ function lookUpOf({ server, headers, cid }: Node): Call {
   return { method: 'GET', url: `${server.url}/api/v3/status/${cid}`, headers }
 }
 
-/** Loads all nodes at once, each with its share of the connections. Returns their total rate. */
-async function rate(
+/** Loads all nodes at once, each with its share of the connections. Returns their total rate, and its cost. */
+async function load(
   clients: Clients,
-  { nodes }: Subject,
+  { nodes, database }: Subject,
   scale: Scale,
   callOf: (node: Node) => Call,
   formBytes?: number,
-) {
+): Promise<{ rate: number; cost: Cost | null }> {
+  const watch = UsageWatch.start([...nodes.map(({ server }) => server.pid), ...(database ?? [])])
+  const clientBefore = endedChildrenSeconds()
+  const started = performance.now()
   const loads = await Promise.all(
     nodes.map(node =>
       clients.hammer({
@@ -90,7 +96,10 @@ async function rate(
       }),
     ),
   )
-  return loads.reduce((sum, { done, seconds }) => sum + done / seconds, 0)
+  const clientShare = ((endedChildrenSeconds() - clientBefore) * 1_000) / (performance.now() - started)
+  const amount = loads.reduce((sum, { done }) => sum + done, 0)
+  const rate = loads.reduce((sum, { done, seconds }) => sum + done / seconds, 0)
+  return { rate, cost: watch && { ...watch.usage(), amount, clientShare } }
 }
 
 async function prepare({ nodes }: Subject): Promise<void> {
@@ -133,10 +142,13 @@ async function run({ dir, scale, rounds, subjects: wanted, progress, signal }: R
   const clients = clientsFor(scale)
   const postgres = await startPostgres({ syncs: true })
   const running: Subject[] = []
-  const values = new Map<string, number[]>()
-  const note = (subject: string, metric: string, value: number): void => {
-    const key = `${subject}\n${metric}`
-    values.set(key, [...(values.get(key) ?? []), value])
+  const measured = new Map<string, Measurement>()
+  const note = (subject: string, metric: string, { rate, cost }: Awaited<ReturnType<typeof load>>): void => {
+    const key = `${subject} ${metric}`
+    const known = measured.get(key) ?? { subject, metric, unit: '/s', better: 'higher', values: [], costs: [] }
+    known.values.push(rate)
+    if (cost !== null) known.costs?.push(cost)
+    measured.set(key, known)
   }
   const databases = new Map<string, string>()
   try {
@@ -149,7 +161,8 @@ async function run({ dir, scale, rounds, subjects: wanted, progress, signal }: R
       const database = name === 'sqlite' ? null : await postgres.fresh()
       if (database !== null) databases.set(name, database)
       progress(`starting ${name}`)
-      const subject = { name, nodes: await startNodes(join(dir, name), database, ids) }
+      const process = database === null ? null : [postgres.pid].filter(pid => pid !== undefined)
+      const subject = { name, nodes: await startNodes(join(dir, name), database, ids), database: process }
       running.push(subject)
       await prepare(subject)
     }
@@ -157,9 +170,9 @@ async function run({ dir, scale, rounds, subjects: wanted, progress, signal }: R
       for (const subject of running) {
         signal.throwIfAborted()
         progress(`round ${round + 1}: ${subject.name}`)
-        note(subject.name, 'uploads', await rate(clients, subject, scale, uploadOf, FILE_BYTES))
-        note(subject.name, 'lists', await rate(clients, subject, scale, listOf))
-        note(subject.name, 'look-ups', await rate(clients, subject, scale, lookUpOf))
+        note(subject.name, 'uploads', await load(clients, subject, scale, uploadOf, FILE_BYTES))
+        note(subject.name, 'lists', await load(clients, subject, scale, listOf))
+        note(subject.name, 'look-ups', await load(clients, subject, scale, lookUpOf))
       }
     }
     for (const subject of running) {
@@ -169,13 +182,10 @@ async function run({ dir, scale, rounds, subjects: wanted, progress, signal }: R
       await fill(database, RECORDS[scale])
       for (const node of subject.nodes) await call(listOf(node))
       for (let round = 0; round < rounds; round++) {
-        note(subject.name, 'lists-of-many', await rate(clients, subject, scale, listOf))
+        note(subject.name, 'lists-of-many', await load(clients, subject, scale, listOf))
       }
     }
-    return [...values].map(([key, all]) => {
-      const [subject = '', metric = ''] = key.split('\n')
-      return { subject, metric, unit: '/s', better: 'higher', values: all }
-    })
+    return [...measured.values()]
   } finally {
     for (const { nodes } of running) for (const { server } of nodes) await server.stop()
     await postgres.stop()

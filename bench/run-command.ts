@@ -10,6 +10,7 @@ import { cores } from './cores.ts'
 import { dag } from './dag.ts'
 import { deletes } from './delete.ts'
 import { benchEnvironment, environmentLine, programLines } from './environment.ts'
+import { fair } from './fair.ts'
 import { fetch } from './fetch.ts'
 import { fleet } from './fleet.ts'
 import { gateway } from './gateway.ts'
@@ -19,6 +20,7 @@ import { memory } from './memory.ts'
 import { type Row, rowsOf, tableOf } from './report.ts'
 import { comparisonOf, readSavedRun, type SavedRun, saveRun } from './saved-run.ts'
 import { scale } from './scale.ts'
+import { search } from './search.ts'
 import { small } from './small.ts'
 import { start } from './start.ts'
 import { status } from './status.ts'
@@ -36,11 +38,13 @@ const BENCHES: readonly Bench[] = [
   gateway,
   takedowns,
   list,
+  search,
   status,
   deletes,
   collect,
   start,
   testEngine,
+  fair,
   loop,
   memory,
   scale,

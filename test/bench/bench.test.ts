@@ -16,6 +16,7 @@ import { rotated, runContest, type Subject, type Work } from '../../bench/contes
 import { cores } from '../../bench/cores.ts'
 import { dag } from '../../bench/dag.ts'
 import { deletes } from '../../bench/delete.ts'
+import { fair } from '../../bench/fair.ts'
 import { fetch } from '../../bench/fetch.ts'
 import { fleet } from '../../bench/fleet.ts'
 import { gateway } from '../../bench/gateway.ts'
@@ -28,6 +29,7 @@ import { findProgram } from '../../bench/programs.ts'
 import { median, rowsOf, tableOf } from '../../bench/report.ts'
 import { comparisonOf, readSavedRun } from '../../bench/saved-run.ts'
 import { scale } from '../../bench/scale.ts'
+import { search } from '../../bench/search.ts'
 import { isOlder } from '../../bench/services/built-server.ts'
 import { plain } from '../../bench/services/plain.ts'
 import { call } from '../../bench/services/service.ts'
@@ -59,9 +61,24 @@ function tinyRun(over: Partial<RunOptions> = {}): RunOptions {
   return { dir, scale: 'tiny', rounds: 1, progress: () => undefined, signal: new AbortController().signal, ...over }
 }
 
-const LIGHT = [upload, dag, small, fetch, gateway, takedowns, list, status, deletes, collect, start, testEngine, memory]
+const LIGHT = [
+  upload,
+  dag,
+  small,
+  fetch,
+  gateway,
+  takedowns,
+  list,
+  status,
+  deletes,
+  collect,
+  start,
+  testEngine,
+  memory,
+  search,
+]
 
-test.each(isHeavy ? [...LIGHT, loop, scale, ...(hasPostgres ? [fleet] : [])] : LIGHT)(
+test.each(isHeavy ? [...LIGHT, fair, loop, scale, ...(hasPostgres ? [fleet] : [])] : LIGHT)(
   '$name runs every subject of its targets with the same CID',
   async bench => {
     const measurements = await bench.run(tinyRun())

@@ -1,0 +1,96 @@
+import { once } from 'node:events'
+import { mkdir } from 'node:fs/promises'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { createServer } from '../adapters/node-http/index.ts'
+import { createEngine } from '../src/index.ts'
+import type { Bench, Measurement, Scale } from './bench.ts'
+import { type FilledEngine, filledStore } from './list/filled-engine.ts'
+
+/** Numbers of records, by subject. */
+const SIZES: Readonly<Record<Scale, Readonly<Record<string, number>>>> = {
+  full: { few: 1e4, some: 1e5, many: 1e6 },
+  quick: { few: 1e4, many: 1e5 },
+  tiny: { few: 300, many: 600 },
+}
+const QUERIES: ReadonlyArray<[metric: string, pathOf: (turn: number, cid: string) => string]> = [
+  ['common-word', turn => list(`q=file&limit=${20 + turn}`)],
+  ['part-of-a-word', turn => list(`q=fil&limit=${20 + turn}`)],
+  ['rare-word', turn => list(`q=needle&limit=${20 + turn}`)],
+  ['absent-word', turn => list(`q=absent${turn}`)],
+  ['two-words', turn => list(`q=file%20needle&limit=${20 + turn}`)],
+  ['meta', turn => list(`meta=%7B%22found%22%3A%22yes%22%7D&limit=${20 + turn}`)],
+  ['status', turn => list(`status=pinned&limit=${20 + turn}`)],
+  ['psa-plain', turn => psa(`limit=${10 + turn}`)],
+  ['psa-statuses', turn => psa(`status=queued,pinning,pinned,failed&limit=${10 + turn}`)],
+  ['psa-name', turn => psa(`name=file%20${100 + turn}&status=pinned`)],
+  ['psa-common-part', turn => psa(`name=file&match=partial&limit=${10 + turn}`)],
+  ['psa-rare-part', turn => psa(`name=NEEDLE&match=ipartial&limit=${10 + turn}`)],
+  ['psa-absent', turn => psa(`name=none${turn}&match=partial`)],
+  ['psa-cid', (_, cid) => psa(`cid=${cid}`)],
+  ['psa-before', turn => psa(`before=2090-01-01T00:00:00.${String(turn).padStart(3, '0')}Z&limit=20`)],
+  ['psa-after', turn => psa(`after=2020-01-01T00:00:00.${String(turn).padStart(3, '0')}Z&limit=20`)],
+  ['psa-meta', turn => psa(`meta=%7B%22found%22%3A%22yes%22%7D&limit=${10 + turn}`)],
+]
+const LARGEST_RATIO = 2
+
+const list = (query: string): string => `/api/v3/users/me/uploads?${query}`
+const psa = (query: string): string => `/psa/pins?${query}`
+
+/** Measures each query by the processor time of this process, which runs the server. No two queries are equal. */
+async function ask({ engine, account, cids }: FilledEngine, rounds: number): Promise<Map<string, number[]>> {
+  const { secret } = await engine.keys.create(account, { name: 'search' })
+  const server = createServer(engine).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const values = new Map<string, number[]>()
+  try {
+    for (let turn = -1; turn < rounds; turn++) {
+      for (const [metric, pathOf] of QUERIES) {
+        const path = pathOf(turn + 1, cids[(turn + 1) % cids.length] ?? '')
+        const before = process.cpuUsage()
+        const response = await fetch(base + path, { headers: { authorization: `Bearer ${secret}` } })
+        const text = await response.text()
+        const { user, system } = process.cpuUsage(before)
+        if (!response.ok) throw new Error(`${path} was answered ${response.status}: ${text.slice(0, 300)}`)
+        // The first round is a warm-up.
+        if (turn >= 0) values.set(metric, [...(values.get(metric) ?? []), (user + system) / 1_000])
+      }
+    }
+  } finally {
+    server.close()
+    server.closeAllConnections()
+  }
+  return values
+}
+
+export const search: Bench = {
+  name: 'search',
+  minutes: 4,
+  describe: scale => {
+    const sizes = Object.values(SIZES[scale]).map(size => size.toLocaleString('en'))
+    return `processor time of searches and of pages of the pinning API, over HTTP, in accounts of ${sizes.join(', ')} records`
+  },
+  targets: QUERIES.map(([metric]) => ({ subject: 'many', metric, against: 'few', atLeast: 1 / LARGEST_RATIO })),
+  async run({ dir, scale, rounds, progress, signal }) {
+    const measurements: Measurement[] = []
+    for (const [subject, size] of Object.entries(SIZES[scale])) {
+      signal.throwIfAborted()
+      progress(`${size} records`)
+      const own = join(dir, subject)
+      await mkdir(own)
+      const filled = await filledStore(own, size, rounds + 1)
+      await filled.engine.stop()
+      // The pinning API needs a node that others can reach.
+      filled.engine = await createEngine({ dataDir: own, network: { enabled: true } })
+      try {
+        for (const [metric, values] of await ask(filled, rounds)) {
+          measurements.push({ subject, metric, unit: 'ms', better: 'lower', values })
+        }
+      } finally {
+        await filled.engine.stop()
+      }
+    }
+    return measurements
+  },
+}
