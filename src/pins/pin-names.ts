@@ -1,7 +1,7 @@
+import { LONGEST_NAME } from '../catalogue/records.ts'
 import { HoldfastError } from '../domain/errors.ts'
 import type { PinNames } from './pin-types.ts'
 
-const LONGEST_NAME = 255
 // biome-ignore lint/suspicious/noControlCharactersInRegex: the pattern must match control characters
 const CONTROL = /[\u0000-\u001f\u007f-\u009f]/g
 
@@ -24,7 +24,6 @@ export function storedNames(names: PinNames): StoredNames {
   return { name, originalName, customName, meta: storedMeta(names.meta) }
 }
 
-/** Trims a name. Returns null if the name is empty. @throws HoldfastError `VALIDATION`, which names the field */
 /** Returns a part of a name, with its spaces. @throws HoldfastError `VALIDATION` */
 export function checkedText(field: string, value = ''): string {
   if (value.length > LONGEST_NAME) throw invalid(`${field} must have at most ${LONGEST_NAME} characters`)
@@ -32,6 +31,7 @@ export function checkedText(field: string, value = ''): string {
   return value
 }
 
+/** Trims a name. Returns null if the name is empty. @throws HoldfastError `VALIDATION`, which names the field */
 export function checkedName(field: string, value: string | undefined): string | null {
   const name = value?.trim() ?? ''
   if (name === '') return null

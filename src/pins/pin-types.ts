@@ -216,8 +216,11 @@ export interface ListQuery {
    */
   before?: Date | string | number | undefined
   after?: Date | string | number | undefined
-  /** Order by creation time. Default `newest`. */
-  sort?: 'newest' | 'oldest' | undefined
+  /**
+   * Order by creation time, by name or by size. A minus reverses the order. By name and size, the list must have at most
+   * 10,000 records. Default `newest`.
+   */
+  sort?: 'newest' | 'oldest' | 'name' | '-name' | 'size' | '-size' | undefined
 }
 
 /** Filters of a list that is returned without pages. */

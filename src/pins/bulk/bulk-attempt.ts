@@ -1,4 +1,4 @@
-import type { BulkChange, BulkChanges, BulkStep } from '../../catalogue/bulk-changes.ts'
+import type { BulkChange, BulkChanges, BulkStep, SelectedStep } from '../../catalogue/bulk-changes.ts'
 import type { Fetches } from '../../catalogue/fetches.ts'
 import type { PinLimits, RecordRow, Records } from '../../catalogue/records.ts'
 import { nextTurn, turnSpent } from '../../concurrency/turns.ts'
@@ -7,7 +7,7 @@ import { type HoldfastError, isHoldfastError } from '../../domain/errors.ts'
 import type { Attempt } from '../../jobs/job-runner.ts'
 import { recordFilterOf } from '../lists/list-search.ts'
 import type { PinChanges } from '../pin-changes.ts'
-import { selectionOf } from './bulk-selection.ts'
+import { type Selected, selectionOf } from './bulk-selection.ts'
 
 export interface BulkAttemptParts {
   bulk: BulkChanges
@@ -66,12 +66,12 @@ export class BulkAttempt implements Attempt<BulkChange> {
   }
 
   async #remove(change: BulkChange): Promise<boolean> {
-    const { ids, next } = await this.#selected(change, FOUND_AT_ONCE)
+    const { ids, next, isListed } = await this.#selected(change, selectionOf(change).of, FOUND_AT_ONCE)
     for (let from = 0; from === 0 || from < ids.length; from += STEP) {
       if (this.#aborted !== null) throw this.#aborted
       // Before the last step, a repetition finds only the records that are left, so the place stays.
       const isLast = from + STEP >= ids.length
-      const step = { ids: ids.slice(from, from + STEP), next: isLast ? next : change.place }
+      const step = { ids: ids.slice(from, from + STEP), next: isLast ? next : change.place, isListed }
       const rows = await this.#parts.bulk.remove({ ...this.#stepOf(change), ...step })
       if (rows === null) return true
       await this.#tellRemoved(rows)
@@ -80,26 +80,28 @@ export class BulkAttempt implements Attempt<BulkChange> {
   }
 
   /** Returns the next selected records, and the place that follows them. */
-  async #selected(change: BulkChange, limit: number): Promise<{ ids: string[]; next: string | null }> {
-    const { accountId, place } = change
-    const selected = selectionOf(change).of
+  async #selected(
+    { accountId, place }: BulkChange,
+    selected: Selected,
+    limit: number,
+  ): Promise<Pick<SelectedStep, 'next' | 'isListed'> & { ids: string[] }> {
     if (Array.isArray(selected)) {
       const from = Number(place)
       const next = from + STEP < selected.length ? String(from + STEP) : null
-      return { ids: selected.slice(from, from + STEP), next }
+      return { ids: selected.slice(from, from + STEP), next, isListed: true }
     }
     const filter = recordFilterOf(accountId, selected, this.#parts.clock.now())
     const page = { after: place === '' ? null : place, limit }
     const { rows, next } = await this.#parts.records.walk(filter, page)
-    return { ids: rows.map(({ id }) => id), next }
+    return { ids: rows.map(({ id }) => id), next, isListed: false }
   }
 
   /** Each step has its own place, because a repetition would find the edited records again. */
   async #edit(change: BulkChange): Promise<boolean> {
     const { bulk, wakeSweeper } = this.#parts
     const { of, edit } = selectionOf(change)
-    const selected = await this.#selected(change, STEP)
-    await bulk.edit({ ...this.#stepOf(change), ...selected, edit: edit ?? {}, isListed: Array.isArray(of) })
+    const selected = await this.#selected(change, of, STEP)
+    await bulk.edit({ ...this.#stepOf(change), ...selected, edit: edit ?? {} })
     if (edit?.expiresAt !== undefined) wakeSweeper()
     return true
   }

@@ -1,6 +1,7 @@
 import type { AccountService } from '../../access/accounts/account-service.ts'
 import type { PlanCatalogue } from '../../access/plan-catalogue.ts'
 import type { BulkAction, BulkChange, BulkChanges, BulkFailure } from '../../catalogue/bulk-changes.ts'
+import type { Page, PageRequest } from '../../catalogue/page.ts'
 import type { RecordFilter, Records } from '../../catalogue/records.ts'
 import { nextTurn, turnSpent } from '../../concurrency/turns.ts'
 import type { Clock } from '../../domain/clock.ts'
@@ -78,7 +79,7 @@ export class BulkService {
     const { selection, total } = filter === undefined ? selectedIds(ids ?? []) : await this.#selected(accountId, filter)
     const now = clock.now()
     const undoMs = edit === null ? this.#parts.undoMs : 0
-    const stored = storedSelection(selection, edit)
+    const stored = storedSelection({ of: selection, edit })
     const change = { name: newUploadId(now), accountId, action, selection: stored, total, undoMs }
     const made = await bulk.add({ ...change, createdAt: now })
     wake()
@@ -95,6 +96,12 @@ export class BulkService {
   /** Returns the jobs that run or that ended within an hour, newest first. */
   async list(accountId: string): Promise<BulkJob[]> {
     return (await this.#parts.bulk.list(accountId)).map(presentJob)
+  }
+
+  /** Returns the jobs of all accounts, newest first. */
+  async recent(request: PageRequest): Promise<Page<BulkJob & { accountId: string }>> {
+    const { rows, next } = await this.#parts.bulk.recent(request)
+    return { rows: rows.map(change => ({ ...presentJob(change), accountId: change.accountId })), next }
   }
 
   /** @throws HoldfastError `NOT_FOUND`, `CONFLICT`, `QUOTA_EXCEEDED` */

@@ -2,6 +2,7 @@ import type { CID } from 'multiformats/cid'
 import type { FetchRow } from '../../catalogue/fetches.ts'
 import { HoldfastError, isHoldfastError } from '../../domain/errors.ts'
 import type { Logger } from '../../domain/logger.ts'
+import type { Metrics } from '../../domain/metrics.ts'
 import type { StatusReason } from '../../domain/pin-status.ts'
 import { type JobKind, JobRunner } from '../../jobs/job-runner.ts'
 import type { BlockFetcher, FetchSession } from '../../network/block-fetcher.ts'
@@ -27,10 +28,10 @@ export class FetchScheduler {
   readonly #runner: JobRunner<FetchRow, FetchAttempt>
   #fetcher: BlockFetcher | null = null
 
-  constructor(parts: Omit<AttemptParts, 'heldByOthers'>, logger: Logger) {
+  constructor(parts: Omit<AttemptParts, 'heldByOthers'>, logger: Logger, metrics?: Pick<Metrics, 'finished'>) {
     this.#parts = { ...parts, heldByOthers: (accountId, fetchId) => this.#heldByOthers(accountId, fetchId) }
     this.#logger = logger
-    this.#runner = new JobRunner(this.#kind(), { clock: parts.clock, logger })
+    this.#runner = new JobRunner(this.#kind(), { clock: parts.clock, logger, metrics })
   }
 
   async start(fetcher: BlockFetcher): Promise<void> {
@@ -114,6 +115,15 @@ export class FetchScheduler {
       },
       failed: (attempt, begun, failure) => this.#failed(attempt, begun, failure),
       makeDue: id => fetches.dropOrRepeat(id, clock.now()),
+      trace: {
+        kind: 'fetch',
+        facts: ({ root, totals }, { attempts }) => ({
+          cid: root.toString(),
+          attempt: attempts,
+          blocks: totals.blocks,
+          bytes: totals.bytes,
+        }),
+      },
     }
   }
 

@@ -1,16 +1,18 @@
-import type { NameMatch, RecordFilter, RecordSearch } from '../../catalogue/records.ts'
+import { LONGEST_NAME, type NameMatch, type RecordFilter, type RecordSearch } from '../../catalogue/records.ts'
 import { instantOf } from '../../domain/date-time.ts'
 import { HoldfastError } from '../../domain/errors.ts'
 import type { PinStatus } from '../../domain/pin-status.ts'
 import { parseCid } from '../../ipld/cid.ts'
 import { checkedMeta } from '../pin-names.ts'
 import type { ListQuery, PinType } from '../pin-types.ts'
+import { SORTED_ORDERS } from './sorted-list.ts'
 
 export const NAME_MATCHES: readonly NameMatch[] = ['exact', 'iexact', 'partial', 'ipartial']
 export const PIN_TYPES: readonly PinType[] = ['file', 'directory', 'pin']
 const PIN_STATUSES: readonly PinStatus[] = ['queued', 'pinning', 'pinned', 'failed']
 
-const LONGEST_NAME = 255
+export const SORTS = ['newest', 'oldest', ...SORTED_ORDERS] as const
+
 const MOST_CIDS = 10
 
 /**
@@ -26,7 +28,7 @@ export function recordFilterOf(accountId: string, query: ListQuery, now: number)
 /** Returns undefined if the query has no search filters. @throws HoldfastError `VALIDATION`, which names the field */
 export function searchOf(query: ListQuery): RecordSearch | undefined {
   const { sort = 'newest', match = 'exact' } = query
-  if (sort !== 'newest' && sort !== 'oldest') throw invalid('sort must be newest or oldest')
+  oneOf('sort', sort, SORTS)
   const search: RecordSearch = {
     names: [...namesOf('q', query.q, 'ipartial'), ...namesOf('name', query.name, oneOf('match', match, NAME_MATCHES))],
     meta: checkedMeta(query.meta),

@@ -8,6 +8,7 @@ import type { PinTargets } from '../pin-targets.ts'
 import type { ListItem, ListPage, ListQuery } from '../pin-types.ts'
 import { presentRecord } from '../present-record.ts'
 import { recordFilterOf, searchOf } from './list-search.ts'
+import { SortedLists, sortedOrder } from './sorted-list.ts'
 
 const AT_ONCE = 500
 
@@ -22,9 +23,11 @@ export interface PinListParts {
 /** Lists an account's records, or the files below one of its directories. */
 export class PinList {
   readonly #parts: PinListParts
+  readonly #sorted: SortedLists
 
   constructor(parts: PinListParts) {
     this.#parts = parts
+    this.#sorted = new SortedLists(parts.catalogue.records)
   }
 
   /** @throws HoldfastError `VALIDATION` for an invalid filter, `INVALID_CID` for an invalid CID */
@@ -52,6 +55,11 @@ export class PinList {
       return
     }
     const { account } = await this.#parts.targets.requester(query.account)
+    const order = sortedOrder(query.sort)
+    if (order !== null) {
+      for (const row of await this.#sorted.read(this.#filterOf(account.id, query), order)) yield itemOf(row)
+      return
+    }
     let after: string | null = null
     do {
       const page: Page<ListedRecord> = await this.#parts.catalogue.records.walk(this.#filterOf(account.id, query), {
@@ -68,11 +76,13 @@ export class PinList {
   }
 
   async #recordSlice(accountId: string, query: ListQuery, offset: number, limit: number): Promise<Slice> {
-    const { rows, ...totals } = await this.#parts.catalogue.records.page(
-      this.#filterOf(accountId, query),
-      offset,
-      limit,
-    )
+    const filter = this.#filterOf(accountId, query)
+    const order = sortedOrder(query.sort)
+    if (order !== null) {
+      const all = await this.#sorted.read(filter, order)
+      return { items: all.slice(offset, offset + limit).map(itemOf), total: all.length }
+    }
+    const { rows, ...totals } = await this.#parts.catalogue.records.page(filter, offset, limit)
     return { items: rows.map(itemOf), ...totals }
   }
 
@@ -84,7 +94,7 @@ export class PinList {
     limit: number,
   ): Promise<Slice> {
     const dag = identityOf(parseCid(parentCid, 'parentCid'))
-    if (searchOf(query) !== undefined) {
+    if (searchOf(query) !== undefined || sortedOrder(query.sort) !== null) {
       throw new HoldfastError('VALIDATION', 'parentCid goes with cid and hasExpiration only')
     }
     const parent = await this.#parts.catalogue.records.newestOf({

@@ -1,0 +1,80 @@
+import type { Page } from '../../catalogue/page.ts'
+import type { ListedRecord, RecordFilter, Records } from '../../catalogue/records.ts'
+import { FairGate } from '../../concurrency/fair-gate.ts'
+import { nextTurn, turnSpent } from '../../concurrency/turns.ts'
+import { HoldfastError } from '../../domain/errors.ts'
+
+/** Orders that no index of the catalogue has. A minus reverses the order. */
+export const SORTED_ORDERS = ['name', '-name', 'size', '-size'] as const
+
+export type SortedOrder = (typeof SORTED_ORDERS)[number]
+
+/** Maximum number of records, because each page reads them all. */
+const MOST_SORTED = 10_000
+const READ_AT_ONCE = 500
+
+/** Returns null for an order that the catalogue has. */
+export function sortedOrder(sort: string | undefined): SortedOrder | null {
+  return SORTED_ORDERS.find(order => order === sort) ?? null
+}
+
+/**
+ * Sorts the records of a list by name or size. An index for each order would make every upload slower, so the records
+ * are sorted in memory, one list at a time.
+ */
+export class SortedLists {
+  readonly #records: Pick<Records, 'page' | 'walk'>
+  readonly #gate = new FairGate(1)
+
+  constructor(records: Pick<Records, 'page' | 'walk'>) {
+    this.#records = records
+  }
+
+  /**
+   * Returns all records of a filter in this order, equal ones newest first.
+   * @throws HoldfastError `VALIDATION` for more than {@link MOST_SORTED} records
+   */
+  async read(filter: RecordFilter, order: SortedOrder): Promise<ListedRecord[]> {
+    const pass = this.#gate.enter(filter.accountId)
+    try {
+      await pass.entered
+      const { total } = await this.#records.page(filter, 0, 1)
+      if (total > MOST_SORTED) throw tooMany()
+      return (await this.#all(filter)).toSorted(comparisonOf(order))
+    } finally {
+      pass.leave()
+    }
+  }
+
+  async #all(filter: RecordFilter): Promise<ListedRecord[]> {
+    const all: ListedRecord[] = []
+    let after: string | null = null
+    do {
+      const { rows, next }: Page<ListedRecord> = await this.#records.walk(filter, { after, limit: READ_AT_ONCE })
+      all.push(...rows)
+      if (turnSpent()) await nextTurn()
+      after = next
+    } while (after !== null)
+    return all
+  }
+}
+
+function comparisonOf(order: SortedOrder): (a: ListedRecord, b: ListedRecord) => number {
+  const sign = order.startsWith('-') ? -1 : 1
+  if (order.endsWith('size')) return (a, b) => sign * (a.size - b.size)
+  const names = new Map<ListedRecord, string>()
+  const nameOf = (row: ListedRecord): string => {
+    const folded = names.get(row) ?? (row.name ?? row.cid).toLowerCase()
+    names.set(row, folded)
+    return folded
+  }
+  return (a, b) => (nameOf(a) === nameOf(b) ? 0 : nameOf(a) < nameOf(b) ? -sign : sign)
+}
+
+function tooMany(): HoldfastError {
+  const most = MOST_SORTED.toLocaleString('en')
+  return new HoldfastError(
+    'VALIDATION',
+    `sort by name or size takes a list of at most ${most} records: narrow it, for example with q or after`,
+  )
+}
