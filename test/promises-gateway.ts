@@ -388,6 +388,33 @@ export const gatewayPromises: readonly KeptPromise[] = [
     },
   },
   {
+    promise: 'a file of one large block counts against the memory for answers',
+    file: 'src/content/unixfs/file-stream.ts',
+    find: 'if (means === undefined || file.links.length > 0 || file.size < PAGED_BYTES)',
+    replace: 'if (means === undefined || file.size >= 0)',
+    test: {
+      file: 'test/content/unixfs/file-stream.test.ts',
+      name: 'a file of one large raw block goes out in slices',
+    },
+  },
+  {
+    promise: 'a large dag-pb block is sent again as itself',
+    file: 'src/content/unixfs/file-stream.ts',
+    find: 'if (block.length === this.#size) return block',
+    replace: '',
+    test: {
+      file: 'test/content/unixfs/file-stream.test.ts',
+      name: 'a file of one large undecoded dag-pb block goes out in slices',
+    },
+  },
+  {
+    promise: 'memory that others share is not freed',
+    file: 'src/content/unixfs/streamed-block.ts',
+    find: 'if (this.#bytes !== null && !this.#source.isShared)',
+    replace: 'if (this.#bytes !== null)',
+    test: { file: 'test/content/unixfs/streamed-block.test.ts', name: 'bytes that others share stay whole' },
+  },
+  {
     promise: 'a CAR counts against the memory for answers',
     file: 'src/gateway/representations/car-stream.ts',
     find: 'if (blocks.means === undefined || size <= SMALL_BLOCK_BYTES)',

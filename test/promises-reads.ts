@@ -24,7 +24,14 @@ export const readPromises: readonly KeptPromise[] = [
     file: 'src/contract/remembered-answers.ts',
     find: ' && now < known.until',
     replace: '',
-    test: { file: remembered, name: 'omits expired records, even before their' },
+    test: { file: remembered, name: 'is not reused after an expiry or a backwar' },
+  },
+  {
+    promise: 'answers in memory have a bound',
+    file: 'src/contract/remembered-answers.ts',
+    find: 'maxSize: parts.mostBytes',
+    replace: 'maxSize: 2 ** 40',
+    test: { file: remembered, name: 'is evicted when others need its memory' },
   },
   {
     promise: 'a repeated list reads no record',

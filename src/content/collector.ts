@@ -1,6 +1,8 @@
+import { traced } from '../concurrency/traced.ts'
 import { underName } from '../concurrency/work.ts'
 import type { Clock } from '../domain/clock.ts'
 import type { Logger } from '../domain/logger.ts'
+import type { Metrics } from '../domain/metrics.ts'
 import type { StoredBlock } from '../ledger/blocks.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { BlockStore } from './block-store.ts'
@@ -24,6 +26,7 @@ export interface CollectorParts {
   leases: Leases
   clock: Clock
   logger: Logger
+  metrics?: Pick<Metrics, 'finished'>
   /** Default time in ms before garbage is deleted. */
   graceMs: number
   intervalMs: number
@@ -81,7 +84,8 @@ export class Collector {
     while (this.#running !== null || (this.#holds > 0 && !this.#stopped)) {
       await (this.#running?.catch(() => undefined) ?? this.#released.promise)
     }
-    this.#running = this.#collect(graceMs).finally(() => {
+    const run = (): Promise<Collected> => this.#collect(graceMs)
+    this.#running = traced('collection', this.#parts, run, freed => ({ ...freed })).finally(() => {
       this.#running = null
     })
     return this.#running

@@ -6,13 +6,13 @@ import { chargeWork, renameWork } from '../concurrency/work.ts'
 import type { CompleteConfig } from '../config/config.ts'
 import type { WalkLimits } from '../content/dag/ordered-walk.ts'
 import type { LiveContent } from '../content/live-content.ts'
+import { shareOf } from '../domain/address-share.ts'
 import type { Clock } from '../domain/clock.ts'
 import { HoldfastError } from '../domain/errors.ts'
 import type { Logger } from '../domain/logger.ts'
 import { type Metrics, silentMetrics } from '../domain/metrics.ts'
 import { logAnswer } from '../http/access-log.ts'
 import type { ApiHandler, ApiRequest, ApiResponse } from '../http/api-messages.ts'
-import { shareOf } from '../http/client-address.ts'
 import { CLIENT_GONE } from '../http/error-codes.ts'
 import type { BlockFetcher } from '../network/block-fetcher.ts'
 import type { ContentPath } from './http/content-path.ts'
@@ -36,7 +36,7 @@ export interface GatewayDependencies {
   content: LiveContent
   clock: Clock
   logger: Logger
-  metrics?: Pick<Metrics, 'request' | 'answered'>
+  metrics?: Pick<Metrics, 'request' | 'answered' | 'finished'>
   options: CompleteConfig['gateway']
   arrivalOf?: ArrivalOf
   /** Required in the mode `open`, unless `network` is given. */
@@ -82,18 +82,15 @@ const WAIT_MS = 15_000
  */
 export function createGateway(dependencies: GatewayDependencies): ApiHandler {
   const { clock, logger, metrics = silentMetrics, options, opener = openerOf(dependencies) } = dependencies
-  const accessLog = { logger, metrics }
+  const accessLog = { logger, metrics, clock }
   const { slots = gatewaySlots(options, clock), egress, cap = null } = dependencies
   const domainOf = domainsOf(options)
   const maxDurationMs = options.maxDurationSeconds * 1000
   const { apart } = dependencies
-  const answer = (request: ApiRequest, read: Read): Promise<ApiResponse> => {
-    const here = (asked: ApiRequest): Promise<ApiResponse> => answerHere(asked, read)
-    return apart === undefined ? here(request) : withDocumentsApart(here, apart)(request)
-  }
+  const answer = apart === undefined ? answerHere : withDocumentsApart(answerHere, apart)
 
   return async request => {
-    const started = clock.now()
+    const startedAt = clock.now()
     const requestId = randomUUID()
     renameWork(`${request.method} ${ROUTE}`)
     const read: Read = { rootId: null }
@@ -117,7 +114,7 @@ export function createGateway(dependencies: GatewayDependencies): ApiHandler {
       source: null,
       bytesIn: 0,
       sent: bytes => egress?.count({ ...read, domain: domainOf(request.header('host')), bytes }),
-      ms: clock.now() - started,
+      startedAt,
     })
   }
 

@@ -1,15 +1,18 @@
 import type { Credential } from '../access/principal.ts'
+import type { Clock } from '../domain/clock.ts'
 import type { Logger } from '../domain/logger.ts'
-import type { Metrics, RequestObservation } from '../domain/metrics.ts'
+import type { FinishedWork, Metrics, RequestObservation } from '../domain/metrics.ts'
 import type { ApiRequest, ApiResponse } from './api-messages.ts'
 import { CLIENT_GONE } from './error-codes.ts'
 import { publicError } from './error-response.ts'
 import { StreamBody } from './stream-body.ts'
 
-export interface Answered extends Pick<RequestObservation, 'surface' | 'route' | 'source' | 'bytesIn' | 'ms'> {
+export interface Answered extends Pick<RequestObservation, 'surface' | 'route' | 'source' | 'bytesIn'> {
   request: ApiRequest
   response: ApiResponse
   requestId: string
+  /** Ms since the epoch. */
+  startedAt: number
   failure?: unknown
   /** Id of the caller's account; null without authentication. */
   account: string | null
@@ -18,11 +21,14 @@ export interface Answered extends Pick<RequestObservation, 'surface' | 'route' |
   cid?: string | undefined
   /** Called with the number of sent bytes when the response has ended. */
   sent?: (bytes: number) => void
+  /** Undefined unless the request is traced. */
+  trace?: object | undefined
 }
 
 export interface AccessLog {
   logger: Logger
-  metrics: Pick<Metrics, 'request' | 'answered'>
+  metrics: Pick<Metrics, 'request' | 'answered' | 'finished'>
+  clock: Clock
 }
 
 /**
@@ -31,8 +37,9 @@ export interface AccessLog {
  *
  * @returns the response to send, whose body may be wrapped
  */
-export function logAnswer({ logger, metrics }: AccessLog, answered: Answered): ApiResponse {
-  const { surface, request, response, failure, credential, route, source, bytesIn, ms } = answered
+export function logAnswer({ logger, metrics, clock }: AccessLog, answered: Answered): ApiResponse {
+  const { surface, request, response, failure, credential, route, source, bytesIn, startedAt } = answered
+  const ms = clock.now() - startedAt
   const { method, path } = request
   const { status, body } = response
   const code = failure === undefined || status === CLIENT_GONE ? null : publicError(failure).code
@@ -40,6 +47,7 @@ export function logAnswer({ logger, metrics }: AccessLog, answered: Answered): A
   const write = (bytes: number): void => {
     metrics.answered?.(bytes)
     answered.sent?.(bytes)
+    metrics.finished?.(finishedRequest(answered, { endedAt: clock.now(), code, bytes }))
     const fields = {
       surface,
       requestId: answered.requestId,
@@ -67,4 +75,21 @@ export function logAnswer({ logger, metrics }: AccessLog, answered: Answered): A
   const stream = body instanceof StreamBody ? body : StreamBody.of(body)
   stream.onEnd(write)
   return { ...response, body: stream }
+}
+
+function finishedRequest(
+  { surface, request, response, requestId, startedAt, route, bytesIn, trace }: Answered,
+  { endedAt, code, bytes }: Pick<FinishedWork, 'endedAt' | 'code'> & { bytes: number },
+): FinishedWork {
+  const { method, scheme } = request
+  const [traceparent, tracestate] = [request.header('traceparent'), request.header('tracestate')]
+  return {
+    kind: 'request',
+    startedAt,
+    endedAt,
+    code,
+    facts: { surface, request_id: requestId, received_bytes: bytesIn, sent_bytes: bytes },
+    request: { method, route, status: response.status, scheme, traceparent, tracestate },
+    trace,
+  }
 }

@@ -1,3 +1,4 @@
+import { sharedTurn } from '../concurrency/turns.ts'
 import { HoldfastError } from '../domain/errors.ts'
 import type { ApiRequest } from './api-messages.ts'
 
@@ -32,6 +33,8 @@ export class CountedBody implements AsyncIterable<Uint8Array> {
     for await (const chunk of this.#request.body) {
       this.#take(chunk, declared)
       yield chunk
+      // Without turns, one round of the loop would read a piece from each of a crowd's connections.
+      await sharedTurn(this.#request.signal)
     }
     this.#end(declared)
   }

@@ -1,17 +1,19 @@
+import type { AuditLog } from '../access/audit/audit-log.ts'
 import type { Authenticator } from '../access/credentials/authenticator.ts'
 import type { RateStatus, RequestLimits } from '../access/limits/request-limits.ts'
 import type { Principal } from '../access/principal.ts'
 import type { ScopePolicy } from '../access/scope-policy.ts'
 import { firstTurn } from '../concurrency/turns.ts'
-import { renameWork } from '../concurrency/work.ts'
+import { identifyRequest, renameWork } from '../concurrency/work.ts'
 import { checkTexts } from '../config/given-texts.ts'
+import { shareOf } from '../domain/address-share.ts'
 import type { Clock } from '../domain/clock.ts'
 import { type ErrorCode, HoldfastError, isHoldfastError } from '../domain/errors.ts'
 import type { Logger } from '../domain/logger.ts'
 import { type Metrics, silentMetrics } from '../domain/metrics.ts'
 import { logAnswer } from './access-log.ts'
 import type { ApiHandler, ApiRequest, ApiResponse } from './api-messages.ts'
-import { shareOf } from './client-address.ts'
+import { AuditedRequest } from './audited-request.ts'
 import { apiCorsHeaders, preflightResponse } from './cors.ts'
 import { CountedBody } from './counted-body.ts'
 import { CLIENT_GONE } from './error-codes.ts'
@@ -24,12 +26,14 @@ export interface ApiDependencies {
   authentication: Pick<Authenticator, 'authenticate'>
   authorization: Pick<ScopePolicy, 'check' | 'checkSession' | 'checkOwner' | 'checkNoUploadToken'>
   limits: Pick<RequestLimits, 'take' | 'takeFailure'>
+  /** Null records nothing. */
+  audit?: Pick<AuditLog, 'record'> | null
   /** Null on a single node. */
   otherNodes?: OtherNodes | null
   /** Converts an error response to the format of the requested path. Default: no conversion. */
   errorAt?: (path: string, response: ApiResponse) => ApiResponse
   logger: Logger
-  metrics?: Pick<Metrics, 'request' | 'answered'>
+  metrics?: Pick<Metrics, 'request' | 'answered' | 'finished'>
   clock: Clock
   newRequestId?: () => string
 }
@@ -51,6 +55,8 @@ interface Exchange {
   principal: Principal | null
   cid: string | undefined
   rate: RateStatus | null
+  /** Null for a route that the audit log does not record. */
+  audited: AuditedRequest | null
 }
 
 /**
@@ -66,10 +72,11 @@ export function createApi(dependencies: ApiDependencies): ApiHandler {
     errorAt = (_, response) => response,
   } = dependencies
   const router = new Router(dependencies.routes)
-  const accessLog = { logger, metrics }
+  const accessLog = { logger, metrics, clock }
 
   return async request => {
-    const started = clock.now()
+    const startedAt = clock.now()
+    const trace = metrics.finished && identifyRequest()
     const exchange: Exchange = {
       id: request.forwarded?.requestId ?? newRequestId(),
       body: new CountedBody(request),
@@ -77,6 +84,7 @@ export function createApi(dependencies: ApiDependencies): ApiHandler {
       principal: null,
       cid: undefined,
       rate: null,
+      audited: null,
     }
     let response: ApiResponse
     let failure: unknown
@@ -86,6 +94,7 @@ export function createApi(dependencies: ApiDependencies): ApiHandler {
       failure = request.signal.aborted ? error : counted(error, request)
       response = request.signal.aborted ? nobody : errorAt(request.path, errorResponse(failure, exchange.id))
     }
+    if (exchange.audited !== null) await exchange.audited.end(failure, exchange.principal)
     return logAnswer(accessLog, {
       surface: 'api',
       request,
@@ -98,7 +107,8 @@ export function createApi(dependencies: ApiDependencies): ApiHandler {
       route: exchange.route,
       source: sourceOf(request, exchange),
       bytesIn: exchange.body.bytes,
-      ms: clock.now() - started,
+      startedAt,
+      trace,
     })
   }
 
@@ -106,6 +116,10 @@ export function createApi(dependencies: ApiDependencies): ApiHandler {
     const match = router.match(request.method, request.path)
     exchange.route = match.route.path
     renameWork(`${request.method} ${match.route.path}`)
+    const { audit } = dependencies
+    if (audit != null && match.route.audit !== undefined) {
+      exchange.audited = new AuditedRequest(audit, match.route.audit, request.remoteAddress, match.params)
+    }
     const context = contextOf(request, exchange, match)
     const { remoteAddress } = request
     if (match.route.access === 'public') {
@@ -180,6 +194,7 @@ function contextOf(request: ApiRequest, exchange: Exchange, match: RouteMatch): 
     concerns: cid => {
       exchange.cid = cid
     },
+    audits: note => exchange.audited?.note(note),
     param: name => {
       const value = match.params.get(name)
       if (value === undefined) throw new HoldfastError('INTERNAL_ERROR', `route ${match.route.path} has no ${name}`)

@@ -1,4 +1,5 @@
-import type { Principal, Scope } from '../access/principal.ts'
+import type { AuditAction } from '../access/audit/audit-actions.ts'
+import type { Account, Principal, Scope } from '../access/principal.ts'
 import type { FormBody } from '../domain/form-body.ts'
 import type { ApiRequest, ApiResponse } from './api-messages.ts'
 
@@ -14,7 +15,21 @@ export interface RequestContext {
   readonly requestId: string
   /** Sets the CID in the log line of the request. */
   concerns(cid: string): void
+  /** Adds to the entry of the request in the audit log. Without effect for a route that has no audited action. */
+  audits(note: AuditNote): void
   param(name: string): string
+}
+
+/** Facts about an audited action that only the handler of its route knows. */
+export interface AuditNote {
+  /** The account of a public route: the account that a sign-in names, or that the route has changed. */
+  account?: Pick<Account, 'id' | 'role'>
+  /** Id, CID or name of the changed thing. Default: the first parameter of the path. */
+  subject?: string
+  /** Default: `ok`. */
+  outcome?: string
+  /** Settles with the action, if it goes on after the beginning of the response. */
+  ended?: Promise<unknown>
 }
 
 export interface AuthenticatedContext extends RequestContext {
@@ -44,6 +59,8 @@ interface Row {
   readonly takesUploadTokens?: boolean
   /** Undefined if any node may handle the request. */
   readonly goesTo?: GoesTo | undefined
+  /** Undefined for a route that the audit log does not record. */
+  readonly audit?: AuditAction | undefined
 }
 
 export interface PublicRoute extends Row {

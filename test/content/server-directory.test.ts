@@ -89,6 +89,8 @@ async function swap(directory: string, outside: string): Promise<void> {
   await symlink(outside, directory)
 }
 
+const PROVIDER = { issuer: 'https://id.example.org', clientId: 'a', redirectUri: 'https://pins.example.org/console/' }
+
 describe('a directory on the server', () => {
   test('is stored whole, with the CID of an upload', async () => {
     await withEngine(async test => {
@@ -383,13 +385,16 @@ describe('a directory on the server', () => {
     ['with sign-up onto a plan that imports', { signup: { enabled: true } }, 1],
     ['with sign-up onto one that does not', { signup: { enabled: true, plan: 'remote' } }, 0],
     ['with sign-up and no import roots', { signup: { enabled: true }, importRoots: [] }, 0],
+    ['with a provider onto a plan that imports', { oidc: PROVIDER }, 1],
+    ['with a provider onto one that does not', { oidc: { ...PROVIDER, plan: 'remote' } }, 0],
+    ['with a provider and no import roots', { oidc: PROVIDER, importRoots: [] }, 0],
   ])('logs at the start who may read the import roots, %s', async (_, config, count) => {
     const told: Array<[object, string]> = []
     const ignore = (): void => undefined
     const logger = { debug: ignore, info: ignore, warn: (...line: [object, string]) => told.push(line), error: ignore }
     const plans = { remote: planOf({ serverImport: false }) }
     await withEngine(async () => undefined, { ...config, plans, logger })
-    expect(told.filter(([, text]) => text.includes('anyone can sign up'))).toHaveLength(count)
+    expect(told.filter(([, text]) => text.includes('read every file in the import roots'))).toHaveLength(count)
   })
 
   test('is limited by the plan', async () => {

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { clientAddress, shareOf } from '../../src/http/client-address.ts'
+import { shareOf } from '../../src/domain/address-share.ts'
+import { clientAddress } from '../../src/http/client-address.ts'
 
 const PEER = '10.0.0.1'
 

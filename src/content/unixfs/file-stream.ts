@@ -1,4 +1,5 @@
 import type { CID } from 'multiformats/cid'
+import { PAGED_BYTES } from '../../concurrency/page-memory.ts'
 import type { HoldfastError } from '../../domain/errors.ts'
 import { CODEC } from '../../ipld/cid.ts'
 import { malformedDagPb } from '../dag/dag-pb.ts'
@@ -6,7 +7,7 @@ import { giveAway, type Step, walkInOrder } from '../dag/ordered-walk.ts'
 import type { BlockReader } from './block-reader.ts'
 import type { FileNode, UnixfsNode } from './node.ts'
 import type { Loaded } from './node-cache.ts'
-import { StreamedBlock } from './streamed-block.ts'
+import { type AnswerMeans, StreamedBlock } from './streamed-block.ts'
 
 /** Range of bytes, without the byte at `end`. */
 export interface ByteRange {
@@ -55,6 +56,58 @@ export function streamFile(
       if (read instanceof StreamedBlock) read.drop()
     },
   })
+}
+
+/**
+ * Returns a function that streams ranges of a file, one after the other. A large file of one block counts against the
+ * memory budget, and does not stay in memory while its client reads nothing.
+ */
+export function rangesOf(
+  blocks: BlockReader,
+  file: FileNode,
+): (range: ByteRange) => AsyncGenerator<Uint8Array, void, undefined> {
+  const { means } = blocks
+  if (means === undefined || file.links.length > 0 || file.size < PAGED_BYTES) {
+    return range => streamFile(blocks, file, range)
+  }
+  return rangesOfBlock(blocks, means, file.cid, file.inline)
+}
+
+/** Nothing that the streams keep refers to the bytes, so that a dropped block is free. */
+function rangesOfBlock(blocks: BlockReader, means: AnswerMeans, cid: CID, bytes: Uint8Array) {
+  const size = bytes.length
+  let loaded: Uint8Array | null = bytes
+  const source = cid.code === CODEC.dagPb ? new CachedBytes(blocks, size) : blocks
+  const open = (): Promise<StreamedBlock> => {
+    const first = loaded
+    loaded = null
+    if (first === null) return StreamedBlock.read(source, means, cid, size)
+    return StreamedBlock.resume(source, means, cid, first)
+  }
+  return async function* ({ start, end }: ByteRange) {
+    const block = await open()
+    yield* block.pieces(start, end)
+  }
+}
+
+/** The bytes of a dag-pb block, or of the file in it. Its node is cached. */
+class CachedBytes {
+  readonly isShared = true
+  readonly #blocks: BlockReader
+  readonly #size: number
+
+  constructor(blocks: BlockReader, size: number) {
+    this.#blocks = blocks
+    this.#size = size
+  }
+
+  async get(cid: CID): Promise<Uint8Array> {
+    const { block, node } = await this.#blocks.load(cid)
+    // The file in a block is always shorter than the block.
+    if (block.length === this.#size) return block
+    if (node.kind !== 'file') throw malformedDagPb(cid, 'it is no longer a file')
+    return node.inline
+  }
 }
 
 function readRaw(blocks: BlockReader, { cid, size }: LinkedPart): Promise<Uint8Array | StreamedBlock> {

@@ -12,6 +12,8 @@ export interface AnswerMeans {
 
 interface Source {
   get(cid: CID): Promise<Uint8Array>
+  /** True if others may refer to the same bytes, so that their memory must stay. */
+  isShared?: boolean
 }
 
 /** Sizes in bytes of one slice, which is the most memory that a stalled client occupies. */
@@ -49,6 +51,15 @@ export class StreamedBlock {
     return block
   }
 
+  /** Continues with bytes that are already read. While memory is scarce, forgets them and reads them again in turn. */
+  static async resume(source: Source, means: AnswerMeans, cid: CID, bytes: Uint8Array): Promise<StreamedBlock> {
+    const block = new StreamedBlock(source, means, cid, bytes.length)
+    if (means.memory.isScarce) return block
+    await means.memory.take(bytes.length, means.signal)
+    block.#bytes = bytes
+    return block
+  }
+
   get length(): number {
     return this.#bytes?.length ?? this.#size
   }
@@ -58,7 +69,7 @@ export class StreamedBlock {
     const bytes = this.#bytes
     if (bytes === null || this.#means.memory.isScarce) return yield* this.#slices(start, end)
     try {
-      yield giveAway(bytes).subarray(start, end)
+      yield (this.#source.isShared ? bytes : giveAway(bytes)).subarray(start, end)
     } finally {
       this.#forget()
     }
@@ -95,7 +106,7 @@ export class StreamedBlock {
 
   /** Frees the memory of a block that is not being sent. */
   drop(): void {
-    if (this.#bytes !== null) freeMemory(giveAway(this.#bytes))
+    if (this.#bytes !== null && !this.#source.isShared) freeMemory(giveAway(this.#bytes))
     this.#forget()
   }
 

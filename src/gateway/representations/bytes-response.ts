@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import { type ByteRange, streamFile } from '../../content/unixfs/file-stream.ts'
+import { PAGED_BYTES } from '../../concurrency/page-memory.ts'
+import { type ByteRange, rangesOf } from '../../content/unixfs/file-stream.ts'
 import type { FileNode } from '../../content/unixfs/node.ts'
 import { HoldfastError } from '../../domain/errors.ts'
 import type { ApiResponse } from '../../http/api-messages.ts'
@@ -43,10 +44,10 @@ export async function bytesResponse(lookup: Lookup, representation: Representati
   }
 }
 
-/** Returns the body. A file of one block is already in memory and needs no stream. */
+/** Returns the body. A small file of one block is already in memory and needs no stream. */
 function bodyOf(lookup: Lookup, file: FileNode, range: ByteRange): ApiResponse['body'] {
-  if (file.links.length === 0) return file.inline.subarray(range.start, range.end)
-  return streamFile(lookup.blocks, file, range)
+  if (file.links.length === 0 && file.size < PAGED_BYTES) return file.inline.subarray(range.start, range.end)
+  return rangesOf(lookup.blocks, file)(range)
 }
 
 function multipartResponse(
@@ -56,11 +57,14 @@ function multipartResponse(
   type: string,
   headers: Record<string, string>,
 ): ApiResponse {
+  const stream = rangesOf(lookup.blocks, file)
+  // The body must not refer to the file, whose bytes may be a large block.
+  const { size } = file
   const boundary = randomUUID()
   const heads = ranges.map((range, index) =>
     Buffer.from(
       `${index === 0 ? '' : '\r\n'}--${boundary}\r\n` +
-        `Content-Type: ${type}\r\nContent-Range: ${contentRange(range, file.size)}\r\n\r\n`,
+        `Content-Type: ${type}\r\nContent-Range: ${contentRange(range, size)}\r\n\r\n`,
     ),
   )
   const tail = Buffer.from(`\r\n--${boundary}--\r\n`)
@@ -68,7 +72,7 @@ function multipartResponse(
   async function* parts(): AsyncGenerator<Uint8Array, void, undefined> {
     for (const [index, range] of ranges.entries()) {
       yield heads[index] ?? tail
-      yield* streamFile(lookup.blocks, file, range)
+      yield* stream(range)
     }
     yield tail
   }

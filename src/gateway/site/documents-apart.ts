@@ -1,5 +1,5 @@
 import { hostNameOf, isLoopbackName } from '../../domain/host-name.ts'
-import type { ApiHandler, ApiRequest, ApiResponse } from '../../http/api-messages.ts'
+import type { ApiRequest, ApiResponse } from '../../http/api-messages.ts'
 import { parseHost } from './subdomain.ts'
 
 /** The parts of a request that decide where its documents are. */
@@ -69,12 +69,15 @@ const DOCUMENTS: readonly (string | undefined)[] = [
 ]
 
 /** Redirects the documents, frames and workers of browsers to the gateway apart. Answers all other requests. */
-export function withDocumentsApart(gateway: ApiHandler, apart: Pick<ApartGateway, 'baseFor'>): ApiHandler {
-  return async request => {
+export function withDocumentsApart<Rest extends unknown[]>(
+  gateway: (request: ApiRequest, ...rest: Rest) => Promise<ApiResponse>,
+  apart: Pick<ApartGateway, 'baseFor'>,
+): typeof gateway {
+  return async (request, ...rest) => {
     const base = apart.baseFor(request)
-    if (base === null) return gateway(request)
+    if (base === null) return gateway(request, ...rest)
     if (isDocument(request)) return redirect(base, request)
-    const { headers, ...response } = await gateway(request)
+    const { headers, ...response } = await gateway(request, ...rest)
     const vary = headers.vary === undefined ? VARY : `${headers.vary}, ${VARY}`
     return { ...response, headers: { ...headers, vary } }
   }

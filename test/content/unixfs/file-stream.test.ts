@@ -3,8 +3,8 @@ import type { CID } from 'multiformats/cid'
 import { expect, test } from 'vitest'
 import { MemoryBudget } from '../../../src/concurrency/memory-budget.ts'
 import type { BlockReader } from '../../../src/content/unixfs/block-reader.ts'
-import { streamFile } from '../../../src/content/unixfs/file-stream.ts'
-import { decodeNode } from '../../../src/content/unixfs/node.ts'
+import { rangesOf, streamFile } from '../../../src/content/unixfs/file-stream.ts'
+import { decodeNode, fileInOneBlock } from '../../../src/content/unixfs/node.ts'
 import { MapReader } from '../../gateway/map-reader.ts'
 import { fileNode, pbBlock, rawBlock } from '../../gateway/world.ts'
 import { pseudoRandom } from '../../support/bytes.ts'
@@ -109,3 +109,37 @@ test('an answer that ends early gives back what it read ahead', async () => {
   await new Promise(resolve => setImmediate(resolve))
   expect(memory.used).toBe(0)
 })
+
+test.each(['raw', 'dag-pb', 'undecoded dag-pb'] as const)(
+  'a file of one large %s block goes out in slices',
+  async kind => {
+    const data = pseudoRandom(256 * 1024, kind)
+    const [cid, block] = kind === 'raw' ? await rawBlock(data) : await pbBlock(fileNode([], data))
+    const content = kind === 'undecoded dag-pb' ? block : data
+    const clock = new ManualClock()
+    const memory = MemoryBudget.of(384 * 1024, clock)
+    // The gateway gives the memory of a block away, so each read needs memory of its own.
+    const reader = new MapReader(async () => new Uint8Array(block))
+    reader.means = { memory, clock, signal: new AbortController().signal }
+    const loaded = await reader.load(cid)
+    const node = kind === 'undecoded dag-pb' ? fileInOneBlock(cid, loaded.block) : loaded.node
+    if (node.kind !== 'file') throw new Error('not a file')
+    const stream = rangesOf(reader, node)
+    for (const range of [
+      { start: 0, end: content.length },
+      { start: 100_000, end: 200_000 },
+    ]) {
+      const pieces = stream(range)
+      const first = (await pieces.next()).value ?? new Uint8Array()
+      // The budget counts in KiB.
+      expect([first.length, memory.used]).toEqual([16 * 1024, Math.ceil(content.length / 1024) * 1024])
+      clock.advance(2_000)
+      expect(memory.used).toBe(0)
+      const rest: Uint8Array[] = []
+      for await (const piece of pieces) rest.push(piece)
+      expect(Buffer.concat([first, ...rest]).equals(content.subarray(range.start, range.end))).toBe(true)
+    }
+    const cached = await reader.load(cid)
+    expect(Buffer.from(cached.block).equals(block)).toBe(true)
+  },
+)

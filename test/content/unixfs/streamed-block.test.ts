@@ -21,8 +21,11 @@ function world(limit: number) {
       return bytes
     },
   }
-  const read = () => StreamedBlock.read(source, { memory, clock, signal: new AbortController().signal }, cid, MIB)
-  return { clock, memory, reads, read }
+  const means = { memory, clock, signal: new AbortController().signal }
+  const read = () => StreamedBlock.read(source, means, cid, MIB)
+  const resume = (bytes: Uint8Array, isShared = false) =>
+    StreamedBlock.resume({ ...source, isShared }, means, cid, bytes)
+  return { clock, memory, reads, read, resume }
 }
 
 test('a stalled client gets every byte, slice by slice', async () => {
@@ -84,4 +87,33 @@ test('a block that nobody reads gives its memory back', async () => {
   const dropped = await read()
   dropped.drop()
   expect(memory.used).toBe(0)
+})
+
+test('bytes that are already read count against the memory', async () => {
+  const { memory, reads, resume } = world(8 * MIB)
+  const block = await resume(new Uint8Array(content))
+  expect(memory.used).toBe(MIB)
+  const sent: Uint8Array[] = []
+  for await (const piece of block.pieces(0, MIB)) sent.push(piece)
+  expect([Buffer.concat(sent).equals(content), reads.length, memory.used]).toEqual([true, 0, 0])
+})
+
+test('while memory is scarce, bytes are read again in turn', async () => {
+  const { memory, reads, resume } = world(MIB)
+  await memory.take(MIB, new AbortController().signal)
+  const block = await resume(new Uint8Array(content))
+  expect(memory.used).toBe(MIB)
+  memory.give(MIB)
+  const sent: Uint8Array[] = []
+  for await (const piece of block.pieces(0, MIB)) sent.push(piece)
+  expect([Buffer.concat(sent).equals(content), reads.length]).toEqual([true, 1])
+})
+
+test('bytes that others share stay whole', async () => {
+  const { resume } = world(MIB)
+  const shared = new Uint8Array(content)
+  const pieces = (await resume(shared, true)).pieces(0, MIB)
+  await pieces.next()
+  await pieces.return()
+  expect(Buffer.from(shared).equals(content)).toBe(true)
 })
