@@ -141,6 +141,6 @@ function anotherKey(path: string): HoldfastError {
 
 function unusable(path: string, problem: string, cause?: unknown): HoldfastError {
   const remedy =
-    'it seals second factors, webhook secrets and the identity of the node; restore it from a backup, or discard them with "holdfast data-key replace"'
+    'it seals the secrets of accounts and the identity of the node; restore it from a backup, or discard them with "holdfast data-key replace"'
   return new HoldfastError('DATA_DIR_UNUSABLE', `${path} ${problem}: ${remedy}`, { cause })
 }

@@ -17,9 +17,8 @@ export function keepCopy(sqlite: SqliteDatabase.Database, file: string, version:
   const copy = keptCopyOf(file, version)
   const unfinished = `${copy}.part`
   rmSync(unfinished, { force: true })
-  makeOwnersFile(unfinished)
   try {
-    sqlite.prepare('VACUUM INTO ?').run(unfinished)
+    copyInto(sqlite, unfinished)
     syncNow(unfinished)
     renameSync(unfinished, copy)
   } catch (error) {
@@ -27,6 +26,12 @@ export function keepCopy(sqlite: SqliteDatabase.Database, file: string, version:
     throw error
   }
   syncDirectoryNow(dirname(copy))
+}
+
+/** Copies a database to a file that does not exist. @throws the error of SQLite or of the file system */
+export function copyInto(sqlite: SqliteDatabase.Database, path: string): void {
+  makeOwnersFile(path)
+  sqlite.prepare('VACUUM INTO ?').run(path)
 }
 
 /** Creates an empty file with mode 0600, because SQLite would create a file that all users can read. */

@@ -1,12 +1,14 @@
+import { auditSchema } from './schema-audit.ts'
 import { catalogueMoveSchema, catalogueNodeSchema, cataloguePastSchema } from './schema-external-catalogue.ts'
 import { backendClustersSchema, egressSchema, holdsSchema } from './schema-holds.ts'
+import { usersOfProvidersSchema } from './schema-identities.ts'
 import { bulkSchema, jobsSchema } from './schema-jobs.ts'
 import { announcedAsSchema, nodeIdentitySchema } from './schema-node-identity.ts'
 import { linksSchema } from './schema-password-links.ts'
 import { clusterChecksSchema, placementsSchema, placementsSeenSchema } from './schema-placements.ts'
 import { searchSchema } from './schema-search.ts'
 import { searchBlocksSchema } from './schema-search-blocks.ts'
-import { webhooksSchema } from './schema-webhooks.ts'
+import { failedDeliveriesSchema, webhooksSchema } from './schema-webhooks.ts'
 import { withheldSchema } from './schema-withheld.ts'
 
 /**
@@ -286,4 +288,7 @@ export const migrations: readonly string[] = [
   bulkSchema,
   egressSchema,
   linksSchema,
+  usersOfProvidersSchema,
+  auditSchema,
+  failedDeliveriesSchema,
 ]

@@ -5,7 +5,7 @@ import { DATABASE } from '../disk/file-names.ts'
 import { OWNERS_DIRECTORY } from '../disk/node-file-system.ts'
 import { HoldfastError } from '../domain/errors.ts'
 import { Database } from './database.ts'
-import { keptCopyOf, makeOwnersFile } from './kept-copy.ts'
+import { copyInto, keptCopyOf } from './kept-copy.ts'
 import { migrations } from './migrations.ts'
 import { checkSchema } from './prepared-database.ts'
 
@@ -88,8 +88,7 @@ function copyTo(copy: string, file: string): number {
     const version = checkSchema(source, file)
     const problem = source.pragma('quick_check(1)', { simple: true })
     if (problem !== 'ok') throw new HoldfastError('DATA_DIR_UNUSABLE', `${file} is damaged: ${String(problem)}`)
-    makeOwnersFile(copy)
-    source.prepare('VACUUM INTO ?').run(copy)
+    copyInto(source, copy)
     return version
   } finally {
     source.close()

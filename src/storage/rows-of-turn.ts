@@ -6,6 +6,7 @@ import { turnSpent } from '../concurrency/turns.ts'
  */
 export function rowsOfTurn<Row>(rows: Iterable<Row>): Row[] {
   const taken: Row[] = []
+  // Starts the turn, unless other work has started it.
   turnSpent()
   for (const row of rows) {
     taken.push(row)

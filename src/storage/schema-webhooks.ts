@@ -93,3 +93,8 @@ export const webhooksSchema = `
     DELETE FROM webhooks WHERE key_id = OLD.id;
   END;
 `
+
+/** Failed deliveries of all accounts, for the owner. */
+export const failedDeliveriesSchema = `
+  CREATE INDEX deliveries_failed ON deliveries (id) WHERE ended = 1 AND delivered = 0;
+`

@@ -1,6 +1,5 @@
-import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, statSync, symlinkSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, renameSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import SqliteDatabase from 'better-sqlite3'
 import { base32upper } from 'multiformats/bases/base32'
@@ -8,26 +7,17 @@ import { afterEach, expect, test } from 'vitest'
 import { totpCode, totpStep } from '../../src/access/sign-in/totp.ts'
 import { migrations } from '../../src/storage/migrations.ts'
 import { needs } from '../support/needs.ts'
+import { hasSource, numberedLines, unpackSource } from '../support/old-source.ts'
 import { runHoldfast, ServerProcess } from '../support/server-process.ts'
 import { withTempDir } from '../support/temp-dir.ts'
 import { unpack } from '../support/unpack.ts'
 import old from './fixtures/data-0.2.0.json' with { type: 'json' }
 
-const ROOT = join(import.meta.dirname, '../..')
 const ARCHIVE = join(import.meta.dirname, 'fixtures', 'data-0.2.0.tar.gz')
 /** Source commit of 0.2.0, and the version of its schema. */
 const SOURCE = '58932637861bf1c2b1a88fa2ddbfc83d6e612f1d'
 const SCHEMA = 19
 const KEPT = `holdfast.db.schema-${SCHEMA}`
-
-function hasSource(): boolean {
-  try {
-    execFileSync('git', ['cat-file', '-e', `${SOURCE}^{tree}`], { cwd: ROOT, stdio: 'ignore' })
-    return true
-  } catch {
-    return false
-  }
-}
 
 /** A data directory that 0.2.0 has made, with the configuration of its server. */
 interface OldNode {
@@ -44,12 +34,6 @@ function withOldNode(run: (node: OldNode) => Promise<void>): Promise<void> {
 }
 
 afterEach(() => ServerProcess.killAll())
-
-function contentOf(seed: string, length: number): Buffer {
-  let text = ''
-  for (let line = 0; text.length < length; line++) text += `${seed} ${line}\n`
-  return Buffer.from(text.slice(0, length))
-}
 
 async function ask(server: ServerProcess, path: string, body?: object | FormData) {
   const response = await fetch(server.api + path, {
@@ -73,7 +57,7 @@ async function expectAll(server: ServerProcess): Promise<void> {
     const response = await fetch(`${server.url}/ipfs/${cid}`)
     expect([seed, response.status]).toEqual([seed, cid === old.taken ? 410 : 200])
     if (response.status === 200) {
-      expect(Buffer.from(await response.arrayBuffer()).equals(contentOf(seed, length ?? 0))).toBe(true)
+      expect(Buffer.from(await response.arrayBuffer()).equals(numberedLines(seed, length ?? 0))).toBe(true)
     }
   }
   expect((await fetch(`${server.url}/ipfs/${old.gone}`)).status).toBe(404)
@@ -151,7 +135,7 @@ test('an upgrade that is killed at any step keeps everything', () =>
 test(
   'the kept copy leads back to 0.2.0, without later uploads',
   {
-    ...needs(hasSource(), 'the history does not reach back to 0.2.0'),
+    ...needs(hasSource(SOURCE), 'the history does not reach back to 0.2.0'),
   },
   () =>
     withOldNode(async ({ directory, dataDir, flags }) => {
@@ -162,10 +146,7 @@ test(
       expect(later.status).toBe(201)
       expect(await server.stop()).toBe(0)
       const source = join(directory, 'holdfast-0.2.0')
-      mkdirSync(source)
-      const archive = execFileSync('git', ['archive', SOURCE], { cwd: ROOT, maxBuffer: 2 ** 28 })
-      execFileSync('tar', ['x', '-C', source], { input: archive })
-      symlinkSync(join(ROOT, 'node_modules'), join(source, 'node_modules'))
+      unpackSource(SOURCE, source)
       const main = join(source, 'adapters', 'cli', 'main.ts')
       const startOld = () => ServerProcess.start(dataDir, flags, {}, 60_000, [], undefined, main)
       await expect(startOld()).rejects.toThrow(/newer Holdfast/)

@@ -1,26 +1,31 @@
+import { spawnSync } from 'node:child_process'
+import { readFileSync, renameSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import SqliteDatabase from 'better-sqlite3'
 import { base32upper } from 'multiformats/bases/base32'
-import { describe, expect, test } from 'vitest'
+import { afterEach, describe, expect, test } from 'vitest'
 import { totpCode, totpStep } from '../../src/access/sign-in/totp.ts'
-import { compactDatabase, createEngine, type Engine } from '../../src/index.ts'
+import { compactDatabase, createEngine, type Engine, rehearseUpgrade } from '../../src/index.ts'
+import { migrations } from '../../src/storage/migrations.ts'
 import { callApi } from '../support/api-call.ts'
+import { needs } from '../support/needs.ts'
+import { hasSource, numberedLines, unpackSource } from '../support/old-source.ts'
 import { viaGateway } from '../support/read-back.ts'
+import { ServerProcess } from '../support/server-process.ts'
 import { withDatabase } from '../support/store-inspection.ts'
 import { withTempDir } from '../support/temp-dir.ts'
 import { unpack } from '../support/unpack.ts'
 import old from './fixtures/data-0.1.0.json' with { type: 'json' }
 
 const ARCHIVE = join(import.meta.dirname, 'fixtures', 'data-0.1.0.tar.gz')
+const CHILD = join(import.meta.dirname, '..', 'support', 'migrating-child.ts')
+/** Source commit of 0.1.0, and the version of its schema. */
+const SOURCE = '2b0e3a9d6cb649c442e7320c41858464afae3e35'
+const SCHEMA = 1
+const KEPT = `holdfast.db.schema-${SCHEMA}`
 
 type OldRecord = (typeof old.records)[number]
 const files = old.records.filter(record => record.type === 'file')
-
-/** Seeds of the stored files. */
-function contentOf(seed: string, length: number): Buffer {
-  let text = ''
-  for (let line = 0; text.length < length; line++) text += `${seed} ${line}\n`
-  return Buffer.from(text.slice(0, length))
-}
 
 /** Runs with an engine of this version on a data directory of 0.1.0. */
 function withOldDirectory(run: (engine: Engine, restart: () => Promise<Engine>) => Promise<void>): Promise<void> {
@@ -52,7 +57,7 @@ async function expectAll(engine: Engine): Promise<void> {
   for (const { cid, seed, length } of files) {
     const { status, bytes } = await viaGateway(engine, `/ipfs/${cid}`)
     expect(status).toBe(200)
-    expect(bytes.equals(contentOf(seed ?? '', length ?? 0))).toBe(true)
+    expect(bytes.equals(numberedLines(seed ?? '', length ?? 0))).toBe(true)
   }
 }
 
@@ -64,7 +69,94 @@ function byId(a: { uploadId: string }, b: { uploadId: string }): number {
   return a.uploadId < b.uploadId ? -1 : 1
 }
 
+afterEach(() => ServerProcess.killAll())
+
+function schemaOf(file: string): unknown {
+  const database = new SqliteDatabase(file, { readonly: true })
+  const version = database.pragma('user_version', { simple: true })
+  database.close()
+  return version
+}
+
+/** Runs with an unpacked directory that no engine has opened. */
+function withUnopened(run: (dataDir: string, directory: string) => Promise<void>): Promise<void> {
+  return withTempDir(async directory => {
+    await unpack(ARCHIVE, directory)
+    await run(join(directory, 'data'), directory)
+  })
+}
+
 describe('a data directory of 0.1.0', () => {
+  test('is rehearsed without a change', () =>
+    withUnopened(async dataDir => {
+      const file = join(dataDir, 'holdfast.db')
+      const before = readFileSync(file)
+      const { neededBytes, ...told } = rehearseUpgrade(dataDir)
+      expect(told).toMatchObject({ schema: SCHEMA, newSchema: migrations.length })
+      expect(neededBytes).toBeGreaterThanOrEqual(statSync(file).size)
+      expect(readFileSync(file).equals(before)).toBe(true)
+    }))
+
+  test('keeps everything over an upgrade that is killed at every step', { timeout: 120_000 }, () =>
+    withUnopened(async dataDir => {
+      const file = join(dataDir, 'holdfast.db')
+      const schemas = new Set<unknown>()
+      let kills = 0
+      for (let isKilled = true; isKilled; ) {
+        const { signal } = spawnSync(process.execPath, [CHILD, file, String(kills)])
+        isKilled = signal === 'SIGKILL'
+        if (isKilled) kills++
+        if (isKilled) schemas.add(schemaOf(file))
+      }
+      // One transaction changes the schema: each kill leaves the old one, or at the very end the new one.
+      expect(kills).toBeGreaterThan(migrations.length - SCHEMA)
+      expect([...schemas]).toEqual([SCHEMA, migrations.length])
+      const engine = await createEngine({ dataDir })
+      try {
+        await expectAll(engine)
+        const mine = await callApi(engine, 'GET', '/users/me', { authorization: `Bearer ${old.key}` })
+        expect(mine).toMatchObject({
+          status: 200,
+          json: { usage: { pins: old.usage.ada.pins }, twoFactorEnabled: true },
+        })
+        expect(await engine.verify()).toMatchObject({ damaged: [] })
+        expect(await engine.reconcile({ dryRun: true })).toMatchObject({ findings: [] })
+      } finally {
+        await engine.stop()
+      }
+    }),
+  )
+
+  test(
+    'returns to 0.1.0 by the kept copy, without later uploads',
+    { ...needs(hasSource(SOURCE), 'the history does not reach back to 0.1.0'), timeout: 120_000 },
+    () =>
+      withUnopened(async (dataDir, directory) => {
+        const engine = await createEngine({ dataDir })
+        await engine.pins.upload(Buffer.from('after the upgrade'), { account: old.accounts.ada })
+        await engine.stop()
+        const source = join(directory, 'holdfast-0.1.0')
+        unpackSource(SOURCE, source)
+        const main = join(source, 'adapters', 'node-http', 'main.ts')
+        // The peer-to-peer packages of today are not those of 0.1.0.
+        const config = join(directory, 'config.json')
+        writeFileSync(config, JSON.stringify({ network: { enabled: false } }))
+        const startOld = () => ServerProcess.start(dataDir, ['--config', config], {}, 60_000, [], undefined, main)
+        await expect(startOld()).rejects.toThrow(/newer Holdfast/)
+        renameSync(join(dataDir, KEPT), join(dataDir, 'holdfast.db'))
+        const back = await startOld()
+        const headers = { authorization: `Bearer ${old.key}` }
+        const listed = await fetch(`${back.api}/users/me/uploads?limit=100`, { headers })
+        const mine = old.records.filter(({ account }) => account === 'ada')
+        expect(await listed.json()).toMatchObject({ total: mine.length })
+        for (const { cid, seed, length } of files) {
+          const bytes = Buffer.from(await (await fetch(`${back.url}/ipfs/${cid}`)).arrayBuffer())
+          expect(bytes.equals(numberedLines(seed ?? '', length ?? 0))).toBe(true)
+        }
+        expect(await back.stop()).toBe(0)
+      }),
+  )
+
   test('keeps records, content and directories over two starts', async () => {
     await withOldDirectory(async (first, restart) => {
       await expectAll(first)

@@ -1,12 +1,12 @@
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdir, symlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { base32upper } from 'multiformats/bases/base32'
 import { expect, test } from 'vitest'
 import { totpCode, totpStep } from '../../src/access/sign-in/totp.ts'
 import { pseudoRandom } from '../support/bytes.ts'
 import { needs } from '../support/needs.ts'
+import { hasSource, unpackSource } from '../support/old-source.ts'
 import { runHoldfast, ServerProcess } from '../support/server-process.ts'
 import { withTempDir } from '../support/temp-dir.ts'
 
@@ -20,21 +20,9 @@ const FILES: ReadonlyArray<[name: string, bytes: Buffer]> = [20, 40_000, 2_500_0
   pseudoRandom(size, `packed ${size}`),
 ])
 
-function hasSource(): boolean {
-  try {
-    execFileSync('git', ['cat-file', '-e', `${SOURCE}^{tree}`], { cwd: ROOT, stdio: 'ignore' })
-    return true
-  } catch {
-    return false
-  }
-}
-
 /** Builds 0.1.0 as its package is built, with the installed dependencies. Returns its command line. */
-async function build(dir: string): Promise<string> {
-  await mkdir(dir)
-  const archive = execFileSync('git', ['archive', SOURCE], { cwd: ROOT, maxBuffer: 2 ** 28 })
-  execFileSync('tar', ['x', '-C', dir], { input: archive })
-  await symlink(join(ROOT, 'node_modules'), join(dir, 'node_modules'))
+function build(dir: string): string {
+  unpackSource(SOURCE, dir)
   const compiler = join(ROOT, 'node_modules', 'typescript', 'bin', 'tsc')
   execFileSync(process.execPath, [compiler, '-p', 'tsconfig.build.json'], { cwd: dir })
   return join(dir, 'dist', 'adapters', 'node-http', 'main.js')
@@ -75,11 +63,11 @@ function formOf(field: string, files: ReadonlyArray<[string, Buffer]>, fields: R
 const LISTED = '/users/me/uploads?limit=100'
 
 test('this version keeps everything stored by a build of 0.1.0', {
-  ...needs(hasSource(), 'the history does not reach back to 0.1.0'),
+  ...needs(hasSource(SOURCE), 'the history does not reach back to 0.1.0'),
   timeout: 240_000,
 }, async () => {
   await withTempDir(async dir => {
-    const main = await build(join(dir, 'holdfast-0.1.0'))
+    const main = build(join(dir, 'holdfast-0.1.0'))
     const dataDir = join(dir, 'data')
     const old = (args: readonly string[], input = ''): string =>
       execFileSync(process.execPath, [main, ...args, '--data-dir', dataDir], { input, encoding: 'utf8' })
