@@ -1,9 +1,9 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { freePort } from '../support/free-port.ts'
 import { needs } from '../support/needs.ts'
 import { ServerProcess, temporaryDirectory } from '../support/server-process.ts'
 
@@ -52,14 +52,6 @@ afterAll(async () => {
   await ServerProcess.killAll()
   directory.remove()
 })
-
-async function freePort(): Promise<number> {
-  const probe = createServer().listen(0, '127.0.0.1')
-  await once(probe, 'listening')
-  const address = probe.address()
-  await new Promise(resolve => probe.close(resolve))
-  return typeof address === 'object' && address !== null ? address.port : 0
-}
 
 async function ask(path: string): Promise<Record<string, unknown>> {
   const response = await fetch(`${prometheusUrl}/api/v1/${path}`).catch(() => null)

@@ -1,17 +1,18 @@
 import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { globSync, readFileSync, writeFileSync } from 'node:fs'
 import { type RequestOptions, request } from 'node:https'
-import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { openAccounts } from '../../src/index.ts'
+import { freePort } from '../support/free-port.ts'
 import { needs } from '../support/needs.ts'
-import { ServerProcess, temporaryDirectory } from '../support/server-process.ts'
+import { runHoldfast, ServerProcess, temporaryDirectory } from '../support/server-process.ts'
 
 const DEPLOY = join(import.meta.dirname, '../../examples/deploy')
+const UNITS = globSync('*.{service,timer}', { cwd: DEPLOY })
 const NAME = 'pins.example.org'
 const CONTENT = 'content.example.org'
 
@@ -47,14 +48,6 @@ afterAll(async () => {
 /** Returns the initial configuration that the document shows. */
 function configOf(document: string): object {
   return JSON.parse(/^```json \S+\n([^`]*)```/m.exec(document)?.[1] ?? '') as object
-}
-
-async function freePort(): Promise<number> {
-  const probe = createServer().listen(0, '127.0.0.1')
-  await once(probe, 'listening')
-  const address = probe.address()
-  await new Promise(resolve => probe.close(resolve))
-  return typeof address === 'object' && address !== null ? address.port : 0
 }
 
 /** Sends a request through the proxy over TLS, under its configured host name. */
@@ -236,13 +229,39 @@ describe('files for operators', () => {
     expect(spawnSync('promtool', ['check', 'rules', rules]).status).toBe(0)
   })
 
-  test('systemd accepts the unit', needs(has('systemd-analyze', '--version'), 'there is no systemd'), () => {
-    const unit = join(directory.path, 'holdfast.service')
-    writeFileSync(
-      unit,
-      read('holdfast.service').replaceAll('/opt/holdfast/node_modules/.bin/holdfast', process.execPath),
+  test('systemd accepts the units', needs(has('systemd-analyze', '--version'), 'there is no systemd'), () => {
+    for (const name of UNITS) {
+      const text = read(name).replaceAll('/opt/holdfast/node_modules/.bin/holdfast', process.execPath)
+      writeFileSync(join(directory.path, name), text)
+    }
+    const units = UNITS.map(name => join(directory.path, name))
+    const { stderr } = spawnSync('systemd-analyze', ['verify', '--man=no', ...units], { encoding: 'utf8' })
+    expect(stderr.split('\n').filter(line => line.includes('holdfast'))).toEqual([])
+  })
+
+  test('the log lines of the guide exist', () => {
+    const [, table = ''] = /## Logs\n([\s\S]*?)\n## /.exec(read('../../docs/guides/watch-it.md')) ?? []
+    const messages = [...table.matchAll(/^\| `(.+?)`/gm)].map(([, message = '']) => message)
+    expect(messages.length).toBeGreaterThan(9)
+    const root = join(DEPLOY, '../..')
+    const sources = globSync('{src,adapters}/**/*.ts', { cwd: root }).map(path =>
+      readFileSync(join(root, path), 'utf8'),
     )
-    const { stderr } = spawnSync('systemd-analyze', ['verify', '--man=no', unit], { encoding: 'utf8' })
-    expect(stderr.split('\n').filter(line => line.includes('holdfast.service'))).toEqual([])
+    expect(messages.filter(message => !sources.some(text => text.includes(`'${message}'`)))).toEqual([])
+  })
+
+  test('the timers start existing commands of the installed package', async () => {
+    const timers = UNITS.filter(name => name.endsWith('.timer'))
+    expect(timers.length).toBe(3)
+    for (const timer of timers) {
+      const command = /^ExecStart=\/opt\/holdfast\/node_modules\/\.bin\/holdfast (.*)$/m
+      const [, args = ''] = command.exec(read(timer.replace('.timer', '.service'))) ?? []
+      // Without a server, the command fails after it has understood its arguments.
+      const { code, stderr } = await runHoldfast(args.split(' '), {
+        HOLDFAST_API: 'http://127.0.0.1:9/api/v3',
+        HOLDFAST_API_KEY: 'k',
+      })
+      expect([args, code, stderr]).toEqual([args, 1, expect.not.stringContaining('--help')])
+    }
   })
 })
