@@ -2,6 +2,7 @@ import type { Blockstore } from 'interface-blockstore'
 import type { Datastore } from 'interface-datastore'
 import type { Accounts } from './access/accounts/accounts.ts'
 import type { Keys } from './access/keys/keys.ts'
+import type { SignInAdapter } from './access/sign-in/identity-provider.ts'
 import type { BackupOptions, BackupOutcome } from './backup/back-up.ts'
 import type { CatalogueAdapter } from './catalogue/catalogue-adapter.ts'
 import type { Page, PageRequest } from './catalogue/page.ts'
@@ -88,6 +89,8 @@ export interface Border {
    * @example const base = engine.documentsAt({ scheme: 'http', header: name => request.headers.get(name) ?? undefined })
    */
   documentsAt(request: Pick<ApiRequest, 'header' | 'scheme'>): string | null
+  /** Name of the sign-in provider. Null if there is none. */
+  readonly signInProvider: string | null
   /**
    * Returns whether the headers of a request name a host that serves only content.
    * @example const servesOnlyContent = engine.isContentHost(name => request.headers.get(name) ?? undefined)
@@ -108,6 +111,8 @@ export interface EngineOptions extends EngineConfig {
   environment?: Readonly<Record<string, string | undefined>>
   /** Kinds of systems that clusters may name as their `backend`. */
   adapters?: readonly BackendAdapter[]
+  /** With `oidc` in the configuration: `oidc` from `holdfast/oidc`. */
+  signIn?: SignInAdapter
   /** With `database` in the configuration: `postgres` from `holdfast/postgres`. */
   catalogue?: CatalogueAdapter
   /**

@@ -221,6 +221,13 @@ export const borderPromises: readonly KeptPromise[] = [
     test: { file: multipart, name: 'a transfer encoding' },
   },
   {
+    promise: 'bodies of a crowd take turns with other requests',
+    file: 'src/http/counted-body.ts',
+    find: '      await sharedTurn(this.#request.signal)\n',
+    replace: '',
+    test: { file: 'test/concurrency/turns.test.ts', name: 'a body is read no further while other work waits' },
+  },
+  {
     promise: 'an encoded body is refused',
     file: 'src/http/counted-body.ts',
     find: "if (this.#bytes === 0 && chunk.length > 0) requirePlain(this.#request.header('content-encoding'))",

@@ -224,4 +224,18 @@ export const cataloguePromises: readonly KeptPromise[] = [
     replace: 'if (ends === null) return',
     test: { file: 'test/content/holds.test.ts', name: 'a root lives until its last hold ends' },
   },
+  {
+    promise: 'a list sorted by name or size has at most 10,000 records',
+    file: 'src/pins/lists/sorted-list.ts',
+    find: 'if (total > MOST_SORTED)',
+    replace: 'if (total < 0)',
+    test: { file: 'test/pins/sorted-lists.test.ts', name: 'a longer list is refused, unless a filter narrows it' },
+  },
+  {
+    promise: 'a list sorted by name ignores case',
+    file: 'src/pins/lists/sorted-list.ts',
+    find: '(row.name ?? row.cid).toLowerCase()',
+    replace: '(row.name ?? row.cid)',
+    test: { file: 'test/contract/contract.test.ts', name: 'MUST sort by name and size' },
+  },
 ]

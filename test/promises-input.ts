@@ -181,9 +181,8 @@ export const inputPromises: readonly KeptPromise[] = [
   {
     promise: 'a webhook does not tell which names lead into a private network',
     file: 'src/outgoing/webhook-sender.ts',
-    find: "  const code = error instanceof Error && 'code' in error",
-    replace:
-      "  if (error instanceof PrivateAddressError) return 'is private'\n  const code = error instanceof Error && 'code' in error",
+    find: 'return isTimeout(error)',
+    replace: "if (error instanceof PrivateAddressError) return 'is private'\n  return isTimeout(error)",
     test: { file: sender, name: 'a name with address 10.0.0.1 receives no' },
   },
   {

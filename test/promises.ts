@@ -1,4 +1,5 @@
 import { accessPromises } from './promises-access.ts'
+import { auditPromises } from './promises-audit.ts'
 import { backupPromises } from './promises-backup.ts'
 import { benchPromises } from './promises-bench.ts'
 import { borderPromises } from './promises-border.ts'
@@ -13,9 +14,13 @@ import { inputPromises } from './promises-input.ts'
 import { ipfsClusterPromises } from './promises-ipfs-cluster.ts'
 import { kuboPromises } from './promises-kubo.ts'
 import { networkPromises } from './promises-network.ts'
+import { oidcPromises } from './promises-oidc.ts'
+import { ownerPromises } from './promises-owner.ts'
 import { pagePromises } from './promises-page.ts'
+import { peerPromises } from './promises-peers.ts'
 import { postgresPromises } from './promises-postgres.ts'
 import { readPromises } from './promises-reads.ts'
+import { tracingPromises } from './promises-tracing.ts'
 import { upkeepPromises } from './promises-upkeep.ts'
 import { webhookPromises } from './promises-webhooks.ts'
 import { wirePromises } from './promises-wire.ts'
@@ -107,8 +112,8 @@ export const promises: readonly KeptPromise[] = [
   },
   {
     promise: "one commit stores a small file's bytes and its record, or neither",
-    file: 'src/catalogue/sqlite/record-commit.ts',
-    find: "healed: this.#claims.store(rootId, backendId, block) === 'healed'",
+    file: 'src/ledger/claims.ts',
+    find: "healed: this.store(rootId, backendId, block) === 'healed'",
     replace: 'healed: false',
     test: { file: order, name: 'a file of one small block is one commit' },
   },
@@ -335,6 +340,9 @@ export const promises: readonly KeptPromise[] = [
   },
   ...upkeepPromises,
   ...accessPromises,
+  ...oidcPromises,
+  ...tracingPromises,
+  ...auditPromises,
   ...webhookPromises,
   ...wirePromises,
   ...backupPromises,
@@ -347,9 +355,11 @@ export const promises: readonly KeptPromise[] = [
   ...cataloguePromises,
   ...clusterPromises,
   ...networkPromises,
+  ...peerPromises,
   ...kuboPromises,
   ...ipfsClusterPromises,
   ...consolePromises,
+  ...ownerPromises,
   ...pagePromises,
   ...gatewayPromises,
   ...postgresPromises,
@@ -392,8 +402,8 @@ export const promises: readonly KeptPromise[] = [
   {
     promise: 'secrets stored in clear are encrypted at the next start',
     file: 'src/wiring/access-module.ts',
-    find: 'start: () => secondFactor.sealStored(),',
-    replace: 'start: async () => undefined,',
+    find: 'return secondFactor.sealStored()',
+    replace: 'return Promise.resolve()',
     test: { file: 'test/access/sealing.test.ts', name: 'encrypts secrets in clear' },
   },
   {

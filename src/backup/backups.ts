@@ -1,9 +1,22 @@
 import { resolve } from 'node:path'
 import type { Activity } from '../concurrency/activity.ts'
+import { type Tracing, traced } from '../concurrency/traced.ts'
 import { isInside } from '../content/server-directory.ts'
 import { realPathOf } from '../disk/real-path.ts'
 import { HoldfastError } from '../domain/errors.ts'
+import type { FinishedWork } from '../domain/metrics.ts'
 import { type BackupOptions, type BackupOutcome, type BackupSource, backUp } from './back-up.ts'
+import { newestBackup } from './newest-backup.ts'
+
+const NEWEST_MS = 60_000
+
+export interface BackupState {
+  /** False if the node knows no directory of backups. */
+  hasRoots: boolean
+  running: { blocks: number; bytes: number } | null
+  /** In ms since the epoch. Null if there is none. */
+  newestAt: number | null
+}
 
 /** Runs the backups of one engine, one at a time. */
 export class Backups {
@@ -12,29 +25,50 @@ export class Backups {
   /** Directories below which HTTP requests may create backups. */
   readonly #roots: readonly string[]
   readonly #bytesPerSecond: number
-  #running = false
+  readonly #tracing: Tracing
+  #running: { blocks: number; bytes: number } | null = null
+  /** The newest backup below the roots, read again after a while. */
+  #newest: { at: Promise<number | null>; until: number } | null = null
 
   constructor(
     source: BackupSource,
     activity: Activity,
+    metrics: Tracing['metrics'],
     { backupRoots, backupBytesPerSecond }: { backupRoots: readonly string[]; backupBytesPerSecond: number },
   ) {
     this.#source = source
     this.#activity = activity
     this.#roots = backupRoots.map(root => resolve(root))
     this.#bytesPerSecond = backupBytesPerSecond
+    this.#tracing = { clock: source.clock, metrics }
   }
 
   /** @throws HoldfastError `CONFLICT` while another backup is running; the errors of {@link backUp} */
   run(directory: string, options: BackupOptions = {}): Promise<BackupOutcome> {
-    if (this.#running) throw new HoldfastError('CONFLICT', 'another backup is running')
-    this.#running = true
+    if (this.#running !== null) throw new HoldfastError('CONFLICT', 'another backup is running')
+    this.#running = { blocks: 0, bytes: 0 }
     const { bytesPerSecond = this.#bytesPerSecond } = options
-    return this.#activity
-      .run(options.signal, signal => backUp(this.#source, directory, { ...options, bytesPerSecond, signal }))
-      .finally(() => {
-        this.#running = false
-      })
+    const onProgress: BackupOptions['onProgress'] = progress => {
+      this.#running = progress
+      options.onProgress?.(progress)
+    }
+    const backup = (): Promise<BackupOutcome> =>
+      this.#activity.run(options.signal, signal =>
+        backUp(this.#source, directory, { ...options, bytesPerSecond, onProgress, signal }),
+      )
+    return traced('backup', this.#tracing, backup, factsOf).finally(() => {
+      this.#running = null
+      this.#newest = null
+    })
+  }
+
+  /** Returns the progress of the running backup, and the time of the newest one below `backupRoots`, up to a minute old. */
+  async state(): Promise<BackupState> {
+    const now = this.#source.clock.now()
+    if (this.#newest === null || now >= this.#newest.until) {
+      this.#newest = { at: newestBackup(this.#roots), until: now + NEWEST_MS }
+    }
+    return { hasRoots: this.#roots.length > 0, running: this.#running, newestAt: await this.#newest.at }
   }
 
   /**
@@ -53,4 +87,10 @@ export class Backups {
     }
     return this.run(path, options)
   }
+}
+
+function factsOf(outcome: BackupOutcome | undefined): FinishedWork['facts'] {
+  if (outcome === undefined) return {}
+  const { blocks, newBlocks, bytes, databaseBytes } = outcome
+  return { blocks, new_blocks: newBlocks, bytes, database_bytes: databaseBytes }
 }

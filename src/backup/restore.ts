@@ -84,9 +84,9 @@ const BATCH = 256
  * all content is on the disk. A restore that was killed can be repeated.
  *
  * @throws HoldfastError `BACKUP_UNUSABLE` if the backup is incomplete; `DATA_DIR_UNUSABLE` if the directory is not
- * empty; `DATA_DIR_IN_USE` if another process owns the directory; `VALIDATION` if the directory overlaps the backup, or for an unknown option;
- * `CONFLICT` while another process writes the backup; `DATA_DIR_NEWER` if a newer version wrote the backup;
- * `BLOCK_DAMAGED` if a block is damaged and `partial` is false
+ * empty; `DATA_DIR_IN_USE` if another process owns the directory; `VALIDATION` if the directory overlaps the backup,
+ * or for an unknown option; `CONFLICT` while another process writes the backup; `DATA_DIR_NEWER` if a newer version
+ * wrote the backup; `BLOCK_DAMAGED` if a block is damaged and `partial` is false
  */
 export async function restoreBackup(options: RestoreBackupOptions): Promise<RestoreOutcome> {
   checkFields(options, FIELDS, 'restoreBackup')

@@ -1,5 +1,11 @@
 import type { Page, PageRequest } from './page.ts'
 
+/** A user of a sign-in provider. Providers never give a subject to another user. */
+export interface IdentityKey {
+  issuer: string
+  subject: string
+}
+
 /** An account: a person or a program that stores content. Times are milliseconds since the epoch. */
 export interface Account {
   id: string
@@ -53,6 +59,11 @@ export interface AccountStore {
   /** Replaces the password hash if the stored hash equals `former`. Returns whether the hash was replaced. */
   replacePassword(id: string, former: string, hash: string): Promise<boolean>
 
+  /**
+   * Gives an identity to an account, which loses its former one. Its plan stays until the user signs in. Returns the
+   * account; `owner` for an owner; `taken` if another account has the identity.
+   */
+  setIdentity(accountId: string, identity: IdentityKey): Promise<Account | 'no_account' | 'owner' | 'taken'>
   /** Stores a link, which replaces the former one of the account. Returns false if there is no such account. */
   putPasswordLink(link: PasswordLinkRow): Promise<boolean>
   /** Returns whether a link with this hash is live. */

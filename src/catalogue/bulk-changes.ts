@@ -1,4 +1,5 @@
 import type { BulkEdit } from './bulk-edits.ts'
+import type { Page, PageRequest } from './page.ts'
 import type { AccountUsage, PinLimits, RecordRow } from './records.ts'
 
 /** Kind of a change. */
@@ -65,6 +66,12 @@ export interface BulkStep {
   now: number
 }
 
+/** A step over records that a caller selected. */
+export interface SelectedStep extends BulkStep {
+  /** True if the caller named the records instead of a filter, so that missing ones are failures. */
+  isListed: boolean
+}
+
 /**
  * Changes of many records. Each method that changes something is one short transaction.
  *
@@ -77,6 +84,8 @@ export interface BulkChanges {
   get(accountId: string, name: string): Promise<BulkChange | undefined>
   /** Returns the stored changes of an account, newest first. There are at most {@link MOST_CHANGES}. */
   list(accountId: string): Promise<BulkChange[]>
+  /** Returns the stored changes of all accounts, newest first. */
+  recent(request: PageRequest): Promise<Page<BulkChange>>
   /**
    * Begins to restore the removed records. Returns the change unchanged if it is being undone or is undone.
    *
@@ -85,14 +94,13 @@ export interface BulkChanges {
    */
   undo(request: { accountId: string; name: string; limits: PinLimits; now: number }): Promise<BulkChange>
   /** Removes live records of the account. Returns null if the change is not at this place, and removes nothing. */
-  remove(step: BulkStep): Promise<RecordRow[] | null>
+  remove(step: SelectedStep): Promise<RecordRow[] | null>
   /**
    * Edits live records of the account. A record that cannot be edited stays as it is, as a failure.
    *
-   * @param step `isListed` is true if the caller named the records, so that missing ones are failures
    * @returns the edited records that differ from before; null if the change is not at this place, and then edits nothing
    */
-  edit(step: BulkStep & { edit: BulkEdit; isListed: boolean }): Promise<RecordRow[] | null>
+  edit(step: SelectedStep & { edit: BulkEdit }): Promise<RecordRow[] | null>
   /** Returns removed records in the order of their ids. */
   removed(id: number, after: string, limit: number): Promise<RecordRow[]>
   /**

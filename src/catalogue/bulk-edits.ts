@@ -1,4 +1,4 @@
-import type { RecordRow } from './records.ts'
+import { LONGEST_NAME, type RecordRow } from './records.ts'
 
 /** How a job edits each of its records. Fields that are absent change nothing. */
 export interface BulkEdit {
@@ -12,8 +12,6 @@ export interface BulkEdit {
 
 /** Why a record cannot be edited, as the code of a failure. */
 export type EditRefusal = 'VALIDATION' | 'CLUSTER_NOT_ALLOWED'
-
-const LONGEST_NAME = 255
 
 /** Returns the edited record, or the same object if the edit changes nothing. */
 export function editedRecord(row: RecordRow, { rename, expiresAt, cluster }: BulkEdit): RecordRow | EditRefusal {

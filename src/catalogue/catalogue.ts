@@ -1,7 +1,9 @@
 import type { AccountStore } from './account-store.ts'
+import type { AuditStore } from './audit.ts'
 import type { BulkChanges } from './bulk-changes.ts'
 import type { EgressStore } from './egress.ts'
 import type { Fetches } from './fetches.ts'
+import type { IdentityStore } from './identity-store.ts'
 import type { KeyStore } from './key-store.ts'
 import type { Files } from './listed-files.ts'
 import type { Placements } from './placements.ts'
@@ -18,11 +20,13 @@ import type { WebhookStore } from './webhook-store.ts'
  */
 export interface Catalogue {
   accounts: AccountStore
+  identities: IdentityStore
   keys: KeyStore
   sessions: SessionStore
   secondFactors: SecondFactorStore
   webhooks: WebhookStore
   egress: EgressStore
+  audit: AuditStore
   records: Records
   bulk: BulkChanges
   fetches: Fetches

@@ -5,7 +5,17 @@ export { checkTransition } from '../domain/pin-status.ts'
 export type { DagIdentity } from '../ipld/cid.ts'
 export type { NewBlock } from '../ledger/blocks.ts'
 export type { DagSizes, WholeDag } from '../ledger/whole-dag.ts'
-export type { Account, AccountChanges, AccountStore, PasswordLinkRow } from './account-store.ts'
+export type { Account, AccountChanges, AccountStore, IdentityKey, PasswordLinkRow } from './account-store.ts'
+export type {
+  AuditActor,
+  AuditEntry,
+  AuditFilter,
+  AuditRetention,
+  AuditRow,
+  AuditStore,
+  NewAuditEntry,
+} from './audit.ts'
+export { AUDIT_ACTORS, AUDIT_VISITED } from './audit.ts'
 export type {
   BulkAction,
   BulkChange,
@@ -14,6 +24,7 @@ export type {
   BulkPhase,
   BulkStep,
   NewBulkChange,
+  SelectedStep,
 } from './bulk-changes.ts'
 export { CHANGE_KEPT_MS, FAILURES_KEPT, MOST_CHANGES, usageWithRemoved } from './bulk-changes.ts'
 export type { BulkEdit, EditRefusal } from './bulk-edits.ts'
@@ -23,6 +34,7 @@ export type { EgressOwner, EgressRow, EgressStore, SentBytes } from './egress.ts
 export { OWNERS_COMPARED } from './egress.ts'
 export type { Fetches, FetchFailure, FetchRequest, FetchRow, RequestedPin, StatusChange } from './fetches.ts'
 export { OVER_QUOTA } from './fetches.ts'
+export type { DueIdentity, IdentityStore, StoredRefresh } from './identity-store.ts'
 export type { KeyRefusal, KeyRow, KeyStore, NewKeyRow, UploadGrant } from './key-store.ts'
 export { consoleKeyName, EXPIRED_KEYS_KEPT, isConsoleKey } from './key-store.ts'
 export type { Files, ListedContent, ListedFile } from './listed-files.ts'
@@ -48,5 +60,5 @@ export type {
 export type { ClearSecret, SecondFactorRow, SecondFactorStore } from './second-factors.ts'
 export type { Session, SessionStore } from './session-store.ts'
 export { MOST_SESSIONS } from './session-store.ts'
-export type { DeliveryOutcome, DeliveryRow, WebhookRow, WebhookStore } from './webhook-store.ts'
+export type { DeliveryOutcome, DeliveryRow, SentDelivery, WebhookRow, WebhookStore } from './webhook-store.ts'
 export { ENDED_DELIVERIES_KEPT } from './webhook-store.ts'

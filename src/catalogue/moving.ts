@@ -5,6 +5,7 @@ export type MovedTable =
   | 'sessions'
   | 'second_factors'
   | 'password_links'
+  | 'identities'
   | 'recovery_codes'
   | 'roots'
   | 'root_files'
@@ -18,10 +19,19 @@ export type MovedTable =
   | 'deliveries'
   | 'jobs'
   | 'egress'
+  | 'audit'
 
 /** All moved tables, in the order of copying. */
 export const MOVED_TABLES: readonly MovedTable[] = [
-  ...(['accounts', 'api_keys', 'sessions', 'second_factors', 'password_links', 'recovery_codes'] as const),
+  ...([
+    'accounts',
+    'api_keys',
+    'sessions',
+    'second_factors',
+    'password_links',
+    'identities',
+    'recovery_codes',
+  ] as const),
   ...([
     'roots',
     'root_files',
@@ -33,7 +43,7 @@ export const MOVED_TABLES: readonly MovedTable[] = [
     'placements',
   ] as const),
   // Copied after the records, so that copying records triggers no webhook.
-  ...(['webhooks', 'deliveries', 'jobs', 'egress'] as const),
+  ...(['webhooks', 'deliveries', 'jobs', 'egress', 'audit'] as const),
 ]
 
 /** A row, with the column names of the target database. Booleans are numbers, and lists are JSON text. */

@@ -4,6 +4,9 @@ import type { NewBlock } from '../ledger/blocks.ts'
 import type { WholeDag } from '../ledger/whole-dag.ts'
 import type { NumberedPage, Page, PageRequest } from './page.ts'
 
+/** Maximum number of characters of a name. */
+export const LONGEST_NAME = 255
+
 /** A stored record. The type `PinRecord` documents its fields. */
 export interface RecordRow {
   id: string

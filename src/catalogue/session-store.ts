@@ -15,8 +15,8 @@ export const MOST_SESSIONS = 1_000
 /** The store of sessions. Each method is one transaction, durable when its promise resolves. */
 export interface SessionStore {
   /**
-   * Inserts a session. Removes some expired sessions, and the oldest sessions of the account beyond
-   * {@link MOST_SESSIONS}.
+   * Inserts a session. An empty `passwordHash` stands for a sign-in that checked no password. Removes some expired
+   * sessions, and the oldest sessions of the account beyond {@link MOST_SESSIONS}.
    *
    * @returns the account; `stale` if the account no longer exists or its password hash is not `passwordHash`
    */

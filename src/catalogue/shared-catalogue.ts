@@ -29,7 +29,21 @@ export interface SharedCatalogue {
   census(ledger: Census): Census
   /** @param sealing the sealing key, which must be the same on all nodes */
   signIn(sealing: Sealing): SharedSignIn
+  versions: AccountVersions
   close(): Promise<void>
+}
+
+/** The state of an account's lists and statuses. */
+export interface AccountVersion {
+  /** Differs after every change that any node has committed. */
+  version: string
+  /** When the first record expires, in ms since the epoch; null if no record expires. */
+  nextExpiry: number | null
+}
+
+export interface AccountVersions {
+  /** Returns the version of a time after the call. Calls that wait share one statement. */
+  of(accountId: string): Promise<AccountVersion>
 }
 
 export type SharedContent = Pick<Catalogue, 'records' | 'bulk' | 'fetches' | 'files' | 'placements' | 'reconciliation'>

@@ -39,6 +39,11 @@ export interface DeliveryRow {
   lastAt: number | null
 }
 
+/** A delivery, with the URL of its webhook. */
+export interface SentDelivery extends DeliveryRow {
+  url: string
+}
+
 /** The outcome of an attempt at a delivery. */
 export interface DeliveryOutcome {
   /** Null if there was no response. */
@@ -72,6 +77,13 @@ export interface WebhookStore {
   remove(accountId: string, id: string): Promise<boolean>
   /** Lists deliveries, newest first. */
   deliveries(webhookId: string, request: PageRequest): Promise<Page<DeliveryRow>>
+  /**
+   * Lists deliveries of all accounts, newest first.
+   * @param isFailed true for the deliveries that have ended without success
+   */
+  recent(isFailed: boolean, request: PageRequest): Promise<Page<SentDelivery>>
+  /** Makes a failed delivery due again, with all its attempts. Returns false if there is no such failed delivery. */
+  resend(id: number, now: number): Promise<boolean>
 
   /** Returns due deliveries. The fields are as in `Fetches.due`. */
   due(query: { now: number; after: string; accounts: number; each: number }): Promise<{

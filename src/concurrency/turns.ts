@@ -83,7 +83,16 @@ export function nextTurn(signal?: AbortSignal): Promise<void> {
  */
 export function firstTurn(owner: string, signal?: AbortSignal): Promise<void> | null {
   chargeWork(owner)
-  return isScheduled || turnSpent() ? turnOf(owner, signal) : null
+  return mustWait() ? turnOf(owner, signal) : null
+}
+
+/** Waits like {@link firstTurn} for the owner of the current work. @throws the reason of the signal */
+export async function sharedTurn(signal?: AbortSignal): Promise<void> {
+  if (mustWait()) await turnOf(currentOwner(), signal)
+}
+
+function mustWait(): boolean {
+  return isScheduled || turnSpent()
 }
 
 async function turnOf(owner: string, signal: AbortSignal | undefined): Promise<void> {

@@ -6,13 +6,19 @@ interface Work {
    * The account or client address to which the work is charged. Null for work of the node, which is charged to `name`.
    */
   owner: string | null
+  /** Identity of the traced request to which the work belongs. */
+  request?: object | undefined
 }
 
 const storage = new AsyncLocalStorage<Work>()
 
-/** Runs work under a name, which its asynchronous work inherits. Logs show which work holds the event loop. */
-export function underName<T>(name: string, work: () => T): T {
-  return storage.run({ name, owner: null }, work)
+/**
+ * Runs work under a name, which its asynchronous work inherits. Logs show which work holds the event loop.
+ *
+ * @param request identity of the traced request to which the work belongs
+ */
+export function underName<T>(name: string, work: () => T, request?: object): T {
+  return storage.run({ name, owner: null, request }, work)
 }
 
 /** Does nothing if the work has no name. */
@@ -35,4 +41,17 @@ export function currentWork(): string | null {
 export function currentOwner(): string {
   const work = storage.getStore()
   return work?.owner ?? work?.name ?? ''
+}
+
+/** Gives the current request an identity, which its work inherits. */
+export function identifyRequest(): object {
+  const request = {}
+  const work = storage.getStore()
+  if (work !== undefined) work.request = request
+  return request
+}
+
+/** Returns the identity of the request to which the current work belongs. */
+export function currentRequest(): object | undefined {
+  return storage.getStore()?.request
 }

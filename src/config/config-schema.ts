@@ -1,6 +1,7 @@
 import Type from 'typebox'
 import { clusterSchema } from './cluster-schema.ts'
 import { nodeSchema } from './node-schema.ts'
+import { oidcSchema } from './oidc-schema.ts'
 import { planSchema } from './plan-schema.ts'
 import { closed, configText, defaulted, group, seconds } from './schema-parts.ts'
 import { upkeep } from './upkeep-schema.ts'
@@ -195,6 +196,7 @@ export const configSchema = Type.Object(
       },
       { description: 'Sign-up by the users themselves.' },
     ),
+    oidc: oidcSchema,
     passwordCost: defaulted(
       Type.Integer({
         minimum: 1_024,
@@ -218,6 +220,13 @@ export const configSchema = Type.Object(
         description:
           'True if the server serves [the console](console.md) and links to it from the page at the root. When you embed the engine, you mount it yourself.',
         defaultText: '`true` in the server, `false` in an embedded engine',
+      }),
+    ),
+    tracing: defaulted(
+      Type.Boolean({
+        default: false,
+        description:
+          'True if the server makes spans of OpenTelemetry; see [traces](../guides/collect-traces.md). Needs the package `@opentelemetry/api`. When you embed the engine, you set `finished` of its metrics.',
       }),
     ),
     uploads: group(

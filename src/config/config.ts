@@ -10,6 +10,7 @@ import type { BackendKind } from './backend-kind.ts'
 import { checkBackends } from './cluster-backends.ts'
 import { configSchema } from './config-schema.ts'
 import type { EngineConfig } from './engine-options.ts'
+import { checkOidc } from './oidc-schema.ts'
 import { planSchema } from './plan-schema.ts'
 import type { Complete } from './schema-parts.ts'
 import { checkUrl, type Fail, firstProblem } from './schema-problem.ts'
@@ -144,6 +145,7 @@ function checkPlans(config: ParsedConfig, fail: Fail): void {
   const known = [...builtInPlans.map(plan => plan.name), ...Object.keys(config.plans ?? {})]
   const { plan } = config.signup ?? {}
   if (plan !== undefined && !known.includes(plan)) fail('signup.plan', `must be one of ${known.join(', ')}`)
+  checkOidc(config.oidc, { publicUrl: config.publicUrl, plans: known }, fail)
 }
 
 function clusterIds(config: ParsedConfig): string[] {

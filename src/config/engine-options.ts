@@ -13,6 +13,39 @@ export interface NodeConfig {
   url: string
 }
 
+/**
+ * Provider of OpenID Connect with which users sign in to the console; see the guide. Needs the package `openid-client`,
+ * and in an embedded engine the adapter of `holdfast/oidc`.
+ */
+export interface OidcConfig {
+  /** URL of the provider, exactly as in its tokens: `https`, or `http` on a loopback address. */
+  issuer: string
+  /** Id of the client that you registered at the provider. */
+  clientId: string
+  /** File with the secret of the client. Default: none, as for a public client. */
+  clientSecretFile?: string
+  /**
+   * The environment variable with the secret. Set at most one of `clientSecretFile` and `clientSecretEnv`. Default:
+   * none.
+   */
+  clientSecretEnv?: string
+  /** URL of the console, exactly as registered at the provider. Default: `publicUrl` with `/console/`. */
+  redirectUri?: string
+  /** Name of the provider on the button. Default: the host of the issuer. */
+  label?: string
+  /**
+   * Scopes that the sign-in asks for. With `offline_access`, plans by groups outlast the sign-in. Default: `openid
+   * profile email`.
+   */
+  scope?: string
+  /** Claim of the ID token that lists the groups of the user. Default: `groups`. */
+  groupsClaim?: string
+  /** Plans by group, `{"group", "plan"}` each. The first entry whose group the user has decides. Default: none. */
+  groups?: ReadonlyArray<{ group: string; plan: string }>
+  /** Plan of users without such a group. Default: `free`. */
+  plan?: string
+}
+
 /** Content and limits of `/ipfs/`. */
 export interface GatewayConfig {
   /**
@@ -142,6 +175,11 @@ export interface EngineConfig {
     plan?: string
   }
   /**
+   * Provider of OpenID Connect with which users sign in to the console; see the guide. Needs the package
+   * `openid-client`, and in an embedded engine the adapter of `holdfast/oidc`.
+   */
+  oidc?: OidcConfig
+  /**
    * Cost of a password hash: scrypt's N, a power of two. Two logins at a time use 1 KiB of memory times this each.
    * Stored hashes are updated at the next login. Default: `32768`.
    */
@@ -156,6 +194,11 @@ export interface EngineConfig {
    * mount it yourself. Default: `true` in the server, `false` in an embedded engine.
    */
   console?: boolean
+  /**
+   * True if the server makes spans of OpenTelemetry; see traces. Needs the package `@opentelemetry/api`. When you embed
+   * the engine, you set `finished` of its metrics. Default: `false`.
+   */
+  tracing?: boolean
   /** Limits of uploads. */
   uploads?: {
     /**
@@ -185,6 +228,13 @@ export interface EngineConfig {
      * no quota. `0` for no undo. Default: `600`.
      */
     undoSeconds?: number
+  }
+  /** The audit log. */
+  audit?: {
+    /** Days that an entry is kept. Default: `365`. */
+    keepDays?: number
+    /** Entries kept of owners, and as many of other accounts, and of strangers. Default: `100000`. */
+    maxEntries?: number
   }
   /** Verification of all blocks in the background. Damaged blocks are quarantined and fetched again. */
   verify?: {

@@ -29,6 +29,27 @@ export const upkeep = {
     },
     { description: 'Jobs that change many records.' },
   ),
+  audit: group(
+    {
+      keepDays: defaulted(
+        Type.Integer({
+          minimum: 1,
+          maximum: 3_650,
+          default: 365,
+          description: 'Days that an entry is kept.',
+        }),
+      ),
+      maxEntries: defaulted(
+        Type.Integer({
+          minimum: 100,
+          maximum: 1_000_000,
+          default: 100_000,
+          description: 'Entries kept of owners, and as many of other accounts, and of strangers.',
+        }),
+      ),
+    },
+    { description: 'The audit log.' },
+  ),
   verify: group(
     {
       everyDays: defaulted(

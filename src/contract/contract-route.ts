@@ -1,9 +1,11 @@
 import type { Static, TSchema } from 'typebox'
+import type { AuditAction } from '../access/audit/audit-actions.ts'
 import type { ErrorCode } from '../domain/errors.ts'
 import type { ApiResponse } from '../http/api-messages.ts'
 import { jsonResponse, MAX_JSON_BYTES, MAX_PUBLIC_JSON_BYTES } from '../http/json-body.ts'
 import type { Access, AuthenticatedContext, GoesTo, RequestContext, Route } from '../http/route.ts'
 import { type BodyReader, bodyReader } from './body-reader.ts'
+import type { Answer } from './remembered-answers.ts'
 import type { Services } from './services.ts'
 
 export interface Body<Schema extends TSchema = TSchema> {
@@ -42,8 +44,13 @@ export interface RouteDocumentation {
   readonly takesUploadTokens?: true
   /** Which node of a fleet must handle the request. Default: any node. */
   readonly goesTo?: GoesTo
-  /** True if the response may be cached, because it depends only on the account, the query and the stored records. */
-  readonly isRemembered?: true
+  /**
+   * Set if responses may be cached, because they depend only on the account, the request and the stored records.
+   * With `if shared`, only answers from a catalogue in another process are cached. A look-up in SQLite is as cheap.
+   */
+  readonly isRemembered?: true | 'if shared'
+  /** Action that the audit log records. Routes for content and routes that only read have none. */
+  readonly audit?: AuditAction
   /** Errors of the route itself. Errors of authentication, parameters and bodies are added automatically. */
   readonly errors?: readonly ErrorCode[]
 }
@@ -70,7 +77,12 @@ export type Shown<Schema extends TSchema> = DeepReadonly<Static<Schema>>
 type Reply<A extends Answers> = {
   [Status in keyof A]: A[Status] extends OtherAnswer
     ? ApiResponse
-    : { readonly status: Status; readonly body: A[Status] extends TSchema ? Shown<A[Status]> : never }
+    : {
+        readonly status: Status
+        readonly body: A[Status] extends TSchema ? Shown<A[Status]> : never
+        /** True if the response may change without a change of the catalogue. */
+        readonly isLive?: boolean
+      }
 }[keyof A]
 
 type Context<Reach extends Access, Schema extends TSchema> = (Reach extends 'public'
@@ -120,23 +132,46 @@ export function route<Reach extends Access, Schema extends TSchema, const A exte
   return {
     ...rest,
     bodies: body === undefined ? forms : [body, ...forms],
-    handler: (context, services) => {
-      const answer = (): Promise<ApiResponse> => answerTo(context, services)
-      if (rest.isRemembered !== true) return answer()
+    handler: async (context, services) => {
+      const { rememberedAnswers } = services
+      const isRemembered = rest.isRemembered === true || (rest.isRemembered !== undefined && rememberedAnswers.isShared)
+      const find = (): Promise<Answer> => answerTo(context, services)
       // Every route with cached responses requires authentication, so the pipeline has set the principal.
-      const { principal, request } = context as AuthenticatedContext
-      return services.rememberedAnswers.answer(`${rest.path} ${principal.account.id} ${request.query}`, answer)
+      const { principal } = context as AuthenticatedContext
+      const { response, cid } = isRemembered
+        ? await rememberedAnswers.answer(principal.account.id, questionOf(rest, context as AuthenticatedContext), find)
+        : await find()
+      if (cid !== null) context.concerns(cid)
+      return response
     },
   }
 
-  async function answerTo(context: RequestContext, services: Services): Promise<ApiResponse> {
+  async function answerTo(context: RequestContext, services: Services): Promise<Answer> {
     const given = { ...context, body: () => read(context.request) } as unknown as Context<Reach, Schema>
-    const reply: ApiResponse | { status: unknown; body: unknown } = await handler(given, services)
-    if ('headers' in reply) return reply
+    const reply: ApiResponse | { status: unknown; body: unknown; isLive?: boolean } = await handler(given, services)
+    if ('headers' in reply) return { response: reply, cid: null, isLive: true }
     const answer = reply.body as object
-    if ('cid' in answer && typeof answer.cid === 'string') context.concerns(answer.cid)
-    return jsonResponse(Number(reply.status), answer)
+    const subject = rest.audit === undefined ? undefined : subjectOf(answer)
+    if (subject !== undefined) context.audits({ subject })
+    const cid = 'cid' in answer && typeof answer.cid === 'string' ? answer.cid : null
+    return { response: jsonResponse(Number(reply.status), answer), cid, isLive: reply.isLive === true }
   }
+}
+
+/** Returns everything in a request that its cached response may depend on. */
+function questionOf(
+  { path, params = {} }: Pick<RouteDocumentation, 'params'> & { path: string },
+  { principal, request, param }: AuthenticatedContext,
+): string {
+  const given = Object.keys(params).map(name => param(name))
+  return [path, principal.account.id, request.query, request.header('x-cluster') ?? '', ...given].join('\n')
+}
+
+/** Returns the id, CID or name in an answer. None of them is a secret. */
+function subjectOf(answer: object): string | undefined {
+  const { id, cid, name, job } = answer as Record<string, unknown>
+  const found = [id, cid, name].find(value => typeof value === 'string') as string | undefined
+  return found ?? (typeof job === 'object' && job !== null ? subjectOf(job) : undefined)
 }
 
 function refuse(): never {
@@ -146,12 +181,13 @@ function refuse(): never {
 /** Binds the handlers of the routes to the services of an engine. */
 export function bindRoutes(groups: readonly RouteGroup[], services: Services): Route[] {
   return groups.flatMap(({ base, routes }) =>
-    routes.map(({ method, path, access, takesUploadTokens = false, goesTo, handler }): Route => {
+    routes.map(({ method, path, access, takesUploadTokens = false, goesTo, audit, handler }): Route => {
       const row = {
         method,
         path: `${base}${path}`,
         takesUploadTokens,
         goesTo,
+        audit,
         handler: (context: RequestContext) => handler(context, services),
       }
       return access === 'public' ? { ...row, access } : { ...row, access }

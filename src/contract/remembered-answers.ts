@@ -3,35 +3,69 @@ import type { Records } from '../catalogue/records.ts'
 import type { Clock } from '../domain/clock.ts'
 import type { ApiResponse } from '../http/api-messages.ts'
 
-const MOST_BYTES = 8 * 1024 ** 2
 /** Maximum number of characters of a cached response body. */
 const LONGEST_ANSWER = 128 * 1024
+/** Approximate memory in bytes of a cached response, besides its texts. */
+const BYTES_OF_ANSWER = 512
+
+/** The state on which an account's responses depend, and until when, in ms since the epoch. */
+export interface AnswerVersion {
+  version: string
+  /** Time of the next expiry of a record; null for none. */
+  nextExpiry: number | null | (() => Promise<number | null>)
+}
+
+export interface AnswerVersions {
+  /** True if other nodes write, too, so that the version is in another process. */
+  readonly isShared: boolean
+  of(accountId: string): AnswerVersion | Promise<AnswerVersion>
+}
+
+/** Returns the versions of a catalogue in this process, which change with every write. */
+export function ownVersions(store: { version(): string }, records: Pick<Records, 'nextExpiry'>): AnswerVersions {
+  return { isShared: false, of: () => ({ version: store.version(), nextExpiry: () => records.nextExpiry() }) }
+}
 
 export interface RememberedAnswersParts {
-  /** The catalogue, whose version changes with every write. If null, nothing is cached. */
-  store: { version(): string } | null
-  records: Pick<Records, 'nextExpiry'>
+  versions: AnswerVersions
   clock: Clock
+  /** Maximum size in bytes of the cached responses. */
+  mostBytes: number
+}
+
+export interface Answer {
+  response: ApiResponse
+  /** The content that the response is about; null for none. */
+  cid: string | null
+  /** True if the response may change without a change of the catalogue, so that it is not cached. */
+  isLive: boolean
 }
 
 interface Remembered {
-  response: ApiResponse & { body: string }
+  answer: Answer & { response: { body: string } }
   version: string
   /** Start of the period in which the response is valid, in ms since the epoch. */
   since: number
   until: number
 }
 
-/** Caches responses until the next write to the catalogue or the next expiry of a record. Makes polling cheap. */
+/** Caches responses until the account's next version or the next expiry of a record. Makes polling cheap. */
 export class RememberedAnswers {
   readonly #parts: RememberedAnswersParts
-  readonly #answers = new LRUCache<string, Remembered>({
-    maxSize: MOST_BYTES,
-    sizeCalculation: ({ response }, question) => 2 * (response.body.length + question.length),
-  })
+  readonly #answers: LRUCache<string, Remembered>
 
   constructor(parts: RememberedAnswersParts) {
     this.#parts = parts
+    this.#answers = new LRUCache({
+      maxSize: parts.mostBytes,
+      sizeCalculation: ({ answer: { response } }, question) =>
+        BYTES_OF_ANSWER + 2 * (response.body.length + question.length),
+    })
+  }
+
+  /** True if a look-up in the catalogue is a statement to another process. */
+  get isShared(): boolean {
+    return this.#parts.versions.isShared
   }
 
   /**
@@ -40,25 +74,21 @@ export class RememberedAnswers {
    * @param question cache key, which contains the account and the request
    * @param find its errors are not cached
    */
-  async answer(question: string, find: () => Promise<ApiResponse>): Promise<ApiResponse> {
-    const { store, clock } = this.#parts
-    if (store === null) return find()
-    const version = store.version()
+  async answer(accountId: string, question: string, find: () => Promise<Answer>): Promise<Answer> {
+    const { versions, clock } = this.#parts
+    const { version, nextExpiry } = await versions.of(accountId)
     const now = clock.now()
     const known = this.#answers.get(question)
     if (known !== undefined && known.version === version && known.since <= now && now < known.until) {
-      return known.response
+      return known.answer
     }
-    const response = await find()
-    await this.#keep(question, response, version, now)
-    return response
-  }
-
-  async #keep(question: string, response: ApiResponse, version: string, since: number): Promise<void> {
-    const { body } = response
-    if (typeof body !== 'string' || body.length > LONGEST_ANSWER) return
-    const until = (await this.#parts.records.nextExpiry()) ?? Number.POSITIVE_INFINITY
+    const answer = await find()
+    const { body } = answer.response
+    if (answer.isLive || typeof body !== 'string' || body.length > LONGEST_ANSWER) return answer
+    const until = (typeof nextExpiry === 'function' ? await nextExpiry() : nextExpiry) ?? Number.POSITIVE_INFINITY
     // `version` is from before `find`. After a write during `find`, the cached response is never used.
-    if (until > since) this.#answers.set(question, { response: { ...response, body }, version, since, until })
+    const kept = { ...answer, response: { ...answer.response, body } }
+    if (until > now) this.#answers.set(question, { answer: kept, version, since: now, until })
+    return answer
   }
 }

@@ -7,7 +7,9 @@ import { tokenRoutes } from './account/tokens.ts'
 import { adminAccountRoutes } from './admin/admin-accounts.ts'
 import { adminUpkeepRoutes } from './admin/admin-upkeep.ts'
 import { adminWatchRoutes } from './admin/admin-watch.ts'
+import { auditRoutes } from './admin/audit-routes.ts'
 import { takedownRoutes } from './admin/takedown-routes.ts'
+import { workRoutes } from './admin/work-routes.ts'
 import { clusterRoutes } from './cluster-routes.ts'
 import type { ContractRoute, RouteGroup } from './contract-route.ts'
 import { docsRoutes } from './docs.ts'
@@ -54,7 +56,17 @@ export const contractRoutes: readonly ContractRoute[] = [
 /** All routes of the node except the gateway. */
 export const routeGroups: readonly RouteGroup[] = [
   { base: BASE_PATH, routes: contractRoutes },
-  { base: ADMIN_PATH, routes: [...adminUpkeepRoutes, ...adminWatchRoutes, ...adminAccountRoutes, ...takedownRoutes] },
+  {
+    base: ADMIN_PATH,
+    routes: [
+      ...adminUpkeepRoutes,
+      ...adminWatchRoutes,
+      ...adminAccountRoutes,
+      ...takedownRoutes,
+      ...workRoutes,
+      ...auditRoutes,
+    ],
+  },
   { base: PSA_PATH, routes: [...psaRoutes, psaDocsRoute] },
   { base: '', routes: [health, ready, ...frontRoutes, ...goneRoutes] },
 ]

@@ -2,14 +2,17 @@ import type { AccountService } from '../access/accounts/account-service.ts'
 import type { PasswordLinks } from '../access/accounts/password-links.ts'
 import type { PasswordService } from '../access/accounts/password-service.ts'
 import type { SignUp } from '../access/accounts/sign-up.ts'
+import type { AuditLog } from '../access/audit/audit-log.ts'
 import type { KeyService } from '../access/keys/key-service.ts'
 import type { PlanCatalogue } from '../access/plan-catalogue.ts'
 import type { ScopePolicy } from '../access/scope-policy.ts'
 import type { SessionRegistry } from '../access/sessions/session-registry.ts'
 import type { SessionService } from '../access/sessions/session-service.ts'
 import type { LoginService } from '../access/sign-in/login-service.ts'
+import type { ProviderLogins } from '../access/sign-in/provider-logins.ts'
 import type { SecondFactor } from '../access/sign-in/second-factor-check.ts'
 import type { Backups } from '../backup/backups.ts'
+import type { FleetNodes } from '../catalogue/fleet.ts'
 import type { ClusterRegistry } from '../clusters/cluster-registry.ts'
 import type { Slots } from '../concurrency/slots.ts'
 import type { Collector } from '../content/collector.ts'
@@ -74,7 +77,7 @@ export interface Health {
   /** Describes the storage failure without file paths. Null if all storage works. */
   storageProblem(): string | null
 }
-export type Clusters = Pick<ClusterRegistry, 'allowed' | 'absent'>
+export type Clusters = Pick<ClusterRegistry, 'allowed' | 'absent' | 'isExternal'>
 export type Plans = Pick<PlanCatalogue, 'names' | 'get'>
 export type ServedKeys = Pick<
   KeyService,
@@ -92,9 +95,9 @@ export type Passwords = Pick<PasswordService, 'change' | 'confirm'>
 export type ServedSecondFactors = Pick<SecondFactor, 'isEnabled' | 'begin' | 'enable' | 'disable' | 'check'>
 
 export interface Services {
-  rememberedAnswers: Pick<RememberedAnswers, 'answer'>
+  rememberedAnswers: Pick<RememberedAnswers, 'answer' | 'isShared'>
   pins: ServedPins
-  bulk: Pick<BulkService, 'start' | 'list' | 'get' | 'undo'>
+  bulk: Pick<BulkService, 'start' | 'list' | 'get' | 'undo' | 'recent'>
   uploadSlots: UploadSlots
   /** Null if the node reads no URLs. */
   urls: Pick<UrlReader, 'open' | 'parse'> | null
@@ -107,6 +110,7 @@ export interface Services {
   sessionLists: SessionLists
   signUp: SignUps
   passwords: Passwords
+  providerLogins: Pick<ProviderLogins, 'label' | 'start' | 'finish'>
   passwordLinks: Pick<PasswordLinks, 'use'>
   secondFactor: ServedSecondFactors
   scopes: Pick<ScopePolicy, 'check' | 'checkSession'>
@@ -123,7 +127,10 @@ export interface Services {
   reconciler: Pick<Reconciler, 'run'>
   history: Pick<History, 'samples'>
   failures: Pick<RecentFailures, 'all'>
-  backups: Pick<Backups, 'runBelowRoots'>
+  audit: Pick<AuditLog, 'list'>
+  backups: Pick<Backups, 'runBelowRoots' | 'state'>
+  /** Null for a single node. */
+  fleet: Pick<FleetNodes, 'all'> | null
   takedowns: Pick<Takedowns, 'page' | 'add' | 'remove'>
-  webhooks: Pick<WebhookService, 'create' | 'list' | 'remove' | 'deliveries'>
+  webhooks: Pick<WebhookService, 'create' | 'list' | 'remove' | 'deliveries' | 'recent' | 'resend'>
 }

@@ -22,7 +22,7 @@ const NewWebhook = Type.Object(
   { ...webhookFields, secret: Type.String({ description: 'signs deliveries; shown only once' }) },
   { title: 'NewWebhook' },
 )
-const Delivery = Type.Object(
+export const Delivery = Type.Object(
   {
     id: text,
     event: Type.Enum(['pin:created', 'pin:status', 'pin:removed']),
@@ -45,6 +45,7 @@ const create = route({
   ...common,
   method: 'POST',
   path: '/webhooks',
+  audit: 'webhook.create',
   access: 'files:write',
   summary: 'Send events of the account’s records to a URL',
   details:
@@ -81,6 +82,7 @@ const remove = route({
   ...common,
   method: 'DELETE',
   path: '/webhooks/:id',
+  audit: 'webhook.delete',
   access: 'files:write',
   summary: 'Delete a webhook',
   params: ID,
@@ -119,7 +121,7 @@ function presentWebhook({ id, url, createdAt, waiting, dropped }: Webhook): Show
   return { id, url, createdAt: iso(createdAt), waiting, dropped }
 }
 
-function presentDelivery(row: DeliveryRow): Shown<typeof Delivery> {
+export function presentDelivery(row: DeliveryRow): Shown<typeof Delivery> {
   const { uploadId } = JSON.parse(row.record) as { uploadId: string }
   const ended = row.isDelivered ? 'delivered' : 'failed'
   return {

@@ -1,8 +1,10 @@
+import { type Tracing, traced } from '../concurrency/traced.ts'
 import { nextTurn } from '../concurrency/turns.ts'
-import { underName } from '../concurrency/work.ts'
+import { currentRequest, underName } from '../concurrency/work.ts'
 import { type Clock, waitFor } from '../domain/clock.ts'
 import { HoldfastError } from '../domain/errors.ts'
 import type { Logger } from '../domain/logger.ts'
+import type { FinishedWork } from '../domain/metrics.ts'
 
 export interface Job {
   id: number
@@ -56,6 +58,8 @@ export interface JobKind<Row extends Job, Made extends Attempt<Row>> {
    * Undefined for a kind whose jobs stay due until their end is stored.
    */
   makeDue?(id: number): Promise<void>
+  /** How to trace an attempt. Default: it is not traced. */
+  trace?: { kind: FinishedWork['kind']; facts(attempt: Made, begun: Row): FinishedWork['facts'] }
 }
 
 /** Time until the next query after a failure, or while a due job is already running. */
@@ -69,6 +73,7 @@ export class JobRunner<Row extends Job, Made extends Attempt<Row>> {
   readonly #kind: JobKind<Row, Made>
   readonly #clock: Clock
   readonly #logger: Logger
+  readonly #tracing: Tracing
   readonly #running = new Map<number, { attempt: Made; ended: Promise<void> }>()
   /** Ids of jobs whose outcome could not be stored. */
   readonly #unrecorded = new Set<number>()
@@ -79,10 +84,11 @@ export class JobRunner<Row extends Job, Made extends Attempt<Row>> {
   #wakeAgain = false
   #stopped = false
 
-  constructor(kind: JobKind<Row, Made>, { clock, logger }: { clock: Clock; logger: Logger }) {
+  constructor(kind: JobKind<Row, Made>, { clock, logger, metrics }: Tracing & { logger: Logger }) {
     this.#kind = kind
     this.#clock = clock
     this.#logger = logger
+    this.#tracing = { clock, metrics }
   }
 
   get attempts(): Made[] {
@@ -120,7 +126,7 @@ export class JobRunner<Row extends Job, Made extends Attempt<Row>> {
   start(attempt: Made): boolean {
     const { id } = attempt.job
     if (this.#stopped || this.#running.has(id) || this.#isFull()) return false
-    const ended = underName(this.#kind.name, () => this.#run(attempt))
+    const ended = underName(this.#kind.name, () => this.#run(attempt), currentRequest())
       .catch((error: unknown) => {
         this.#unrecorded.add(id)
         this.#logger.error({ err: error, job: id, jobs: this.#kind.name }, 'storing the outcome of a job failed')
@@ -213,13 +219,24 @@ export class JobRunner<Row extends Job, Made extends Attempt<Row>> {
     const begun = await this.#kind.begin(attempt)
     if (begun === undefined) return
     try {
-      await attempt.run(begun)
+      await this.#traced(attempt, begun)
     } catch (error) {
       if (this.#stopped) return
       const { firstMs, longestMs } = this.#kind.pauses
       const pause = Math.min(firstMs * 2 ** Math.min(begun.attempts - 1, 30), longestMs)
       await this.#kind.failed(attempt, begun, { error, retryAt: this.#clock.now() + pause })
     }
+  }
+
+  #traced(attempt: Made, begun: Row): Promise<void> {
+    const { trace } = this.#kind
+    if (trace === undefined) return attempt.run(begun)
+    return traced(
+      trace.kind,
+      this.#tracing,
+      () => attempt.run(begun),
+      () => trace.facts(attempt, begun),
+    )
   }
 }
 

@@ -1,6 +1,8 @@
 import type { DagIdentity } from '../ipld/cid.ts'
 import type { WriteQueue } from '../storage/write-queue.ts'
 import type { BlockTable } from './block-table.ts'
+import type { NewBlock } from './blocks.ts'
+import type { Claims } from './claims.ts'
 import type { Holds } from './holds.ts'
 import type { RootRow, RootTable } from './root-table.ts'
 import type { RootFile, WholeDag } from './whole-dag.ts'
@@ -9,13 +11,22 @@ import type { RootFile, WholeDag } from './whole-dag.ts'
 export interface WantedHold {
   id: string
   backendId: number
-  /** Staged root of the DAG; null if a complete root must already exist. */
+  /** Staged root of the DAG; null if `block` is given, or if a complete root must already exist. */
   stagedRootId: number | null
+  /** The only block of the DAG, to store with the hold, and the time for its root. */
+  block?: (NewBlock & { now: number }) | null
   dag: WholeDag
   /** End in ms since the epoch; null if the hold lasts until it is released. */
   ends: number | null
   /** True if the external backend already has the DAG; undefined if this is unknown. */
   isPlaced?: boolean
+}
+
+/** The complete root of a hold. */
+export interface HeldRoot {
+  rootId: number
+  /** True if a damaged block was repaired. */
+  healed: boolean
 }
 
 /**
@@ -27,27 +38,34 @@ export class CatalogueHolds {
   readonly #roots: RootTable
   readonly #holds: Holds
   readonly #blocks: BlockTable
+  readonly #claims: Claims
   readonly #queue: WriteQueue
 
-  constructor(parts: { roots: RootTable; holds: Holds; blocks: BlockTable; queue: WriteQueue }) {
+  constructor(parts: { roots: RootTable; holds: Holds; blocks: BlockTable; claims: Claims; queue: WriteQueue }) {
     this.#roots = parts.roots
     this.#holds = parts.holds
     this.#blocks = parts.blocks
+    this.#claims = parts.claims
     this.#queue = parts.queue
   }
 
-  /** Returns the id of the complete root of each hold. If any root is missing, places no hold and returns null. */
-  place(wanted: readonly WantedHold[]): Promise<number[] | null> {
+  /** Returns the complete root of each hold. If any root is missing, places no hold and returns null. */
+  place(wanted: readonly WantedHold[]): Promise<HeldRoot[] | null> {
     return this.#write(() => {
-      const isMissing = ({ backendId, stagedRootId, dag }: WantedHold) =>
-        stagedRootId === null && this.#roots.find(backendId, dag) === undefined
+      const isMissing = (hold: WantedHold) =>
+        !bringsContent(hold) && this.#roots.find(hold.backendId, hold.dag) === undefined
       // A root that is staged for one hold also serves the other holds on the same DAG.
-      const staged = new Set(wanted.flatMap(hold => (hold.stagedRootId === null ? [] : keyOf(hold))))
-      if (wanted.some(hold => isMissing(hold) && !staged.has(keyOf(hold)))) return null
-      const inOrder = wanted.toSorted((a, b) => Number(a.stagedRootId === null) - Number(b.stagedRootId === null))
+      const brought = new Set(wanted.filter(bringsContent).map(keyOf))
+      if (wanted.some(hold => isMissing(hold) && !brought.has(keyOf(hold)))) return null
+      const inOrder = wanted.toSorted((a, b) => Number(bringsContent(b)) - Number(bringsContent(a)))
       const rootOf = new Map(inOrder.map(hold => [hold.id, this.#hold(hold)]))
-      return wanted.map(({ id }) => rootOf.get(id) ?? 0)
+      return wanted.map(({ id }) => rootOf.get(id) ?? NO_ROOT)
     })
+  }
+
+  /** Repairs the stored bytes of a block if they are damaged. Returns whether they were. */
+  mend(backendId: number, block: NewBlock): Promise<boolean> {
+    return this.#write(() => this.#claims.mend(backendId, block))
   }
 
   stage(id: string, backendId: number, now: number): Promise<number> {
@@ -141,17 +159,30 @@ export class CatalogueHolds {
     return this.#roots.files(rootId, offset, limit)
   }
 
-  #hold({ id, backendId, stagedRootId, dag, ends, isPlaced }: WantedHold): number {
-    const rootId = this.#holds.complete(backendId, stagedRootId, dag)?.id ?? 0
+  #hold(wanted: WantedHold): HeldRoot {
+    const { id, ends, isPlaced } = wanted
+    const root = this.#rootOf(wanted)
+    const { rootId } = root
     // The cluster has unpinned the DAG but the local hold remains, so the blocks of the DAG must stay on disk.
     if (isPlaced === false && this.#roots.isPlaced(rootId)) this.#roots.setPlaced(rootId, null)
     this.#holds.hold(id, rootId, ends)
-    return rootId
+    return root
+  }
+
+  #rootOf({ backendId, stagedRootId, dag, block = null }: WantedHold): HeldRoot {
+    if (block !== null) return this.#claims.storeRoot(this.#roots, backendId, dag, block, block.now)
+    return { rootId: this.#holds.complete(backendId, stagedRootId, dag)?.id ?? 0, healed: false }
   }
 
   #write<T>(work: () => T): Promise<T> {
     return this.#queue.run(work, { durable: true })
   }
+}
+
+const NO_ROOT: HeldRoot = { rootId: 0, healed: false }
+
+function bringsContent({ stagedRootId, block = null }: WantedHold): boolean {
+  return stagedRootId !== null || block !== null
 }
 
 function keyOf({ backendId, dag }: WantedHold): string {

@@ -3,6 +3,8 @@ import type { Database, Statement } from '../storage/database.ts'
 import type { WriteQueue } from '../storage/write-queue.ts'
 import { type BlockTable, FIND_BLOCK } from './block-table.ts'
 import type { BlockRow, BlockState, NewBlock, StoredBlock } from './blocks.ts'
+import type { RootTable } from './root-table.ts'
+import type { WholeDag } from './whole-dag.ts'
 
 /**
  * The result of a claim:
@@ -20,6 +22,15 @@ export interface Claim {
   inline: boolean
   /** True if the root had not claimed the block before. */
   added: boolean
+}
+
+/** A complete root of one block. The sizes are those of the first commit of the DAG. */
+export interface StoredRoot {
+  rootId: number
+  dagSize: number
+  charge: number
+  /** True if the bytes of the block were damaged, and are repaired. */
+  healed: boolean
 }
 
 /** Changes single blocks: which roots need a block, and the state of the block. */
@@ -80,6 +91,19 @@ export class Claims {
     const { outcome, inline } = this.#claim(rootId, backendId, multihash, bytes.length, bytes)
     if (inline && outcome !== 'absent' && outcome !== 'deleting') return outcome
     throw new HoldfastError('UNAVAILABLE', 'the block is being moved; try again')
+  }
+
+  /**
+   * Stores a DAG of one block as a complete root, within the caller's transaction. The caller places a hold in the same
+   * transaction.
+   *
+   * @throws the error of {@link store}
+   */
+  storeRoot(roots: RootTable, backendId: number, dag: WholeDag, block: NewBlock, now: number): StoredRoot {
+    const found = roots.find(backendId, dag)
+    const rootId = found?.id ?? roots.insert(backendId, dag, now)
+    const { dagSize, charge } = found ?? dag
+    return { rootId, dagSize, charge, healed: this.store(rootId, backendId, block) === 'healed' }
   }
 
   /** Repairs an inline block within the caller's transaction. Returns whether the block was damaged. */

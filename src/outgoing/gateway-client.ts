@@ -4,7 +4,7 @@ import { isHoldfastError } from '../domain/errors.ts'
 import { wholeUpTo } from '../domain/sources.ts'
 import { withoutTrailingSlashes } from '../domain/trailing-slashes.ts'
 import { matches } from '../ipld/block-hash.ts'
-import { type HttpAgent, httpAgent } from './http-agent.ts'
+import { type HttpAgent, httpAgent, isTimeout } from './http-agent.ts'
 import { lookupPublic, namesPrivateHost, PrivateAddressError } from './public-lookup.ts'
 import { discard, isPlainHttpUrl, RedirectError, requestFollowing } from './redirects.ts'
 
@@ -142,7 +142,6 @@ function isPrivate(error: unknown): boolean {
 function reasonOf(error: unknown): { reason: string; final: boolean } {
   if (isHoldfastError(error)) return { reason: error.message, final: true }
   if (error instanceof RedirectError) return { reason: error.message, final: error.final }
-  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
-  if (code.endsWith('_TIMEOUT') || code === 'ETIMEDOUT') return { reason: 'did not answer in time', final: false }
+  if (isTimeout(error)) return { reason: 'did not answer in time', final: false }
   return { reason: UNREACHED, final: false }
 }

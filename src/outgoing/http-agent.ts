@@ -73,3 +73,9 @@ export function httpAgent({ connections, timeoutMs, lookup }: HttpAgentOptions):
     },
   }
 }
+
+/** Returns whether a request failed because the server was too slow. */
+export function isTimeout(error: unknown): boolean {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
+  return code.endsWith('_TIMEOUT') || code === 'ETIMEDOUT'
+}

@@ -3,7 +3,7 @@ import type { Dispatcher } from 'undici'
 import { Deadline } from '../concurrency/deadline.ts'
 import type { Clock } from '../domain/clock.ts'
 import { HoldfastError, isHoldfastError } from '../domain/errors.ts'
-import { httpAgent } from './http-agent.ts'
+import { httpAgent, isTimeout } from './http-agent.ts'
 import { lookupPublic, namesPrivateHost } from './public-lookup.ts'
 import { discard, isPlainHttpUrl, RedirectError, requestFollowing } from './redirects.ts'
 
@@ -121,7 +121,6 @@ function failure(cause: unknown, given: AbortSignal): HoldfastError {
   given.throwIfAborted()
   if (isHoldfastError(cause)) return cause
   if (cause instanceof RedirectError) return new HoldfastError('VALIDATION', `url ${cause.message}`, { cause })
-  const code = cause instanceof Error && 'code' in cause ? String(cause.code) : ''
-  if (code.endsWith('_TIMEOUT') || code === 'ETIMEDOUT') return late()
+  if (isTimeout(cause)) return late()
   return new HoldfastError('UNAVAILABLE', 'the server of url could not be reached', { cause })
 }

@@ -1,6 +1,6 @@
 import type { LookupFunction } from 'node:net'
 import { HoldfastError } from '../domain/errors.ts'
-import { httpAgent } from './http-agent.ts'
+import { httpAgent, isTimeout } from './http-agent.ts'
 import { lookupPublic, namesPrivateHost, PrivateAddressError } from './public-lookup.ts'
 import { discard } from './redirects.ts'
 
@@ -56,6 +56,5 @@ export function openWebhookSender({
 }
 
 function reasonOf(error: unknown): string {
-  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
-  return code.endsWith('_TIMEOUT') || code === 'ETIMEDOUT' ? 'did not answer in time' : 'could not be reached'
+  return isTimeout(error) ? 'did not answer in time' : 'could not be reached'
 }

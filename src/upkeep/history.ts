@@ -38,6 +38,7 @@ const READ_MS = 60_000
 export class History implements Metrics {
   readonly #clock: Clock
   readonly #metrics: Metrics | null
+  readonly finished: Metrics['finished']
   readonly #series: Readonly<Record<HistoryStep, Series>> = { 60: new Series(60), 900: new Series(900) }
   #cancel: () => void = () => undefined
   #stopped = false
@@ -45,6 +46,7 @@ export class History implements Metrics {
   constructor(clock: Clock, metrics: Metrics | null = null) {
     this.#clock = clock
     this.#metrics = metrics
+    if (metrics?.finished !== undefined) this.finished = work => metrics.finished?.(work)
   }
 
   request(observation: RequestObservation): void {

@@ -3,6 +3,7 @@ import { within } from '../concurrency/deadline.ts'
 import type { Clock } from '../domain/clock.ts'
 import { HoldfastError, isHoldfastError } from '../domain/errors.ts'
 import type { Logger } from '../domain/logger.ts'
+import type { Metrics } from '../domain/metrics.ts'
 import type { Sealing } from '../domain/sealing.ts'
 import { VERSION } from '../domain/version.ts'
 import { type Attempt, type JobKind, JobRunner } from '../jobs/job-runner.ts'
@@ -28,6 +29,7 @@ export interface WebhookRunnerParts {
   sender: WebhookSender
   clock: Clock
   logger: Logger
+  metrics?: Pick<Metrics, 'finished'>
 }
 
 /** Creates the runner that sends the events of records to webhooks, until the receiver responds with a 2xx status. */
@@ -100,6 +102,16 @@ function deliveries(parts: WebhookRunnerParts): JobKind<DeliveryRow, Delivery> {
       const outcome = { status, error, at: clock.now() }
       if (attempts >= MOST_ATTEMPTS) await store.end(id, { ...outcome, isDelivered: false })
       else await store.retry(id, { ...outcome, dueAt })
+    },
+    trace: {
+      kind: 'webhook delivery',
+      // The URL may contain a secret.
+      facts: ({ status }, { id, webhookId, attempts }) => ({
+        delivery: id,
+        webhook: webhookId,
+        attempt: attempts,
+        ...(status !== null && { status }),
+      }),
     },
   }
 }

@@ -19,6 +19,8 @@ export interface WebhookServiceParts {
   clock: Clock
   /** True if webhooks may have URLs with private addresses. */
   allowPrivate: boolean
+  /** Called when a delivery is due. */
+  wake: () => void
 }
 
 /** Manages webhooks, each of which receives the events of all records of its account. */
@@ -41,7 +43,8 @@ export class WebhookService {
   ): Promise<{ webhook: Webhook; secret: string }> {
     const { store, sealing, clock } = this.#parts
     const url = this.#parseUrl(made.url)
-    const id = randomBytes(9).toString('base64url')
+    // In base64url, one id of 64 would begin with a hyphen, and a command would take it for a flag.
+    const id = randomBytes(9).toString('hex')
     const secret = `whsec_${randomBytes(SECRET_BYTES).toString('base64url')}`
     const sealed = sealing.seal(Buffer.from(secret), sealingContext(id))
     const row = { id, accountId, keyId: made.keyId, url, secret: sealed, createdAt: clock.now() }
@@ -75,6 +78,23 @@ export class WebhookService {
   async deliveries(accountId: string, id: string, request: PageRequest): Promise<Page<DeliveryRow>> {
     if ((await this.#parts.store.get(accountId, id)) === null) throw notFound(id)
     return this.#parts.store.deliveries(id, request)
+  }
+
+  /**
+   * Lists deliveries of all accounts, newest first, each with the host of its URL. The URL itself may have a secret.
+   * @param isFailed true for the deliveries that have ended without success
+   */
+  async recent(isFailed: boolean, request: PageRequest): Promise<Page<DeliveryRow & { host: string }>> {
+    const { rows, next } = await this.#parts.store.recent(isFailed, request)
+    return { rows: rows.map(({ url, ...row }) => ({ ...row, host: URL.parse(url)?.host ?? '' })), next }
+  }
+
+  /** Sends a failed delivery again. @throws HoldfastError `NOT_FOUND` if there is no such failed delivery */
+  async resend(id: string): Promise<void> {
+    const { store, clock, wake } = this.#parts
+    const isKnown = /^\d{1,15}$/.test(id) && (await store.resend(Number(id), clock.now()))
+    if (!isKnown) throw new HoldfastError('NOT_FOUND', 'there is no failed delivery with this id')
+    wake()
   }
 
   #parseUrl(text: string): string {

@@ -3,6 +3,7 @@ import { ScryptHasher } from '../access/accounts/password-hasher.ts'
 import { PasswordLinks } from '../access/accounts/password-links.ts'
 import { PasswordService } from '../access/accounts/password-service.ts'
 import { SignUp } from '../access/accounts/sign-up.ts'
+import { AuditLog } from '../access/audit/audit-log.ts'
 import { Authenticator } from '../access/credentials/authenticator.ts'
 import { CredentialCache } from '../access/credentials/credential-cache.ts'
 import { ApiKeyVerifier } from '../access/credentials/credential-verifier.ts'
@@ -16,8 +17,10 @@ import { SESSION_MS, SessionService } from '../access/sessions/session-service.t
 import { SessionTokens } from '../access/sessions/session-token.ts'
 import { SessionVerifier } from '../access/sessions/session-verifier.ts'
 import { SigningKeys } from '../access/sessions/signing-keys.ts'
+import { IdentityChecks } from '../access/sign-in/identity-checks.ts'
 import { LoginChallenges, MemoryChallenges } from '../access/sign-in/login-challenges.ts'
 import { LoginService } from '../access/sign-in/login-service.ts'
+import { ProviderLogins } from '../access/sign-in/provider-logins.ts'
 import { SecondFactor } from '../access/sign-in/second-factor-check.ts'
 import type { Catalogue } from '../catalogue/catalogue.ts'
 import type { SharedSignIn } from '../catalogue/sign-in.ts'
@@ -67,7 +70,7 @@ export function makeAccounts(
 
 export function makeAccess(setup: Setup, storage: StorageModule) {
   const { clock, logger, config } = setup
-  const { accounts: store, keys, sessions: sessionStore } = storage.catalogue
+  const { accounts: store, identities, keys, sessions: sessionStore } = storage.catalogue
   const made = makeAccounts(setup, storage)
   const { signIn } = storage
   const { attempts, accounts, plans, cache, hasher, secondFactor } = made
@@ -75,25 +78,54 @@ export function makeAccess(setup: Setup, storage: StorageModule) {
   const sessions = new SessionService({ store: sessionStore, tokens, cache, clock })
   const challenges = new LoginChallenges(signIn?.challenges ?? new MemoryChallenges(), clock)
   const verifiers = [new ApiKeyVerifier(keys, clock, logger), new SessionVerifier(tokens, sessionStore, clock)]
-  warnOfSignUp(setup, plans, storage.importRoots)
+  const { providerSignIn, sealing } = storage
+  const checks = new IdentityChecks({ signIn: providerSignIn, identities, sealing, cache, clock, logger })
+  const providerLogins = new ProviderLogins({
+    signIn: providerSignIn,
+    identities,
+    checks,
+    sessions,
+    secondFactor,
+    challenges,
+    attempts: attempts('provider sign-in'),
+    cache,
+    clock,
+    logger,
+  })
+  const audit = new AuditLog({ store: storage.catalogue.audit, clock, logger, retention: config.audit })
+  warnOfOpenImports(setup, plans, storage.importRoots)
   return {
     ...made,
+    audit,
     sessions,
     passwords: new PasswordService({ store, accounts, hasher, attempts: attempts('password'), clock }),
     passwordLinks: new PasswordLinks({ store, hasher, attempts: attempts('password link'), cache, clock }),
     logins: new LoginService({ accounts: store, sessions, secondFactor, challenges, attempts, hasher, clock }),
+    providerLogins,
     signUp: new SignUp(accounts, config.signup, clock, attempts('sign-up')),
     authenticator: new Authenticator({ accounts: store, plans, cache, clock, verifiers }),
     limits: new RequestLimits({ clock, shared: signIn?.requests }),
     /** Encrypts the second-factor secrets that an older version stored in plain text. */
-    start: () => secondFactor.sealStored(),
+    start: () => {
+      checks.watch()
+      audit.start()
+      return secondFactor.sealStored()
+    },
+    stop: async (): Promise<void> => {
+      await checks.stop()
+      await audit.stop()
+    },
   }
 }
 
-/** Warns if accounts from public sign-up may read files of the server. */
-function warnOfSignUp({ config, logger }: Setup, plans: PlanCatalogue, importRoots: readonly string[]): void {
-  const { enabled, plan } = config.signup
-  if (!enabled || importRoots.length === 0 || !plans.get(plan).serverImport) return
+/** Warns if accounts that nobody created by hand may read files of the server. */
+function warnOfOpenImports({ config, logger }: Setup, plans: PlanCatalogue, importRoots: readonly string[]): void {
+  const { signup, oidc } = config
   const mend = 'set "serverImport": false in that plan, or "importRoots": []'
-  logger.warn({ plan, importRoots }, `anyone can sign up and read every file in the import roots: ${mend}`)
+  const warn = (who: string, plan: string): void => {
+    if (importRoots.length === 0 || !plans.get(plan).serverImport) return
+    logger.warn({ plan, importRoots }, `${who} and read every file in the import roots: ${mend}`)
+  }
+  if (signup.enabled) warn('anyone can sign up', signup.plan)
+  if (oidc !== undefined) warn('every user of the sign-in provider can sign in', oidc.plan ?? 'free')
 }

@@ -27,6 +27,7 @@ export function makeContent(setup: Setup, storage: StorageModule) {
     leases,
     clock,
     logger,
+    metrics,
     graceMs: config.gc.graceSeconds * 1_000,
     intervalMs: config.gc.intervalSeconds * 1_000,
     giveBackPages: storage.giveBackPages,

@@ -123,6 +123,7 @@ export const ACCOUNT_CALLS: CallFields<Accounts> = {
   setProfile: { 1: { email: true, name: true } },
   setPassword: { 2: { keep: true, field: true } },
   makePasswordLink: {},
+  setIdentity: { 1: { issuer: true, subject: true } },
   delete: {},
 }
 

@@ -14,6 +14,7 @@ import type { BulkModule } from './bulk-module.ts'
 import type { ClustersModule } from './clusters-module.ts'
 import type { ContentModule } from './content-module.ts'
 import type { GatewayModule } from './gateway-module.ts'
+import { memoryShares } from './memory-shares.ts'
 import type { NetworkModule } from './network-module.ts'
 import type { NodesModule } from './nodes-module.ts'
 import type { PinsModule } from './pins-module.ts'
@@ -46,12 +47,13 @@ export function makeHttp(setup: Setup, below: Below): Border {
   const behind = behindProxies(trustedProxies, setup.logger)
   const { clock, logger, metrics } = setup
   const { member } = below.nodes
-  const { authenticator, scopes, limits } = below.access
+  const { authenticator, scopes, limits, audit } = below.access
   const api = createApi({
     routes: bindRoutes(routeGroups, servicesOf(setup, below)),
     authentication: authenticator,
     authorization: scopes,
     limits,
+    audit,
     otherNodes: member?.forwarding(() => uploadSlots(setup)) ?? null,
     logger,
     metrics,
@@ -64,6 +66,7 @@ export function makeHttp(setup: Setup, below: Below): Border {
     gateway: behind(handler),
     ownGateway: behind(own),
     trustedProxies,
+    signInProvider: below.access.providerLogins.label,
     documentsAt: request => apart.baseFor(request),
     isContentHost: header =>
       isContentHost(requestedHost(header, trustedProxies), host) || isContentHost(header('host'), host),
@@ -79,9 +82,9 @@ function servicesOf(setup: Setup, { access, pins, upkeep, ...below }: Below): Se
     uploadSlots: uploadSlots(setup),
     urls: below.webhooks.urls,
     rememberedAnswers: new RememberedAnswers({
-      store: below.storage.versioned,
-      records: below.storage.catalogue.records,
+      versions: below.storage.versions,
       clock: setup.clock,
+      mostBytes: memoryShares(setup.memoryBytes).remembered,
     }),
     clusters: below.clusters.registry,
     sessionLists: access.sessionRegistry,
@@ -92,6 +95,7 @@ function servicesOf(setup: Setup, { access, pins, upkeep, ...below }: Below): Se
     takedowns: below.gateway.takedowns,
     egress: below.gateway.egress,
     webhooks: below.webhooks.webhooks,
+    fleet: below.storage.shared?.fleet?.nodes ?? null,
     version: VERSION,
     hasConsole: setup.config.console === true,
   }

@@ -1,6 +1,8 @@
 import { CHUNK_BYTES } from '../content/block-threads.ts'
 
 const MIB = 1024 ** 2
+/** Beyond this, a longer memory of answers helps little. */
+const MOST_REMEMBERED_BYTES = 8 * MIB
 
 /** Memory in bytes that an idle process needs. Only memory above it grows with the number of clients. */
 const OWN_BYTES = 128 * MIB
@@ -16,6 +18,8 @@ export interface MemoryShares {
   responses: number
   /** Bytes of the database's page cache. */
   pages: number
+  /** Bytes of cached lists and statuses. */
+  remembered: number
   /** Chunks of uploads. */
   chunks: number
   /** Threads that hash and write blocks. */
@@ -28,6 +32,7 @@ export function memoryShares(memoryBytes: number): MemoryShares {
     answers: Math.max(8 * MIB, (memoryBytes - OWN_BYTES) / 8),
     responses: Math.max(16, Math.floor(memoryBytes / BYTES_PER_RESPONSE)),
     pages: memoryBytes / 16,
+    remembered: Math.min(MOST_REMEMBERED_BYTES, memoryBytes / 64),
     chunks: Math.floor(memoryBytes / 32 / CHUNK_BYTES),
     blockThreads: Math.max(1, Math.floor(memoryBytes / BYTES_PER_BLOCK_THREAD)),
   }

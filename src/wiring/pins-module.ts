@@ -156,7 +156,7 @@ function pinMakers({ clock, config }: Setup, shared: Shared, scheduler: FetchSch
 }
 
 function fetchScheduler(
-  { clock, logger, config }: Setup,
+  { clock, logger, metrics, config }: Setup,
   { storage, access, clusters, publishChanges }: Shared,
   runner: PlacementRunner,
 ) {
@@ -184,7 +184,7 @@ function fetchScheduler(
       wake: () => runner.wake(),
     },
   }
-  return new FetchScheduler(attempts, logger)
+  return new FetchScheduler(attempts, logger, metrics)
 }
 
 function placementRunner({ clock, logger }: Setup, { storage, clusters, publishChanges }: Shared) {

@@ -32,7 +32,7 @@ import { Database } from '../storage/database.ts'
 export interface ReadingMeans {
   /** Default: discards all messages. */
   logger?: Logger
-  metrics?: Pick<Metrics, 'request'>
+  metrics?: Pick<Metrics, 'request' | 'finished'>
 }
 
 /** Gateway of a reader thread. */

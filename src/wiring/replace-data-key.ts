@@ -3,6 +3,7 @@ import type { Datastore, Key } from 'interface-datastore'
 import { type CatalogueAdapter, type CatalogueDatabase, catalogueDatabase } from '../catalogue/catalogue-adapter.ts'
 import type { SealedSecrets } from '../catalogue/catalogue-system.ts'
 import {
+  forgetRefreshTokens,
   forgetSecondFactors,
   forgetWebhooks,
   secondFactorsIn,
@@ -77,6 +78,7 @@ export async function replaceDataKey(dataDir: string, options: ReplaceDataKeyOpt
           replaceKey(database, directory, () => {
             forgetSecondFactors(database)
             forgetWebhooks(database)
+            forgetRefreshTokens(database)
           })
         }
         return { problem, secondFactors, webhooks, privateKeys, replaced: forgetSecrets }

@@ -1,5 +1,6 @@
 import { totalmem } from 'node:os'
 import { resolve } from 'node:path'
+import type { SignInAdapter } from '../access/sign-in/identity-provider.ts'
 import type { EngineOptions } from '../api.ts'
 import { type CatalogueDatabase, catalogueDatabase } from '../catalogue/catalogue-adapter.ts'
 import { Activity } from '../concurrency/activity.ts'
@@ -33,6 +34,7 @@ const OWN_OPTIONS: Readonly<Record<Exclude<keyof EngineOptions, keyof EngineConf
   threadPoolSize: true,
   memoryBytes: true,
   singleUser: true,
+  signIn: true,
 }
 const OPTIONS = [...Object.keys(OWN_OPTIONS), ...Object.keys(configSchema.properties)]
 
@@ -62,6 +64,7 @@ export interface Setup {
   isSingleUser: boolean
   environment: NonNullable<EngineOptions['environment']>
   adapters: NonNullable<EngineOptions['adapters']>
+  signIn: SignInAdapter | undefined
   /** Null if the catalogue is in SQLite. */
   catalogueDatabase: CatalogueDatabase | null
   backends: NonNullable<EngineOptions['backends']>
@@ -75,6 +78,7 @@ export function setupOf(options: EngineOptions): Setup {
     threadPoolSize,
     memoryBytes = totalmem(),
     singleUser = false,
+    signIn,
     environment = {},
     adapters = [],
     catalogue,
@@ -112,6 +116,7 @@ export function setupOf(options: EngineOptions): Setup {
     memoryBytes,
     isSingleUser: singleUser,
     environment,
+    signIn,
     adapters,
     catalogueDatabase: catalogueDatabase(config.database, catalogue),
     backends,

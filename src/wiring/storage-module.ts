@@ -6,6 +6,7 @@ import { CensusTable } from '../catalogue/sqlite/census-table.ts'
 import { sqliteAccess } from '../catalogue/sqlite/sqlite-access.ts'
 import { sqliteContent } from '../catalogue/sqlite/sqlite-content.ts'
 import { DiskReserve } from '../content/disk-reserve.ts'
+import { type AnswerVersions, ownVersions } from '../contract/remembered-answers.ts'
 import { Announcements } from '../ledger/announcements.ts'
 import { BlockTable } from '../ledger/block-table.ts'
 import { DEFAULT_BACKEND_ID } from '../ledger/blocks.ts'
@@ -39,7 +40,7 @@ export function makeStorage(setup: Setup, stores: Stores) {
   const holds = new Holds(database, roots)
   const claims = new Claims(database, blocks, writes)
   const tables = { roots, holds, blocks, claims }
-  const { catalogue, census, signIn, credentialsVersion, versioned, work } = catalogueOf(
+  const { catalogue, census, signIn, credentialsVersion, versions, work } = catalogueOf(
     stores,
     tables,
     writes,
@@ -54,8 +55,8 @@ export function makeStorage(setup: Setup, stores: Stores) {
     credentialsVersion,
     /** Work that other nodes queue for this node. Null for a single node. */
     work,
-    /** The version changes with every change of a record. Null if other nodes may also write records. */
-    versioned,
+    /** Versions of the accounts' lists and statuses, by which answers are cached. */
+    versions,
     blocks,
     holds,
     ledger: new Ledger({ claims, blocks, roots, holds, queue: writes }),
@@ -90,7 +91,7 @@ interface CatalogueParts {
   /** Null if the catalogue is in SQLite. */
   signIn: SharedSignIn | null
   credentialsVersion: () => number
-  versioned: Stores['database'] | null
+  versions: AnswerVersions
   work: NodeWork | null
 }
 
@@ -111,7 +112,7 @@ function catalogueOf(
       census,
       signIn: null,
       credentialsVersion: () => database.dataVersion(),
-      versioned: database,
+      versions: ownVersions(database, catalogue.records),
       work: null,
     }
   }
@@ -122,8 +123,7 @@ function catalogueOf(
     census: shared.census(census),
     signIn: shared.signIn(sealing),
     credentialsVersion: () => shared.changes.version(),
-    // The version of the local database does not change when another node writes.
-    versioned: null,
+    versions: { isShared: true, of: id => shared.versions.of(id) },
     work,
   }
 }

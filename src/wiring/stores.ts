@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import type { Datastore } from 'interface-datastore'
 import type { CID } from 'multiformats/cid'
 import { SecretsFile } from '../access/sessions/secrets-file.ts'
+import type { ProviderSignIn } from '../access/sign-in/identity-provider.ts'
 import type { SharedCatalogue } from '../catalogue/shared-catalogue.ts'
 import { PlacedBlocks } from '../catalogue/sqlite/placed-blocks.ts'
 import { openRemotes, type RemoteCluster } from '../clusters/remote-clusters.ts'
@@ -31,6 +32,7 @@ import { Database } from '../storage/database.ts'
 import { LogSync } from '../storage/log-sync.ts'
 import { memoryShares } from './memory-shares.ts'
 import { openSharedCatalogue } from './open-shared-catalogue.ts'
+import { openSignIn } from './open-sign-in.ts'
 import type { Setup } from './setup.ts'
 
 export interface Stores {
@@ -49,6 +51,8 @@ export interface Stores {
   importRoots: string[]
   secrets: SecretsFile
   sealing: Sealing
+  /** Null if the node has no sign-in provider. */
+  providerSignIn: ProviderSignIn | null
   /** Null if the catalogue is in SQLite. */
   shared: SharedCatalogue | null
   /** Null for a single node. */
@@ -98,6 +102,7 @@ async function openAll(setup: Setup): Promise<Stores> {
     const datastore = await sealedDatastore(owned.datastore, sealing)
     const threads = new BlockThreads(shares.blockThreads)
     closers.push(() => threads.stop())
+    const providerSignIn = await openSignIn(setup)
     const secrets = await SecretsFile.open(join(dataDir, SECRETS))
     // Threads can write only through `node:fs`. A replaced file system therefore excludes threads.
     const filesIn = (path: string) => new BlockFiles(path, fileSystem === undefined ? threads : null, fileSystem)
@@ -132,6 +137,7 @@ async function openAll(setup: Setup): Promise<Stores> {
       importRoots,
       secrets,
       sealing,
+      providerSignIn,
       shared,
       fleetSystem,
       close,

@@ -149,7 +149,7 @@ function surveyedClusters({ clock, config }: Setup, { storage, clusters, pins }:
   }
 }
 
-function backupsOf({ dataDir, clock, longRuns, config }: Setup, { storage, content }: Below): Backups {
+function backupsOf({ dataDir, clock, longRuns, metrics, config }: Setup, { storage, content }: Below): Backups {
   const { blockFiles, database, datastore } = storage
   const source = {
     dataDir,
@@ -159,7 +159,7 @@ function backupsOf({ dataDir, clock, longRuns, config }: Setup, { storage, conte
     copyDatabase: (file: string, signal?: AbortSignal) => database.copyTo(file, signal),
     keys: () => keysOf(dataDir, datastore),
   }
-  return new Backups(source, longRuns, config)
+  return new Backups(source, longRuns, metrics, config)
 }
 
 function statisticsOf({ activity }: Setup, { storage, network, clusters, pins }: Below): Statistics {

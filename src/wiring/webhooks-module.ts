@@ -9,7 +9,7 @@ import type { StorageModule } from './storage-module.ts'
 export type WebhooksModule = ReturnType<typeof makeWebhooks>
 
 export function makeWebhooks(
-  { clock, logger, config }: Setup,
+  { clock, logger, metrics, config }: Setup,
   { storage, pins }: { storage: StorageModule; pins: PinsModule },
 ) {
   const allowPrivate = config.webhooks.allowPrivate
@@ -18,11 +18,11 @@ export function makeWebhooks(
   const sender: WebhookSender = openWebhookSender({ allowPrivate })
   const { fromUrls } = config.uploads
   const urls = fromUrls === 'off' ? null : openUrlReader({ clock, allowPrivate: fromUrls === 'any' })
-  const runner = webhookRunner({ store, sealing, sender, clock, logger })
+  const runner = webhookRunner({ store, sealing, sender, clock, logger, metrics })
   return {
     /** Null if the node reads no URLs. */
     urls,
-    webhooks: new WebhookService({ store, sealing, clock, allowPrivate }),
+    webhooks: new WebhookService({ store, sealing, clock, allowPrivate, wake: () => runner.wake() }),
     start: async (): Promise<void> => {
       pins.changes.wakes(runner)
       runner.wake()

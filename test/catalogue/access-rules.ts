@@ -198,12 +198,159 @@ export const accessRules: readonly AccessRule[] = [
     },
   },
   {
+    name: 'finds the account of an identity by issuer and subject, never by email',
+    async run({ accounts, identities }) {
+      await accounts.insert(account('owner'), 'hash')
+      const [ada, other] = [
+        { issuer: 'https://a', subject: 'ada' },
+        { issuer: 'https://b', subject: 'ada' },
+      ]
+      const taken = { ...account('fresh'), email: 'OWNER@example.org' }
+      assert.equal(await identities.confirm(ada, taken, NOW, null), 'email_taken')
+      assert.equal(await accounts.get('fresh'), null)
+      const both = await Promise.all(['one', 'two'].map(id => identities.confirm(ada, account(id), NOW, null)))
+      assert.deepEqual(both[0], both[1])
+      assert.equal((await accounts.list({ after: null, limit: 9 })).rows.length, 2)
+      assert.deepEqual(await identities.confirm(other, account('three'), NOW, null), account('three'))
+      const premium = await identities.confirm(other, { ...account('four'), plan: 'premium' }, NOW, null)
+      assert.deepEqual(premium, { ...account('three'), plan: 'premium' })
+      assert.equal((await accounts.get('three'))?.plan, 'premium')
+      assert.equal((await accounts.get('owner'))?.plan, 'free')
+      await accounts.markDeleted('three', NOW)
+      assert.deepEqual(await identities.confirm(other, account('five'), NOW, null), account('five'))
+    },
+  },
+  {
+    name: 'ends the plan of an identity that was confirmed long ago',
+    async run({ accounts, identities }) {
+      for (const [i, id] of ['one', 'two', 'three'].entries()) {
+        await identities.confirm(
+          { issuer: 'https://a', subject: id },
+          { ...account(id), plan: 'premium' },
+          NOW + i,
+          null,
+        )
+      }
+      const plans = async () => Promise.all(['one', 'two', 'three'].map(async id => (await accounts.get(id))?.plan))
+      assert.equal(await identities.lapse(NOW, 'free', 10), 0)
+      assert.equal(await identities.lapse(NOW + 2, 'free', 1), 1)
+      assert.deepEqual(await plans(), ['free', 'premium', 'premium'])
+      assert.deepEqual(
+        [await identities.lapse(NOW + 2, 'free', 10), await identities.lapse(NOW + 2, 'free', 10)],
+        [1, 0],
+      )
+      assert.deepEqual(await plans(), ['free', 'free', 'premium'])
+      // The owner may give another plan, which stays.
+      await accounts.change('one', { plan: 'unlimited' })
+      assert.equal(await identities.lapse(NOW + 2, 'free', 10), 0)
+      await identities.confirm(
+        { issuer: 'https://a', subject: 'two' },
+        { ...account('x'), plan: 'premium' },
+        NOW + 9,
+        null,
+      )
+      assert.deepEqual(await plans(), ['unlimited', 'premium', 'premium'])
+    },
+  },
+  {
+    name: 'gives an identity that is due to one caller, until the lease ends',
+    async run({ accounts, identities }) {
+      const user = (subject: string) => ({ issuer: 'https://a', subject })
+      for (const [i, id] of ['one', 'two', 'three'].entries()) {
+        await identities.confirm(user(id), account(id), NOW, { token: bytes(id), at: NOW + i })
+      }
+      await identities.confirm(user('four'), account('four'), NOW, null)
+      assert.deepEqual(await identities.takeDue(NOW - 1, NOW + 5, 9), [])
+      const taken = await Promise.all([1, 2].map(() => identities.takeDue(NOW + 1, NOW + 5, 1)))
+      assert.deepEqual(
+        taken
+          .flat()
+          .map(({ subject }) => subject)
+          .toSorted(),
+        ['one', 'two'],
+      )
+      const subjects = async (now: number) => (await identities.takeDue(now, NOW + 99, 9)).map(({ subject }) => subject)
+      assert.deepEqual(await subjects(NOW + 4), ['three'])
+      assert.deepEqual((await subjects(NOW + 5)).toSorted(), ['one', 'two'])
+      assert.deepEqual(await subjects(NOW + 98), [])
+      // A sign-in without a token keeps the former one.
+      await identities.confirm(user('one'), account('fresh'), NOW, null)
+      assert.deepEqual(
+        (await identities.takeDue(NOW + 99, NOW + 200, 9)).find(({ subject }) => subject === 'one'),
+        { ...user('one'), token: bytes('one') },
+      )
+      await accounts.markDeleted('one', NOW)
+      assert.deepEqual((await identities.takeDue(NOW + 500, NOW + 600, 9)).length, 2)
+    },
+  },
+  {
+    name: 'settles a refresh only with the token that it took',
+    async run({ accounts, identities, sessions }) {
+      const ada = { issuer: 'https://a', subject: 'ada' }
+      await identities.confirm(ada, account('one'), NOW, { token: bytes('first'), at: NOW })
+      await identities.confirm({ ...ada, subject: 'other' }, account('two'), NOW, {
+        token: bytes('other'),
+        at: NOW + 9,
+      })
+      const [due = { ...ada, token: bytes('') }] = await identities.takeDue(NOW, NOW + 5, 9)
+      assert.deepEqual(due, { ...ada, token: bytes('first') })
+      const next = { token: bytes('second'), at: NOW + 7 }
+      assert.equal(await identities.refreshed(due, 'premium', NOW + 2, next), true)
+      assert.equal((await accounts.get('one'))?.plan, 'premium')
+      // The plan lapses by the time of the refresh, not of the sign-in.
+      assert.equal(await identities.lapse(NOW + 2, 'base', 9), 1)
+      assert.deepEqual([(await accounts.get('one'))?.plan, (await accounts.get('two'))?.plan], ['premium', 'base'])
+      assert.equal(await identities.refreshed(due, 'unlimited', NOW + 3, next), false)
+      assert.equal(await identities.revoke(due, 'base', 1_000), false)
+      assert.equal((await accounts.get('one'))?.plan, 'premium')
+      assert.deepEqual(await identities.takeDue(NOW + 6, NOW + 8, 9), [])
+      const [again = due] = await identities.takeDue(NOW + 7, NOW + 8, 9)
+      assert.deepEqual(again, { ...ada, token: bytes('second') })
+
+      await sessions.begin(session('one', 'short'), { now: NOW, passwordHash: '' })
+      await sessions.begin({ ...session('one', 'long'), expiresAt: NOW + 1_001 }, { now: NOW, passwordHash: '' })
+      await sessions.begin(session('two', 'other'), { now: NOW, passwordHash: '' })
+      assert.equal(await identities.revoke(again, 'base', 1_000), true)
+      const left = await Promise.all(['short', 'long', 'other'].map(id => sessions.get(id)))
+      assert.deepEqual(
+        left.map(found => found?.id ?? null),
+        [null, 'long', 'other'],
+      )
+      assert.equal((await accounts.get('one'))?.plan, 'base')
+      assert.deepEqual(await identities.takeDue(NOW + 8, NOW + 9, 9), [])
+      assert.equal(await identities.lapse(NOW + 99, 'free', 9), 0)
+    },
+  },
+  {
+    name: 'gives an identity to an account that exists, except an owner',
+    async run({ accounts, identities }) {
+      for (const id of ['one', 'two']) await accounts.insert(account(id), null)
+      await accounts.insert({ ...account('owner'), role: 'owner' }, null)
+      const [ada, eve] = ['ada', 'eve'].map(subject => ({ issuer: 'https://a', subject }))
+      if (ada === undefined || eve === undefined) throw new Error('no identities')
+      assert.equal(await accounts.setIdentity('nobody', ada), 'no_account')
+      assert.equal(await accounts.setIdentity('owner', ada), 'owner')
+      assert.deepEqual(await accounts.setIdentity('one', ada), account('one'))
+      assert.equal(await accounts.setIdentity('two', ada), 'taken')
+      assert.deepEqual(await accounts.setIdentity('one', ada), account('one'))
+      assert.equal(await identities.lapse(NOW, 'base', 9), 0)
+      const signedIn = await identities.confirm(ada, { ...account('x'), plan: 'premium' }, NOW, null)
+      assert.deepEqual(signedIn, { ...account('one'), plan: 'premium' })
+      // The former user of an account then gets one of their own.
+      await accounts.setIdentity('one', eve)
+      assert.deepEqual([await identities.lapse(NOW + 1, 'base', 9), (await accounts.get('one'))?.plan], [1, 'base'])
+      assert.deepEqual(await identities.confirm(ada, account('fresh'), NOW, null), account('fresh'))
+      assert.equal(await accounts.setIdentity('two', ada), 'taken')
+    },
+  },
+  {
     name: 'begins a session only with the current password of an enabled account',
     async run({ accounts, sessions }) {
       await accounts.insert(account('one'), 'hash')
       assert.deepEqual(await sessions.begin(session('one', 's1'), { now: NOW, passwordHash: 'hash' }), account('one'))
       assert.equal(await sessions.begin(session('one', 's2'), { now: NOW, passwordHash: 'other' }), 'stale')
       assert.equal(await sessions.begin(session('nobody', 's3'), { now: NOW, passwordHash: 'hash' }), 'stale')
+      assert.equal(await sessions.begin(session('nobody', 's5'), { now: NOW, passwordHash: '' }), 'stale')
       await accounts.change('one', { disabled: true })
       assert.equal(await sessions.begin(session('one', 's4'), { now: NOW, passwordHash: 'hash' }), 'disabled')
       assert.deepEqual(await Promise.all(['s2', 's3', 's4'].map(id => sessions.get(id))), [null, null, null])
@@ -475,6 +622,10 @@ function key(accountId: string, id: string, changes: Partial<NewKeyRow> = {}): N
 
 function linkOf(accountId: string, token: string) {
   return { accountId, hash: Buffer.from(token), expiresAt: NOW + 1_000 }
+}
+
+function bytes(text: string): Uint8Array {
+  return Buffer.from(text)
 }
 
 function session(accountId: string, id: string) {

@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import type { DueIdentity } from '../../src/catalogue/index.ts'
 import { sqliteAccess } from '../../src/catalogue/sqlite/sqlite-access.ts'
 import { Database } from '../../src/storage/database.ts'
 import { WriteQueue } from '../../src/storage/write-queue.ts'
@@ -136,6 +137,64 @@ const wrong: ReadonlyArray<[what: string, broken: (right: AccessCatalogue) => Ac
       },
     }),
     [/^refuses a password link/],
+  ],
+  [
+    'finds the account of an identity by its email',
+    right => ({
+      ...right,
+      identities: {
+        ...right.identities,
+        confirm: async (identity, fresh, now, refresh) =>
+          (await right.accounts.findByEmail(fresh.email)) ?? right.identities.confirm(identity, fresh, now, refresh),
+      },
+    }),
+    [/^finds the account of an identity/],
+  ],
+  [
+    'gives a taken identity to another account',
+    right => ({
+      ...right,
+      accounts: {
+        ...right.accounts,
+        setIdentity: async (id, identity) => {
+          const outcome = await right.accounts.setIdentity(id, identity)
+          return outcome === 'taken' ? ((await right.accounts.get(id)) ?? outcome) : outcome
+        },
+      },
+    }),
+    [/^gives an identity to an account that exists/],
+  ],
+  [
+    'gives an identity that is due to every caller',
+    right => ({
+      ...right,
+      identities: { ...right.identities, takeDue: (now, _, limit) => right.identities.takeDue(now, now, limit) },
+    }),
+    [/^gives an identity that is due/],
+  ],
+  [
+    'settles a refresh with any token',
+    right => {
+      let last: DueIdentity | undefined
+      return {
+        ...right,
+        identities: {
+          ...right.identities,
+          takeDue: async (...given) => {
+            const taken = await right.identities.takeDue(...given)
+            last = taken[0] ?? last
+            return taken
+          },
+          refreshed: (due, ...rest) => right.identities.refreshed(last ?? due, ...rest).then(() => true),
+        },
+      }
+    },
+    [/^settles a refresh/],
+  ],
+  [
+    'keeps the plan of an identity that was confirmed long ago',
+    right => ({ ...right, identities: { ...right.identities, lapse: async () => 0 } }),
+    [/^ends the plan of an identity/],
   ],
   [
     'begins a session without checking the password',

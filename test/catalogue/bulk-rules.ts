@@ -53,6 +53,13 @@ export const bulkRules: readonly ContentRule[] = [
         [later.name, change.name],
       )
       assert.deepEqual(await bulk.list('two'), [])
+      const newest = await bulk.recent({ after: null, limit: 1 })
+      assert.deepEqual(
+        newest.rows.map(({ name }) => name),
+        [later.name],
+      )
+      const rest = await bulk.recent({ after: newest.next, limit: 1 })
+      assert.deepEqual([rest.rows.map(({ name }) => name), rest.next], [[change.name], null])
     },
   },
   {
@@ -151,7 +158,7 @@ export const bulkRules: readonly ContentRule[] = [
       const { bulk } = catalogue
       await commit(catalogue, [record('r1'), record('r2')])
       const { id, name } = await added(catalogue, ['r1', 'r2'])
-      const step = { id, place: '', next: '1', ids: ['r1'], now: NOW }
+      const step = { id, place: '', next: '1', ids: ['r1'], now: NOW, isListed: true }
       assert.equal((await bulk.remove(step))?.length, 1)
       assert.equal(await bulk.remove(step), null)
       assert.equal(await bulk.restore({ ...step, place: '1', limits: NO_LIMITS }), null)
@@ -224,7 +231,7 @@ async function added({ bulk }: ContentCatalogue, selected: string[], undoMs = UN
 
 async function removeAll({ bulk }: ContentCatalogue, { id, selection }: BulkChange): Promise<RecordRow[]> {
   const selected = JSON.parse(selection) as string[]
-  return (await bulk.remove({ id, place: '', next: null, ids: selected, now: NOW })) ?? []
+  return (await bulk.remove({ id, place: '', next: null, ids: selected, now: NOW, isListed: true })) ?? []
 }
 
 async function restoreAll({ bulk }: ContentCatalogue, { id, name }: BulkChange): Promise<RecordRow[]> {

@@ -10,6 +10,7 @@ import { Database } from '../../src/storage/database.ts'
 import { WriteQueue } from '../../src/storage/write-queue.ts'
 import { RepeatingDatabase } from '../support/repeating-database.ts'
 import { withTempDir } from '../support/temp-dir.ts'
+import { auditRules } from './audit-rules.ts'
 import { bulkRules } from './bulk-rules.ts'
 import { contentRules } from './content-rules.ts'
 import { ACCOUNTS, EXTERNAL } from './content-support.ts'
@@ -30,6 +31,7 @@ const rules = [
   ...reconciliationRules,
   ...webhookRules,
   ...egressRules,
+  ...auditRules,
 ]
 
 function withSqlite(run: (catalogue: ContentCatalogue) => Promise<void>, DatabaseClass = Database): Promise<void> {

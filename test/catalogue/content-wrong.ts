@@ -1,4 +1,5 @@
 import type { RecordFilter, RecordSearch } from '../../src/catalogue/index.ts'
+import { wrongAudit } from './audit-rules.ts'
 import { wrongBulk } from './bulk-wrong.ts'
 import { wrongEgress } from './egress-rules.ts'
 import type { ContentCatalogue } from './memory-catalogue.ts'
@@ -15,6 +16,7 @@ export const wrongCatalogues: ReadonlyArray<[what: string, broken: Broken, rules
   ...wrongWebhooks,
   ...wrongBulk,
   ...wrongEgress,
+  ...wrongAudit,
   [
     'acknowledges a commit without storing it',
     ({ records, stage }) => ({

@@ -4,7 +4,10 @@ import {
   type AccountStore,
   type Catalogue,
   type ClearSecret,
+  type DueIdentity,
   EXPIRED_KEYS_KEPT,
+  type IdentityKey,
+  type IdentityStore,
   isConsoleKey,
   type KeyRefusal,
   type KeyRow,
@@ -18,12 +21,13 @@ import {
   type SecondFactorStore,
   type Session,
   type SessionStore,
+  type StoredRefresh,
 } from '../../src/catalogue/index.ts'
 import { HoldfastError } from '../../src/index.ts'
 
 import type { AccessBeside } from './memory-webhooks.ts'
 
-export type AccessCatalogue = Pick<Catalogue, 'accounts' | 'keys' | 'sessions' | 'secondFactors'>
+export type AccessCatalogue = Pick<Catalogue, 'accounts' | 'identities' | 'keys' | 'sessions' | 'secondFactors'>
 
 type StoredAccount = Account & { passwordHash: string | null; isDeleted: boolean }
 
@@ -35,6 +39,7 @@ interface AccessRows {
   factors: Map<string, SecondFactorRow>
   codes: Map<string, Uint8Array[]>
   links: PasswordLinkRow[]
+  identities: Array<IdentityKey & { accountId: string; confirmedAt: number | null; refresh: StoredRefresh | null }>
 }
 
 /** Rows outside the access stores that are removed with keys and accounts. */
@@ -48,12 +53,21 @@ const NOTHING: GoesAlong = { keysGone: () => undefined, purge: () => false }
 
 /** Creates the access stores in memory. They prove that the rules demand no more than the interface promises. */
 export function memoryAccess(along = NOTHING): AccessCatalogue & AccessBeside & { takeUse(token: string): void } {
-  const rows: AccessRows = { accounts: [], keys: [], sessions: [], factors: new Map(), codes: new Map(), links: [] }
+  const rows: AccessRows = {
+    accounts: [],
+    keys: [],
+    sessions: [],
+    factors: new Map(),
+    codes: new Map(),
+    links: [],
+    identities: [],
+  }
   return {
     takeUse: token => takeUse(rows, token),
     account: id => live(rows, id),
     hasKey: (id, accountId) => rows.keys.some(key => key.id === id && key.accountId === accountId),
     accounts: accountsOf(rows, along),
+    identities: identitiesOf(rows),
     keys: keysOf(rows, along),
     sessions: sessionsOf(rows),
     secondFactors: secondFactorsOf(rows),
@@ -185,7 +199,19 @@ function accountsOf(rows: AccessRows, along: GoesAlong): AccountStore {
       rows.factors.delete(id)
       rows.codes.delete(id)
       dropLink(id)
+      rows.identities = rows.identities.filter(({ accountId }) => accountId !== id)
       return 'marked'
+    },
+    setIdentity: async (id, { issuer, subject }) => {
+      const account = live(rows, id)
+      if (account === undefined) return 'no_account'
+      if (account.role === 'owner') return 'owner'
+      const owned = rows.identities.find(other => other.issuer === issuer && other.subject === subject)
+      if (owned !== undefined && owned.accountId !== id) return 'taken'
+      const former = rows.identities.find(({ accountId }) => accountId === id)
+      if (former !== undefined) Object.assign(former, { issuer, subject, refresh: null })
+      else rows.identities.push({ issuer, subject, accountId: id, confirmedAt: null, refresh: null })
+      return shown(account)
     },
     deleted: async limit =>
       rows.accounts
@@ -208,6 +234,70 @@ function accountsOf(rows: AccessRows, along: GoesAlong): AccountStore {
       if (index === -1 || isHeld) return false
       rows.accounts.splice(index, 1)
       return true
+    },
+  }
+}
+
+function identitiesOf(rows: AccessRows): IdentityStore {
+  const setPlan = (accountId: string, plan: string) => Object.assign(live(rows, accountId) ?? {}, { plan })
+  const holding = ({ issuer, subject, token }: DueIdentity) =>
+    rows.identities.find(
+      ({ refresh, ...other }) =>
+        other.issuer === issuer && other.subject === subject && refresh !== null && same(refresh.token, token),
+    )
+  return {
+    confirm: async ({ issuer, subject }, fresh, now, refresh) => {
+      const known = rows.identities.find(other => other.issuer === issuer && other.subject === subject)
+      if (known === undefined) {
+        const isTaken = rows.accounts.some(
+          ({ email, isDeleted }) => !isDeleted && lowerCase(email) === lowerCase(fresh.email),
+        )
+        if (isTaken) return 'email_taken'
+        rows.accounts.push({ ...fresh, passwordHash: null, isDeleted: false })
+        rows.identities.push({ issuer, subject, accountId: fresh.id, confirmedAt: now, refresh })
+        return fresh
+      }
+      Object.assign(known, { confirmedAt: now, refresh: refresh ?? known.refresh })
+      const account = live(rows, known.accountId)
+      return account === undefined ? fresh : shown(Object.assign(account, { plan: fresh.plan }))
+    },
+    takeDue: async (now, until, limit) =>
+      rows.identities
+        .flatMap(({ issuer, subject, refresh }) => (refresh === null ? [] : { issuer, subject, refresh }))
+        .filter(({ refresh }) => refresh.at <= now)
+        .toSorted((a, b) => a.refresh.at - b.refresh.at)
+        .slice(0, limit)
+        .map(({ issuer, subject, refresh }) => {
+          refresh.at = until
+          return { issuer, subject, token: refresh.token }
+        }),
+    refreshed: async (due, plan, now, refresh) => {
+      const known = holding(due)
+      if (known === undefined) return false
+      Object.assign(known, { confirmedAt: now, refresh })
+      setPlan(known.accountId, plan)
+      return true
+    },
+    revoke: async (due, plan, life) => {
+      const known = holding(due)
+      if (known === undefined) return false
+      Object.assign(known, { confirmedAt: null, refresh: null })
+      setPlan(known.accountId, plan)
+      rows.sessions = rows.sessions.filter(
+        ({ accountId, createdAt, expiresAt }) => accountId !== known.accountId || expiresAt > createdAt + life,
+      )
+      return true
+    },
+    lapse: async (before, plan, limit) => {
+      const stale = rows.identities
+        .filter(({ confirmedAt }) => confirmedAt !== null && confirmedAt < before)
+        .toSorted((a, b) => Number(a.confirmedAt) - Number(b.confirmedAt))
+        .slice(0, limit)
+      for (const identity of stale) {
+        identity.confirmedAt = null
+        setPlan(identity.accountId, plan)
+      }
+      return stale.length
     },
   }
 }
@@ -299,7 +389,7 @@ function sessionsOf(rows: AccessRows): SessionStore {
   return {
     begin: async (session, { now, passwordHash }) => {
       const account = live(rows, session.accountId)
-      if (account === undefined || account.passwordHash !== passwordHash) return 'stale'
+      if (account === undefined || ![account.passwordHash, ''].includes(passwordHash)) return 'stale'
       if (account.disabled) return 'disabled'
       rows.sessions = rows.sessions.filter(({ expiresAt }) => expiresAt > now)
       checkStored(session, rows.sessions)

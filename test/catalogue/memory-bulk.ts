@@ -55,6 +55,12 @@ export function memoryBulk(all: MemoryContent, hasAccount: (id: string) => boole
       const own = [...changes.values()].filter(change => change.accountId === accountId)
       return own.toSorted((a, b) => b.id - a.id).map(shown)
     },
+    async recent({ after, limit }) {
+      const before = after === null ? Number.POSITIVE_INFINITY : Number(after)
+      const rows = [...changes.values()].filter(({ id }) => id < before).toSorted((a, b) => b.id - a.id)
+      const shownRows = rows.slice(0, limit).map(shown)
+      return { rows: shownRows, next: rows.length > limit ? String(shownRows.at(-1)?.id) : null }
+    },
     async undo({ accountId, name, limits, now }) {
       const change = named(accountId, name)
       if (change === undefined) throw new HoldfastError('NOT_FOUND', 'no job has this id')
@@ -68,7 +74,7 @@ export function memoryBulk(all: MemoryContent, hasAccount: (id: string) => boole
         Object.assign(change, { phase: 'undoing', place: '', endedAt: null, selection: '', dueAt: now } as const),
       )
     },
-    async remove({ id, place, next, ids, now }) {
+    async remove({ id, place, next, ids, now, isListed }) {
       const change = at(id, place, 'running')
       if (change === null) return null
       const own = (row: RecordRow): boolean =>
@@ -83,7 +89,7 @@ export function memoryBulk(all: MemoryContent, hasAccount: (id: string) => boole
         all.note('pin:removed', row, { from: null, at: null })
       }
       const gone = new Set(rows.map(row => row.id))
-      const missing = change.selection.startsWith('[') ? ids.filter(one => !gone.has(one)) : []
+      const missing = isListed ? ids.filter(one => !gone.has(one)) : []
       fail(
         change,
         missing.map(uploadId => ({ uploadId, code: 'NOT_FOUND' })),

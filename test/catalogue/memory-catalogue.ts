@@ -1,5 +1,6 @@
 import type { Catalogue, ListedFile } from '../../src/catalogue/index.ts'
 import { memoryAccess } from './memory-access.ts'
+import { memoryAudit } from './memory-audit.ts'
 import { memoryBulk } from './memory-bulk.ts'
 import { MemoryContent, memoryFetches, memoryRecords } from './memory-content.ts'
 import { memoryEgress } from './memory-egress.ts'
@@ -41,6 +42,7 @@ export function memoryCatalogue(external: ReadonlySet<number>): ContentCatalogue
     ...access,
     webhooks: memoryWebhooks(all, { account, hasKey }),
     egress: memoryEgress(all, access.accounts),
+    audit: memoryAudit(access.accounts),
     records: memoryRecords(all, takeUse),
     bulk: memoryBulk(all, id => account(id) !== undefined),
     fetches: memoryFetches(all),

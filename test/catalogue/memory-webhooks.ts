@@ -43,6 +43,24 @@ export function memoryWebhooks(all: MemoryContent, access: AccessBeside): Webhoo
       const shown = rows.slice(0, limit)
       return { rows: shown, next: rows.length > limit ? String(shown.at(-1)?.id) : null }
     },
+    async recent(isFailed, { after, limit }) {
+      const before = after === null ? Number.POSITIVE_INFINITY : Number(after)
+      const rows = all.deliveries
+        .filter(row => row.id < before && (!isFailed || (row.dueAt === null && !row.isDelivered)))
+        .toSorted((a, b) => b.id - a.id)
+      const shown = rows.slice(0, limit).map(row => {
+        return { ...row, url: all.webhooks.find(({ id }) => id === row.webhookId)?.url ?? '' }
+      })
+      return { rows: shown, next: rows.length > limit ? String(shown.at(-1)?.id) : null }
+    },
+    async resend(id, now) {
+      const row = all.deliveries.find(one => one.id === id && one.dueAt === null && !one.isDelivered)
+      const webhook = all.webhooks.find(one => one.id === row?.webhookId)
+      if (row === undefined || webhook === undefined) return false
+      Object.assign(row, { dueAt: now, attempts: 0 })
+      webhook.waiting++
+      return true
+    },
     async due({ now, after, accounts, each }) {
       const rows = open().toSorted((a, b) => a.dueAt - b.dueAt)
       const names = [...new Set(rows.map(({ accountId }) => accountId))].filter(name => name > after).sort()

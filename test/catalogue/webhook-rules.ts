@@ -72,6 +72,42 @@ export const webhookRules: readonly ContentRule[] = [
     },
   },
   {
+    name: 'lists deliveries of all accounts, and sends a failed one again',
+    async run(catalogue) {
+      const { webhooks } = catalogue
+      await hook(catalogue, 'w1')
+      await hook(catalogue, 'theirs', { accountId: 'two' })
+      await commit(catalogue, [record('r1'), record('r2', { accountId: 'two', dag: dagOf('b') })])
+      const [theirs = 0, own = 0] = (await webhooks.recent(false, ALL)).rows.map(({ id }) => id)
+      const first = await webhooks.recent(false, { after: null, limit: 1 })
+      assert.deepEqual([first.rows[0]?.url, first.rows[0]?.accountId], ['https://theirs', 'two'])
+      const second = await webhooks.recent(false, { after: first.next, limit: 1 })
+      assert.deepEqual([second.rows[0]?.id, second.next], [own, null])
+      for (const [id, isDelivered] of [
+        [theirs, true],
+        [own, false],
+      ] as const) {
+        await webhooks.begin(id, NOW)
+        await webhooks.end(id, { ...outcome, isDelivered })
+      }
+      assert.deepEqual(
+        (await webhooks.recent(true, ALL)).rows.map(({ id }) => id),
+        [own],
+      )
+      assert.deepEqual(await Promise.all([theirs, own, 99].map(id => webhooks.resend(id, NOW + 7))), [
+        false,
+        true,
+        false,
+      ])
+      assert.equal(await webhooks.resend(own, NOW + 8), false)
+      assert.deepEqual((await webhooks.recent(true, ALL)).rows, [])
+      assert.deepEqual([await webhooks.nextDue(), (await webhooks.list('one'))[0]?.waiting], [NOW + 7, 1])
+      assert.equal((await webhooks.begin(own, NOW + 7))?.delivery.attempts, 1)
+      await webhooks.end(own, { ...outcome, isDelivered: true })
+      assert.deepEqual([await webhooks.nextDue(), (await webhooks.list('one'))[0]?.waiting], [null, 0])
+    },
+  },
+  {
     name: 'limits the waiting and the ended deliveries of a webhook',
     async run(catalogue) {
       const { records, webhooks } = catalogue

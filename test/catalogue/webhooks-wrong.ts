@@ -23,6 +23,11 @@ export const wrongWebhooks: ReadonlyArray<[what: string, broken: Broken, rules: 
     [/^keeps a delivery/, /^limits the waiting/],
   ],
   [
+    'sends a failed delivery again, but counts it as ended',
+    ({ webhooks }) => ({ webhooks: { ...webhooks, resend: async () => true } }),
+    [/^lists deliveries of all/],
+  ],
+  [
     'retries a delivery without a pause',
     ({ webhooks }) => ({
       webhooks: { ...webhooks, retry: (id, retry) => webhooks.retry(id, { ...retry, dueAt: 0 }) },

@@ -1,6 +1,8 @@
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { firstTurn, nextTurn, noteConnection, turnSpent } from '../../src/concurrency/turns.ts'
 import { chargeWork, underName } from '../../src/concurrency/work.ts'
+import type { ApiRequest } from '../../src/http/api-messages.ts'
+import { CountedBody } from '../../src/http/counted-body.ts'
 
 /** Holds the loop for a fixed time, however fast the machine is. */
 function work(ms: number): void {
@@ -25,6 +27,22 @@ test('timers and sockets run between the steps of many walks', async () => {
   isOver = true
   // 100 ms of work, a few of them at a time.
   expect(turns).toBeGreaterThanOrEqual(10)
+})
+
+test('a body is read no further while other work waits', async () => {
+  const log: string[] = []
+  const pieces = async function* () {
+    for (const piece of ['first', 'second']) {
+      log.push(piece)
+      yield Buffer.from(piece)
+    }
+  }
+  const request = { body: pieces(), header: () => undefined, signal: new AbortController().signal }
+  const body = new CountedBody(request as unknown as ApiRequest)
+  const waiting = nextTurn().then(() => log.push('other work'))
+  for await (const _ of body);
+  await waiting
+  expect(log).toEqual(['first', 'other work', 'second'])
 })
 
 test('walks side by side progress equally', async () => {

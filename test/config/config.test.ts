@@ -8,6 +8,7 @@ import { HoldfastError } from '../../src/domain/errors.ts'
 
 const TYPES = serverAdapters.adapters.map(({ type }) => type).join(', ')
 const plan = { timelock: true, clusters: '*' }
+const oidc = { issuer: 'https://id.example.org', clientId: 'a', redirectUri: 'https://pins.example.org/console/' }
 
 /** Remote clusters, beside the usual one. */
 function withBackend(...backends: object[]) {
@@ -203,6 +204,45 @@ test.each<[unknown, string]>([
   ],
   [{ signup: { enabled: true, plan: 'gold' } }, 'signup.plan: must be one of free, premium, unlimited'],
   [{ signup: { open: true } }, 'signup: unknown key open'],
+  [{ oidc: { issuer: 'https://id' } }, 'oidc: clientId missing'],
+  [{ oidc: { ...oidc, clientSecret: 'x' } }, 'oidc: unknown key clientSecret'],
+  [{ oidc: { ...oidc, issuer: 'id.example.org' } }, 'oidc.issuer: must be an http or https URL'],
+  [
+    { oidc: { ...oidc, issuer: 'http://id.example.org' } },
+    'oidc.issuer: must be an https URL, or http on a loopback address',
+  ],
+  [
+    { oidc: { ...oidc, clientSecretEnv: 'A', clientSecretFile: 'b' } },
+    'oidc.clientSecretEnv: must not be set beside clientSecretFile',
+  ],
+  [{ oidc: { issuer: 'https://id', clientId: 'a' } }, 'oidc.redirectUri: is required, because publicUrl is not set'],
+  [
+    { oidc: { ...oidc, redirectUri: 'http://pins.example.org/console/' } },
+    'oidc.redirectUri: must be an https URL, or http on a loopback address',
+  ],
+  [
+    { oidc: { issuer: oidc.issuer, clientId: 'a' }, publicUrl: 'http://pins.example.org' },
+    'publicUrl: must be an https URL, or http on a loopback address, because oidc redirects to it',
+  ],
+  [{ oidc: { ...oidc, scope: 'profile' } }, 'oidc.scope: must contain openid'],
+  [{ oidc: { ...oidc, plan: 'gold' } }, 'oidc.plan: must be one of free, premium, unlimited'],
+  [{ oidc: { ...oidc, groups: [{ group: 'a' }] } }, 'oidc.groups.0: plan missing'],
+  [
+    { oidc: { ...oidc, groups: [{ group: 'a', plan: 'gold' }] } },
+    'oidc.groups.0.plan: must be one of free, premium, unlimited',
+  ],
+  [
+    {
+      oidc: {
+        ...oidc,
+        groups: [
+          { group: 'a', plan: 'free' },
+          { group: 'a', plan: 'premium' },
+        ],
+      },
+    },
+    'oidc.groups.1.group: a occurs twice',
+  ],
   [{ passwordCost: 3_000 }, 'passwordCost: must be a power of two'],
   [{ passwordCost: 512 }, 'passwordCost: must be >= 1024'],
   [{ trustedProxies: -1 }, 'trustedProxies: must be >= 0'],
@@ -231,11 +271,13 @@ test('schema defaults apply only to omitted fields', () => {
       maxDepth: 7,
     },
     signup: { enabled: false, plan: 'free' },
+    tracing: false,
     passwordCost: 32_768,
     trustedProxies: 0,
     uploads: { fromUrls: 'public', maxConcurrent: 256, maxPerAccount: 64 },
     gc: { graceSeconds: 60, intervalSeconds: 30 },
     bulk: { undoSeconds: 600 },
+    audit: { keepDays: 365, maxEntries: 100_000 },
     verify: { everyDays: 30, bytesPerSecond: 2_097_152 },
     webhooks: { allowPrivate: false },
     reconcile: { everyHours: 12, sample: 4 },

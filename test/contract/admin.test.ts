@@ -48,6 +48,11 @@ describe.each(hosts.map(host => ({ host, name: host.name })))('the owner’s rou
     ['GET', '/history'],
     ['GET', '/failures'],
     ['GET', '/peers'],
+    ['GET', '/audit'],
+    ['GET', '/jobs'],
+    ['GET', '/backups'],
+    ['GET', '/deliveries'],
+    ['GET', '/nodes'],
     ['POST', '/accounts', { email: `made-by-${host.name.replaceAll(/\W/g, '')}@example.org`, plan: 'free' }],
   ] as const
 

@@ -103,6 +103,33 @@ export const listAudits: readonly Audit[] = [
     },
   },
   {
+    id: 'list.sort',
+    name: 'MUST sort by name and size, in both directions, with filters and pages',
+    async run({ actor, advance }) {
+      const account = await actor()
+      const sizes = { Cherry: 40, apple: 2_000, Banana: 300, avocado: 300 }
+      for (const [name, size] of Object.entries(sizes)) {
+        const form = fileForm(name.padEnd(size, '.'), {}, name)
+        await expectStatus(account.request('POST', `${BASE}/files`, form), 201)
+        await advance(1)
+      }
+      const names = async (query: string) =>
+        ((await list(account, query)).uploads as unknown as { name: string }[]).map(({ name }) => name)
+      assert.deepEqual(await names('?sort=name'), ['apple', 'avocado', 'Banana', 'Cherry'])
+      assert.deepEqual(await names('?sort=-name&limit=3'), ['Cherry', 'Banana', 'avocado'])
+      assert.deepEqual(await names('?sort=-name&limit=3&page=2'), ['apple'])
+      // Equal ones come newest first.
+      assert.deepEqual(await names('?sort=size'), ['Cherry', 'avocado', 'Banana', 'apple'])
+      assert.deepEqual(await names('?sort=-size&q=an'), ['Banana'])
+      assert.deepEqual((await list(account, '?sort=-size&limit=3')).pagination, {
+        ...{ page: 1, limit: 3, total: 4, totalPages: 2 },
+      })
+      const { cid } = (await expectStatus(account.request('POST', `${BASE}/files`, fileForm('x', {}, 'x')), 201)).json
+      const below = await account.request('GET', `${BASE}/users/me/uploads?parentCid=${cid}&sort=name`)
+      assertError(below, 400, 'VALIDATION')
+    },
+  },
+  {
     id: 'list.meta',
     name: 'MUST store meta, change it on rename, and refuse non-text values',
     async run({ actor }) {

@@ -13,6 +13,7 @@ import { offerAudits } from './audits-offers.ts'
 import { passwordLinkAudits } from './audits-password-links.ts'
 import { pinAudits } from './audits-pins.ts'
 import { planAudits } from './audits-plans.ts'
+import { providerAudits } from './audits-provider.ts'
 import { secondFactorAudits } from './audits-second-factor.ts'
 import { statusAudits } from './audits-status.ts'
 import { textAudits } from './audits-texts.ts'
@@ -33,6 +34,7 @@ export const audits: readonly Audit[] = [
   ...authAudits,
   ...secondFactorAudits,
   ...passwordLinkAudits,
+  ...providerAudits,
   ...uploadAudits,
   ...uploadTokenAudits,
   ...planAudits,

@@ -18,6 +18,7 @@ import {
   type EngineOptions,
   SCOPES,
 } from '../../src/index.ts'
+import { auditSignIn } from './trusting-provider.ts'
 import { type Actor, type Answer, type AuditClient, auditPlans, type RequestOptions, type World } from './world.ts'
 
 /** A way of serving an engine. All must fulfil the same contract. */
@@ -111,7 +112,14 @@ export async function openWorld(
   clock = new AuditClock(AUDITS_BEGIN),
 ): Promise<World & { close(): Promise<void> }> {
   const dataDir = options.dataDir ?? (await mkdtemp(join(tmpdir(), 'holdfast-audit-')))
-  const engine = await createEngine({ ...serverAdapters, dataDir, clock, ...auditConfig, ...options })
+  const engine = await createEngine({
+    ...serverAdapters,
+    dataDir,
+    clock,
+    ...auditConfig,
+    ...auditSignIn,
+    ...options,
+  })
   const { client, close } = await host.serve(engine)
   return {
     ...worldOf(engine, client, clock),

@@ -11,22 +11,25 @@ import { type TestEngine, withEngine } from '../support/test-engine.ts'
 describe('a cached answer', () => {
   function world() {
     const clock = new ManualClock()
-    const state = { version: 'one' as string | null, nextExpiry: null as number | null, found: 0 }
+    const state = { version: 'one', nextExpiry: null as number | null, found: 0, isLive: false, size: 1 }
     const answers = new RememberedAnswers({
-      get store() {
-        const { version } = state
-        return version === null ? null : { version: () => version }
-      },
-      records: { nextExpiry: async () => state.nextExpiry },
+      versions: { isShared: false, of: () => ({ version: state.version, nextExpiry: async () => state.nextExpiry }) },
       clock,
+      mostBytes: 10_000,
     })
-    const find = async () => jsonResponse(200, { found: ++state.found })
-    return { clock, state, answers, ask: (question = 'q') => answers.answer(question, find) }
+    const answerOf = (body: object) => ({ response: jsonResponse(200, body), cid: 'a cid', isLive: state.isLive })
+    const find = async () =>
+      answerOf({ found: ++state.found, ...(state.size > 1 && { filler: 'f'.repeat(state.size) }) })
+    const ask = async (question = 'q') => {
+      const { response, cid } = await answers.answer('account', question, find)
+      return { body: response.body, cid }
+    }
+    return { clock, state, answers, answerOf, ask }
   }
 
   test('is reused until the next write', async () => {
     const { state, ask } = world()
-    for (let time = 0; time < 5; time++) expect((await ask()).body).toBe('{"found":1}')
+    for (let time = 0; time < 5; time++) expect(await ask()).toEqual({ body: '{"found":1}', cid: 'a cid' })
     await ask('another')
     expect(state.found).toBe(2)
     state.version = 'two'
@@ -52,23 +55,33 @@ describe('a cached answer', () => {
     expect(state.found).toBe(5)
   })
 
-  test('is not stored after a concurrent write, or without a version', async () => {
-    const { state, answers, ask } = world()
+  test('is not stored after a concurrent write, or if it is live', async () => {
+    const { state, answers, answerOf, ask } = world()
     const late = async () => {
       state.version = 'two'
-      return jsonResponse(200, { late: true })
+      return answerOf({ late: true })
     }
-    await answers.answer('q', late)
+    await answers.answer('account', 'q', late)
     expect((await ask()).body).toBe('{"found":1}')
-    state.version = null
+    state.version = 'three'
+    state.isLive = true
     await ask()
     await ask()
     expect(state.found).toBe(3)
   })
 
+  test('is evicted when others need its memory', async () => {
+    const { state, ask } = world()
+    state.size = 1_000
+    for (const question of ['a', 'b', 'c', 'a', 'b', 'c']) await ask(question)
+    expect(state.found).toBe(3)
+    for (const question of ['d', 'a']) await ask(question)
+    expect(state.found).toBe(5)
+  })
+
   test('is not stored if it is an error', async () => {
     const { state, answers, ask } = world()
-    await expect(answers.answer('q', () => Promise.reject(new Error('no')))).rejects.toThrow('no')
+    await expect(answers.answer('account', 'q', () => Promise.reject(new Error('no')))).rejects.toThrow('no')
     await ask()
     expect(state.found).toBe(1)
   })

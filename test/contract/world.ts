@@ -40,9 +40,9 @@ export interface Actor {
 export interface World {
   client: AuditClient
   actor(plan?: string): Promise<Actor>
-  disable(actor: Actor): Promise<void>
+  disable(actor: Pick<Actor, 'id'>): Promise<void>
   /** Sets the account's password. */
-  setPassword(actor: Actor, password: string): Promise<void>
+  setPassword(actor: Pick<Actor, 'id'>, password: string): Promise<void>
   /** Makes a link that sets the account's password. Returns its token. */
   passwordLink(actor: Actor): Promise<string>
   /** Moves the service's clock. */

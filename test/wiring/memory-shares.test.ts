@@ -8,6 +8,7 @@ test('a small process divides only a part of its memory', () => {
     answers: 16 * MIB,
     responses: 512,
     pages: 16 * MIB,
+    remembered: 4 * MIB,
     chunks: 8,
     blockThreads: 1,
   })
@@ -15,6 +16,7 @@ test('a small process divides only a part of its memory', () => {
     answers: 32 * MIB,
     responses: 768,
     pages: 24 * MIB,
+    remembered: 6 * MIB,
     chunks: 12,
     blockThreads: 2,
   })
@@ -22,6 +24,7 @@ test('a small process divides only a part of its memory', () => {
     answers: 112 * MIB,
     responses: 2048,
     pages: 64 * MIB,
+    remembered: 8 * MIB,
     chunks: 32,
     blockThreads: 5,
   })

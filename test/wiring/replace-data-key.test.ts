@@ -33,6 +33,8 @@ async function withData(run: (data: { dataDir: string; cid: string; peer: string
     db.prepare<[string, Uint8Array]>(insert).run(id, SECRET)
     const hook = "INSERT INTO webhooks (id, account_id, url, secret, created_at) VALUES ('w', ?, ?, x'00', 0)"
     db.prepare<[string, string]>(hook).run(id, HOOK)
+    const identity = "INSERT INTO identities (issuer, subject, account_id, refresh_token) VALUES ('i', 's', ?, x'00')"
+    db.prepare<[string]>(identity).run(id)
     db.close()
     // The first start seals the identity.
     await (await createEngine({ ...START, dataDir })).stop()
@@ -67,9 +69,10 @@ async function seenIn(dataDir: string, cid: string): Promise<Seen> {
   }
 }
 
-function hooksIn(dataDir: string): number {
+function secretsIn(dataDir: string): number {
+  const tokens = 'SELECT COUNT(refresh_token) FROM identities'
   return withDatabase(dataDir, db => {
-    return db.prepare<[], { count: number }>('SELECT COUNT(*) AS count FROM webhooks').get()?.count ?? -1
+    return db.prepare<[], { count: number }>(`SELECT COUNT(*) + (${tokens}) AS count FROM webhooks`).get()?.count ?? -1
   })
 }
 
@@ -85,11 +88,12 @@ describe('a lost data.key', () => {
       expect(await seenIn(dataDir, cid)).toEqual({ needsCode: true, status: 200, peer })
       await lose(join(dataDir, 'data.key'))
       await expect(createEngine({ ...START, dataDir })).rejects.toThrow(/data-key replace/)
+      expect(secretsIn(dataDir)).toBe(2)
       const lost = { problem, secondFactors: [EMAIL], webhooks: [HOOK], privateKeys: ['self'] }
       expect(await replaceDataKey(dataDir)).toEqual({ ...lost, replaced: false })
       await expect(createEngine({ ...START, dataDir })).rejects.toThrow(/data-key replace/)
       expect(await replaceDataKey(dataDir, { forgetSecrets: true })).toEqual({ ...lost, replaced: true })
-      expect(hooksIn(dataDir)).toBe(0)
+      expect(secretsIn(dataDir)).toBe(0)
       const seen = await seenIn(dataDir, cid)
       expect(seen).toEqual({ needsCode: false, status: 200, peer: expect.any(String) })
       expect(seen.peer).not.toBe(peer)

@@ -24,6 +24,8 @@ const OWNER_EMAIL = 'owner@localhost'
 const MAX_EMAIL = 254
 const MAX_NAME = 255
 const ROWS_AT_ONCE = 1_000
+/** As long as a subject of OpenID Connect may be. */
+const LONGEST_SUBJECT = 255
 const LINK_MS = 24 * 60 * 60 * 1_000
 const LINK_BYTES = 32
 
@@ -149,6 +151,21 @@ export class AccountService implements Accounts {
     return { token, expiresAt }
   }
 
+  async setIdentity(id: string, identity: { issuer: string; subject: string }): Promise<Account> {
+    const { issuer, subject } = identity
+    if (!URL.canParse(issuer)) throw new HoldfastError('VALIDATION', 'issuer must be the URL of a sign-in provider')
+    if (subject === '' || subject.length > LONGEST_SUBJECT) {
+      throw new HoldfastError('VALIDATION', `subject must have 1 to ${LONGEST_SUBJECT} characters`)
+    }
+    const outcome = await this.#options.store.setIdentity(id, { issuer, subject })
+    if (outcome === 'no_account') throw notFound(id)
+    if (outcome === 'owner') throw new HoldfastError('CONFLICT', 'an owner signs in without a provider')
+    if (outcome === 'taken') {
+      throw new HoldfastError('CONFLICT', 'this user already signs in to another account: delete that account first')
+    }
+    return outcome
+  }
+
   async #hash(password: string, field: string): Promise<string> {
     checkNewPassword(password, field)
     return this.#options.hasher.hash(password)
@@ -181,6 +198,17 @@ function parseEmail(value: string): string {
   const wellFormed = /^[^\s@\p{C}]+@[^\s@\p{C}]+$/u.test(email) && email.length <= MAX_EMAIL
   if (!wellFormed) throw new HoldfastError('VALIDATION', 'email must be an address such as someone@example.org')
   return email
+}
+
+/** Returns an email that an account may have without a password. Null if it is malformed or reserved. */
+export function providerEmail(given: string | null): string | null {
+  try {
+    const email = parseEmail(given ?? '')
+    checkUnreserved(email, 'user')
+    return email
+  } catch {
+    return null
+  }
 }
 
 function parseDisplayName(value: string | null | undefined): string | null {

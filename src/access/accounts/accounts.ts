@@ -100,6 +100,13 @@ export interface Accounts {
    */
   makePasswordLink(id: string): Promise<PasswordLink>
   /**
+   * Lets a user of the sign-in provider sign in to an existing account, instead of the user before. Their groups then
+   * decide its plan.
+   * @throws HoldfastError `VALIDATION`, `NOT_FOUND`, `CONFLICT` for an owner, or a user who has another account
+   * @example await engine.accounts.setIdentity(account, { issuer: 'https://id.example.org', subject: '8f14e45f' })
+   */
+  setIdentity(id: string, identity: { issuer: string; subject: string }): Promise<Account>
+  /**
    * Deletes an account. When the promise resolves, the account is unusable and its email is free. A running engine, or
    * the next start, then removes keys, sessions and pins.
    * @throws HoldfastError `NOT_FOUND`, `CONFLICT` for the last enabled owner

@@ -7,6 +7,10 @@ import type { Account } from '../principal.ts'
 import type { SessionTokens } from './session-token.ts'
 
 export const SESSION_MS = 24 * 60 * 60 * 1_000
+/** Stands for the hash of a password if a provider has signed the user in. No account has it as its hash. */
+export const NO_PASSWORD = ''
+/** The provider confirms its users and their groups at least this often. */
+export const PROVIDER_SESSION_MS = 60 * 60 * 1_000
 
 export interface SessionServiceOptions {
   store: SessionStore
@@ -27,14 +31,15 @@ export class SessionService {
   }
 
   /**
-   * Begins a session.
+   * Begins a session of 24 hours, or of one hour with {@link NO_PASSWORD}.
    * @throws HoldfastError `INVALID_API_KEY` if the password changed after `passwordHash` was read, `account_disabled`
    */
   async begin(accountId: string, passwordHash: string): Promise<{ account: Account; token: string }> {
     const now = this.#options.clock.now()
     // A token stores times in whole seconds.
     const createdAt = Math.floor(now / 1_000) * 1_000
-    const session = { id: randomId(this.#random, 16), accountId, createdAt, expiresAt: createdAt + SESSION_MS }
+    const life = passwordHash === NO_PASSWORD ? PROVIDER_SESSION_MS : SESSION_MS
+    const session = { id: randomId(this.#random, 16), accountId, createdAt, expiresAt: createdAt + life }
     const token = await this.#options.tokens.sign(session)
     const account = await this.#options.store.begin(session, { now, passwordHash })
     if (account === 'stale') throw staleLogin()

@@ -2,6 +2,7 @@ import type { Account, AccountChanges, AccountStore } from '../account-store.ts'
 import { account, LIVE_ACCOUNT, LOCKED_ACCOUNT } from './account-rows.ts'
 import { deleteSome, either, SEQ } from './dialect.ts'
 import { type CatalogueDriver, first, type Rule, run } from './driver.ts'
+import { DROP_IDENTITIES, identityLinkRules } from './identity-link-rules.ts'
 import { DROP_LINK, passwordLinkRules } from './password-link-rules.ts'
 import { pageOf, placeAfter, withPlace } from './row-cursor.ts'
 import { DROP_CODES, DROP_FACTOR } from './second-factor-rules.ts'
@@ -14,7 +15,7 @@ const SET_EMAIL = fragment`email = :email${either('', ', email_key = :emailKey')
 /** Key of the advisory lock for rules that can remove an owner. At least one owner must remain. */
 const OWNERS_LOCK = 0x4f574e52
 
-const INSERT = sql`
+export const INSERT_ACCOUNT = sql`
   INSERT INTO accounts (${columnNames(account)}, password_hash${either('', ', email_key')})
   VALUES (${valuesOf(account)}, :passwordHash${either('', ', :emailKey')}) ON CONFLICT (${EMAIL}) DO NOTHING`
 const GET = sql`SELECT ${account} FROM accounts WHERE id = :id AND ${LIVE_ACCOUNT}`
@@ -58,7 +59,7 @@ export function accountRules(driver: CatalogueDriver): AccountStore {
   return {
     insert: async (added, passwordHash) => {
       const params = { ...added, emailKey: emailKey(added.email), passwordHash }
-      return (await driver.run(INSERT, params)) > 0 ? 'inserted' : 'email_taken'
+      return (await driver.run(INSERT_ACCOUNT, params)) > 0 ? 'inserted' : 'email_taken'
     },
     get: id => driver.first(GET, { id }),
     findByEmail: email => driver.first(BY_EMAIL, { emailKey: emailKey(email) }),
@@ -75,6 +76,7 @@ export function accountRules(driver: CatalogueDriver): AccountStore {
         return true
       }),
     ...passwordLinkRules(driver),
+    ...identityLinkRules(driver),
     replacePassword: async (id, former, hash) => (await driver.run(REPLACE_PASSWORD, { id, former, hash })) > 0,
     markDeleted: (id, now) => driver.transaction(() => markDeleted(id, now)),
     deleted: async limit => (await driver.all(DELETED, { limit })).map(({ id }) => id),
@@ -120,6 +122,7 @@ function* markDeleted(id: string, now: number): Rule<'marked' | 'no_account' | '
   yield* first(DROP_FACTOR, { accountId: id })
   yield* run(DROP_CODES, { accountId: id })
   yield* run(DROP_LINK, { accountId: id })
+  yield* run(DROP_IDENTITIES, { accountId: id })
   return 'marked'
 }
 

@@ -49,6 +49,7 @@ export const CHANGE_BY_ID = sql`SELECT ${change} FROM ${STATES} WHERE id = :id`
 export const BY_NAME = sql`SELECT ${change} FROM ${STATES} WHERE name = :name AND state.account_id = :accountId`
 export const BY_ACCOUNT = sql`
   SELECT ${change} FROM ${STATES} WHERE state.account_id = :accountId ORDER BY id DESC`
+export const RECENT = sql`SELECT ${change} FROM ${STATES} WHERE id < :before ORDER BY id DESC LIMIT :rows`
 export const LOCKED = sql`SELECT ${change} FROM ${STATES} WHERE id = :id ${LOCK}`
 export const COUNT_CHANGES = sql<{ count: number }>`
   SELECT COUNT(*) AS count FROM bulk_changes ${indexed('bulk_changes_by_account')} WHERE account_id = :accountId`

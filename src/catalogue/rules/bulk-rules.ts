@@ -6,6 +6,7 @@ import {
   CHANGE_KEPT_MS,
   MOST_CHANGES,
   type NewBulkChange,
+  type SelectedStep,
   usageWithRemoved,
 } from '../bulk-changes.ts'
 import type { PinLimits, RecordRow } from '../records.ts'
@@ -23,6 +24,7 @@ import {
   INSERT,
   KEEP,
   LOCKED,
+  RECENT,
   REMOVED,
   SET_PROGRESS,
 } from './bulk-rows.ts'
@@ -32,6 +34,7 @@ import { beginJob, dueJobs, retryJob } from './job-rules.ts'
 import { usageOf } from './record-rules.ts'
 import { type RemovalParts, removeRecords } from './removal-rules.ts'
 import { excessOf, restoreRecords, withFailures } from './restore-rules.ts'
+import { newestPage } from './row-cursor.ts'
 import { lockRecordRows } from './status-rules.ts'
 
 /** Maximum number of records that one transaction changes. */
@@ -50,6 +53,7 @@ export function bulkRules(driver: CatalogueDriver, parts: BulkParts): BulkChange
     add: change => driver.transaction(() => add(change), { lane: change.accountId }),
     get: async (accountId, name) => (await driver.first(BY_NAME, { accountId, name })) ?? undefined,
     list: accountId => driver.all(BY_ACCOUNT, { accountId }),
+    recent: request => newestPage(before => driver.all(RECENT, before), request),
     undo: request => driver.transaction(() => undo(request), { lane: request.accountId }),
     remove: async step => {
       const { rows } = await driver.transaction<Stepped>(() => removeStep(parts, step), {
@@ -129,8 +133,8 @@ function* undo(request: { accountId: string; name: string; limits: PinLimits; no
   return undoing
 }
 
-function* removeStep(parts: BulkParts, step: BulkStep): Rule<Stepped> {
-  const { id, ids, next, now } = step
+function* removeStep(parts: BulkParts, step: SelectedStep): Rule<Stepped> {
+  const { id, ids, next, now, isListed } = step
   const change = yield* lockedAt(step, 'running')
   if (change === null) return NO_RECORDS
   const isLive = ({ accountId, expiresAt }: RecordRow) =>
@@ -149,7 +153,7 @@ function* removeStep(parts: BulkParts, step: BulkStep): Rule<Stepped> {
   const rows = yield* removeRecords(counting, found, true)
   const gone = new Set(rows.map(row => row.id))
   // A filter finds only records that exist, so a missing one was removed by another request.
-  const missing = change.selection.startsWith('[') ? ids.filter(one => !gone.has(one)) : []
+  const missing = isListed ? ids.filter(one => !gone.has(one)) : []
   const failed = withFailures(
     change,
     missing.map(uploadId => ({ uploadId, code: 'NOT_FOUND' })),

@@ -1,7 +1,14 @@
-import { type DeliveryRow, ENDED_DELIVERIES_KEPT, type WebhookRow, type WebhookStore } from '../webhook-store.ts'
-import { IF_UNLOCKED, indexed, isSet } from './dialect.ts'
+import {
+  type DeliveryRow,
+  ENDED_DELIVERIES_KEPT,
+  type SentDelivery,
+  type WebhookRow,
+  type WebhookStore,
+} from '../webhook-store.ts'
+import { IF_UNLOCKED, indexed, isSet, isUnset } from './dialect.ts'
 import { type CatalogueDriver, first, type Rule, run } from './driver.ts'
-import { beginJob, dueJobs, dueStates, endJob, JOB, retryJob, withJob } from './job-rules.ts'
+import { beginJob, dueJobs, dueStates, endJob, enqueue, JOB, retryJob, withJob } from './job-rules.ts'
+import { newestPage } from './row-cursor.ts'
 import { columns, fragment, sql } from './statement.ts'
 
 type State = Omit<DeliveryRow, 'attempts' | 'dueAt'>
@@ -35,6 +42,18 @@ const ENDED = fragment`
 
 const PAGE = sql`
   SELECT ${delivery} FROM ${STATES} WHERE webhook_id = :webhookId AND id < :before ORDER BY id DESC LIMIT :rows`
+const sent = columns<SentDelivery>({
+  ...delivery.kinds,
+  url: ['text', '(SELECT url FROM webhooks WHERE webhooks.id = state.webhook_id)'],
+})
+const RECENT = sql`SELECT ${sent} FROM ${STATES} WHERE id < :before ORDER BY id DESC LIMIT :rows`
+const FAILED = sql`
+  SELECT ${sent} FROM ${STATES} WHERE ${isSet('state.ended')} AND ${isUnset('state.delivered')} AND id < :before
+  ORDER BY id DESC LIMIT :rows`
+const REOPEN = sql<{ webhookId: string; accountId: string }>`
+  UPDATE deliveries SET ended = FALSE, attempts = 0 WHERE id = :id AND ${isSet('ended')} AND ${isUnset('delivered')}
+  RETURNING webhook_id AS "webhookId", account_id AS "accountId"`
+const COUNT_REOPENED = sql`UPDATE webhooks SET waiting = waiting + 1 WHERE id = :webhookId`
 const DUE = dueStates(delivery, 'deliveries')
 const BEGIN = sql<State>`
   UPDATE deliveries SET created_at = COALESCE(created_at, :now) WHERE id = (
@@ -51,7 +70,10 @@ const RETRY = sql`
 
 const ANY_NODE = ''
 
-type DeliveryRules = Pick<WebhookStore, 'deliveries' | 'due' | 'nextDue' | 'begin' | 'end' | 'retry'>
+type DeliveryRules = Pick<
+  WebhookStore,
+  'deliveries' | 'recent' | 'resend' | 'due' | 'nextDue' | 'begin' | 'end' | 'retry'
+>
 
 /** Returns the rules of deliveries. Triggers on `records` insert the deliveries. */
 export function deliveryRules(
@@ -62,12 +84,16 @@ export function deliveryRules(
   const jobs = dueJobs(driver, 'delivery', node, DUE)
   const jobOf = (key: number) => ({ kind: 'delivery', key }) as const
   return {
-    deliveries: async (webhookId, { after, limit }) => {
-      const before = after !== null && /^\d{1,15}$/.test(after) ? Number(after) : Number.MAX_SAFE_INTEGER
-      const found = await driver.all(PAGE, { webhookId, before, rows: limit + 1 })
-      const rows = found.slice(0, limit)
-      return { rows, next: found.length > limit ? String(rows.at(-1)?.id) : null }
-    },
+    deliveries: (webhookId, request) => newestPage(place => driver.all(PAGE, { webhookId, ...place }), request),
+    recent: (isFailed, request) => newestPage(place => driver.all(isFailed ? FAILED : RECENT, place), request),
+    resend: (id, now) =>
+      driver.transaction(function* () {
+        const state = yield* first(REOPEN, { id })
+        if (state === null) return false
+        yield* run(COUNT_REOPENED, state)
+        yield* enqueue({ ...jobOf(id), queue: ANY_NODE, accountId: state.accountId, dueAt: now, error: null })
+        return true
+      }),
     due: query => jobs.due(ANY_NODE, query),
     nextDue: () => jobs.nextDue(ANY_NODE),
     begin: (id, now) =>

@@ -1,4 +1,4 @@
-import type { BulkFailure, BulkStep } from '../bulk-changes.ts'
+import type { BulkFailure, SelectedStep } from '../bulk-changes.ts'
 import { type BulkEdit, editedRecord } from '../bulk-edits.ts'
 import type { RecordRow } from '../records.ts'
 import { advance, lockedAt } from './bulk-progress.ts'
@@ -22,13 +22,11 @@ const SET_EDITED = sql`
     ', identity = :identity, folded_name = :foldedName, words = :words',
   )} WHERE id = :id`
 
-/** A step of edits. `isListed` is true if the caller named the records instead of a filter. */
-type EditStep = BulkStep & { edit: BulkEdit; isListed: boolean }
 /** Records before and after their edit. */
 export type Edited = { rows: RecordRow[] | null; before: RecordRow[] }
 
 /** Edits live records of the account, and counts each selected record once. */
-export function* editStep(parts: BulkParts, step: EditStep): Rule<Edited> {
+export function* editStep(parts: BulkParts, step: SelectedStep & { edit: BulkEdit }): Rule<Edited> {
   const { ids, next, now, edit, isListed } = step
   const change = yield* lockedAt(step, 'running')
   if (change === null) return { rows: null, before: [] }

@@ -53,9 +53,12 @@ function* add(sent: readonly SentBytes[], now: number, month: number): Rule<Egre
     if (accountId !== null) owners.set(holdId, accountId)
   }
   const added: EgressRow[] = []
-  for (const row of rowsOf(sent, owners)) {
+  const rows = rowsOf(sent, owners)
+  for (const row of rows) {
     if ((yield* run(ADD, { ...row, month })) > 0) added.push(row)
-    yield* run(FORGET, { accountId: row.accountId, last: month - YEAR })
+  }
+  for (const accountId of new Set(rows.map(row => row.accountId))) {
+    yield* run(FORGET, { accountId, last: month - YEAR })
   }
   return added
 }

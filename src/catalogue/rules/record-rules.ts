@@ -84,8 +84,12 @@ export function* usageOf(accountId: string, now: number, known: AccountUsage | n
  */
 export function* takeUse(token: string): Rule<void> {
   if ((yield* run(TAKE_USE, { token })) === 1) return
-  if ((yield* first(HAS_TOKEN, { token })) === null) {
-    throw new HoldfastError('INVALID_API_KEY', 'the upload token has been revoked')
-  }
-  throw new HoldfastError('QUOTA_EXCEEDED', 'the upload token has no use left')
+  throw usedUp((yield* first(HAS_TOKEN, { token })) !== null)
+}
+
+/** Returns the error for an upload token that has no use left, or no longer exists. */
+export function usedUp(exists: boolean): HoldfastError {
+  return exists
+    ? new HoldfastError('QUOTA_EXCEEDED', 'the upload token has no use left')
+    : new HoldfastError('INVALID_API_KEY', 'the upload token has been revoked')
 }

@@ -1,4 +1,4 @@
-import type { Page } from '../page.ts'
+import type { Page, PageRequest } from '../page.ts'
 import { SEQ } from './dialect.ts'
 import type { Columns } from './statement.ts'
 
@@ -12,8 +12,18 @@ const START: RowPlace = { createdAt: Number.MIN_SAFE_INTEGER, rowid: Number.MIN_
 
 /** Returns the sort key after which a page begins; the start of the list for an invalid cursor. */
 export function placeAfter(cursor: string | null): RowPlace {
+  return placeOf(cursor) ?? START
+}
+
+/** Returns the sort key before which a page of a list with the newest first begins. */
+export function placeBefore(cursor: string | null, until: number): RowPlace {
+  const place = placeOf(cursor)
+  return place !== null && place.createdAt < until ? place : { createdAt: until, rowid: Number.MIN_SAFE_INTEGER }
+}
+
+function placeOf(cursor: string | null): RowPlace | null {
   const match = cursor === null ? null : /^(-?\d{1,16}):(\d{1,16})$/.exec(cursor)
-  return match === null ? START : { createdAt: Number(match[1]), rowid: Number(match[2]) }
+  return match === null ? null : { createdAt: Number(match[1]), rowid: Number(match[2]) }
 }
 
 export function withPlace<Row extends { createdAt: number }>({ kinds }: Columns<Row>): Columns<Row & RowPlace> {
@@ -29,4 +39,19 @@ export function pageOf<Row extends { createdAt: number }>(
   const last = raw.length > limit ? shown.at(-1) : undefined
   const rows = shown.map(({ rowid: _, ...row }) => row as unknown as Row)
   return { rows, next: last === undefined ? null : `${last.createdAt}:${last.rowid}` }
+}
+
+/**
+ * Returns a page of rows with ascending ids, newest first. The cursor is the id of the last row.
+ *
+ * @param read returns up to `rows` rows whose ids are less than `before`
+ */
+export async function newestPage<Row extends { id: number }>(
+  read: (place: { before: number; rows: number }) => Promise<Row[]>,
+  { after, limit }: PageRequest,
+): Promise<Page<Row>> {
+  const before = after !== null && /^\d{1,15}$/.test(after) ? Number(after) : Number.MAX_SAFE_INTEGER
+  const found = await read({ before, rows: limit + 1 })
+  const rows = found.slice(0, limit)
+  return { rows, next: found.length > limit ? String(rows.at(-1)?.id) : null }
 }

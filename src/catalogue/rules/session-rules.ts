@@ -1,5 +1,5 @@
 import { MOST_SESSIONS, type Session, type SessionStore } from '../session-store.ts'
-import { account, LIVE_ACCOUNT } from './account-rows.ts'
+import { account, LIVE_ACCOUNT, LOCKED_ACCOUNT } from './account-rows.ts'
 import { deleteSome, FOR_UPDATE, IF_UNLOCKED, SEQ } from './dialect.ts'
 import { type CatalogueDriver, first, run } from './driver.ts'
 import { pageOf, placeAfter, withPlace } from './row-cursor.ts'
@@ -32,7 +32,7 @@ export function sessionRules(driver: CatalogueDriver): SessionStore {
       const { accountId } = begun
       return driver.transaction(
         function* () {
-          const owner = yield* first(SIGNED_IN, { accountId, passwordHash })
+          const owner = yield* first(passwordHash === '' ? LOCKED_ACCOUNT : SIGNED_IN, { accountId, passwordHash })
           if (owner === null) return 'stale'
           if (owner.disabled) return 'disabled'
           yield* run(CLEAR, { now, most: CLEARED_AT_ONCE })

@@ -32,6 +32,7 @@ const SOURCES: Readonly<Record<MovedTable, TableSource>> = {
   sessions: { columns: 'id, rowid AS seq, account_id, created_at, expires_at', from: 'sessions' },
   second_factors: { columns: 'account_id, secret, enabled_at, last_step', from: 'second_factors' },
   password_links: { columns: 'account_id, hash, expires_at', from: 'password_links' },
+  identities: { columns: 'issuer, subject, account_id, confirmed_at, refresh_token, refresh_at', from: 'identities' },
   recovery_codes: { columns: 'account_id, hash', from: 'recovery_codes', key: ['account_id', 'hash'] },
   roots: {
     columns: `id, ${DAG}, content_size, dag_size, blocks, charge, file_count, file_count > 0 AS listed, announced_at`,
@@ -83,6 +84,11 @@ const SOURCES: Readonly<Record<MovedTable, TableSource>> = {
     key: ['kind', 'key'],
   },
   egress: { columns: 'account_id, month, domain, bytes', from: 'egress' },
+  audit: {
+    columns: `id, key, actor, number, created_at, last_at, times, account_id, credential, credential_id, address, action,
+      outcome, subject`,
+    from: 'audit',
+  },
 }
 
 export class SqliteMovedCatalogue implements CatalogueToMove {
@@ -142,6 +148,6 @@ export class SqliteMovedCatalogue implements CatalogueToMove {
 const REMOVED = [
   ...(['webhooks', 'deliveries', 'records', 'removals', 'placements', 'fetches'] as const),
   ...(['bulk_changes', 'removed_records'] as const),
-  ...(['egress', 'recovery_codes', 'password_links', 'second_factors', 'sessions'] as const),
+  ...(['audit', 'egress', 'recovery_codes', 'password_links', 'identities', 'second_factors', 'sessions'] as const),
   ...(['api_keys', 'accounts'] as const),
 ]

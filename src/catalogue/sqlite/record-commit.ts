@@ -1,8 +1,7 @@
 import { HoldfastError } from '../../domain/errors.ts'
 import { checkTransition } from '../../domain/pin-status.ts'
 import type { DagIdentity } from '../../ipld/cid.ts'
-import type { NewBlock } from '../../ledger/blocks.ts'
-import type { Claims } from '../../ledger/claims.ts'
+import type { Claims, StoredRoot } from '../../ledger/claims.ts'
 import type { Holds } from '../../ledger/holds.ts'
 import type { RootTable } from '../../ledger/root-table.ts'
 import type { WholeDag } from '../../ledger/whole-dag.ts'
@@ -13,14 +12,6 @@ import type { RecordTable } from './record-table.ts'
 import type { SqliteStatements } from './sqlite-driver.ts'
 
 type WholeIntent = CommitIntent & { kind: 'whole' }
-
-/** `healed` is true if storing the root repaired a damaged block. */
-interface StoredRoot {
-  rootId: number
-  healed: boolean
-  dagSize: number
-  charge: number
-}
 
 /**
  * Changes records together with their content. The hold of a record has the id of the record.
@@ -107,7 +98,10 @@ export class RecordCommit {
     if (!this.fits(record.accountId, dag, limits.maxStorageBytes, now)) {
       throw new HoldfastError('QUOTA_EXCEEDED', `the plan allows ${limits.maxStorageBytes} bytes of storage`)
     }
-    const stored = block === null ? this.#complete(backendId, stagedRootId, dag) : this.#store(intent, block)
+    const stored =
+      block === null
+        ? this.#complete(backendId, stagedRootId, dag)
+        : this.#claims.storeRoot(this.#roots, backendId, dag, block, now)
     const { rootId, healed, dagSize, charge } = stored
     if (existing !== undefined)
       return { record: this.#fulfilled(existing, rootId, now), created: false, waited: existing, healed }
@@ -123,14 +117,6 @@ export class RecordCommit {
     if (root === null) throw new HoldfastError('CID_NOT_FOUND', 'this node no longer has the content')
     const { id: rootId, dagSize, charge } = root
     return { rootId, healed: false, dagSize, charge }
-  }
-
-  /** Stores a DAG of one block. Repairs the block if its stored bytes are damaged. */
-  #store({ backendId, dag, now }: WholeIntent, block: NewBlock): StoredRoot {
-    const found = this.#roots.find(backendId, dag)
-    const rootId = found?.id ?? this.#roots.insert(backendId, dag, now)
-    const { dagSize, charge } = found ?? dag
-    return { rootId, healed: this.#claims.store(rootId, backendId, block) === 'healed', dagSize, charge }
   }
 
   #fulfilled(record: RecordRow, rootId: number, now: number): RecordRow {

@@ -26,3 +26,8 @@ export function webhooksIn(db: Database): string[] {
 export function forgetWebhooks(db: Database): void {
   db.prepare('DELETE FROM webhooks').run()
 }
+
+/** Users of a sign-in provider must sign in again. Runs within the caller's transaction. */
+export function forgetRefreshTokens(db: Database): void {
+  db.prepare('UPDATE identities SET refresh_token = NULL, refresh_at = NULL').run()
+}

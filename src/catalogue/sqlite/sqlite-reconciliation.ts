@@ -3,6 +3,7 @@ import { HoldfastError } from '../../domain/errors.ts'
 import { checkTransition } from '../../domain/pin-status.ts'
 import type { BlockTable } from '../../ledger/block-table.ts'
 import { CatalogueHolds } from '../../ledger/catalogue-holds.ts'
+import type { Claims } from '../../ledger/claims.ts'
 import type { HoldPlace, Holds } from '../../ledger/holds.ts'
 import type { RootTable } from '../../ledger/root-table.ts'
 import type { WriteQueue } from '../../storage/write-queue.ts'
@@ -31,6 +32,7 @@ interface Tables {
   roots: RootTable
   holds: Holds
   blocks: BlockTable
+  claims: Claims
 }
 
 /** Reconciliation in the engine's own database, where the hold of a record has the id of the record. */

@@ -1,4 +1,5 @@
 import { Type } from 'typebox'
+import type { Account } from '../../access/principal.ts'
 import { text } from '../answer-fields.ts'
 import { identifier, optional, required } from '../body-reader.ts'
 import { type ContractRoute, json, route } from '../contract-route.ts'
@@ -15,6 +16,7 @@ const Login = Type.Union(
 const signUp = route({
   method: 'POST',
   path: '/auth/signup',
+  audit: 'signup',
   access: 'public',
   tag: 'Signing in',
   summary: 'Create an account',
@@ -22,8 +24,9 @@ const signUp = route({
   body: json(Type.Object({ email: required, password: required, name: optional })),
   answers: { 201: Type.Object({ message: text, user: User }, { title: 'SignedUp' }) },
   errors: ['NOT_OFFERED', 'CONFLICT', 'RATE_LIMIT'],
-  handler: async ({ request, body }, services) => {
+  handler: async ({ request, body, audits }, services) => {
     const account = await services.signUp.signUp(await body(), request.remoteAddress)
+    audits({ account })
     const user = await accountView(services, account)
     return { status: 201, body: { message: 'account created, sign in now', user } }
   },
@@ -32,6 +35,7 @@ const signUp = route({
 const login = route({
   method: 'POST',
   path: '/auth/login',
+  audit: 'sign-in',
   access: 'public',
   tag: 'Signing in',
   summary: 'Sign in with email and password',
@@ -42,9 +46,10 @@ const login = route({
   body: json(Type.Object({ email: required, password: required })),
   answers: { 200: Login },
   errors: ['INVALID_API_KEY', 'account_disabled', 'RATE_LIMIT'],
-  handler: async ({ request, body }, services) => {
-    const outcome = await services.logins.login(await body(), request.remoteAddress)
+  handler: async ({ request, body, audits }, services) => {
+    const outcome = await services.logins.login(await body(), request.remoteAddress, account => audits({ account }))
     if ('temporaryToken' in outcome) {
+      audits({ outcome: '2fa_required' })
       return { status: 200, body: { requires2FA: true, temporaryToken: outcome.temporaryToken } }
     }
     return { status: 200, body: { token: outcome.token, user: await accountView(services, outcome.account) } }
@@ -54,6 +59,7 @@ const login = route({
 const verifyLogin = route({
   method: 'POST',
   path: '/auth/2fa/verify-login',
+  audit: 'sign-in.code',
   access: 'public',
   tag: 'Signing in',
   summary: 'Complete a sign-in with a second-factor code',
@@ -61,10 +67,11 @@ const verifyLogin = route({
   body: json(Type.Object({ temporaryToken: identifier, code })),
   answers: { 200: Session },
   errors: ['INVALID_API_KEY', 'account_disabled', ...CODE_ERRORS],
-  handler: async ({ request, body }, services) => {
+  handler: async ({ request, body, audits }, services) => {
     const { temporaryToken, code } = await body()
     const input = { temporaryToken, code: codeOf(code) }
-    const { token, account } = await services.logins.verifyLogin(input, request.remoteAddress)
+    const named = (account: Account): void => audits({ account })
+    const { token, account } = await services.logins.verifyLogin(input, request.remoteAddress, named)
     return { status: 200, body: { token, user: await accountView(services, account) } }
   },
 })
@@ -72,6 +79,7 @@ const verifyLogin = route({
 const setPassword = route({
   method: 'POST',
   path: '/auth/password',
+  audit: 'password.set',
   access: 'public',
   tag: 'Signing in',
   summary: 'Set the password with a link',
@@ -81,16 +89,58 @@ const setPassword = route({
   body: json(Type.Object({ token: identifier, password: required })),
   answers: { 200: Type.Object({ message: text, email: text }, { title: 'PasswordSet' }) },
   errors: ['INVALID_API_KEY', 'RATE_LIMIT'],
-  handler: async ({ request, body }, { passwordLinks, logins }) => {
-    const { email } = await passwordLinks.use(await body(), request.remoteAddress)
+  handler: async ({ request, body, audits }, { passwordLinks, logins }) => {
+    const account = await passwordLinks.use(await body(), request.remoteAddress)
+    audits({ account })
+    const { email } = account
     await logins.unlock(email)
     return { status: 200, body: { message: 'password set, sign in now', email } }
+  },
+})
+
+const startProvider = route({
+  method: 'POST',
+  path: '/auth/provider/start',
+  access: 'public',
+  tag: 'Signing in',
+  summary: 'Begin a sign-in with the provider of the node',
+  details:
+    'Keep `secret` in the tab, and open `url`. The provider sends the browser back to the console with a query, for ' +
+    '`/auth/provider/finish`.',
+  answers: { 200: Type.Object({ url: text, secret: text }, { title: 'ProviderSignIn' }) },
+  errors: ['NOT_OFFERED', 'RATE_LIMIT', 'UNAVAILABLE'],
+  handler: async ({ request }, { providerLogins }) => {
+    const { url, secret } = await providerLogins.start(request.remoteAddress)
+    return { status: 200, body: { url, secret } }
+  },
+})
+
+const finishProvider = route({
+  method: 'POST',
+  path: '/auth/provider/finish',
+  audit: 'sign-in.provider',
+  access: 'public',
+  tag: 'Signing in',
+  summary: 'Complete a sign-in with the provider',
+  details: 'The session ends after an hour. An account with a second factor gets a temporary token instead.',
+  body: json(Type.Object({ secret: identifier, answer: required })),
+  answers: { 200: Login },
+  errors: ['INVALID_API_KEY', 'account_disabled', 'NOT_OFFERED', 'RATE_LIMIT', 'UNAVAILABLE'],
+  handler: async ({ request, body, audits }, services) => {
+    const outcome = await services.providerLogins.finish(await body(), request.remoteAddress)
+    if ('temporaryToken' in outcome) {
+      audits({ outcome: '2fa_required' })
+      return { status: 200, body: { requires2FA: true, temporaryToken: outcome.temporaryToken } }
+    }
+    audits({ account: outcome.account })
+    return { status: 200, body: { token: outcome.token, user: await accountView(services, outcome.account) } }
   },
 })
 
 const logout = route({
   method: 'POST',
   path: '/auth/logout',
+  audit: 'sign-out',
   access: 'authenticated',
   tag: 'Signing in',
   summary: 'End the session',
@@ -106,4 +156,12 @@ const logout = route({
   },
 })
 
-export const authRoutes: readonly ContractRoute[] = [signUp, login, verifyLogin, setPassword, logout]
+export const authRoutes: readonly ContractRoute[] = [
+  signUp,
+  login,
+  verifyLogin,
+  startProvider,
+  finishProvider,
+  setPassword,
+  logout,
+]

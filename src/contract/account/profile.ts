@@ -21,6 +21,7 @@ const show = route({
 const update = route({
   method: 'PUT',
   path: '/users/me',
+  audit: 'profile.change',
   access: 'authenticated',
   tag: 'Account',
   summary: 'Change name or email',
@@ -41,6 +42,7 @@ const update = route({
 const changePassword = route({
   method: 'PUT',
   path: '/users/me/password',
+  audit: 'password.change',
   access: 'session',
   tag: 'Account',
   summary: 'Change the password and end all other sessions',

@@ -9,6 +9,7 @@ import { CODE_ERRORS, code, codeOf } from './second-factor-code.ts'
 const setup = route({
   method: 'POST',
   path: '/auth/2fa/setup',
+  audit: 'second-factor.setup',
   access: 'session',
   tag: 'Signing in',
   summary: 'Set up a second factor: a secret for an authenticator app',
@@ -24,6 +25,7 @@ const setup = route({
 const enable = route({
   method: 'POST',
   path: '/auth/2fa/enable',
+  audit: 'second-factor.enable',
   access: 'session',
   tag: 'Signing in',
   summary: 'Enable the second factor',
@@ -48,6 +50,7 @@ const enable = route({
 const disable = route({
   method: 'POST',
   path: '/auth/2fa/disable',
+  audit: 'second-factor.disable',
   access: 'session',
   tag: 'Signing in',
   summary: 'Disable the second factor',

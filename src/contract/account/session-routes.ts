@@ -43,6 +43,7 @@ const list = route({
 const endOthers = route({
   method: 'DELETE',
   path: '/auth/sessions',
+  audit: 'sessions.end',
   access: 'session',
   tag: 'Signing in',
   summary: 'End all other sessions of the account',
@@ -55,6 +56,7 @@ const endOthers = route({
 const end = route({
   method: 'DELETE',
   path: '/auth/sessions/:id',
+  audit: 'session.end',
   access: 'session',
   tag: 'Signing in',
   summary: 'End a session of the account',

@@ -57,6 +57,7 @@ const Revoked = Type.Object({ name: text, revoked: Type.Literal(true) }, { title
 const generate = route({
   method: 'POST',
   path: '/tokens/generate',
+  audit: 'key.create',
   access: 'authenticated',
   tag: 'API keys',
   summary: 'Create an API key',
@@ -133,6 +134,7 @@ const list = route({
 const revoke = route({
   method: 'DELETE',
   path: '/tokens/revoke/:name',
+  audit: 'key.revoke',
   access: 'authenticated',
   tag: 'API keys',
   summary: 'Revoke an API key',
@@ -149,6 +151,7 @@ const revoke = route({
 const revokeByBody = route({
   method: 'POST',
   path: '/tokens/revoke',
+  audit: 'key.revoke',
   access: 'authenticated',
   tag: 'API keys',
   summary: 'Revoke an API key, named in the body',
@@ -164,6 +167,7 @@ const revokeByBody = route({
 const keepConsole = route({
   method: 'POST',
   path: '/tokens/console',
+  audit: 'key.create-console',
   access: 'authenticated',
   tag: 'API keys',
   summary: 'Create the key that keeps a sign-in at the console',

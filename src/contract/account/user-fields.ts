@@ -57,7 +57,11 @@ export const User = Type.Object(userFields, { title: 'User' })
 
 export async function accountView(services: Services, account: Account): Promise<Shown<typeof User>> {
   const plan = services.plans.get(account.plan)
-  const egressOf = await services.egress.read([account.id])
+  const [egressOf, usage, twoFactorEnabled] = await Promise.all([
+    services.egress.read([account.id]),
+    services.pins.usage(account.id),
+    services.secondFactor.isEnabled(account.id),
+  ])
   return {
     id: account.id,
     email: account.email,
@@ -67,9 +71,9 @@ export async function accountView(services: Services, account: Account): Promise
     plan: plan.name,
     planDetails: { ...plan },
     clusters: services.clusters.allowed(plan).length,
-    usage: await services.pins.usage(account.id),
+    usage,
     egress: egressOf(account.id),
     createdAt: iso(account.createdAt),
-    twoFactorEnabled: await services.secondFactor.isEnabled(account.id),
+    twoFactorEnabled,
   }
 }

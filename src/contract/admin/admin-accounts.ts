@@ -79,6 +79,7 @@ const create = route({
   ...owner,
   method: 'POST',
   path: '/accounts',
+  audit: 'account.create',
   summary: 'Create an account',
   details:
     '201 with the account and `token`, an API key with every scope. Body: `{"email", "plan", "name", "password"}`. `name` ' +
@@ -106,6 +107,7 @@ const setPlan = route({
   ...owner,
   method: 'PUT',
   path: '/accounts/:id/plan',
+  audit: 'account.plan',
   summary: 'Change the plan of an account',
   details: 'The account. Body: `{"plan"}`. Content beyond the new limits stays, but the account cannot add more.',
   params,
@@ -123,6 +125,7 @@ const disable = route({
   ...owner,
   method: 'POST',
   path: '/accounts/:id/disable',
+  audit: 'account.disable',
   summary: 'Disable an account',
   details:
     'The account. Its content stays, and its requests get 403 `account_disabled`. The last owner cannot be disabled or ' +
@@ -137,6 +140,7 @@ const enable = route({
   ...owner,
   method: 'POST',
   path: '/accounts/:id/enable',
+  audit: 'account.enable',
   summary: 'Enable an account again',
   params,
   answers: { 200: ManagedAccount },
@@ -148,6 +152,7 @@ const remove = route({
   ...owner,
   method: 'DELETE',
   path: '/accounts/:id',
+  audit: 'account.delete',
   summary: 'Delete an account',
   details: '`{id, deleted: true}`. The email is free at once. The pins are removed soon after.',
   params,
@@ -183,6 +188,7 @@ const endSessions = route({
   ...owner,
   method: 'DELETE',
   path: '/accounts/:id/sessions',
+  audit: 'sessions.end',
   summary: 'End all sessions of an account',
   details: '`{ended}`: number of ended sessions.',
   params,
@@ -198,6 +204,7 @@ const passwordLink = route({
   ...owner,
   method: 'POST',
   path: '/accounts/:id/password-link',
+  audit: 'password-link.create',
   summary: 'Make a link that sets the password of an account',
   details:
     '`{token, expiresAt}`. Open the console at `#/password?token=<token>`. The link works once, for a day, and replaces the ' +

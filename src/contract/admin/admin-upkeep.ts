@@ -40,6 +40,7 @@ const collect = route({
   ...owner,
   method: 'POST',
   path: '/gc',
+  audit: 'node.collect',
   summary: 'Delete unused blocks',
   details:
     '`{roots, blocks, bytes}` that were deleted. Optional body: `{"graceSeconds": 0}` instead of the configured grace.',
@@ -60,6 +61,7 @@ const verify = route({
   ...owner,
   method: 'POST',
   path: '/verify',
+  audit: 'node.verify',
   summary: 'Read and check every block',
   details:
     '`{blocks, bytes, damaged: [{cid, reason, roots}], damagedBlocks}`: the first 1,000 damaged blocks, each with at ' +
@@ -74,6 +76,7 @@ const backup = route({
   ...owner,
   method: 'POST',
   path: '/backup',
+  audit: 'node.backup',
   summary: 'Write a backup below a backup root',
   details:
     'Body: `{"directory", "force", "bytesPerSecond"}`, the last two optional; see [backups](backup.md). A directory with ' +
@@ -97,6 +100,7 @@ const reconcile = route({
   ...owner,
   method: 'POST',
   path: '/reconcile',
+  audit: 'node.reconcile',
   summary: 'Find and repair inconsistencies between records, holds, blocks and files',
   details:
     '`{dryRun, seen, found, findings: [{kind, what, detail}]}`: `seen` and `found` count all, `findings` are the first ' +
@@ -120,14 +124,20 @@ interface StepOptions {
 
 /** Returns the outcome. If the client accepts `application/x-ndjson`, streams one line per step before the outcome. */
 async function inLines<Outcome extends object>(
-  { request, requestId }: AuthenticatedContext,
+  { request, requestId, audits }: AuthenticatedContext,
   run: (options: StepOptions) => Promise<Outcome>,
 ): Promise<ApiResponse> {
   if (!/\bapplication\/x-ndjson\b/i.test(request.header('accept') ?? '')) {
     return jsonResponse(200, await run({ signal: request.signal }))
   }
-  const lines = progressLines<object, Outcome>(requestId, (onProgress, unread) =>
-    run({ signal: AbortSignal.any([request.signal, unread]), onProgress }),
-  )
+  const ended = Promise.withResolvers<Outcome>()
+  audits({ ended: ended.promise })
+  // Without an audit log, nobody else waits for it.
+  ended.promise.catch(() => undefined)
+  const lines = progressLines<object, Outcome>(requestId, (onProgress, unread) => {
+    const outcome = run({ signal: AbortSignal.any([request.signal, unread]), onProgress })
+    ended.resolve(outcome)
+    return outcome
+  })
   return { status: 200, headers: { 'content-type': 'application/x-ndjson' }, body: lines }
 }

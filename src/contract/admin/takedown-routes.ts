@@ -35,6 +35,7 @@ const add = route({
   ...owner,
   method: 'POST',
   path: '/takedowns',
+  audit: 'takedown.add',
   summary: 'Take down a CID, or a path below it',
   details:
     '201 with the takedown. Body: `{"cid", "path", "reason", "status"}`. `path` and `status` (410 or 451) are optional.',
@@ -58,6 +59,7 @@ const remove = route({
   ...owner,
   method: 'DELETE',
   path: '/takedowns/:cid',
+  audit: 'takedown.lift',
   summary: 'Lift a takedown',
   details: '`{removed: true}`. `?path=` names the takedown of a path. 404 `NOT_FOUND` without a matching takedown.',
   params: { cid: 'Its CID, as listed.' },

@@ -22,7 +22,7 @@ const Filter = Type.Object({
   after: optional,
 })
 
-const Job = Type.Object(
+export const JobView = Type.Object(
   {
     id: text,
     action: Type.Enum(['delete', 'rename', 'timelock', 'cluster']),
@@ -44,7 +44,7 @@ const Job = Type.Object(
   },
   { title: 'Job' },
 )
-const Answer = Type.Object({ job: Job })
+const Answer = Type.Object({ job: JobView })
 
 const selection = {
   ids: Type.Optional(Type.Array(identifier, { maxItems: MOST_IDS })),
@@ -57,6 +57,7 @@ const start = route({
   tag: 'Jobs',
   method: 'POST',
   path: '/jobs',
+  audit: 'bulk.delete',
   access: 'files:delete',
   summary: 'Delete many records',
   details:
@@ -82,6 +83,7 @@ const edit = route({
   tag: 'Jobs',
   method: 'POST',
   path: '/jobs/edits',
+  audit: 'bulk.edit',
   access: 'files:write',
   summary: 'Edit many records',
   details:
@@ -120,7 +122,7 @@ const list = route({
   access: 'files:read',
   summary: 'List the jobs',
   details: 'Jobs that run, or that ended within an hour. Newest first.',
-  answers: { 200: Type.Object({ jobs: Type.Array(Job) }) },
+  answers: { 200: Type.Object({ jobs: Type.Array(JobView) }) },
   handler: async ({ principal }, { bulk }) => {
     return { status: 200, body: { jobs: (await bulk.list(principal.account.id)).map(presentJob) } }
   },
@@ -144,6 +146,7 @@ const undo = route({
   ...shared,
   method: 'POST',
   path: '/jobs/:id/undo',
+  audit: 'bulk.undo',
   access: 'files:write',
   summary: 'Restore the records that a job deleted',
   details:
@@ -158,7 +161,7 @@ const undo = route({
 
 export const jobRoutes: readonly ContractRoute[] = [start, edit, list, show, undo]
 
-function presentJob({ createdAt, endedAt, undoUntil, ...job }: BulkJob): Shown<typeof Job> {
+export function presentJob({ createdAt, endedAt, undoUntil, ...job }: BulkJob): Shown<typeof JobView> {
   const at = (instant: number | null): string | null => (instant === null ? null : iso(instant))
   return { ...job, createdAt: iso(createdAt), endedAt: at(endedAt), undoUntil: at(undoUntil) }
 }

@@ -54,6 +54,7 @@ const shared = {
   params: { cid: 'A CID, version 0 or 1, in any multibase.' },
   ...CLUSTER,
   errors: ['INVALID_CID', 'PIN_NOT_FOUND'],
+  isRemembered: 'if shared',
 } as const
 
 const allocations = {
@@ -62,8 +63,9 @@ const allocations = {
   handler: async (
     context: AuthenticatedContext,
     services: Services,
-  ): Promise<{ status: 200; body: Shown<typeof Allocations> }> => {
-    return { status: 200, body: presentAllocations(await progressOf(context, services)) }
+  ): Promise<{ status: 200; body: Shown<typeof Allocations>; isLive: boolean }> => {
+    const progress = await progressOf(context, services)
+    return { status: 200, body: presentAllocations(progress), isLive: isLive(progress, services) }
   },
 }
 
@@ -80,7 +82,8 @@ export const statusRoutes: readonly ContractRoute[] = [
     summary: 'Show the status of a pin',
     answers: { 200: Status },
     handler: async (context, services) => {
-      return { status: 200, body: presentStatus(await progressOf(context, services)) }
+      const progress = await progressOf(context, services)
+      return { status: 200, body: presentStatus(progress), isLive: isLive(progress, services) }
     },
   }),
   route({ ...allocations, path: '/allocations/:cid', summary: 'List the clusters that hold content' }),
@@ -95,6 +98,11 @@ async function progressOf(context: AuthenticatedContext, { pins }: Services): Pr
   const [newest, ...others] = await pins.status({ account: context.principal.account.id, cid, cluster, peers: true })
   if (newest === undefined) throw new HoldfastError('PIN_NOT_FOUND', 'no pin for this cid: see the list of pins')
   return [newest, ...others]
+}
+
+/** Returns whether a fetch is shown, whose progress is in memory, or an external cluster, which is asked each time. */
+function isLive(progress: Progress, { clusters }: Services): boolean {
+  return progress.some(({ record: { status, clusterId } }) => status !== 'pinned' || clusters.isExternal(clusterId))
 }
 
 /** Builds the status of content: the fields of its newest record, and one allocation for each record. */

@@ -2,7 +2,7 @@ import { Type } from 'typebox'
 import { orNull } from '../../config/schema-parts.ts'
 import { HoldfastError } from '../../domain/errors.ts'
 import { iso } from '../../domain/iso-instant.ts'
-import { NAME_MATCHES, PIN_TYPES } from '../../pins/lists/list-search.ts'
+import { NAME_MATCHES, PIN_TYPES, SORTS } from '../../pins/lists/list-search.ts'
 import type { ListItem, ListPage } from '../../pins/pin-types.ts'
 import { count, instant, text } from '../answer-fields.ts'
 import { optional, optionalMeta } from '../body-reader.ts'
@@ -70,7 +70,10 @@ const list = route({
     status: { description: 'One or more, separated by commas.', schema: state },
     before: { description: 'Only records created before this instant.', schema: instant },
     after: { description: 'Only records created after this instant.', schema: instant },
-    sort: { description: 'Order. Default `newest`.', schema: Type.Enum(['newest', 'oldest']) },
+    sort: {
+      description: 'Default `newest`. By name or size, of at most 10,000 records. A minus reverses the order.',
+      schema: Type.Enum([...SORTS]),
+    },
   },
   answers: { 200: UploadList },
   isRemembered: true,
