@@ -59,6 +59,19 @@ export function makePasswordLink(args: readonly string[], env: Environment): Pro
   })
 }
 
+export async function setIdentity(args: readonly string[], env: Environment): Promise<boolean> {
+  const flags = readFlags(args, ['account', 'email', 'subject', 'issuer', 'data-dir', 'config'])
+  if (flags === null) return false
+  const idOrEmail = flags.email ?? requireFlag(flags, 'account')
+  const subject = requireFlag(flags, 'subject')
+  const issuer = flags.issuer ?? readServerSettings(flags, env).config.oidc?.issuer ?? requireFlag(flags, 'issuer')
+  return withAccounts(flags, env, async handle => {
+    const { id } = await findAccount(handle, idOrEmail)
+    const account = await handle.accounts.setIdentity(id, { issuer, subject })
+    printJson({ account: presentAccount(account), identity: { issuer, subject } })
+  })
+}
+
 export function disableSecondFactor(args: readonly string[], env: Environment): Promise<boolean> {
   return withAccount(args, env, async ({ secondFactor }, account) => {
     return { account: presentAccount(account), disabled: await secondFactor.disable(account.id) }

@@ -46,6 +46,7 @@ export const COMMANDS: ReadonlyMap<HelpTopic, () => Promise<Command>> = new Map<
   ['account set-plan', async () => (await import('./account-commands.ts')).setAccountPlan],
   ['account set-password', async () => (await import('./account-commands.ts')).setAccountPassword],
   ['account password-link', async () => (await import('./account-commands.ts')).makePasswordLink],
+  ['account set-identity', async () => (await import('./account-commands.ts')).setIdentity],
   ['account disable-2fa', async () => (await import('./account-commands.ts')).disableSecondFactor],
   ['account disable', async () => (await import('./account-commands.ts')).disableAccount],
   ['account enable', async () => (await import('./account-commands.ts')).enableAccount],

@@ -5,6 +5,7 @@ import { checkBackups } from './doctor-backup.ts'
 import { checkClockBehind, checkClusterDirectory, checkDataDirectory } from './doctor-disk.ts'
 import { checkFreePorts, checkGatewayPort } from './doctor-ports.ts'
 import { askOwner, checkRunning, runningVersion } from './doctor-server.ts'
+import { checkSignIn } from './doctor-sign-in.ts'
 import { endWithReader, print, printJson } from './output.ts'
 import { countOf, formatBytes, formatTable } from './printed-text.ts'
 import { serverAdapters } from './server-adapters.ts'
@@ -47,6 +48,7 @@ async function examine({ flags, lists }: Given, env: Environment): Promise<Check
       ...[...new Set(places)].map(path => checkClusterDirectory(directoryOf(path))),
       checkClockBehind(dataDir, Date.now()),
       trust(settings),
+      checkSignIn(settings, env),
       checkBackups([...lists.backup, ...(config.backupRoots ?? [])], Date.now()),
     ])
     return parts.flat()

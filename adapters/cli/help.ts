@@ -55,6 +55,7 @@ Accounts and keys, on the data directory, with or without a running server:
   account set-plan       Change the plan of an account
   account set-password   Set the password of an account
   account password-link  Make a link that sets the password of an account
+  account set-identity   Let a user of the sign-in provider use an account
   account disable-2fa    Turn off the second factor of an account
   account disable        Disable an account
   account enable         Enable a disabled account
@@ -88,8 +89,8 @@ HOLDFAST_METRICS sets the readers of /metrics: loopback (the default), all or no
 
   doctor: `Usage: holdfast doctor [flags]
 
-Checks configuration, ports, clock, disk, network, proxy headers and the age of the backup. It changes nothing, and
-works with and without a running server. Give it the flags and variables of "holdfast serve". If it finds a fault, the
+Checks configuration, ports, clock, disk, network, proxy headers, sign-in provider and the age of the backup. It changes
+nothing, and works with and without a running server. Give it the flags and variables of "holdfast serve". If it finds a fault, the
 exit code is 1.
 
   --host HOST      address of the server (HOLDFAST_HOST, default 127.0.0.1)
@@ -115,7 +116,8 @@ ${COMMON}`,
 
   account: `Usage: holdfast account COMMAND [flags]
 
-create, list, set-plan, set-password, password-link, disable-2fa, disable, enable, delete, sessions, end-sessions.
+create, list, set-plan, set-password, password-link, set-identity, disable-2fa, disable, enable, delete, sessions,
+end-sessions.
 
 Each has its own --help.`,
 
@@ -160,6 +162,16 @@ The sessions of the account end when the link is used. Keys and the second facto
 ${COMMON}
 
 The link has "publicUrl" of the configuration if that is an https address, otherwise HOLDFAST_HOST and HOLDFAST_PORT.`,
+
+  'account set-identity': `Usage: holdfast account set-identity --account ACCOUNT --subject SUBJECT [flags]
+
+Lets a user of the sign-in provider sign in to an existing account, instead of the user before. The groups of the user
+then decide the plan. An owner signs in without a provider.
+
+  --account ACCOUNT  email or id (--email is the same)
+  --subject SUBJECT  id of the user at the provider, the claim "sub" of their tokens
+  --issuer URL       the provider (default: "oidc.issuer" of the configuration)
+${COMMON}`,
 
   'account disable-2fa': `Usage: holdfast account disable-2fa --account ACCOUNT [flags]
 

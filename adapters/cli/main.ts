@@ -10,6 +10,11 @@ const OLDEST_NODE = [22, 19] as const
 /** Threads for hashing, syncs and reads. With libuv's default of 4, a slow disk blocks all other work. */
 const THREAD_POOL_SIZE = 8
 
+const otherRuntime = process.versions.bun !== undefined ? 'Bun' : process.versions.deno !== undefined ? 'Deno' : null
+if (otherRuntime !== null) {
+  console.error(`holdfast: this command needs Node.js ${OLDEST_NODE.join('.')} or newer, this is ${otherRuntime}`)
+  process.exit(1)
+}
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
 if (major < OLDEST_NODE[0] || (major === OLDEST_NODE[0] && minor < OLDEST_NODE[1])) {
   console.error(`holdfast: Node.js ${OLDEST_NODE.join('.')} or newer is needed, this is ${process.versions.node}`)

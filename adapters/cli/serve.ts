@@ -20,6 +20,7 @@ import {
   startReaders,
   watchLoop,
 } from '../node-http/index.ts'
+import { openTelemetry } from '../opentelemetry/index.ts'
 import { readArguments } from './arguments.ts'
 import { writeCompiled } from './compile-cache.ts'
 import { consoleUrl, passwordLinkUrl } from './console-url.ts'
@@ -67,6 +68,7 @@ export async function serve(args: readonly string[], env: Environment): Promise<
   const pool = threadPoolSize === undefined ? {} : { threadPoolSize }
   const network = networkOf(config)
   const metrics = new PrometheusMetrics()
+  if (config.tracing === true) metrics.finished = await openTelemetry()
   const engine = await createEngine({
     ...config,
     ...pool,

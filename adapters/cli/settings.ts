@@ -201,11 +201,14 @@ function engineFields(value: unknown, source: string): unknown {
 
 /** Resolves relative paths against the directory of the configuration file. */
 function besideFile(config: EngineConfig, directory: string): EngineConfig {
-  const { importRoots, backupRoots, clusters, gateway } = config
+  const { importRoots, backupRoots, clusters, gateway, oidc } = config
   return {
     ...config,
     ...(backupRoots && { backupRoots: backupRoots.map(root => resolve(directory, root)) }),
     ...(importRoots && { importRoots: importRoots.map(root => resolve(directory, root)) }),
+    ...(oidc?.clientSecretFile && {
+      oidc: { ...oidc, clientSecretFile: resolve(directory, oidc.clientSecretFile) },
+    }),
     ...(gateway?.denylist && { gateway: { ...gateway, denylist: resolve(directory, gateway.denylist) } }),
     ...(clusters && {
       clusters: clusters.map(cluster => ({

@@ -10,7 +10,8 @@ export async function withAccounts(
   env: Environment,
   work: (handle: OpenedAccounts) => Promise<void>,
 ): Promise<true> {
-  const handle = await connectAccounts({ ...readDirectorySettings(flags, env), ...serverAdapters })
+  const { adapters, catalogue } = serverAdapters
+  const handle = await connectAccounts({ ...readDirectorySettings(flags, env), adapters, catalogue })
   try {
     await work(handle)
     return true

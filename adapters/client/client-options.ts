@@ -5,6 +5,7 @@ import type { Content } from './content.ts'
 import type { CarOptions, Files, SendOptions, TargetOptions, UploadOptions } from './files.ts'
 import type { JobFilter, Jobs } from './jobs.ts'
 import type { NewAccountOptions, Owner } from './owner.ts'
+import type { AuditFilter } from './owner-answers.ts'
 import type { ListOptions, PinOptions, Pins } from './pins.ts'
 import type { SecondFactor } from './second-factor.ts'
 import type { PageOptions, Sessions } from './sessions.ts'
@@ -32,9 +33,9 @@ const pin: Fields<PinOptions> = {
   background: true,
   signal: true,
 }
-const list: Fields<ListOptions> = {
+/** Filters that lists and jobs have in common. */
+const search = {
   cid: true,
-  parentCid: true,
   expiring: true,
   q: true,
   name: true,
@@ -42,8 +43,12 @@ const list: Fields<ListOptions> = {
   meta: true,
   type: true,
   status: true,
-  before: true,
   after: true,
+} as const
+const list: Fields<ListOptions> = {
+  ...search,
+  parentCid: true,
+  before: true,
   sort: true,
   limit: true,
   signal: true,
@@ -60,19 +65,7 @@ export const PIN_CALLS: CallFields<Pins> = {
   all: { 0: list },
 }
 
-const filter: Fields<JobFilter> = {
-  cid: true,
-  q: true,
-  name: true,
-  match: true,
-  meta: true,
-  type: true,
-  status: true,
-  after: true,
-  expiring: true,
-  createdBefore: true,
-  expected: true,
-}
+const filter: Fields<JobFilter> = { ...search, createdBefore: true, expected: true }
 
 const edit = {
   rename: { find: true, replace: true, prefix: true, suffix: true },
@@ -137,6 +130,8 @@ const page: Fields<PageOptions> = { after: true, limit: true, signal: true }
 export const SESSION_CALLS: CallFields<Sessions> = {
   signIn: {},
   confirm: {},
+  startProvider: {},
+  finishProvider: {},
   signOut: {},
   list: { 0: page },
   end: {},
@@ -151,6 +146,8 @@ export const SECOND_FACTOR_CALLS: CallFields<SecondFactor> = {
 export const WEBHOOK_CALLS: CallFields<Webhooks> = { create: {}, list: {}, remove: {}, deliveries: { 1: page } }
 
 const account: Fields<NewAccountOptions> = { email: true, plan: true, name: true, password: true }
+
+const auditFilter: Fields<AuditFilter> = { account: true, action: true, outcome: true, from: true, until: true }
 
 export const OWNER_CALLS: CallFields<Owner> = {
   stats: {},
@@ -168,6 +165,13 @@ export const OWNER_CALLS: CallFields<Owner> = {
   takedowns: { 0: page },
   takeDown: { 0: { cid: true, path: true, reason: true, status: true } },
   liftTakedown: {},
+  jobs: { 0: page },
+  backups: {},
+  deliveries: { 0: { ...page, failed: true } },
+  resend: {},
+  nodes: {},
+  audit: { 0: { ...auditFilter, ...page } },
+  exportAudit: { 1: { ...auditFilter, signal: true } },
 }
 
 export const REQUEST: Fields<RequestOptions> = {

@@ -79,6 +79,11 @@ export class Connection {
     if (rest !== '') yield parseObject(rest)
   }
 
+  /** Yields the body of an answer when it arrives. */
+  async *bytes(method: string, path: string, options: RequestOptions = {}): AsyncGenerator<Uint8Array, void> {
+    yield* (await this.#api(method, path, options)).bytes()
+  }
+
   /** Requests content from the gateway without sending the credential. */
   content(path: string, options: RequestOptions): Promise<Answer> {
     return this.#accepted('GET', `${this.settings.gateway}${path}`, options)

@@ -3,12 +3,18 @@ import type { Page } from './account-answers.ts'
 import { Connection, pathPart } from './connection.ts'
 import type {
   AccountPage,
+  AuditEntry,
+  AuditFilter,
+  BackupState,
   Collected,
   Failure,
+  KnownNode,
   ManagedAccount,
   NodeHistory,
   NodePeers,
   NodeStats,
+  OwnedDelivery,
+  OwnedJob,
   Takedown,
   Verified,
 } from './owner-answers.ts'
@@ -153,6 +159,58 @@ export class Owner {
     await this.#json('DELETE', `/takedowns/${pathPart(cid, 'the CID')}`, { query: { path: path || undefined } })
   }
 
+  /** Returns a page of the jobs of all accounts, newest first. */
+  async jobs({ after, limit, signal }: PageOptions = {}): Promise<Page<OwnedJob>> {
+    const query = { after, limit: limit?.toString() }
+    const answer = await this.#json<{ jobs: OwnedJob[]; next: string | null }>('GET', '/jobs', { query, signal })
+    return { rows: answer.jobs, next: answer.next }
+  }
+
+  /** Returns the progress of the running backup, and the time of the newest one. */
+  backups(signal?: AbortSignal): Promise<BackupState> {
+    return this.#json('GET', '/backups', { signal })
+  }
+
+  /** Returns a page of the webhook deliveries of all accounts, newest first. */
+  async deliveries({
+    failed,
+    after,
+    limit,
+    signal,
+  }: PageOptions & { failed?: boolean } = {}): Promise<Page<OwnedDelivery>> {
+    const query = { failed: failed?.toString(), after, limit: limit?.toString() }
+    const answer = await this.#json<{ deliveries: OwnedDelivery[]; next: string | null }>('GET', '/deliveries', {
+      query,
+      signal,
+    })
+    return { rows: answer.deliveries, next: answer.next }
+  }
+
+  /** Sends a failed delivery again. @throws HoldfastError `NOT_FOUND` */
+  async resend(id: string): Promise<void> {
+    await this.#json('POST', `/deliveries/${pathPart(id, 'the id')}/resend`)
+  }
+
+  /** Returns the nodes that share the catalogue. Empty for a single node. */
+  async nodes(signal?: AbortSignal): Promise<KnownNode[]> {
+    return (await this.#json<{ nodes: KnownNode[] }>('GET', '/nodes', { signal })).nodes
+  }
+
+  /** Returns a page of the audit log, newest first. A page may be empty although another page follows. */
+  async audit({ after, limit, signal, ...filter }: AuditFilter & PageOptions = {}): Promise<Page<AuditEntry>> {
+    const query = { ...auditQuery(filter), after, limit: limit?.toString() }
+    const answer = await this.#json<{ entries: AuditEntry[]; next: string | null }>('GET', '/audit', { query, signal })
+    return { rows: answer.entries, next: answer.next }
+  }
+
+  /** Yields the bytes of a file with all entries of the audit log that match. */
+  exportAudit(
+    format: 'jsonl' | 'csv',
+    { signal, ...filter }: AuditFilter & { signal?: AbortSignal | undefined } = {},
+  ): AsyncGenerator<Uint8Array, void> {
+    return this.#owned().bytes('GET', '/audit', { query: { ...auditQuery(filter), format }, signal })
+  }
+
   async #json<Answer extends object>(...request: Parameters<Connection['json']>): Promise<Answer> {
     return this.#owned().json<Answer>(...request)
   }
@@ -163,4 +221,8 @@ export class Owner {
     }
     return this.#connection
   }
+}
+
+function auditQuery({ from, until, ...filter }: AuditFilter): Record<string, string | undefined> {
+  return { ...filter, from: from?.toISOString(), until: until?.toISOString() }
 }

@@ -33,7 +33,7 @@ export interface ListOptions {
   before?: string | Date | undefined
   after?: string | Date | undefined
   /** Order by time of creation. Default: `newest` first. */
-  sort?: 'newest' | 'oldest' | undefined
+  sort?: 'newest' | 'oldest' | 'name' | '-name' | 'size' | '-size' | undefined
   /** The server may return fewer rows. */
   limit?: number | undefined
   signal?: AbortSignal | undefined

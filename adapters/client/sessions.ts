@@ -52,6 +52,20 @@ export class Sessions {
     return answer.email
   }
 
+  /** Begins a sign-in with the provider of the node. Open `url`, and keep `secret` for {@link finishProvider}. */
+  startProvider(): Promise<{ url: string; secret: string }> {
+    return this.#connection.json('POST', '/auth/provider/start')
+  }
+
+  /**
+   * Completes a sign-in with the query that the provider added to the address.
+   *
+   * @throws HoldfastError `INVALID_API_KEY` if the answer is refused, `account_disabled`, `UNAVAILABLE`
+   */
+  finishProvider(secret: string, answer: string): Promise<NewSession | SecondFactorAsked> {
+    return this.#connection.json('POST', '/auth/provider/finish', { json: { secret, answer } })
+  }
+
   /** Ends the session of this client, or revokes its key if that only keeps a sign-in. Does nothing for other keys. */
   async signOut(): Promise<void> {
     await this.#connection.json('POST', '/auth/logout')

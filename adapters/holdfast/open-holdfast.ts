@@ -14,7 +14,7 @@ export async function openHoldfast(
   { keyFile: file, keyEnv: env, cluster, gateway, ...definition }: HoldfastBackendDefinition,
   { clock, environment }: AdapterMeans,
 ): Promise<OpenedPlace> {
-  const key = await secretOf(clusterId, { name: 'key', file, env }, environment)
+  const key = await secretOf(`clusters: ${clusterId}.backend`, { name: 'key', file, env }, environment)
   const { http, readerOf, close } = openPlaceMeans(clock)
   const url = withoutTrailingSlashes(definition.url)
   const reader = readerOf([gateway ?? url.replace(/\/api\/v3$/, '')])

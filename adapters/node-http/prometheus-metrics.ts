@@ -46,6 +46,8 @@ export class PrometheusMetrics implements Metrics {
   readonly #egress = new Map<string, { labels: Labels; value: number }>()
   readonly #freed = { collections: 0, roots: 0, blocks: 0, bytes: 0 }
   readonly #process = new ProcessMetrics()
+  /** Traces finished work, such as by `openTelemetry` of `holdfast/opentelemetry`. Set it before the engine starts. */
+  finished: Metrics['finished']
   #failedLogins = 0
 
   /** Counts a request. Called by the engine. */

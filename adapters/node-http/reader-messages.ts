@@ -1,4 +1,4 @@
-import type { Metrics, SharedReading } from '../../src/index.ts'
+import type { FinishedWork, Metrics, SharedReading } from '../../src/index.ts'
 
 export interface ReaderData {
   reading: Pick<SharedReading, 'data' | 'port'>
@@ -6,6 +6,8 @@ export interface ReaderData {
   port: number
   sharesPort: boolean
   maxConnections: number
+  /** True if the main thread traces requests. */
+  traces: boolean
   /**
    * Memory shared with the main thread: a counter that increases while the thread's event loop runs, and the system's
    * id of the thread.
@@ -22,4 +24,5 @@ export type ReaderTold =
   | { kind: 'ready' | 'listening' }
   | { kind: 'line'; level: 'debug' | 'info' | 'warn' | 'error'; fields: object; message: string }
   | { kind: 'request'; observation: Parameters<Metrics['request']>[0] }
+  | { kind: 'finished'; work: FinishedWork }
   | { kind: 'sent'; bytes: number }

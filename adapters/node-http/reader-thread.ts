@@ -1,7 +1,7 @@
 // Serves the gateway between the orders `listen` and `end` of the main thread. A counter shows every 100 ms that the
 // event loop runs.
 import { parentPort, workerData } from 'node:worker_threads'
-import type { Logger } from '../../src/index.ts'
+import type { FinishedWork, Logger } from '../../src/index.ts'
 import { openReading } from '../../src/wiring/reading.ts'
 import { BACKLOG } from './connections.ts'
 import { drain } from './drain.ts'
@@ -13,7 +13,7 @@ const BEAT_MS = 100
 const TELL_MS = 50
 const TOLD_AT_ONCE = 512
 
-const { reading, host, port, sharesPort, maxConnections, beats } = workerData as ReaderData
+const { reading, host, port, sharesPort, maxConnections, traces, beats } = workerData as ReaderData
 
 let waiting: ReaderTold[] = []
 let flushing: NodeJS.Timeout | null = null
@@ -57,6 +57,7 @@ const logger: Logger = { debug: log('debug'), info: log('info'), warn: log('warn
 const metrics = {
   request: (observation: Extract<ReaderTold, { kind: 'request' }>['observation']): void =>
     tell({ kind: 'request', observation }),
+  finished: traces ? (work: FinishedWork): void => tell({ kind: 'finished', work }) : undefined,
   sent: (_surface: 'gateway', bytes: number): void => tell({ kind: 'sent', bytes }),
 }
 

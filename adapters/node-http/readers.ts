@@ -28,7 +28,7 @@ export interface ReadersOptions {
   /** Memory that the process may use. Default: the memory of the machine. */
   memoryBytes?: number
   /** Default: nothing is counted. */
-  metrics?: Pick<Metrics, 'request'> & { sent(surface: 'gateway', bytes: number): void }
+  metrics?: Pick<Metrics, 'request' | 'finished'> & { sent(surface: 'gateway', bytes: number): void }
   /** Default: nothing is logged. */
   logger?: Logger
 }
@@ -180,7 +180,8 @@ class ReaderPool implements Readers {
     try {
       const reading = await this.#engine.shareReading()
       const where = { host: this.#host, port: this.port, sharesPort: this.#sharesPort }
-      const data = { ...where, maxConnections: this.#maxConnections }
+      const traces = this.#metrics?.finished !== undefined
+      const data = { ...where, maxConnections: this.#maxConnections, traces }
       if (this.#isStopping) {
         reading.end()
         return

@@ -13,7 +13,7 @@ const START_MS = 60_000
 
 export interface ReaderListeners {
   logger: Logger
-  metrics: (Pick<Metrics, 'request'> & { sent(surface: 'gateway', bytes: number): void }) | undefined
+  metrics: (Pick<Metrics, 'request' | 'finished'> & { sent(surface: 'gateway', bytes: number): void }) | undefined
   onReady: (reader: ReaderThread) => void
   onListening: (reader: ReaderThread) => void
   onEnd: (reader: ReaderThread) => void
@@ -43,7 +43,7 @@ export class ReaderThread {
   /** The resources of `reading` are freed when the thread ends. */
   constructor(
     reading: SharedReading,
-    data: Pick<ReaderData, 'host' | 'port' | 'sharesPort' | 'maxConnections'>,
+    data: Pick<ReaderData, 'host' | 'port' | 'sharesPort' | 'maxConnections' | 'traces'>,
     { logger, metrics, onReady, onListening, onEnd }: ReaderListeners,
     { entry = ENTRY, stat = statOf, heapBytes = Number.POSITIVE_INFINITY }: ReaderMeans = {},
   ) {
@@ -65,6 +65,7 @@ export class ReaderThread {
       for (const told of all) {
         if (told.kind === 'line') logger[told.level](told.fields, told.message)
         else if (told.kind === 'request') metrics?.request(told.observation)
+        else if (told.kind === 'finished') metrics?.finished?.(told.work)
         else if (told.kind === 'sent') metrics?.sent('gateway', told.bytes)
         else if (told.kind === 'ready') {
           this.#isReady = true

@@ -4,22 +4,23 @@ import { HoldfastError } from '../../src/domain/errors.ts'
 
 export interface SecretSource {
   /** Prefix of the names of the configuration fields, for example of `keyFile` and `authEnv`. */
-  name: 'key' | 'auth'
+  name: 'key' | 'auth' | 'clientSecret'
   file: string | undefined
   env: string | undefined
 }
 
 /**
  * Reads a secret. Error messages never contain the secret.
+ * @param path field of the configuration that has the fields of the source
  * @throws HoldfastError `CONFIG_INVALID` if the secret is missing, unreadable, empty or malformed
  */
 export async function secretOf(
-  clusterId: string,
+  path: string,
   { name, file, env }: SecretSource,
   environment: Environment,
 ): Promise<string> {
   const fail = (field: string, problem: string, cause?: unknown): never => {
-    throw new HoldfastError('CONFIG_INVALID', `clusters: ${clusterId}.backend.${field} ${problem}`, { cause })
+    throw new HoldfastError('CONFIG_INVALID', `${path}.${field} ${problem}`, { cause })
   }
   if (file === undefined && env === undefined) return fail(`${name}File`, `or ${name}Env is required`)
   const field = file === undefined ? `${name}Env` : `${name}File`
@@ -43,7 +44,7 @@ export async function authorizationOf(
   environment: Environment,
 ): Promise<string | null> {
   if (file === undefined && env === undefined) return null
-  const secret = await secretOf(clusterId, { name: 'auth', file, env }, environment)
+  const secret = await secretOf(`clusters: ${clusterId}.backend`, { name: 'auth', file, env }, environment)
   const [, kind, rest = ''] = /^(bearer|basic):(.+)$/.exec(secret) ?? []
   if (kind === 'bearer') return `Bearer ${rest}`
   if (kind === 'basic' && rest.includes(':')) return `Basic ${Buffer.from(rest).toString('base64')}`

@@ -20,25 +20,28 @@ export interface ConsoleServer {
 
 /**
  * Uses the system clock. Stops and deletes the node afterwards.
+ * @param given options, or a function that makes them of the origin
  * @param hasGatewayPort true for a gateway on a port of its own, as in the standalone server
  */
 export function withConsole<T>(
   run: (server: ConsoleServer) => Promise<T>,
-  config: Partial<EngineOptions> = {},
+  given: Partial<EngineOptions> | ((origin: string) => Partial<EngineOptions>) = {},
   hasGatewayPort = false,
 ): Promise<T> {
   return withTempDir(async dataDir => {
     const metrics = new PrometheusMetrics()
+    let answer: RequestListener = (_, outgoing) => outgoing.writeHead(503).end()
+    const server = http.createServer((incoming, outgoing) => answer(incoming, outgoing))
+    const origin = `http://127.0.0.1:${await portOf(server)}`
+    const config = typeof given === 'function' ? given(origin) : given
     const engine = await createEngine({ console: true, passwordCost: 1_024, ...config, dataDir, metrics })
     const { publicUrl } = config
     const node = createHandler(engine, {
       console: createConsole(engine, publicUrl === undefined ? {} : { publicUrl }),
       metrics,
     })
-    let answer: RequestListener = node
-    const server = http.createServer((incoming, outgoing) => answer(incoming, outgoing))
+    answer = node
     const gateway = createGatewayServer(engine.ownGateway)
-    const origin = `http://127.0.0.1:${await portOf(server)}`
     if (hasGatewayPort) await engine.setGatewayPort(await portOf(gateway))
     try {
       if (publicUrl === undefined) await engine.setPublicUrl(origin)

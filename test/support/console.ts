@@ -25,7 +25,8 @@ export function askConsole(
   options: ConsoleOptions = {},
 ): Promise<ApiResponse> {
   const which = JSON.stringify([trustedProxies, options])
-  const answer = consoles.get(which) ?? createConsole({ trustedProxies, documentsAt: () => null }, options)
+  const answer =
+    consoles.get(which) ?? createConsole({ trustedProxies, signInProvider: null, documentsAt: () => null }, options)
   consoles.set(which, answer)
   return answer(request)
 }

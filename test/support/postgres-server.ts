@@ -2,12 +2,13 @@ import { execFile, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
-import { connect, createServer } from 'node:net'
+import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import type { TestOptions } from 'vitest'
+import { freePort } from './free-port.ts'
 import { needs } from './needs.ts'
 
 const run = promisify(execFile)
@@ -33,6 +34,8 @@ export const needsPostgres: TestOptions = needs(
 
 /** Each test has its own database or schema. */
 export interface TestPostgres {
+  /** Id of the server's process; undefined if the server was given by URL, or is stopped. */
+  readonly pid: number | undefined
   /** Creates an empty database, or schema, and returns its URL. */
   fresh(): Promise<string>
   /** Kills the server, as a crash would. {@link start} recovers it. Rejects if the server was given by URL. */
@@ -83,6 +86,7 @@ function given(url: string): TestPostgres {
   const made: string[] = []
   const cannot = () => Promise.reject(new Error('the server is not of this test'))
   return {
+    pid: undefined,
     async fresh() {
       const name = `holdfast_${randomBytes(6).toString('hex')}`
       await query(url, `CREATE SCHEMA ${name}`)
@@ -135,6 +139,9 @@ async function startOwn(syncs: boolean): Promise<TestPostgres> {
   let made = 0
   const urlOf = (name: string) => `postgres://holdfast@127.0.0.1:${port}/${name}`
   return {
+    get pid() {
+      return server?.pid
+    },
     start,
     crash: () => end('SIGQUIT'),
     async snapshot() {
@@ -177,15 +184,6 @@ async function anyUserOf([name = '', ...others]: readonly string[]): Promise<{ u
     if (others.length === 0) throw error
     return anyUserOf(others)
   }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  server.close()
-  await once(server, 'close')
-  return typeof address === 'object' && address !== null ? address.port : 0
 }
 
 async function untilItAnswers(port: number): Promise<void> {

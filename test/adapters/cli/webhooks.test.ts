@@ -12,6 +12,7 @@ test('webhooks are added, listed, shown and removed by command', async () => {
     expect(refused).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('url must not lead to') })
     const added = await run('add', 'https://hook.invalid/told', '--json')
     const { id, secret, url } = JSON.parse(added.stdout) as { id: string; secret: string; url: string }
+    expect(id).toMatch(/^[0-9a-f]{18}$/)
     expect([added.code, url, secret.startsWith('whsec_')]).toEqual([0, 'https://hook.invalid/told', true])
     const listed = await run('list')
     expect(listed.stdout).toContain(id)

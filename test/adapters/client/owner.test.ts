@@ -71,3 +71,21 @@ test('sends nothing if the base is not that of an API', async () => {
   const elsewhere = new HoldfastClient({ base: `${served.url}/other`, key: served.key })
   await expect(elsewhere.owner.stats()).rejects.toMatchObject({ code: 'VALIDATION' })
 })
+
+test('filters and exports the audit log', async () => {
+  const { owner } = client
+  const from = new Date()
+  const made = await owner.createAccount({ email: 'audited@example.org', plan: 'free' })
+  await owner.setPlan(made.id, 'premium')
+  const page = await owner.audit({ from, limit: 1 })
+  expect(page.rows).toMatchObject([
+    { action: 'account.plan', outcome: 'ok', subject: made.id, email: 'owner@localhost' },
+  ])
+  const next = await owner.audit({ from, limit: 1, after: page.next ?? '' })
+  expect([next.rows[0]?.action, next.next]).toEqual(['account.create', null])
+  const pieces: Uint8Array[] = []
+  for await (const piece of owner.exportAudit('jsonl', { from, action: 'account.create' })) pieces.push(piece)
+  const lines = Buffer.concat(pieces).toString().trim().split('\n')
+  expect(lines.map(line => JSON.parse(line))).toEqual(next.rows)
+  await expect(owner.audit({ action: 'nothing' })).rejects.toMatchObject({ code: 'VALIDATION' })
+})

@@ -32,7 +32,8 @@ describe('how many files stand in the way of a chunk', () => {
   test('from the socket to the disk: no more than documented', async () => {
     const { upload = [] } = await chunks
     expect(upload.filter(file => !ONLY_WAITS.has(file))).toEqual(named('A byte from the socket to the disk'))
-    expect(named('A byte from the socket to the disk').length).toBeLessThanOrEqual(19)
+    // The turns are one of them, so that a crowd's bodies do not hold up other requests.
+    expect(named('A byte from the socket to the disk').length).toBeLessThanOrEqual(20)
   })
 
   test('from a CID at the gateway back: no more than documented', async () => {

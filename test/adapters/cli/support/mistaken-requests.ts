@@ -13,7 +13,7 @@ export const mistakenRequests: readonly Mistake<MistakenRequest>[] = [
   [[`POST /api/v3/files/pin/${ABSENT}`, { cl: 'nowhere' }], 'cl names a cluster', 'choose one of cl0-global'],
   [[`POST /api/v3/files/pin/${ABSENT}`, { timelock: 'soon' }], 'timelock', 'such as 2030-01-31T12:00:00Z'],
   [['GET /api/v3/users/me/uploads?limit=x'], 'limit', 'a positive integer'],
-  [['GET /api/v3/users/me/uploads?sort=size'], 'sort', 'newest or oldest'],
+  [['GET /api/v3/users/me/uploads?sort=date'], 'sort', 'newest, oldest'],
   [['GET /api/v3/users/me/uploads?meta=x'], 'meta', 'not valid JSON'],
   [['PUT /api/v3/files/rename/none', {}], 'newName', 'is missing'],
   [['POST /api/v3/tokens/generate', {}], 'name', 'must be given'],
