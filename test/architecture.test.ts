@@ -49,6 +49,8 @@ const RESERVED: ReadonlyArray<[packages: RegExp, allowed: string]> = [
   [/^tsyringe$|^reflect-metadata(\/|$)/, 'src/wiring/'],
   [/^better-sqlite3$/, 'src/storage/'],
   [/^pg$/, 'adapters/postgres/'],
+  [/^openid-client$/, 'adapters/oidc/'],
+  [/^@opentelemetry\//, 'adapters/opentelemetry/'],
   [/^(helia|libp2p|@libp2p\/.*|@helia\/(?!unixfs).*)(\/|$)/, 'src/network/'],
   [/^(node:)?(http|https|http2|tls|dgram)$/, 'adapters/node-http/'],
   [/^fastify$|^fastify-plugin$/, 'adapters/fastify/'],
@@ -307,8 +309,8 @@ describe('architecture', () => {
       name => `domain/${name}`,
     )
     const light = [...names, 'ipld/cid', 'concurrency/turns', 'concurrency/work'].map(name => `src/${name}.ts`)
-    const indexes = ['node-http', 'client', 'console'].map(name => `adapters/${name}/index.ts`)
-    const shared = ['src/index.ts', 'src/wiring/reading.ts', ...light, ...indexes]
+    const indexes = ['node-http', 'client', 'console', 'opentelemetry'].map(name => `adapters/${name}/index.ts`)
+    const shared = ['src/index.ts', 'src/wiring/reading.ts', 'adapters/remote/secrets.ts', ...light, ...indexes]
     const wrong = importsWhere((file, _, target) => {
       if (target === null || !file.path.startsWith('adapters/') || shared.includes(target)) return null
       if ([...BACKENDS, 'adapters/postgres', 'adapters/fleet'].includes(adapterOf(file.path))) return null

@@ -16,6 +16,7 @@ const CATALOGUE = [
   'memory-access.ts',
   'memory-bulk.ts',
   'memory-content.ts',
+  'memory-audit.ts',
   'memory-egress.ts',
   'memory-placements.ts',
   'memory-reconciliation.ts',

@@ -5,13 +5,13 @@ import { join } from 'node:path'
 import { serverAdapters } from '../adapters/cli/server-adapters.ts'
 import { toFetch } from '../adapters/fetch/index.ts'
 import { routeGroups } from '../src/contract/routes.ts'
-import { createEngine, SCOPES } from '../src/index.ts'
+import { createEngine, type Identity, type IdentityProvider, SCOPES } from '../src/index.ts'
 import { CID, EXAMPLES, type Example, type Known } from './route-examples.ts'
 import { NOW } from './totp.ts'
 
 const PAGE = join(import.meta.dirname, '../docs/reference/routes.md')
 const VARYING =
-  /^(id|uploadId|requestId|requestid|token|key|secret|otpauthUrl|qrCode|ids|backupCodes|recoveryCodes|temporaryToken|account|accountId|parent|lastUsedAt|uptimeSeconds|ms|seconds|path|directory|bytes|dagSize|files|(?:sent|received|database|free|reserve)Bytes|delegates|peerId|addresses|version|memory|startedAt|prefix|session)$/
+  /^(id|uploadId|requestId|requestid|token|key|secret|otpauthUrl|qrCode|ids|backupCodes|recoveryCodes|temporaryToken|account|accountId|credentialId|parent|lastUsedAt|uptimeSeconds|ms|seconds|path|directory|bytes|dagSize|files|(?:sent|received|database|free|reserve)Bytes|delegates|peerId|addresses|version|memory|startedAt|prefix|session)$/
 /** Saved values that appear in paths and differ between runs. */
 const PATH_IDS = ['uploadId', 'job', 'sessionId', 'webhook', 'requestid', 'account']
 /** Codes of a second factor, as opposed to error codes. */
@@ -45,6 +45,8 @@ async function pageFrom(directory: string): Promise<string> {
     passwordCost: 1_024,
     backupRoots: [backups],
     network: { enabled: true },
+    oidc: { issuer: 'https://id.example.org', clientId: 'holdfast', redirectUri: 'https://pins.example.org/console/' },
+    signIn: async () => agreeing,
   })
   await engine.setPublicUrl('https://pins.example.org', 'https://content.example.org')
   const answer = toFetch(engine)
@@ -80,6 +82,22 @@ One request for each route, and its answer. Tests run every request against an e
 The examples send \`X-API-Key\` with a key of the account, or with a key of the owner below \`/admin/v1\`. Routes for people send
 \`Authorization: Bearer\` with the token of a session.
 `
+
+const edsger: Identity = {
+  issuer: 'https://id.example.org',
+  subject: 'edsger',
+  email: 'edsger@example.org',
+  name: 'Edsger',
+  groups: [],
+  refreshToken: null,
+}
+
+/** A sign-in provider that vouches for everyone. */
+const agreeing: IdentityProvider = {
+  start: async () => ({ url: 'https://id.example.org/authorize?client_id=holdfast&state=…', secret: '…' }),
+  finish: async () => edsger,
+  refresh: async () => edsger,
+}
 
 type Answer = (request: Request) => Promise<Response>
 

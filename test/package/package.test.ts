@@ -56,6 +56,8 @@ describe('the package', () => {
       './kubo',
       './ipfs-cluster',
       './holdfast',
+      './oidc',
+      './opentelemetry',
       './postgres',
       './client',
       './testing',
@@ -82,8 +84,12 @@ describe('the package', () => {
     const optional = Object.keys(metadata.peerDependenciesMeta).filter(
       name => metadata.peerDependenciesMeta[name]?.optional === true,
     )
-    // It is loaded only if configured, and the operator installs it.
-    expect(needed.filter(name => !(name in metadata.dependencies))).toEqual(['pg'])
+    // They are loaded only if configured, and the operator installs them.
+    expect(needed.filter(name => !(name in metadata.dependencies)).toSorted()).toEqual([
+      '@opentelemetry/api',
+      'openid-client',
+      'pg',
+    ])
     expect(Object.keys(metadata.dependencies).filter(name => !imported.has(name))).toEqual([])
     const typesOnly = [...imported.keys()].filter(name => !(name in metadata.dependencies))
     expect(typesOnly.toSorted()).toEqual(optional.toSorted())
