@@ -22,6 +22,20 @@ const columns = (name: string) => ({ file: 'test/adapters/postgres/move-in.test.
 
 const promises: readonly KeptPromise[] = [
   {
+    promise: 'the log has one line for the start of an outage',
+    file: 'adapters/postgres/database-outage.ts',
+    find: '    if (this.#begunAt !== null) return\n    this.#begunAt',
+    replace: '    this.#begunAt',
+    test: { file: 'test/adapters/postgres/database-outage.test.ts', name: 'an outage ends with a check' },
+  },
+  {
+    promise: 'an outage does not end with a check that began before its last failure',
+    file: 'adapters/postgres/database-outage.ts',
+    find: ' || failures !== this.#failures',
+    replace: '',
+    test: { file: 'test/adapters/postgres/database-outage.test.ts', name: 'an outage ends with a check' },
+  },
+  {
     promise: 'answers in memory end when any node has inserted a record',
     file: 'adapters/postgres/schema-versions.ts',
     find: 'records_raised_by_insert AFTER INSERT ON records',

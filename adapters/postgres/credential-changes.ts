@@ -2,6 +2,7 @@ import type { PoolClient } from 'pg'
 import type { CatalogueChanges } from '../../src/catalogue/shared-catalogue.ts'
 import type { Clock } from '../../src/domain/clock.ts'
 import { DatabaseHealth } from './database-health.ts'
+import type { DatabaseOutage } from './database-outage.ts'
 import type { DatabasePast } from './database-past.ts'
 import type { NodeClaim } from './node-claim.ts'
 import type { Postgres } from './postgres.ts'
@@ -22,6 +23,7 @@ export class CredentialChanges implements CatalogueChanges {
   readonly health: DatabaseHealth
   readonly #past: Pick<DatabasePast, 'check'> | null
   readonly #claim: Pick<NodeClaim, 'lost' | 'takeAgain'> | null
+  readonly #outage: Pick<DatabaseOutage, 'failures' | 'passed'> | null
   #given: PoolClient | null = null
   #client: PoolClient | null = null
   #cancel: () => void = () => undefined
@@ -38,12 +40,14 @@ export class CredentialChanges implements CatalogueChanges {
     clock: Clock,
     past: Pick<DatabasePast, 'check'> | null = null,
     claim: Pick<NodeClaim, 'lost' | 'takeAgain'> | null = null,
+    outage: Pick<DatabaseOutage, 'failures' | 'passed'> | null = null,
   ) {
     this.#database = database
     this.#clock = clock
     this.health = new DatabaseHealth(clock)
     this.#past = past
     this.#claim = claim
+    this.#outage = outage
   }
 
   version(): number {
@@ -80,16 +84,22 @@ export class CredentialChanges implements CatalogueChanges {
 
   async #check(): Promise<void> {
     const begun = this.#clock.now()
+    const failures = this.#outage?.failures ?? 0
     try {
       if (this.#client === null) await this.#listen()
       if (this.#client !== null) await this.#claim?.takeAgain(this.#client)
       if (this.#client !== null) await this.#checkHealth(this.#client)
-      if (this.#client !== null) this.#seenAt = begun
+      if (this.#client !== null) this.#passed(begun, failures)
     } catch {
       this.#lost()
     }
     if (this.#ended) this.#lost()
     else this.#cancel = this.#clock.after(CHECK_MS, () => void this.#check())
+  }
+
+  #passed(begun: number, failures: number): void {
+    this.#seenAt = begun
+    if (!this.#database.isRefused && this.health.problem !== 'no-catalogue') this.#outage?.passed({ failures })
   }
 
   /** Tries a new connection if the pool could not connect: the listening connection may work while new ones fail. */

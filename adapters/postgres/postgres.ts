@@ -1,7 +1,15 @@
 import type { Pool, PoolClient, PoolConfig, QueryConfig, QueryResult } from 'pg'
 import { HoldfastError } from '../../src/domain/errors.ts'
 import type { Sql, SqlParam } from './sql.ts'
-import { isConnectionLost, isRetryable, outcomeUnknown, StatementFailure, safeError } from './statement-failure.ts'
+import {
+  databaseAway,
+  isConnectionLost,
+  isOutageFailure,
+  isRetryable,
+  outcomeUnknown,
+  StatementFailure,
+  safeError,
+} from './statement-failure.ts'
 
 const MOST_ATTEMPTS = 8
 const MOST_CONNECTIONS = 16
@@ -21,7 +29,8 @@ export interface PostgresOptions {
   answerMs?: number
   /** Time without a statement after which the database ends a transaction. */
   silentMs?: number
-  onError?: (error: Error) => void
+  /** Receives each lost or refused connection, and each statement that a read-only database refused. */
+  onOutage?: (error: unknown) => void
 }
 
 /** A connection pool that retries transactions which collide. */
@@ -33,8 +42,11 @@ export class Postgres {
   /** The newest transaction of each lane. The next one waits for it. */
   readonly #lanes = new Map<string, Promise<unknown>>()
 
-  private constructor(pool: Pool) {
+  readonly #onOutage: (error: unknown) => void
+
+  private constructor(pool: Pool, onOutage: (error: unknown) => void) {
     this.#pool = pool
+    this.#onOutage = onOutage
   }
 
   /**
@@ -49,7 +61,7 @@ export class Postgres {
       connections = MOST_CONNECTIONS,
       answerMs = ANSWER_MS,
       silentMs = SILENT_MS,
-      onError = () => undefined,
+      onOutage = () => undefined,
     } = options
     const config: PoolConfig = {
       connectionString: url,
@@ -69,10 +81,10 @@ export class Postgres {
       },
     }
     const pool = new pg.Pool(config)
-    pool.on('error', onError)
+    pool.on('error', onOutage)
     // Without a listener, an error of a connection in use ends the process.
-    pool.on('connect', client => client.on('error', onError))
-    return new Postgres(pool)
+    pool.on('connect', client => client.on('error', onOutage))
+    return new Postgres(pool, onOutage)
   }
 
   /** Runs single statements that only read, each on any free connection. */
@@ -158,7 +170,8 @@ export class Postgres {
       return client
     } catch (error) {
       this.#isRefused = true
-      throw new HoldfastError('UNAVAILABLE', 'the catalogue database cannot be reached', { cause: error })
+      this.#onOutage(error)
+      throw databaseAway(error)
     }
   }
 
@@ -176,10 +189,10 @@ export class Postgres {
     let isCommitting = false
     let isBroken = false
     try {
-      await ask(client, 'BEGIN')
+      await this.#ask(client, 'BEGIN')
       const result = await work(this.#sql((text, params) => this.#send(client, text, params)))
       isCommitting = true
-      const { command } = await ask(client, 'COMMIT')
+      const { command } = await this.#ask(client, 'COMMIT')
       if (command !== 'COMMIT') throw new HoldfastError('INTERNAL_ERROR', 'the transaction continued after an error')
       return result
     } catch (error) {
@@ -215,8 +228,18 @@ export class Postgres {
       name = `s${this.#names.size}`
       this.#names.set(text, name)
     }
-    const { rows, rowCount } = await ask(client, { name, text, values: params.map(toValue) })
+    const { rows, rowCount } = await this.#ask(client, { name, text, values: params.map(toValue) })
     return { rows: rows as Row[], count: rowCount ?? 0 }
+  }
+
+  async #ask(client: PoolClient, query: string | QueryConfig): Promise<QueryResult> {
+    try {
+      return await client.query(query)
+    } catch (error) {
+      const failure = new StatementFailure(error)
+      if (isOutageFailure(failure)) this.#onOutage(error)
+      throw failure
+    }
   }
 
   #sql(send: <Row>(text: string, params: readonly SqlParam[]) => Promise<{ rows: Row[]; count: number }>): Sql {
@@ -235,14 +258,6 @@ async function loadPg(): Promise<typeof import('pg')> {
     throw new HoldfastError('CONFIG_INVALID', 'database: PostgreSQL needs the package pg; run npm install pg', {
       cause,
     })
-  }
-}
-
-async function ask(client: PoolClient, query: string | QueryConfig): Promise<QueryResult> {
-  try {
-    return await client.query(query)
-  } catch (error) {
-    throw new StatementFailure(error)
   }
 }
 

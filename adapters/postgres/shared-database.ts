@@ -4,6 +4,7 @@ import type { NodeName, SharedCatalogue, SharedOptions } from '../../src/catalog
 import { HoldfastError } from '../../src/domain/errors.ts'
 import { accountVersions } from './account-versions.ts'
 import { CredentialChanges } from './credential-changes.ts'
+import { DatabaseOutage } from './database-outage.ts'
 import { DatabasePast } from './database-past.ts'
 import { migrate } from './migrate.ts'
 import { takeUp } from './move-in.ts'
@@ -26,7 +27,8 @@ import type { Sql } from './sql.ts'
  * `UNAVAILABLE` if the database cannot be reached; `DATA_DIR_NEWER` if a newer version of Holdfast wrote the catalogue
  */
 export async function openShared(options: SharedOptions, name: NodeName): Promise<SharedCatalogue> {
-  const database = await openMigrated(options)
+  const outage = new DatabaseOutage(options.clock, options.outages)
+  const database = await openMigrated({ url: options.url, onOutage: error => outage.failed(error) })
   let connection: PoolClient | null = null
   try {
     const { address, clock, openKey, newSecret } = options
@@ -39,7 +41,7 @@ export async function openShared(options: SharedOptions, name: NodeName): Promis
     const claim = new NodeClaim(node.name)
     await claim.take(connection)
     const past = new DatabasePast(options.past, options.onProblem)
-    const changes = new CredentialChanges(database, clock, past, claim)
+    const changes = new CredentialChanges(database, clock, past, claim, outage)
     const first = connection
     connection = null
     await changes.start(first)

@@ -51,8 +51,7 @@ export type SharedContent = Pick<Catalogue, 'records' | 'bulk' | 'fetches' | 'fi
 export interface SharedOptions {
   url: string
   clock: Clock
-  /** Receives connection errors outside of any call. */
-  onError: (error: Error) => void
+  outages: OutageReport
   past: KeptPast
   /** Receives a message if the database is not the database that the node last used. */
   onProblem: (problem: string) => void
@@ -65,6 +64,14 @@ export interface SharedOptions {
   newSecret: () => Uint8Array
   /** Null for a node that runs alone. */
   address: NodeAddress | null
+}
+
+/** Receives the start and the end of each outage of the database. */
+export interface OutageReport {
+  /** @param reason why the first connection was lost, or why the database refuses writes */
+  began(reason: string): void
+  /** @param outage its duration, and the number of connections and statements that failed in it */
+  ended(outage: { ms: number; failures: number }): void
 }
 
 export interface NodeName {

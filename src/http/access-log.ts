@@ -1,4 +1,5 @@
 import type { Credential } from '../access/principal.ts'
+import { isOutage } from '../catalogue/outages.ts'
 import type { Clock } from '../domain/clock.ts'
 import type { Logger } from '../domain/logger.ts'
 import type { FinishedWork, Metrics, RequestObservation } from '../domain/metrics.ts'
@@ -65,7 +66,7 @@ export function logAnswer({ logger, metrics, clock }: AccessLog, answered: Answe
       bytes,
       ms,
     }
-    if (status >= 500) logger.error({ ...fields, err: failure }, 'request failed')
+    if (status >= 500 && !isOutage(failure)) logger.error({ ...fields, err: failure }, 'request failed')
     else logger.info(fields, 'request')
   }
   if (body === null || typeof body === 'string' || body instanceof Uint8Array) {

@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { loadSystem } from '../catalogue/catalogue-system.ts'
-import type { SharedCatalogue } from '../catalogue/shared-catalogue.ts'
+import type { OutageReport, SharedCatalogue } from '../catalogue/shared-catalogue.ts'
 import { HoldfastError } from '../domain/errors.ts'
 import { CataloguePastTable } from '../ledger/catalogue-past.ts'
 import { openDataKey, openFleetKey } from '../storage/data-key.ts'
@@ -42,7 +42,10 @@ export async function openSharedCatalogue(
     if (isNew) database.prepare<[string]>('INSERT INTO catalogue_node (name) VALUES (?)').run(randomUUID())
     return catalogueNode(database) ?? ''
   }
-  const onError = (err: Error): void => logger.warn({ err }, 'a connection to the catalogue was lost')
+  const outages: OutageReport = {
+    began: reason => logger.warn({ reason }, 'the connection to the catalogue was lost'),
+    ended: outage => logger.warn(outage, 'the catalogue answers again'),
+  }
   const openKey = (expected: string | null): string => openFleetKey(database, dataDir, expected)
   const newSecret = (): Uint8Array => openDataKey(database, dataDir).seal(randomBytes(SECRET_BYTES), FLEET_SECRET)
   const address = config.node ?? null
@@ -51,5 +54,5 @@ export async function openSharedCatalogue(
     logger.error({ problem }, 'the catalogue has changed unexpectedly: run reconcile --dry-run')
   const { url, adapter } = catalogueDatabase
   const system = await loadSystem(adapter)
-  return system.open({ url, clock, onError, address, openKey, newSecret, past, onProblem }, { known, make })
+  return system.open({ url, clock, outages, address, openKey, newSecret, past, onProblem }, { known, make })
 }

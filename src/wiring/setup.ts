@@ -3,6 +3,7 @@ import { resolve } from 'node:path'
 import type { SignInAdapter } from '../access/sign-in/identity-provider.ts'
 import type { EngineOptions } from '../api.ts'
 import { type CatalogueDatabase, catalogueDatabase } from '../catalogue/catalogue-adapter.ts'
+import { withoutOutages } from '../catalogue/outages.ts'
 import { Activity } from '../concurrency/activity.ts'
 import { type CompleteConfig, parseConfig, withDefaults } from '../config/config.ts'
 import { configSchema } from '../config/config-schema.ts'
@@ -103,7 +104,7 @@ export function setupOf(options: EngineOptions): Setup {
     clusters,
     ownClusters: clusters.filter(({ node }) => node === config.node?.id),
     clock,
-    logger: failures.noting(logger),
+    logger: withoutOutages(failures.noting(logger)),
     metrics: history,
     history,
     failures,
