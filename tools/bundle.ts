@@ -19,8 +19,11 @@ const ENTRIES = {
   'loop-watcher': 'adapters/node-http/loop-watcher.ts',
   'reader-thread': 'adapters/node-http/reader-thread.ts',
 }
-/** Native modules, or the dependency that contains one. */
-const OUTSIDE = [/^better-sqlite3$/, /^datastore-level$/]
+/**
+ * Native modules, or the dependency that contains one. The API of OpenTelemetry hides its SDK from another copy of a
+ * newer version, so the server must load the installed one.
+ */
+const OUTSIDE = [/^better-sqlite3$/, /^datastore-level$/, /^@opentelemetry\/api$/]
 
 const input = Object.fromEntries(Object.entries(ENTRIES).map(([name, path]) => [name, join(ROOT, path)]))
 const bundle = await rolldown({ input, external: OUTSIDE, platform: 'node', logLevel: 'warn' })

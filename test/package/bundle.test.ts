@@ -1,5 +1,15 @@
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
+import {
+  cpSync,
+  globSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { HoldfastClient } from '../../adapters/client/index.ts'
@@ -28,8 +38,28 @@ afterAll(async () => {
   directory.remove()
 })
 
-function start(dataDir: string): Promise<ServerProcess> {
-  return ServerProcess.start(dataDir, [], { NODE_COMPILE_CACHE: '' }, 60_000, [], undefined, join(bundle, 'main.js'))
+function start(dataDir: string, env: Record<string, string> = {}): Promise<ServerProcess> {
+  const variables = { NODE_COMPILE_CACHE: '', ...env }
+  return ServerProcess.start(dataDir, [], variables, 60_000, [], undefined, join(bundle, 'main.js'))
+}
+
+/** Installs an older API of OpenTelemetry beside the bundle, with an SDK that prints the name of each span. */
+function installOlderTracing(): string {
+  const api = join(bundle, 'node_modules/@opentelemetry/api')
+  cpSync(join(ROOT, 'node_modules/@opentelemetry/api'), api, { recursive: true })
+  const { version } = JSON.parse(readFileSync(join(api, 'package.json'), 'utf8')) as { version: string }
+  for (const path of globSync('dist/**/*.mjs', { cwd: api })) {
+    const file = join(api, path)
+    writeFileSync(file, readFileSync(file, 'utf8').replaceAll(version, '1.9.1'))
+  }
+  const program = join(bundle, 'telemetry.mjs')
+  writeFileSync(
+    program,
+    `import { trace } from '@opentelemetry/api'
+    const startSpan = name => ({ setStatus() {}, end: () => console.log('span ' + name) })
+    trace.setGlobalTracerProvider({ getTracer: () => ({ startSpan }) })`,
+  )
+  return program
 }
 
 describe('the bundled command line', () => {
@@ -79,6 +109,16 @@ describe('the bundled command line', () => {
       await browser.close()
       await server.stop()
     }
+  })
+
+  test('gives its spans to the installed API of OpenTelemetry', async () => {
+    const config = join(directory.path, 'tracing.json')
+    writeFileSync(config, JSON.stringify({ tracing: true }))
+    const env = { NODE_OPTIONS: `--import=${installOlderTracing()}`, HOLDFAST_CONFIG: config }
+    const server = await start(join(directory.path, 'traced'), env)
+    await fetch(`${server.url}/health`)
+    expect(await server.stop()).toBe(0)
+    expect(server.stdout).toContain('span GET /health\n')
   })
 
   test('serves, and keeps its compile cache private in the data directory', async () => {
