@@ -27,17 +27,19 @@ const services = new Map(
 test('the configurations in compose.fleet.yaml differ only in their node', () => {
   expect([...services.keys()]).toEqual(['database', 'keys', 'a', 'b', 'proxy'])
   const [first, second] = nodes.map(configOf)
+  expect(compose).toContain('environment: { HOLDFAST_CONFIG: /etc/holdfast/node.json, HOLDFAST_DRAIN_SECONDS: "5" }')
   expect({ ...first, node: undefined }).toEqual({ ...second, node: undefined })
   for (const node of nodes) {
     const config = configOf(node)
     expect(config.node).toEqual({ id: node, url: `http://${node}:4100` })
     expect(config.trustedProxies).toBe(1)
     const service = services.get(node) ?? ''
-    expect(service).toContain('HOLDFAST_CONFIG: /etc/holdfast/node.json')
     expect(service).toContain(`./examples/deploy/fleet/${node}.json:/etc/holdfast/node.json:ro`)
     expect(service).toContain(`- ${node}:/data`)
-    const proxy = read('examples/deploy/fleet/nginx.conf')
-    for (const port of [4100, 4101]) expect(proxy).toContain(`server ${node}:${port};`)
+    for (const port of [4100, 4101]) {
+      expect(read('examples/deploy/fleet/haproxy.cfg')).toContain(`server ${node} ${node}:${port}`)
+      expect(read('examples/deploy/fleet/nginx.conf')).toContain(`server ${node}:${port} max_fails=0;`)
+    }
   }
   expect(new Set(first?.clusters?.map(cluster => cluster.node))).toEqual(new Set(nodes))
 })

@@ -17,6 +17,8 @@ export class NodeProcess {
   /** Base URL of its API, the same after each start. */
   readonly url: string
   readonly config: EngineConfig
+  /** Seconds that it serves after SIGTERM. Applies from its next start. */
+  drainSeconds = 60
   readonly #port: number
   #server: ServerProcess | null = null
 
@@ -38,14 +40,20 @@ export class NodeProcess {
     return this.#server
   }
 
+  /** Base URL of its gateway, the same after each start. */
   get gateway(): string {
-    return /^gateway base +(\S+)\/ipfs\/$/m.exec(this.server.stdout)?.[1] ?? ''
+    return `http://127.0.0.1:${this.#port + 1}`
   }
 
   async start(): Promise<void> {
     await writeFile(this.configFile, JSON.stringify(this.config))
-    const args = ['--config', this.configFile, '--port', String(this.#port), '--gateway-port', '0', '--no-console']
-    const given = { HOLDFAST_BOOTSTRAP_KEY: KEY, HOLDFAST_GATEWAY_THREADS: '1', HOLDFAST_DRAIN_SECONDS: '60' }
+    const ports = ['--port', String(this.#port), '--gateway-port', String(this.#port + 1)]
+    const args = ['--config', this.configFile, ...ports, '--no-console']
+    const given = {
+      HOLDFAST_BOOTSTRAP_KEY: KEY,
+      HOLDFAST_GATEWAY_THREADS: '1',
+      HOLDFAST_DRAIN_SECONDS: `${this.drainSeconds}`,
+    }
     this.#server = await ServerProcess.start(this.dataDir, args, given, LONGEST_MS)
   }
 
@@ -57,13 +65,19 @@ export class NodeProcess {
   }
 
   /** Calls the API as the owner. A body that is neither a form nor bytes is sent as JSON. */
-  async call<Json>(method: string, path: string, body?: object, more: Record<string, string> = {}) {
+  call<Json>(method: string, path: string, body?: object, more: Record<string, string> = {}) {
+    return this.callAt<Json>(this.url, method, path, body, more)
+  }
+
+  /** Calls the API at another base URL, such as that of a proxy. Its JSON is null if the answer is not JSON. */
+  async callAt<Json>(url: string, method: string, path: string, body?: object, more: Record<string, string> = {}) {
     const isRaw = body === undefined || body instanceof FormData || body instanceof Uint8Array
     const headers = { 'x-api-key': KEY, ...(isRaw ? {} : { 'content-type': 'application/json' }), ...more }
     const given = (isRaw ? (body ?? null) : JSON.stringify(body)) as NonNullable<RequestInit['body']> | null
-    const answer = await fetch(`${this.url}${path}`, { method, headers, body: given })
+    const answer = await fetch(`${url}${path}`, { method, headers, body: given })
     const text = await answer.text()
-    return { status: answer.status, headers: answer.headers, json: (text === '' ? null : JSON.parse(text)) as Json }
+    const isJson = /^application\/(.*\+)?json/.test(answer.headers.get('content-type') ?? '')
+    return { status: answer.status, headers: answer.headers, json: (isJson ? JSON.parse(text) : null) as Json }
   }
 
   /** Starts an upload to a cluster and sends the content, but not the end of the form. `end` sends it. */
@@ -104,38 +118,44 @@ export interface BegunUpload {
   answer: Promise<{ status: number | null; code: string | null }>
 }
 
+/** A cluster for each of at most three nodes. */
+const CLUSTERS = ['first', 'second', 'third']
+
 /**
- * Starts two nodes: `a` keeps the cluster `first`, and `b` keeps `second`, the default cluster. The caller closes them.
+ * Starts two nodes: `a` keeps the cluster `first`, and `b` keeps `second`, the default cluster. With three nodes, `c`
+ * keeps `third`. The caller closes them.
  */
 export async function openNodeProcesses(
   database: string,
   config: EngineConfig = {},
-): Promise<{ a: NodeProcess; b: NodeProcess; close(): Promise<void> }> {
+  count: 2 | 3 = 2,
+): Promise<{ a: NodeProcess; b: NodeProcess; nodes: NodeProcess[]; close(): Promise<void> }> {
   const directory = await mkdtemp(join(tmpdir(), 'holdfast-nodes-'))
+  const ids = ['a', 'b', 'c'].slice(0, count)
   const shared = {
     database,
-    clusters: [
-      { ...cluster, id: 'first', node: 'a' },
-      { ...cluster, id: 'second', node: 'b' },
-    ],
+    clusters: ids.map((node, i) => ({ ...cluster, id: CLUSTERS[i] ?? '', node })),
     defaultCluster: 'second',
     ...config,
   }
-  const a = new NodeProcess('a', directory, await fixedPort(), shared)
-  const b = new NodeProcess('b', directory, await fixedPort(), shared)
+  const nodes: NodeProcess[] = []
+  for (const id of ids) nodes.push(new NodeProcess(id, directory, await fixedPort(1), shared))
+  const [a, b, ...others] = nodes as [NodeProcess, NodeProcess, ...NodeProcess[]]
   const close = async (): Promise<void> => {
     await ServerProcess.killAll()
     await rm(directory, { recursive: true, force: true })
   }
   try {
     await a.start()
-    // Each node decrypts secrets that the other has encrypted in the database.
-    await mkdir(b.dataDir, { mode: 0o700 })
-    await copyFile(join(a.dataDir, 'data.key'), join(b.dataDir, 'data.key'))
-    await b.start()
+    for (const other of [b, ...others]) {
+      // Each node decrypts secrets that the others have encrypted in the database.
+      await mkdir(other.dataDir, { mode: 0o700 })
+      await copyFile(join(a.dataDir, 'data.key'), join(other.dataDir, 'data.key'))
+      await other.start()
+    }
   } catch (error) {
     await close()
     throw error
   }
-  return { a, b, close }
+  return { a, b, nodes, close }
 }

@@ -1,0 +1,86 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { FleetLoad } from '../../support/fleet-load.ts'
+import { openNodeProcesses } from '../../support/fleet-processes.ts'
+import { hasProxy, PROXIES, type ProxyName, startFleetProxy } from '../../support/fleet-proxy.ts'
+import { needs } from '../../support/needs.ts'
+import { needsPostgres, startPostgres, type TestPostgres } from '../../support/postgres-server.ts'
+
+const isHeavy = (process.env.HOLDFAST_TEST_HEAVY ?? '') !== ''
+const options = isHeavy ? needsPostgres : needs(false, 'rolling restarts run with HOLDFAST_TEST_HEAVY=1 only')
+/** As in compose.fleet.yaml. */
+const DRAIN_SECONDS = 5
+/** Statuses of the proxy itself. The free nginx does not notice that a node is stopping. */
+const OF_PROXY = /broken|proxy/
+
+const countsOf = (answers: Awaited<ReturnType<FleetLoad['end']>>) =>
+  Object.fromEntries(Object.entries(answers).map(([kind, { counts }]) => [kind, counts]))
+
+describe.each([2, 3] as const)('%d nodes under load', options, count => {
+  let postgres: TestPostgres
+  let fleet: Awaited<ReturnType<typeof openNodeProcesses>>
+  const clusters = ['first', 'second', 'third'].slice(0, count)
+  beforeAll(async () => {
+    postgres = await startPostgres()
+    fleet = await openNodeProcesses(await postgres.fresh(), { trustedProxies: 1 }, count)
+    for (const node of fleet.nodes) {
+      await node.kill()
+      node.drainSeconds = DRAIN_SECONDS
+      await node.start()
+    }
+  }, 60_000)
+  afterAll(async () => {
+    await fleet?.close()
+    await postgres?.stop()
+  })
+
+  const behind = async (name: ProxyName, run: (load: FleetLoad) => Promise<void>, loaded = clusters): Promise<void> => {
+    const proxy = await startFleetProxy(name, fleet.nodes)
+    try {
+      await run(new FleetLoad(fleet.a, proxy.url, loaded).start())
+    } finally {
+      await proxy.stop()
+    }
+  }
+
+  for (const name of PROXIES) {
+    const options = { timeout: 300_000, ...needs(hasProxy(name), `there is no ${name}`) }
+
+    test(`restart one by one without an error of the proxy: ${name}`, options, async () => {
+      await behind(name, async load => {
+        for (const node of fleet.nodes) {
+          const { server } = node
+          server.signal('SIGTERM')
+          expect(await server.ended()).toBe(0)
+          await node.start()
+          await expect.poll(async () => (await fetch(`${node.url}/ready`)).status).toBe(200)
+        }
+        const answers = await load.end()
+        console.log(count, name, 'restarts', JSON.stringify(answers))
+        const { list, ...uploads } = countsOf(answers)
+        expect(Object.keys(list ?? {})).toEqual(['200'])
+        const found = Object.values(uploads).flatMap(counts => Object.keys(counts))
+        expect(found.filter(status => OF_PROXY.test(status))).toEqual([])
+      })
+    })
+
+    const title = name === 'nginx' ? 'hold requests' : 'hold no request'
+    test(`${title} while one of them hangs: ${name}`, options, async () => {
+      const { a, b } = fleet
+      await behind(
+        name,
+        async load => {
+          b.server.signal('SIGSTOP')
+          await new Promise(resolve => setTimeout(resolve, 15_000))
+          const ended = load.end()
+          const isHeld = await Promise.race([ended.then(() => false), new Promise(r => setTimeout(r, 20_000, true))])
+          b.server.signal('SIGCONT')
+          console.log(count, name, 'halted', { isHeld }, JSON.stringify(await ended))
+          expect(isHeld).toBe(name === 'nginx')
+        },
+        // In Caddy and nginx, an upload that a node has accepted waits until the node continues.
+        name === 'haproxy' ? ['first'] : [],
+      )
+      await expect.poll(async () => (await fetch(`${a.url}/ready`)).status).toBe(200)
+    })
+  }
+})
