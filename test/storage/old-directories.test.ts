@@ -1,13 +1,12 @@
-import { spawnSync } from 'node:child_process'
 import { readFileSync, renameSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import SqliteDatabase from 'better-sqlite3'
 import { base32upper } from 'multiformats/bases/base32'
 import { afterEach, describe, expect, test } from 'vitest'
 import { totpCode, totpStep } from '../../src/access/sign-in/totp.ts'
 import { compactDatabase, createEngine, type Engine, rehearseUpgrade } from '../../src/index.ts'
 import { migrations } from '../../src/storage/migrations.ts'
 import { callApi } from '../support/api-call.ts'
+import { killAtEveryStep } from '../support/killed-migration.ts'
 import { needs } from '../support/needs.ts'
 import { hasSource, numberedLines, unpackSource } from '../support/old-source.ts'
 import { viaGateway } from '../support/read-back.ts'
@@ -18,7 +17,6 @@ import { unpack } from '../support/unpack.ts'
 import old from './fixtures/data-0.1.0.json' with { type: 'json' }
 
 const ARCHIVE = join(import.meta.dirname, 'fixtures', 'data-0.1.0.tar.gz')
-const CHILD = join(import.meta.dirname, '..', 'support', 'migrating-child.ts')
 /** Source commit of 0.1.0, and the version of its schema. */
 const SOURCE = '2b0e3a9d6cb649c442e7320c41858464afae3e35'
 const SCHEMA = 1
@@ -71,13 +69,6 @@ function byId(a: { uploadId: string }, b: { uploadId: string }): number {
 
 afterEach(() => ServerProcess.killAll())
 
-function schemaOf(file: string): unknown {
-  const database = new SqliteDatabase(file, { readonly: true })
-  const version = database.pragma('user_version', { simple: true })
-  database.close()
-  return version
-}
-
 /** Runs with an unpacked directory that no engine has opened. */
 function withUnopened(run: (dataDir: string, directory: string) => Promise<void>): Promise<void> {
   return withTempDir(async directory => {
@@ -99,18 +90,7 @@ describe('a data directory of 0.1.0', () => {
 
   test('keeps everything over an upgrade that is killed at every step', { timeout: 120_000 }, () =>
     withUnopened(async dataDir => {
-      const file = join(dataDir, 'holdfast.db')
-      const schemas = new Set<unknown>()
-      let kills = 0
-      for (let isKilled = true; isKilled; ) {
-        const { signal } = spawnSync(process.execPath, [CHILD, file, String(kills)])
-        isKilled = signal === 'SIGKILL'
-        if (isKilled) kills++
-        if (isKilled) schemas.add(schemaOf(file))
-      }
-      // One transaction changes the schema: each kill leaves the old one, or at the very end the new one.
-      expect(kills).toBeGreaterThan(migrations.length - SCHEMA)
-      expect([...schemas]).toEqual([SCHEMA, migrations.length])
+      killAtEveryStep(join(dataDir, 'holdfast.db'), SCHEMA)
       const engine = await createEngine({ dataDir })
       try {
         await expectAll(engine)
