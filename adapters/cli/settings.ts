@@ -180,20 +180,28 @@ function readConfigFile(file: string): EngineConfig {
   return besideFile(parseConfig(engineFields(value, source), source, serverAdapters.adapters), dirname(file))
 }
 
-/** Names of settings that users look for in the file, with the flag or variable that sets them. */
+/** Names of settings that users look for in the file, as {@link plainName} has them, with what sets them. */
 const NOT_IN_FILE = new Map([
   ['host', '--host or HOLDFAST_HOST'],
   ['port', '--port or HOLDFAST_PORT'],
-  ['gatewayPort', '--gateway-port or HOLDFAST_GATEWAY_PORT'],
-  ['dataDir', '--data-dir or HOLDFAST_DATA_DIR'],
-  ['logLevel', 'HOLDFAST_LOG_LEVEL'],
+  ['gatewayport', '--gateway-port or HOLDFAST_GATEWAY_PORT'],
+  ['datadir', '--data-dir or HOLDFAST_DATA_DIR'],
+  ['loglevel', 'HOLDFAST_LOG_LEVEL'],
+  ['metrics', 'HOLDFAST_METRICS'],
+  ['memorybytes', 'HOLDFAST_MEMORY_BYTES'],
 ])
+
+/** Returns a name without its case and its word separators, which differ between flags, variables and fields. */
+function plainName(name: string): string {
+  return name.toLowerCase().replaceAll(/[-_]/g, '')
+}
 
 /** Returns the value of the file without the field `$schema`, which only editors read. */
 function engineFields(value: unknown, source: string): unknown {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
-  for (const [name, way] of NOT_IN_FILE) {
-    if (!Object.hasOwn(value, name)) continue
+  for (const name of Object.keys(value)) {
+    const way = NOT_IN_FILE.get(plainName(name))
+    if (way === undefined) continue
     throw new HoldfastError('CONFIG_INVALID', `${source}: ${name} is no field of the file; set it with ${way}`)
   }
   return Object.fromEntries(Object.entries(value).filter(([name]) => name !== '$schema'))

@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { Value } from 'typebox/value'
 import type { BackendDefinition } from '../domain/cluster.ts'
 import { uncheckable } from '../domain/cluster-check.ts'
+import { suggestion } from '../domain/near-names.ts'
 import type { BackendKind, BackendProblems } from './backend-kind.ts'
 import { checkUrl, type Fail, firstProblem } from './schema-problem.ts'
 
@@ -60,7 +61,10 @@ function checkBackend(
 
 /** Derives the adapter's name from the kind: `ipfs-cluster` has `ipfsCluster`. */
 function missingKind(type: string, kinds: readonly BackendKind[]): string {
-  const passed = kinds.length === 0 ? 'has no adapter' : `must be one of ${kinds.map(kind => kind.type).join(', ')}`
+  const types = kinds.map(kind => kind.type)
+  const passed = kinds.length === 0 ? 'has no adapter' : `must be one of ${types.join(', ')}`
+  const meant = suggestion(type, types)
+  if (meant !== '') return passed + meant
   if (type.length > 32 || !type.split('-').every(word => /^[a-z]+$/.test(word))) return passed
   const name = type.replace(/-(.)/g, (_, letter: string) => letter.toUpperCase())
   return `${passed}; to use ${type}, import { ${name} } from 'holdfast/${type}' and pass it in adapters`

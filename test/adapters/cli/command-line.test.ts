@@ -125,6 +125,7 @@ describe('usage', () => {
     [{ network: { peers: ['nobody'] } }, /network.peers.0: is not a multiaddr\n$/],
     [{ trustedProxies: -1 }, /trustedProxies: must be >= 0\n$/],
     [{ port: 80 }, /holdfast.json: port is no field of the file; set it with --port or HOLDFAST_PORT\n$/],
+    [{ 'data-dir': '/srv' }, /data-dir is no field of the file; set it with --data-dir or HOLDFAST_DATA_DIR\n$/],
     [{ dataDir: '/srv' }, /dataDir is no field of the file; set it with --data-dir or HOLDFAST_DATA_DIR\n$/],
   ])('--check-config finds %j', async (value, message) => {
     const config = join(directory.path, 'holdfast.json')
