@@ -3,10 +3,11 @@ import { once } from 'node:events'
 import { globSync, readFileSync, writeFileSync } from 'node:fs'
 import { type RequestOptions, request } from 'node:https'
 import { join } from 'node:path'
-import { text } from 'node:stream/consumers'
+import { buffer, text } from 'node:stream/consumers'
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { openAccounts } from '../../src/index.ts'
+import { pseudoRandom } from '../support/bytes.ts'
 import { freePort } from '../support/free-port.ts'
 import { needs } from '../support/needs.ts'
 import { runHoldfast, ServerProcess, temporaryDirectory } from '../support/server-process.ts'
@@ -23,6 +24,7 @@ let gatewayUrl: string
 
 const certificate = () => join(directory.path, 'cert.pem')
 const privateKey = () => join(directory.path, 'key.pem')
+const FORM_START = '--b\r\nContent-Disposition: form-data; name="file"; filename="large.bin"\r\n\r\n'
 const read = (name: string): string => readFileSync(join(DEPLOY, name), 'utf8')
 const has = (command: string, ...args: string[]): boolean => spawnSync(command, args).status === 0
 
@@ -113,6 +115,27 @@ async function checkService(port: number): Promise<void> {
   expect((await ask(port, { path: '/metrics' })).status).toBe(404)
 }
 
+/** Sends 100 MiB through the proxy, and reads them back from the content's own host. */
+async function checkLargeFile(port: number, trusted: RequestOptions): Promise<void> {
+  const bytes = pseudoRandom(100 << 20, 'large')
+  const form = Buffer.concat([Buffer.from(FORM_START), bytes, Buffer.from('\r\n--b--\r\n')])
+  const headers = { 'content-type': 'multipart/form-data; boundary=b' }
+  const uploaded = await ask(port, { ...trusted, method: 'POST', path: '/api/v3/files', headers }, form)
+  expect(uploaded).toMatchObject({ status: 201 })
+  const { cid } = JSON.parse(uploaded.text) as { cid: string }
+  const asked = request({
+    ...trusted,
+    host: '127.0.0.1',
+    port,
+    servername: CONTENT,
+    agent: false,
+    path: `/ipfs/${cid}`,
+    headers: { host: CONTENT },
+  }).end()
+  const [answer] = await once(asked, 'response')
+  expect((await buffer(answer)).equals(bytes)).toBe(true)
+}
+
 function makeCertificate(): void {
   const subject = ['-subj', `/CN=${NAME}`, '-days', '2', '-keyout', privateKey(), '-out', certificate()]
   execFileSync('openssl', ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', ...subject], { stdio: 'ignore' })
@@ -171,22 +194,28 @@ test('the service works behind nginx as configured', {
   })
 })
 
-test('the service works behind Caddy as configured', {
-  timeout: 60_000,
-  ...needs(hasOpenssl && has('caddy', 'version'), 'there is no Caddy, or no openssl'),
+test('the service works behind Caddy with certificates of a local authority', {
+  timeout: 120_000,
+  ...needs(has('caddy', 'version'), 'there is no Caddy'),
 }, async () => {
-  makeCertificate()
   const port = await freePort()
   const site = read('Caddyfile')
-    .replaceAll(
-      /^(\S+) \{/gm,
-      (_, name) => `https://${name}:${port} {\n\tbind 127.0.0.1\n\ttls ${certificate()} ${privateKey()}`,
-    )
-    .replace('reverse_proxy {$HOLDFAST:127.0.0.1}:4100', `reverse_proxy ${server.url}`)
-    .replace('reverse_proxy {$HOLDFAST:127.0.0.1}:4101', `reverse_proxy ${gatewayUrl}`)
+    .replaceAll(/^(\S+) \{/gm, `https://$1:${port} {\n\tbind 127.0.0.1`)
+    .replace('{$HOLDFAST:127.0.0.1}:4100', `{$HOLDFAST:127.0.0.1}:${new URL(server.url).port}`)
+    .replace('{$HOLDFAST:127.0.0.1}:4101', `{$HOLDFAST:127.0.0.1}:${new URL(gatewayUrl).port}`)
   const file = join(directory.path, 'Caddyfile')
-  writeFileSync(file, `{\n\tadmin off\n\tauto_https disable_redirects\n}\n${site}`)
-  await withProxy('caddy', ['run', '--adapter', 'caddyfile', '--config', file], port, () => checkService(port))
+  writeFileSync(file, `{\n\tadmin off\n\tauto_https disable_redirects\n\tlocal_certs\n\tskip_install_trust\n}\n${site}`)
+  await withProxy('caddy', ['run', '--adapter', 'caddyfile', '--config', file], port, async () => {
+    await checkService(port)
+    const ca = readFileSync(join(directory.path, 'caddy/pki/authorities/local/root.crt'))
+    const trusted = { ca, rejectUnauthorized: true }
+    await checkLargeFile(port, trusted)
+    const { status, text: page } = await ask(port, { ...trusted, path: '/console/' })
+    const [, script = ''] = /<script type="module" src="([^"]+)"/.exec(page) ?? []
+    expect([status, script]).toEqual([200, expect.stringMatching(/\.js$/)])
+    const path = new URL(script, `https://${NAME}/console/`).pathname
+    expect(await ask(port, { ...trusted, path })).toMatchObject({ status: 200 })
+  })
 })
 
 describe('files for operators', () => {
