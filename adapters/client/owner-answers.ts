@@ -27,6 +27,8 @@ export interface NodeStats {
   peers: number
   /** Null if the node is not part of the public network. Older nodes omit the field. */
   publicNetwork?: 'connected' | 'no-peers' | null
+  /** The newest backup, in ms since the epoch. Null without directories for backups. Older nodes omit the field. */
+  backups?: { newestAt: number | null } | null
   /** New roots to announce, provider records due for renewal, and the oldest record. Older nodes omit the field. */
   announcements?: { waiting: number; due: number; oldestAt: number | null } | null
   /** Remote cluster systems. Older nodes omit the field. */

@@ -27,6 +27,10 @@ export function writeStats(out: Families, stats: EngineStats): void {
   out.gauge('holdfast_damaged_blocks', 'Damaged blocks among them.', single(damaged))
   const ended = 'End of the last verification, or else the first start.'
   out.gauge('holdfast_verification_ended_seconds', ended, single((endedAt ?? 0) / 1_000))
+  if (stats.backups !== null) {
+    const newest = 'Time of the newest backup below `backupRoots`; 0 if there is none.'
+    out.gauge('holdfast_newest_backup_timestamp_seconds', newest, single((stats.backups.newestAt ?? 0) / 1_000))
+  }
   out.gauge('holdfast_peers', 'Connected peers.', single(stats.peers))
   if (stats.publicNetwork !== null) {
     const up = '1 if the node has peers of the public network.'

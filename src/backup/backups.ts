@@ -27,8 +27,10 @@ export class Backups {
   readonly #bytesPerSecond: number
   readonly #tracing: Tracing
   #running: { blocks: number; bytes: number } | null = null
-  /** The newest backup below the roots, read again after a while. */
-  #newest: { at: Promise<number | null>; until: number } | null = null
+  /** The newest backup below the roots, as last read. */
+  #known: Pick<BackupState, 'newestAt'> | null = null
+  /** The last reading of the roots, repeated after a while. */
+  #look: { ended: Promise<void>; until: number } | null = null
 
   constructor(
     source: BackupSource,
@@ -58,17 +60,32 @@ export class Backups {
       )
     return traced('backup', this.#tracing, backup, factsOf).finally(() => {
       this.#running = null
-      this.#newest = null
+      this.#look = null
     })
   }
 
   /** Returns the progress of the running backup, and the time of the newest one below `backupRoots`, up to a minute old. */
   async state(): Promise<BackupState> {
-    const now = this.#source.clock.now()
-    if (this.#newest === null || now >= this.#newest.until) {
-      this.#newest = { at: newestBackup(this.#roots), until: now + NEWEST_MS }
-    }
-    return { hasRoots: this.#roots.length > 0, running: this.#running, newestAt: await this.#newest.at }
+    await this.#lookAgain()
+    return { hasRoots: this.#roots.length > 0, running: this.#running, newestAt: this.#known?.newestAt ?? null }
+  }
+
+  /** Returns the newest backup as last read, so that a slow disk holds up nothing. Null before that, or without roots. */
+  newest(): Pick<BackupState, 'newestAt'> | null {
+    if (this.#roots.length > 0) void this.#lookAgain()
+    return this.#roots.length > 0 ? this.#known : null
+  }
+
+  #lookAgain(): Promise<void> {
+    if (this.#look !== null && this.#source.clock.now() < this.#look.until) return this.#look.ended
+    // A disk that hangs is read by one look at a time.
+    const look = { ended: Promise.resolve(), until: Number.POSITIVE_INFINITY }
+    look.ended = newestBackup(this.#roots).then(newestAt => {
+      this.#known = { newestAt }
+      look.until = this.#source.clock.now() + NEWEST_MS
+    })
+    this.#look = look
+    return look.ended
   }
 
   /**

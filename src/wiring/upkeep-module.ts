@@ -65,7 +65,8 @@ export function makeUpkeep(setup: Setup, below: Below) {
   const hasNetwork = (): boolean => below.network.node !== null
   const verification =
     options && new ScheduledVerification({ table, blocks, verifier, lost, hasNetwork, clock, logger }, options)
-  const statistics = statisticsOf(setup, below)
+  const backups = backupsOf(setup, below)
+  const statistics = statisticsOf(setup, below, backups)
   const clusters = surveyedClusters(setup, below)
   const past = below.storage.shared?.past ?? null
   const parts = {
@@ -87,7 +88,7 @@ export function makeUpkeep(setup: Setup, below: Below) {
     history,
     failures,
     reconciler,
-    backups: backupsOf(setup, below),
+    backups,
     statistics,
     start: async (): Promise<void> => {
       verification?.start()
@@ -162,12 +163,13 @@ function backupsOf({ dataDir, clock, longRuns, metrics, config }: Setup, { stora
   return new Backups(source, longRuns, metrics, config)
 }
 
-function statisticsOf({ activity }: Setup, { storage, network, clusters, pins }: Below): Statistics {
+function statisticsOf({ activity }: Setup, { storage, network, clusters, pins }: Below, backups: Backups): Statistics {
   return new Statistics(storage.census, activity, {
     peerCount: () => network.peerCount(),
     publicNetwork: () => network.publicNetwork(),
     announcements: pins.announcements,
     clusters: () => clusters.watch.health(),
+    backups: () => backups.newest(),
     disks: () =>
       Promise.all([...storage.reserves].map(async ([backend, reserve]) => ({ backend, ...(await reserve.look()) }))),
     clockSkewMs: () => storage.shared?.changes.health.skewMs ?? null,

@@ -30,6 +30,20 @@ function withBackups(use: (test: TestEngine, backup: string, dir: string) => Pro
 }
 
 describe('a backup', () => {
+  test('is in the statistics if it is below the configured directories', () =>
+    withTempDir(dir =>
+      withEngine(
+        async ({ engine }) => {
+          const known = async () => (await engine.stats()).backups
+          const patience = { timeout: 60_000 }
+          await expect.poll(known, patience).toEqual({ newestAt: null })
+          await engine.backup(join(dir, 'nightly'))
+          await expect.poll(async () => (await known())?.newestAt, patience).toBeTypeOf('number')
+        },
+        { backupRoots: [dir] },
+      ),
+    ))
+
   test('has every write acknowledged before it began, whatever follows', async () => {
     await withBackups(async (test, backup, dir) => {
       const { engine, account } = test

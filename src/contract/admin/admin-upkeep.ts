@@ -25,12 +25,13 @@ const stats = route({
   path: '/stats',
   summary: 'Show the storage, peers and clusters of the node',
   details:
-    '`{accounts, pins, accountedBytes, roots, blocks, garbageBlocks, databaseBytes, disks, verification, peers, ' +
+    '`{accounts, pins, accountedBytes, roots, blocks, garbageBlocks, databaseBytes, disks, verification, backups, peers, ' +
     'publicNetwork, announcements, clockSkewMs, clusters}`. The field `publicNetwork` is `connected` or `no-peers`, and ' +
     'null off the public network. The field `announcements` counts new roots that wait for their first announcement, and ' +
     'provider records due for renewal, up to 10,000. It is null if the node announces nothing. The field `clusters` ' +
     'lists the [clusters on other systems](clusters.md), with their peers of the last minute and pending work. The field `verification` has the current or last round of ' +
-    '[verification](configuration.md). The answer counts `pins` by status, and `roots` and `blocks` by state as ' +
+    '[verification](configuration.md). The field `backups` is `{newestAt}`, in ms since the epoch, and null without ' +
+    '`backupRoots`. The answer counts `pins` by status, and `roots` and `blocks` by state as ' +
     '`{count, bytes}`. Roots and blocks may be half a minute old.',
   answers: { 200: asIs<EngineStats>() },
   handler: async (_, { statistics }) => ({ status: 200, body: await statistics.read() }),

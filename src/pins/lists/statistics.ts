@@ -29,6 +29,8 @@ export interface EngineStats {
   disks: ReadonlyArray<{ backend: number; freeBytes: number; reserveBytes: number; isFull: boolean }>
   /** The running verification round, or else the last round. `endedAt` is in ms since the epoch. */
   verification: { blocks: number; damaged: number; isRunning: boolean; endedAt: number | null }
+  /** The newest backup below `backupRoots`, in ms since the epoch. Null without `backupRoots`, or before the first look. */
+  backups: { newestAt: number | null } | null
   peers: number
   /** Null if the node is not part of the public network. */
   publicNetwork: 'connected' | 'no-peers' | null
@@ -45,6 +47,7 @@ export interface StatisticsSources {
   announcements: () => AnnouncementBacklog | null
   disks: () => Promise<EngineStats['disks']>
   verification: () => EngineStats['verification']
+  backups: () => EngineStats['backups']
   clusters: () => Promise<readonly ClusterHealth[]>
   clockSkewMs: () => number | null
 }
@@ -90,6 +93,7 @@ export class Statistics {
       databaseBytes: this.#census.databaseBytes(),
       disks: await this.#sources.disks(),
       verification: this.#sources.verification(),
+      backups: this.#sources.backups(),
       peers: this.#sources.peerCount(),
       publicNetwork: this.#sources.publicNetwork(),
       announcements: this.#sources.announcements(),
