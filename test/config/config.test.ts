@@ -33,7 +33,7 @@ test('a backend without its adapter fails with the import to add', () => {
   expect(() => parseConfig(withBackend({ type: 'ipfs-cluster', api: 'http://k' }), '')).toThrow(
     "import { ipfsCluster } from 'holdfast/ipfs-cluster'",
   )
-  expect(problem(withBackend({ type: 'kobu', api: 'http://k' }))).toMatch(/ipfs-cluster, did you mean kubo\?$/)
+  expect(problem(withBackend({ type: 'kub', api: 'http://k' }))).toMatch(/ipfs-cluster, did you mean kubo\?$/)
 })
 
 test.each<[given: unknown, problem: string]>([
@@ -150,7 +150,7 @@ test.each<[unknown, string]>([
   [{ clusters: [{ id: 'a' }, { id: 'a' }], defaultCluster: 'a' }, 'clusters.1.id: a occurs twice'],
   [{ clusters: [{ label: 'A' }] }, 'clusters.0: id missing'],
   [withBackend({}), 'clusters.1.backend: type missing'],
-  [withBackend({ type: 'Kubo', api: 1 }), `clusters.1.backend.type: must be one of ${TYPES}`],
+  [withBackend({ type: 'Kubo', api: 1 }), `clusters.1.backend.type: must be one of ${TYPES}, did you mean kubo?`],
   [withBackend({ type: 'ipfs-cluster' }), 'clusters.1.backend: api missing'],
   [withBackend({ type: 'ipfs-cluster', api: 'c:9094' }), 'clusters.1.backend.api: must be an http or https URL'],
   [
