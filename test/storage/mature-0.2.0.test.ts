@@ -8,15 +8,15 @@ import { totpCode, totpStep } from '../../src/access/sign-in/totp.ts'
 import { migrations } from '../../src/storage/migrations.ts'
 import { killAtEveryStep } from '../support/killed-migration.ts'
 import { needs } from '../support/needs.ts'
-import { hasSource, numberedLines, unpackSource } from '../support/old-source.ts'
+import { hasSource, numberedLines, OLD_SOURCES, unpackSource, wayBack } from '../support/old-source.ts'
 import { runHoldfast, ServerProcess } from '../support/server-process.ts'
 import { withTempDir } from '../support/temp-dir.ts'
 import { unpack } from '../support/unpack.ts'
 import old from './fixtures/data-0.2.0.json' with { type: 'json' }
 
 const ARCHIVE = join(import.meta.dirname, 'fixtures', 'data-0.2.0.tar.gz')
-/** Source commit of 0.2.0, and the version of its schema. */
-const SOURCE = '58932637861bf1c2b1a88fa2ddbfc83d6e612f1d'
+const SOURCE = OLD_SOURCES['0.2.0']
+/** Version of the schema of 0.2.0. */
 const SCHEMA = 19
 
 /** A data directory that 0.2.0 has made, with the configuration of its server. */
@@ -61,13 +61,6 @@ async function expectAll(server: ServerProcess): Promise<void> {
     }
   }
   expect((await fetch(`${server.url}/ipfs/${old.gone}`)).status).toBe(404)
-}
-
-/** Returns the commands of the guide. */
-function wayBack(): string {
-  const guide = readFileSync(join(import.meta.dirname, '../../docs/guides/upgrade.md'), 'utf8')
-  const [, commands = ''] = /```sh host\n([^`]*)```/.exec(guide.split('\n## Go back\n')[1] ?? '') ?? []
-  return commands
 }
 
 /** Returns the digest of each file that the server of 0.2.0 left. */

@@ -8,7 +8,7 @@ import { migrations } from '../../src/storage/migrations.ts'
 import { callApi } from '../support/api-call.ts'
 import { killAtEveryStep } from '../support/killed-migration.ts'
 import { needs } from '../support/needs.ts'
-import { hasSource, numberedLines, unpackSource } from '../support/old-source.ts'
+import { hasSource, numberedLines, OLD_SOURCES, unpackSource } from '../support/old-source.ts'
 import { viaGateway } from '../support/read-back.ts'
 import { ServerProcess } from '../support/server-process.ts'
 import { withDatabase } from '../support/store-inspection.ts'
@@ -17,8 +17,8 @@ import { unpack } from '../support/unpack.ts'
 import old from './fixtures/data-0.1.0.json' with { type: 'json' }
 
 const ARCHIVE = join(import.meta.dirname, 'fixtures', 'data-0.1.0.tar.gz')
-/** Source commit of 0.1.0, and the version of its schema. */
-const SOURCE = '2b0e3a9d6cb649c442e7320c41858464afae3e35'
+const SOURCE = OLD_SOURCES['0.1.0']
+/** Version of the schema of 0.1.0. */
 const SCHEMA = 1
 const KEPT = `holdfast.db.schema-${SCHEMA}`
 

@@ -6,13 +6,12 @@ import { expect, test } from 'vitest'
 import { totpCode, totpStep } from '../../src/access/sign-in/totp.ts'
 import { pseudoRandom } from '../support/bytes.ts'
 import { needs } from '../support/needs.ts'
-import { hasSource, unpackSource } from '../support/old-source.ts'
+import { hasSource, OLD_SOURCES, unpackSource } from '../support/old-source.ts'
 import { runHoldfast, ServerProcess } from '../support/server-process.ts'
 import { withTempDir } from '../support/temp-dir.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
-/** Source commit of 0.1.0. */
-const SOURCE = '2b0e3a9d6cb649c442e7320c41858464afae3e35'
+const SOURCE = OLD_SOURCES['0.1.0']
 const PASSWORD = 'a password to remember'
 const EMAIL = 'ada@example.org'
 const FILES: ReadonlyArray<[name: string, bytes: Buffer]> = [20, 40_000, 2_500_000].map(size => [

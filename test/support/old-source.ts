@@ -1,8 +1,14 @@
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, symlinkSync } from 'node:fs'
+import { mkdirSync, readFileSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 
 const ROOT = join(import.meta.dirname, '../..')
+
+/** Source commits of old versions. */
+export const OLD_SOURCES = {
+  '0.1.0': '2b0e3a9d6cb649c442e7320c41858464afae3e35',
+  '0.2.0': '58932637861bf1c2b1a88fa2ddbfc83d6e612f1d',
+} as const
 
 /** Returns whether the clone has the source of an old version. */
 export function hasSource(commit: string): boolean {
@@ -20,6 +26,13 @@ export function unpackSource(commit: string, directory: string): void {
   const archive = execFileSync('git', ['archive', commit], { cwd: ROOT, maxBuffer: 2 ** 28 })
   execFileSync('tar', ['x', '-C', directory], { input: archive })
   symlinkSync(join(ROOT, 'node_modules'), join(directory, 'node_modules'))
+}
+
+/** Returns the commands of the guide that lead a data directory back to 0.2.0. */
+export function wayBack(): string {
+  const guide = readFileSync(join(ROOT, 'docs/guides/upgrade.md'), 'utf8')
+  const [, commands = ''] = /```sh host\n([^`]*)```/.exec(guide.split('\n## Go back\n')[1] ?? '') ?? []
+  return commands
 }
 
 /** Returns numbered lines, which are the files in kept data directories. */
