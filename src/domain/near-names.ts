@@ -1,4 +1,10 @@
-/** Returns the name that the user probably meant: at most two edits away, and fewer edits than half of the letters. */
+/** Length of a text, in characters, from which on it counts as the beginning of a name. */
+const SHORTEST_BEGINNING = 3
+
+/**
+ * Returns the name that the user probably meant: at most two edits away, and fewer edits than half of the letters. If no
+ * name is so near, returns the only one that begins with the text.
+ */
 export function nearestName(typed: string, names: readonly string[]): string | undefined {
   const most = Math.min(2, Math.floor((typed.length - 1) / 2))
   const ranked = names
@@ -7,7 +13,8 @@ export function nearestName(typed: string, names: readonly string[]): string | u
     .map(name => ({ name, steps: distance(typed, name) }))
     .filter(({ steps }) => steps <= most)
     .sort((a, b) => a.steps - b.steps)
-  return ranked[0]?.name
+  const longer = typed.length < SHORTEST_BEGINNING ? [] : names.filter(name => name.startsWith(typed))
+  return ranked[0]?.name ?? (longer.length === 1 ? longer[0] : undefined)
 }
 
 /** Returns the problem of keys that an object must not have, with the name that the caller probably meant. */

@@ -15,6 +15,7 @@ export const mistakenCommands: readonly Mistake<string>[] = [
   ['upload', 'a file or directory is needed', 'see holdfast upload --help'],
   ['upload DIR/none.txt', 'DIR/none.txt', 'no such file'],
   ['upload DIR/a.txt --nam x', '--nam', 'did you mean --name?'],
+  ['serve --data DIR', '--data', 'did you mean --data-dir?'],
   [
     'upload DIR/a.txt --cluster nowhere',
     'a cluster that the plan unlimited does not allow',
